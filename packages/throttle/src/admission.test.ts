@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import { admission } from './admission.ts';
+import { credentialPool } from './credential-pool.ts';
+import { creditPool } from './credit-pool.ts';
+import { rateBudget } from './rate-budget.ts';
+import { virtualClock } from './testing/index.ts';
+
+const plenty = () => creditPool({ max: Infinity });
+
+function gate({ limit = 2, windowMs = 1_000, names = ['app'] }: { limit?: number; windowMs?: number; names?: readonly string[] } = {}) {
+  const clock = virtualClock();
+  const pool = credentialPool(names.map((name) => ({ name, budgets: [rateBudget({ limit, windowMs, guardMs: 0, clock })] })));
+  return { clock, pool, gate: admission({ clock }) };
+}
+
+describe('admission', () => {
+  it('takes token and credit in one step, first come first served, each as early as its window permits', async () => {
+    const { clock, pool, gate: door } = gate();
+    const credits = plenty();
+    const granted: string[] = [];
+    for (const label of ['a', 'b', 'c', 'd', 'e']) {
+      void door.acquire({ pool, credits, items: 1, label }).then((permit) => {
+        granted.push(`${label}@${clock.monotonicMs()}`);
+        permit.sent();
+        clock.schedule(100, () => permit.answered());
+      });
+    }
+    await clock.advance(5_000);
+    expect(granted).toEqual(['a@0', 'b@0', 'c@1100', 'd@1100', 'e@2200']);
+  });
+
+  it('uses no token while there is no room downstream, and goes on at once when there is', async () => {
+    const { clock, pool, gate: door } = gate();
+    const credits = creditPool({ max: 10 });
+    const first = await door.acquire({ pool, credits, items: 10 });
+    let second = false;
+    void door.acquire({ pool, credits, items: 10, label: '@alpha' }).then(() => (second = true));
+    await clock.advance(3_600_000);
+    expect(second).toBe(false);
+    expect(pool.members[0]?.budgets[0]?.used).toBe(1);
+    expect(door.waiting()).toEqual([{ label: '@alpha', for: 'downstream' }]);
+    first.credit.release();
+    await clock.settle();
+    expect(second).toBe(true);
+  });
+
+  it('lets nobody wait behind a downstream that is not theirs', async () => {
+    const { pool, gate: door } = gate();
+    const stuck = creditPool({ max: 1 });
+    await door.acquire({ pool, credits: stuck, items: 1 });
+    void door.acquire({ pool, credits: stuck, items: 1 });
+    const other = await door.acquire({ pool, credits: plenty(), items: 1 });
+    expect(other.credential).toBe('app');
+  });
+
+  it('does not let small requests starve a big one of the same downstream', async () => {
+    const { clock, pool, gate: door } = gate({ limit: 100 });
+    const credits = creditPool({ max: 10 });
+    const order: string[] = [];
+    const small = await door.acquire({ pool, credits, items: 5 });
+    void door.acquire({ pool, credits, items: 10, label: 'big' }).then((permit) => {
+      order.push('big');
+      permit.credit.release();
+    });
+    void door.acquire({ pool, credits, items: 5, label: 'late' }).then(() => order.push('late'));
+    await clock.settle();
+    expect(order).toEqual([]);
+    small.credit.release();
+    await clock.settle();
+    expect(order).toEqual(['big', 'late']);
+  });
+
+  it('gives the place up when aborted, and keeps neither timer nor listener', async () => {
+    const { clock, pool, gate: door } = gate({ limit: 1 });
+    const credits = plenty();
+    const first = await door.acquire({ pool, credits, items: 1 });
+    first.sent();
+    first.answered();
+    const abort = new AbortController();
+    const waiting = door.acquire({ pool, credits, items: 1, signal: abort.signal });
+    expect(door.waiting()).toHaveLength(1);
+    expect(clock.pending).toBe(1);
+    abort.abort(new Error('enough'));
+    await expect(waiting).rejects.toThrow('enough');
+    await expect(door.acquire({ pool, credits, items: 1, signal: abort.signal })).rejects.toThrow('enough');
+    expect([door.waiting().length, clock.pending]).toEqual([0, 0]);
+  });
+
+  it('looks at the clock again when a timer fires early', async () => {
+    const { clock, pool } = gate({ limit: 1 });
+    const hasty = admission({
+      clock: {
+        monotonicMs: () => clock.monotonicMs(),
+        epochMs: () => clock.epochMs(),
+        schedule: (ms, call) => clock.schedule(ms > 2 ? ms - 1 : ms, call),
+      },
+    });
+    const credits = plenty();
+    const first = await hasty.acquire({ pool, credits, items: 1 });
+    first.sent();
+    first.answered();
+    let at = 0;
+    void hasty.acquire({ pool, credits, items: 1 }).then(() => (at = clock.monotonicMs()));
+    await clock.advance(999);
+    expect(at).toBe(0);
+  });
+
+  it('takes whichever credential may go first, and wears none out while others idle', async () => {
+    const { pool, gate: door } = gate({ limit: 2, names: ['a', 'b', 'c'] });
+    const names: string[] = [];
+    for (let i = 0; i < 6; i += 1) names.push((await door.acquire({ pool, credits: plenty(), items: 1 })).credential);
+    expect(names).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
+  });
+
+  it('goes on without a credential that turned bad, and fails with its reason when it was the last', async () => {
+    const { pool, gate: door } = gate({ names: ['a', 'b'] });
+    pool.retire('a', new Error('a was revoked'));
+    expect((await door.acquire({ pool, credits: plenty(), items: 1 })).credential).toBe('b');
+    await door.acquire({ pool, credits: plenty(), items: 1 });
+    const waiting = door.acquire({ pool, credits: plenty(), items: 1 });
+    pool.retire('b', new Error('b was revoked'));
+    door.wake();
+    await expect(waiting).rejects.toThrow('b was revoked');
+  });
+});

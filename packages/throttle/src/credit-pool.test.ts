@@ -1,0 +1,56 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Credit, creditPool } from './credit-pool.ts';
+
+describe('creditPool', () => {
+  it('admits one page however large while nobody holds credit, and nothing beside it', () => {
+    const pool = creditPool({ max: 100 });
+    expect(pool.hasRoom(5_000)).toBe(true);
+    const credit = pool.reserve(5_000);
+    expect(pool.hasRoom(0)).toBe(false);
+    expect(() => pool.reserve(1)).toThrow(/5000 of 100 are outstanding/);
+    credit.release();
+    expect(pool.outstanding).toBe(0);
+  });
+
+  it('shrinks to what has come and tells who waits', () => {
+    const pool = creditPool({ max: 10 });
+    let told = 0;
+    const stop = pool.onRelease(() => (told += 1));
+    const credit = pool.reserve(10);
+    credit.resize(4);
+    expect([pool.outstanding, credit.items, told]).toEqual([4, 4, 1]);
+    credit.release();
+    credit.release();
+    expect([pool.outstanding, told]).toEqual([0, 2]);
+    stop();
+    pool.reserve(1).release();
+    expect(told).toBe(2);
+  });
+
+  it('never leaks and never passes its maximum but for a page alone', () => {
+    const steps = fc.array(
+      fc.record({ do: fc.constantFrom('reserve' as const, 'resize' as const, 'release' as const), which: fc.nat(9), items: fc.nat(40) }),
+    );
+    fc.assert(
+      fc.property(steps, (all) => {
+        const pool = creditPool({ max: 50 });
+        const held: Credit[] = [];
+        for (const { do: what, which, items } of all) {
+          const credit = held[which % Math.max(1, held.length)];
+          if (what === 'reserve' && pool.hasRoom(items)) held.push(pool.reserve(items));
+          if (what === 'resize' && credit !== undefined) credit.resize(Math.min(items, credit.items));
+          if (what === 'release') credit?.release();
+          expect(pool.outstanding).toBe(held.reduce((sum, { items: some }) => sum + some, 0));
+          expect(pool.outstanding).toBeLessThanOrEqual(50);
+        }
+        for (const credit of held) credit.release();
+        expect(pool.outstanding).toBe(0);
+      }),
+    );
+  });
+
+  it.each([0, -1, Number.NaN])('refuses a maximum of %s', (max) => {
+    expect(() => creditPool({ max })).toThrow(RangeError);
+  });
+});

@@ -1,0 +1,81 @@
+export interface CreditPoolOptions {
+  /** Most items that may be outstanding: asked for or handed over, and not yet acknowledged. */
+  readonly max: number;
+}
+
+/** Room downstream, counted in items. One pool may be shared by any number of walks. */
+export interface CreditPool {
+  readonly max: number;
+  /** Items reserved or handed over, not yet given back. */
+  readonly outstanding: number;
+  /** Whether `items` fit now. When nobody holds credit any number fits: the only way past `max`. */
+  hasRoom(items: number): boolean;
+  /** Takes room for `items`. Throws a `RangeError` where there is none. */
+  reserve(items: number): Credit;
+  /** Calls back whenever credit was given back. Returns what ends that. */
+  onRelease(callback: () => void): () => void;
+}
+
+/** Room that is held: reserved before asking, shrunk to what came, given back when downstream is done with it. */
+export interface Credit {
+  readonly items: number;
+  /** Holds `items` from now on: fewer than reserved as a rule, more where the service sent more than was asked for. */
+  resize(items: number): void;
+  /** Gives everything back. Further calls change nothing. */
+  release(): void;
+}
+
+/** Makes a pool of credit. Throws a `RangeError` unless `max` is a positive number (Infinity is one). */
+export function creditPool({ max }: CreditPoolOptions): CreditPool {
+  if (!(max > 0)) throw new RangeError(`creditPool: max must be a positive number of items, got ${max}`);
+  const listeners = new Set<() => void>();
+  let outstanding = 0;
+
+  const notify = (): void => {
+    for (const listener of listeners) listener();
+  };
+  const hasRoom = (items: number): boolean => outstanding === 0 || outstanding + items <= max;
+
+  return {
+    max,
+    get outstanding() {
+      return outstanding;
+    },
+    hasRoom,
+    reserve(reserved) {
+      checkCount('reserve', reserved);
+      if (!hasRoom(reserved)) throw new RangeError(`creditPool: ${reserved} items do not fit, ${outstanding} of ${max} are outstanding`);
+      let held = reserved;
+      let released = false;
+      outstanding += held;
+      return {
+        get items() {
+          return held;
+        },
+        resize(items) {
+          checkCount('resize', items);
+          if (released || items === held) return;
+          const shrinks = items < held;
+          outstanding += items - held;
+          held = items;
+          if (shrinks) notify();
+        },
+        release() {
+          if (released) return;
+          released = true;
+          outstanding -= held;
+          held = 0;
+          notify();
+        },
+      };
+    },
+    onRelease(callback) {
+      listeners.add(callback);
+      return () => listeners.delete(callback);
+    },
+  };
+}
+
+function checkCount(what: string, items: number): void {
+  if (!Number.isSafeInteger(items) || items < 0) throw new RangeError(`creditPool: ${what} takes a whole number of items, got ${items}`);
+}

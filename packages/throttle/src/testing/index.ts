@@ -1,0 +1,1 @@
+export { type VirtualClock, type VirtualClockOptions, virtualClock } from './virtual-clock.ts';

@@ -1,0 +1,62 @@
+import type { Clock } from '../clock.ts';
+
+/** A clock that stands still until it is told to go on. */
+export interface VirtualClock extends Clock {
+  /** Goes on by `ms`: fires what falls due on the way, in order, and lets promises settle after each. */
+  advance(ms: number): Promise<void>;
+  /** Lets all settled promises run, without any time going by. */
+  settle(): Promise<void>;
+  /** Steps the wall clock, as a correction of the machine's clock does; the monotonic one goes on undisturbed. */
+  stepEpoch(ms: number): void;
+  /** Timers that have not fired. */
+  readonly pending: number;
+}
+
+export interface VirtualClockOptions {
+  /** Default 2026-01-01T00:00:00Z, in ms since the epoch. */
+  readonly epochMs?: number;
+}
+
+/** Makes a clock for tests. */
+export function virtualClock({ epochMs: start = Date.UTC(2026, 0, 1) }: VirtualClockOptions = {}): VirtualClock {
+  const timers = new Set<{ readonly at: number; readonly callback: () => void }>();
+  let now = 0;
+  let epochOffset = start;
+
+  return {
+    monotonicMs: () => now,
+    epochMs: () => now + epochOffset,
+    schedule(delayMs, callback) {
+      const timer = { at: now + Math.max(0, delayMs), callback };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    },
+    async advance(ms) {
+      const end = now + ms;
+      await settle();
+      for (;;) {
+        let next: { readonly at: number; readonly callback: () => void } | undefined;
+        for (const timer of timers) if (timer.at <= end && (next === undefined || timer.at < next.at)) next = timer;
+        if (next === undefined) break;
+        timers.delete(next);
+        now = Math.max(now, next.at);
+        next.callback();
+        await settle();
+      }
+      now = end;
+      await settle();
+    },
+    settle,
+    stepEpoch(ms) {
+      epochOffset += ms;
+    },
+    get pending() {
+      return timers.size;
+    },
+  };
+}
+
+/** One turn of the event loop: every promise that can settle has. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

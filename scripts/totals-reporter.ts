@@ -1,0 +1,15 @@
+import type { Reporter, TestModule } from 'vitest/node';
+
+/** Prints the totals as the very last line, where a person or a script looks for them. */
+export default class TotalsReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const count = { passed: 0, failed: 0, skipped: 0, pending: 0 };
+    for (const module of modules) {
+      for (const test of module.children.allTests()) count[test.result().state] += 1;
+      if (module.state() === 'failed' && module.errors().length > 0) count.failed += 1;
+    }
+    const skipped = count.skipped > 0 ? `, ${count.skipped} skipped` : '';
+    // The default reporter still writes its own summary after this hook.
+    process.on('exit', () => process.stdout.write(`${count.passed} passed, ${count.failed} failed${skipped}\n`));
+  }
+}

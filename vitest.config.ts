@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  // Workspace packages are tested from their source; only this place of the condition reaches them.
+  ssr: { resolve: { conditions: ['@headgate/source'] } },
+  test: {
+    include: ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts'],
+    testTimeout: 30_000,
+    reporters: ['default', './scripts/totals-reporter.ts'],
+    coverage: { provider: 'v8', include: ['packages/*/src/**', 'apps/*/src/**'] },
+  },
+});
