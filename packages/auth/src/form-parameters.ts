@@ -1,0 +1,27 @@
+/** One decoded parameter. */
+export type FormParameter = readonly [name: string, value: string];
+
+/**
+ * Decodes `application/x-www-form-urlencoded` text into its parameters, in order, repeated and empty ones included.
+ *
+ * `+` is a space, and a percent sign that escapes nothing stands for itself, as every form parser reads them (RFC 5849, section 3.4.1.3.1).
+ *
+ * @throws TypeError when the escapes are not UTF-8: no text has that form.
+ */
+export function formParameters(text: string): FormParameter[] {
+  return text
+    .split('&')
+    .filter((part) => part !== '')
+    .map((part) => {
+      const equals = part.indexOf('=');
+      return equals === -1 ? [decoded(part), ''] : [decoded(part.slice(0, equals)), decoded(part.slice(equals + 1))];
+    });
+}
+
+function decoded(text: string): string {
+  return text.replaceAll('+', ' ').replaceAll(/(?:%[0-9a-f]{2})+/gi, (escapes) => utf8(Buffer.from(escapes.replaceAll('%', ''), 'hex')));
+}
+
+function utf8(octets: Uint8Array): string {
+  return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(octets);
+}

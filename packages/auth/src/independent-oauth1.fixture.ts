@@ -1,0 +1,42 @@
+import { createHmac } from 'node:crypto';
+
+/** What the second implementation signs: a request before it is written down, so that it parses nothing. */
+export interface PlainRequest {
+  readonly method: string;
+  readonly baseUrl: string;
+  readonly parameters: readonly (readonly [name: string, value: string])[];
+  readonly consumerSecret: string;
+  readonly tokenSecret: string;
+}
+
+/** RFC 5849, section 3.4.1.1, written octet by octet and sharing nothing with the package's own way. */
+function independentBaseString({ method, baseUrl, parameters }: PlainRequest): string {
+  const normalised = parameters
+    .map(([name, value]) => [octetEncoded(name), octetEncoded(value)] as const)
+    .toSorted(([name, value], [otherName, otherValue]) => byOctets(name, otherName) || byOctets(value, otherValue))
+    .map(([name, value]) => `${name}=${value}`)
+    .join('&');
+  return `${method.toUpperCase()}&${octetEncoded(baseUrl)}&${octetEncoded(normalised)}`;
+}
+
+/** RFC 5849, section 3.4.2. */
+export function independentSignature(request: PlainRequest): string {
+  const key = `${octetEncoded(request.consumerSecret)}&${octetEncoded(request.tokenSecret)}`;
+  return createHmac('sha1', Buffer.from(key, 'latin1'))
+    .update(Buffer.from(independentBaseString(request), 'latin1'))
+    .digest('base64');
+}
+
+/** RFC 5849, section 3.6: every octet but the unreserved ones. */
+export function octetEncoded(text: string): string {
+  return [...new TextEncoder().encode(text)]
+    .map((octet) => {
+      const letter = String.fromCharCode(octet);
+      return /[A-Za-z0-9._~-]/.test(letter) ? letter : `%${octet.toString(16).toUpperCase().padStart(2, '0')}`;
+    })
+    .join('');
+}
+
+function byOctets(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one, 'latin1'), Buffer.from(other, 'latin1'));
+}

@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto';
+import { InvalidClockOffsetError } from './invalid-clock-offset-error.ts';
+import { InvalidSecretError } from './invalid-secret-error.ts';
+import { oauth1Header, type ProtocolParameters } from './oauth1-header.ts';
+import { opaqueSigner } from './opaque-signer.ts';
+import { possiblyEmptyFlaw, secretReader, signatureFlaw } from './secret-reader.ts';
+import { signedParts, type SignedParts } from './signed-parts.ts';
+import type { Secret, Signer } from './signer.ts';
+import { UnsignableRequestError } from './unsignable-request-error.ts';
+
+/** Options of {@link oauth1}. */
+export interface OAuth1Options {
+  /** The consumer key, or a function that gives it at each request. */
+  readonly consumerKey: Secret;
+  /** The consumer secret, or a function that gives it at each request; may be empty. */
+  readonly consumerSecret: Secret;
+  /** The access token, or a function that gives it at each request. Default: none, and no `oauth_token` is sent. */
+  readonly token?: Secret;
+  /** The access token's secret, or a function that gives it at each request; wants a `token`. Default: empty. */
+  readonly tokenSecret?: Secret;
+  /** Gives a text no other request with the same timestamp has. Default: 16 random bytes in hexadecimal. */
+  readonly nonce?: () => string;
+  /** Gives the time in SECONDS since 1970, sent as it is; `adjustClock` then changes nothing. Default: from `now`, corrected by `adjustClock`. */
+  readonly timestamp?: () => number | string;
+  /** Gives our time in milliseconds since 1970. Default: `Date.now`. */
+  readonly now?: () => number;
+}
+
+/**
+ * Signs with OAuth 1.0, HMAC-SHA1 (RFC 5849), in the `Authorization` header.
+ *
+ * Query and form body are signed; any other body is not.
+ *
+ * @throws {@link InvalidSecretError} when a secret is unusable: at once, or at the request when it is a function.
+ */
+export function oauth1(options: OAuth1Options): Signer {
+  const { nonce = randomNonce, now = Date.now } = options;
+  const secrets = readers(options);
+  let clockOffsetMs = 0;
+  const timestamp = options.timestamp ?? (() => Math.floor((now() + clockOffsetMs) / 1000));
+  return opaqueSigner('oauth1', {
+    sign(request) {
+      const { consumerKey, token, ...shared } = secrets();
+      const parts = signedParts(request);
+      const protocol = {
+        oauth_consumer_key: consumerKey,
+        oauth_nonce: nonce(),
+        oauth_signature_method: 'HMAC-SHA1',
+        oauth_timestamp: String(timestamp()),
+        ...(token === undefined ? {} : { oauth_token: token }),
+        oauth_version: '1.0',
+      };
+      refuseRepeats(parts, protocol);
+      return { authorization: oauth1Header(parts, protocol, shared) };
+    },
+    adjustClock(offsetMs) {
+      if (!Number.isFinite(offsetMs)) {
+        throw new InvalidClockOffsetError(offsetMs);
+      }
+      clockOffsetMs = offsetMs;
+    },
+  });
+}
+
+interface Secrets {
+  readonly consumerKey: string;
+  readonly consumerSecret: string;
+  readonly token: string | undefined;
+  readonly tokenSecret: string;
+}
+
+function readers(options: OAuth1Options): () => Secrets {
+  const consumerKey = reader('consumerKey', options.consumerKey);
+  const consumerSecret = reader('consumerSecret', options.consumerSecret);
+  const token = options.token === undefined ? undefined : reader('token', options.token);
+  const tokenSecret = reader('tokenSecret', options.tokenSecret ?? '');
+  if (token === undefined && typeof options.tokenSecret === 'string' && options.tokenSecret !== '') {
+    throw new InvalidSecretError('oauth1', 'tokenSecret', 'was given without a token');
+  }
+  return () => ({
+    consumerKey: consumerKey(),
+    consumerSecret: consumerSecret(),
+    token: token?.(),
+    tokenSecret: token === undefined ? '' : tokenSecret(),
+  });
+}
+
+function reader(name: keyof Secrets, secret: Secret): () => string {
+  const mayBeEmpty = name === 'consumerSecret' || name === 'tokenSecret';
+  return secretReader({ signer: 'oauth1', name, secret, flaw: mayBeEmpty ? possiblyEmptyFlaw : signatureFlaw });
+}
+
+function randomNonce(): string {
+  return randomBytes(16).toString('hex');
+}
+
+/** A protocol parameter must not appear twice (RFC 5849, section 3.1), and a server may believe either. */
+function refuseRepeats({ method, url, parameters }: SignedParts, protocol: ProtocolParameters): void {
+  const repeated = [...Object.keys(protocol), 'oauth_signature'].find((name) => parameters.has(name));
+  if (repeated !== undefined) {
+    throw new UnsignableRequestError(
+      `${method} ${url}`,
+      `its query or form body holds ${repeated}, which the signer sends in the header. Leave it out.`,
+    );
+  }
+}

@@ -1,0 +1,19 @@
+import { inspect } from 'node:util';
+import type { Signer } from './signer.ts';
+
+/** The signers this package makes. */
+export type SignerKind = 'bearer' | 'apiKey' | 'oauth1';
+
+/** Makes a signer that shows its kind and nothing else, however it is printed: its secrets live in the closures of its methods. */
+export function opaqueSigner(kind: SignerKind, methods: Signer): Signer {
+  // Not enumerable, so that spreading or comparing a signer sees its methods alone.
+  return Object.freeze(
+    Object.defineProperties(
+      { ...methods },
+      {
+        toJSON: { value: () => ({ signer: kind }) },
+        [inspect.custom]: { value: () => `[${kind} signer]` },
+      },
+    ),
+  );
+}

@@ -1,0 +1,20 @@
+/**
+ * The function that gives a secret threw.
+ *
+ * What it threw is deliberately neither the cause nor quoted: it may hold the secret.
+ */
+export class SecretUnavailableError extends Error {
+  override readonly name = 'SecretUnavailableError';
+  readonly code = 'HEADGATE_SECRET_UNAVAILABLE';
+  readonly retryable = true;
+
+  /**
+   * @param signer the kind of signer, such as `bearer`
+   * @param secret which secret of it, such as `token`
+   */
+  constructor(signer: string, secret: string) {
+    super(
+      `The function that gives the ${secret} of the ${signer} signer threw. What it threw is withheld, as it may hold the secret; call the function by itself to see it.`,
+    );
+  }
+}

@@ -1,0 +1,14 @@
+/** A request can't be signed as it is. The message names the reason, and of the request no more than method, host and path. */
+export class UnsignableRequestError extends Error {
+  override readonly name = 'UnsignableRequestError';
+  readonly code = 'HEADGATE_UNSIGNABLE_REQUEST';
+  readonly retryable = false;
+
+  /**
+   * @param request the request in a few words without secrets, such as `GET https://example.com/path`
+   * @param reason what is in the way, and what to do
+   */
+  constructor(request: string, reason: string) {
+    super(`Can't sign ${request}: ${reason}`);
+  }
+}
