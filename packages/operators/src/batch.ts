@@ -1,0 +1,71 @@
+import { asyncScheduler, Observable, takeUntil, type OperatorFunction, type SchedulerLike, type Subscription } from 'rxjs';
+import { InvalidOptionError } from './invalid-option-error.ts';
+
+/** Options of {@link batch}. */
+export interface BatchOptions {
+  /** How many items make a batch full: never more are held. */
+  readonly size: number;
+  /** How long the first item of a batch may wait, in milliseconds; `Infinity` for as long as it takes to fill. */
+  readonly maxWaitMs: number;
+  /** Where time comes from. Default: `asyncScheduler`. */
+  readonly scheduler?: SchedulerLike;
+}
+
+/** The longest delay a timer takes: above it, it fires at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * Gathers items into batches, in order; never an empty one.
+ *
+ * *Emits when* a batch is full, or `maxWaitMs` after its first item, or what is left when the items complete.
+ * *Backpressures when* never by itself: a full batch is handed on before the item's `next` returns, so at most `size` are held.
+ * *Completes when* the items complete, after the last batch.
+ * *Cancels when* downstream cancels; an error passes at once. What waits then is dropped.
+ *
+ * @throws {@link InvalidOptionError} when `size` is not a whole number of at least 1, or `maxWaitMs` no time a timer can wait.
+ */
+export function batch<T>({ size, maxWaitMs, scheduler = asyncScheduler }: BatchOptions): OperatorFunction<T, T[]> {
+  if (!Number.isSafeInteger(size) || size < 1) {
+    throw new InvalidOptionError('batch', 'size', `must be a whole number of at least 1, not ${size}`);
+  }
+  if (!(maxWaitMs >= 0 && (maxWaitMs <= MAX_TIMER_MS || maxWaitMs === Infinity))) {
+    throw new InvalidOptionError('batch', 'maxWaitMs', `must be 0 to ${MAX_TIMER_MS} ms or Infinity, not ${maxWaitMs}`);
+  }
+  return (items) =>
+    new Observable((subscriber) => {
+      let waiting: T[] = [];
+      let timer: Subscription | undefined;
+      const flush = (): void => {
+        timer?.unsubscribe();
+        timer = undefined;
+        // Emptied first: whoever receives the batch may push the next item from within.
+        const full = waiting;
+        waiting = [];
+        if (full.length > 0) {
+          subscriber.next(full);
+        }
+      };
+      // A source that emits while it is being subscribed to is stopped by this alone: there is no subscription to end yet.
+      const cancelled = new Observable<void>((notify) => subscriber.add(() => notify.next()));
+      const subscription = items.pipe(takeUntil(cancelled)).subscribe({
+        next(item) {
+          waiting.push(item);
+          if (waiting.length === size) {
+            flush();
+          } else if (waiting.length === 1 && maxWaitMs !== Infinity) {
+            timer = scheduler.schedule(flush, maxWaitMs);
+          }
+        },
+        error: (error: unknown) => subscriber.error(error),
+        complete() {
+          flush();
+          subscriber.complete();
+        },
+      });
+      return () => {
+        subscription.unsubscribe();
+        timer?.unsubscribe();
+        waiting = [];
+      };
+    });
+}

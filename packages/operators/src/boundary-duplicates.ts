@@ -1,0 +1,58 @@
+import { InvalidOptionError } from './invalid-option-error.ts';
+
+/** What {@link BoundaryDuplicates} remembers, as JSON can hold it. */
+export interface BoundaryState {
+  /** The last ids let through, at most `maxOverlap` of them. */
+  readonly tail: readonly string[];
+}
+
+/** Options of {@link boundaryDuplicates}. */
+export interface BoundaryDuplicatesOptions {
+  /** What an earlier run of the same crawl remembered. Default: nothing, the crawl begins. */
+  readonly state?: BoundaryState | undefined;
+  /** How many ids may come again, and how many are remembered. Default: 200. */
+  readonly maxOverlap?: number;
+}
+
+/** Drops, page after page of ONE crawl, the ids that the page before has already brought. */
+export interface BoundaryDuplicates {
+  /** Gives the page without them: the page itself where there are none. An emptied page is still a page. */
+  apply<P extends { readonly ids: readonly string[] }>(page: P): P;
+  /** Gives what is remembered after the pages so far: store it with the checkpoint. */
+  state(): BoundaryState;
+}
+
+/**
+ * Makes the memory of one crawl's page boundaries.
+ *
+ * People who follow while a list is walked shift it: the last ids of one page come again as the first of the next. A run of ids at the
+ * beginning of a page that equals a run at the end of what came before is dropped, the longest such run; every other repetition stays.
+ * Empty pages in between change nothing. More than `maxOverlap` ids are never dropped: then the page is left as it is.
+ *
+ * @throws {@link InvalidOptionError} when `maxOverlap` is not a whole number of at least 1.
+ */
+export function boundaryDuplicates({ state, maxOverlap = 200 }: BoundaryDuplicatesOptions = {}): BoundaryDuplicates {
+  if (!Number.isSafeInteger(maxOverlap) || maxOverlap < 1) {
+    throw new InvalidOptionError('boundaryDuplicates', 'maxOverlap', `must be a whole number of at least 1, not ${maxOverlap}`);
+  }
+  let tail: readonly string[] = state?.tail.slice(-maxOverlap) ?? [];
+  return {
+    apply(page) {
+      const overlap = longestOverlap(tail, page.ids);
+      const fresh = overlap === 0 ? page.ids : page.ids.slice(overlap);
+      tail = fresh.length >= maxOverlap ? fresh.slice(-maxOverlap) : [...tail, ...fresh].slice(-maxOverlap);
+      return overlap === 0 ? page : { ...page, ids: fresh };
+    },
+    state: () => ({ tail }),
+  };
+}
+
+function longestOverlap(tail: readonly string[], ids: readonly string[]): number {
+  for (let start = Math.max(0, tail.length - ids.length); start < tail.length; start += 1) {
+    // An id comes once in a list, so nearly every start is ruled out by its first id.
+    if (tail[start] === ids[0] && tail.slice(start).every((id, index) => id === ids[index])) {
+      return tail.length - start;
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,87 @@
+import { map, type OperatorFunction } from 'rxjs';
+import { InvalidOptionError } from './invalid-option-error.ts';
+
+/** What a CloudEvent says of itself. */
+export interface CloudEventAttributes {
+  /** Who it comes from: a URI reference, such as `/followers`. */
+  readonly source: string;
+  /** What kind of event it is, such as `com.example.page`. */
+  readonly type: string;
+  /** Which event it is: unique within its source, and the same again when the event is sent again. */
+  readonly id: string;
+  /** When it happened: a date, or RFC 3339 text that is passed on as it is. Default: not said. */
+  readonly time?: Date | string | undefined;
+  /** What it is about, within its source. Default: not said. */
+  readonly subject?: string | undefined;
+  /** The URI of the schema its data follows. Default: not said. */
+  readonly dataSchema?: string | undefined;
+  /** The media type of its data. Default: `application/json`. */
+  readonly dataContentType?: string;
+}
+
+/** The headers of a CloudEvent in binary mode. */
+export interface CloudEventHeaders {
+  readonly ce_specversion: '1.0';
+  readonly ce_id: string;
+  readonly ce_source: string;
+  readonly ce_type: string;
+  readonly ce_time?: string;
+  readonly ce_subject?: string;
+  readonly ce_dataschema?: string;
+  readonly 'content-type': string;
+}
+
+/**
+ * Gives the headers of an event in binary mode: its data stays what it is.
+ *
+ * Attributes as in CloudEvents 1.0, section "Context Attributes"; header names as in its Kafka binding, section 3.2.
+ *
+ * @throws {@link InvalidOptionError} when an attribute is empty, or when a time is none.
+ */
+export function cloudEventHeaders(attributes: CloudEventAttributes): CloudEventHeaders {
+  const { source, type, id, time, subject, dataSchema, dataContentType = 'application/json' } = attributes;
+  for (const [name, value] of Object.entries({ source, type, id, subject, dataSchema, dataContentType })) {
+    if (value === '') {
+      throw new InvalidOptionError('cloudEventHeaders', name, 'must not be empty');
+    }
+  }
+  return {
+    ce_specversion: '1.0',
+    ce_id: id,
+    ce_source: source,
+    ce_type: type,
+    ...(time === undefined ? {} : { ce_time: timestamp(time) }),
+    ...(subject === undefined ? {} : { ce_subject: subject }),
+    ...(dataSchema === undefined ? {} : { ce_dataschema: dataSchema }),
+    'content-type': dataContentType,
+  };
+}
+
+/** A value with the headers of its event. */
+export interface Enveloped<T> {
+  readonly headers: CloudEventHeaders;
+  readonly value: T;
+}
+
+/**
+ * Puts values into event envelopes: each is passed on untouched, beside its headers.
+ *
+ * *Emits when* a value arrives.
+ * *Backpressures when* never by itself: what follows sets the pace.
+ * *Completes when* the values complete.
+ * *Cancels when* downstream cancels. Fails with {@link InvalidOptionError} where the attributes of a value are no event's.
+ *
+ * @param attributesOf gives the attributes of a value's event
+ */
+export function envelope<T>(attributesOf: (value: T) => CloudEventAttributes): OperatorFunction<T, Enveloped<T>> {
+  return map((value) => ({ headers: cloudEventHeaders(attributesOf(value)), value }));
+}
+
+const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
+
+function timestamp(time: Date | string): string {
+  if (typeof time === 'string' ? !RFC_3339.test(time) : Number.isNaN(time.getTime())) {
+    throw new InvalidOptionError('cloudEventHeaders', 'time', 'must be a valid date or RFC 3339 text such as 2026-01-31T12:00:00Z');
+  }
+  return typeof time === 'string' ? time : time.toISOString();
+}

@@ -1,0 +1,14 @@
+/** A text is not an id: an unsigned whole number of at most 64 bits, in decimal digits without leading zeros. */
+export class InvalidIdError extends Error {
+  override readonly name = 'InvalidIdError';
+  readonly code = 'HEADGATE_INVALID_ID';
+  readonly retryable = false;
+  /** The text as it was given. */
+  readonly id: string;
+
+  /** @param id the text as it was given */
+  constructor(id: string) {
+    super(`${JSON.stringify(id.slice(0, 40))} is not an id: ids are 0 to 18446744073709551615, in decimal digits without leading zeros.`);
+    this.id = id;
+  }
+}

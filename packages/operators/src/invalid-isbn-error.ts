@@ -1,0 +1,22 @@
+/** A text is no ISBN. The message quotes its beginning and says what is wrong with it. */
+export class InvalidIsbnError extends Error {
+  override readonly name = 'InvalidIsbnError';
+  readonly code = 'HEADGATE_INVALID_ISBN';
+  readonly retryable = false;
+  /** The text as it was given. */
+  readonly isbn: string;
+
+  /**
+   * @param isbn the text as it was given
+   * @param reason what is wrong with it
+   */
+  constructor(isbn: string, reason: string) {
+    super(`${quoted(isbn)} is not an ISBN: ${reason}.`);
+    this.isbn = isbn;
+  }
+}
+
+/** A wish may hold anything: a message stays one short line whatever it was. */
+function quoted(text: string): string {
+  return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
+}

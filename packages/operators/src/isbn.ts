@@ -1,0 +1,89 @@
+import { InvalidIsbnError } from './invalid-isbn-error.ts';
+
+/**
+ * Gives the 13 digits of an ISBN written either way: ISBN-13 or ISBN-10, with hyphens and spaces anywhere or nowhere.
+ *
+ * Prefix and check digit are checked (ISBN Users' Manual, 7th edition, sections 4 and 5); group and publisher are not, because new ranges
+ * are handed out all the time and a list of them is always out of date.
+ *
+ * @param text such as `0-8044-2957-X` or `978 0 306 40615 7`
+ * @throws {@link InvalidIsbnError} saying what is wrong with the text.
+ */
+export function normalizeIsbn(text: string): string {
+  const characters = text.replaceAll(SEPARATORS, '').toUpperCase();
+  const flaw = flawOf(characters);
+  if (flaw !== undefined) {
+    throw new InvalidIsbnError(text, flaw);
+  }
+  return characters.length === 13 ? characters : withCheckDigit13(`978${characters.slice(0, 9)}`);
+}
+
+/** Whether {@link normalizeIsbn} takes the text. */
+export function isIsbn(text: string): boolean {
+  return flawOf(text.replaceAll(SEPARATORS, '').toUpperCase()) === undefined;
+}
+
+/**
+ * Gives the ISBN-10 of an ISBN, without hyphens; `undefined` for one that has none (prefix 979).
+ *
+ * @param isbn an ISBN in any form {@link normalizeIsbn} takes
+ * @throws {@link InvalidIsbnError} when it is no ISBN.
+ */
+export function toIsbn10(isbn: string): string | undefined {
+  const isbn13 = normalizeIsbn(isbn);
+  return isbn13.startsWith('978') ? withCheckDigit10(isbn13.slice(3, 12)) : undefined;
+}
+
+/** White space, and the hyphens and dashes that typesetting and copying make of a hyphen. */
+const SEPARATORS = /[\s\u00ad\u200b\u2010-\u2015\u2212\ufe63\uff0d-]/gu;
+
+function flawOf(characters: string): string | undefined {
+  switch (characters.length) {
+    case 0:
+      return 'it is empty';
+    case 10:
+      return flawOf10(characters);
+    case 13:
+      return flawOf13(characters);
+    default:
+      return `it has ${characters.length} characters besides hyphens and spaces, not 10 or 13`;
+  }
+}
+
+function flawOf10(characters: string): string | undefined {
+  if (!/^[0-9]{9}[0-9X]$/.test(characters)) {
+    return 'an ISBN-10 is 9 digits and a last digit or X';
+  }
+  return wrongCheckDigit(characters, withCheckDigit10(characters.slice(0, 9)));
+}
+
+function flawOf13(characters: string): string | undefined {
+  if (!/^[0-9]{13}$/.test(characters)) {
+    return 'an ISBN-13 is digits alone';
+  }
+  if (!/^97[89]/.test(characters)) {
+    return `an ISBN-13 begins with 978 or 979, not ${characters.slice(0, 3)}`;
+  }
+  return wrongCheckDigit(characters, withCheckDigit13(characters.slice(0, 12)));
+}
+
+function wrongCheckDigit(characters: string, right: string): string | undefined {
+  return characters === right
+    ? undefined
+    : `its last digit is ${characters.at(-1)} and should be ${right.at(-1)}, so one of its digits is wrong`;
+}
+
+function withCheckDigit10(nine: string): string {
+  const sum = weighted(nine, (index) => 10 - index);
+  const check = (11 - (sum % 11)) % 11;
+  return `${nine}${check === 10 ? 'X' : check}`;
+}
+
+function withCheckDigit13(twelve: string): string {
+  const sum = weighted(twelve, (index) => (index % 2 === 0 ? 1 : 3));
+  return `${twelve}${(10 - (sum % 10)) % 10}`;
+}
+
+function weighted(digits: string, weight: (index: number) => number): number {
+  return Array.from(digits).reduce((sum, digit, index) => sum + Number(digit) * weight(index), 0);
+}

@@ -1,0 +1,79 @@
+import { map, type OperatorFunction } from 'rxjs';
+
+/** Checks a record by a function that gives the checked record or throws, or by a schema with `safeParse`, such as one of zod's. */
+export type Validator<In, Out> = ((record: In) => Out) | SafeParser<Out>;
+
+/** What is needed of a schema. */
+export interface SafeParser<Out> {
+  /** Checks a value without throwing. */
+  safeParse(value: unknown): { readonly success: true; readonly data: Out } | { readonly success: false; readonly error: SchemaFailure };
+}
+
+/** What a schema says of a value that doesn't fit. */
+export interface SchemaFailure {
+  readonly message: string;
+  readonly issues?: readonly { readonly message: string; readonly path: readonly PropertyKey[] }[];
+}
+
+/** A record that can't be processed, with the reason. */
+export interface Dead<In> {
+  /** The record as it came. */
+  readonly record: In;
+  /** Why: `code` is the error's own where it has one, else `HEADGATE_INVALID_RECORD`; `retryable` its own where it has one, else false. */
+  readonly error: { readonly code: string; readonly message: string; readonly retryable: boolean };
+}
+
+/** A record that is valid, or one that is dead. */
+export type Checked<In, Out> = { readonly ok: true; readonly value: Out } | { readonly ok: false; readonly dead: Dead<In> };
+
+/**
+ * Tells valid records from dead ones, in one stream, so that their order and the pace of both stay those of the records.
+ *
+ * *Emits when* a record arrives: the checked record, or the record with the reason it is dead.
+ * *Backpressures when* never by itself: what follows sets the pace.
+ * *Completes when* the records complete.
+ * *Cancels when* downstream cancels. A record that is dead never ends the stream.
+ */
+export function splitValid<In, Out>(validate: Validator<In, Out>): OperatorFunction<In, Checked<In, Out>> {
+  return map((record) => checked(record, validate));
+}
+
+function checked<In, Out>(record: In, validate: Validator<In, Out>): Checked<In, Out> {
+  try {
+    if (typeof validate === 'function') {
+      return { ok: true, value: validate(record) };
+    }
+    const result = validate.safeParse(record);
+    return result.success ? { ok: true, value: result.data } : dead(record, { message: schemaMessage(result.error) });
+  } catch (error) {
+    return dead(record, typeof error === 'object' && error !== null ? error : { message: String(error) });
+  }
+}
+
+const UNKNOWN_CODE = 'HEADGATE_INVALID_RECORD';
+
+function dead<In>(record: In, error: { code?: unknown; message?: unknown; retryable?: unknown }): Checked<In, never> {
+  const { code, message, retryable } = error;
+  return {
+    ok: false,
+    dead: {
+      record,
+      error: {
+        code: typeof code === 'string' && code !== '' ? code : UNKNOWN_CODE,
+        message: typeof message === 'string' && message !== '' ? message : 'The record is invalid, and its check gave no reason.',
+        retryable: typeof retryable === 'boolean' ? retryable : false,
+      },
+    },
+  };
+}
+
+/** A record with thousands of flaws gets a message of the first few. */
+const MAX_ISSUES = 5;
+
+function schemaMessage({ message, issues = [] }: SchemaFailure): string {
+  const shown = issues
+    .slice(0, MAX_ISSUES)
+    .map((issue) => (issue.path.length === 0 ? issue.message : `${issue.path.map(String).join('.')}: ${issue.message}`));
+  const more = issues.length - shown.length;
+  return shown.length === 0 ? message : `${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
+}
