@@ -1,0 +1,25 @@
+export { LaneHeldError, LaneLostError } from './lane-errors.ts';
+export { partitionForKey } from './partition-for-key.ts';
+export { InvalidRecordError, TopicMismatchError, TopicUnknownError } from './topic-errors.ts';
+export {
+  TopicLogBusyError,
+  TopicLogClosedError,
+  TopicLogCorruptError,
+  TopicLogFailedError,
+  TopicLogFullError,
+  TopicLogOpenError,
+  TopicLogVersionError,
+} from './topic-log-errors.ts';
+export type {
+  LaneSpec,
+  LaneTransaction,
+  LaneWriter,
+  NewRecord,
+  ReadOptions,
+  RecordPosition,
+  TopicInfo,
+  TopicLog,
+  TopicReader,
+  TopicRecord,
+  TopicSpec,
+} from './topic-log.ts';

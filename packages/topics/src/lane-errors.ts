@@ -1,0 +1,39 @@
+/** A lane can't be opened while another holder of it lives. Thrown by drivers that refuse the newcomer. */
+export class LaneHeldError extends Error {
+  override readonly name = 'LaneHeldError';
+  readonly code = 'HEADGATE_LANE_HELD';
+  readonly retryable = true;
+  readonly lane: string;
+  /** The holder's process id; null while it has only just taken the lane. */
+  readonly pid: number | null;
+  /** When the holder took the lane, milliseconds since the epoch; null while it has only just taken it. */
+  readonly sinceMs: number | null;
+
+  constructor(details: { readonly lane: string; readonly pid: number | null; readonly sinceMs: number | null }, options?: ErrorOptions) {
+    const pid = details.pid === null ? 'another process' : `process ${details.pid}`;
+    const since = details.sinceMs === null ? '' : ` since ${new Date(details.sinceMs).toISOString()}`;
+    super(
+      `Lane "${details.lane}" is held by ${pid}${since}. A lane has one holder: stop that one, or try again when it has ended.`,
+      options,
+    );
+    this.lane = details.lane;
+    this.pid = details.pid;
+    this.sinceMs = details.sinceMs;
+  }
+}
+
+/** Another holder has taken the lane: this one's transaction wrote nothing, and none will any more. Open the lane again to go on. */
+export class LaneLostError extends Error {
+  override readonly name = 'LaneLostError';
+  readonly code = 'HEADGATE_LANE_LOST';
+  readonly retryable = false;
+  readonly lane: string;
+
+  constructor(details: { readonly lane: string }, options?: ErrorOptions) {
+    super(
+      `Lane "${details.lane}" was taken over by another holder; nothing was written. Open the lane again and go on from its state.`,
+      options,
+    );
+    this.lane = details.lane;
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * The partition a key belongs to: `toPositive(murmur2(utf8(key))) % partitions`, as Kafka's Java client (`BuiltInPartitioner.partitionForKey`) and
+ * kafkajs's default partitioner choose it, so that a key stays in its partition whichever driver or client writes it.
+ * Takes the key and how many partitions there are (at least 1); answers 0 to `partitions - 1`. Throws `RangeError` for fewer than 1 partition.
+ */
+export function partitionForKey(key: string, partitions: number): number {
+  if (!Number.isInteger(partitions) || partitions < 1) throw new RangeError(`A topic has at least 1 partition, not ${partitions}.`);
+  return (murmur2(new TextEncoder().encode(key)) & 0x7fffffff) % partitions;
+}
+
+/** MurmurHash2 with Kafka's seed, as a signed 32-bit integer (org.apache.kafka.common.utils.Utils.murmur2). */
+function murmur2(bytes: Uint8Array): number {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const whole = bytes.length & ~3;
+  let hash = 0x9747b28c ^ bytes.length;
+  for (let at = 0; at < whole; at += 4) {
+    let block = Math.imul(view.getInt32(at, true), MULTIPLIER);
+    block ^= block >>> 24;
+    hash = Math.imul(hash, MULTIPLIER) ^ Math.imul(block, MULTIPLIER);
+  }
+  const rest = bytes.length - whole;
+  if (rest > 2) hash ^= view.getUint8(whole + 2) << 16;
+  if (rest > 1) hash ^= view.getUint8(whole + 1) << 8;
+  if (rest > 0) hash = Math.imul(hash ^ view.getUint8(whole), MULTIPLIER);
+  hash = Math.imul(hash ^ (hash >>> 13), MULTIPLIER);
+  return hash ^ (hash >>> 15);
+}
+
+const MULTIPLIER = 0x5bd1e995;

@@ -1,0 +1,30 @@
+import type { SQLOutputValue } from 'node:sqlite';
+
+/** A column that must hold an integer within ±2^53; a damaged file may hold anything. */
+export function integer(value: SQLOutputValue | undefined): number {
+  if (typeof value === 'number') return value;
+  throw new DamagedColumnError('an integer', value);
+}
+
+export function text(value: SQLOutputValue | undefined): string {
+  if (typeof value === 'string') return value;
+  throw new DamagedColumnError('text', value);
+}
+
+export function integerOrNull(value: SQLOutputValue | undefined): number | null {
+  return value === null ? null : integer(value);
+}
+
+export function textOrNull(value: SQLOutputValue | undefined): string | null {
+  return value === null ? null : text(value);
+}
+
+/** Becomes a `corrupt` failure: it carries SQLITE_CORRUPT as SQLite's own errors do. */
+class DamagedColumnError extends Error {
+  override readonly name = 'DamagedColumnError';
+  readonly errcode = 11;
+
+  constructor(expected: string, value: unknown) {
+    super(`a column holds ${value === null ? 'null' : typeof value} in place of ${expected}`);
+  }
+}

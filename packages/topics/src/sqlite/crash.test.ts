@@ -1,0 +1,70 @@
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { expect, it } from 'vitest';
+import { startChild } from './child.fixture.ts';
+import { LogStore } from './log-store.ts';
+import { temporaryFolder } from './temporary-folder.fixture.ts';
+import { partitionOf } from './topic-table.ts';
+
+const KILLS = 24;
+const RECORDS = 200;
+
+it(
+  'after kill -9 at random instants every transaction is there whole or not at all, and every acknowledged one is there',
+  { timeout: 120_000 },
+  async () => {
+    const file = join(temporaryFolder(), 'log.db');
+    let acknowledged = 0;
+    let killedInWork = 0;
+    for (let kill = 0; kill < KILLS; kill++) {
+      const writer = startChild({ script: new URL('./crashing-writer.fixture.ts', import.meta.url), args: [file, String(RECORDS)] });
+      // Some while it opens the file, most while it writes.
+      if (kill % 6 === 0) await pause(Math.random() * 150);
+      else {
+        // The lane of the killed predecessor is free at once, else this line never comes.
+        await writer.line('open');
+        await pause(Math.random() * 60);
+      }
+      await writer.kill();
+      const pages = writer.lines.filter((line) => line !== 'open').map(Number);
+      if (pages.length > 0) killedInWork++;
+      acknowledged = Math.max(acknowledged, ...pages);
+      acknowledged = verify(file, acknowledged);
+    }
+    expect(killedInWork).toBeGreaterThan(KILLS / 3);
+  },
+);
+
+/** Answers the last page there is: one may be there that was never acknowledged. Reads without the thread, to be quick. */
+function verify(file: string, acknowledged: number): number {
+  const store = new LogStore({ file, busyTimeoutMs: 0, pollMs: 50, tombstoneRetentionMs: 0, maxFileBytes: 0 });
+  try {
+    if (store.topics.find('state') === null) return acknowledged;
+    const state = store.readState('state', 0);
+    const last = Number(state.values[state.keys.indexOf('page')] ?? '0');
+    expect(last).toBeGreaterThanOrEqual(acknowledged);
+    expect(last).toBeLessThanOrEqual(acknowledged + 1);
+    const pages = Array.from({ length: last }, (_, index) => `${index} ${index + 1}`);
+    expect(readBack(store, 'pages', 0)).toEqual(pages);
+    const ids = Array.from({ length: last * RECORDS }, (_, index) => `${index} ${Math.floor(index / RECORDS) + 1}/${index % RECORDS}`);
+    expect(isDeepStrictEqual(readBack(store, 'ids', 1), ids)).toBe(true);
+    expect(readBack(store, 'ids', 0)).toEqual([]);
+    expect(store.groups.get('crawler', partitionOf(store.topics.get('pages'), 0).id)).toBe(last === 0 ? null : last);
+    return last;
+  } finally {
+    store.close();
+  }
+}
+
+/** Each record as `<offset> <value>`. */
+function readBack(store: LogStore, topic: string, partition: number): string[] {
+  const stored = partitionOf(store.topics.get(topic), partition);
+  const found: string[] = [];
+  for (let from = 0; from < stored.nextOffset;) {
+    const { offsets, values } = store.records.chunk(stored, from, stored.nextOffset);
+    for (const [index, offset] of offsets.entries()) found.push(`${offset} ${values[index]}`);
+    from = (offsets.at(-1) ?? stored.nextOffset) + 1;
+  }
+  return found;
+}

@@ -1,0 +1,27 @@
+import { writeSync } from 'node:fs';
+import { sqliteTopicLog } from './index.ts';
+
+/** Writes page after page until it is killed; says each page's number once its transaction is acknowledged. */
+const [file = '', records = '20'] = process.argv.slice(2);
+const log = await sqliteTopicLog({ file });
+await log.createTopics([
+  { name: 'pages', partitions: 1 },
+  { name: 'ids', partitions: 2 },
+  { name: 'state', partitions: 1, compacted: true },
+]);
+const lane = await log.openLane({ name: 'crawl', state: { topic: 'state', partition: 0 } });
+writeSync(1, 'open\n');
+for (let page = Number(lane.state.get('page') ?? '0') + 1; ; page++) {
+  await lane.transaction((tx) => {
+    const ids = Array.from({ length: Number(records) }, (_, index) => ({
+      topic: 'ids',
+      partition: 1,
+      key: '@alpha',
+      value: `${page}/${index}`,
+    }));
+    tx.append([{ topic: 'pages', partition: 0, key: '@alpha', value: String(page) }, ...ids]);
+    tx.checkpoint('page', String(page));
+    tx.commitOffset({ group: 'crawler', topic: 'pages', partition: 0, offset: page });
+  });
+  writeSync(1, `${page}\n`);
+}

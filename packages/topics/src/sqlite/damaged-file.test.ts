@@ -1,0 +1,113 @@
+import { closeSync, copyFileSync, openSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { TopicLogCorruptError, TopicLogOpenError } from '../topic-log-errors.ts';
+import { sqliteTopicLog } from './index.ts';
+import { LogStore } from './log-store.ts';
+import { sqliteFailure } from './sqlite-failure.ts';
+import { temporaryFolder } from './temporary-folder.fixture.ts';
+import { partitionOf } from './topic-table.ts';
+
+const COUNT = 600;
+
+describe('a damaged file', () => {
+  it('is told by the record whose value was altered', async () => {
+    const file = await writtenLog();
+    const bytes = readFileSync(file);
+    const at = bytes.indexOf('value 300 ');
+    bytes[at] = 'V'.charCodeAt(0);
+    writeFileSync(file, bytes);
+    const error: unknown = await readAll(file).catch((damage: unknown) => damage);
+    expect(error).toBeInstanceOf(TopicLogCorruptError);
+    expect(error).toMatchObject({ code: 'HEADGATE_TOPIC_LOG_CORRUPT', retryable: false });
+    expect(String(error)).toMatch(/log\.db is damaged .*offset 300.*backup/);
+  });
+
+  it('is told when its end is cut off', async () => {
+    const file = await writtenLog();
+    truncateSync(file, Math.floor(statSync(file).size / 8192) * 4096);
+    await expect(readAll(file)).rejects.toThrow(TopicLogCorruptError);
+  });
+
+  it('is told when its first page is overwritten', async () => {
+    const file = await writtenLog();
+    overwrite(file, 0, Buffer.alloc(200, 0x55));
+    await expect(readAll(file)).rejects.toThrow(TopicLogOpenError);
+  });
+
+  it('never gives back what was not written, wherever it is damaged', async () => {
+    const file = await writtenLog();
+    const copy = join(temporaryFolder(), 'copy.db');
+    const pages = statSync(file).size / 4096;
+    const outcomes: string[] = [];
+    const damage = fc.tuple(
+      fc.integer({ min: 0, max: pages - 1 }),
+      fc.integer({ min: 0, max: 4_000 }),
+      fc.uint8Array({ minLength: 1, maxLength: 90 }),
+    );
+    fc.assert(
+      fc.property(damage, ([page, offset, garbage]) => {
+        copyFileSync(file, copy);
+        rmSync(`${copy}-wal`, { force: true });
+        overwrite(copy, page * 4096 + offset, garbage);
+        const outcome = readOutcome(copy);
+        outcomes.push(outcome);
+        expect(['as written', 'corrupt', 'open', 'version', 'failed', 'topic-unknown']).toContain(outcome);
+      }),
+      { numRuns: 150 },
+    );
+    expect(outcomes.filter((outcome) => outcome === 'corrupt').length).toBeGreaterThan(20);
+  });
+});
+
+/** Without the thread, so that many files can be tried. */
+function readOutcome(file: string): string {
+  let store: LogStore | undefined;
+  try {
+    store = new LogStore({ file, busyTimeoutMs: 0, pollMs: 50, tombstoneRetentionMs: 0, maxFileBytes: 0 });
+    const partition = partitionOf(store.topics.get('topic'), 0);
+    const found: (string | null)[] = [];
+    for (let from = 0; from < partition.nextOffset;) {
+      const chunk = store.records.chunk(partition, from, partition.nextOffset);
+      found.push(...chunk.values);
+      from = (chunk.offsets.at(-1) ?? partition.nextOffset) + 1;
+    }
+    return isDeepStrictEqual(
+      found,
+      Array.from({ length: COUNT }, (_, index) => valueOf(index)),
+    )
+      ? 'as written'
+      : 'something else';
+  } catch (error) {
+    return sqliteFailure(error, { file, busyTimeoutMs: 0 }).failure.kind;
+  } finally {
+    store?.close();
+  }
+}
+
+function valueOf(index: number): string {
+  return `value ${index} `.padEnd(200 + (index % 7) * 900, 'x');
+}
+
+async function writtenLog(): Promise<string> {
+  const file = join(temporaryFolder(), 'log.db');
+  await using log = await sqliteTopicLog({ file });
+  await log.createTopics([{ name: 'topic', partitions: 1 }]);
+  await log.append(Array.from({ length: COUNT }, (_, index) => ({ topic: 'topic', key: 'k', value: valueOf(index) })));
+  return file;
+}
+
+async function readAll(file: string): Promise<(string | null)[]> {
+  await using log = await sqliteTopicLog({ file });
+  const found: (string | null)[] = [];
+  for await (const record of log.read({ topic: 'topic' })) found.push(record.value);
+  return found;
+}
+
+function overwrite(file: string, at: number, bytes: Uint8Array): void {
+  const handle = openSync(file, 'r+');
+  writeSync(handle, bytes, 0, bytes.length, at);
+  closeSync(handle);
+}

@@ -1,0 +1,88 @@
+import { type Stats, accessSync, constants, mkdirSync, realpathSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { integer } from './column.ts';
+import { checkSchema, migrate } from './schema.ts';
+import { sqliteFailure } from './sqlite-failure.ts';
+import { WorkerFailure } from './worker-failure.ts';
+import type { WorkerOptions } from './worker-protocol.ts';
+
+/**
+ * The log's file, open: WAL, synced at each commit, at this release's schema; the folder is made where it is missing.
+ * Answers the database and the file's real path. Throws `WorkerFailure`.
+ */
+export function openDatabase(options: WorkerOptions): { readonly db: DatabaseSync; readonly file: string } {
+  const { file, busyTimeoutMs } = options;
+  preparePath(file);
+  let db: DatabaseSync | undefined;
+  try {
+    db = new DatabaseSync(file, { timeout: busyTimeoutMs });
+    checkSchema(db, file);
+    useWriteAheadLog(db, busyTimeoutMs);
+    // fullfsync: without it macOS keeps a "synced" commit in the drive's cache. Elsewhere it changes nothing.
+    db.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON');
+    db.exec('PRAGMA cell_size_check = ON; PRAGMA journal_size_limit = 67108864');
+    migrate(db, file);
+    if (options.maxFileBytes > 0) limitFile(db, options.maxFileBytes);
+    return { db, file: realpathSync(file) };
+  } catch (error) {
+    closeQuietly(db);
+    throw sqliteFailure(error, { file, busyTimeoutMs });
+  }
+}
+
+function preparePath(file: string): void {
+  let found: Stats | undefined;
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    found = statSync(file, { throwIfNoEntry: false });
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    throw new WorkerFailure(
+      { kind: 'open', file, reason: `its folder can't be made or entered (${detail}). Check the path.`, detail },
+      { cause: error },
+    );
+  }
+  if (found?.isDirectory() === true) {
+    throw new WorkerFailure({ kind: 'open', file, reason: 'it is a folder. Name a file in it.', detail: 'EISDIR' });
+  }
+  if (found !== undefined) assertWritable(file);
+}
+
+/** SQLite would open a read-only file silently, and fail at the first write. */
+function assertWritable(file: string): void {
+  try {
+    accessSync(file, constants.R_OK | constants.W_OK);
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    const reason = 'it is not readable and writable for this user. Give it permission on the file and its folder.';
+    throw new WorkerFailure({ kind: 'open', file, reason, detail }, { cause: error });
+  }
+}
+
+/** The switch to WAL isn't retried by SQLite's own busy handler when several processes open a new file at once. */
+function useWriteAheadLog(db: DatabaseSync, busyTimeoutMs: number): void {
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let waitedMs = 0; ; waitedMs += 10) {
+    try {
+      db.exec('PRAGMA journal_mode = WAL');
+      return;
+    } catch (error) {
+      if (waitedMs >= busyTimeoutMs || sqliteFailure(error, { file: '', busyTimeoutMs }).failure.kind !== 'busy') throw error;
+      Atomics.wait(pause, 0, 0, 10);
+    }
+  }
+}
+
+function limitFile(db: DatabaseSync, maxFileBytes: number): void {
+  const pageBytes = integer(db.prepare('PRAGMA page_size').get()?.['page_size']);
+  db.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(maxFileBytes / pageBytes))}`);
+}
+
+function closeQuietly(db: DatabaseSync | undefined): void {
+  try {
+    db?.close();
+  } catch {
+    // The first error is the one to tell.
+  }
+}

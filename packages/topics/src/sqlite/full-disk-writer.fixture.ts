@@ -1,0 +1,32 @@
+import { writeSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { TopicLogFullError } from '../topic-log-errors.ts';
+import { sqliteTopicLog } from './index.ts';
+
+/** Writes transactions; when there is no room it says so, tries that transaction again until there is, and then writes twenty more. */
+const [file = ''] = process.argv.slice(2);
+const log = await sqliteTopicLog({ file });
+await log.createTopics([
+  { name: 'topic', partitions: 1 },
+  { name: 'state', partitions: 1, compacted: true },
+]);
+const lane = await log.openLane({ name: 'lane', state: { topic: 'state', partition: 0 } });
+let full = 0;
+for (let done = 0, after = 0; after < 20;) {
+  try {
+    await lane.transaction((tx) => {
+      tx.append(
+        Array.from({ length: 100 }, (_, index) => ({ topic: 'topic', partition: 0, key: 'k', value: `${done}/${index}`.padEnd(500) })),
+      );
+      tx.checkpoint('done', String(done + 1));
+    });
+    done++;
+    if (full > 0) after++;
+  } catch (error) {
+    if (!(error instanceof TopicLogFullError)) throw error;
+    if (full++ === 0) writeSync(1, `full ${done}\n`);
+    await pause(20);
+  }
+}
+writeSync(1, `done ${lane.state.get('done')}\n`);
+await log.close();

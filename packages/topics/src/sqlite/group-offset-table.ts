@@ -1,0 +1,31 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { integer } from './column.ts';
+
+/** Per group and partition the offset that is read next. */
+export class GroupOffsetTable {
+  readonly #get: StatementSync;
+  readonly #set: StatementSync;
+  readonly #advance: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    const insert =
+      'INSERT INTO group_offsets (group_name, partition_id, next_offset) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET next_offset =';
+    this.#get = db.prepare('SELECT next_offset FROM group_offsets WHERE group_name = ? AND partition_id = ?');
+    this.#set = db.prepare(`${insert} excluded.next_offset`);
+    this.#advance = db.prepare(`${insert} max(next_offset, excluded.next_offset)`);
+  }
+
+  get(group: string, partitionId: number): number | null {
+    const row = this.#get.get(group, partitionId);
+    return row === undefined ? null : integer(row['next_offset']);
+  }
+
+  set(group: string, partitionId: number, next: number): void {
+    this.#set.run(group, partitionId, next);
+  }
+
+  /** Never goes back: readers may commit out of order. */
+  advance(group: string, partitionId: number, next: number): void {
+    this.#advance.run(group, partitionId, next);
+  }
+}

@@ -1,0 +1,1 @@
+export { sqliteTopicLog, type SqliteTopicLogOptions } from './sqlite-topic-log.ts';

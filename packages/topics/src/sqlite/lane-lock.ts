@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { sqliteFailure } from './sqlite-failure.ts';
+
+/** Two newcomers that meet on a free lane can each stand in the other's way for a moment; a lane that is held stays so for longer than this. */
+const MEETING_MS = 60;
+
+/** Held: the operating system gives it back when the process ends, however it ends. */
+export interface LaneLock {
+  release(): void;
+}
+
+/**
+ * Takes the lane's lock, or answers null while another holder lives, in this process or any other.
+ * The lock is an exclusive transaction on an empty SQLite database of its own, `<file>-lanes/<lane>-<hash>.lock`.
+ * The file stays when the lane is given up: removing it would let two newcomers lock two different files of that name.
+ */
+export function takeLaneLock(options: { readonly file: string; readonly lane: string }): LaneLock | null {
+  const folder = `${options.file}-lanes`;
+  const lockFile = join(folder, laneFileName(options.lane));
+  let db: DatabaseSync | undefined;
+  try {
+    mkdirSync(folder, { recursive: true });
+    db = new DatabaseSync(lockFile, { timeout: MEETING_MS });
+    // In memory, so that a holder that is killed leaves no journal behind.
+    db.exec('PRAGMA journal_mode = MEMORY');
+    db.exec('BEGIN EXCLUSIVE');
+    const held = db;
+    return { release: () => held.close() };
+  } catch (error) {
+    db?.close();
+    const failure = sqliteFailure(error, { file: lockFile, busyTimeoutMs: MEETING_MS });
+    if (failure.failure.kind === 'busy') return null;
+    throw failure;
+  }
+}
+
+/** Readable, safe on every file system, and different for lanes whose names differ only in case or in characters a file name can't have. */
+function laneFileName(lane: string): string {
+  const hash = createHash('sha256').update(lane).digest('hex').slice(0, 16);
+  return `${lane.replaceAll(/[^A-Za-z0-9._-]/g, '_').slice(0, 80)}-${hash}.lock`;
+}

@@ -1,0 +1,44 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { integer, integerOrNull } from './column.ts';
+import { WorkerFailure } from './worker-failure.ts';
+import type { LaneHold } from './worker-protocol.ts';
+
+/**
+ * Who holds each lane, and its epoch: one more with every opening. The lock keeps newcomers out; the epoch is the fence for a holder that lost its
+ * lock all the same (somebody deleted the lock file), checked within each of its transactions.
+ */
+export class LaneTable {
+  readonly #get: StatementSync;
+  readonly #take: StatementSync;
+  readonly #leave: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    this.#get = db.prepare('SELECT epoch, pid, since_ms FROM lanes WHERE name = ?');
+    this.#take = db.prepare(
+      'INSERT INTO lanes (name, epoch, pid, since_ms) VALUES (?, 1, ?, ?) ' +
+        'ON CONFLICT DO UPDATE SET epoch = epoch + 1, pid = excluded.pid, since_ms = excluded.since_ms RETURNING epoch',
+    );
+    this.#leave = db.prepare('UPDATE lanes SET pid = NULL, since_ms = NULL WHERE name = ? AND epoch = ?');
+  }
+
+  /** To be called within a transaction, under the lane's lock. Answers the new epoch. */
+  take(name: string, pid: number, nowMs: number): number {
+    return integer(this.#take.get(name, pid, nowMs)?.['epoch']);
+  }
+
+  /** To be called within a transaction. */
+  verify(hold: LaneHold): void {
+    if (this.#get.get(hold.name)?.['epoch'] !== hold.epoch) throw new WorkerFailure({ kind: 'lane-lost', lane: hold.name });
+  }
+
+  leave(hold: LaneHold): void {
+    this.#leave.run(hold.name, hold.epoch);
+  }
+
+  heldFailure(name: string): WorkerFailure {
+    const row = this.#get.get(name);
+    const pid = row === undefined ? null : integerOrNull(row['pid']);
+    const sinceMs = row === undefined ? null : integerOrNull(row['since_ms']);
+    return new WorkerFailure({ kind: 'lane-held', lane: name, pid, sinceMs });
+  }
+}

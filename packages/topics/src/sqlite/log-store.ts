@@ -1,0 +1,170 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { partitionForKey } from '../partition-for-key.ts';
+import type { LaneSpec, TopicInfo, TopicSpec } from '../topic-log.ts';
+import { openDatabase } from './database.ts';
+import { GroupOffsetTable } from './group-offset-table.ts';
+import { type LaneLock, takeLaneLock } from './lane-lock.ts';
+import { LaneTable } from './lane-table.ts';
+import { type NewRow, RecordTable } from './record-table.ts';
+import { sqliteFailure } from './sqlite-failure.ts';
+import { type StoredTopic, TopicTable, partitionOf } from './topic-table.ts';
+import { WorkerFailure } from './worker-failure.ts';
+import type { AppendBatch, LaneHold, OffsetCommit, StateEntries, WorkerOptions, WriteArgs } from './worker-protocol.ts';
+
+/** Everything the file can do, synchronously; every write is one transaction. Throws `WorkerFailure`. */
+export class LogStore {
+  readonly file: string;
+  readonly topics: TopicTable;
+  readonly records: RecordTable;
+  readonly groups: GroupOffsetTable;
+  readonly #options: WorkerOptions;
+  readonly #db: DatabaseSync;
+  readonly #lanes: LaneTable;
+  readonly #locks = new Map<string, LaneLock>();
+
+  constructor(options: WorkerOptions) {
+    const { db, file } = openDatabase(options);
+    this.file = file;
+    this.#options = options;
+    this.#db = db;
+    this.topics = new TopicTable(db);
+    this.records = new RecordTable(db, file);
+    this.groups = new GroupOffsetTable(db);
+    this.#lanes = new LaneTable(db);
+  }
+
+  createTopics(specs: readonly TopicSpec[]): void {
+    this.#transaction(() => specs.forEach((spec) => this.topics.create(spec)));
+  }
+
+  listTopics(): readonly TopicInfo[] {
+    return this.topics.list();
+  }
+
+  openLane(lane: LaneSpec, nowMs: number): { readonly epoch: number; readonly state: StateEntries } {
+    const lock = takeLaneLock({ file: this.file, lane: lane.name });
+    if (lock === null) throw this.#lanes.heldFailure(lane.name);
+    try {
+      const opened = this.#transaction(() => {
+        const partitionId = this.#statePartition(lane.state.topic, lane.state.partition);
+        return { epoch: this.#lanes.take(lane.name, process.pid, nowMs), state: this.records.state(partitionId) };
+      });
+      this.#locks.set(lockName({ name: lane.name, epoch: opened.epoch }), lock);
+      return opened;
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+  }
+
+  closeLane(hold: LaneHold): void {
+    const lock = this.#locks.get(lockName(hold));
+    if (lock === undefined) return;
+    this.#locks.delete(lockName(hold));
+    try {
+      this.#transaction(() => this.#lanes.leave(hold));
+    } catch {
+      // Only the name tag on the door; the lock is what counts, and it is given back even when the disk is full.
+    }
+    lock.release();
+  }
+
+  readState(topic: string, partition: number): StateEntries {
+    return this.records.state(this.#statePartition(topic, partition));
+  }
+
+  write(args: WriteArgs): Float64Array<ArrayBuffer> | null {
+    return this.#transaction(() => {
+      if (args.lane !== null) this.#lanes.verify(args.lane);
+      const positions = args.positions ? new Float64Array(2 * args.batches.reduce((sum, batch) => sum + batch.keys.length, 0)) : null;
+      let done = 0;
+      for (const batch of args.batches) {
+        this.#append(batch, args.nowMs, positions?.subarray(done * 2) ?? null);
+        done += batch.keys.length;
+      }
+      for (const offset of args.offsets) this.groups.set(offset.group, this.#committed(offset), offset.next);
+      return positions;
+    });
+  }
+
+  commitRead(offset: OffsetCommit): void {
+    this.#transaction(() => this.groups.advance(offset.group, this.#committed(offset), offset.next));
+  }
+
+  /** Changes when another process has committed. */
+  dataVersion(): unknown {
+    return this.#db.prepare('PRAGMA data_version').get()?.['data_version'];
+  }
+
+  close(): void {
+    for (const lock of this.#locks.values()) lock.release();
+    this.#locks.clear();
+    this.#db.close();
+  }
+
+  #append(batch: AppendBatch, timestampMs: number, positions: Float64Array | null): void {
+    const topic = this.topics.get(batch.topic);
+    const nextOffsets = new Map<number, number>();
+    const rows: NewRow[] = [];
+    for (const [index, key] of batch.keys.entries()) {
+      const partition = partitionOf(topic, batch.partition ?? (key === null ? 0 : partitionForKey(key, topic.partitions.length)));
+      if (topic.compacted && key === null) {
+        throw new WorkerFailure({
+          kind: 'invalid-record',
+          topic: topic.name,
+          reason: 'has no key; a compacted topic keeps the newest record per key.',
+        });
+      }
+      const offset = nextOffsets.get(partition.id) ?? partition.nextOffset;
+      nextOffsets.set(partition.id, offset + 1);
+      rows.push({
+        partitionId: partition.id,
+        offset,
+        timestampMs,
+        key,
+        value: batch.values[index] ?? null,
+        headers: batch.headers[index] ?? null,
+      });
+      positions?.set([partition.partition, offset], index * 2);
+    }
+    this.records.insert(rows, topic.compacted);
+    for (const [partitionId, nextOffset] of nextOffsets) this.topics.setNextOffset(partitionId, nextOffset);
+    if (topic.compacted && batch.values.includes(null)) this.#purgeTombstones(nextOffsets.keys(), timestampMs);
+  }
+
+  #purgeTombstones(partitionIds: Iterable<number>, nowMs: number): void {
+    for (const partitionId of partitionIds) this.records.purgeTombstones(partitionId, nowMs - this.#options.tombstoneRetentionMs);
+  }
+
+  #statePartition(name: string, partition: number): number {
+    const topic: StoredTopic = this.topics.get(name);
+    if (!topic.compacted) {
+      throw new WorkerFailure({ kind: 'topic-mismatch', topic: name, reason: 'is not compacted; state is kept in compacted topics only.' });
+    }
+    return partitionOf(topic, partition).id;
+  }
+
+  #committed(offset: OffsetCommit): number {
+    if (!Number.isSafeInteger(offset.next) || offset.next < 0) {
+      throw new WorkerFailure({ kind: 'range', reason: `${offset.next} is no offset to commit for group "${offset.group}".` });
+    }
+    return partitionOf(this.topics.get(offset.topic), offset.partition).id;
+  }
+
+  #transaction<T>(work: () => T): T {
+    try {
+      this.#db.exec('BEGIN IMMEDIATE');
+      const result = work();
+      this.#db.exec('COMMIT');
+      return result;
+    } catch (error) {
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+      throw sqliteFailure(error, { file: this.file, busyTimeoutMs: this.#options.busyTimeoutMs });
+    }
+  }
+}
+
+/** The epoch belongs to it: a lane that was lost and opened again here has two locks until the lost one is closed. */
+function lockName(hold: LaneHold): string {
+  return `${hold.epoch}/${hold.name}`;
+}

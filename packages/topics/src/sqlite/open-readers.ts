@@ -1,0 +1,140 @@
+import type { LogStore } from './log-store.ts';
+import { type StoredPartition, partitionOf } from './topic-table.ts';
+import { WorkerFailure } from './worker-failure.ts';
+import type { ReaderArgs, RecordChunk } from './worker-protocol.ts';
+
+const NOTHING_YET: RecordChunk = { partition: 0, offsets: [], timestampsMs: [], keys: [], values: [], headers: [] };
+
+interface Cursor {
+  next: number;
+  /** Where a reader that doesn't follow ends. */
+  readonly end: number;
+}
+
+interface OpenReader {
+  readonly args: ReaderArgs;
+  readonly cursors: Map<number, Cursor>;
+  /** Calls for the next chunk that nothing is there for yet. */
+  waiting: ((chunk: RecordChunk | null) => void) | null;
+}
+
+/** The readers' positions. A chunk is only read when it is asked for: the consumer's pace is the reader's. */
+export class OpenReaders {
+  readonly #store: LogStore;
+  readonly #pollMs: number;
+  readonly #readers = new Map<number, OpenReader>();
+  #poll: NodeJS.Timeout | undefined;
+  #seenVersion: unknown;
+
+  constructor(store: LogStore, pollMs: number) {
+    this.#store = store;
+    this.#pollMs = pollMs;
+  }
+
+  open(args: ReaderArgs): void {
+    if (typeof args.from === 'number' && (!Number.isSafeInteger(args.from) || args.from < 0)) {
+      throw new WorkerFailure({ kind: 'range', reason: `${args.from} is no offset to read from.` });
+    }
+    const reader: OpenReader = { args, cursors: new Map(), waiting: null };
+    this.#addCursors(reader);
+    this.#readers.set(args.reader, reader);
+  }
+
+  /** Null: the reader has ended. */
+  next(id: number): RecordChunk | null | Promise<RecordChunk | null> {
+    const reader = this.#readers.get(id);
+    if (reader === undefined) return null;
+    const chunk = this.#read(reader);
+    if (chunk !== null || !reader.args.follow) return chunk;
+    return new Promise((resolve) => {
+      reader.waiting = resolve;
+      this.#watch();
+    });
+  }
+
+  close(id: number): void {
+    this.#readers.get(id)?.waiting?.(null);
+    this.#readers.delete(id);
+    this.#watch();
+  }
+
+  closeAll(): void {
+    for (const id of this.#readers.keys()) this.close(id);
+  }
+
+  /** To be called after each commit of this process. */
+  wake(): void {
+    for (const reader of this.#readers.values()) {
+      const { waiting } = reader;
+      if (waiting === null) continue;
+      try {
+        const chunk = this.#read(reader);
+        if (chunk === null) continue;
+        reader.waiting = null;
+        waiting(chunk);
+      } catch {
+        // Its next call meets the same error and tells it.
+        reader.waiting = null;
+        waiting(NOTHING_YET);
+      }
+    }
+    this.#watch();
+  }
+
+  /** Looks for other processes' commits only while somebody waits. */
+  #watch(): void {
+    const wanted = [...this.#readers.values()].some((reader) => reader.waiting !== null);
+    if (wanted && this.#poll === undefined) {
+      this.#seenVersion = undefined;
+      this.#poll = setInterval(() => this.#look(), this.#pollMs);
+    } else if (!wanted && this.#poll !== undefined) {
+      clearInterval(this.#poll);
+      this.#poll = undefined;
+    }
+  }
+
+  #look(): void {
+    try {
+      const version = this.#store.dataVersion();
+      if (version === this.#seenVersion) return;
+      this.#seenVersion = version;
+    } catch {
+      // Whatever is wrong, reading on tells the readers.
+    }
+    this.wake();
+  }
+
+  #read(reader: OpenReader): RecordChunk | null {
+    const ends = reader.args.follow ? this.#addCursors(reader) : null;
+    for (const [partition, cursor] of reader.cursors) {
+      const stored = ends?.find((candidate) => candidate.partition === partition);
+      const end = stored?.nextOffset ?? cursor.end;
+      if (cursor.next >= end) continue;
+      const id = stored?.id ?? partitionOf(this.#store.topics.get(reader.args.topic), partition).id;
+      const chunk = this.#store.records.chunk({ id, partition }, cursor.next, end);
+      const last = chunk.offsets.at(-1);
+      cursor.next = last === undefined ? end : last + 1;
+      if (last === undefined) continue;
+      // To the back of the queue, so that one partition's backlog doesn't hold up the others.
+      reader.cursors.delete(partition);
+      reader.cursors.set(partition, cursor);
+      return chunk;
+    }
+    return null;
+  }
+
+  /** Adds the partitions the reader doesn't know yet: all at its opening, later those a growing topic gets. Answers the reader's partitions. */
+  #addCursors(reader: OpenReader): readonly StoredPartition[] {
+    const { args, cursors } = reader;
+    const topic = this.#store.topics.get(args.topic);
+    const opening = cursors.size === 0;
+    const partitions = args.partitions?.map((partition) => partitionOf(topic, partition)) ?? topic.partitions;
+    for (const { id, partition, nextOffset } of partitions) {
+      if (cursors.has(partition)) continue;
+      const from = !opening || args.from === 'earliest' ? 0 : args.from === 'latest' ? nextOffset : args.from;
+      const committed = args.group === null ? null : this.#store.groups.get(args.group, id);
+      cursors.set(partition, { next: committed ?? from, end: nextOffset });
+    }
+    return partitions;
+  }
+}

@@ -1,0 +1,74 @@
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import { TopicLogOpenError, TopicLogVersionError } from '../topic-log-errors.ts';
+import { sqliteTopicLog } from './index.ts';
+import { temporaryFolder } from './temporary-folder.fixture.ts';
+
+describe('opening', () => {
+  it('makes the folder and the file', async () => {
+    const file = join(temporaryFolder(), 'a', 'b', 'log.db');
+    await using log = await sqliteTopicLog({ file });
+    expect(await log.listTopics()).toEqual([]);
+    expect(readFileSync(file).subarray(0, 15).toString()).toBe('SQLite format 3');
+  });
+
+  it('refuses a file of a newer release, says both versions, and does not touch it', async () => {
+    const file = join(temporaryFolder(), 'log.db');
+    await (await sqliteTopicLog({ file })).close();
+    const db = new DatabaseSync(file);
+    db.exec('PRAGMA user_version = 99');
+    db.close();
+    const before = readFileSync(file);
+    const error: unknown = await sqliteTopicLog({ file }).catch((refusal: unknown) => refusal);
+    expect(error).toBeInstanceOf(TopicLogVersionError);
+    expect(error).toMatchObject({ version: 99, known: 1, file });
+    expect(String(error)).toMatch(/version 99.*up to 1\. Update/);
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  it("refuses another application's database and does not touch it", async () => {
+    const file = join(temporaryFolder(), 'other.db');
+    const db = new DatabaseSync(file);
+    db.exec('CREATE TABLE theirs (x)');
+    db.close();
+    const before = readFileSync(file);
+    await expect(sqliteTopicLog({ file })).rejects.toThrow(/other\.db can't be opened: it is a database of another application/);
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  it('refuses a file that is no database and does not touch it', async () => {
+    const file = join(temporaryFolder(), 'notes.txt');
+    writeFileSync(file, 'These are my notes, not a topic log.\n'.repeat(100));
+    const before = readFileSync(file);
+    const error: unknown = await sqliteTopicLog({ file }).catch((refusal: unknown) => refusal);
+    expect(error).toBeInstanceOf(TopicLogOpenError);
+    expect(error).toMatchObject({ code: 'HEADGATE_TOPIC_LOG_OPEN', retryable: false, file });
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  it('refuses a folder, and a path through a file', async () => {
+    const folder = temporaryFolder();
+    mkdirSync(join(folder, 'log.db'));
+    await expect(sqliteTopicLog({ file: join(folder, 'log.db') })).rejects.toThrow(/it is a folder/);
+    writeFileSync(join(folder, 'file'), '');
+    await expect(sqliteTopicLog({ file: join(folder, 'file', 'log.db') })).rejects.toThrow(TopicLogOpenError);
+  });
+
+  // root may write everywhere
+  it.skipIf(process.getuid?.() === 0 || process.platform === 'win32')('refuses a read-only file', async () => {
+    const file = join(temporaryFolder(), 'log.db');
+    await (await sqliteTopicLog({ file })).close();
+    chmodSync(file, 0o444);
+    await expect(sqliteTopicLog({ file })).rejects.toThrow(/not readable and writable/);
+  });
+
+  it('takes an empty file, as an interrupted first start leaves it', async () => {
+    const file = join(temporaryFolder(), 'log.db');
+    writeFileSync(file, '');
+    await using log = await sqliteTopicLog({ file });
+    await log.createTopics([{ name: 'topic', partitions: 1 }]);
+    expect(await log.listTopics()).toHaveLength(1);
+  });
+});

@@ -1,0 +1,81 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { integer } from './column.ts';
+import { WorkerFailure } from './worker-failure.ts';
+
+/** "HdGt": marks the file as a topic log, https://www.sqlite.org/pragma.html#pragma_application_id. */
+const APPLICATION_ID = 0x48644774;
+
+/** Step n takes a file from schema version n to n + 1. Released steps never change; new ones are added at the end. */
+const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE topics (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    compacted INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE partitions (
+    id INTEGER PRIMARY KEY,
+    topic_id INTEGER NOT NULL REFERENCES topics (id),
+    partition INTEGER NOT NULL,
+    next_offset INTEGER NOT NULL,
+    UNIQUE (topic_id, partition)
+  ) STRICT;
+  CREATE TABLE records (
+    partition_id INTEGER NOT NULL,
+    offset INTEGER NOT NULL,
+    timestamp_ms INTEGER NOT NULL,
+    compacted INTEGER NOT NULL,
+    key TEXT,
+    value TEXT,
+    headers TEXT,
+    checksum INTEGER NOT NULL,
+    PRIMARY KEY (partition_id, offset)
+  ) STRICT, WITHOUT ROWID;
+  CREATE UNIQUE INDEX newest_per_key ON records (partition_id, key) WHERE compacted = 1;
+  CREATE INDEX tombstones ON records (partition_id, timestamp_ms) WHERE compacted = 1 AND value IS NULL;
+  CREATE TABLE group_offsets (
+    group_name TEXT NOT NULL,
+    partition_id INTEGER NOT NULL,
+    next_offset INTEGER NOT NULL,
+    PRIMARY KEY (group_name, partition_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE lanes (
+    name TEXT PRIMARY KEY,
+    epoch INTEGER NOT NULL,
+    pid INTEGER,
+    since_ms INTEGER
+  ) STRICT, WITHOUT ROWID;
+  `,
+];
+
+/** Refuses a file of a newer release, or one that isn't a topic log; touches nothing. */
+export function checkSchema(db: DatabaseSync, file: string): void {
+  const version = pragma(db, 'user_version');
+  const owner = pragma(db, 'application_id');
+  const tables = integer(db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()?.['tables']);
+  if (owner !== APPLICATION_ID && (owner !== 0 || version !== 0 || tables > 0)) {
+    const detail = `application_id ${owner}, user_version ${version}`;
+    throw new WorkerFailure({ kind: 'open', file, reason: 'it is a database of another application. Name another file.', detail });
+  }
+  if (version > MIGRATIONS.length) throw new WorkerFailure({ kind: 'version', file, version, known: MIGRATIONS.length });
+}
+
+/** Brings the file to this release's schema in one transaction; several processes may do so at once. */
+export function migrate(db: DatabaseSync, file: string): void {
+  if (pragma(db, 'user_version') === MIGRATIONS.length) return;
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    checkSchema(db, file);
+    for (const step of MIGRATIONS.slice(pragma(db, 'user_version'))) db.exec(step);
+    db.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+    db.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
+    db.exec('COMMIT');
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+function pragma(db: DatabaseSync, name: 'user_version' | 'application_id'): number {
+  return integer(db.prepare(`PRAGMA ${name}`).get()?.[name]);
+}

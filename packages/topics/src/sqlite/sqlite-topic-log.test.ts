@@ -1,0 +1,134 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { InvalidRecordError } from '../topic-errors.ts';
+import { TopicLogBusyError, TopicLogClosedError } from '../topic-log-errors.ts';
+import type { TopicLog, TopicRecord } from '../topic-log.ts';
+import { sqliteTopicLog } from './index.ts';
+import { temporaryFolder } from './temporary-folder.fixture.ts';
+
+async function collect(log: TopicLog, topic: string): Promise<TopicRecord[]> {
+  const found: TopicRecord[] = [];
+  for await (const record of log.read({ topic })) found.push(record);
+  return found;
+}
+
+describe('the sqlite driver', () => {
+  it('gives offsets without gaps, and puts a record without key or partition into partition 0', async () => {
+    await using log = await sqliteTopicLog({ file: join(temporaryFolder(), 'log.db'), now: () => 1_700_000_000_123 });
+    await log.createTopics([{ name: 'topic', partitions: 3 }]);
+    await log.append(Array.from({ length: 120 }, (_, index) => ({ topic: 'topic', key: `@u${index}`, value: String(index) })));
+    await expect(
+      log.append([
+        { topic: 'topic', key: null, value: 'x' },
+        { topic: 'topic', partition: 3, key: null, value: 'x' },
+      ]),
+    ).rejects.toThrow('no partition 3');
+    expect(await log.append([{ topic: 'topic', key: null, value: 'last' }])).toMatchObject([{ partition: 0 }]);
+    const found = await collect(log, 'topic');
+    expect(found).toHaveLength(121);
+    for (let partition = 0; partition < 3; partition++) {
+      const offsets = found.filter((record) => record.partition === partition).map((record) => record.offset);
+      expect(offsets.length).toBeGreaterThan(20);
+      expect(offsets).toEqual(offsets.map((_, index) => index));
+    }
+    expect(found[0]?.timestampMs).toBe(1_700_000_000_123);
+  });
+
+  it('keeps one record per key of a compacted topic, and a tombstone for as long as asked', async () => {
+    let nowMs = 1_000_000;
+    await using log = await sqliteTopicLog({ file: join(temporaryFolder(), 'log.db'), now: () => nowMs, tombstoneRetentionMs: 60_000 });
+    await log.createTopics([{ name: 'state', partitions: 1, compacted: true }]);
+    const set = (key: string, value: string | null): Promise<unknown> => log.append([{ topic: 'state', partition: 0, key, value }]);
+    for (let round = 0; round < 5; round++) for (const key of ['a', 'b', 'c']) await set(key, `${key}${round}`);
+    await set('b', null);
+    const shown = async (): Promise<unknown> => (await collect(log, 'state')).map(({ key, value, offset }) => [key, value, offset]);
+    expect(await shown()).toEqual([
+      ['a', 'a4', 12],
+      ['c', 'c4', 14],
+      ['b', null, 15],
+    ]);
+    nowMs += 60_001;
+    await set('c', null);
+    expect(await shown()).toEqual([
+      ['a', 'a4', 12],
+      ['c', null, 16],
+    ]);
+    expect((await log.listTopics())[0]?.offsets).toEqual([{ earliest: 12, end: 17 }]);
+    expect([...(await log.readState('state', 0))]).toEqual([['a', 'a4']]);
+    await expect(log.append([{ topic: 'state', partition: 0, key: null, value: 'x' }])).rejects.toThrow(InvalidRecordError);
+  });
+
+  it('waits for another process that writes, off the thread of the timers, and says so when it takes too long', async () => {
+    const file = join(temporaryFolder(), 'log.db');
+    await using log = await sqliteTopicLog({ file, busyTimeoutMs: 300 });
+    await log.createTopics([{ name: 'topic', partitions: 1 }]);
+    const other = new DatabaseSync(file);
+    other.exec('BEGIN IMMEDIATE');
+    let ticks = 0;
+    const timer = setInterval(() => ticks++, 5);
+    await expect(log.append([{ topic: 'topic', key: 'k', value: 'refused' }])).rejects.toThrow(TopicLogBusyError);
+    clearInterval(timer);
+    expect(ticks).toBeGreaterThan(20);
+    other.exec('ROLLBACK');
+    other.close();
+    await log.append([{ topic: 'topic', key: 'k', value: 'written' }]);
+    expect((await collect(log, 'topic')).map((record) => record.value)).toEqual(['written']);
+  });
+
+  it('shows a following reader the partitions a growing topic gets', async () => {
+    await using log = await sqliteTopicLog({ file: join(temporaryFolder(), 'log.db') });
+    await log.createTopics([{ name: 'topic', partitions: 1 }]);
+    const iterator = log.read({ topic: 'topic', follow: true, from: 'latest' })[Symbol.asyncIterator]();
+    const next = iterator.next();
+    await log.createTopics([{ name: 'topic', partitions: 2 }]);
+    await log.append([{ topic: 'topic', partition: 1, key: 'k', value: 'grown' }]);
+    expect((await next).value).toMatchObject({ partition: 1, value: 'grown' });
+  });
+
+  it('closes promptly with readers waiting and lanes open, and says so to whoever calls afterwards', async () => {
+    const file = join(temporaryFolder(), 'log.db');
+    const log = await sqliteTopicLog({ file });
+    await log.createTopics([
+      { name: 'topic', partitions: 1 },
+      { name: 'state', partitions: 1, compacted: true },
+    ]);
+    const lane = await log.openLane({ name: 'lane', state: { topic: 'state', partition: 0 } });
+    const iterator = log.read({ topic: 'topic', follow: true })[Symbol.asyncIterator]();
+    const waiting = iterator.next();
+    const started = performance.now();
+    await log.close();
+    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(await waiting).toEqual({ done: true, value: undefined });
+    await expect(lane.transaction(() => {})).rejects.toThrow(TopicLogClosedError);
+    await expect(log.listTopics()).rejects.toThrow(TopicLogClosedError);
+    expect(() => log.read({ topic: 'topic' })).toThrow(TopicLogClosedError);
+  });
+
+  it('gives back exactly what was appended, whatever it was', async () => {
+    await using log = await sqliteTopicLog({ file: join(temporaryFolder(), 'log.db') });
+    const text = fc.string({ unit: 'binary' });
+    const record = fc.record({
+      partition: fc.integer({ min: 0, max: 2 }),
+      key: fc.option(text),
+      value: fc.option(text),
+      headers: fc.dictionary(text, text, { maxKeys: 3, noNullPrototype: true }),
+    });
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(record, { maxLength: 120 }), { maxLength: 4 }), async (transactions) => {
+        const topic = `topic-${run++}`;
+        await log.createTopics([{ name: topic, partitions: 3 }]);
+        for (const records of transactions) await log.append(records.map((each) => ({ topic, ...each })));
+        const found = await collect(log, topic);
+        for (let partition = 0; partition < 3; partition++) {
+          const expected = transactions.flat().filter((each) => each.partition === partition);
+          const own = found.filter((each) => each.partition === partition);
+          expect(own.map(({ key, value, headers }) => ({ partition, key, value, headers }))).toEqual(expected);
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+});

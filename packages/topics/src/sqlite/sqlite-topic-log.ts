@@ -1,0 +1,142 @@
+import { resolve } from 'node:path';
+import { TopicLogClosedError } from '../topic-log-errors.ts';
+import type {
+  LaneSpec,
+  LaneWriter,
+  NewRecord,
+  ReadOptions,
+  RecordPosition,
+  TopicInfo,
+  TopicLog,
+  TopicReader,
+  TopicSpec,
+} from '../topic-log.ts';
+import { AppendBatches } from './append-batches.ts';
+import { SqliteLaneWriter } from './lane-writer.ts';
+import { SqliteTopicReader } from './topic-reader.ts';
+import { WorkerLink } from './worker-link.ts';
+import type { StateEntries } from './worker-protocol.ts';
+
+export interface SqliteTopicLogOptions {
+  /** The file; made, with its folder, where it is missing. Relative paths are the process's. Beside it live `-wal`, `-shm` and `-lanes/`. */
+  readonly file: string;
+  /** How long a write waits for another process's, milliseconds, before it throws `TopicLogBusyError`. Default 5000. */
+  readonly busyTimeoutMs?: number;
+  /** How often a reader that waits looks for what other processes have committed, milliseconds. Default 50. */
+  readonly pollMs?: number;
+  /** How long a tombstone of a compacted topic stays readable, milliseconds. Default 86,400,000 (a day). */
+  readonly tombstoneRetentionMs?: number;
+  /** The file may not grow beyond this, bytes; writes that would throw `TopicLogFullError`. Default 0: the disk is the limit. */
+  readonly maxFileBytes?: number;
+  /** The clock records are stamped by, milliseconds since the epoch. Default `Date.now`. */
+  readonly now?: () => number;
+}
+
+/**
+ * Opens a topic log in one SQLite file: synced at each commit, usable by several processes of one machine at once (not over a network drive).
+ * SQLite runs in a thread of its own. A lane's newcomer is refused with `LaneHeldError` while an older holder lives. Without a key or a
+ * partition a record goes to partition 0. Throws `TopicLogOpenError`, `TopicLogVersionError`, `TopicLogCorruptError`, `TopicLogFullError` or
+ * `TopicLogBusyError`; the same errors may end any later call.
+ */
+export async function sqliteTopicLog(options: SqliteTopicLogOptions): Promise<TopicLog> {
+  const { busyTimeoutMs = 5_000, pollMs = 50, tombstoneRetentionMs = 86_400_000, maxFileBytes = 0, now = Date.now } = options;
+  const file = resolve(options.file);
+  const link = new WorkerLink({ file, busyTimeoutMs, pollMs, tombstoneRetentionMs, maxFileBytes });
+  try {
+    await link.call('open', null);
+  } catch (error) {
+    await link.close();
+    throw error;
+  }
+  return new SqliteTopicLog(link, file, now);
+}
+
+class SqliteTopicLog implements TopicLog {
+  readonly #link: WorkerLink;
+  readonly #file: string;
+  readonly #now: () => number;
+  readonly #lanes = new Set<SqliteLaneWriter>();
+  readonly #readers = new Set<SqliteTopicReader>();
+  #lastReader = 0;
+  #closed: Promise<void> | undefined;
+
+  constructor(link: WorkerLink, file: string, now: () => number) {
+    this.#link = link;
+    this.#file = file;
+    this.#now = now;
+  }
+
+  async createTopics(topics: readonly TopicSpec[]): Promise<void> {
+    this.#assertOpen();
+    await this.#link.call('create-topics', topics);
+  }
+
+  async listTopics(): Promise<readonly TopicInfo[]> {
+    this.#assertOpen();
+    return this.#link.call('list-topics', null);
+  }
+
+  async openLane(lane: LaneSpec): Promise<LaneWriter> {
+    this.#assertOpen();
+    const { epoch, state } = await this.#link.call('open-lane', { lane, nowMs: this.#now() });
+    this.#assertOpen();
+    const writer = new SqliteLaneWriter({
+      link: this.#link,
+      lane,
+      epoch,
+      entries: state,
+      now: this.#now,
+      onClose: (closed) => this.#lanes.delete(closed),
+    });
+    this.#lanes.add(writer);
+    return writer;
+  }
+
+  async append(records: readonly NewRecord[]): Promise<readonly RecordPosition[]> {
+    this.#assertOpen();
+    const batches = new AppendBatches();
+    for (const record of records) batches.add(record);
+    const pairs = await this.#link.call('write', { lane: null, batches: batches.list, offsets: [], nowMs: this.#now(), positions: true });
+    return batches.positions(pairs ?? new Float64Array());
+  }
+
+  read(options: ReadOptions): TopicReader {
+    this.#assertOpen();
+    const reader = new SqliteTopicReader({
+      link: this.#link,
+      reader: ++this.#lastReader,
+      read: options,
+      onClose: (closed) => this.#readers.delete(closed),
+    });
+    if (options.signal?.aborted !== true) this.#readers.add(reader);
+    return reader;
+  }
+
+  async readState(topic: string, partition: number): Promise<ReadonlyMap<string, string>> {
+    this.#assertOpen();
+    return stateMap(await this.#link.call('read-state', { topic, partition }));
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    await Promise.allSettled([...this.#readers].map((reader) => reader.close()));
+    await Promise.allSettled([...this.#lanes].map((lane) => lane.close()));
+    await this.#link.close();
+  }
+
+  #assertOpen(): void {
+    if (this.#closed !== undefined) throw new TopicLogClosedError({ what: `The topic log ${this.#file}` });
+  }
+}
+
+function stateMap(entries: StateEntries): Map<string, string> {
+  return new Map(entries.keys.map((key, index) => [key, entries.values[index] ?? '']));
+}

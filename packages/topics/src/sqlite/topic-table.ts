@@ -1,0 +1,110 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { TopicInfo, TopicSpec } from '../topic-log.ts';
+import { integer, text } from './column.ts';
+import { WorkerFailure } from './worker-failure.ts';
+
+export interface StoredPartition {
+  readonly id: number;
+  readonly partition: number;
+  readonly nextOffset: number;
+}
+
+export interface StoredTopic {
+  readonly name: string;
+  readonly compacted: boolean;
+  /** By partition number. */
+  readonly partitions: readonly StoredPartition[];
+}
+
+/** Kafka's rule for names, so that a topic can move there. */
+const TOPIC_NAME = /^[A-Za-z0-9._-]{1,249}$/;
+const MAX_PARTITIONS = 10_000;
+
+/** The topics and their partitions. Nothing is remembered between calls: other processes create topics and append, too. */
+export class TopicTable {
+  readonly #topic: StatementSync;
+  readonly #topics: StatementSync;
+  readonly #insertTopic: StatementSync;
+  readonly #insertPartition: StatementSync;
+  readonly #setNextOffset: StatementSync;
+  readonly #earliest: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    const columns = 'SELECT t.name, t.compacted, p.id, p.partition, p.next_offset FROM topics t JOIN partitions p ON p.topic_id = t.id';
+    this.#topic = db.prepare(`${columns} WHERE t.name = ? ORDER BY p.partition`);
+    this.#topics = db.prepare(`${columns} ORDER BY t.name, p.partition`);
+    this.#insertTopic = db.prepare('INSERT INTO topics (name, compacted) VALUES (?, ?)');
+    this.#insertPartition = db.prepare(
+      'INSERT INTO partitions (topic_id, partition, next_offset) VALUES ((SELECT id FROM topics WHERE name = ?), ?, 0)',
+    );
+    this.#setNextOffset = db.prepare('UPDATE partitions SET next_offset = ? WHERE id = ?');
+    this.#earliest = db.prepare('SELECT min(offset) AS earliest FROM records WHERE partition_id = ?');
+  }
+
+  find(name: string): StoredTopic | null {
+    return group(this.#topic.all(name))[0] ?? null;
+  }
+
+  get(name: string): StoredTopic {
+    const topic = this.find(name);
+    if (topic === null) throw new WorkerFailure({ kind: 'topic-unknown', topic: name, partition: null, partitions: null });
+    return topic;
+  }
+
+  list(): readonly TopicInfo[] {
+    return group(this.#topics.all()).map((topic) => ({
+      name: topic.name,
+      partitions: topic.partitions.length,
+      compacted: topic.compacted,
+      offsets: topic.partitions.map(({ id, nextOffset }) => {
+        const earliest = this.#earliest.get(id)?.['earliest'];
+        return { earliest: earliest === null ? nextOffset : integer(earliest), end: nextOffset };
+      }),
+    }));
+  }
+
+  /** To be called within a transaction. */
+  create(spec: TopicSpec): void {
+    const { name, partitions, compacted = false } = spec;
+    if (!TOPIC_NAME.test(name)) {
+      throw new WorkerFailure({ kind: 'range', reason: `"${name}" is no topic name: 1 to 249 of the characters A-Z a-z 0-9 . _ -` });
+    }
+    if (!Number.isInteger(partitions) || partitions < 1 || partitions > MAX_PARTITIONS) {
+      throw new WorkerFailure({ kind: 'range', reason: `Topic "${name}" can't have ${partitions} partitions: 1 to ${MAX_PARTITIONS}` });
+    }
+    const existing = this.find(name);
+    if (existing === null) this.#insertTopic.run(name, compacted ? 1 : 0);
+    else if (existing.compacted !== compacted) {
+      const reason = `is ${existing.compacted ? '' : 'not '}compacted and can't be changed. Use another topic name or another log.`;
+      throw new WorkerFailure({ kind: 'topic-mismatch', topic: name, reason });
+    } else if (existing.partitions.length > partitions) {
+      const reason = `has ${existing.partitions.length} partitions and can't shrink to ${partitions}. Ask for ${existing.partitions.length} or more.`;
+      throw new WorkerFailure({ kind: 'topic-mismatch', topic: name, reason });
+    }
+    for (let partition = existing?.partitions.length ?? 0; partition < partitions; partition++) this.#insertPartition.run(name, partition);
+  }
+
+  setNextOffset(partitionId: number, nextOffset: number): void {
+    this.#setNextOffset.run(nextOffset, partitionId);
+  }
+}
+
+/** The partition of that number, which the topic must have. */
+export function partitionOf(topic: StoredTopic, partition: number): StoredPartition {
+  const found = topic.partitions[partition];
+  if (found === undefined) {
+    throw new WorkerFailure({ kind: 'topic-unknown', topic: topic.name, partition, partitions: topic.partitions.length });
+  }
+  return found;
+}
+
+function group(rows: ReturnType<StatementSync['all']>): readonly StoredTopic[] {
+  const topics = new Map<string, { name: string; compacted: boolean; partitions: StoredPartition[] }>();
+  for (const row of rows) {
+    const name = text(row['name']);
+    let topic = topics.get(name);
+    if (topic === undefined) topics.set(name, (topic = { name, compacted: integer(row['compacted']) === 1, partitions: [] }));
+    topic.partitions.push({ id: integer(row['id']), partition: integer(row['partition']), nextOffset: integer(row['next_offset']) });
+  }
+  return [...topics.values()];
+}

@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+import { TopicLogFailedError } from '../topic-log-errors.ts';
+import { WorkerLink } from './worker-link.ts';
+
+it('rejects every call that waits, and every later one, when its thread dies', async () => {
+  const options = { file: 'log.db', busyTimeoutMs: 1, pollMs: 1, tombstoneRetentionMs: 1, maxFileBytes: 0 };
+  const link = new WorkerLink(options, new URL('./dying-worker.fixture.ts', import.meta.url));
+  const calls = await Promise.allSettled([link.call('open', null), link.call('list-topics', null), link.call('list-topics', null)]);
+  for (const call of calls) {
+    expect(call.status === 'rejected' && call.reason).toBeInstanceOf(TopicLogFailedError);
+    expect(call.status === 'rejected' && String(call.reason)).toMatch(/log\.db failed: out of memory\. .*open it again/);
+  }
+  await expect(link.call('list-topics', null)).rejects.toThrow(TopicLogFailedError);
+  await link.close();
+});

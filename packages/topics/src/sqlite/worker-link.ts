@@ -1,0 +1,81 @@
+import { Worker } from 'node:worker_threads';
+import { TopicLogClosedError, TopicLogFailedError } from '../topic-log-errors.ts';
+import { failureToError } from './failure-to-error.ts';
+import type { CallKind, WorkerCalls, WorkerOptions, WorkerReply, WorkerRequest } from './worker-protocol.ts';
+
+/** A worker that was asked to close may still wait for another process's lock; it is not waited for longer than this. */
+const CLOSE_MS = 5_000;
+
+/** Calls into the worker; keeps the process alive only while an answer is awaited. */
+export class WorkerLink {
+  readonly #file: string;
+  readonly #worker: Worker;
+  readonly #pending = new Map<number, { readonly resolve: (result: never) => void; readonly reject: (error: Error) => void }>();
+  readonly #exited: Promise<void>;
+  #lastId = 0;
+  #dead: Error | undefined;
+
+  constructor(options: WorkerOptions, entry: URL = workerEntry()) {
+    this.#file = options.file;
+    // The flag: Node 22 calls node:sqlite experimental, once per thread, on stderr.
+    this.#worker = new Worker(entry, { workerData: options, name: 'headgate-topics', execArgv: ['--disable-warning=ExperimentalWarning'] });
+    this.#worker.unref();
+    this.#worker.on('message', (reply: WorkerReply) => this.#settle(reply));
+    this.#worker.on('error', (error) => this.#die(error));
+    this.#exited = new Promise((resolve) => {
+      this.#worker.once('exit', (code) => {
+        this.#die(new Error(`its thread ended with code ${code}`));
+        resolve();
+      });
+    });
+  }
+
+  call<K extends CallKind>(kind: K, args: WorkerCalls[K]['args']): Promise<WorkerCalls[K]['result']> {
+    const id = ++this.#lastId;
+    return new Promise((resolve, reject) => {
+      if (this.#dead !== undefined) {
+        reject(this.#dead);
+        return;
+      }
+      const request: Pick<WorkerRequest, 'id' | 'kind'> & { args: unknown } = { id, kind, args };
+      this.#pending.set(id, { resolve, reject });
+      this.#worker.ref();
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+      this.#worker.postMessage(request);
+    });
+  }
+
+  /** Answers what was asked before, gives the lanes back, and ends the thread. */
+  async close(): Promise<void> {
+    const late = setTimeout(() => void this.#worker.terminate(), CLOSE_MS);
+    try {
+      await this.call('close', null);
+    } catch {
+      // A thread that is already dead is closed.
+    }
+    this.#dead ??= new TopicLogClosedError({ what: `The topic log ${this.#file}` });
+    this.#worker.ref();
+    await this.#exited;
+    clearTimeout(late);
+  }
+
+  #settle(reply: WorkerReply): void {
+    const call = this.#pending.get(reply.id);
+    this.#pending.delete(reply.id);
+    if (this.#pending.size === 0) this.#worker.unref();
+    if (call === undefined) return;
+    if (reply.ok) call.resolve(reply.result);
+    else call.reject(failureToError(reply.failure));
+  }
+
+  #die(cause: Error): void {
+    this.#dead ??= new TopicLogFailedError({ file: this.#file, detail: cause.message }, { cause });
+    for (const call of this.#pending.values()) call.reject(this.#dead);
+    this.#pending.clear();
+  }
+}
+
+/** From source the thread runs the source, built it runs what was built. */
+function workerEntry(): URL {
+  return import.meta.url.endsWith('.ts') ? new URL('./worker.ts', import.meta.url) : new URL('./worker.js', import.meta.url);
+}

@@ -1,0 +1,115 @@
+import type { LaneSpec, TopicInfo, TopicSpec } from '../topic-log.ts';
+
+/** What the worker is started with. */
+export interface WorkerOptions {
+  readonly file: string;
+  readonly busyTimeoutMs: number;
+  readonly pollMs: number;
+  readonly tombstoneRetentionMs: number;
+  /** 0: no limit but the disk's. */
+  readonly maxFileBytes: number;
+}
+
+/** Every call the worker answers, in the order they were sent; `next-chunk` of a following reader may be answered later. */
+export interface WorkerCalls {
+  open: { args: null; result: null };
+  'create-topics': { args: readonly TopicSpec[]; result: null };
+  'list-topics': { args: null; result: readonly TopicInfo[] };
+  'open-lane': {
+    args: { readonly lane: LaneSpec; readonly nowMs: number };
+    result: { readonly epoch: number; readonly state: StateEntries };
+  };
+  'close-lane': { args: LaneHold; result: null };
+  write: { args: WriteArgs; result: Float64Array<ArrayBuffer> | null };
+  'read-state': { args: { readonly topic: string; readonly partition: number }; result: StateEntries };
+  'open-reader': { args: ReaderArgs; result: null };
+  'next-chunk': { args: { readonly reader: number }; result: RecordChunk | null };
+  'close-reader': { args: { readonly reader: number }; result: null };
+  'commit-read': { args: OffsetCommit; result: null };
+  close: { args: null; result: null };
+}
+
+export type CallKind = keyof WorkerCalls;
+
+export type WorkerRequest<K extends CallKind = CallKind> = {
+  [P in K]: { readonly id: number; readonly kind: P; readonly args: WorkerCalls[P]['args'] };
+}[K];
+
+/** `result` belongs to the call of that id; `never` so that only that call's own callback can take it. */
+export type WorkerReply =
+  | { readonly id: number; readonly ok: true; readonly result: never }
+  | { readonly id: number; readonly ok: false; readonly failure: Failure };
+
+/** Keys and values as two lists: cheap to hand from thread to thread. */
+export interface StateEntries {
+  readonly keys: readonly string[];
+  readonly values: readonly string[];
+}
+
+export interface LaneHold {
+  readonly name: string;
+  readonly epoch: number;
+}
+
+/** Records of one topic, in order, as lists; `partition` null: each by its key. */
+export interface AppendBatch {
+  readonly topic: string;
+  readonly partition: number | null;
+  readonly keys: (string | null)[];
+  readonly values: (string | null)[];
+  /** JSON, or null for none. */
+  readonly headers: (string | null)[];
+}
+
+export interface OffsetCommit {
+  readonly group: string;
+  readonly topic: string;
+  readonly partition: number;
+  /** The offset the group reads next. */
+  readonly next: number;
+}
+
+export interface WriteArgs {
+  /** Null: outside of any lane. */
+  readonly lane: LaneHold | null;
+  readonly batches: readonly AppendBatch[];
+  readonly offsets: readonly OffsetCommit[];
+  readonly nowMs: number;
+  /** Answer partition and offset of each record, batch by batch, as pairs. */
+  readonly positions: boolean;
+}
+
+export interface ReaderArgs {
+  readonly reader: number;
+  readonly topic: string;
+  readonly partitions: readonly number[] | null;
+  readonly group: string | null;
+  readonly from: 'earliest' | 'latest' | number;
+  readonly follow: boolean;
+}
+
+/** Records of one partition, in order, as lists. */
+export interface RecordChunk {
+  readonly partition: number;
+  readonly offsets: number[];
+  readonly timestampsMs: number[];
+  readonly keys: (string | null)[];
+  readonly values: (string | null)[];
+  readonly headers: (string | null)[];
+}
+
+/** Why a call was refused, in a form that crosses threads; `detail` is SQLite's or the system's own word on it. */
+export type Failure =
+  | { readonly kind: 'lane-held'; readonly lane: string; readonly pid: number | null; readonly sinceMs: number | null }
+  | { readonly kind: 'lane-lost'; readonly lane: string }
+  | { readonly kind: 'topic-mismatch'; readonly topic: string; readonly reason: string }
+  | { readonly kind: 'topic-unknown'; readonly topic: string; readonly partition: number | null; readonly partitions: number | null }
+  | { readonly kind: 'invalid-record'; readonly topic: string; readonly reason: string }
+  | { readonly kind: 'range'; readonly reason: string }
+  | { readonly kind: 'version'; readonly file: string; readonly version: number; readonly known: number }
+  | { readonly kind: 'open'; readonly file: string; readonly reason: string; readonly detail: string }
+  | { readonly kind: 'full'; readonly file: string; readonly detail: string }
+  | { readonly kind: 'corrupt'; readonly file: string; readonly detail: string }
+  | { readonly kind: 'busy'; readonly file: string; readonly busyTimeoutMs: number; readonly detail: string }
+  | { readonly kind: 'closed'; readonly what: string }
+  | { readonly kind: 'failed'; readonly file: string; readonly detail: string };

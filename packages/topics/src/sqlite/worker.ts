@@ -1,0 +1,91 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { LogStore } from './log-store.ts';
+import { OpenReaders } from './open-readers.ts';
+import { sqliteFailure } from './sqlite-failure.ts';
+import { WorkerFailure } from './worker-failure.ts';
+import type { CallKind, Failure, WorkerCalls, WorkerOptions, WorkerReply, WorkerRequest } from './worker-protocol.ts';
+
+type Handlers = {
+  readonly [K in CallKind]: (args: WorkerCalls[K]['args']) => WorkerCalls[K]['result'] | Promise<WorkerCalls[K]['result']>;
+};
+
+/** The thread that owns the file: SQLite blocks it, and nothing else. */
+function serve(port: NonNullable<typeof parentPort>, options: WorkerOptions): void {
+  let opened: { readonly store: LogStore; readonly readers: OpenReaders } | undefined;
+
+  function log(): { readonly store: LogStore; readonly readers: OpenReaders } {
+    if (opened === undefined) throw new WorkerFailure({ kind: 'closed', what: `The topic log ${options.file}` });
+    return opened;
+  }
+
+  const handlers: Handlers = {
+    open: () => {
+      const store = new LogStore(options);
+      opened = { store, readers: new OpenReaders(store, options.pollMs) };
+      return null;
+    },
+    'create-topics': (topics) => {
+      log().store.createTopics(topics);
+      log().readers.wake();
+      return null;
+    },
+    'list-topics': () => log().store.listTopics(),
+    'open-lane': ({ lane, nowMs }) => log().store.openLane(lane, nowMs),
+    'close-lane': (hold) => {
+      log().store.closeLane(hold);
+      return null;
+    },
+    write: (args) => {
+      const positions = log().store.write(args);
+      // The writer's answer goes out first.
+      setImmediate(() => opened?.readers.wake());
+      return positions;
+    },
+    'read-state': ({ topic, partition }) => log().store.readState(topic, partition),
+    'open-reader': (args) => {
+      log().readers.open(args);
+      return null;
+    },
+    'next-chunk': ({ reader }) => log().readers.next(reader),
+    'close-reader': ({ reader }) => {
+      log().readers.close(reader);
+      return null;
+    },
+    'commit-read': (offset) => {
+      log().store.commitRead(offset);
+      return null;
+    },
+    close: () => {
+      const closing = opened;
+      opened = undefined;
+      closing?.readers.closeAll();
+      closing?.store.close();
+      setImmediate(() => port.close());
+      return null;
+    },
+  };
+
+  function failed(error: unknown): Failure {
+    return sqliteFailure(error, options).failure;
+  }
+
+  function answer<K extends CallKind>(request: WorkerRequest<K>): void {
+    const { id } = request;
+    try {
+      const handle: Handlers[K] = handlers[request.kind];
+      const result = handle(request.args);
+      if (result instanceof Promise) {
+        result.then(
+          (late) => port.postMessage({ id, ok: true, result: late }),
+          (error: unknown) => port.postMessage({ id, ok: false, failure: failed(error) } satisfies WorkerReply),
+        );
+      } else port.postMessage({ id, ok: true, result });
+    } catch (error) {
+      port.postMessage({ id, ok: false, failure: failed(error) } satisfies WorkerReply);
+    }
+  }
+
+  port.on('message', (request: WorkerRequest) => answer(request));
+}
+
+if (parentPort !== null) serve(parentPort, workerData);

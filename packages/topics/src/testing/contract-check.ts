@@ -1,0 +1,34 @@
+import type { NewRecord, ReadOptions, TopicLog, TopicRecord } from '../topic-log.ts';
+
+/** Opens the same storage at each call; a check may have several open at once, and closes each. Checks name their topics uniquely, so storage may be shared. */
+export type OpenTopicLog = () => Promise<TopicLog>;
+
+/** One promise every driver keeps; `run` rejects with an `AssertionError` that says how it was broken. */
+export interface ContractCheck {
+  readonly name: string;
+  run(open: OpenTopicLog): Promise<void>;
+}
+
+/** A name no other check, and no earlier run on shared storage, has used. */
+export function uniqueName(label: string): string {
+  return `${label}-${crypto.randomUUID()}`;
+}
+
+export async function collect(log: TopicLog, options: ReadOptions, max: number = Number.POSITIVE_INFINITY): Promise<TopicRecord[]> {
+  const records: TopicRecord[] = [];
+  await using reader = log.read(options);
+  for await (const record of reader) {
+    records.push(record);
+    if (records.length >= max) break;
+  }
+  return records;
+}
+
+export function values(records: readonly { readonly value: string | null }[]): (string | null)[] {
+  return records.map((record) => record.value);
+}
+
+/** Records `<label>0`, `<label>1`, … in one partition. */
+export function numbered(topic: string, count: number, label = '', partition = 0): NewRecord[] {
+  return Array.from({ length: count }, (_, index) => ({ topic, partition, key: 'k', value: `${label}${index}` }));
+}

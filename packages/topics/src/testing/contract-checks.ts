@@ -1,0 +1,24 @@
+import type { ContractCheck } from './contract-check.ts';
+import { laneChecks } from './lane-checks.ts';
+import { newcomerFencesChecks, newcomerRefusedChecks } from './newcomer-checks.ts';
+import { readChecks } from './read-checks.ts';
+import { recordChecks } from './record-checks.ts';
+
+export interface ContractChecksOptions {
+  /** What happens to a second holder of a lane: `refused` while the older one lives, or it `fences` the older one. Default 'refused'. */
+  readonly newcomer?: 'refused' | 'fences';
+}
+
+/**
+ * The promises of `TopicLog` as a list of checks: hand each to the test runner of your choice with a way to open the driver under test.
+ * A check takes milliseconds on a local file; give it as long as the driver's slowest round trip needs.
+ */
+export function contractChecks(options: ContractChecksOptions = {}): readonly ContractCheck[] {
+  const { newcomer = 'refused' } = options;
+  return [
+    ...recordChecks(),
+    ...laneChecks(),
+    ...readChecks(),
+    ...(newcomer === 'refused' ? newcomerRefusedChecks() : newcomerFencesChecks()),
+  ];
+}

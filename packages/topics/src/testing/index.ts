@@ -1,0 +1,2 @@
+export { contractChecks, type ContractChecksOptions } from './contract-checks.ts';
+export type { ContractCheck, OpenTopicLog } from './contract-check.ts';

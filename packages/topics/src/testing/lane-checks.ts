@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { TopicUnknownError } from '../topic-errors.ts';
+import type { LaneSpec, TopicLog } from '../topic-log.ts';
+import { type ContractCheck, collect, numbered, uniqueName, values } from './contract-check.ts';
+
+/** Topics of a lane: a plain one, and its state. */
+export async function prepareLane(log: TopicLog): Promise<{ readonly topic: string; readonly lane: LaneSpec }> {
+  const [topic, state] = [uniqueName('topic'), uniqueName('state')];
+  await log.createTopics([
+    { name: topic, partitions: 2 },
+    { name: state, partitions: 2, compacted: true },
+  ]);
+  return { topic, lane: { name: uniqueName('lane'), state: { topic: state, partition: 1 } } };
+}
+
+/** What one holder of a lane can rely on. */
+export function laneChecks(): readonly ContractCheck[] {
+  return [
+    {
+      name: 'a transaction writes records, state and group offsets together',
+      async run(open) {
+        await using log = await open();
+        const { topic, lane } = await prepareLane(log);
+        await using writer = await log.openLane(lane);
+        assert.equal(writer.state.size, 0);
+        await log.append(numbered(topic, 3, 'wish', 1));
+        await writer.transaction((tx) => {
+          tx.append(numbered(topic, 2, 'page'));
+          tx.checkpoint('crawl/1', '{"page":1}');
+          tx.commitOffset({ group: 'g', topic, partition: 1, offset: 2 });
+        });
+        assert.deepEqual([...writer.state], [['crawl/1', '{"page":1}']]);
+        assert.deepEqual([...(await log.readState(lane.state.topic, 1))], [['crawl/1', '{"page":1}']]);
+        assert.deepEqual(values(await collect(log, { topic, partitions: [0] })), ['page0', 'page1']);
+        assert.deepEqual(values(await collect(log, { topic, partitions: [1], group: 'g' })), ['wish2']);
+      },
+    },
+    {
+      name: 'a transaction that fails writes nothing, neither records nor state nor offsets, and the lane goes on',
+      async run(open) {
+        await using log = await open();
+        const { topic, lane } = await prepareLane(log);
+        await using writer = await log.openLane(lane);
+        await log.append(numbered(topic, 2, 'wish', 1));
+        await writer.transaction((tx) => tx.checkpoint('k', 'old'));
+        const broken = new Error('the work broke');
+        const failing = writer.transaction((tx) => {
+          tx.append(numbered(topic, 2, 'lost'));
+          tx.checkpoint('k', 'lost');
+          throw broken;
+        });
+        await assert.rejects(failing, (error) => error === broken);
+        const refused = writer.transaction((tx) => {
+          tx.append(numbered(topic, 2, 'lost'));
+          tx.checkpoint('k', 'lost');
+          tx.commitOffset({ group: 'g', topic, partition: 1, offset: 1 });
+          tx.append(numbered(topic, 1, 'lost', 9));
+        });
+        await assert.rejects(refused, TopicUnknownError);
+        assert.equal(writer.state.get('k'), 'old');
+        assert.equal((await log.readState(lane.state.topic, 1)).get('k'), 'old');
+        assert.equal((await collect(log, { topic, partitions: [1], group: 'g' })).length, 2);
+        await writer.transaction((tx) => tx.append(numbered(topic, 1, 'kept')));
+        assert.deepEqual(values(await collect(log, { topic, partitions: [0] })), ['kept0']);
+      },
+    },
+    {
+      name: 'transactions run one after another in the order they were asked for, each seeing the state of those before it',
+      async run(open) {
+        await using log = await open();
+        const { topic, lane } = await prepareLane(log);
+        await using writer = await log.openLane(lane);
+        const asked = Array.from({ length: 20 }, (_, index) =>
+          writer.transaction((tx) => {
+            const seen = Number(writer.state.get('count') ?? '0');
+            tx.append([{ topic, partition: 0, key: 'k', value: `${index} saw ${seen}` }]);
+            tx.checkpoint('count', String(seen + 1));
+          }),
+        );
+        await Promise.all(asked);
+        const expected = Array.from({ length: 20 }, (_, index) => `${index} saw ${index}`);
+        assert.deepEqual(values(await collect(log, { topic })), expected);
+      },
+    },
+    {
+      name: 'the work of a transaction is synchronous: what it adds later, or after a wait, is refused',
+      async run(open) {
+        await using log = await open();
+        const { topic, lane } = await prepareLane(log);
+        await using writer = await log.openLane(lane);
+        let late: (() => void) | undefined;
+        await writer.transaction((tx) => {
+          tx.append(numbered(topic, 1));
+          late = () => tx.append(numbered(topic, 1, 'late'));
+        });
+        assert.throws(() => late?.());
+        // oxlint-disable-next-line typescript/no-misused-promises -- the mistake under test
+        await assert.rejects(writer.transaction(async (tx) => tx.append(numbered(topic, 1, 'async'))));
+        assert.deepEqual(values(await collect(log, { topic })), ['0']);
+      },
+    },
+    {
+      name: 'state is the newest value per key, null removes it, and the next holder finds it after reopening',
+      async run(open) {
+        const first = await open();
+        const { lane } = await prepareLane(first);
+        const writer = await first.openLane(lane);
+        await writer.transaction((tx) => {
+          tx.checkpoint('a', '1');
+          tx.checkpoint('b', '1');
+          tx.checkpoint('a', '2');
+          tx.checkpoint('c', '');
+        });
+        await writer.transaction((tx) => {
+          tx.checkpoint('b', null);
+          tx.checkpoint('d', '1');
+          tx.checkpoint('never', null);
+        });
+        const expected = { a: '2', c: '', d: '1' };
+        assert.deepEqual(Object.fromEntries(writer.state), expected);
+        await first.close();
+        await using second = await open();
+        assert.deepEqual(Object.fromEntries(await second.readState(lane.state.topic, 1)), expected);
+        assert.equal((await second.readState(lane.state.topic, 0)).size, 0);
+        await using next = await second.openLane(lane);
+        assert.deepEqual(Object.fromEntries(next.state), expected);
+        await next.transaction((tx) => tx.checkpoint('b', 'back'));
+        assert.deepEqual(Object.fromEntries(await second.readState(lane.state.topic, 1)), { ...expected, b: 'back' });
+      },
+    },
+    {
+      name: 'a transaction of 5,000 records arrives whole and in order',
+      async run(open) {
+        await using log = await open();
+        const { topic, lane } = await prepareLane(log);
+        await using writer = await log.openLane(lane);
+        await writer.transaction((tx) => {
+          tx.append(numbered(topic, 5_000));
+          tx.checkpoint('crawl', '1');
+        });
+        const expected = Array.from({ length: 5_000 }, (_, index) => String(index));
+        assert.deepEqual(values(await collect(log, { topic })), expected);
+      },
+    },
+    {
+      name: 'others append from outside while a lane is open, and nobody loses a record',
+      async run(open) {
+        await using log = await open();
+        await using other = await open();
+        const { topic, lane } = await prepareLane(log);
+        await using writer = await log.openLane(lane);
+        for (let round = 0; round < 10; round++) {
+          await Promise.all([
+            writer.transaction((tx) => tx.append(numbered(topic, 5, `lane${round}/`))),
+            other.append(numbered(topic, 3, `other${round}/`)),
+            log.append(numbered(topic, 2, `own${round}/`)),
+          ]);
+        }
+        const found = values(await collect(log, { topic }));
+        assert.equal(found.length, 100);
+        for (const [label, count] of Object.entries({ lane: 5, other: 3, own: 2 })) {
+          const expected = Array.from({ length: 10 * count }, (_, index) => `${label}${Math.floor(index / count)}/${index % count}`);
+          assert.deepEqual(
+            found.filter((value) => value?.startsWith(label)),
+            expected,
+          );
+        }
+      },
+    },
+    {
+      name: 'a lane needs a compacted state partition that is there',
+      async run(open) {
+        await using log = await open();
+        const { topic, lane } = await prepareLane(log);
+        await assert.rejects(log.openLane({ ...lane, state: { topic: uniqueName('missing'), partition: 0 } }), TopicUnknownError);
+        await assert.rejects(log.openLane({ ...lane, state: { ...lane.state, partition: 7 } }), TopicUnknownError);
+        await assert.rejects(log.openLane({ ...lane, state: { topic, partition: 0 } }));
+        await using writer = await log.openLane(lane);
+        await writer.transaction((tx) => tx.append(numbered(topic, 1)));
+      },
+    },
+    {
+      name: 'close ends a lane after the transactions asked for before it; later ones are refused; closing again is nothing',
+      async run(open) {
+        const log = await open();
+        const { topic, lane } = await prepareLane(log);
+        const writer = await log.openLane(lane);
+        const asked = writer.transaction((tx) => tx.append(numbered(topic, 1)));
+        await Promise.all([asked, writer.close(), writer.close()]);
+        await assert.rejects(writer.transaction((tx) => tx.append(numbered(topic, 1, 'late'))));
+        assert.deepEqual(values(await collect(log, { topic })), ['0']);
+        await using again = await log.openLane(lane);
+        await again.transaction((tx) => tx.append(numbered(topic, 1, 'again')));
+        await log.close();
+        await log.close();
+        await assert.rejects(again.transaction((tx) => tx.append(numbered(topic, 1, 'late'))));
+        await assert.rejects(log.append(numbered(topic, 1, 'late')));
+        await assert.rejects(log.openLane(lane));
+        await using reopened = await open();
+        assert.deepEqual(values(await collect(reopened, { topic })), ['0', 'again0']);
+      },
+    },
+  ];
+}

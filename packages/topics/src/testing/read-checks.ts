@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { TopicUnknownError } from '../topic-errors.ts';
+import type { TopicLog } from '../topic-log.ts';
+import { type ContractCheck, collect, numbered, uniqueName, values } from './contract-check.ts';
+
+async function newTopic(log: TopicLog, partitions = 1): Promise<string> {
+  const name = uniqueName('topic');
+  await log.createTopics([{ name, partitions }]);
+  return name;
+}
+
+/** What a reader sees, from where, and how it ends. */
+export function readChecks(): readonly ContractCheck[] {
+  return [
+    {
+      name: 'a reader gets each partition in order, all of them or those asked for, and ends at the end',
+      async run(open) {
+        await using log = await open();
+        const topic = await newTopic(log, 3);
+        assert.deepEqual(await collect(log, { topic }), []);
+        for (let partition = 0; partition < 3; partition++) await log.append(numbered(topic, 2_500, `${partition}/`, partition));
+        const all = await collect(log, { topic });
+        assert.equal(all.length, 7_500);
+        for (let partition = 0; partition < 3; partition++) {
+          const own = all.filter((record) => record.partition === partition);
+          assert.deepEqual(
+            values(own),
+            Array.from({ length: 2_500 }, (_, index) => `${partition}/${index}`),
+          );
+          assert.ok(own.every((record, index) => index === 0 || record.offset > (own[index - 1]?.offset ?? 0)));
+        }
+        const some = await collect(log, { topic, partitions: [2, 0] });
+        assert.deepEqual(
+          [...new Set(some.map((record) => record.partition))].toSorted((a, b) => a - b),
+          [0, 2],
+        );
+        assert.equal(some.length, 5_000);
+      },
+    },
+    {
+      name: 'a reader that does not follow ends at the end as it was when it began',
+      async run(open) {
+        await using log = await open();
+        const topic = await newTopic(log);
+        await log.append(numbered(topic, 10));
+        let seen = 0;
+        for await (const record of log.read({ topic })) {
+          assert.equal(record.value, String(seen++));
+          if (seen <= 20) await log.append(numbered(topic, 1, 'later'));
+        }
+        assert.equal(seen, 10);
+      },
+    },
+    {
+      name: 'from earliest, from latest, and from an offset',
+      async run(open) {
+        await using log = await open();
+        const topic = await newTopic(log);
+        const positions = await log.append(numbered(topic, 10));
+        assert.equal((await collect(log, { topic, from: 'earliest' })).length, 10);
+        assert.deepEqual(await collect(log, { topic, from: 'latest' }), []);
+        assert.deepEqual(values(await collect(log, { topic, from: positions[7]?.offset ?? -1 })), ['7', '8', '9']);
+        const end = (await log.listTopics()).find((info) => info.name === topic)?.offsets[0]?.end ?? -1;
+        assert.deepEqual(await collect(log, { topic, from: end + 100 }), []);
+      },
+    },
+    {
+      name: 'a group goes on where it committed, each group by itself; without a commit it starts at from',
+      async run(open) {
+        await using log = await open();
+        const topic = await newTopic(log, 2);
+        const rest = new Set(['a3', 'a4', 'b1', 'b2', 'b3', 'b4']);
+        await log.append([...numbered(topic, 5, 'a', 0), ...numbered(topic, 5, 'b', 1)]);
+        {
+          await using reader = log.read({ topic, group: 'one' });
+          for await (const record of reader) {
+            if (record.value === 'a2' || record.value === 'b0') await reader.commit(record);
+            if (record.value === 'a4') await reader.commit({ topic, partition: 0, offset: record.offset - 3 });
+          }
+        }
+        await using again = await open();
+        assert.deepEqual(new Set(values(await collect(again, { topic, group: 'one' }))), rest);
+        assert.deepEqual(new Set(values(await collect(again, { topic, group: 'one', from: 'latest' }))), rest);
+        assert.equal((await collect(again, { topic, group: 'two' })).length, 10);
+        assert.deepEqual(await collect(again, { topic, group: 'three', from: 'latest' }), []);
+      },
+    },
+    {
+      name: 'a reader without a group has nothing to commit for',
+      async run(open) {
+        await using log = await open();
+        const topic = await newTopic(log);
+        const [position] = await log.append(numbered(topic, 1));
+        await using reader = log.read({ topic });
+        assert.ok(position !== undefined);
+        await assert.rejects(reader.commit(position));
+      },
+    },
+    {
+      name: 'a following reader sees what is committed later, by this log and by another, in order',
+      async run(open) {
+        await using log = await open();
+        await using other = await open();
+        const topic = await newTopic(log);
+        await log.append(numbered(topic, 2, 'before'));
+        const reading = collect(log, { topic, follow: true }, 8);
+        const latest = collect(log, { topic, follow: true, from: 'latest' }, 6);
+        await log.append(numbered(topic, 3, 'own'));
+        await other.append(numbered(topic, 3, 'other'));
+        const expected = ['own0', 'own1', 'own2', 'other0', 'other1', 'other2'];
+        assert.deepEqual(values(await reading), ['before0', 'before1', ...expected]);
+        assert.deepEqual(values(await latest), expected);
+        await using waiting = other.read({ topic, follow: true, from: 'latest' });
+        const next = waiting[Symbol.asyncIterator]().next();
+        // Answered after the reader began to wait, where a driver answers in order.
+        await other.listTopics();
+        await log.append(numbered(topic, 1, 'woken'));
+        assert.equal((await next).value?.value, 'woken0');
+      },
+    },
+    {
+      name: 'several readers at once each get everything, at their own pace',
+      async run(open) {
+        await using log = await open();
+        const topic = await newTopic(log);
+        await log.append(numbered(topic, 2_000));
+        await using slow = log.read({ topic });
+        const iterator = slow[Symbol.asyncIterator]();
+        await iterator.next();
+        const whole = await Promise.all([collect(log, { topic }), collect(log, { topic, follow: true }, 2_000), collect(log, { topic })]);
+        for (const records of whole) assert.equal(records.length, 2_000);
+        let last: string | null | undefined;
+        let rest = 0;
+        for (let step = await iterator.next(); step.done !== true; step = await iterator.next()) {
+          last = step.value.value;
+          rest++;
+        }
+        assert.equal(rest, 1_999);
+        assert.equal(last, '1999');
+      },
+    },
+    {
+      name: 'a waiting reader ends when its signal aborts, when it is closed, when its loop is left, and with the log',
+      async run(open) {
+        const log = await open();
+        const topic = await newTopic(log);
+        await log.append(numbered(topic, 1));
+        const abort = new AbortController();
+        const aborted = collect(log, { topic, follow: true, signal: abort.signal });
+        const closing = log.read({ topic, follow: true });
+        const iterator = closing[Symbol.asyncIterator]();
+        await iterator.next();
+        const waiting = iterator.next();
+        const left = log.read({ topic, follow: true })[Symbol.asyncIterator]();
+        await left.next();
+        const leaving = left.next();
+        const withLog = collect(log, { topic, follow: true });
+        abort.abort();
+        assert.equal((await aborted).length <= 1, true);
+        await closing.close();
+        assert.equal((await waiting).done, true);
+        assert.equal((await left.return?.())?.done, true);
+        assert.equal((await leaving).done, true);
+        assert.deepEqual(await collect(log, { topic, follow: true, signal: AbortSignal.abort() }), []);
+        await log.close();
+        assert.ok((await withLog).length <= 1);
+      },
+    },
+    {
+      name: 'reading a topic or a partition that is not there is an error',
+      async run(open) {
+        await using log = await open();
+        const topic = await newTopic(log);
+        await assert.rejects(collect(log, { topic: uniqueName('missing') }), TopicUnknownError);
+        await assert.rejects(collect(log, { topic, partitions: [3] }), TopicUnknownError);
+        await assert.rejects(log.readState(uniqueName('missing'), 0), TopicUnknownError);
+      },
+    },
+  ];
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { partitionForKey } from '../partition-for-key.ts';
+import { TopicMismatchError, TopicUnknownError } from '../topic-errors.ts';
+import { type ContractCheck, collect, numbered, uniqueName, values } from './contract-check.ts';
+
+/** Topics, and what a record is after it was written. */
+export function recordChecks(): readonly ContractCheck[] {
+  return [
+    {
+      name: 'createTopics makes what is missing, grows partitions, and may be called again',
+      async run(open) {
+        await using log = await open();
+        const [plain, state] = [uniqueName('plain'), uniqueName('state')];
+        await log.createTopics([{ name: plain, partitions: 1 }]);
+        const wanted = [
+          { name: plain, partitions: 3 },
+          { name: state, partitions: 2, compacted: true },
+        ];
+        await log.createTopics(wanted);
+        await log.createTopics(wanted);
+        const topics = await log.listTopics();
+        const names = topics.map((topic) => topic.name);
+        assert.deepEqual(
+          names,
+          names.toSorted((a, b) => (a < b ? -1 : 1)),
+        );
+        const found = topics.filter((topic) => topic.name === plain || topic.name === state);
+        assert.deepEqual(
+          found.map(({ name, partitions, compacted }) => [name, partitions, compacted]),
+          [
+            [plain, 3, false],
+            [state, 2, true],
+          ],
+        );
+        assert.deepEqual(
+          found[0]?.offsets,
+          Array.from({ length: 3 }, () => ({ earliest: 0, end: 0 })),
+        );
+      },
+    },
+    {
+      name: 'createTopics refuses to shrink a topic or to change its compaction, and then creates nothing',
+      async run(open) {
+        await using log = await open();
+        const [name, other] = [uniqueName('topic'), uniqueName('other')];
+        await log.createTopics([{ name, partitions: 2 }]);
+        const created = { name: other, partitions: 1 };
+        await assert.rejects(log.createTopics([created, { name, partitions: 1 }]), TopicMismatchError);
+        await assert.rejects(log.createTopics([created, { name, partitions: 2, compacted: true }]), TopicMismatchError);
+        assert.equal(
+          (await log.listTopics()).find((topic) => topic.name === other),
+          undefined,
+        );
+      },
+    },
+    {
+      name: 'a record comes back byte for byte, with its headers and the time it was appended',
+      async run(open) {
+        await using log = await open();
+        const topic = uniqueName('topic');
+        await log.createTopics([{ name: topic, partitions: 1 }]);
+        const records = [
+          {
+            topic,
+            partition: 0,
+            key: '@ålpha 🌊',
+            value: '{"id":"9007199254740993","s":"\\u0000\u0000é漢字🌊"}',
+            headers: { ce_id: 'a/1', 'x-é': '🌊' },
+          },
+          { topic, partition: 0, key: '', value: '', headers: {} },
+          { topic, partition: 0, key: null, value: 'no key' },
+          { topic, partition: 0, key: 'tombstone', value: null },
+        ];
+        const before = Date.now();
+        await log.append(records);
+        const found = await collect(log, { topic });
+        assert.deepEqual(
+          found.map(({ key, value, headers }) => ({ key, value, headers: { ...headers } })),
+          records.map(({ key, value, headers }) => ({ key, value, headers: headers ?? {} })),
+        );
+        for (const record of found) assert.ok(Math.abs(record.timestampMs - before) < 60_000, `stamped ${record.timestampMs} at ${before}`);
+      },
+    },
+    {
+      name: 'values of a megabyte come back as they were',
+      async run(open) {
+        await using log = await open();
+        const topic = uniqueName('topic');
+        await log.createTopics([{ name: topic, partitions: 1 }]);
+        const big = Array.from({ length: 4 }, (_, index) => `${index}é`.repeat(350_000));
+        for (const value of big) await log.append([{ topic, partition: 0, key: 'k', value }]);
+        const found = values(await collect(log, { topic }));
+        assert.equal(found.length, big.length);
+        for (const [index, value] of big.entries())
+          assert.ok(found[index] === value, `value ${index} of ${value.length} characters differs`);
+      },
+    },
+    {
+      name: 'append answers where each record went, and records of a key keep their order in the partition of that key',
+      async run(open) {
+        await using log = await open();
+        const topic = uniqueName('topic');
+        await log.createTopics([{ name: topic, partitions: 4 }]);
+        const records = Array.from({ length: 200 }, (_, index) => ({ topic, key: `@user${index % 13}`, value: String(index) }));
+        const positions = [...(await log.append(records.slice(0, 120))), ...(await log.append(records.slice(120)))];
+        assert.equal(positions.length, records.length);
+        const found = await collect(log, { topic });
+        assert.equal(found.length, records.length);
+        for (const [index, { key, value }] of records.entries()) {
+          const position = positions[index];
+          assert.equal(position?.partition, partitionForKey(key, 4));
+          assert.deepEqual(
+            found
+              .filter((record) => record.partition === position.partition && record.offset === position.offset)
+              .map((record) => [record.key, record.value]),
+            [[key, value]],
+          );
+        }
+        for (let user = 0; user < 13; user++) {
+          const order = found.filter((record) => record.key === `@user${user}`).map((record) => Number(record.value));
+          assert.deepEqual(
+            order,
+            order.toSorted((a, b) => a - b),
+          );
+        }
+      },
+    },
+    {
+      name: 'append is all or nothing: one record for a partition that is not there, and none is written',
+      async run(open) {
+        await using log = await open();
+        const topic = uniqueName('topic');
+        await log.createTopics([{ name: topic, partitions: 1 }]);
+        await assert.rejects(log.append([...numbered(topic, 3), { topic, partition: 5, key: 'k', value: 'x' }]), TopicUnknownError);
+        await assert.rejects(
+          log.append([...numbered(topic, 3), { topic: uniqueName('missing'), key: 'k', value: 'x' }]),
+          TopicUnknownError,
+        );
+        await log.append(numbered(topic, 1, 'after'));
+        assert.deepEqual(values(await collect(log, { topic })), ['after0']);
+      },
+    },
+  ];
+}
