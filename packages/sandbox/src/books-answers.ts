@@ -1,0 +1,74 @@
+import type { Answer } from './answer.ts';
+import { jsonAnswer } from './answer.ts';
+import { authorBooks, bookRecord } from './book-records.ts';
+import type { CatalogueRecord } from './book-records.ts';
+import type { BooksRequest } from './books-request.ts';
+import { toIsbn13 } from './isbn.ts';
+import { shuffled } from './seeded-random.ts';
+
+/** What the catalogue knows. */
+export interface Catalogue {
+  readonly isUnknown: (isbnOrAuthor: string) => boolean;
+  /** ISBNs a batch may hold. */
+  readonly maxBatch: number;
+  readonly seed: number;
+  /** Gives the order of a batch's records. */
+  readonly random: () => number;
+}
+
+/** The answer to a request that was let through. */
+export function catalogueAnswer(catalogue: Catalogue, request: BooksRequest): Answer {
+  const { isUnknown, maxBatch, seed, random } = catalogue;
+  const recordOf = (asked: string): CatalogueRecord | undefined => {
+    const isbn13 = toIsbn13(asked);
+    return isbn13 === undefined || isUnknown(isbn13) ? undefined : bookRecord({ isbn13, seed });
+  };
+  // Assigned rather than returned: the compiler then proves that every kind has its answer.
+  let answer: Answer;
+  switch (request.kind) {
+    case 'other':
+      answer = booksMessage(404, 'No such resource: GET /book/{isbn}, GET /author/{name}, POST /books');
+      break;
+    case 'malformed':
+      answer = booksMessage(400, request.reason);
+      break;
+    case 'book': {
+      const book = recordOf(request.isbns[0]);
+      answer = book === undefined ? notFound() : jsonAnswer(200, JSON.stringify({ book }));
+      break;
+    }
+    case 'author':
+      answer = isUnknown(request.author) ? notFound() : authorAnswer(request, seed);
+      break;
+    case 'batch': {
+      const { isbns } = request;
+      const distinct = [...new Set(isbns.map((isbn) => toIsbn13(isbn) ?? isbn))];
+      const known = distinct.map(recordOf).filter((record) => record !== undefined);
+      answer =
+        isbns.length > maxBatch
+          ? booksMessage(400, `${isbns.length} ISBNs in one request; at most ${maxBatch} are taken`)
+          : batchAnswer(isbns.length, shuffled(known, random));
+      break;
+    }
+  }
+  return answer;
+}
+
+function authorAnswer(request: Extract<BooksRequest, { kind: 'author' }>, seed: number): Answer {
+  const { author, page, pageSize } = request;
+  const books = authorBooks({ name: author, seed }).slice((page - 1) * pageSize, page * pageSize);
+  return jsonAnswer(200, JSON.stringify({ author: encodeURIComponent(author), books }));
+}
+
+function batchAnswer(requested: number, data: readonly CatalogueRecord[]): Answer {
+  return jsonAnswer(200, JSON.stringify({ total: data.length, requested, data }));
+}
+
+/** An error, or the refusal over a limit, as the catalogue words it. */
+export function booksMessage(status: number, text: string, headers: Readonly<Record<string, string>> = {}): Answer {
+  return jsonAnswer(status, JSON.stringify({ message: text }), headers);
+}
+
+function notFound(): Answer {
+  return jsonAnswer(404, '{"errorMessage":"Not Found"}');
+}

@@ -1,0 +1,89 @@
+import { createBooksService } from './books-service.ts';
+import type { BooksKey, BooksPlan } from './books-service.ts';
+import type { DailyQuotaOptions } from './daily-quota.ts';
+import { planFaults } from './fault.ts';
+import type { Fault } from './fault.ts';
+import { createLatency } from './latency.ts';
+import type { Latency } from './latency.ts';
+import { startLoopback } from './loopback-server.ts';
+import type { RecordedEntry } from './recording.ts';
+import { createBooksReplay } from './replay-books.ts';
+import type { ServedRequest } from './request-log.ts';
+import { seededRandom } from './seeded-random.ts';
+import type { WindowOptions } from './window.ts';
+
+/** How the book catalogue is emulated. */
+export interface BooksSandboxOptions {
+  /** Port of the default plan on 127.0.0.1, premium and pro on the two after it; default 0, three free ones. */
+  readonly port?: number;
+  /** Who may ask, and at which plan's address; default: any key at any address, named `key 1`, `key 2` and so on. */
+  readonly keys?: readonly BooksKey[];
+  /** The window of each key; default `{ kind: 'rolling', windowMs: 1000 }` and the plan's limit: 1, 3 or 5. */
+  readonly window?: Partial<WindowOptions>;
+  /** What a request over the limit gets; `both`: a 429 and a 404 in turn. Default `both`. */
+  readonly limitAnswer?: '404' | '429' | 'both';
+  /** The message of a 404 over the limit; default `Not Found`, the same as that of an unknown ISBN. */
+  readonly limit404Message?: string;
+  /** ISBNs each key may ask for a day, an author counted as one; default as many as it likes. */
+  readonly dailyQuota?: DailyQuotaOptions;
+  /** ISBNs (of 13 digits) and author names that aren't known, or a test for them; default: every valid ISBN and every author is. */
+  readonly unknown?: readonly string[] | ((isbnOrAuthor: string) => boolean);
+  /** ISBNs a batch may hold; default 1000. */
+  readonly maxBatch?: number;
+  /** What goes wrong, and at which request of the three addresses together; default nothing. */
+  readonly faults?: readonly Fault[];
+  /** Milliseconds an answer takes, in real time; default 0. */
+  readonly latencyMs?: Latency;
+  /** Recorded exchanges, from which then every answer comes if any is of this service; default none. */
+  readonly replay?: readonly RecordedEntry[];
+  /** Gives records, their order and latencies; default 1. */
+  readonly seed?: number;
+  /** Epoch milliseconds, for windows, quotas and `date` headers; default `Date.now`. Latencies and drips keep real time. */
+  readonly now?: () => number;
+}
+
+/** A running emulator of the book catalogue. */
+export interface BooksSandbox extends AsyncDisposable {
+  /** The default plan's base address, without a slash at its end. */
+  readonly url: string;
+  /** Each plan's base address. */
+  readonly urls: Readonly<Record<BooksPlan, string>>;
+  /** The requests read so far at all three addresses, oldest first: the newest 100,000 and no more than 1,000,000 ISBNs. */
+  readonly requests: readonly ServedRequest[];
+  /** Ends every connection and the servers. */
+  readonly close: () => Promise<void>;
+}
+
+/** Starts an emulator of the book catalogue on 127.0.0.1, one address for each plan; throws `SandboxOptionError`. */
+export async function startBooks(options: BooksSandboxOptions = {}): Promise<BooksSandbox> {
+  const { port = 0, keys, window = {}, dailyQuota, unknown = [], faults = [], latencyMs = 0, replay, seed = 1, now = Date.now } = options;
+  const random = seededRandom(seed);
+  const loopback = await startLoopback({
+    ports: port === 0 ? [0, 0, 0] : [port, port + 1, port + 2],
+    serve: createBooksService({
+      keys,
+      window,
+      dailyQuota,
+      limitAnswer: options.limitAnswer ?? 'both',
+      limit404Message: options.limit404Message ?? 'Not Found',
+      isUnknown: typeof unknown === 'function' ? unknown : (name) => unknown.includes(name),
+      maxBatch: options.maxBatch ?? 1000,
+      replayed: replay === undefined ? undefined : createBooksReplay(replay),
+      seed,
+      random,
+    }),
+    faultAt: planFaults(faults, ['cursor-loop']),
+    latency: createLatency(latencyMs, random),
+    now,
+  });
+  const [url = '', premium = '', pro = ''] = loopback.urls;
+  return {
+    url,
+    urls: { default: url, premium, pro },
+    get requests() {
+      return loopback.requests();
+    },
+    close: loopback.close,
+    [Symbol.asyncDispose]: loopback.close,
+  };
+}

@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto';
+
+import type { Answer } from './answer.ts';
+import { jsonAnswer } from './answer.ts';
+import { booksMessage, catalogueAnswer } from './books-answers.ts';
+import type { Catalogue } from './books-answers.ts';
+import { parseBooksRequest } from './books-request.ts';
+import { createDailyQuota } from './daily-quota.ts';
+import type { DailyQuota, DailyQuotaOptions } from './daily-quota.ts';
+import type { Exchange, Served } from './loopback-server.ts';
+import type { RecordedBooksQuery } from './replay-books.ts';
+import { SandboxOptionError } from './sandbox-option-error.ts';
+import { createRequestWindow } from './window.ts';
+import type { RequestWindow, WindowOptions } from './window.ts';
+
+/** A subscription plan; each has an address of its own. */
+export type BooksPlan = 'default' | 'premium' | 'pro';
+
+/** A key of the catalogue. */
+export interface BooksKey {
+  readonly name: string;
+  /** The secret itself, the whole value of the Authorization header. */
+  readonly key: string;
+  /** The plan it was bought for; default `default`. */
+  readonly plan?: BooksPlan;
+}
+
+export interface BooksServiceOptions extends Catalogue {
+  readonly keys: readonly BooksKey[] | undefined;
+  readonly window: Partial<WindowOptions>;
+  readonly dailyQuota: DailyQuotaOptions | undefined;
+  readonly limitAnswer: '404' | '429' | 'both';
+  readonly limit404Message: string;
+  readonly replayed: ((query: RecordedBooksQuery) => Answer) | undefined;
+}
+
+const plans: readonly BooksPlan[] = ['default', 'premium', 'pro'];
+
+/** Answers as the catalogue does: first the key and its plan, then its windows, then what was asked. */
+export function createBooksService(options: BooksServiceOptions): (exchange: Exchange) => Served {
+  const { keys, window, dailyQuota, limitAnswer, limit404Message, maxBatch } = options;
+  const names = keys?.map(({ name }) => name) ?? [];
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new SandboxOptionError(`Two keys are called "${twice}"; give each a name of its own.`);
+  createRequestWindow(windowOptions('default', window));
+  if (dailyQuota !== undefined) createDailyQuota(dailyQuota);
+  if (!Number.isInteger(maxBatch) || maxBatch < 1) throw new SandboxOptionError(`maxBatch is ${maxBatch}; give a whole number from 1.`);
+  const budgets = new Map<string, { readonly window: RequestWindow; readonly quota: DailyQuota | undefined }>();
+  const keysSeen = new Map<string, string>();
+  let refusals = 0;
+
+  const recognise = (secret: string, plan: BooksPlan): { readonly name: string; readonly plan: BooksPlan } | undefined => {
+    const found = keys?.find(({ key }) => key === secret);
+    if (keys !== undefined) return found === undefined ? undefined : { name: found.name, plan: found.plan ?? 'default' };
+    const digest = createHash('sha256').update(secret).digest('base64');
+    const name = keysSeen.get(digest) ?? `key ${keysSeen.size + 1}`;
+    keysSeen.set(digest, name);
+    return { name, plan };
+  };
+  const limitReached = (): Answer => {
+    refusals += 1;
+    const is404 = limitAnswer === '404' || (limitAnswer === 'both' && refusals % 2 === 0);
+    return is404 ? jsonAnswer(404, JSON.stringify({ errorMessage: limit404Message })) : booksMessage(429, 'Limit Exceeded');
+  };
+
+  return (exchange) => {
+    const { headers, nowMs, fault } = exchange;
+    const plan = plans[exchange.listener] ?? 'default';
+    const request = parseBooksRequest(exchange);
+    const asked = {
+      ...('isbns' in request ? { isbns: request.isbns } : {}),
+      ...('author' in request ? { author: request.author } : {}),
+    };
+    const secret = headers.authorization ?? '';
+    const key = secret === '' ? undefined : recognise(secret, plan);
+    if (key === undefined) {
+      return { answer: booksMessage(401, 'Full authentication is required to access this resource'), refused: true, seen: asked };
+    }
+    const seen = { ...asked, credential: key.name };
+    if (key.plan !== plan) {
+      return {
+        answer: booksMessage(403, `Access denied: this key is of the ${key.plan} plan, not of this address's`),
+        refused: true,
+        seen,
+      };
+    }
+    const budget = budgets.get(`${plan} ${key.name}`) ?? {
+      window: createRequestWindow(windowOptions(plan, window)),
+      quota: dailyQuota === undefined ? undefined : createDailyQuota(dailyQuota),
+    };
+    budgets.set(`${plan} ${key.name}`, budget);
+    if (!budget.window.take(nowMs).allowed) return { answer: limitReached(), refused: true, seen };
+    if (budget.quota?.take(asked.isbns?.length ?? 1, nowMs) === false) {
+      return { answer: booksMessage(429, 'Daily quota exceeded, please try again later'), refused: true, seen };
+    }
+    if (fault?.name === '429') {
+      const retryAfter = fault.retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(fault.retryAfterMs / 1000)) };
+      return { answer: booksMessage(429, 'Limit Exceeded', retryAfter), refused: false, seen };
+    }
+    if (fault?.name === '503') return { answer: booksMessage(fault.status ?? 503, 'Service Unavailable'), refused: false, seen };
+    const { method, path, body } = exchange;
+    return { answer: options.replayed?.({ method, path, body }) ?? catalogueAnswer(options, request), refused: false, seen };
+  };
+}
+
+function windowOptions(plan: BooksPlan, window: Partial<WindowOptions>): WindowOptions {
+  const limits: Readonly<Record<BooksPlan, number>> = { default: 1, premium: 3, pro: 5 };
+  return { kind: 'rolling', limit: limits[plan], windowMs: 1000, ...window };
+}

@@ -1,0 +1,40 @@
+import { SandboxOptionError } from './sandbox-option-error.ts';
+
+/** How many ISBNs a key may ask for in a day. */
+export interface DailyQuotaOptions {
+  readonly isbns: number;
+  /** The hour of the day, UTC, at which the count begins anew, as `HH:MM`; default `00:00`. */
+  readonly resetsAt?: string;
+}
+
+/** A count of ISBNs that begins anew every day. */
+export interface DailyQuota {
+  /** Takes that many, or none and answers false where the day hasn't so many left. */
+  take(isbns: number, nowMs: number): boolean;
+}
+
+/** Makes an unused quota; throws `SandboxOptionError`. */
+export function createDailyQuota({ isbns, resetsAt = '00:00' }: DailyQuotaOptions): DailyQuota {
+  const [, hours, minutes] = /^([01]\d|2[0-3]):([0-5]\d)$/u.exec(resetsAt) ?? [];
+  if (hours === undefined || minutes === undefined) {
+    throw new SandboxOptionError(`dailyQuota.resetsAt is "${resetsAt}"; give an hour of the day in UTC, as 00:00.`);
+  }
+  if (!Number.isInteger(isbns) || isbns < 0) {
+    throw new SandboxOptionError(`dailyQuota.isbns is ${isbns}; give a whole number of ISBNs.`);
+  }
+  const offsetMs = (Number(hours) * 60 + Number(minutes)) * 60_000;
+  let day = Number.NaN;
+  let used = 0;
+  return {
+    take(wanted, nowMs) {
+      const today = Math.floor((nowMs - offsetMs) / 86_400_000);
+      if (today !== day) {
+        day = today;
+        used = 0;
+      }
+      if (used + wanted > isbns) return false;
+      used += wanted;
+      return true;
+    },
+  };
+}

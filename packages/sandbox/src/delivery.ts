@@ -1,0 +1,102 @@
+import type { ServerResponse } from 'node:http';
+
+import type { Answer } from './answer.ts';
+import type { Fault } from './fault.ts';
+
+/** The status a client sees, 0 where a fault leaves it without an answer. */
+export function deliveredStatus(answer: Answer, fault: Fault | undefined): number {
+  if (fault?.name === 'hang' || fault?.name === 'reset') return 0;
+  if (fault?.name === 'html') return 200;
+  return fault?.name === 'html-503' ? 503 : answer.status;
+}
+
+/** Sends an answer, or what a fault makes of it; whatever a fault keeps going stops when the client goes. */
+export function deliver(response: ServerResponse, answer: Answer, fault: Fault | undefined): void {
+  const body = Buffer.from(answer.body);
+  switch (fault?.name) {
+    case 'hang':
+      return;
+    case 'reset':
+      response.socket?.resetAndDestroy();
+      return;
+    case 'html':
+    case 'html-503':
+      sendHtml(response, fault.name === 'html' ? 200 : 503);
+      return;
+    case 'cut':
+      head(response, answer, body.length);
+      // Ending the socket under the response closes the connection in order, after what was written.
+      response.write(body.subarray(0, half(body)), () => response.socket?.end());
+      return;
+    case 'truncated':
+      head(response, answer, half(body));
+      response.end(body.subarray(0, half(body)));
+      return;
+    case 'drip':
+      drip(response, answer, body, fault.intervalMs ?? 1000);
+      return;
+    case 'oversize':
+      oversize(response, answer, fault.bytes ?? 300_000_000);
+      return;
+    // These the service has put into its answer already.
+    case '429':
+    case '503':
+    case 'cursor-loop':
+    case 'clock-skew':
+    case undefined:
+      head(response, answer, body.length);
+      response.end(body);
+      return;
+  }
+}
+
+function head(response: ServerResponse, { status, headers }: Answer, length: number | undefined): void {
+  response.writeHead(status, { ...headers, ...(length === undefined ? {} : { 'content-length': length }) });
+}
+
+function half(body: Buffer): number {
+  return Math.floor(body.length / 2);
+}
+
+function sendHtml(response: ServerResponse, status: number): void {
+  const html = '<!DOCTYPE html>\n<html><head><title>Over capacity</title></head><body><p>Please try again in a moment.</p></body></html>\n';
+  response.writeHead(status, { 'content-type': 'text/html;charset=utf-8', 'content-length': Buffer.byteLength(html) });
+  response.end(html);
+}
+
+function drip(response: ServerResponse, answer: Answer, body: Buffer, intervalMs: number): void {
+  head(response, answer, body.length);
+  let sent = 0;
+  const timer = setInterval(() => {
+    if (sent < body.length) {
+      response.write(body.subarray(sent, sent + 1));
+      sent += 1;
+      return;
+    }
+    clearInterval(timer);
+    response.end();
+  }, intervalMs);
+  timer.unref();
+  response.once('close', () => clearInterval(timer));
+  response.flushHeaders();
+}
+
+/** The answer with so many bytes of padding before its own fields; chunked, so that no header gives its length away. */
+function oversize(response: ServerResponse, answer: Answer, bytes: number): void {
+  head(response, answer, undefined);
+  const filler = Buffer.from(`"${'x'.repeat(65_532)}",\n`);
+  let left = bytes;
+  const pump = (): void => {
+    while (left > 0) {
+      left -= filler.length;
+      if (!response.write(filler)) {
+        response.once('drain', pump);
+        return;
+      }
+    }
+    const rest = answer.body.startsWith('{') && answer.body !== '{}' ? answer.body.slice(1) : '"body":null}';
+    response.end(`""],${rest}`);
+  };
+  response.write('{"padding":[');
+  pump();
+}

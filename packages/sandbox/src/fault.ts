@@ -1,0 +1,108 @@
+import { SandboxOptionError } from './sandbox-option-error.ts';
+
+/** Every fault there is, by the name a command line takes. */
+export const faultNames = [
+  '429',
+  '503',
+  'html',
+  'html-503',
+  'reset',
+  'cut',
+  'truncated',
+  'drip',
+  'hang',
+  'oversize',
+  'cursor-loop',
+  'clock-skew',
+] as const;
+
+/** The name of a fault. */
+export type FaultName = (typeof faultNames)[number];
+
+interface FaultPlace {
+  /** The request it befalls: 1 is the first this sandbox reads, retries counted. */
+  readonly at: number;
+  /** How many requests in a row it befalls; default 1, and from `at` to the end for `clock-skew`. */
+  readonly times?: number;
+}
+
+/** What goes wrong, and at which request. */
+export type Fault = FaultPlace &
+  (
+    | {
+        /** A refusal that the requests counted so far don't explain. */
+        readonly name: '429';
+        /** Sent as `retry-after`, in whole seconds; default: the header is left out. */
+        readonly retryAfterMs?: number;
+      }
+    | {
+        /** The service is over its capacity. */
+        readonly name: '503';
+        /** The status sent; default 503. */
+        readonly status?: 500 | 502 | 503 | 504;
+      }
+    | {
+        /** The body comes a byte at a time. */
+        readonly name: 'drip';
+        /** Milliseconds between two bytes; default 1000. */
+        readonly intervalMs?: number;
+      }
+    | {
+        /** A body far beyond what a page needs; valid JSON to its end. */
+        readonly name: 'oversize';
+        /** Its length in bytes; default 300,000,000. */
+        readonly bytes?: number;
+      }
+    | {
+        /** The service's clock is wrong: its `date` header and what it makes of an OAuth timestamp. */
+        readonly name: 'clock-skew';
+        /** Minutes the service's clock is ahead, negative when it is behind; default 20. */
+        readonly minutes?: number;
+      }
+    | {
+        /**
+         * `html`, `html-503`: a page of HTML, with status 200 or 503. `reset`: the connection is reset after the request was read.
+         * `cut`: the connection ends in the middle of the body. `truncated`: a whole answer whose JSON ends in the middle.
+         * `hang`: no answer. `cursor-loop`: the next cursor is that of an earlier page (followers only).
+         */
+        readonly name: 'html' | 'html-503' | 'reset' | 'cut' | 'truncated' | 'hang' | 'cursor-loop';
+      }
+  );
+
+/**
+ * Reads a fault as a command line spells it: `cut@3` befalls the third request, `hang@5x2` the fifth and sixth.
+ * Throws `SandboxOptionError`, which lists the names.
+ */
+export function parseFault(text: string): Fault {
+  const [, name, at, times] = /^([^@]*)@([1-9]\d{0,14})(?:x([1-9]\d{0,14}))?$/u.exec(text.trim()) ?? [];
+  if (name === undefined || at === undefined) {
+    throw new SandboxOptionError(`"${text}" is no fault: write NAME@REQUEST or NAME@REQUESTxTIMES, as cut@3 or hang@5x2. ${knownNames()}`);
+  }
+  const known = faultNames.find((candidate) => candidate === name);
+  if (known === undefined) throw new SandboxOptionError(`"${name}" in "${text}" is no fault's name. ${knownNames()}`);
+  return { name: known, at: Number(at), ...(times === undefined ? {} : { times: Number(times) }) };
+}
+
+/** Which fault befalls the request of a number, the first listed where several would. */
+export type FaultPlan = (requestNumber: number) => Fault | undefined;
+
+/** Checks faults and makes their plan; throws `SandboxOptionError` for a place that can't be, or a name in `refused`. */
+export function planFaults(faults: readonly Fault[], refused: readonly FaultName[] = []): FaultPlan {
+  for (const { name, at, times } of faults) {
+    if (!faultNames.includes(name)) throw new SandboxOptionError(`"${name}" is no fault's name. ${knownNames()}`);
+    if (refused.includes(name)) throw new SandboxOptionError(`The fault ${name} is none of this service; leave it out.`);
+    if (!Number.isInteger(at) || at < 1) throw new SandboxOptionError(`The fault ${name} is set at request ${at}; requests count from 1.`);
+    if (times !== undefined && !(times >= 1)) {
+      throw new SandboxOptionError(`The fault ${name} is set to befall ${times} requests; give 1 or more.`);
+    }
+  }
+  return (requestNumber) => faults.find((fault) => requestNumber >= fault.at && requestNumber < fault.at + timesOf(fault));
+}
+
+function timesOf(fault: Fault): number {
+  return fault.times ?? (fault.name === 'clock-skew' ? Number.POSITIVE_INFINITY : 1);
+}
+
+function knownNames(): string {
+  return `The names: ${faultNames.join(', ')}.`;
+}

@@ -1,0 +1,36 @@
+import { hash32, mix32, unmix32 } from './seeded-random.ts';
+
+/** Where a cursor points: the page that begins at a position, or the one that ends before it. */
+export interface CursorPlace {
+  readonly position: number;
+  readonly direction: 'next' | 'previous';
+}
+
+/** Turns places of one user's list into cursors and back. */
+export interface CursorCodec {
+  readonly encode: (place: CursorPlace) => string;
+  /** Undefined for a cursor this codec didn't make, such as another user's. */
+  readonly decode: (cursor: string) => CursorPlace | undefined;
+}
+
+/**
+ * Makes opaque cursors between 2^60 and 2^63, negative ones for the page before; nothing is remembered.
+ * The lower half is a keyed bijection of the position, the upper half a checksum of it.
+ */
+export function createCursorCodec(key: number): CursorCodec {
+  const lowOf = (position: number): number => mix32(position ^ mix32(key));
+  const highOf = (position: number): number => 2 ** 28 + (hash32(key, 'cursor', position) % (2 ** 31 - 2 ** 28));
+  return {
+    encode({ position, direction }) {
+      const value = (BigInt(highOf(position)) << 32n) | BigInt(lowOf(position));
+      return String(direction === 'next' ? value : -value);
+    },
+    decode(cursor) {
+      if (!/^-?[1-9]\d{18}$/u.test(cursor)) return undefined;
+      const direction = cursor.startsWith('-') ? 'previous' : 'next';
+      const value = BigInt(direction === 'next' ? cursor : cursor.slice(1));
+      const position = (unmix32(Number(value & 0xffffffffn)) ^ mix32(key)) >>> 0;
+      return BigInt(highOf(position)) === value >> 32n ? { position, direction } : undefined;
+    },
+  };
+}

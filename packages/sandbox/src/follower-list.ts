@@ -1,0 +1,103 @@
+import { hash32, mix32 } from './seeded-random.ts';
+import { SandboxOptionError } from './sandbox-option-error.ts';
+
+/** What makes one user's list. */
+export interface FollowerListOptions {
+  /** How many followers, generated when asked for, or their ids, newest first. */
+  readonly followers: number | readonly string[];
+  /** Share of the followers left out as suspended, 0 up to below 1; above 0 whole pages are empty, the second always. Default 0. */
+  readonly suspendedShare?: number;
+  /** After so many pages of this list one new follower comes to its front; default never. */
+  readonly shiftEvery?: number;
+  /** Length in ids of a stretch that is suspended as a whole; default 5000. */
+  readonly blockSize?: number;
+  /** Default 1. */
+  readonly seed?: number;
+}
+
+/** One user's followers by position, 0 the newest. */
+export interface FollowerList {
+  /** How many positions there are, suspended ones and newcomers counted. */
+  readonly length: () => number;
+  /** The ids at positions `from` up to, not including, `to`, without the suspended ones; costs O(to - from). */
+  readonly slice: (from: number, to: number) => string[];
+  /** Says that a page was served: every `shiftEvery` of them a newcomer appears. */
+  readonly pageServed: () => void;
+}
+
+/**
+ * Makes the list of one user; ids are distinct, mostly between 2^60 and 2^61, some above 2^62, some as small as old accounts'.
+ * Throws `SandboxOptionError`.
+ */
+export function createFollowerList(options: FollowerListOptions): FollowerList {
+  const { followers, suspendedShare = 0, shiftEvery = Number.POSITIVE_INFINITY, blockSize = 5000, seed = 1 } = options;
+  check(options);
+  const base = typeof followers === 'number' ? followers : followers.length;
+  const listed = new Set(typeof followers === 'number' ? [] : followers);
+  const newcomers: string[] = [];
+  let newcomerIndex = 2 ** 32;
+  let pages = 0;
+
+  const idAt = (index: number): string => (typeof followers === 'number' ? generatedId(seed, index) : (followers[index] ?? ''));
+  const suspendedBelow = Math.round(suspendedShare * 2 ** 32);
+  const isSuspended = (index: number): boolean => {
+    if (suspendedShare === 0) return false;
+    const block = Math.floor(index / blockSize);
+    return block === 1 || hash32(seed, 'block', block) < suspendedBelow / 4 || hash32(seed, 'one', index) < suspendedBelow;
+  };
+  const nextNewcomer = (): string => {
+    for (;;) {
+      newcomerIndex -= 1;
+      const id = generatedId(seed, newcomerIndex);
+      if (!listed.has(id)) return id;
+    }
+  };
+
+  return {
+    length: () => base + newcomers.length,
+    slice(from, to) {
+      const ids: string[] = [];
+      const end = Math.min(to, base + newcomers.length);
+      for (let position = Math.max(0, from); position < end; position++) {
+        const newcomer = newcomers[newcomers.length - 1 - position];
+        const index = position - newcomers.length;
+        if (newcomer !== undefined) ids.push(newcomer);
+        else if (!isSuspended(index)) ids.push(idAt(index));
+      }
+      return ids;
+    },
+    pageServed() {
+      pages += 1;
+      if (pages % shiftEvery === 0) newcomers.push(nextNewcomer());
+    },
+  };
+}
+
+/** The id at an index: its lower half is a bijection of the index, so that no two are alike. */
+function generatedId(seed: number, index: number): string {
+  const low = mix32(index ^ mix32(seed));
+  const kind = hash32(seed, 'kind', index) % 100;
+  const random = hash32(seed, 'high', index);
+  if (kind < 8) return String(low + 12);
+  const high = kind < 14 ? 2 ** 30 + (random >>> 2) : kind < 24 ? 2 ** 22 + (random >>> 8) : 2 ** 28 + (random >>> 4);
+  return String((BigInt(high) << 32n) | BigInt(low));
+}
+
+function check({ followers, suspendedShare = 0, shiftEvery, blockSize = 5000 }: FollowerListOptions): void {
+  if (typeof followers === 'number') {
+    if (!Number.isInteger(followers) || followers < 0 || followers > 2 ** 31) {
+      throw new SandboxOptionError(`followers is ${followers}; give a whole number from 0 to 2,147,483,648, or a list of ids.`);
+    }
+  } else {
+    // Ids go bare into JSON: a leading zero or a sign would make it something else.
+    const wrong = followers.find((id) => !/^(?:0|[1-9]\d*)$/u.test(id));
+    if (wrong !== undefined) throw new SandboxOptionError(`"${wrong}" in followers is no id; give ids as strings of digits.`);
+  }
+  if (!(suspendedShare >= 0 && suspendedShare < 1)) {
+    throw new SandboxOptionError(`suspendedShare is ${suspendedShare}; give 0 up to below 1.`);
+  }
+  if (shiftEvery !== undefined && (!Number.isInteger(shiftEvery) || shiftEvery < 1)) {
+    throw new SandboxOptionError(`shiftEvery is ${shiftEvery}; give a whole number of pages from 1.`);
+  }
+  if (!Number.isInteger(blockSize) || blockSize < 1) throw new SandboxOptionError(`The page size is ${blockSize}; give 1 to 5000 ids.`);
+}

@@ -1,0 +1,69 @@
+import { createCursorCodec } from './follower-cursor.ts';
+import type { CursorCodec } from './follower-cursor.ts';
+import { createFollowerList } from './follower-list.ts';
+import type { FollowerList } from './follower-list.ts';
+import { SandboxOptionError } from './sandbox-option-error.ts';
+import { hash32 } from './seeded-random.ts';
+
+/** One account of the followers service. */
+export interface FollowersUser {
+  /** Its user id, digits; default: made of its name and the seed. */
+  readonly id?: string;
+  /** How many followers it has, with ids generated as they are asked for, or their ids, newest first; default 0. */
+  readonly followers?: number | readonly string[];
+  /** Answers with the 401 of a protected account; default false. */
+  readonly protected?: boolean;
+  /** Answers with this error instead of a list: 17 no user matches, 34 no such page, 50 not found, 63 suspended; default none. */
+  readonly error?: 17 | 34 | 50 | 63;
+  /** Share of the followers left out as suspended, 0 up to below 1; above 0 whole pages are empty, the second always. Default 0. */
+  readonly suspendedShare?: number;
+  /** After so many pages served of it one new follower comes to the front, so that a walk sees an id twice; default never. */
+  readonly shiftEvery?: number;
+  /** Ids a page holds at most, 1 to 5000; default 5000. */
+  readonly pageSize?: number;
+}
+
+/** An account ready to be served. */
+interface ServedUser {
+  readonly user: FollowersUser;
+  readonly pageSize: number;
+  readonly list: FollowerList;
+  readonly cursors: CursorCodec;
+}
+
+/** Finds accounts; screen names whatever their case. */
+export interface UserDirectory {
+  readonly byName: (screenName: string) => ServedUser | undefined;
+  readonly byId: (userId: string) => ServedUser | undefined;
+}
+
+/** Makes the accounts; throws `SandboxOptionError` for names or ids that are there twice and lists that can't be. */
+export function createUserDirectory(users: Readonly<Record<string, FollowersUser>>, seed: number): UserDirectory {
+  const names = new Map<string, ServedUser>();
+  const ids = new Map<string, ServedUser>();
+  for (const [screenName, user] of Object.entries(users)) {
+    const name = screenName.toLowerCase();
+    const { followers = 0, suspendedShare, shiftEvery, pageSize = 5000 } = user;
+    if (pageSize > 5000) throw new SandboxOptionError(`The pageSize of user ${screenName} is ${pageSize}; give 1 to 5000 ids.`);
+    const key = hash32(seed, name);
+    const served: ServedUser = {
+      user,
+      pageSize,
+      list: createFollowerList({
+        followers,
+        ...(suspendedShare === undefined ? {} : { suspendedShare }),
+        ...(shiftEvery === undefined ? {} : { shiftEvery }),
+        blockSize: pageSize,
+        seed: key,
+      }),
+      cursors: createCursorCodec(key),
+    };
+    const id = user.id ?? String(1_000_000 + key);
+    if (!/^\d+$/u.test(id)) throw new SandboxOptionError(`The id of user ${screenName} is "${id}"; give digits.`);
+    if (names.has(name)) throw new SandboxOptionError(`The user ${screenName} is there twice; screen names know no case.`);
+    if (ids.has(id)) throw new SandboxOptionError(`The user id ${id} is there twice, the second time for ${screenName}.`);
+    names.set(name, served);
+    ids.set(id, served);
+  }
+  return { byName: (screenName) => names.get(screenName.toLowerCase()), byId: (userId) => ids.get(userId) };
+}

@@ -1,0 +1,55 @@
+import type { Answer } from './answer.ts';
+import { jsonAnswer } from './answer.ts';
+import type { CursorCodec, CursorPlace } from './follower-cursor.ts';
+import type { FollowerList } from './follower-list.ts';
+
+/** The one path the followers service answers at. */
+export const followersPath = '/1.1/followers/ids.json';
+
+/** An error in the envelope most of them come in. */
+export function followersError(status: number, code: number, message: string): Answer {
+  return jsonAnswer(status, JSON.stringify({ errors: [{ code, message }] }));
+}
+
+/** The refusal over the limit, its fields in the order recorded. */
+export function limitAnswer(headers: Readonly<Record<string, string>>): Answer {
+  return jsonAnswer(429, '{"errors":[{"message":"Rate limit exceeded","code":88}]}', headers);
+}
+
+/** A protected account's refusal: of another envelope than all the others, and its slashes escaped. */
+export function protectedAnswer(): Answer {
+  return jsonAnswer(401, `{"request":"${followersPath.replaceAll('/', String.raw`\/`)}","error":"Not authorized."}`);
+}
+
+/** How numbers are spelled in a page. */
+export interface PageSpelling {
+  readonly idsAsStrings: boolean;
+  /** Whether `next_cursor_str` and `previous_cursor_str` are there. */
+  readonly cursorStrings: boolean;
+}
+
+/** One page of a list: `size` positions from where the cursor points, or before it; undefined for a cursor that isn't this list's. */
+export function pageOf(
+  options: { readonly list: FollowerList; readonly cursors: CursorCodec; readonly cursor: string; readonly size: number } & PageSpelling,
+): Answer | undefined {
+  const { list, cursors, cursor, size, idsAsStrings, cursorStrings } = options;
+  const place: CursorPlace | undefined = cursor === '-1' ? { position: 0, direction: 'next' } : cursors.decode(cursor);
+  if (place === undefined) return undefined;
+  const from = place.direction === 'next' ? place.position : Math.max(0, place.position - size);
+  const to = place.direction === 'next' ? from + size : place.position;
+  const next = to < list.length() ? cursors.encode({ position: to, direction: 'next' }) : '0';
+  const previous = from > 0 ? cursors.encode({ position: from, direction: 'previous' }) : '0';
+  // Put together as text: ids and cursors are beyond what a JavaScript number holds.
+  const ids = list.slice(from, to).map((id) => (idsAsStrings ? `"${id}"` : id));
+  const fields = [`"ids":[${ids.join(',')}]`, ...cursorFields('next', next), ...cursorFields('previous', previous), '"total_count":null'];
+  return jsonAnswer(200, `{${fields.join(',')}}`);
+
+  function cursorFields(direction: string, value: string): string[] {
+    return [`"${direction}_cursor":${value}`, ...(cursorStrings ? [`"${direction}_cursor_str":"${value}"`] : [])];
+  }
+}
+
+/** The same page with another next cursor, whichever way it is spelled. */
+export function withNextCursor(answer: Answer, cursor: string): Answer {
+  return { ...answer, body: answer.body.replaceAll(/("next_cursor(?:_str)?"\s*:\s*"?)-?\d+/gu, (_, field: string) => field + cursor) };
+}

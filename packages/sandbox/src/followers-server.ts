@@ -1,0 +1,93 @@
+import { planFaults } from './fault.ts';
+import type { Fault } from './fault.ts';
+import { createAuthentication } from './follower-credentials.ts';
+import type { FollowersCredential } from './follower-credentials.ts';
+import { createUserDirectory } from './follower-users.ts';
+import type { FollowersUser } from './follower-users.ts';
+import { followersPath } from './followers-answers.ts';
+import { createFollowersService } from './followers-service.ts';
+import { createLatency } from './latency.ts';
+import type { Latency } from './latency.ts';
+import { startLoopback } from './loopback-server.ts';
+import type { RecordedEntry } from './recording.ts';
+import { createFollowersReplay } from './replay-followers.ts';
+import type { ServedRequest } from './request-log.ts';
+import { SandboxOptionError } from './sandbox-option-error.ts';
+import { seededRandom } from './seeded-random.ts';
+import type { WindowOptions } from './window.ts';
+
+/** How the followers service is emulated. */
+export interface FollowersSandboxOptions {
+  /** Port on 127.0.0.1; default 0, a free one. */
+  readonly port?: number;
+  /** Accounts by screen name; default one, `alpha` with 12,345 followers, or none with a recording. */
+  readonly users?: Readonly<Record<string, FollowersUser>>;
+  /** Who may ask; default: any bearer token, each a credential of its own, named `bearer 1`, `bearer 2` and so on. */
+  readonly credentials?: readonly FollowersCredential[];
+  /** The window of each credential; default `{ kind: 'first-request', limit: 15, windowMs: 900_000 }`. */
+  readonly window?: Partial<WindowOptions>;
+  /** What goes wrong, and at which request; default nothing. */
+  readonly faults?: readonly Fault[];
+  /** Milliseconds an answer takes, in real time; default 0. */
+  readonly latencyMs?: Latency;
+  /** Ids as strings or numbers: as `stringify_ids` asks, or one of them whatever it says; default `asked`. */
+  readonly spelling?: 'asked' | 'strings' | 'numbers';
+  /** Whether pages have `next_cursor_str` and `previous_cursor_str`; default true. */
+  readonly cursorStrings?: boolean;
+  /** Recorded pages, served to whoever asks for an account that isn't in `users`; default none. */
+  readonly replay?: readonly RecordedEntry[];
+  /** Gives ids, cursors and latencies; default 1. */
+  readonly seed?: number;
+  /** Epoch milliseconds, for windows, `date` headers and OAuth timestamps; default `Date.now`. Latencies and drips keep real time. */
+  readonly now?: () => number;
+}
+
+/** A running emulator of the followers service. */
+export interface FollowersSandbox extends AsyncDisposable {
+  /** Base address, without a slash at its end. */
+  readonly url: string;
+  /** The requests read so far, oldest first: the newest 100,000. */
+  readonly requests: readonly ServedRequest[];
+  /**
+   * All ids of an account of `users` as they stand now, newest first, without the suspended; costs O(followers).
+   * Throws `SandboxOptionError` for another account.
+   */
+  readonly followersOf: (screenName: string) => readonly string[];
+  /** Ends every connection and the server. */
+  readonly close: () => Promise<void>;
+}
+
+/** Starts an emulator of the followers service on 127.0.0.1; throws `SandboxOptionError`. */
+export async function startFollowers(options: FollowersSandboxOptions = {}): Promise<FollowersSandbox> {
+  const { port = 0, credentials, window, faults = [], latencyMs = 0, replay, seed = 1, now = Date.now } = options;
+  const replayed = replay === undefined ? undefined : createFollowersReplay(replay, followersPath);
+  const { users = replayed === undefined ? { alpha: { followers: 12_345 } } : {} } = options;
+  const directory = createUserDirectory(users, seed);
+  const loopback = await startLoopback({
+    ports: [port],
+    serve: createFollowersService({
+      directory,
+      replayed,
+      authenticate: createAuthentication(credentials),
+      window: { kind: 'first-request', limit: 15, windowMs: 900_000, ...window },
+      spelling: options.spelling ?? 'asked',
+      cursorStrings: options.cursorStrings ?? true,
+    }),
+    faultAt: planFaults(faults),
+    latency: createLatency(latencyMs, seededRandom(seed)),
+    now,
+  });
+  return {
+    url: loopback.urls[0] ?? '',
+    get requests() {
+      return loopback.requests();
+    },
+    followersOf(screenName) {
+      const served = directory.byName(screenName);
+      if (served === undefined) throw new SandboxOptionError(`There is no user ${screenName} in users; add it to the options.`);
+      return served.list.slice(0, served.list.length());
+    },
+    close: loopback.close,
+    [Symbol.asyncDispose]: loopback.close,
+  };
+}

@@ -1,0 +1,132 @@
+import type { Answer } from './answer.ts';
+import type { Authenticate } from './follower-credentials.ts';
+import type { UserDirectory } from './follower-users.ts';
+import { followersError, followersPath, limitAnswer, pageOf, protectedAnswer, withNextCursor } from './followers-answers.ts';
+import type { Exchange, Served } from './loopback-server.ts';
+import type { RecordedPageQuery } from './replay-followers.ts';
+import { createRequestWindow } from './window.ts';
+import type { RequestWindow, WindowOptions, WindowVerdict } from './window.ts';
+
+export interface FollowersServiceOptions {
+  readonly directory: UserDirectory;
+  readonly replayed: ((query: RecordedPageQuery) => Answer) | undefined;
+  readonly authenticate: Authenticate;
+  readonly window: WindowOptions;
+  readonly spelling: 'asked' | 'strings' | 'numbers';
+  readonly cursorStrings: boolean;
+}
+
+/** Answers as the followers service does: first the credential, then its window, then what was asked. */
+export function createFollowersService(options: FollowersServiceOptions): (exchange: Exchange) => Served {
+  const { authenticate, window } = options;
+  createRequestWindow(window);
+  const windows = new Map<string, RequestWindow>();
+  const loopTargets = new Map<string, string>();
+
+  const windowOf = (credential: string): RequestWindow => {
+    const found = windows.get(credential) ?? createRequestWindow(window);
+    windows.set(credential, found);
+    return found;
+  };
+
+  return (exchange) => {
+    const { query, fault, nowMs, serverNowMs } = exchange;
+    const user = query.get('screen_name') ?? query.get('user_id') ?? undefined;
+    const cursor = query.get('cursor') ?? '-1';
+    const seen = { cursor, ...(user === undefined ? {} : { user }) };
+    if (exchange.path !== followersPath || exchange.method !== 'GET') {
+      return { answer: followersError(404, 34, 'Sorry, that page does not exist.'), refused: true, seen: {} };
+    }
+    const contentType = exchange.headers['content-type'];
+    const who = authenticate(
+      {
+        method: exchange.method,
+        url: exchange.url,
+        authorization: exchange.headers.authorization,
+        body: exchange.body,
+        ...(contentType === undefined ? {} : { contentType }),
+      },
+      serverNowMs,
+    );
+    const named = { ...seen, ...(who.name === undefined ? {} : { credential: who.name }) };
+    if ('errorCode' in who) return { answer: followersError(who.status, who.errorCode, who.message), refused: true, seen: named };
+
+    const verdict = windowOf(who.name).take(nowMs);
+    // The reset is told by the service's own clock, as its date header is.
+    const headers = rateHeaders(verdict, serverNowMs - nowMs);
+    if (!verdict.allowed) {
+      return { answer: limitAnswer(headers), refused: true, seen: named };
+    }
+    const answered = (answer: Answer): Served => ({ answer: withHeaders(answer, headers), refused: false, seen: named });
+    if (fault?.name === '429') {
+      const retryAfter = fault.retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(fault.retryAfterMs / 1000)) };
+      const refusal = limitAnswer({
+        ...headers,
+        'x-rate-limit-remaining': '0',
+        ...retryAfter,
+      });
+      return { answer: refusal, refused: false, seen: named };
+    }
+    if (fault?.name === '503') return answered(followersError(fault.status ?? 503, 130, 'Over capacity'));
+    const page = answerPage(options, query, cursor);
+    // A walk's first page has only -1, which no page names as its next; from there on the oldest cursor it has used.
+    const walk = user?.toLowerCase() ?? '';
+    if (cursor === '-1') loopTargets.delete(walk);
+    else if (!loopTargets.has(walk)) loopTargets.set(walk, cursor);
+    return answered(fault?.name === 'cursor-loop' ? withNextCursor(page, loopTargets.get(walk) ?? '-1') : page);
+  };
+}
+
+function answerPage(options: FollowersServiceOptions, query: URLSearchParams, cursor: string): Answer {
+  const { directory, replayed, spelling, cursorStrings } = options;
+  const screenName = query.get('screen_name') ?? undefined;
+  const userId = query.get('user_id') ?? undefined;
+  if ((screenName === undefined) === (userId === undefined)) {
+    return followersError(400, 25, 'Query parameters are missing or at odds: give one of user_id and screen_name.');
+  }
+  const count = query.get('count') ?? '5000';
+  if (!/^[1-9]\d*$/u.test(count)) return followersError(400, 44, 'count parameter is invalid.');
+  if (!/^-?\d+$/u.test(cursor)) return followersError(400, 44, 'cursor parameter is invalid.');
+
+  const served = screenName === undefined ? directory.byId(userId ?? '') : directory.byName(screenName);
+  if (served === undefined) {
+    const asked = { cursor, ...(screenName === undefined ? {} : { screenName }), ...(userId === undefined ? {} : { userId }) };
+    return replayed?.(asked) ?? followersError(404, 34, 'Sorry, that page does not exist.');
+  }
+  if (served.user.protected === true) return protectedAnswer();
+  switch (served.user.error) {
+    case 17:
+      return followersError(404, 17, 'No user matches for specified terms.');
+    case 34:
+      return followersError(404, 34, 'Sorry, that page does not exist.');
+    case 50:
+      return followersError(404, 50, 'User not found.');
+    case 63:
+      return followersError(403, 63, 'User has been suspended.');
+    case undefined:
+  }
+  const wantsStrings = /^(?:true|t|1)$/iu.test(query.get('stringify_ids') ?? '');
+  const page = pageOf({
+    list: served.list,
+    cursors: served.cursors,
+    cursor,
+    size: Math.min(Number(count), served.pageSize),
+    idsAsStrings: spelling === 'asked' ? wantsStrings : spelling === 'strings',
+    cursorStrings,
+  });
+  if (page === undefined) return followersError(400, 44, 'cursor parameter is invalid.');
+  served.list.pageServed();
+  return page;
+}
+
+function rateHeaders({ limit, remaining, resetMs }: WindowVerdict, skewMs: number): Record<string, string> {
+  return {
+    'x-rate-limit-limit': String(limit),
+    'x-rate-limit-remaining': String(remaining),
+    'x-rate-limit-reset': String(Math.floor((resetMs + skewMs) / 1000)),
+  };
+}
+
+function withHeaders(answer: Answer, headers: Readonly<Record<string, string>>): Answer {
+  return { ...answer, headers: { ...answer.headers, ...headers } };
+}

@@ -1,0 +1,17 @@
+export { startBooks } from './books-server.ts';
+export type { BooksSandbox, BooksSandboxOptions } from './books-server.ts';
+export type { BooksKey, BooksPlan } from './books-service.ts';
+export type { DailyQuotaOptions } from './daily-quota.ts';
+export { faultNames, parseFault } from './fault.ts';
+export type { Fault, FaultName } from './fault.ts';
+export type { FollowersCredential } from './follower-credentials.ts';
+export type { FollowersUser } from './follower-users.ts';
+export { startFollowers } from './followers-server.ts';
+export type { FollowersSandbox, FollowersSandboxOptions } from './followers-server.ts';
+export { sampleIsbn } from './isbn.ts';
+export type { Latency } from './latency.ts';
+export { loadRecording, RecordingError } from './recording.ts';
+export type { RecordedEntry } from './recording.ts';
+export type { ServedRequest } from './request-log.ts';
+export { SandboxOptionError } from './sandbox-option-error.ts';
+export type { WindowKind, WindowOptions } from './window.ts';

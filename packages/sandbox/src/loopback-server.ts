@@ -1,0 +1,160 @@
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { Answer } from './answer.ts';
+import { jsonAnswer } from './answer.ts';
+import { deliver, deliveredStatus } from './delivery.ts';
+import type { Fault, FaultPlan } from './fault.ts';
+import { readBody } from './request-body.ts';
+import { createRequestLog, shownQuery } from './request-log.ts';
+import type { ServedRequest } from './request-log.ts';
+import { SandboxOptionError } from './sandbox-option-error.ts';
+
+/** One request as a service sees it. */
+export interface Exchange {
+  readonly method: string;
+  /** As it came, percent-encoded. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** Absolute, with the query as it came. */
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  /** Which of the listeners it came to, from 0. */
+  readonly listener: number;
+  /** Epoch milliseconds at which it counts. */
+  readonly nowMs: number;
+  /** The same moment by the service's own clock, which a fault may have put wrong. */
+  readonly serverNowMs: number;
+  readonly fault: Fault | undefined;
+}
+
+/** What a service makes of a request. */
+export interface Served {
+  readonly answer: Answer;
+  /** The refusal is real (limit, credential): no fault befalls it. */
+  readonly refused: boolean;
+  /** What goes into the log of requests. */
+  readonly seen: Pick<ServedRequest, 'credential' | 'cursor' | 'user' | 'isbns' | 'author'>;
+}
+
+export interface LoopbackOptions {
+  /** One listener for each; 0 takes a free port. */
+  readonly ports: readonly number[];
+  readonly serve: (exchange: Exchange) => Served;
+  readonly faultAt: FaultPlan;
+  /** Milliseconds before a request counts and after it. */
+  readonly latency: () => { readonly beforeMs: number; readonly afterMs: number };
+  readonly now: () => number;
+}
+
+export interface Loopback {
+  readonly urls: readonly string[];
+  readonly requests: () => readonly ServedRequest[];
+  readonly close: () => Promise<void>;
+}
+
+const maxBodyBytes = 10 * 1024 * 1024;
+
+/** Starts listeners on 127.0.0.1 that share one service, one count of requests and one log; throws `SandboxOptionError` for a busy port. */
+export async function startLoopback(options: LoopbackOptions): Promise<Loopback> {
+  const { serve, faultAt, latency, now } = options;
+  const log = createRequestLog();
+  const closing = new AbortController();
+  let numbered = 0;
+
+  const wait = async (ms: number): Promise<void> => {
+    if (ms > 0) await sleep(ms, undefined, { signal: closing.signal });
+  };
+
+  const handle = async (request: IncomingMessage, response: ServerResponse, listener: number): Promise<void> => {
+    const body = await readBody(request, maxBodyBytes);
+    numbered += 1;
+    const number = numbered;
+    const fault = faultAt(number);
+    const { beforeMs, afterMs } = latency();
+    await wait(beforeMs);
+    const [path = '/', ...queries] = (request.url ?? '/').split('?');
+    const nowMs = now();
+    const skewMs = fault?.name === 'clock-skew' ? (fault.minutes ?? 20) * 60_000 : 0;
+    const exchange: Exchange = {
+      method: request.method ?? 'GET',
+      path,
+      query: new URLSearchParams(queries.join('?')),
+      url: `http://${request.headers.host ?? '127.0.0.1'}${request.url ?? '/'}`,
+      headers: request.headers,
+      body: body ?? '',
+      listener,
+      nowMs,
+      serverNowMs: nowMs + skewMs,
+      fault,
+    };
+    const { answer, refused, seen }: Served =
+      body === undefined ? { answer: jsonAnswer(413, '{"message":"Payload Too Large"}'), refused: true, seen: {} } : serve(exchange);
+    const befallen = refused && fault?.name !== 'clock-skew' ? undefined : fault;
+    log.add({
+      number,
+      at: nowMs,
+      method: exchange.method,
+      path,
+      query: shownQuery(exchange.query),
+      status: deliveredStatus(answer, befallen),
+      ...(befallen === undefined ? {} : { fault: befallen.name }),
+      ...seen,
+    });
+    await wait(afterMs);
+    response.setHeader('date', new Date(now() + skewMs).toUTCString());
+    deliver(response, answer, befallen);
+  };
+
+  const servers = options.ports.map((_, listener) =>
+    createServer({ keepAliveTimeout: 75_000 }, (request, response) => {
+      response.on('error', () => response.destroy());
+      handle(request, response, listener).catch((error: unknown) => {
+        if (closing.signal.aborted || response.headersSent || response.destroyed) response.destroy();
+        else failOpenly(response, error);
+      });
+    }).on('clientError', (_error, socket) => socket.destroy()),
+  );
+  const close = async (): Promise<void> => {
+    closing.abort();
+    await Promise.all(servers.map(closeServer));
+  };
+  try {
+    const urls = await Promise.all(servers.map(async (server, index) => listen(server, options.ports[index] ?? 0)));
+    return { urls, requests: () => log.all(), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function listen(server: Server, port: number): Promise<string> {
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new SandboxOptionError(`port is ${port}; give 0 to 65535.`);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      reject(
+        new SandboxOptionError(
+          `127.0.0.1:${port} can't be listened on (${cause.code ?? cause.message}). Give another port, or 0 for a free one.`,
+        ),
+      );
+    });
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : port}`;
+}
+
+async function closeServer(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+/** An error inside the emulator or in a function it was given; said to the client, so that a test shows it. */
+function failOpenly(response: ServerResponse, error: unknown): void {
+  response.writeHead(500, { 'content-type': 'text/plain;charset=utf-8' });
+  response.end(`The sandbox failed: ${error instanceof Error ? error.message : String(error)}\n`);
+}

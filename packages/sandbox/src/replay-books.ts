@@ -1,0 +1,54 @@
+import type { Answer } from './answer.ts';
+import { jsonAnswer } from './answer.ts';
+import { recordedAnswer, recordedTarget } from './recorded-target.ts';
+import type { RecordedEntry } from './recording.ts';
+
+/** What is asked of a recorded catalogue. */
+export interface RecordedBooksQuery {
+  readonly method: string;
+  /** As it came, percent-encoded. */
+  readonly path: string;
+  readonly body: string;
+}
+
+/**
+ * Answers from the recorded exchanges of the catalogue; undefined where the recording holds none.
+ *
+ * Found by method and path, queries aside: first the same path (for a POST the same body, else the first of that path), then a
+ * template such as `/book/{isbn}`, each time one with status 200 before another, then in the file's order. Entries without an
+ * address are left out. What isn't found is a 404 with `x-sandbox-replay: not-recorded`.
+ */
+export function createBooksReplay(recording: readonly RecordedEntry[]): ((query: RecordedBooksQuery) => Answer) | undefined {
+  const entries = recording
+    .flatMap((entry) => {
+      const path = recordedTarget(entry)?.path;
+      return path !== undefined && /^\/(?:book|author)\/|^\/books$/u.test(path) ? [{ entry, path }] : [];
+    })
+    .toSorted((left, right) => Number(right.entry.response.status === 200) - Number(left.entry.response.status === 200));
+  if (entries.length === 0) return undefined;
+
+  return ({ method, path, body }) => {
+    const sameMethod = entries.filter(({ entry }) => entry.request.method.toUpperCase() === method);
+    const samePath = sameMethod.filter((each) => decoded(each.path) === decoded(path));
+    const found =
+      samePath.find(({ entry }) => (entry.request.body ?? '') === body) ??
+      samePath[0] ??
+      sameMethod.find((each) => each.path.includes('{') && templatePattern(each.path).test(path));
+    if (found !== undefined) return recordedAnswer(found.entry);
+    return jsonAnswer(404, '{"errorMessage":"Not Found"}', { 'x-sandbox-replay': 'not-recorded' });
+  };
+}
+
+function templatePattern(template: string): RegExp {
+  const parts = template.split(/\{[^}]*\}/u).map((part) => part.replaceAll(/[.*+?^$()|[\]\\]/gu, String.raw`\$&`));
+  return new RegExp(`^${parts.join('[^/]+')}$`, 'u');
+}
+
+/** Segment by segment, so that an encoded slash stays apart from a real one. */
+function decoded(path: string): string {
+  try {
+    return JSON.stringify(path.split('/').map((segment) => decodeURIComponent(segment)));
+  } catch {
+    return path;
+  }
+}

@@ -1,0 +1,74 @@
+import type { Answer } from './answer.ts';
+import { jsonAnswer } from './answer.ts';
+import { recordedAnswer, recordedTarget } from './recorded-target.ts';
+import type { RecordedEntry } from './recording.ts';
+
+/** What is asked of a recorded walk. */
+export interface RecordedPageQuery {
+  /** `-1` for the first page. */
+  readonly cursor: string;
+  readonly screenName?: string;
+  readonly userId?: string;
+}
+
+interface RecordedPage {
+  readonly entry: RecordedEntry;
+  readonly cursor: string;
+  readonly screenName: string | undefined;
+  readonly userId: string | undefined;
+}
+
+/**
+ * Answers from the recorded pages of one path; undefined where the recording holds none of it.
+ *
+ * A page is found by its cursor. Among several: one recorded for the user asked; else one with status 200; else one without a user;
+ * else the first. A cursor that a recorded page names as its next, but no page was recorded for, is the end: an empty page. Any
+ * other is a 404. Bodies are sent as recorded; of the headers only `content-type`.
+ */
+export function createFollowersReplay(
+  recording: readonly RecordedEntry[],
+  path: string,
+): ((query: RecordedPageQuery) => Answer) | undefined {
+  const pages = recording.flatMap((entry): RecordedPage[] => {
+    const target = recordedTarget(entry);
+    if (target?.path !== path || entry.request.method.toUpperCase() !== 'GET') return [];
+    const { query } = target;
+    return [
+      {
+        entry,
+        cursor: query.get('cursor') ?? '-1',
+        screenName: query.get('screen_name')?.toLowerCase(),
+        userId: query.get('user_id') ?? undefined,
+      },
+    ];
+  });
+  if (pages.length === 0) return undefined;
+  const nextCursors = new Set(pages.flatMap(({ entry }) => nextCursorOf(entry.response.body) ?? []));
+
+  return ({ cursor, screenName, userId }) => {
+    const wanted = screenName?.toLowerCase();
+    const isOfUser = (page: RecordedPage): boolean =>
+      (wanted !== undefined && page.screenName === wanted) || (userId !== undefined && page.userId === userId);
+    const rank = (page: RecordedPage): number => {
+      if (isOfUser(page)) return 0;
+      const hasUser = page.screenName !== undefined || page.userId !== undefined;
+      return 1 + (page.entry.response.status === 200 ? 0 : 2) + (hasUser ? 1 : 0);
+    };
+    // The sort is stable: the file's order breaks ties.
+    const [best] = pages.filter((page) => page.cursor === cursor).toSorted((left, right) => rank(left) - rank(right));
+    if (best !== undefined) return recordedAnswer(best.entry);
+    if (!nextCursors.has(cursor)) {
+      return jsonAnswer(404, '{"errors":[{"code":34,"message":"Sorry, that page does not exist: no such cursor in the recording."}]}', {
+        'x-sandbox-replay': 'not-recorded',
+      });
+    }
+    return jsonAnswer(200, '{"ids":[],"next_cursor":0,"next_cursor_str":"0","previous_cursor":0,"previous_cursor_str":"0"}', {
+      'x-sandbox-replay': 'end-of-recording',
+    });
+  };
+}
+
+/** The next cursor in a body's text: `JSON.parse` would round a bare one. */
+function nextCursorOf(body: string): string | undefined {
+  return /"next_cursor_str"\s*:\s*"(-?\d+)"/u.exec(body)?.[1] ?? /"next_cursor"\s*:\s*"?(-?\d+)/u.exec(body)?.[1];
+}

@@ -1,0 +1,12 @@
+import type { IncomingMessage } from 'node:http';
+
+/** The whole body; undefined where it is longer than `maxBytes`, the rest read and thrown away so that the answer can be sent. */
+export async function readBody(request: IncomingMessage, maxBytes: number): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes <= maxBytes) chunks.push(chunk);
+  }
+  return bytes <= maxBytes ? Buffer.concat(chunks).toString('utf8') : undefined;
+}

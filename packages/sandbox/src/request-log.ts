@@ -1,0 +1,67 @@
+import type { FaultName } from './fault.ts';
+
+/** One request a sandbox has read; no secret is in it. */
+export interface ServedRequest {
+  /** 1 for the first request this sandbox read. */
+  readonly number: number;
+  /** Epoch milliseconds, by the sandbox's clock, at which the windows counted it. */
+  readonly at: number;
+  readonly method: string;
+  /** The path as it came, percent-encoded. */
+  readonly path: string;
+  /** The query's parameters, the last of a name; what looks like a secret is replaced. */
+  readonly query: Readonly<Record<string, string>>;
+  /** The name of the credential or key that was recognised. */
+  readonly credential?: string;
+  /** The status answered; 0 where a fault left the request without one. */
+  readonly status: number;
+  /** The fault that befell it. */
+  readonly fault?: FaultName;
+  /** Followers: the cursor asked for, `-1` when absent. */
+  readonly cursor?: string;
+  /** Followers: the screen name or user id asked for, as it came. */
+  readonly user?: string;
+  /** Books: the ISBNs asked for, as they came. */
+  readonly isbns?: readonly string[];
+  /** Books: the author asked for, decoded. */
+  readonly author?: string;
+}
+
+/** The newest requests a sandbox has read: 100,000 of them, and no more than 1,000,000 ISBNs in all. */
+export interface RequestLog {
+  add(request: ServedRequest): void;
+  all(): readonly ServedRequest[];
+}
+
+/** Makes an empty log that forgets the oldest beyond `maxRequests` (default 100,000) and `maxIsbns` (default 1,000,000). */
+export function createRequestLog(options: { readonly maxRequests?: number; readonly maxIsbns?: number } = {}): RequestLog {
+  const { maxRequests = 100_000, maxIsbns = 1_000_000 } = options;
+  const kept: ServedRequest[] = [];
+  let first = 0;
+  let isbns = 0;
+  return {
+    add(request) {
+      kept.push(request);
+      isbns += request.isbns?.length ?? 0;
+      while (kept.length - first > maxRequests || (isbns > maxIsbns && kept.length - first > 1)) {
+        isbns -= kept[first]?.isbns?.length ?? 0;
+        first += 1;
+      }
+      // Shifting one by one would cost the whole length each time; a tenth at once costs nothing to speak of.
+      if (first > maxRequests / 10) {
+        kept.splice(0, first);
+        first = 0;
+      }
+    },
+    all: () => kept.slice(first),
+  };
+}
+
+/** The parameters of a query as they may be shown. */
+export function shownQuery(query: URLSearchParams): Record<string, string> {
+  const shown: [string, string][] = [];
+  for (const [name, value] of query) shown.push([name, secretParameter.test(name) ? '[secret]' : value]);
+  return Object.fromEntries(shown);
+}
+
+const secretParameter = /^(?:authorization|oauth_.*|access_token|.*key|.*secret|bearer)$/iu;

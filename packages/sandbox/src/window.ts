@@ -1,0 +1,74 @@
+import { SandboxOptionError } from './sandbox-option-error.ts';
+
+/**
+ * How a window begins: at the first request after the last window's end, at whole multiples of its length since the epoch,
+ * or anew at every request (no stretch of `windowMs` holds more than `limit`).
+ */
+export type WindowKind = 'first-request' | 'wall-clock' | 'rolling';
+
+const windowKinds: readonly WindowKind[] = ['first-request', 'wall-clock', 'rolling'];
+
+/** How many requests are let through in how long. */
+export interface WindowOptions {
+  readonly kind: WindowKind;
+  /** Requests a window lets through; a whole number from 1. */
+  readonly limit: number;
+  /** Length of a window in milliseconds. */
+  readonly windowMs: number;
+}
+
+/** What a window said about one request. */
+export interface WindowVerdict {
+  readonly allowed: boolean;
+  readonly limit: number;
+  /** Requests left after this one. */
+  readonly remaining: number;
+  /** Epoch milliseconds at which requests come free again. */
+  readonly resetMs: number;
+}
+
+/** A window that counts; a refused request is not counted. */
+export interface RequestWindow {
+  take(nowMs: number): WindowVerdict;
+}
+
+/** Makes an empty window; throws `SandboxOptionError` for a kind, limit or length that can't be. */
+export function createRequestWindow(options: WindowOptions): RequestWindow {
+  const { kind, limit, windowMs } = options;
+  if (!windowKinds.includes(kind)) throw new SandboxOptionError(`window.kind is "${kind}"; give one of ${windowKinds.join(', ')}.`);
+  if (!Number.isInteger(limit) || limit < 1) {
+    throw new SandboxOptionError(`window.limit is ${limit}; give a whole number of requests from 1.`);
+  }
+  if (!(windowMs > 0)) throw new SandboxOptionError(`window.windowMs is ${windowMs}; give milliseconds above 0.`);
+  if (kind === 'rolling') return rollingWindow(limit, windowMs);
+  const startOf = kind === 'wall-clock' ? (nowMs: number) => Math.floor(nowMs / windowMs) * windowMs : (nowMs: number) => nowMs;
+  return intervalWindow(limit, windowMs, startOf);
+}
+
+function intervalWindow(limit: number, windowMs: number, startOf: (nowMs: number) => number): RequestWindow {
+  let startMs = Number.NEGATIVE_INFINITY;
+  let used = 0;
+  return {
+    take(nowMs) {
+      if (nowMs >= startMs + windowMs) {
+        startMs = startOf(nowMs);
+        used = 0;
+      }
+      const allowed = used < limit;
+      if (allowed) used += 1;
+      return { allowed, limit, remaining: limit - used, resetMs: startMs + windowMs };
+    },
+  };
+}
+
+function rollingWindow(limit: number, windowMs: number): RequestWindow {
+  const counted: number[] = [];
+  return {
+    take(nowMs) {
+      while (counted.length > 0 && (counted[0] ?? nowMs) <= nowMs - windowMs) counted.shift();
+      const allowed = counted.length < limit;
+      if (allowed) counted.push(nowMs);
+      return { allowed, limit, remaining: limit - counted.length, resetMs: (counted[0] ?? nowMs) + windowMs };
+    },
+  };
+}
