@@ -1,0 +1,153 @@
+import type { Admission, CredentialPool, Delivery, Permit } from '@headgate/throttle';
+import type { CheckedOptions } from './checked-options.ts';
+import type { Connections } from './connections.ts';
+import { type AskProgress, nextStep, type Step } from './next-step.ts';
+import { oneTry } from './one-try.ts';
+import { pause } from './pause.ts';
+import { retryDeadline } from './retry-deadline.ts';
+import type { AskOptions } from './source.ts';
+import type { SourceCredential } from './source-credential.ts';
+import type { SourceDefinition } from './source-definition.ts';
+import { SourceError } from './source-error.ts';
+
+export interface AskerOptions<Ask, Value> {
+  readonly definition: SourceDefinition<Ask, Value>;
+  readonly options: CheckedOptions;
+  readonly admission: Admission;
+  readonly pool: CredentialPool;
+  /** By name; the pool's members and those that have left it. */
+  readonly credentials: ReadonlyMap<string, SourceCredential>;
+  readonly connections: Connections;
+  /** Aborted when nothing new may be asked; what is under way goes on. */
+  readonly stop: AbortSignal;
+}
+
+/** Asks until it has an answer, a reason to stop, or no more time. */
+export type Asker<Ask, Value> = (ask: Ask, options: AskOptions & { readonly signal: AbortSignal }) => Promise<Delivery<Value>>;
+
+export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, Value> {
+  const { definition, options, admission, pool, credentials, connections, stop } = given;
+  const { service } = definition;
+  const { clock, random, retryForMs } = options;
+
+  return async (ask, { credits, signal }) => {
+    const subject = definition.subject(ask);
+    const items = definition.items(ask);
+    const weights = definition.weights?.(ask) ?? [];
+    checkWeights({ service, subject, weights, pool });
+    const progress: AskProgress = { deadline: retryDeadline({ clock, random, retryForMs }), doubted: false, stale: false };
+    const { deadline } = progress;
+
+    const stepOf = async (permit: Permit): Promise<Step<Value>> => {
+      const credential = credentials.get(permit.credential);
+      if (credential === undefined) throw new Error(`${service}: the pool gave the unknown credential ${permit.credential}`);
+      const { clockCorrections } = credential;
+      const grantedAtMs = clock.monotonicMs();
+      const tried = await oneTry({ definition, options, connections, credential, permit, ask, signal });
+      const step = nextStep({
+        tried,
+        credential,
+        grantedAtMs,
+        clockCorrections,
+        progress,
+        retire: (error) => {
+          // Nobody sees it but those who wait when the last credential has gone.
+          pool.retire(credential.name, lastOne(error));
+          admission.wake();
+        },
+        gaveUp: (reason) => gaveUp({ service, subject, credential: credential.name, reason, ...deadline, status: tried.status }),
+      });
+      options.onTry({
+        service,
+        credential: credential.name,
+        subject,
+        outcome: step.kind === 'deliver' ? 'ok' : step.outcome,
+        durationMs: clock.monotonicMs() - grantedAtMs,
+        ...(tried.status !== undefined && { status: tried.status }),
+        ...(step.kind === 'again' && { reason: step.reason, retryInMs: step.retryInMs }),
+        ...(step.kind === 'reject' && { reason: step.error.message }),
+      });
+      return step;
+    };
+
+    const waiting = AbortSignal.any([signal, stop]);
+    for (;;) {
+      const waitedFromMs = clock.monotonicMs();
+      const permit = await admission.acquire({ pool, weights, credits, items, label: subject, signal: waiting });
+      deadline.waited(clock.monotonicMs() - waitedFromMs);
+      let pauseMs = 0;
+      let delivered = false;
+      try {
+        const step = await stepOf(permit);
+        if (step.kind === 'reject') throw step.error;
+        if (step.kind === 'deliver') {
+          permit.credit.resize(definition.itemsOf(step.value));
+          delivered = true;
+          return { value: step.value, credit: permit.credit };
+        }
+        ({ pauseMs } = step);
+      } finally {
+        // After the budgets were held: whoever waits for room must not slip past that.
+        if (!delivered) permit.credit.release();
+      }
+      if (pauseMs > 0) await pause({ clock, ms: pauseMs, signal: waiting });
+    }
+  };
+}
+
+function lastOne({ code, message, service, credential, subject, status, cause }: SourceError): SourceError {
+  return new SourceError({
+    code,
+    message,
+    retryable: false,
+    service,
+    endsSource: true,
+    cause,
+    ...(credential !== undefined && { credential }),
+    ...(subject !== undefined && { subject }),
+    ...(status !== undefined && { status }),
+  });
+}
+
+interface GaveUp {
+  readonly service: string;
+  readonly subject: string;
+  readonly credential: string;
+  readonly reason: string;
+  readonly failures: number;
+  readonly elapsedMs: number;
+  readonly status: number | undefined;
+}
+
+function gaveUp({ service, subject, credential, reason, failures, elapsedMs, status }: GaveUp): SourceError {
+  const over = `${failures} ${failures === 1 ? 'try' : `tries over ${Math.round(elapsedMs / 1000)} s`}`;
+  const message = `${subject}: gave up after ${over}: ${reason}. Ask again later, or raise retryForMs.`;
+  return new SourceError({
+    code: 'HEADGATE_GAVE_UP',
+    retryable: true,
+    service,
+    credential,
+    subject,
+    message,
+    ...(status !== undefined && { status }),
+  });
+}
+
+interface CheckWeightsOptions {
+  readonly service: string;
+  readonly subject: string;
+  readonly weights: readonly number[];
+  readonly pool: CredentialPool;
+}
+
+/** A request that costs more than a budget ever holds would wait for ever. */
+function checkWeights({ service, subject, weights, pool }: CheckWeightsOptions): void {
+  for (const { name, budgets } of pool.members) {
+    for (const [i, { limit, windowMs }] of budgets.entries()) {
+      const weight = weights[i] ?? 1;
+      if (weight >= 1 && weight <= limit) continue;
+      const message = `${subject}: the request costs ${weight} of a budget of ${limit} per ${windowMs} ms (${name}). Ask for less at once, or raise the limit.`;
+      throw new SourceError({ code: 'HEADGATE_OVER_BUDGET', retryable: false, service, credential: name, subject, message });
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import { SourceError } from '../source-error.ts';
+import { type BooksAsk, subjectOf } from './ask.ts';
+import type { BooksPlan } from './plan.ts';
+
+/** What the errors of one answer have in common. None of them quotes the service's words: it may put the key into them. */
+export interface AnsweredAsk {
+  readonly ask: BooksAsk;
+  readonly credential: string;
+  readonly status: number;
+}
+
+/** 401 or 403. */
+export function keyRefused({ plan, ...asked }: AnsweredAsk & { readonly plan: BooksPlan }): SourceError {
+  const { credential, status } = asked;
+  return booksError(asked, {
+    code: 'HEADGATE_KEY_REFUSED',
+    message:
+      `books: the key was refused at the ${plan} address (${status}). A key works only at its own plan's address: ` +
+      `set books.plan to the plan the key was bought for. If it is, renew the key of credential ${credential}.`,
+  });
+}
+
+/** 404 whose words, or a second asking, leave no doubt. */
+export function notFound(asked: AnsweredAsk): SourceError {
+  const { ask } = asked;
+  if (ask.kind === 'book') {
+    const message = `${ask.isbn.isbn}: the books service knows no such book (404). If the ISBN is right, ask again another day.`;
+    return booksError(asked, { code: 'HEADGATE_BOOK_NOT_FOUND', message });
+  }
+  if (ask.kind === 'author') {
+    const message = `${ask.name}: the books service knows no such author (404). Try another spelling of the name.`;
+    return booksError(asked, { code: 'HEADGATE_AUTHOR_NOT_FOUND', message });
+  }
+  const message = `books: the service answered 404 to a batch of ${subjectOf(ask)}. Check that books.baseUrl is the plan's own address.`;
+  return booksError(asked, { code: 'HEADGATE_BATCH_NOT_FOUND', message });
+}
+
+/** 400, 413 or 422 to a batch. */
+export function batchRefused({ maxBatch, ...asked }: AnsweredAsk & { readonly maxBatch: number }): SourceError {
+  return booksError(asked, {
+    code: 'HEADGATE_BATCH_REFUSED',
+    message:
+      `books: the service refused a batch of ${subjectOf(asked.ask)} (${asked.status}). How many it takes depends on the plan: ` +
+      `set books.maxBatch below its present ${maxBatch}.`,
+  });
+}
+
+/** Any other status. */
+export function unexpectedStatus(asked: AnsweredAsk): SourceError {
+  return booksError(asked, {
+    code: 'HEADGATE_UNEXPECTED_STATUS',
+    message: `${subjectOf(asked.ask)}: the books service answered ${asked.status}, which asking again won't change. Check books.baseUrl.`,
+  });
+}
+
+/** A single book or author whose record isn't what was asked for. */
+export function invalidRecord({ flaw, ...asked }: AnsweredAsk & { readonly flaw: string }): SourceError {
+  return booksError(asked, {
+    code: 'HEADGATE_INVALID_RECORD',
+    message: `${subjectOf(asked.ask)}: the books service sent a record that ${flaw}. It was not used; ask again another day.`,
+  });
+}
+
+interface Said {
+  readonly code: `HEADGATE_${string}`;
+  readonly message: string;
+}
+
+function booksError({ ask, credential, status }: AnsweredAsk, said: Said): SourceError {
+  return new SourceError({ ...said, retryable: false, service: 'books', credential, subject: subjectOf(ask), status });
+}

@@ -1,0 +1,290 @@
+import { apiKey } from '@headgate/auth';
+import { type BooksSandbox, type Fault, startBooks } from '@headgate/sandbox';
+import { creditPool } from '@headgate/throttle';
+import { EMPTY, from, lastValueFrom, NEVER, toArray } from 'rxjs';
+import { describe, expect, test } from 'vitest';
+import { SourceError } from '../source-error.ts';
+import { sourceContract } from '../testing/index.ts';
+import { type Books, books } from './books.ts';
+import type { BooksOptions } from './books-options.ts';
+import { sampleIsbns } from './sample-isbns.fixture.ts';
+
+const [isbn = '', other = ''] = sampleIsbns(2);
+const KEY = 'a-key-that-must-not-show';
+
+/** Against a sandbox whose windows are so short that tests needn't wait. */
+function open(server: BooksSandbox, options: Partial<BooksOptions> = {}): Books {
+  return books({
+    baseUrls: server.urls,
+    key: KEY,
+    limit: { requests: 5, windowMs: 20 },
+    timeout: 300,
+    random: () => 0,
+    env: {},
+    ...options,
+  });
+}
+const swift = { window: { limit: 1_000, windowMs: 20 } };
+
+describe.each([
+  {
+    endpoint: 'a batch',
+    body: JSON.stringify({ total: 1, requested: 2, data: [{ isbn13: isbn, pages: [], msrp: 12.5 }] }),
+    ask: (api: Books, options: Parameters<Books['batch']>[1]) => api.batch([isbn, other], options),
+    expected: [
+      { kind: 'found', asked: isbn, isbn, record: { isbn13: isbn, pages: [], msrp: 12.5 } },
+      { kind: 'missing', asked: other, isbn: other },
+    ],
+  },
+  {
+    endpoint: 'an author',
+    body: JSON.stringify({ author: 'Ada%20Brook', books: [{ isbn13: isbn }] }),
+    ask: (api: Books, options: Parameters<Books['batch']>[1]) => api.askAuthor('Ada Brook', options),
+    expected: { author: 'Ada Brook', record: { author: 'Ada%20Brook', books: [{ isbn13: isbn }] } },
+  },
+])('the contract of every source, with $endpoint', ({ ask, body, expected }) => {
+  test.each(sourceContract<Books, unknown>({ open: books, ask, body, expected }))('$name', async ({ run }) => {
+    await expect(run()).resolves.toBeUndefined();
+  });
+});
+
+test('250 ISBNs and two authors on the default plan: 3 + 2 requests, never two in one second', async () => {
+  const known = sampleIsbns(242);
+  const unknown = sampleIsbns(249).slice(242);
+  const asked = [...known.slice(0, 100), '978-not-one', ...unknown, ...known.slice(100), known[7] ?? ''];
+  await using server = await startBooks({ unknown: [...unknown] });
+  await using api = open(server, { limit: { requests: 1, windowMs: 1_000 }, timeout: 10_000 });
+  const [answers, plain, odd] = await Promise.all([
+    lastValueFrom(
+      api
+        .lookup(asked)
+        .drain((answer) => [answer])
+        .pipe(toArray()),
+    ),
+    api.author('Ada Brook'),
+    api.author("A/B? C & é 'D' (E)! *", { page: 1, pageSize: 3 }),
+  ]);
+  expect(answers.map((answer) => answer.asked)).toEqual(asked);
+  const count = Object.groupBy(answers, ({ kind }) => kind);
+  expect([count.found?.length, count.missing?.length, count.invalid?.length]).toEqual([243, 7, 1]);
+  expect(count.missing?.map((answer) => answer.isbn)).toEqual(unknown);
+  for (const answer of count.found ?? []) expect(answer).toMatchObject({ record: { isbn13: answer.isbn } });
+  expect(plain).toMatchObject({ author: 'Ada Brook', record: { author: 'Ada%20Brook' } });
+  expect(odd.author).toBe("A/B? C & é 'D' (E)! *");
+  expect(odd.record.books).toHaveLength(3);
+  expect(server.requests.map(({ method, path, status }) => `${method} ${path.split('/')[1]} ${status}`).toSorted()).toEqual([
+    'GET author 200',
+    'GET author 200',
+    'POST books 200',
+    'POST books 200',
+    'POST books 200',
+  ]);
+  const at = server.requests.map((request) => request.at);
+  for (const [i, ms] of at.entries()) expect(ms - (at[i - 1] ?? -Infinity)).toBeGreaterThanOrEqual(1_000);
+});
+
+const faults: readonly Fault['name'][] = ['429', '503', 'html', 'html-503', 'reset', 'cut', 'truncated', 'drip', 'hang', 'oversize'];
+test.each(faults)('%s in the middle of a lookup: every ISBN is answered once', async (name) => {
+  const asked = sampleIsbns(60);
+  await using server = await startBooks({ ...swift, faults: [{ name, at: 4 }] });
+  await using api = open(server, { maxBatch: 5 });
+  const answers = await lastValueFrom(api.lookup(from(asked)).pipe(toArray()));
+  expect(answers.map((answer) => answer.asked)).toEqual(asked);
+  expect(answers.every(({ kind }) => kind === 'found')).toBe(true);
+  expect(server.requests).toHaveLength(13);
+});
+
+describe('one book', () => {
+  test('comes by either form of its ISBN; what isn’t there, or is no ISBN, is said', async () => {
+    await using server = await startBooks({ ...swift, unknown: ['9780804429573'] });
+    await using api = open(server);
+    expect(await api.book('0-306-40615-2')).toMatchObject({
+      kind: 'found',
+      asked: '0-306-40615-2',
+      isbn: '9780306406157',
+      record: { isbn13: '9780306406157' },
+    });
+    await expect(api.book('080442957X')).rejects.toMatchObject({
+      code: 'HEADGATE_BOOK_NOT_FOUND',
+      subject: '9780804429573',
+      status: 404,
+      retryable: false,
+    });
+    await expect(api.book('0306406153')).rejects.toMatchObject({ code: 'HEADGATE_INVALID_ISBN' });
+    expect(server.requests.map(({ path }) => path)).toEqual(['/book/9780306406157', '/book/9780804429573']);
+  });
+
+  test('a 404 soon after a refusal is asked once more, after a quiet window', async () => {
+    await using server = await startBooks({ ...swift, unknown: [isbn], faults: [{ name: '429', at: 1 }] });
+    await using api = open(server);
+    await expect(api.book(isbn)).rejects.toMatchObject({ code: 'HEADGATE_BOOK_NOT_FOUND' });
+    expect(server.requests.map(({ status }) => status)).toEqual([429, 404, 404]);
+    expect((server.requests[2]?.at ?? 0) - (server.requests[1]?.at ?? 0)).toBeGreaterThanOrEqual(20);
+  });
+
+  test('aborting ends the wait with the signal’s reason', async () => {
+    await using server = await startBooks({ faults: [{ name: 'hang', at: 1 }] });
+    await using api = open(server, { timeout: 30_000 });
+    const abort = new AbortController();
+    const asked = api.book(isbn, { signal: abort.signal });
+    abort.abort(new Error('enough'));
+    await expect(asked).rejects.toThrow('enough');
+  });
+});
+
+test('a key at another plan’s address: the error names the cure and not the key', async () => {
+  await using server = await startBooks({ keys: [{ name: 'mine', key: KEY, plan: 'pro' }] });
+  await using api = open(server, { plan: 'premium' });
+  const error: unknown = await api.book(isbn).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(SourceError);
+  expect(error).toMatchObject({
+    code: 'HEADGATE_KEY_REFUSED',
+    credential: 'key',
+    status: 403,
+    message: expect.stringContaining('refused at the premium address (403)'),
+  });
+  await using right = open(server, { plan: 'pro' });
+  expect(await right.book(isbn)).toMatchObject({ kind: 'found' });
+});
+
+test.each<[BooksOptions['plan'], number]>([
+  [undefined, 1],
+  ['default', 1],
+  ['premium', 3],
+  ['pro', 5],
+])('the %s plan has its own address and rate', async (plan, limit) => {
+  await using api = books({
+    baseUrls: { default: 'http://127.0.0.1:1', premium: 'http://127.0.0.1:2', pro: 'http://127.0.0.1:3' },
+    key: () => KEY,
+    ...(plan !== undefined && { plan }),
+  });
+  expect(api.gauges()).toMatchObject({ budgets: [{ credential: 'key', limit, windowMs: 1_000, used: 0 }], waiting: [], ignoredRecords: 0 });
+});
+
+test('a refused batch says how to make it smaller', async () => {
+  await using server = await startBooks({ ...swift, maxBatch: 10 });
+  await using api = open(server);
+  await expect(lastValueFrom(api.lookup(sampleIsbns(11)))).rejects.toMatchObject({ code: 'HEADGATE_BATCH_REFUSED', status: 400 });
+});
+
+describe('a daily quota', () => {
+  test('is charged for each ISBN: nothing is asked beyond it', async () => {
+    await using server = await startBooks(swift);
+    await using api = open(server, { perDay: 5, maxBatch: 3 });
+    expect(await lastValueFrom(api.lookup(sampleIsbns(3)).pipe(toArray()))).toHaveLength(3);
+    const waiting = api.lookup(sampleIsbns(3)).subscribe();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(server.requests).toHaveLength(1);
+    expect(api.gauges()).toMatchObject({ budgets: [{}, { limit: 5, windowMs: 86_400_000, used: 3 }], waiting: [{ for: 'budget' }] });
+    waiting.unsubscribe();
+    expect(await api.author('Ada Brook')).toMatchObject({ author: 'Ada Brook' });
+  });
+
+  test('used up by others, it is waited for until it starts anew', async () => {
+    await using server = await startBooks({ ...swift, dailyQuota: { isbns: 1 } });
+    const waits: (number | undefined)[] = [];
+    await using api = open(server, { onTry: ({ retryInMs, outcome }) => outcome === 'rate-limited' && waits.push(retryInMs) });
+    await api.book(isbn);
+    const abort = new AbortController();
+    const asked = api.book(other, { signal: abort.signal });
+    asked.catch(() => undefined);
+    while (waits.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    const midnight = Math.ceil(Date.now() / 86_400_000) * 86_400_000;
+    expect(Math.abs((waits[0] ?? 0) - (midnight - Date.now()))).toBeLessThan(5_000);
+    abort.abort(new Error('enough'));
+    await expect(asked).rejects.toThrow('enough');
+  });
+});
+
+describe('credit', () => {
+  test('a batch holds room for its answers, malformed ISBNs’ too, and a stalled downstream stops the requests', async () => {
+    await using server = await startBooks(swift);
+    await using api = open(server, { maxBatch: 10 });
+    const credits = creditPool({ max: 25 });
+    const delivery = await api.batch([isbn, isbn, 'nonsense'], { credits });
+    expect([delivery.value.length, delivery.credit.items, credits.outstanding]).toEqual([3, 3, 3]);
+    delivery.credit.release();
+    const nothing = await api.batch(['nonsense', 'more of it'], { credits });
+    expect([nothing.value.length, credits.outstanding, server.requests.length]).toEqual([2, 2, 1]);
+    nothing.credit.release();
+    const stalled = api
+      .lookup(sampleIsbns(100))
+      .drain(() => NEVER, { credits })
+      .subscribe();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(server.requests).toHaveLength(3);
+    expect(credits.outstanding).toBe(20);
+    stalled.unsubscribe();
+    expect(credits.outstanding).toBe(0);
+  });
+
+  test('a list of nothing but malformed ISBNs waits for room like any other', async () => {
+    await using api = books({ baseUrl: 'http://127.0.0.1:1', key: KEY, maxBatch: 10 });
+    const credits = creditPool({ max: 25 });
+    let read = 0;
+    const endless = (function* () {
+      for (;;) {
+        read += 1;
+        yield 'nonsense';
+      }
+    })();
+    const stalled = api
+      .lookup(endless)
+      .drain(() => NEVER, { credits })
+      .subscribe();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect([credits.outstanding, read]).toEqual([20, 40]);
+    stalled.unsubscribe();
+    expect(
+      await lastValueFrom(
+        api.lookup([]).drain(() => EMPTY),
+        { defaultValue: 'empty' },
+      ),
+    ).toBe('empty');
+  });
+});
+
+test.each<[string, Partial<BooksOptions>, RegExp]>([
+  ['no address', {}, /baseUrl, or baseUrls\.default for the default plan, must be given/],
+  ['none for the plan', { baseUrls: { default: 'http://127.0.0.1:1' }, plan: 'pro' }, /baseUrls\.pro/],
+  ['a key twice', { baseUrl: 'http://127.0.0.1:1', credentials: [{ name: 'a', signer: apiKey(KEY) }] }, /either key or credentials/],
+  ['maxBatch 0', { baseUrl: 'http://127.0.0.1:1', maxBatch: 0 }, /maxBatch must be a whole number of ISBNs above 0, got 0/],
+  ['batchWaitMs -1', { baseUrl: 'http://127.0.0.1:1', batchWaitMs: -1 }, /batchWaitMs/],
+  ['a quota below a batch', { baseUrl: 'http://127.0.0.1:1', perDay: 99 }, /perDay must be .* no less than maxBatch \(100\)/],
+  ['no time of day', { baseUrl: 'http://127.0.0.1:1', quotaResetsAt: '24:00' }, /quotaResetsAt/],
+  ['an address with a password', { baseUrl: `http://a:${KEY}@127.0.0.1:1` }, /baseUrl/],
+])('options that can’t be are refused: %s', (_, options, message) => {
+  const error = thrownBy(() => books({ key: KEY, ...options }));
+  expect(error).toMatchObject({ code: 'HEADGATE_INVALID_OPTION', retryable: false, message: expect.stringMatching(message) });
+  expect(String(error)).not.toContain(KEY);
+});
+
+test.each([
+  ['', {}],
+  ['  ', {}],
+  ['.', {}],
+  ['..', {}],
+  ['half \uD83D', {}],
+  ['Ada', { page: 0 }],
+  ['Ada', { pageSize: 1_001 }],
+  ['Ada', { pageSize: 1.5 }],
+])('an author that can’t be asked for is refused before a request is spent: %j %j', async (name, page) => {
+  await using server = await startBooks(swift);
+  await using api = open(server);
+  await expect(api.author(name, page)).rejects.toMatchObject({ code: 'HEADGATE_INVALID_OPTION' });
+  expect(server.requests).toHaveLength(0);
+});
+
+test('a batch larger than maxBatch is refused before a request is spent', async () => {
+  await using api = books({ baseUrl: 'http://127.0.0.1:1', key: KEY, maxBatch: 3 });
+  await expect(api.batch(sampleIsbns(4), { credits: creditPool({ max: 10 }) })).rejects.toMatchObject({ code: 'HEADGATE_INVALID_OPTION' });
+});
+
+function thrownBy(act: () => unknown): unknown {
+  try {
+    act();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}

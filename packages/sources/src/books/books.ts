@@ -1,0 +1,141 @@
+import { type Credit, type Delivery, type PageStream, creditPool } from '@headgate/throttle';
+import { defineSource } from '../define-source.ts';
+import type { AskOptions, SourceGauges } from '../source.ts';
+import { aheadLedger } from './ahead-ledger.ts';
+import { type AuthorAnswer, type BookAnswer, type BooksValue, type FoundBook, itemsOf } from './answers.ts';
+import { type BatchEntry, type BooksAsk, batchEntry, isbnsToSend, subjectOf } from './ask.ts';
+import { type AuthorOptions, authorAsk, DEFAULT_PAGE_SIZE } from './author-ask.ts';
+import { type BooksOptions, checkedBooksOptions, invalidOption } from './books-options.ts';
+import { classifyBooks } from './classify.ts';
+import type { IsbnInput } from './isbn-input.ts';
+import { lookup } from './lookup.ts';
+import { toRequest } from './request.ts';
+import { roomFor } from './room-for.ts';
+
+/** A book catalogue: books by ISBN, singly or in batches, and authors by name. */
+export interface Books extends AsyncDisposable {
+  /**
+   * Looks one book up. Rejects with a `SourceError`: `HEADGATE_BOOK_NOT_FOUND`, or `HEADGATE_INVALID_ISBN` before a request is
+   * spent; with `signal.reason` when aborted.
+   */
+  book(isbn: string, options?: { readonly signal?: AbortSignal }): Promise<FoundBook>;
+  /** Looks an author up, with one page of their books. Rejects with a `SourceError` (`HEADGATE_AUTHOR_NOT_FOUND`) or `signal.reason`. */
+  author(name: string, options?: AuthorOptions & { readonly signal?: AbortSignal }): Promise<AuthorAnswer>;
+  /**
+   * Looks a list of ISBNs up in batches: one answer for each ISBN asked, found or not, in the order asked.
+   *
+   * - *Emits when* a batch has come, and for malformed ISBNs when their turn has come. A batch is sent when it is full, when the
+   *   input has ended, or `batchWaitMs` after its first ISBN. An ISBN asked twice in a batch is sent once and answered twice.
+   * - *Backpressures when* the answers before it are not taken or credit is used up: the input is read no further ahead than one
+   *   batch at first, and than one for each request of the budget's window later. An Observable's items are buffered as they come.
+   * - *Completes when* the input has ended and its last answer is done with. It ends with the error of the input or of a batch after
+   *   the answers before it.
+   * - *Cancels when* unsubscribed: requests under way are aborted, the input is read no further.
+   */
+  lookup(isbns: IsbnInput): PageStream<BookAnswer>;
+  /**
+   * Looks up to `maxBatch` ISBNs up in one request, under credit: one answer each, in the order asked; then, should there be any,
+   * the records that could be laid to none. Rejects as a whole with a `SourceError`, or with `signal.reason`.
+   */
+  batch(isbns: readonly string[], options: AskOptions): Promise<Delivery<readonly BookAnswer[]>>;
+  /** `author`, under credit: room is taken for each of the books. */
+  askAuthor(name: string, options: AskOptions & AuthorOptions): Promise<Delivery<AuthorAnswer>>;
+  /** How its budgets stand, who waits for what, and what was thrown away. */
+  gauges(): BooksGauges;
+  /** Starts no further request: whoever waits for one, or will, rejects with `HEADGATE_STOPPED`; requests under way end as they end. */
+  stop(): void;
+  /** Aborts what is under way and closes its connections. */
+  close(): Promise<void>;
+}
+
+export interface BooksGauges extends SourceGauges {
+  /** Records the service sent that nobody had asked for, or that came twice in a batch. */
+  readonly ignoredRecords: number;
+}
+
+/** Makes a client of the books service. Throws a `SourceError` with `HEADGATE_INVALID_OPTION`. */
+export function books(options: BooksOptions): Books {
+  const { plan, maxBatch, batchWaitMs, quotaResetsAt, limit, perDay, clock, source: sourceOptions } = checkedBooksOptions(options);
+  const source = defineSource<BooksAsk, BooksValue>({
+    service: 'books',
+    limit,
+    toRequest,
+    classify: classifyBooks({ plan, maxBatch, quotaResetsAt }),
+    subject: subjectOf,
+    items: itemsAsked,
+    itemsOf,
+    // A call of the rate and, where there is a quota, one for each ISBN.
+    ...(perDay !== undefined && { weights: (ask: BooksAsk) => [1, ask.kind === 'batch' ? isbnsToSend(ask).length : 1] }),
+  })(sourceOptions);
+  const unlimited = creditPool({ max: Infinity });
+  const ahead = aheadLedger();
+  let ignoredRecords = 0;
+
+  const ask = async <K extends BooksValue['kind']>(
+    kind: K,
+    one: BooksAsk & { kind: K },
+    { credits, signal }: AskOptions,
+  ): Promise<Asked<K>> => {
+    const { value, credit } = await source.ask(one, { credits, ...(signal !== undefined && { signal }) });
+    if (isKind(value, kind)) return { value, credit };
+    credit.release();
+    throw new TypeError(`books: asked for a ${kind}, read a ${value.kind}`);
+  };
+  const askBatch = async (entries: readonly BatchEntry[], { credits, signal }: AskOptions): Promise<Delivery<readonly BookAnswer[]>> => {
+    const invalid = entries.flatMap((entry) => (entry.isbn === undefined ? [{ kind: 'invalid' as const, ...entry }] : []));
+    if (invalid.length === entries.length) {
+      const credit = await roomFor({ credits, items: entries.length, ...(signal !== undefined && { signal }) });
+      return { value: invalid, credit };
+    }
+    const { value, credit } = await ask('batch', { kind: 'batch', entries }, { credits, ...(signal !== undefined && { signal }) });
+    ignoredRecords += value.ignored;
+    return { value: value.answers, credit };
+  };
+  const askAuthor = async (name: string, { credits, signal, ...page }: AskOptions & AuthorOptions): Promise<Delivery<AuthorAnswer>> => {
+    const { value, credit } = await ask('author', authorAsk(name, page), { credits, ...(signal !== undefined && { signal }) });
+    return { value: value.answer, credit };
+  };
+
+  return {
+    async book(asked, { signal } = {}) {
+      const isbn = batchEntry(asked);
+      if (isbn.isbn === undefined) throw isbn.error;
+      const { value, credit } = await ask('book', { kind: 'book', isbn }, { credits: unlimited, ...(signal !== undefined && { signal }) });
+      credit.release();
+      return value.answer;
+    },
+    async author(name, ofAuthor = {}) {
+      const { value, credit } = await askAuthor(name, { ...ofAuthor, credits: unlimited });
+      credit.release();
+      return value;
+    },
+    lookup: (isbns) => lookup({ isbns, maxBatch, waitMs: batchWaitMs, parallel: limit.requests, ahead, clock, askBatch }),
+    async batch(isbns, askOptions) {
+      const entries = isbns.map(batchEntry);
+      const toSend = isbnsToSend({ kind: 'batch', entries }).length;
+      if (toSend > maxBatch)
+        throw invalidOption(`a batch of ${toSend} ISBNs is larger than maxBatch (${maxBatch}): use lookup, or split it`);
+      return askBatch(entries, askOptions);
+    },
+    askAuthor,
+    gauges: () => ({ ...source.gauges(), ignoredRecords }),
+    stop: () => source.stop(),
+    close: () => source.close(),
+    [Symbol.asyncDispose]: () => source[Symbol.asyncDispose](),
+  };
+}
+
+interface Asked<K extends BooksValue['kind']> {
+  readonly value: Extract<BooksValue, { readonly kind: K }>;
+  readonly credit: Credit;
+}
+
+function isKind<K extends BooksValue['kind']>(value: BooksValue, kind: K): value is Extract<BooksValue, { readonly kind: K }> {
+  return value.kind === kind;
+}
+
+function itemsAsked(ask: BooksAsk): number {
+  if (ask.kind === 'book') return 1;
+  if (ask.kind === 'author') return ask.pageSize ?? DEFAULT_PAGE_SIZE;
+  return ask.entries.length;
+}

@@ -1,0 +1,187 @@
+import { expect, test } from 'vitest';
+import type { Answer } from '../answer.ts';
+import type { Verdict } from '../verdict.ts';
+import type { BooksValue } from './answers.ts';
+import { batchEntry, type BooksAsk } from './ask.ts';
+import { classifyBooks } from './classify.ts';
+
+const book: BooksAsk = { kind: 'book', isbn: { asked: '0306406152', isbn: '9780306406157' } };
+const author: BooksAsk = { kind: 'author', name: 'Ada / Brook? & é' };
+const batch: BooksAsk = { kind: 'batch', entries: ['9780306406157', '080442957X'].map(batchEntry) };
+const KEY = 'key-that-must-not-show';
+
+interface Given {
+  readonly body?: unknown;
+  readonly headers?: Answer['headers'];
+  readonly recentlyRefused?: boolean;
+  readonly epochMs?: number;
+}
+
+function judged(
+  ask: BooksAsk,
+  status: number,
+  { body = '', headers = {}, recentlyRefused = false, epochMs = Date.UTC(2026, 0, 1, 18) }: Given = {},
+): Verdict<BooksValue> {
+  const classify = classifyBooks({ plan: 'premium', maxBatch: 100, quotaResetsAt: '00:00' });
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  return classify({ status, headers, body: bytes }, { ask, credential: 'reader', epochMs, recentlyRefused });
+}
+
+test('a book comes untouched: order of fields, unknown ones, numbers that JavaScript would spell otherwise', () => {
+  const text =
+    '{"zeta":1,"isbn13":"9780306406157","msrp":12.50,"pages":[],"big":12345678901234567890,"date_published":1992,"__proto__":{"x":1},"dimensions":""}';
+  const verdict = judged(book, 200, { body: `{"book":${text}}` });
+  expect(verdict).toMatchObject({
+    kind: 'ok',
+    value: { kind: 'book', answer: { kind: 'found', asked: '0306406152', isbn: '9780306406157' } },
+  });
+  expect(verdict.kind === 'ok' && verdict.value.kind === 'book' && JSON.stringify(verdict.value.answer.record)).toBe(text);
+});
+
+test('an author comes untouched, under the name asked', () => {
+  const body = { author: 'Ada%20%2F%20Brook%3F%20%26%20%C3%A9', books: [{ isbn: '0306406152' }], extra: 1 };
+  expect(judged(author, 200, { body })).toEqual({
+    kind: 'ok',
+    value: { kind: 'author', answer: { author: 'Ada / Brook? & é', record: body } },
+  });
+});
+
+test('a batch is laid to the ISBNs asked', () => {
+  const verdict = judged(batch, 200, { body: { total: 1, requested: 2, data: [{ isbn13: '9780804429573' }] } });
+  expect(verdict).toMatchObject({
+    kind: 'ok',
+    value: { kind: 'batch', ignored: 0, answers: [{ kind: 'missing' }, { kind: 'found', asked: '080442957X' }] },
+  });
+});
+
+test.each([
+  ['HTML', '<!doctype html><title>Over capacity</title>'],
+  ['nothing', ''],
+  ['half of it', '{"book":{"isbn13":"97803'],
+  ['no UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d])],
+  ['a number', '7'],
+  ['null', 'null'],
+  ['a list', '[]'],
+  ['another object', '{"ok":true}'],
+  ['data that is no list', '{"data":{},"books":{}}'],
+  ['a bomb', '{"book":'.concat('['.repeat(1_000_000))],
+])('200 with %s may go better next time', (_, body) => {
+  for (const ask of [book, author, batch]) expect(judged(ask, 200, { body })).toMatchObject({ kind: 'transient' });
+});
+
+test.each([
+  [book, { book: null }],
+  [book, { book: 'gentle' }],
+  [book, { book: { title: 'no ISBN' } }],
+  [book, { book: { isbn13: '9780804429573' } }],
+  [author, { author: 'Somebody Else', books: [] }],
+])('a record that is not what was asked for is refused for good: %#', (ask, body) => {
+  expect(judged(ask, 200, { body })).toMatchObject({ kind: 'fatal', error: { code: 'HEADGATE_INVALID_RECORD', retryable: false } });
+});
+
+test.each([['errorMessage'], ['error_message'], ['message']])('404 with a limit in its %s is a limit', (field) => {
+  for (const words of ['Limit Exceeded', 'You have reached your request limit.', 'Too many requests', 'Quota used up', 'Rate limited']) {
+    for (const ask of [book, author, batch]) {
+      expect(judged(ask, 404, { body: { [field]: words } })).toEqual({
+        kind: 'rate-limited',
+        reason: 'the request limit is reached (404)',
+      });
+    }
+  }
+});
+
+test('404 that says something else is believed, unless we were refused a moment ago', () => {
+  const body = { errorMessage: 'Not Found' };
+  expect(judged(book, 404, { body })).toMatchObject({
+    kind: 'gone',
+    error: { code: 'HEADGATE_BOOK_NOT_FOUND', subject: '9780306406157', status: 404 },
+  });
+  expect(judged(author, 404, { body })).toMatchObject({
+    kind: 'gone',
+    error: { code: 'HEADGATE_AUTHOR_NOT_FOUND', subject: 'Ada / Brook? & é' },
+  });
+  expect(judged(book, 404, { body, recentlyRefused: true })).toMatchObject({
+    kind: 'doubtful',
+    error: { code: 'HEADGATE_BOOK_NOT_FOUND' },
+  });
+});
+
+test.each([
+  ['no body', ''],
+  ['HTML', '<h1>Not Found</h1>'],
+  ['empty words', { errorMessage: '  ' }],
+  ['words of another type', { errorMessage: 404 }],
+  ['a name with limit words in it', { errorMessage: 'Author "Too Many Limits" was not found' }],
+])('404 with %s leaves a doubt', (_, body) => {
+  expect(judged(book, 404, { body })).toMatchObject({ kind: 'doubtful', error: { code: 'HEADGATE_BOOK_NOT_FOUND' } });
+});
+
+test('404 to a batch is never about an ISBN', () => {
+  expect(judged(batch, 404, { body: { message: 'Not Found' } })).toMatchObject({
+    kind: 'doubtful',
+    error: { code: 'HEADGATE_BATCH_NOT_FOUND' },
+  });
+});
+
+test.each<[string, Given, number | undefined]>([
+  ['no word', {}, undefined],
+  ['Limit Exceeded', { body: { message: 'Limit Exceeded' } }, undefined],
+  ['Retry-After', { headers: { 'retry-after': '7' } }, 7_000],
+  ['a minute', { body: { message: 'Per minute quota exceeded, please try again later' } }, 60_000],
+  ['a day: six hours to midnight', { body: { message: 'Daily quota exceeded, please try again later' } }, 6 * 3_600_000 + 1_000],
+  [
+    'a day, by the service’s clock',
+    { body: { message: 'Daily quota exceeded' }, headers: { date: 'Thu, 01 Jan 2026 23:59:00 GMT' } },
+    61_000,
+  ],
+  ['a day, and longer than that', { body: { message: 'Daily quota exceeded' }, headers: { 'retry-after': '50000' } }, 50_000_000],
+])('429 with %s', (_, given, retryInMs) => {
+  const verdict = judged(batch, 429, given);
+  expect(verdict.kind).toBe('rate-limited');
+  expect(verdict.kind === 'rate-limited' && verdict.retryInMs).toBe(retryInMs);
+});
+
+test.each([401, 403])('%s names the cure', (status) => {
+  expect(judged(batch, status, { body: { message: `bad ${KEY}` } })).toMatchObject({
+    kind: 'unauthorized',
+    error: {
+      code: 'HEADGATE_KEY_REFUSED',
+      credential: 'reader',
+      status,
+      message: expect.stringContaining(
+        `books: the key was refused at the premium address (${status}). A key works only at its own plan's address: ` +
+          'set books.plan to the plan the key was bought for.',
+      ),
+    },
+  });
+});
+
+test.each([400, 413, 422])('%s to a batch names maxBatch', (status) => {
+  expect(judged(batch, status)).toMatchObject({
+    kind: 'fatal',
+    error: { code: 'HEADGATE_BATCH_REFUSED', message: expect.stringContaining('set books.maxBatch below its present 100') },
+  });
+});
+
+test.each([204, 206, 408, 425, 500, 502, 503, 504, 599])('%s may go better next time', (status) => {
+  expect(judged(book, status, { body: '<html>' })).toMatchObject({ kind: 'transient' });
+});
+
+test.each([304, 400, 405, 410, 414, 451])('%s is for good', (status) => {
+  expect(judged(book, status)).toMatchObject({ kind: 'fatal', error: { code: 'HEADGATE_UNEXPECTED_STATUS', status } });
+});
+
+test('a limit with status 200 is a limit', () => {
+  expect(judged(batch, 200, { body: { message: 'Limit Exceeded' } })).toMatchObject({ kind: 'rate-limited' });
+});
+
+test('whatever the service says of the key, no verdict repeats it', () => {
+  for (const status of [200, 400, 401, 403, 404, 410, 429, 500]) {
+    for (const ask of [book, author, batch]) {
+      for (const words of [KEY, `limit of ${KEY}`, `<p>${KEY}`]) {
+        const verdict = judged(ask, status, { body: { message: words, errorMessage: words } });
+        expect(JSON.stringify([verdict, 'error' in verdict && verdict.error.message])).not.toContain(KEY);
+      }
+    }
+  }
+});

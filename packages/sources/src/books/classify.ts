@@ -1,0 +1,47 @@
+import type { Answer } from '../answer.ts';
+import type { ClassifyContext } from '../source-definition.ts';
+import type { Verdict } from '../verdict.ts';
+import type { BooksValue } from './answers.ts';
+import type { BooksAsk } from './ask.ts';
+import { batchRefused, keyRefused, notFound, unexpectedStatus } from './books-errors.ts';
+import type { BooksPlan } from './plan.ts';
+import { readAnswer } from './read-answer.ts';
+import { readLimit, readRefusal } from './refusal.ts';
+
+export interface ClassifyBooksOptions {
+  readonly plan: BooksPlan;
+  /** Most ISBNs in one batch, for the message where a batch is refused. */
+  readonly maxBatch: number;
+  /** Time of day, UTC, at which the daily quota starts anew. */
+  readonly quotaResetsAt: string;
+}
+
+/** Makes the judge of the books service's answers (service document, Errors and Limits). */
+export function classifyBooks({
+  plan,
+  maxBatch,
+  quotaResetsAt,
+}: ClassifyBooksOptions): (answer: Answer, context: ClassifyContext<BooksAsk>) => Verdict<BooksValue> {
+  return (answer, { ask, credential, epochMs, recentlyRefused }) => {
+    const { status } = answer;
+    const asked = { ask, credential, status };
+    const refusal = { answer, epochMs, quotaResetsAt };
+    if (status === 200) return readAnswer({ answer, asked, refusal });
+    if (status === 429) return { kind: 'rate-limited', ...readLimit(refusal) };
+    if (status === 401 || status === 403) return { kind: 'unauthorized', error: keyRefused({ ...asked, plan }) };
+    if (status === 404) {
+      const said = readRefusal(refusal);
+      if (said.about === 'limit') return { kind: 'rate-limited', ...said.limit };
+      // A batch leaves out what the service doesn't know: a 404 to one is not about an ISBN.
+      const plain = said.about === 'something else' && !recentlyRefused && ask.kind !== 'batch';
+      return { kind: plain ? 'gone' : 'doubtful', error: notFound(asked) };
+    }
+    if (status >= 500 || status === 408 || status === 425 || (status > 200 && status < 300)) {
+      return { kind: 'transient', reason: `the service answered ${status}` };
+    }
+    if (ask.kind === 'batch' && (status === 400 || status === 413 || status === 422)) {
+      return { kind: 'fatal', error: batchRefused({ ...asked, maxBatch }) };
+    }
+    return { kind: 'fatal', error: unexpectedStatus(asked) };
+  };
+}

@@ -1,0 +1,296 @@
+import { creditPool } from '@headgate/throttle';
+import { virtualClock } from '@headgate/throttle/testing';
+import fc from 'fast-check';
+import { NEVER, Subject, firstValueFrom, lastValueFrom, of, take, toArray } from 'rxjs';
+import { expect, test } from 'vitest';
+import { aheadLedger } from './ahead-ledger.ts';
+import type { BookAnswer } from './answers.ts';
+import { type BatchEntry, isbnsToSend } from './ask.ts';
+import type { IsbnInput } from './isbn-input.ts';
+import { lookup, type LookupOptions } from './lookup.ts';
+import { matchRecords } from './match-records.ts';
+import { roomFor } from './room-for.ts';
+import { sampleIsbns } from './sample-isbns.fixture.ts';
+
+interface Desk {
+  readonly options: LookupOptions;
+  readonly clock: ReturnType<typeof virtualClock>;
+  readonly batches: string[][];
+  underWay: number;
+  mostUnderWay: number;
+}
+
+/** A service that knows every ISBN and takes `answerMs`, or fails at the batch with number `failsAt`. */
+function desk(isbns: IsbnInput, { answerMs = 0, parallel = 1, maxBatch = 10, failsAt = 0 } = {}): Desk {
+  const clock = virtualClock();
+  const askBatch: LookupOptions['askBatch'] = async (entries: readonly BatchEntry[], { credits, signal }) => {
+    const ask = { kind: 'batch' as const, entries };
+    const credit = await roomFor({ credits, items: entries.length, signal });
+    self.batches.push([...isbnsToSend(ask)]);
+    const number = self.batches.length;
+    self.underWay += 1;
+    self.mostUnderWay = Math.max(self.mostUnderWay, self.underWay);
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const cancel = clock.schedule(answerMs, resolve);
+        signal.addEventListener('abort', () => {
+          cancel();
+          reject(signal.reason);
+        });
+      });
+      if (number === failsAt) throw new Error(`batch ${number} failed`);
+      return {
+        value: matchRecords(
+          ask,
+          isbnsToSend(ask).map((isbn13) => ({ isbn13 })),
+        ).answers,
+        credit,
+      };
+    } catch (error) {
+      credit.release();
+      throw error;
+    } finally {
+      self.underWay -= 1;
+    }
+  };
+  const self: Desk = {
+    clock,
+    batches: [],
+    underWay: 0,
+    mostUnderWay: 0,
+    options: { isbns, maxBatch, waitMs: 200, parallel, ahead: aheadLedger(), clock, askBatch },
+  };
+  return self;
+}
+
+test('every ISBN asked is answered once and in order, whatever the batches, by each of the three shapes', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.oneof(fc.integer({ min: 0, max: 20 }), fc.constant(-1)), { maxLength: 60 }),
+      fc.integer({ min: 1, max: 9 }),
+      fc.integer({ min: 1, max: 4 }),
+      async (numbers, maxBatch, parallel) => {
+        const samples = sampleIsbns(21);
+        const asked = numbers.map((n) => samples[n] ?? 'nonsense');
+        const expected = asked.map((isbn) => [isbn === 'nonsense' ? 'invalid' : 'found', isbn]);
+        const { options, clock } = desk(asked, { maxBatch, parallel, answerMs: 5 });
+        const said = (answers: readonly BookAnswer[]): unknown => answers.map(({ kind, asked: isbn }) => [kind, isbn]);
+        const pushed = lastValueFrom(lookup(options).pipe(toArray()));
+        const drained = lastValueFrom(
+          lookup(options)
+            .drain((answer) => of(answer), { maxOutstanding: maxBatch * 2 })
+            .pipe(toArray()),
+        );
+        const pulled = pull(lookup(options));
+        await clock.advance(10_000);
+        expect(said(await pushed)).toEqual(expected);
+        expect(said(await drained)).toEqual(expected);
+        expect(said(await pulled)).toEqual(expected);
+        expect(clock.pending).toBe(0);
+      },
+    ),
+    { numRuns: 30 },
+  );
+});
+
+test('as many batches are under way as the budget’s window may take, once somebody is seen to take them', async () => {
+  const one = desk(sampleIsbns(200), { answerMs: 100 });
+  const five = desk(sampleIsbns(200), { answerMs: 100, parallel: 5 });
+  for (const { options, clock } of [one, five]) {
+    const all = lastValueFrom(
+      lookup(options)
+        .drain((answer) => of(answer))
+        .pipe(toArray()),
+    );
+    await clock.advance(10_000);
+    expect(await all).toHaveLength(200);
+  }
+  expect([one.mostUnderWay, five.mostUnderWay]).toEqual([1, 5]);
+});
+
+test('who takes one answer and leaves spends one request, and the input is read no further than its batch', async () => {
+  let read = 0;
+  let closed = false;
+  const isbns = sampleIsbns(100);
+  const { options, batches, clock } = desk(
+    (function* () {
+      try {
+        for (const isbn of isbns) {
+          read += 1;
+          yield isbn;
+        }
+      } finally {
+        closed = true;
+      }
+    })(),
+    { parallel: 5 },
+  );
+  const first = firstValueFrom(lookup(options).pipe(take(1)));
+  await clock.advance(1_000);
+  expect(await first).toMatchObject({ kind: 'found', asked: isbns[0] });
+  expect({ read, closed, batches: batches.length }).toEqual({ read: 10, closed: true, batches: 1 });
+});
+
+test('a stalled downstream stops the requests at the credit it has; nothing more is read or asked for in an hour', async () => {
+  const credits = creditPool({ max: 25 });
+  const { options, batches, clock } = desk(sampleIsbns(1_000), { parallel: 5, answerMs: 100 });
+  const subscription = lookup(options)
+    .drain(() => NEVER, { credits })
+    .subscribe();
+  await clock.advance(3_600_000);
+  expect(batches).toHaveLength(2);
+  expect(credits.outstanding).toBe(20);
+  subscription.unsubscribe();
+  expect(credits.outstanding).toBe(0);
+});
+
+test('each answer gives back its own room', async () => {
+  const credits = creditPool({ max: 25 });
+  const { options, clock } = desk(sampleIsbns(10));
+  const acknowledgements = new Subject<void>();
+  const subscription = lookup(options)
+    .drain(() => acknowledgements.pipe(take(1)), { credits })
+    .subscribe();
+  await clock.advance(1_000);
+  expect(credits.outstanding).toBe(10);
+  acknowledgements.next();
+  await clock.settle();
+  expect(credits.outstanding).toBe(9);
+  subscription.unsubscribe();
+  expect(credits.outstanding).toBe(0);
+});
+
+test('a batch that fails ends the lookup after the answers before it; the others are aborted and give their room back', async () => {
+  const credits = creditPool({ max: 1_000 });
+  const { options, clock } = desk(sampleIsbns(100), { parallel: 5, answerMs: 100, failsAt: 3 });
+  const taken: BookAnswer[] = [];
+  let failure: unknown;
+  lookup(options)
+    .drain((answer) => of(answer), { credits })
+    .subscribe({ next: (answer) => taken.push(answer), error: (error: unknown) => (failure = error) });
+  await clock.advance(10_000);
+  expect(taken).toHaveLength(20);
+  expect(failure).toEqual(new Error('batch 3 failed'));
+  expect({ outstanding: credits.outstanding, pending: clock.pending }).toEqual({ outstanding: 0, pending: 0 });
+});
+
+test('unsubscribing at any instant leaves no room taken, no timer and no request', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 0, max: 700 }), fc.integer({ min: 1, max: 5 }), async (atMs, parallel) => {
+      const credits = creditPool({ max: 1_000 });
+      const input = new Subject<string>();
+      const work = desk(input, { parallel, answerMs: 100 });
+      const { options, clock } = work;
+      const subscription = lookup(options)
+        .drain((answer) => of(answer), { credits })
+        .subscribe();
+      for (const [i, isbn] of sampleIsbns(60).entries()) clock.schedule(i * 10, () => input.next(isbn));
+      await clock.advance(atMs);
+      subscription.unsubscribe();
+      await clock.advance(10_000);
+      expect({ outstanding: credits.outstanding, pending: clock.pending, underWay: work.underWay, observed: input.observed }).toEqual({
+        outstanding: 0,
+        pending: 0,
+        underWay: 0,
+        observed: false,
+      });
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test('a reader that is aborted between two reads gives back what was not handed over, and what comes too late', async () => {
+  const credits = creditPool({ max: 1_000 });
+  const { options, clock } = desk(sampleIsbns(40), { parallel: 3 });
+  let asked = 0;
+  // A batch that doesn't hear of the abort, or just came before it.
+  const askBatch: LookupOptions['askBatch'] = (entries, { credits: room }) => {
+    asked += 1;
+    const slow = asked > 1 ? 1_000 : 0;
+    return options.askBatch(entries, { credits: room, signal: new AbortController().signal }).then(async (delivery) => {
+      await new Promise<void>((resolve) => clock.schedule(slow, resolve));
+      return delivery;
+    });
+  };
+  const abort = new AbortController();
+  const reader = lookup({ ...options, askBatch }).reader();
+  const read = async (): Promise<void> => {
+    const reading = reader.read({ credits, signal: abort.signal });
+    await clock.advance(1);
+    (await reading)?.credit.release();
+  };
+  for (let i = 0; i < 4; i += 1) await read();
+  expect(credits.outstanding).toBe(6);
+  abort.abort(new Error('enough'));
+  expect(credits.outstanding).toBe(0);
+  await expect(reader.read({ credits, signal: abort.signal })).rejects.toThrow('enough');
+
+  const late = new AbortController();
+  asked = 1;
+  const reading = lookup({ ...options, isbns: sampleIsbns(40), askBatch })
+    .reader()
+    .read({ credits, signal: late.signal });
+  await clock.advance(500);
+  expect(credits.outstanding).toBe(10);
+  late.abort(new Error('enough'));
+  await expect(reading).rejects.toThrow('enough');
+  await clock.advance(1_000);
+  expect(credits.outstanding).toBe(0);
+});
+
+test('an error of the input comes after the answers before it', async () => {
+  const isbns = sampleIsbns(15);
+  const { options, clock } = desk(
+    (function* () {
+      yield* isbns;
+      throw new Error('torn');
+    })(),
+  );
+  const taken: string[] = [];
+  const walk = (async () => {
+    for await (const { asked } of lookup(options)) taken.push(asked ?? '');
+  })();
+  const failed = expect(walk).rejects.toThrow('torn');
+  await clock.advance(1_000);
+  await failed;
+  expect(taken).toEqual(isbns);
+});
+
+test('lookups that share little room never block each other, though batches overtake each other and are asked again', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.infiniteStream(fc.integer({ min: 0, max: 300 })), fc.integer({ min: 5, max: 90 }), async (delays, max) => {
+      const credits = creditPool({ max });
+      const { options, clock } = desk([], { parallel: 5 });
+      // Small batches slip past large ones, and every other one gives its room back to try again.
+      const askBatch: LookupOptions['askBatch'] = async (entries, { credits: room, signal }) => {
+        for (const again of [true, false]) {
+          const credit = await roomFor({ credits: room, items: entries.length, signal });
+          await new Promise<void>((resolve) => clock.schedule(delays.next().value ?? 0, resolve));
+          if (!again || entries.length % 2 === 0)
+            return { value: entries.map(({ asked }) => ({ kind: 'missing', asked, isbn: asked })), credit };
+          credit.release();
+          await new Promise<void>((resolve) => clock.schedule(delays.next().value ?? 0, resolve));
+        }
+        throw new Error('unreachable');
+      };
+      const repeated = sampleIsbns(40).flatMap((isbn, i) => Array.from({ length: 1 + (i % 3) }, () => isbn));
+      const walks = [1, 2, 3].map(() =>
+        lastValueFrom(
+          lookup({ ...options, isbns: repeated, askBatch })
+            .drain((answer) => of(answer), { credits })
+            .pipe(toArray()),
+        ),
+      );
+      await clock.advance(60_000);
+      expect(credits.outstanding).toBe(0);
+      for (const walk of walks) expect((await walk).map(({ asked }) => asked)).toEqual(repeated);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+async function pull<T>(answers: AsyncIterable<T>): Promise<readonly T[]> {
+  const all: T[] = [];
+  for await (const answer of answers) all.push(answer);
+  return all;
+}

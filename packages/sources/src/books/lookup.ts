@@ -1,0 +1,150 @@
+import { type Clock, type CreditPool, type Delivery, type PageReader, PageStream } from '@headgate/throttle';
+import type { AheadLedger } from './ahead-ledger.ts';
+import type { BookAnswer } from './answers.ts';
+import type { BatchEntry } from './ask.ts';
+import { batchGatherer } from './batch-gatherer.ts';
+import { type IsbnInput, openIsbns } from './isbn-input.ts';
+import { shareCredit } from './share-credit.ts';
+
+export interface LookupOptions {
+  readonly isbns: IsbnInput;
+  readonly maxBatch: number;
+  /** Longest an ISBN waits for its batch to fill, in ms. */
+  readonly waitMs: number;
+  /** Most batches under way at a time. */
+  readonly parallel: number;
+  /** Shared by all lookups that may share a credit pool. */
+  readonly ahead: AheadLedger;
+  readonly clock: Clock;
+  readonly askBatch: (
+    entries: readonly BatchEntry[],
+    options: { readonly credits: CreditPool; readonly signal: AbortSignal },
+  ) => Promise<Delivery<readonly BookAnswer[]>>;
+}
+
+/** Walks a list of ISBNs batch by batch; each answer is an item of its own, in the order asked. */
+export function lookup(options: LookupOptions): PageStream<BookAnswer> {
+  return new PageStream(() => lookupReader(options));
+}
+
+interface Batch {
+  readonly credits: CreditPool;
+  /** Room it may hold before its turn; 0 once that has come. */
+  itemsAhead: number;
+  outcome?: { readonly delivery: Delivery<readonly BookAnswer[]> } | { readonly error: unknown };
+}
+
+function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, askBatch }: LookupOptions): PageReader<BookAnswer> {
+  const input = openIsbns(isbns);
+  const gatherer = batchGatherer({ input, maxBatch, waitMs, clock });
+  const stopped = new AbortController();
+  const underWay: Batch[] = [];
+  let ready: readonly Delivery<BookAnswer>[] = [];
+  let nextReady = 0;
+  let handedOver = 0;
+  let gathering = false;
+  let gathered: readonly BatchEntry[] | undefined;
+  let inputEnd: { readonly error?: unknown } | undefined;
+  let watched: AbortSignal | undefined;
+  let wake: (() => void) | undefined;
+
+  const takeTurn = (batch: Batch): void => {
+    ahead.leave(batch.credits, batch.itemsAhead);
+    batch.itemsAhead = 0;
+  };
+  const stop = (reason: unknown): void => {
+    if (stopped.signal.aborted) return;
+    stopped.abort(reason);
+    input.close();
+    for (const { credit } of ready.slice(nextReady)) credit.release();
+    for (const batch of underWay) {
+      takeTurn(batch);
+      if (batch.outcome !== undefined && 'delivery' in batch.outcome) batch.outcome.delivery.credit.release();
+    }
+    wake?.();
+  };
+  const onAbort = (): void => stop(watched?.reason);
+  // Answers hold credit between two reads, too: the signal is watched until the end.
+  const watch = (signal: AbortSignal | undefined): void => {
+    if (watched === signal) return;
+    watched?.removeEventListener('abort', onAbort);
+    watched = signal;
+    signal?.addEventListener('abort', onAbort);
+    if (signal?.aborted) onAbort();
+  };
+
+  const gather = async (): Promise<void> => {
+    gathering = true;
+    try {
+      gathered = await gatherer.gather();
+      if (gathered === undefined) inputEnd = {};
+    } catch (error) {
+      inputEnd = { error };
+    }
+    gathering = false;
+    wake?.();
+  };
+  const ask = async (batch: Batch, entries: readonly BatchEntry[]): Promise<void> => {
+    try {
+      const delivery = await askBatch(entries, { credits: batch.credits, signal: stopped.signal });
+      batch.outcome = { delivery };
+      if (stopped.signal.aborted) delivery.credit.release();
+    } catch (error) {
+      batch.outcome = { error };
+    }
+    wake?.();
+  };
+  /** One batch at first and one more for each that was handed over: who takes a single answer spends a single request. */
+  const fill = (credits: CreditPool): void => {
+    while (underWay.length < Math.min(parallel, 1 + handedOver)) {
+      if (gathered === undefined) {
+        if (!gathering && inputEnd === undefined) void gather();
+        return;
+      }
+      // Records that can be laid to no ISBN may come in addition, up to as many again.
+      const itemsAhead = underWay.length === 0 ? 0 : 2 * gathered.length;
+      if (itemsAhead > 0 && !ahead.enter(credits, itemsAhead, 2 * maxBatch)) return;
+      const batch: Batch = { credits, itemsAhead };
+      underWay.push(batch);
+      void ask(batch, gathered);
+      gathered = undefined;
+    }
+  };
+
+  return {
+    async read({ credits, signal }) {
+      watch(signal);
+      for (;;) {
+        stopped.signal.throwIfAborted();
+        const answer = ready[nextReady];
+        if (answer !== undefined) {
+          nextReady += 1;
+          return answer;
+        }
+        const outcome = underWay[0]?.outcome;
+        if (outcome !== undefined) {
+          underWay.shift();
+          for (const next of underWay.slice(0, 1)) takeTurn(next);
+          if ('error' in outcome) {
+            watch(undefined);
+            stop(outcome.error);
+            throw outcome.error;
+          }
+          ready = shareCredit(outcome.delivery);
+          nextReady = 0;
+          handedOver += 1;
+          continue;
+        }
+        fill(credits);
+        if (underWay.length === 0 && inputEnd !== undefined) {
+          watch(undefined);
+          if ('error' in inputEnd) throw inputEnd.error;
+          return undefined;
+        }
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    },
+  };
+}

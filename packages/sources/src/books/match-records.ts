@@ -1,0 +1,57 @@
+import { SourceError } from '../source-error.ts';
+import type { BookAnswer } from './answers.ts';
+import type { BatchAsk } from './ask.ts';
+import { toIsbn13 } from './isbn.ts';
+import { type BookRecord, bookRecord } from './schema.ts';
+
+/** The ISBNs a record names, as 13 digits, the surest first. Records carry either form or both, mostly as text. */
+export function isbnsOf(record: BookRecord): readonly string[] {
+  return ['isbn13', 'isbn', 'isbn10'].flatMap((field) => {
+    const value = record[field];
+    // As a number an ISBN-10 has lost its leading zeros.
+    const text = typeof value === 'number' ? String(value).padStart(10, '0') : value;
+    const isbn = typeof text === 'string' ? toIsbn13(text) : undefined;
+    return isbn === undefined ? [] : [isbn];
+  });
+}
+
+/**
+ * Lays the records of a batch to the ISBNs asked, in the order asked. The service leaves out what it doesn't know, promises no
+ * order, and may send what nobody asked for.
+ */
+export function matchRecords(ask: BatchAsk, data: readonly unknown[]): { answers: readonly BookAnswer[]; ignored: number } {
+  const asked = new Set(ask.entries.map(({ isbn }) => isbn));
+  const found = new Map<string, BookRecord>();
+  const unreadable: BookAnswer[] = [];
+  let ignored = 0;
+  for (const item of data) {
+    const record = bookRecord.safeParse(item);
+    const isbns = record.success ? isbnsOf(record.data) : [];
+    if (!record.success || isbns.length === 0) {
+      // A service that sends nothing but rubbish must not fill the memory with it.
+      if (unreadable.length === ask.entries.length) ignored += 1;
+      else unreadable.push({ kind: 'unreadable', asked: undefined, isbn: undefined, record: item, error: unreadableError(ask) });
+      continue;
+    }
+    const isbn = isbns.find((one) => asked.has(one));
+    if (isbn === undefined || found.has(isbn)) ignored += 1;
+    else found.set(isbn, record.data);
+  }
+  const answers = ask.entries.map((entry): BookAnswer => {
+    if (entry.isbn === undefined) return { kind: 'invalid', ...entry };
+    const record = found.get(entry.isbn);
+    return record === undefined ? { kind: 'missing', ...entry } : { kind: 'found', ...entry, record };
+  });
+  return { answers: [...answers, ...unreadable], ignored };
+}
+
+function unreadableError({ entries }: BatchAsk): SourceError {
+  return new SourceError({
+    code: 'HEADGATE_INVALID_RECORD',
+    message:
+      `books: a record in the answer for ${entries.length} ISBNs is no object or names no ISBN, so it can't be laid to any of them. ` +
+      'The others were read; the ISBN it stands for is among those reported missing: ask for these again, one by one.',
+    retryable: false,
+    service: 'books',
+  });
+}

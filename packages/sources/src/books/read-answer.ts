@@ -1,0 +1,56 @@
+import type { Answer } from '../answer.ts';
+import { parseUntouched } from '../exact-json.ts';
+import { jsonBody } from '../json-body.ts';
+import type { Verdict } from '../verdict.ts';
+import type { BooksValue } from './answers.ts';
+import { type AnsweredAsk, invalidRecord } from './books-errors.ts';
+import { isbnsOf, matchRecords } from './match-records.ts';
+import { type RefusalOptions, readRefusal } from './refusal.ts';
+import { sameAuthor } from './same-author.ts';
+import { authorAnswer, batchAnswer, bookAnswer, bookRecord } from './schema.ts';
+
+export interface ReadAnswerOptions {
+  readonly answer: Answer;
+  readonly asked: AnsweredAsk;
+  /** How to read it if it turns out to be a refusal with status 200. */
+  readonly refusal: RefusalOptions;
+}
+
+/** What an answer with status 200 brings. */
+export function readAnswer({ answer, asked, refusal }: ReadAnswerOptions): Verdict<BooksValue> {
+  const body = jsonBody(answer, parseUntouched);
+  if (body.kind === 'broken') return { kind: 'transient', reason: `${body.reason} (${answer.status})` };
+  return readRecords(body.value, asked) ?? readOther(refusal);
+}
+
+/** Undefined when it is some other JSON. */
+function readRecords(json: unknown, asked: AnsweredAsk): Verdict<BooksValue> | undefined {
+  const { ask } = asked;
+  if (ask.kind === 'book') {
+    const body = bookAnswer.safeParse(json);
+    if (!body.success) return undefined;
+    const record = bookRecord.safeParse(body.data.book);
+    if (!record.success) return { kind: 'fatal', error: invalidRecord({ ...asked, flaw: 'is no object or names no ISBN' }) };
+    if (!isbnsOf(record.data).includes(ask.isbn.isbn)) {
+      return { kind: 'fatal', error: invalidRecord({ ...asked, flaw: 'names another ISBN, or none that is right' }) };
+    }
+    return { kind: 'ok', value: { kind: 'book', answer: { kind: 'found', ...ask.isbn, record: record.data } } };
+  }
+  if (ask.kind === 'author') {
+    const record = authorAnswer.safeParse(json);
+    if (!record.success) return undefined;
+    const echoed = record.data['author'];
+    if (typeof echoed === 'string' && !sameAuthor(ask.name, echoed)) {
+      return { kind: 'fatal', error: invalidRecord({ ...asked, flaw: 'names another author' }) };
+    }
+    return { kind: 'ok', value: { kind: 'author', answer: { author: ask.name, record: record.data } } };
+  }
+  const body = batchAnswer.safeParse(json);
+  return body.success ? { kind: 'ok', value: { kind: 'batch', ...matchRecords(ask, body.data.data) } } : undefined;
+}
+
+function readOther(refusal: RefusalOptions): Verdict<BooksValue> {
+  const said = readRefusal(refusal);
+  if (said.about === 'limit') return { kind: 'rate-limited', ...said.limit };
+  return { kind: 'transient', reason: 'the answer with status 200 holds no records' };
+}

@@ -1,0 +1,73 @@
+import type { Answer } from '../answer.ts';
+import { httpDate } from '../http-date.ts';
+import { retryAfterMs } from '../rate-headers.ts';
+import { msUntilDaily } from './daily-reset.ts';
+import { refusalAnswer } from './schema.ts';
+
+export interface RefusalOptions {
+  readonly answer: Answer;
+  /** Epoch ms when the answer came, for want of its own Date. */
+  readonly epochMs: number;
+  /** Time of day, UTC, at which the daily quota starts anew. */
+  readonly quotaResetsAt: string;
+}
+
+/**
+ * What a refusal says. The service answers 404 both to what it doesn't know and to who has reached a limit (service document,
+ * Errors), so only the words tell them apart.
+ */
+export type Refusal =
+  | { readonly about: 'limit'; readonly limit: LimitReached }
+  | { readonly about: 'something else' }
+  | { readonly about: 'nothing that can be read' };
+
+export interface LimitReached {
+  readonly reason: string;
+  /** Ms until the next request may start, where the answer says so. */
+  readonly retryInMs?: number;
+}
+
+/** Reads the words of a refusal. They are matched, never passed on: a service may put the key into them. */
+export function readRefusal(options: RefusalOptions): Refusal {
+  const message = messageOf(options.answer);
+  if (message === undefined) return { about: 'nothing that can be read' };
+  if (!LIMIT.test(message)) return { about: 'something else' };
+  // A name asked for may hold such words itself: `"Too Many Books" was not found`.
+  if (NOT_FOUND.test(message)) return { about: 'nothing that can be read' };
+  return { about: 'limit', limit: limitReached(options, message) };
+}
+
+/** What a 429 says. */
+export function readLimit(options: RefusalOptions): LimitReached {
+  return limitReached(options, messageOf(options.answer) ?? '');
+}
+
+const LIMIT = /\b(?:limit(?:s|ed)?|quotas?|throttl\w+|exceed\w*|too many)\b/i;
+const NOT_FOUND = /\bnot found\b/i;
+
+function limitReached({ answer, epochMs, quotaResetsAt }: RefusalOptions, message: string): LimitReached {
+  const said = retryAfterMs({ headers: answer.headers, epochMs });
+  if (/\b(?:daily|day)\b/i.test(message)) {
+    const resetMs = msUntilDaily({ at: quotaResetsAt, nowMs: httpDate(answer.headers['date']) ?? epochMs }) + AFTER_RESET_MS;
+    return { reason: `the daily quota is used up (${answer.status})`, retryInMs: Math.max(resetMs, said ?? 0) };
+  }
+  if (/\bminute\b/i.test(message)) {
+    return { reason: `the quota per minute is used up (${answer.status})`, retryInMs: Math.max(MINUTE_MS, said ?? 0) };
+  }
+  return { reason: `the request limit is reached (${answer.status})`, ...(said !== undefined && { retryInMs: said }) };
+}
+
+const MINUTE_MS = 60_000;
+/** Not at the very stroke: a quota that starts anew a moment late would refuse us for one more day. */
+const AFTER_RESET_MS = 1_000;
+
+function messageOf(answer: Answer): string | undefined {
+  try {
+    const body = refusalAnswer.safeParse(JSON.parse(answer.body.toString('utf8')));
+    if (!body.success) return undefined;
+    const { errorMessage, error_message: spelledOut, message } = body.data;
+    return [errorMessage, spelledOut, message].find((text) => text !== undefined && text.trim() !== '');
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,26 @@
+/**
+ * Whether an echoed author name stands for the one asked. The service echoes it percent-encoded; case, accents' spelling,
+ * punctuation and spaces don't count.
+ */
+export function sameAuthor(asked: string, echoed: string): boolean {
+  const wanted = lettersAndDigits(asked);
+  return [echoed, decoded(echoed), decoded(decoded(echoed)), decoded(echoed.replaceAll('+', ' '))].some(
+    (name) => lettersAndDigits(name) === wanted,
+  );
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // A bare % in a name that wasn't encoded.
+    return text;
+  }
+}
+
+function lettersAndDigits(text: string): string {
+  return text
+    .normalize('NFKD')
+    .replaceAll(/[^\p{L}\p{N}]/gu, '')
+    .toLowerCase();
+}

@@ -1,0 +1,91 @@
+import { type Clock, systemClock } from '@headgate/throttle';
+import { packageVersion } from './package-version.ts';
+import { SourceError } from './source-error.ts';
+import type { Credential, Limit, SourceOptions } from './source-options.ts';
+import type { TryEvent } from './try-event.ts';
+
+/** Options that have been looked at, with every default in its place. */
+export interface CheckedOptions {
+  /** Scheme, host and port. */
+  readonly origin: string;
+  /** The base address' path, without a slash at its end. */
+  readonly basePath: string;
+  readonly credentials: readonly Credential[];
+  readonly limit: Limit;
+  readonly timeoutMs: number;
+  readonly maxBodyBytes: number;
+  readonly retryForMs: number;
+  readonly maxDelayMs: number;
+  readonly userAgent: string;
+  readonly proxy: string | undefined;
+  readonly ca: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly onTry: (event: TryEvent) => void;
+}
+
+/** The longest a timer of the machine can run. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
+/** Looks at the options of a source. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` that names the option and what it may be. */
+export function checkedOptions(service: string, options: SourceOptions, serviceLimit: Limit | undefined): CheckedOptions {
+  const refuse: Refuse = (option, must) => {
+    throw new SourceError({ code: 'HEADGATE_INVALID_OPTION', retryable: false, service, message: `${service}: ${option} must be ${must}` });
+  };
+  const between = (option: string, value: number, least: number, most: number): number =>
+    value >= least && value <= most ? value : refuse(option, `a number from ${least} to ${most}, got ${value}`);
+  const { limit = serviceLimit, timeout = 30_000, maxBodyBytes = 16 * 1024 * 1024, retryForMs = 600_000, maxDelayMs = 5_000 } = options;
+  const { userAgent = `headgate/${packageVersion()}`, proxy, ca, env = process.env, clock = systemClock(), random = Math.random } = options;
+  if (limit === undefined) return refuse('limit', 'given: { requests, windowMs }');
+  checkLimit('limit', limit, refuse);
+  checkCredentials(options.credentials, refuse);
+  if (/[^\x20-\x7e]/.test(userAgent)) refuse('userAgent', 'printable ASCII text');
+  // Its text may hold a password: it isn't shown.
+  if (proxy !== undefined && proxy !== '' && !URL.canParse(proxy))
+    refuse('proxy', "an address such as http://127.0.0.1:3128, or '' for none");
+  return {
+    ...checkedAddress(options.baseUrl, refuse),
+    credentials: options.credentials,
+    limit,
+    timeoutMs: between('timeout', timeout, 1, LONGEST_TIMEOUT_MS),
+    maxBodyBytes: between('maxBodyBytes', maxBodyBytes, 1, 2 ** 30),
+    retryForMs: between('retryForMs', retryForMs, 0, Infinity),
+    maxDelayMs: between('maxDelayMs', maxDelayMs, 0, LONGEST_TIMEOUT_MS),
+    userAgent,
+    proxy,
+    ca,
+    env,
+    clock,
+    random,
+    onTry: options.onTry ?? (() => undefined),
+  };
+}
+
+type Refuse = (option: string, must: string) => never;
+
+function checkedAddress(baseUrl: string, refuse: Refuse): Pick<CheckedOptions, 'origin' | 'basePath'> {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : refuse('baseUrl', 'an http or https address such as https://api.example.com');
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') refuse('baseUrl', `an http or https address, not ${url.protocol}`);
+  if (url.username !== '' || url.password !== '')
+    refuse('baseUrl', 'an address without user and password: credentials have an option of their own');
+  if (url.search !== '' || url.hash !== '') refuse('baseUrl', 'an address without query and fragment');
+  return { origin: url.origin, basePath: url.pathname.replace(/\/+$/, '') };
+}
+
+function checkCredentials(credentials: readonly Credential[], refuse: Refuse): void {
+  if (credentials.length === 0) refuse('credentials', 'one or more of { name, signer }');
+  const names = new Set<string>();
+  for (const { name, limits } of credentials) {
+    if (name === '') refuse('credentials', 'named: a name is empty');
+    if (names.has(name)) refuse('credentials', `named differently: ${JSON.stringify(name)} is there twice`);
+    names.add(name);
+    if (limits?.length === 0) refuse(`credentials ${name}: limits`, 'one limit or more');
+    for (const limit of limits ?? []) checkLimit(`credentials ${name}: limits`, limit, refuse);
+  }
+}
+
+function checkLimit(option: string, { requests, windowMs }: Limit, refuse: Refuse): void {
+  if (!Number.isSafeInteger(requests) || requests < 1) refuse(option, `a whole number of requests above 0, got ${requests}`);
+  if (!(windowMs > 0 && windowMs < Infinity)) refuse(option, `a window of more than 0 ms, got ${windowMs}`);
+}

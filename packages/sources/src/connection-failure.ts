@@ -1,0 +1,63 @@
+export interface ConnectionFailureOptions {
+  readonly error: unknown;
+  /** Host and port of the service. */
+  readonly host: string;
+  /** Whether the request had gone to the wire. */
+  readonly sent: boolean;
+  /** Whether any byte of the answer had come. */
+  readonly begun: boolean;
+}
+
+export interface ConnectionFailure {
+  /** In words, without anything that could hold a secret. */
+  readonly reason: string;
+  /** The connection was lost, as against: an answer came that can't be read. */
+  readonly lost: boolean;
+  /** The request itself can't be sent as it is. */
+  readonly invalid: boolean;
+}
+
+/** Says in words why an exchange came to no answer. */
+export function connectionFailure({ error, host, sent, begun }: ConnectionFailureOptions): ConnectionFailure {
+  const { code, message } = rootOf(error);
+  const failure = (reason: string, lost = false, invalid = false): ConnectionFailure => ({ reason, lost, invalid });
+  if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH')
+    return failure(`the request can't be sent: ${message}`, false, true);
+  if (!sent) return failure(`cannot connect to ${host}: ${CONNECTING[code] ?? messageOr(code, message)}`);
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') return failure("the answer's headers are over the limit of 16 KiB");
+  if (code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE') return failure(`${host} sent what is no HTTP answer`);
+  const words = LOST[code] ?? messageOr(code, message);
+  return failure(begun ? `the answer broke off (${words})` : `the connection was lost before an answer came (${words})`, code in LOST);
+}
+
+const CONNECTING: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  EHOSTUNREACH: 'host unreachable',
+  ENETUNREACH: 'network unreachable',
+  ENOTFOUND: 'no such host name',
+  EAI_AGAIN: 'name lookup failed for now',
+  ETIMEDOUT: 'timed out',
+  UND_ERR_CONNECT_TIMEOUT: 'timed out',
+};
+
+const LOST: Readonly<Record<string, string>> = {
+  ECONNRESET: 'reset',
+  ECONNABORTED: 'aborted',
+  EPIPE: 'closed by the other side',
+  ETIMEDOUT: 'timed out',
+  HPE_INVALID_EOF_STATE: 'closed by the other side',
+  UND_ERR_SOCKET: 'closed by the other side',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'closed by the other side',
+};
+
+/** With several addresses tried, the error of the last one says as much as any. */
+function rootOf(error: unknown): { readonly code: string; readonly message: string } {
+  const root: unknown = error instanceof AggregateError ? (error.errors.at(-1) ?? error) : error;
+  if (!(root instanceof Error)) return { code: '', message: String(root) };
+  return { code: 'code' in root && typeof root.code === 'string' ? root.code : '', message: root.message };
+}
+
+function messageOr(code: string, message: string): string {
+  return message === '' ? code || 'unknown reason' : message;
+}

@@ -1,0 +1,469 @@
+import { creditPool, type CreditPool, type Delivery } from '@headgate/throttle';
+import { type VirtualClock, virtualClock } from '@headgate/throttle/testing';
+import { bearer } from '@headgate/auth';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { Answer } from './answer.ts';
+import { defineSource } from './define-source.ts';
+import type { Source } from './source.ts';
+import type { ClassifyContext } from './source-definition.ts';
+import { SourceError } from './source-error.ts';
+import type { SourceOptions } from './source-options.ts';
+import { hang, reset, whole } from './testing/responses.ts';
+import { type Respond, scriptedServer, type ScriptedServer } from './testing/scripted-server.ts';
+import type { TryEvent } from './try-event.ts';
+import type { Verdict } from './verdict.ts';
+
+const MINUTE_MS = 60_000;
+const ok = whole('"good"');
+
+describe('a refusal for the rate', () => {
+  test('is waited for as long as the answer says, with a fresh permit and no end', async () => {
+    const scene = await play([said('rate-limited', { retryInMs: 7_000 }), ok], { retryForMs: 0 });
+    const asked = scene.ask();
+    await scene.requests(1);
+    await expect.poll(() => scene.events.length).toBe(1);
+    expect(scene.credits.outstanding).toBe(0);
+    await scene.clock.advance(6_999);
+    expect(scene.server.requests).toHaveLength(1);
+    await scene.clock.advance(1);
+    expect((await asked).value).toBe('good');
+    expect(scene.events).toMatchObject([
+      { outcome: 'rate-limited', status: 200, retryInMs: 7_000, subject: '/x', credential: 'a' },
+      { outcome: 'ok' },
+    ]);
+  });
+
+  test('that says nothing is waited for a window, and two the second time', async () => {
+    const scene = await play([said('rate-limited'), said('rate-limited'), ok]);
+    const asked = scene.ask();
+    await scene.requests(1);
+    await expect.poll(() => scene.events.length).toBe(1);
+    await scene.clock.advance(MINUTE_MS);
+    await scene.requests(2);
+    await expect.poll(() => scene.events.length).toBe(2);
+    await scene.clock.advance(2 * MINUTE_MS - 1);
+    expect(scene.server.requests).toHaveLength(2);
+    await scene.clock.advance(1);
+    expect((await asked).value).toBe('good');
+  });
+
+  test('leaves the other credentials alone', async () => {
+    const scene = await play([said('rate-limited'), ok], { credentials: [credential('a'), credential('b')] });
+    await scene.ask();
+    expect(scene.events.map((event) => event.credential)).toEqual(['a', 'b']);
+    expect(scene.clock.monotonicMs()).toBe(0);
+  });
+});
+
+describe('a transient failure', () => {
+  test('is tried again until the time is over, then given up with all that is known', async () => {
+    const scene = await play([], { otherwise: said('transient', { reason: 'it is tired' }), retryForMs: 10_000, random: () => 0.9 });
+    const asked = scene.ask().catch((error: unknown) => error);
+    const error = await scene.drive(asked, 100);
+    expect(error).toBeInstanceOf(SourceError);
+    expect(error).toMatchObject({ code: 'HEADGATE_GAVE_UP', retryable: true, service: 'toy', subject: '/x', status: 200 });
+    const tries = scene.server.requests.length;
+    expect(tries).toBe(6);
+    expect((error as Error).message).toBe(`/x: gave up after ${tries} tries over 10 s: it is tired. Ask again later, or raise retryForMs.`);
+    expect(scene.events.at(-1)).not.toHaveProperty('retryInMs');
+  });
+
+  test('is not given up because budget has to be waited for', async () => {
+    const scene = await play([said('transient'), said('transient'), ok], {
+      retryForMs: 5_000,
+      limit: { requests: 1, windowMs: MINUTE_MS },
+    });
+    expect(await scene.drive(scene.ask(), 1_000)).toMatchObject({ value: 'good' });
+    expect(scene.clock.monotonicMs()).toBeGreaterThan(2 * MINUTE_MS);
+  });
+
+  test('waits without holding room', async () => {
+    const scene = await play([said('transient'), ok], { random: () => 0.999 });
+    const asked = scene.ask();
+    await expect.poll(() => scene.events.length).toBe(1);
+    expect(scene.credits.outstanding).toBe(0);
+    await scene.drive(asked, 100);
+    expect(scene.credits.outstanding).toBe(4);
+  });
+
+  test('of a time-out: the injected clock decides, and the token is not back before the service must have counted it', async () => {
+    const scene = await play([hang, ok], { timeout: 30_000, limit: { requests: 1, windowMs: MINUTE_MS }, maxDelayMs: 5_000 });
+    const asked = scene.ask();
+    await scene.requests(1);
+    await scene.clock.advance(29_999);
+    expect(scene.events).toHaveLength(0);
+    await scene.clock.advance(1);
+    await expect
+      .poll(() => scene.events)
+      .toMatchObject([{ outcome: 'transient', reason: expect.stringContaining('no answer came within 30,000 ms') }]);
+    await scene.clock.advance(MINUTE_MS + 5_000);
+    expect(scene.server.requests).toHaveLength(1);
+    await scene.clock.advance(100);
+    expect((await asked).value).toBe('good');
+  });
+});
+
+describe('a connection that died while it lay idle', () => {
+  test('is replaced at once, without a pause', async () => {
+    const scene = await play([ok, reset, ok], { random: () => 0.999 });
+    (await scene.ask()).credit.release();
+    await idle();
+    (await scene.ask()).credit.release();
+    expect(scene.clock.monotonicMs()).toBe(0);
+    expect(scene.events.map((event) => event.outcome)).toEqual(['ok', 'transient', 'ok']);
+    expect(scene.events[1]).toMatchObject({ retryInMs: 0 });
+    expect(scene.server.requests[1]?.socket).toBe(scene.server.requests[0]?.socket);
+    expect(scene.server.requests[2]?.socket).not.toBe(scene.server.requests[0]?.socket);
+  });
+
+  test('and so are all others that lie idle', async () => {
+    const scene = await play([ok, ok, reset, ok]);
+    const [first, second] = await Promise.all([scene.ask(), scene.ask()]);
+    first.credit.release();
+    second.credit.release();
+    await idle();
+    (await scene.ask()).credit.release();
+    const sockets = scene.server.requests.map(({ socket }) => socket);
+    expect(new Set(sockets).size).toBe(3);
+    expect(sockets.slice(0, 3).filter((socket) => socket === sockets[3])).toHaveLength(0);
+  });
+
+  test('a fresh one that is reset is a failure like others', async () => {
+    const scene = await play([reset, ok], { random: () => 0.999 });
+    const asked = scene.ask();
+    await expect.poll(() => scene.events).toMatchObject([{ outcome: 'transient', retryInMs: 499.5 }]);
+    await scene.drive(asked, 100);
+  });
+
+  test('without a budget for a second request it waits for one', async () => {
+    const scene = await play([ok, reset, ok], { limit: { requests: 2, windowMs: MINUTE_MS } });
+    (await scene.ask()).credit.release();
+    await idle();
+    const asked = scene.ask();
+    await expect.poll(() => scene.events.length).toBe(2);
+    await idle();
+    expect(scene.server.requests).toHaveLength(2);
+    await scene.drive(asked, 1_000);
+    expect(scene.server.requests).toHaveLength(3);
+  });
+});
+
+describe('a credential that is refused', () => {
+  test('leaves, and the others go on', async () => {
+    const scene = await play([said('unauthorized'), ok, ok], { credentials: [credential('a'), credential('b')] });
+    (await scene.ask()).credit.release();
+    (await scene.ask()).credit.release();
+    expect(scene.events.map(({ outcome, credential: name }) => [outcome, name])).toEqual([
+      ['unauthorized', 'a'],
+      ['ok', 'b'],
+      ['ok', 'b'],
+    ]);
+    expect(scene.source.gauges().budgets.map((budget) => budget.credential)).toEqual(['b']);
+  });
+
+  test('was the last: all that wait are told why', async () => {
+    const scene = await play([], { otherwise: said('unauthorized'), limit: { requests: 1, windowMs: MINUTE_MS } });
+    const asks = await Promise.allSettled([scene.ask(), scene.ask(), scene.ask()]);
+    for (const asked of asks) expect(asked).toMatchObject({ status: 'rejected', reason: { code: 'HEADGATE_TOY' } });
+    expect(scene.server.requests).toHaveLength(1);
+  });
+
+  test('or cannot sign: no request is made, no token is spent, and its error is not shown', async () => {
+    const broken = {
+      sign: () => {
+        throw new Error('the-secret is wrong');
+      },
+    };
+    const scene = await play([], { credentials: [{ name: 'a', signer: broken }] });
+    const error: unknown = await scene.ask().catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: 'HEADGATE_CREDENTIAL_UNUSABLE', credential: 'a' });
+    expect(String(error)).not.toContain('the-secret');
+    expect(scene.server.requests).toHaveLength(0);
+  });
+
+  test('or is late: its clock is corrected once', async () => {
+    const adjustClock = vi.fn<(ms: number) => void>();
+    const late = { name: 'a', signer: { sign: () => ({ authorization: 'x' }), adjustClock } };
+    const scene = await play([said('clock-wrong'), ok, said('clock-wrong')], { credentials: [late] });
+    (await scene.ask()).credit.release();
+    expect(adjustClock.mock.calls).toEqual([[90_000]]);
+    expect(scene.events[0]).toMatchObject({ reason: "a: the service's clock is 90 s ahead of ours; corrected" });
+    await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_TOY' });
+    expect(adjustClock).toHaveBeenCalledOnce();
+  });
+});
+
+describe('doubt', () => {
+  test('is settled by asking once more after a quiet window', async () => {
+    const scene = await play([said('doubtful'), said('doubtful')]);
+    const asked = scene.ask().catch((error: unknown) => error);
+    await expect.poll(() => scene.events.length).toBe(1);
+    await scene.clock.advance(MINUTE_MS);
+    expect(scene.server.requests).toHaveLength(1);
+    expect(await scene.drive(asked, 10)).toMatchObject({ code: 'HEADGATE_TOY' });
+    expect(scene.server.requests).toHaveLength(2);
+    expect(scene.events.map((event) => event.outcome)).toEqual(['transient', 'gone']);
+  });
+
+  test('was not right', async () => {
+    const scene = await play([said('doubtful'), ok]);
+    expect(await scene.drive(scene.ask(), 1_000)).toMatchObject({ value: 'good' });
+  });
+
+  test('the classifier knows whether the credential was refused lately', async () => {
+    const scene = await play([said('rate-limited', { retryInMs: 59_000 }), ok, ok]);
+    await scene.drive(scene.ask(), 1_000);
+    await scene.clock.advance(MINUTE_MS);
+    await scene.drive(scene.ask(), 1_000);
+    expect(scene.contexts.map(({ recentlyRefused }) => recentlyRefused)).toEqual([false, true, false]);
+  });
+});
+
+test.each(['gone', 'fatal'] as const)('%s ends it at once', async (kind) => {
+  const scene = await play([said(kind)]);
+  await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_TOY', subject: '/x' });
+  expect(scene.events).toMatchObject([{ outcome: kind, status: 200 }]);
+});
+
+test('a classifier that throws ends that ask with an error, not the process', async () => {
+  const scene = await play([whole('not JSON')]);
+  await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_CLASSIFY', retryable: false, cause: expect.any(SyntaxError) });
+});
+
+test('what costs more than a budget holds is refused instead of waiting for ever', async () => {
+  const scene = await play([]);
+  await expect(scene.ask('/costly')).rejects.toMatchObject({ code: 'HEADGATE_OVER_BUDGET' });
+  expect(scene.server.requests).toHaveLength(0);
+});
+
+describe('aborting', () => {
+  test('while it waits for budget, for its answer, for the next try: nothing is held and no timer is left', async () => {
+    for (const [script, eventsFirst] of [
+      [[hang], 0],
+      [[said('rate-limited')], 1],
+      [[said('transient')], 1],
+      [[said('doubtful')], 1],
+    ] as const) {
+      const scene = await play(script, { random: () => 0.999 });
+      const abort = new AbortController();
+      const asked = scene.ask('/x', abort.signal).catch((error: unknown) => error);
+      await scene.requests(1);
+      await expect.poll(() => scene.events.length).toBe(eventsFirst);
+      const reason = new Error('enough');
+      abort.abort(reason);
+      expect(await asked).toBe(reason);
+    }
+  });
+
+  test('before it begins: no request', async () => {
+    const scene = await play([ok]);
+    const reason = new Error('enough');
+    await expect(scene.ask('/x', AbortSignal.abort(reason))).rejects.toBe(reason);
+    expect(scene.server.requests).toHaveLength(0);
+  });
+
+  test('while the connection comes about: not a byte is sent and the token is back', async () => {
+    const scene = await play([ok]);
+    const abort = new AbortController();
+    const asked = scene.ask('/x', abort.signal).catch((error: unknown) => error);
+    // The permit is granted, and the connection under way.
+    await Promise.resolve().then(() => undefined);
+    await new Promise<void>((resolve) => {
+      process.nextTick(resolve);
+    });
+    abort.abort(new Error('enough'));
+    expect(await asked).toMatchObject({ message: 'enough' });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(scene.server.requests).toHaveLength(0);
+    expect(scene.source.gauges().budgets).toMatchObject([{ used: 0 }]);
+  });
+
+  test('closing ends what is under way, and what comes later', async () => {
+    const scene = await play([hang]);
+    const asked = scene.ask().catch((error: unknown) => error);
+    await scene.requests(1);
+    await scene.source.close();
+    expect(await asked).toMatchObject({ code: 'HEADGATE_CLOSED' });
+    await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_CLOSED' });
+  });
+});
+
+describe('a walk', () => {
+  test('goes from ask to ask, and its error comes after the page that caused it', async () => {
+    const scene = await play([ok, ok]);
+    const got: string[] = [];
+    const walk = scene.source.walk('/1', (_, path) => {
+      if (path === '/2') throw new Error('in a circle');
+      return '/2';
+    });
+    await expect(
+      (async () => {
+        for await (const value of walk) got.push(value);
+      })(),
+    ).rejects.toThrow('in a circle');
+    expect(got).toEqual(['good', 'good']);
+    expect(scene.server.requests.map(({ url }) => url)).toEqual(['/1', '/2']);
+  });
+});
+
+describe('options', () => {
+  const base = { baseUrl: 'https://api.example.com', credentials: [credential('a')], limit: { requests: 1, windowMs: 1 } };
+  test.each([
+    [{ baseUrl: 'api.example.com' }, 'baseUrl must be'],
+    [{ baseUrl: 'ftp://example.com' }, 'not ftp:'],
+    [{ baseUrl: 'https://user:hidden@example.com' }, 'without user and password'],
+    [{ baseUrl: 'https://example.com/?q=hidden' }, 'without query'],
+    [{ credentials: [] }, 'credentials must be one or more'],
+    [{ credentials: [credential('a'), credential('a')] }, '"a" is there twice'],
+    [{ credentials: [credential('')] }, 'a name is empty'],
+    [{ limit: { requests: 1.5, windowMs: 1 } }, 'limit must be a whole number'],
+    [{ limit: { requests: 1, windowMs: 0 } }, 'limit must be a window'],
+    [{ timeout: 0 }, 'timeout must be'],
+    [{ timeout: NaN }, 'timeout must be'],
+    [{ timeout: 2 ** 31 }, 'timeout must be'],
+    [{ maxBodyBytes: 0 }, 'maxBodyBytes must be'],
+    [{ retryForMs: -1 }, 'retryForMs must be'],
+    [{ proxy: 'hidden' }, 'proxy must be'],
+    [{ userAgent: 'a\nb' }, 'userAgent must be'],
+  ])('%j is refused', (given, words) => {
+    const make = defineSource<string, string>(toy([]));
+    const error = thrown(() => make({ ...base, ...given }));
+    expect(error).toMatchObject({ code: 'HEADGATE_INVALID_OPTION', service: 'toy' });
+    expect(String(error)).toContain(words);
+    expect(String(error)).not.toContain('hidden');
+  });
+
+  test('a service without a budget of its own wants one', () => {
+    const { limit: _, ...without } = base;
+    expect(() => defineSource<string, string>(toy([]))(without)).toThrow('limit must be given');
+  });
+});
+
+interface Scene {
+  readonly server: ScriptedServer;
+  readonly source: Source<string, string>;
+  readonly clock: VirtualClock;
+  readonly credits: CreditPool;
+  readonly events: readonly TryEvent[];
+  readonly contexts: readonly ClassifyContext<string>[];
+  ask(path?: string, signal?: AbortSignal): Promise<Delivery<string>>;
+  /** Resolves when so many requests have come. */
+  requests(count: number): Promise<void>;
+  /** Lets time go by until it has settled. */
+  drive<T>(promise: Promise<T>, stepMs: number): Promise<T>;
+}
+
+/** A service whose answers say themselves what they mean, in virtual time; in the end nothing may be held. */
+async function play(script: readonly Respond[], options: Partial<SourceOptions> & { readonly otherwise?: Respond } = {}): Promise<Scene> {
+  const { otherwise = ok, ...rest } = options;
+  const server = await scriptedServer({ script, otherwise });
+  const clock = virtualClock();
+  const events: TryEvent[] = [];
+  const contexts: ClassifyContext<string>[] = [];
+  const source = defineSource<string, string>(toy(contexts))({
+    baseUrl: server.url,
+    credentials: [credential('a')],
+    limit: { requests: 100, windowMs: MINUTE_MS },
+    random: () => 0,
+    env: {},
+    clock,
+    onTry: (event) => events.push(event),
+    ...rest,
+  });
+  const credits = creditPool({ max: 20 });
+  const given: Delivery<string>[] = [];
+  onTestFinished(async () => {
+    for (const { credit } of given) credit.release();
+    expect(credits.outstanding, 'credit that is still held').toBe(0);
+    expect(source.gauges().waiting).toEqual([]);
+    expect(clock.pending, 'timers that are left').toBe(0);
+    await source.close();
+    await server[Symbol.asyncDispose]();
+  });
+  return {
+    server,
+    source,
+    clock,
+    credits,
+    events,
+    contexts,
+    async ask(path = '/x', signal) {
+      const delivery = await source.ask(path, { credits, ...(signal !== undefined && { signal }) });
+      given.push(delivery);
+      return delivery;
+    },
+    async requests(count) {
+      await expect.poll(() => server.requests.length).toBe(count);
+    },
+    async drive(promise, stepMs) {
+      let settled = false;
+      const settle = (): void => {
+        settled = true;
+      };
+      promise.then(settle, settle);
+      while (!settled) {
+        const requests = server.requests.length;
+        const ended = events.length;
+        await clock.advance(stepMs);
+        if (server.requests.length > requests || ended < requests) await vi.waitUntil(() => events.length >= requests);
+        await idle();
+      }
+      return promise;
+    },
+  };
+}
+
+function toy(contexts: ClassifyContext<string>[]): Parameters<typeof defineSource<string, string>>[0] {
+  return {
+    service: 'toy',
+    toRequest: (path) => ({ method: 'GET', path }),
+    classify(answer, context) {
+      contexts.push(context);
+      return meant(answer, context);
+    },
+    subject: (path) => path,
+    items: () => 10,
+    itemsOf: ({ length }) => length,
+    weights: (path) => [path === '/costly' ? 101 : 1],
+  };
+}
+
+function meant({ body, status }: Answer, { ask: subject, credential: name }: ClassifyContext<string>): Verdict<string> {
+  const value = JSON.parse(body.toString()) as string | (Verdict<string> & { kind: 'transient' });
+  if (typeof value === 'string') return { kind: 'ok', value };
+  const error = new SourceError({
+    code: 'HEADGATE_TOY',
+    message: 'toy',
+    retryable: false,
+    service: 'toy',
+    subject,
+    credential: name,
+    status,
+  });
+  const defaults: object = { reason: 'toy', offsetMs: 90_000 };
+  return { ...defaults, ...value, error } as Verdict<string>;
+}
+
+function said(kind: Verdict<string>['kind'], more: object = {}): Respond {
+  return whole(JSON.stringify({ kind, ...more }));
+}
+
+function credential(name: string): SourceOptions['credentials'][number] {
+  return { name, signer: bearer(`token-of-${name}`) };
+}
+
+/** Some real time, for sockets. */
+function idle(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, 3);
+  });
+}
+
+function thrown(act: () => unknown): unknown {
+  try {
+    act();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}

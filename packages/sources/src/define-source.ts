@@ -1,0 +1,96 @@
+import { admission, credentialPool, PageStream } from '@headgate/throttle';
+import { asker } from './asker.ts';
+import { checkedOptions } from './checked-options.ts';
+import { connections } from './connections.ts';
+import type { Source } from './source.ts';
+import { sourceCredential } from './source-credential.ts';
+import type { SourceDefinition } from './source-definition.ts';
+import { SourceError } from './source-error.ts';
+import type { SourceOptions } from './source-options.ts';
+import { walkReader } from './walk-reader.ts';
+
+/**
+ * Makes a source out of what is peculiar to a service: a definition in, a function that takes its users' options out.
+ *
+ * That function throws a `SourceError` with `HEADGATE_INVALID_OPTION` for options that can't be.
+ */
+export function defineSource<Ask, Value>(definition: SourceDefinition<Ask, Value>): (options: SourceOptions) => Source<Ask, Value> {
+  const { service } = definition;
+  return (given) => {
+    const options = checkedOptions(service, given, definition.limit);
+    const { clock, limit, maxDelayMs, timeoutMs, env, proxy, ca } = options;
+    const members = options.credentials.map((credential) => sourceCredential({ credential, limit, maxDelayMs, clock }));
+    const pool = credentialPool(members);
+    const queue = admission({ clock });
+    const wires = connections({ env, connectTimeoutMs: timeoutMs, ...(proxy !== undefined && { proxy }), ...(ca !== undefined && { ca }) });
+    const stopping = new AbortController();
+    const askOnce = asker({
+      definition,
+      options,
+      admission: queue,
+      pool,
+      credentials: new Map(members.map((member) => [member.name, member])),
+      connections: wires,
+      stop: stopping.signal,
+    });
+    const underWay = new Set<AbortController>();
+    let closed = false;
+
+    const source: Source<Ask, Value> = {
+      async ask(ask, { credits, signal }) {
+        if (closed) throw closedError(service);
+        const abort = new AbortController();
+        const relay = (): void => abort.abort(signal?.reason);
+        if (signal?.aborted === true) relay();
+        signal?.addEventListener('abort', relay);
+        underWay.add(abort);
+        try {
+          return await askOnce(ask, { credits, signal: abort.signal });
+        } finally {
+          signal?.removeEventListener('abort', relay);
+          underWay.delete(abort);
+        }
+      },
+      walk: (first, next) => new PageStream(() => walkReader({ first, next, ask: (ask, reading) => source.ask(ask, reading) })),
+      gauges() {
+        const offset = clock.epochMs() - clock.monotonicMs();
+        const budgets = pool.members.flatMap(({ name, budgets: own }) =>
+          own.map((budget) => {
+            const { windowMs, used } = budget;
+            const at = budget.freeAt();
+            return { credential: name, limit: budget.limit, windowMs, used, ...(at < Infinity && { freeAt: at + offset }) };
+          }),
+        );
+        return { budgets, waiting: queue.waiting() };
+      },
+      stop() {
+        stopping.abort(stoppedError(service));
+      },
+      async close() {
+        closed = true;
+        for (const abort of underWay) abort.abort(closedError(service));
+        await wires.close();
+      },
+      [Symbol.asyncDispose]: () => source.close(),
+    };
+    return source;
+  };
+}
+
+function stoppedError(service: string): SourceError {
+  return new SourceError({
+    code: 'HEADGATE_STOPPED',
+    retryable: true,
+    service,
+    message: `${service}: the source was stopped. What was asked goes on where it stopped when it is asked again.`,
+  });
+}
+
+function closedError(service: string): SourceError {
+  return new SourceError({
+    code: 'HEADGATE_CLOSED',
+    retryable: false,
+    service,
+    message: `${service}: the source was closed. Make a new one to go on.`,
+  });
+}

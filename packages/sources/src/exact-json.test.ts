@@ -1,0 +1,59 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseExact, parseUntouched } from './exact-json.ts';
+
+const digits = fc.bigInt({ min: -(2n ** 64n), max: 2n ** 64n }).map(String);
+
+test('whole numbers of 64 bits keep every digit', () => {
+  fc.assert(
+    fc.property(fc.array(digits), (numbers) => {
+      const parsed = parseExact(`{"ids":[${numbers.join(',')}]}`) as { ids: (number | string)[] };
+      expect(parsed.ids.map(String)).toEqual(numbers.map((text) => (text === '-0' ? '0' : text)));
+      for (const id of parsed.ids) expect(typeof id === 'string' || Number.isSafeInteger(id)).toBe(true);
+    }),
+  );
+});
+
+test('text that looks like numbers is left alone', () => {
+  const text = JSON.stringify({ title: 'no. 12345678901234567890, 1.50', list: ['[98765432109876543210]'] });
+  expect(parseExact(text)).toEqual(JSON.parse(text));
+});
+
+test('an untouched record is written as it came, however its numbers are spelled', () => {
+  const number = fc.oneof(
+    digits,
+    fc.tuple(digits, fc.stringMatching(/^[0-9]{1,30}$/)).map(([whole, part]) => `${whole}.${part}`),
+    fc.tuple(fc.nat(9), fc.integer({ min: -400, max: 400 })).map(([digit, exponent]) => `${digit}e${exponent}`),
+    fc.constantFrom('-0', '-0.0', '1E+2', '0.10', '1e400'),
+  );
+  fc.assert(
+    fc.property(number, fc.string(), (spelled, title) => {
+      const text = `{"title":${JSON.stringify(title)},"pages":${spelled},"deep":[{"msrp":${spelled}}]}`;
+      expect(JSON.stringify(parseUntouched(text))).toBe(text);
+    }),
+  );
+});
+
+test('a number that is spelled as JavaScript spells it stays a number', () => {
+  expect(parseUntouched('{"pages":262,"big":12345678901234567890}')).toMatchObject({ pages: 262 });
+});
+
+describe('nesting', () => {
+  const nested = (depth: number, inner = ''): string => `${'['.repeat(depth)}${inner}${']'.repeat(depth)}`;
+
+  test('an untouched record is at most 500 deep', () => {
+    expect(JSON.stringify(parseUntouched(nested(500)))).toBe(nested(500));
+    expect(() => parseUntouched(nested(501))).toThrow(RangeError);
+    expect(parseUntouched(`["${'['.repeat(1_000)}\\"${'['.repeat(1_000)}"]`)).toHaveLength(1);
+  });
+
+  test('a bomb ends in an error that can be caught', () => {
+    expect(() => parseExact(nested(1_000_000, '12345678901234567890'))).toThrow(RangeError);
+    expect(() => parseUntouched('['.repeat(1_000_000))).toThrow(RangeError);
+  });
+});
+
+test.each(['', '{', '{"ids":[12345678901234567890', 'nonsense', '{"a":01}'])('%j is refused', (text) => {
+  expect(() => parseExact(text)).toThrow(SyntaxError);
+  expect(() => parseUntouched(text)).toThrow(SyntaxError);
+});

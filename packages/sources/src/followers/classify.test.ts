@@ -1,0 +1,136 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Verdict } from '../verdict.ts';
+import { classify } from './classify.ts';
+import type { FollowerPage } from './follower-page.ts';
+import { firstAsk } from './followers-ask.ts';
+
+const DATE = 'Thu, 01 Jan 2026 00:10:00 GMT';
+const epochMs = Date.UTC(2026, 0, 1);
+
+function judge(status: number, body: string | Buffer, headers: Record<string, string> = {}): Verdict<FollowerPage> {
+  const answer = { status, headers: { date: DATE, ...headers }, body: Buffer.from(body) };
+  return classify(answer, { ask: firstAsk({ screenName: 'alpha' }), credential: 'app', epochMs, recentlyRefused: false });
+}
+const coded = (code: number, message = 'said'): string => JSON.stringify({ errors: [{ code, message }] });
+
+test.each([
+  [404, 17, 'gone', 'HEADGATE_USER_NOT_FOUND'],
+  [404, 34, 'gone', 'HEADGATE_USER_NOT_FOUND'],
+  [404, 50, 'gone', 'HEADGATE_USER_NOT_FOUND'],
+  [403, 63, 'gone', 'HEADGATE_USER_SUSPENDED'],
+  [401, 179, 'gone', 'HEADGATE_USER_PROTECTED'],
+  [401, 32, 'unauthorized', 'HEADGATE_AUTHENTICATION_FAILED'],
+  [403, 64, 'unauthorized', 'HEADGATE_CREDENTIAL_SUSPENDED'],
+  [401, 89, 'unauthorized', 'HEADGATE_TOKEN_INVALID'],
+  [400, 215, 'unauthorized', 'HEADGATE_AUTHENTICATION_BAD'],
+  [403, 326, 'unauthorized', 'HEADGATE_CREDENTIAL_LOCKED'],
+  [401, 999, 'unauthorized', 'HEADGATE_UNAUTHORIZED'],
+  [403, 999, 'fatal', 'HEADGATE_FORBIDDEN'],
+  [400, 999, 'fatal', 'HEADGATE_BAD_REQUEST'],
+  [404, 999, 'gone', 'HEADGATE_USER_NOT_FOUND'],
+  [418, 999, 'fatal', 'HEADGATE_UNEXPECTED_STATUS'],
+  [204, 999, 'fatal', 'HEADGATE_UNEXPECTED_STATUS'],
+  // What the body says counts more than the status.
+  [200, 34, 'gone', 'HEADGATE_USER_NOT_FOUND'],
+  [500, 34, 'gone', 'HEADGATE_USER_NOT_FOUND'],
+])('%i with code %i: %s, %s', (status, code, kind, named) => {
+  expect(judge(status, coded(code))).toMatchObject({
+    kind,
+    error: { code: named, subject: '@alpha', credential: 'app', status, retryable: false },
+  });
+});
+
+test('of several errors the one that is known decides', () => {
+  expect(judge(403, '{"errors":[{"code":1,"message":"what"},{"code":63,"message":"Suspended"}]}')).toMatchObject({ kind: 'gone' });
+});
+
+test('a protected account, in the other envelope', () => {
+  const verdict = judge(401, '{"request":"/1.1/followers/ids.json","error":"Not authorized."}');
+  expect(verdict).toMatchObject({ kind: 'gone', error: { code: 'HEADGATE_USER_PROTECTED' } });
+  expect(verdict.kind === 'gone' && verdict.error.message).toMatch(/^@alpha: the account is protected \(401 "Not authorized\."\)\. /);
+});
+
+describe('a refusal for the rate', () => {
+  const reset = String(Date.parse(DATE) / 1000 + 60);
+  test.each([
+    [429, coded(88), { 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': reset }, 61_000],
+    [429, coded(88), { 'retry-after': '5', 'x-rate-limit-reset': reset }, 5_000],
+    [429, 'what?', {}, undefined],
+    [420, '', {}, undefined],
+    [400, coded(88), {}, undefined],
+  ])('%i %s %j', (status, body, headers, retryInMs) => {
+    const verdict = judge(status, body, headers);
+    expect(verdict).toMatchObject({ kind: 'rate-limited' });
+    expect(verdict.kind === 'rate-limited' && verdict.retryInMs).toBe(retryInMs);
+  });
+});
+
+test.each([
+  [500, ''],
+  [502, '<html>'],
+  [503, coded(130)],
+  [403, coded(131)],
+  [408, ''],
+  [200, '<!DOCTYPE html><html></html>'],
+  [200, '  \n<html></html>'],
+  [200, ''],
+  [200, '{"ids":["1","2"'],
+  [200, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d])],
+  [200, 'null'],
+  [200, '[]'],
+  [200, '{}'],
+  [200, '{"ids":"1,2","next_cursor_str":"0"}'],
+  [200, '{"ids":[]}'],
+  [200, '{"ids":[null],"next_cursor":0}'],
+  [200, '{"ids":[-1],"next_cursor":0}'],
+  [200, '{"ids":[1.5],"next_cursor":0}'],
+  [200, '{"ids":[1e400],"next_cursor":0}'],
+  [200, '{"ids":["18446744073709551616"],"next_cursor":0}'],
+  [200, '{"ids":["1x"],"next_cursor":0}'],
+  [200, '{"ids":[""],"next_cursor":0}'],
+  [200, '{"ids":[],"next_cursor_str":"onward"}'],
+  [200, '{"ids":[],"next_cursor":1.5}'],
+  [200, `{"ids":[12345678901234567890],"next_cursor":0,"deep":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
+])('%i %s is transient', (status, body) => {
+  expect(judge(status, body)).toMatchObject({ kind: 'transient', reason: expect.any(String) });
+});
+
+test('Retry-After of a service that failed is minded', () => {
+  expect(judge(503, '', { 'retry-after': '120' })).toMatchObject({ kind: 'transient', retryInMs: 120_000 });
+});
+
+test('a clock that is wrong is measured by the answer’s Date', () => {
+  expect(judge(401, coded(135))).toMatchObject({ kind: 'clock-wrong', offsetMs: 600_000, error: { code: 'HEADGATE_CLOCK_WRONG' } });
+  expect(judge(401, coded(135), { date: 'noon' })).toMatchObject({ kind: 'unauthorized', error: { code: 'HEADGATE_CLOCK_WRONG' } });
+});
+
+test('what a service says is quoted short and without control characters', () => {
+  const verdict = judge(403, coded(1, `\u001b[31m${'long '.repeat(1_000)}`));
+  const message = verdict.kind === 'fatal' ? verdict.error.message : '';
+  expect(message.length).toBeLessThan(400);
+  // oxlint-disable-next-line no-control-regex -- none must be left.
+  expect(message).not.toMatch(/[\u0000-\u001f]/);
+});
+
+test('every id and cursor arrives as it was sent, however each is spelled', () => {
+  const id = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }).map(String);
+  const spelled = fc.tuple(id, fc.boolean());
+  const write = ([digits, quoted]: readonly [string, boolean]): string => (quoted ? `"${digits}"` : digits);
+  const cursor = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String);
+  fc.assert(
+    fc.property(fc.array(spelled), cursor, cursor, fc.boolean(), (ids, next, previous, asStrings) => {
+      const cursors = asStrings
+        ? `"next_cursor":0,"next_cursor_str":"${next}","previous_cursor":0,"previous_cursor_str":"${previous}"`
+        : `"next_cursor":${next},"previous_cursor":${previous}`;
+      const verdict = judge(200, `{"unknown":{"a":[1]},"ids":[${ids.map(write).join(',')}],${cursors}}`);
+      expect(verdict).toMatchObject({ kind: 'ok', value: { nextCursor: next, previousCursor: previous } });
+      expect(verdict.kind === 'ok' && verdict.value.ids).toEqual(ids.map(([digits]) => digits));
+    }),
+  );
+});
+
+test('more ids than asked for are taken', () => {
+  const ids = Array.from({ length: 5_001 }, (_, i) => String(i));
+  expect(judge(200, JSON.stringify({ ids, next_cursor_str: '0' }))).toMatchObject({ kind: 'ok', value: { ids } });
+});

@@ -1,0 +1,104 @@
+import type { Answer } from '../answer.ts';
+import { httpDate } from '../http-date.ts';
+import { jsonBody } from '../json-body.ts';
+import { refusalWaitMs, retryAfterMs } from '../rate-headers.ts';
+import type { ClassifyContext } from '../source-definition.ts';
+import type { Verdict } from '../verdict.ts';
+import { followerError, type FollowerErrorCode } from './follower-error.ts';
+import type { FollowerPage } from './follower-page.ts';
+import type { FollowersAsk } from './followers-ask.ts';
+import { readPage, spokenErrors } from './schema.ts';
+
+/** What an answer of the followers service means. */
+export function classify(answer: Answer, context: ClassifyContext<FollowersAsk>): Verdict<FollowerPage> {
+  const { status } = answer;
+  const body = jsonBody(answer, JSON.parse);
+  if (status !== 200) return judged(answer, context, body.kind === 'json' ? body.value : undefined);
+  if (body.kind === 'broken') return { kind: 'transient', reason: `${body.reason} with status 200` };
+  const page = readPage(body.value, () => answer.body.toString('utf8'));
+  switch (page.kind) {
+    case 'page': {
+      const { ask, credential } = context;
+      return { kind: 'ok', value: { user: ask.label, page: ask.page, cursor: ask.cursor, ...page.content, credential } };
+    }
+    case 'unfit':
+      return { kind: 'transient', reason: `the page does not fit its description: ${page.reason}` };
+    case 'other': {
+      const { errors, error } = spokenErrors(body.value);
+      if (errors.length > 0 || error !== undefined) return judged(answer, context, body.value);
+      return { kind: 'transient', reason: 'JSON came with status 200 that is no page' };
+    }
+  }
+}
+
+/** The error codes of clients' tables. The first one that is known decides; what is not known is judged by its status. */
+const CODES: ReadonlyMap<number, FollowerErrorCode | 'rate-limited' | 'transient'> = new Map([
+  [17, 'HEADGATE_USER_NOT_FOUND'],
+  [32, 'HEADGATE_AUTHENTICATION_FAILED'],
+  [34, 'HEADGATE_USER_NOT_FOUND'],
+  [50, 'HEADGATE_USER_NOT_FOUND'],
+  [63, 'HEADGATE_USER_SUSPENDED'],
+  [64, 'HEADGATE_CREDENTIAL_SUSPENDED'],
+  [88, 'rate-limited'],
+  [89, 'HEADGATE_TOKEN_INVALID'],
+  [130, 'transient'],
+  [131, 'transient'],
+  [135, 'HEADGATE_CLOCK_WRONG'],
+  [179, 'HEADGATE_USER_PROTECTED'],
+  [215, 'HEADGATE_AUTHENTICATION_BAD'],
+  [326, 'HEADGATE_CREDENTIAL_LOCKED'],
+]);
+
+function judged(answer: Answer, context: ClassifyContext<FollowersAsk>, value: unknown): Verdict<FollowerPage> {
+  const { status, headers } = answer;
+  const { ask, credential, epochMs } = context;
+  const { errors, error } = spokenErrors(value);
+  const known = errors.find(({ code }) => code !== undefined && CODES.has(code));
+  const said = known?.message ?? errors[0]?.message ?? error;
+  const meaning = CODES.get(known?.code ?? NaN) ?? byStatus(status, error);
+  switch (meaning) {
+    case 'rate-limited': {
+      const retryInMs = refusalWaitMs({ answer, epochMs });
+      return { kind: 'rate-limited', reason: `the rate limit is reached (${status})`, ...(retryInMs !== undefined && { retryInMs }) };
+    }
+    case 'transient': {
+      const retryInMs = retryAfterMs({ headers, epochMs });
+      const reason = `the service failed (${status}${known?.code === undefined ? '' : `, code ${known.code}`})`;
+      return { kind: 'transient', reason, ...(retryInMs !== undefined && { retryInMs }) };
+    }
+    case 'HEADGATE_CLOCK_WRONG': {
+      const failure = followerError({ code: meaning, user: ask.label, credential, status, said });
+      const date = httpDate(headers['date']);
+      return date === undefined
+        ? { kind: 'unauthorized', error: failure }
+        : { kind: 'clock-wrong', offsetMs: date - epochMs, error: failure };
+    }
+    case 'HEADGATE_USER_NOT_FOUND':
+    case 'HEADGATE_USER_SUSPENDED':
+    case 'HEADGATE_USER_PROTECTED':
+      return { kind: 'gone', error: followerError({ code: meaning, user: ask.label, credential, status, said }) };
+    case 'HEADGATE_AUTHENTICATION_FAILED':
+    case 'HEADGATE_AUTHENTICATION_BAD':
+    case 'HEADGATE_TOKEN_INVALID':
+    case 'HEADGATE_CREDENTIAL_SUSPENDED':
+    case 'HEADGATE_CREDENTIAL_LOCKED':
+    case 'HEADGATE_UNAUTHORIZED':
+      return { kind: 'unauthorized', error: followerError({ code: meaning, user: ask.label, credential, status, said }) };
+    case 'HEADGATE_FORBIDDEN':
+    case 'HEADGATE_BAD_REQUEST':
+    case 'HEADGATE_UNEXPECTED_STATUS':
+      return { kind: 'fatal', error: followerError({ code: meaning, user: ask.label, credential, status, said }) };
+  }
+}
+
+function byStatus(status: number, error: string | undefined): FollowerErrorCode | 'rate-limited' | 'transient' {
+  // The protected account's own envelope: { request, error: 'Not authorized.' }.
+  if (status === 401 && /^not authorized\b/i.test(error ?? '')) return 'HEADGATE_USER_PROTECTED';
+  if (status === 420 || status === 429) return 'rate-limited';
+  if (status >= 500 || status === 408 || status === 425) return 'transient';
+  if (status === 400) return 'HEADGATE_BAD_REQUEST';
+  if (status === 401) return 'HEADGATE_UNAUTHORIZED';
+  if (status === 403) return 'HEADGATE_FORBIDDEN';
+  if (status === 404) return 'HEADGATE_USER_NOT_FOUND';
+  return 'HEADGATE_UNEXPECTED_STATUS';
+}

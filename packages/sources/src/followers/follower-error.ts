@@ -1,0 +1,58 @@
+import { SourceError } from '../source-error.ts';
+
+/** What an error of the service's table is about. */
+export interface FollowerErrorOptions {
+  readonly code: FollowerErrorCode;
+  /** The user asked for. */
+  readonly user: string;
+  readonly credential: string;
+  readonly status: number;
+  /** What the service said, if anything: shown shortened. */
+  readonly said: string | undefined;
+}
+
+export type FollowerErrorCode = keyof typeof WORDS;
+
+/** What each error means and what to do about it. Those of a credential name it, those of a user name the user. */
+const WORDS = {
+  HEADGATE_USER_NOT_FOUND: {
+    of: 'user',
+    what: 'there is no such user',
+    todo: 'Check the spelling; when every user is missing, check baseUrl.',
+  },
+  HEADGATE_USER_SUSPENDED: { of: 'user', what: 'the account is suspended', todo: 'Take it out of the list.' },
+  HEADGATE_USER_PROTECTED: {
+    of: 'user',
+    what: 'the account is protected',
+    todo: 'Only a credential of one of its followers may see this list: use one, or take the user out.',
+  },
+  HEADGATE_AUTHENTICATION_FAILED: { of: 'credential', what: 'the service does not accept it', todo: 'Check its keys and tokens.' },
+  HEADGATE_TOKEN_INVALID: { of: 'credential', what: 'its token is invalid or expired', todo: 'Get a new one.' },
+  HEADGATE_AUTHENTICATION_BAD: {
+    of: 'credential',
+    what: 'its authentication data are bad',
+    todo: 'Check that it is of the kind it is configured as.',
+  },
+  HEADGATE_CREDENTIAL_SUSPENDED: { of: 'credential', what: 'its own account is suspended', todo: 'Use another.' },
+  HEADGATE_CREDENTIAL_LOCKED: { of: 'credential', what: 'its own account is locked', todo: 'Unlock it at the service, or use another.' },
+  HEADGATE_UNAUTHORIZED: { of: 'credential', what: 'the service refused it', todo: 'Check its keys and tokens.' },
+  HEADGATE_CLOCK_WRONG: { of: 'credential', what: "its timestamp is out of the service's bounds", todo: "Set this machine's clock." },
+  HEADGATE_FORBIDDEN: { of: 'user', what: 'the service forbids it', todo: 'See what the credential may do at the service.' },
+  HEADGATE_BAD_REQUEST: { of: 'user', what: 'the service does not understand the request', todo: 'Check userId, cursor and baseUrl.' },
+  HEADGATE_UNEXPECTED_STATUS: { of: 'user', what: 'an answer came that the service does not document', todo: 'Check baseUrl.' },
+} as const;
+
+export function followerError({ code, user, credential, status, said }: FollowerErrorOptions): SourceError {
+  const { of, what, todo } = WORDS[code];
+  const quoted = said === undefined ? '' : ` ${JSON.stringify(shortened(said))}`;
+  const message = `${of === 'user' ? user : credential}: ${what} (${status}${quoted}). ${todo}`;
+  return new SourceError({ code, retryable: false, service: 'followers', credential, subject: user, status, message });
+}
+
+const LONGEST_QUOTE = 200;
+
+function shortened(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- what a service says goes to terminals and logs.
+  const plain = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').toWellFormed();
+  return plain.length > LONGEST_QUOTE ? `${plain.slice(0, LONGEST_QUOTE)}…` : plain;
+}

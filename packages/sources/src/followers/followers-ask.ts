@@ -1,0 +1,70 @@
+import { SourceError } from '../source-error.ts';
+import { type UserChoice, userLabel } from './user-choice.ts';
+
+/** Which pages are asked for, and how. */
+export type PagesOptions = UserChoice & {
+  /** Where to begin, as an earlier page gave it. Default `-1`, the first page. */
+  readonly cursor?: string;
+  /** Most ids of a page, 1 to 5,000, the same through the whole walk. Default 5,000. */
+  readonly count?: number;
+  /** Asks the service to send ids as strings. Whichever way it sends them, they arrive exact. Default true. */
+  readonly stringifyIds?: boolean;
+  /** `previous` walks back, to the first page. Default `next`. */
+  readonly direction?: 'next' | 'previous';
+  /** The number of the first page, for a walk that goes on. Default 1. */
+  readonly firstPage?: number;
+};
+
+/** One page's request. */
+export interface FollowersAsk {
+  readonly user: UserChoice;
+  readonly label: string;
+  readonly cursor: string;
+  readonly count: number;
+  readonly stringifyIds: boolean;
+  readonly direction: 'next' | 'previous';
+  readonly page: number;
+}
+
+/** The service's own upper limit. */
+const MOST_IDS = 5_000;
+
+/** Looks at the options before a call is spent on them. Throws a `SourceError` with `HEADGATE_INVALID_OPTION`. */
+export function firstAsk(options: PagesOptions): FollowersAsk {
+  const { cursor = '-1', count = MOST_IDS, stringifyIds = true, direction = 'next', firstPage = 1 } = options;
+  const user = checkedUser(options);
+  if (!CURSOR.test(cursor)) refuse(`cursor must be digits as an earlier page gave them, got ${JSON.stringify(cursor)}`);
+  if (!Number.isSafeInteger(count) || count < 1 || count > MOST_IDS)
+    refuse(`count must be a whole number from 1 to ${MOST_IDS}, got ${count}`);
+  if (!Number.isSafeInteger(firstPage) || firstPage < 1) refuse(`firstPage must be a whole number from 1 on, got ${firstPage}`);
+  return { user, label: userLabel(user), cursor, count, stringifyIds, direction, page: firstPage };
+}
+
+const CURSOR = /^-?\d{1,20}$/;
+const USER_ID = /^\d{1,20}$/;
+/** More than the service allows today; what matters is that nothing else gets into keys and addresses. */
+const SCREEN_NAME = /^\w{1,50}$/;
+
+/** What the service does with both or neither is not documented: so neither is sent. */
+function checkedUser({
+  userId,
+  screenName,
+}: {
+  readonly userId?: string | undefined;
+  readonly screenName?: string | undefined;
+}): UserChoice {
+  if (userId !== undefined && screenName === undefined) {
+    // Whoever isn't held to types may pass a number, which may have lost digits already.
+    if (typeof userId !== 'string' || !USER_ID.test(userId)) refuse(`userId must be a string of digits, got ${JSON.stringify(userId)}`);
+    return { userId };
+  }
+  if (screenName !== undefined && userId === undefined) {
+    if (!SCREEN_NAME.test(screenName)) refuse(`screenName must be letters, digits and _, without @, got ${JSON.stringify(screenName)}`);
+    return { screenName };
+  }
+  return refuse(`give exactly one of userId and screenName, got ${userId === undefined ? 'neither' : 'both'}`);
+}
+
+function refuse(message: string): never {
+  throw new SourceError({ code: 'HEADGATE_INVALID_OPTION', retryable: false, service: 'followers', message: `followers: ${message}` });
+}

@@ -1,0 +1,193 @@
+import { bearer, oauth1 } from '@headgate/auth';
+import { type Fault, startFollowers, type FollowersSandbox } from '@headgate/sandbox';
+import { creditPool } from '@headgate/throttle';
+import { lastValueFrom, NEVER, toArray } from 'rxjs';
+import { describe, expect, test } from 'vitest';
+import { SourceError } from '../source-error.ts';
+import type { SourceOptions } from '../source-options.ts';
+import { sourceContract } from '../testing/index.ts';
+import type { FollowerPage } from './follower-page.ts';
+import { type Followers, followers } from './followers.ts';
+
+describe('the contract of every source', () => {
+  const page = { ids: ['1152921504606846977', '18446744073709551615', '7'], next_cursor_str: '0', previous_cursor_str: '0' };
+  const checks = sourceContract({
+    open: followers,
+    ask: (api: Followers, options) => api.pages({ screenName: 'alpha' }).reader().read(options),
+    body: JSON.stringify(page),
+    expected: { user: '@alpha', page: 1, cursor: '-1', nextCursor: '0', previousCursor: '0', ids: page.ids, credential: 'contract' },
+  });
+  test.each(checks)('$name', async ({ run }) => {
+    await expect(run()).resolves.toBeUndefined();
+  });
+});
+
+describe('a walk', () => {
+  test.each([
+    { spelling: 'strings', cursorStrings: true },
+    { spelling: 'numbers', cursorStrings: true },
+    { spelling: 'numbers', cursorStrings: false },
+  ] as const)('brings every id exact and in order: $spelling, cursor strings $cursorStrings', async (given) => {
+    await using server = await startFollowers({ ...given, users: { alpha: { followers: 12_345 } } });
+    await using api = open(server);
+    const pages = await lastValueFrom(api.pages({ screenName: 'alpha' }).pipe(toArray()));
+    expect(pages.flatMap(({ ids }) => ids)).toEqual(server.followersOf('alpha'));
+    expect(pages.map(({ page }) => page)).toEqual([1, 2, 3]);
+    expect(pages.map(({ cursor }) => cursor)).toEqual(['-1', pages[0]?.nextCursor, pages[1]?.nextCursor]);
+    expect(BigInt(pages[0]?.nextCursor ?? 0)).toBeGreaterThan(2n ** 60n);
+    expect(pages.at(-1)?.nextCursor).toBe('0');
+    expect(server.requests).toHaveLength(3);
+  });
+
+  test('is an AsyncIterable and a drain as well, and gives bigints where asked', async () => {
+    await using server = await startFollowers({ users: { alpha: { followers: 10 } } });
+    await using api = open(server);
+    const wanted = server.followersOf('alpha');
+    const iterated: bigint[] = [];
+    for await (const { ids } of api.pages({ screenName: 'alpha', count: 4, ids: 'bigint' })) iterated.push(...ids);
+    expect(iterated).toEqual(wanted.map(BigInt));
+    const drained = await lastValueFrom(
+      api
+        .pages({ screenName: 'alpha', count: 4 })
+        .drain(({ ids }) => ids)
+        .pipe(toArray()),
+    );
+    expect(drained).toEqual(wanted);
+  });
+
+  test('goes on where another stopped, and back by previous cursors', async () => {
+    await using server = await startFollowers({ users: { alpha: { followers: 10 } } });
+    await using api = open(server);
+    const all = await collect(api, { count: 3 });
+    const second = all[1];
+    const rest = await collect(api, { count: 3, cursor: second?.nextCursor ?? '', firstPage: 3 });
+    expect(rest).toEqual(all.slice(2));
+    const back = await collect(api, { count: 3, cursor: all.at(-1)?.cursor ?? '', direction: 'previous' });
+    expect(back.map(({ ids }) => ids)).toEqual(all.map(({ ids }) => ids).toReversed());
+  });
+
+  test('names a user by id as well', async () => {
+    await using server = await startFollowers({ users: { alpha: { followers: 2, id: '1152921504606846977' } } });
+    await using api = open(server);
+    const pages = await lastValueFrom(api.pages({ userId: '1152921504606846977' }).pipe(toArray()));
+    expect(pages.map(({ user }) => user)).toEqual(['1152921504606846977']);
+    expect(pages.flatMap(({ ids }) => ids)).toEqual(server.followersOf('alpha'));
+  });
+
+  const faults: readonly Fault['name'][] = ['429', '503', 'html', 'html-503', 'reset', 'cut', 'truncated', 'drip', 'hang', 'oversize'];
+  test.each(faults)('%s in the middle: nothing is lost and nothing comes twice', async (name) => {
+    const fault: Fault = name === '429' ? { name, at: 3, retryAfterMs: 1_000 } : { name, at: 3 };
+    await using server = await startFollowers({ users: { alpha: { followers: 12 } }, faults: [fault] });
+    await using api = open(server, { timeout: 500, maxBodyBytes: 100_000 });
+    const pages = await collect(api, { count: 2 });
+    expect(pages.flatMap(({ ids }) => ids)).toEqual(server.followersOf('alpha'));
+    expect(server.requests).toHaveLength(7);
+  });
+
+  test('a cursor that comes again ends it, after the page that gave it', async () => {
+    await using server = await startFollowers({ users: { alpha: { followers: 12 } }, faults: [{ name: 'cursor-loop', at: 3 }] });
+    await using api = open(server);
+    const got: FollowerPage[] = [];
+    const error = await collect(api, { count: 2 }, got).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: 'HEADGATE_CURSOR_LOOP', subject: '@alpha' });
+    expect(got.flatMap(({ ids }) => ids)).toEqual(server.followersOf('alpha').slice(0, 6));
+    expect(server.requests).toHaveLength(3);
+  });
+
+  test('a clock that is wrong is corrected once, and said', async () => {
+    const keys = { consumerKey: 'consumer-key', consumerSecret: 'consumer-secret', token: 'token-1', tokenSecret: 'token-secret' };
+    await using server = await startFollowers({
+      users: { alpha: { followers: 3 } },
+      credentials: [{ name: 'user', oauth1: keys }],
+      faults: [{ name: 'clock-skew', at: 1, minutes: -20 }],
+    });
+    const reasons: (string | undefined)[] = [];
+    await using api = open(server, {
+      credentials: [{ name: 'user', signer: oauth1(keys) }],
+      onTry: ({ reason }) => reasons.push(reason),
+    });
+    const pages = await collect(api, {});
+    expect(pages.flatMap(({ ids }) => ids)).toEqual(server.followersOf('alpha'));
+    expect(reasons).toEqual([expect.stringMatching(/user: the service's clock is 1[12]\d\d s behind ours; corrected/), undefined]);
+  });
+});
+
+test('a sink that never finishes: no more requests than it has room for', async () => {
+  await using server = await startFollowers({ users: { alpha: { followers: 60_000 } } });
+  await using api = open(server);
+  const subscription = api
+    .pages({ screenName: 'alpha' })
+    .drain(() => NEVER, { maxOutstanding: 20_000 })
+    .subscribe();
+  await expect.poll(() => server.requests.length).toBe(4);
+  await expect.poll(() => api.gauges().waiting).toMatchObject([{ label: '@alpha', for: 'downstream' }]);
+  expect(server.requests).toHaveLength(4);
+  subscription.unsubscribe();
+});
+
+describe('one bad user', () => {
+  test.each([
+    {
+      user: 'carol',
+      state: { protected: true },
+      code: 'HEADGATE_USER_PROTECTED',
+      words: '@carol: the account is protected (401 "Not authorized.")',
+    },
+    { user: 'nobody', state: undefined, code: 'HEADGATE_USER_NOT_FOUND', words: '@nobody: there is no such user (404' },
+  ])('$code', async ({ user, state, code, words }) => {
+    await using server = await startFollowers({
+      users: { alpha: { followers: 3 }, ...(state && { [user]: { followers: 3, ...state } }) },
+    });
+    await using api = open(server);
+    const error: unknown = await collect(api, { screenName: user }).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(SourceError);
+    expect(error).toMatchObject({ code, subject: `@${user}`, credential: 'app', retryable: false });
+    expect(String(error)).toContain(words);
+    // The credential is as good as before.
+    expect(await collect(api, {})).toHaveLength(1);
+  });
+});
+
+describe('options', () => {
+  test.each([
+    [{}, 'exactly one of userId and screenName, got neither'],
+    [{ userId: '1', screenName: 'alpha' }, 'exactly one of userId and screenName, got both'],
+    [{ userId: '1x' }, 'userId must be'],
+    [{ userId: 12 }, 'userId must be a string of digits'],
+    [{ screenName: '@alpha' }, 'screenName must be'],
+    [{ screenName: 'alpha', cursor: 'next' }, 'cursor must be'],
+    [{ screenName: 'alpha', count: 0 }, 'count must be'],
+    [{ screenName: 'alpha', count: 5_001 }, 'count must be'],
+    [{ screenName: 'alpha', count: 1.5 }, 'count must be'],
+    [{ screenName: 'alpha', firstPage: 0 }, 'firstPage must be'],
+  ])('%j is refused before a call is spent', async (given, words) => {
+    await using server = await startFollowers();
+    await using api = open(server);
+    expect(() => api.pages(given as never)).toThrow(
+      expect.objectContaining({ code: 'HEADGATE_INVALID_OPTION', message: expect.stringContaining(words) }),
+    );
+    expect(server.requests).toHaveLength(0);
+  });
+});
+
+function open(server: FollowersSandbox, options: Partial<SourceOptions> = {}): Followers {
+  return followers({
+    baseUrl: server.url,
+    credentials: [{ name: 'app', signer: bearer('token-1') }],
+    random: () => 0,
+    env: {},
+    ...options,
+  });
+}
+
+async function collect(api: Followers, options: Record<string, unknown>, into: FollowerPage[] = []): Promise<FollowerPage[]> {
+  const reader = api.pages({ screenName: 'alpha', ...options }).reader();
+  const credits = creditPool({ max: 5_000 });
+  const { signal } = new AbortController();
+  for (let page = await reader.read({ credits, signal }); page !== undefined; page = await reader.read({ credits, signal })) {
+    into.push(page.value);
+    page.credit.release();
+  }
+  expect(credits.outstanding).toBe(0);
+  return into;
+}

@@ -1,0 +1,89 @@
+import { PageStream, type PageReader } from '@headgate/throttle';
+import { defineSource } from '../define-source.ts';
+import type { SourceGauges } from '../source.ts';
+import type { SourceOptions } from '../source-options.ts';
+import { walkReader } from '../walk-reader.ts';
+import { classify } from './classify.ts';
+import type { FollowerPage } from './follower-page.ts';
+import { firstAsk, type FollowersAsk, type PagesOptions } from './followers-ask.ts';
+import { nextAsk } from './next-ask.ts';
+
+/** Those of every source; `limit` is 15 requests per 15 minutes by default (service document, Limits). */
+export type FollowersOptions = SourceOptions;
+
+/** The followers service. */
+export interface Followers extends AsyncDisposable {
+  /**
+   * Walks the pages of one user's followers; each subscription, iteration or drain is a walk of its own.
+   *
+   * - *Emits when* a page has come, as soon as budget and demand permit.
+   * - *Backpressures when* downstream has no room for `count` more ids.
+   * - *Completes when* the service says there is no more (cursor 0). Short and empty pages are not the end.
+   * - *Cancels when* unsubscribed: the request under way is aborted.
+   *
+   * Ids are strings, or bigints with `ids: 'bigint'`, and exact either way.
+   * Throws a `SourceError` with `HEADGATE_INVALID_OPTION`, before a call is spent, unless exactly one of `userId` and `screenName` is given
+   * and the rest is in bounds. The walk ends with a `SourceError` of the code `HEADGATE_USER_NOT_FOUND`, `_USER_PROTECTED`, `_USER_SUSPENDED`,
+   * `HEADGATE_CURSOR_LOOP`, `HEADGATE_GAVE_UP` or another that names the cause.
+   */
+  pages(options: PagesOptions & { readonly ids: 'bigint' }): PageStream<FollowerPage<bigint>>;
+  pages(options: PagesOptions & { readonly ids?: 'string' }): PageStream<FollowerPage>;
+  /** How its budgets stand and who waits for what. */
+  gauges(): SourceGauges;
+  /** Starts no further request: whoever waits for one, or will, rejects with `HEADGATE_STOPPED`; requests under way end as they end. */
+  stop(): void;
+  /** Aborts what is under way and closes the connections. */
+  close(): Promise<void>;
+}
+
+/** Opens the followers service. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` for options that can't be. */
+export function followers(options: FollowersOptions): Followers {
+  const source = open(options);
+
+  function pages(given: PagesOptions & { readonly ids: 'bigint' }): PageStream<FollowerPage<bigint>>;
+  function pages(given: PagesOptions & { readonly ids?: 'string' }): PageStream<FollowerPage>;
+  function pages(
+    given: PagesOptions & { readonly ids?: 'string' | 'bigint' },
+  ): PageStream<FollowerPage> | PageStream<FollowerPage<bigint>> {
+    const first = firstAsk(given);
+    // What a walk remembers is its own, and made when it begins.
+    const reader = (): PageReader<FollowerPage> =>
+      walkReader({ first, next: nextAsk(first), ask: (ask, reading) => source.ask(ask, reading) });
+    return given.ids === 'bigint' ? new PageStream(() => bigintReader(reader())) : new PageStream(reader);
+  }
+
+  return {
+    pages,
+    gauges: () => source.gauges(),
+    stop: () => source.stop(),
+    close: () => source.close(),
+    [Symbol.asyncDispose]: () => source.close(),
+  };
+}
+
+const open = defineSource<FollowersAsk, FollowerPage>({
+  service: 'followers',
+  limit: { requests: 15, windowMs: 15 * 60_000 },
+  toRequest({ user, cursor, count, stringifyIds }) {
+    const whose: Readonly<Record<string, string>> =
+      user.screenName === undefined ? { user_id: user.userId } : { screen_name: user.screenName };
+    return {
+      method: 'GET',
+      path: '/1.1/followers/ids.json',
+      query: { ...whose, cursor, count: String(count), stringify_ids: String(stringifyIds) },
+    };
+  },
+  classify,
+  subject: ({ label }) => label,
+  items: ({ count }) => count,
+  itemsOf: ({ ids }) => ids.length,
+});
+
+function bigintReader(reader: PageReader<FollowerPage>): PageReader<FollowerPage<bigint>> {
+  return {
+    async read(options) {
+      const delivery = await reader.read(options);
+      return delivery && { credit: delivery.credit, value: { ...delivery.value, ids: delivery.value.ids.map(BigInt) } };
+    },
+  };
+}

@@ -1,0 +1,11 @@
+export type { Answer } from './answer.ts';
+export { defineSource } from './define-source.ts';
+export { parseExact, parseUntouched } from './exact-json.ts';
+export { jsonBody, type JsonBody } from './json-body.ts';
+export { refusalWaitMs, type RefusalWaitOptions, retryAfterMs, type RetryAfterOptions } from './rate-headers.ts';
+export type { AskOptions, Source, SourceBudgetGauge, SourceGauges } from './source.ts';
+export type { ClassifyContext, SourceDefinition, SourceRequest } from './source-definition.ts';
+export { SourceError, type SourceErrorOptions } from './source-error.ts';
+export type { Credential, Limit, SourceOptions } from './source-options.ts';
+export type { TryEvent } from './try-event.ts';
+export type { Verdict } from './verdict.ts';

@@ -1,0 +1,103 @@
+import type { SourceCredential } from './source-credential.ts';
+import type { SourceError } from './source-error.ts';
+import type { RetryDeadline } from './retry-deadline.ts';
+import type { Tried } from './one-try.ts';
+import type { TryEvent } from './try-event.ts';
+
+/** What one ask remembers from try to try. */
+export interface AskProgress {
+  readonly deadline: RetryDeadline;
+  /** Set when an answer was doubtful: the next one like it is believed. */
+  doubted: boolean;
+  /** Set while the last try was lost on a stale connection: a second loss in a row is a failure like others. */
+  stale: boolean;
+}
+
+export interface NextStepOptions<Value> {
+  readonly tried: Tried<Value>;
+  readonly credential: SourceCredential;
+  /** Monotonic ms when the permit of this try was granted. */
+  readonly grantedAtMs: number;
+  /** The credential's clock corrections when the request was signed. */
+  readonly clockCorrections: number;
+  readonly progress: AskProgress;
+  /** Takes the credential out of the pool. */
+  readonly retire: (error: SourceError) => void;
+  /** The error for when the time to try again is over. */
+  readonly gaveUp: (reason: string) => SourceError;
+}
+
+export type Step<Value> =
+  | { readonly kind: 'deliver'; readonly value: Value }
+  | {
+      readonly kind: 'again';
+      readonly outcome: TryEvent['outcome'];
+      readonly reason: string;
+      /** As far as is known now, for displays. */
+      readonly retryInMs: number;
+      /** To be waited for before a permit is asked for. */
+      readonly pauseMs: number;
+    }
+  | { readonly kind: 'reject'; readonly outcome: TryEvent['outcome']; readonly error: SourceError };
+
+/** Acts on a verdict: what the ask does next, and what the credential has to bear. */
+export function nextStep<Value>(options: NextStepOptions<Value>): Step<Value> {
+  const { tried, credential, progress } = options;
+  const { verdict } = tried;
+  const wasStale = progress.stale;
+  progress.stale = false;
+  switch (verdict.kind) {
+    case 'ok':
+      credential.accepted();
+      return { kind: 'deliver', value: verdict.value };
+    case 'rate-limited': {
+      const { retryInMs: given } = verdict;
+      const retryInMs = credential.refused({ grantedAtMs: options.grantedAtMs, ...(given !== undefined && { retryInMs: given }) });
+      // The credential's budgets are held; another credential may go at once.
+      return { kind: 'again', outcome: 'rate-limited', reason: verdict.reason, retryInMs, pauseMs: 0 };
+    }
+    case 'transient': {
+      const { reason } = verdict;
+      if (tried.stale === true && !wasStale) {
+        progress.stale = true;
+        // The pool asks the client that lost its connection first, and that one has to make a new one.
+        return {
+          kind: 'again',
+          outcome: 'transient',
+          reason: `${reason}; it had lain idle: again on a fresh one`,
+          retryInMs: 0,
+          pauseMs: 0,
+        };
+      }
+      const pauseMs = progress.deadline.failed(verdict.retryInMs);
+      if (pauseMs === undefined) return { kind: 'reject', outcome: 'transient', error: options.gaveUp(reason) };
+      return { kind: 'again', outcome: 'transient', reason, retryInMs: pauseMs, pauseMs };
+    }
+    case 'unauthorized':
+      return withoutCredential(options, verdict.error);
+    case 'clock-wrong': {
+      const late = options.clockCorrections < credential.clockCorrections;
+      if (!late && !credential.correctClock(verdict.offsetMs)) return withoutCredential(options, verdict.error);
+      const seconds = Math.abs(Math.round(verdict.offsetMs / 1000));
+      const reason = `${credential.name}: the service's clock is ${seconds} s ${verdict.offsetMs < 0 ? 'behind' : 'ahead of'} ours; corrected`;
+      return { kind: 'again', outcome: 'transient', reason, retryInMs: 0, pauseMs: 0 };
+    }
+    case 'doubtful': {
+      if (progress.doubted) return { kind: 'reject', outcome: 'gone', error: verdict.error };
+      progress.doubted = true;
+      const retryInMs = credential.quieten();
+      const reason = `${verdict.error.message} Or a refusal for the rate: asked once more after a quiet window.`;
+      return { kind: 'again', outcome: 'transient', reason, retryInMs, pauseMs: retryInMs };
+    }
+    case 'gone':
+    case 'fatal':
+      credential.accepted();
+      return { kind: 'reject', outcome: verdict.kind, error: verdict.error };
+  }
+}
+
+/** The request goes on with another credential; where none is left, the next wait for a permit rejects. */
+function withoutCredential<Value>({ retire }: NextStepOptions<Value>, error: SourceError): Step<Value> {
+  retire(error);
+  return { kind: 'again', outcome: 'unauthorized', reason: error.message, retryInMs: 0, pauseMs: 0 };
+}

@@ -1,0 +1,106 @@
+import type { Permit } from '@headgate/throttle';
+import type { CheckedOptions } from './checked-options.ts';
+import type { Connections } from './connections.ts';
+import { exchange } from './exchange.ts';
+import { redactedAnswer } from './redacted-answer.ts';
+import { signedRequest, type SignedRequest } from './signed-request.ts';
+import type { SourceCredential } from './source-credential.ts';
+import type { SourceDefinition } from './source-definition.ts';
+import { SourceError } from './source-error.ts';
+import type { Verdict } from './verdict.ts';
+
+export interface OneTryOptions<Ask, Value> {
+  readonly definition: SourceDefinition<Ask, Value>;
+  readonly options: CheckedOptions;
+  readonly connections: Connections;
+  readonly credential: SourceCredential;
+  readonly permit: Permit;
+  readonly ask: Ask;
+  readonly signal: AbortSignal;
+}
+
+export interface Tried<Value> {
+  readonly verdict: Verdict<Value>;
+  /** Of the answer, where one came. */
+  readonly status?: number;
+  /** Lost on a kept-alive connection that had died while it lay idle. */
+  readonly stale?: boolean;
+}
+
+/** Signs, sends, reads and classifies once, and settles the permit's tokens. Rejects with `signal.reason` alone. */
+export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Promise<Tried<Value>> {
+  const { definition, options, connections, credential, permit, ask, signal } = given;
+  const { service } = definition;
+  const about = { service, credential: credential.name, subject: definition.subject(ask) };
+  let signed: SignedRequest;
+  try {
+    const { origin, basePath, userAgent } = options;
+    signed = signedRequest({ request: definition.toRequest(ask), signer: credential.signer, origin, basePath, userAgent });
+  } catch (error) {
+    permit.aborted();
+    return { verdict: unsigned(error, about) };
+  }
+  const exchanged = await exchange({
+    ...signed,
+    connections,
+    clock: options.clock,
+    origin: options.origin,
+    timeoutMs: options.timeoutMs,
+    maxBodyBytes: options.maxBodyBytes,
+    signal,
+    onSent: () => permit.sent(),
+    onAnswered: () => permit.answered(),
+  });
+  // Where the answer had begun the tokens are settled already, and this changes nothing.
+  if (exchanged.kind !== 'answered') permit.aborted();
+  signal.throwIfAborted();
+  if (exchanged.kind === 'aborted') throw new Error('unreachable: aborted without a signal');
+  if (exchanged.kind === 'failed') {
+    const { reason, status, stale, invalid } = exchanged;
+    const error = new SourceError({ ...about, code: 'HEADGATE_INVALID_REQUEST', retryable: false, message: `${about.subject}: ${reason}` });
+    return { verdict: invalid ? { kind: 'fatal', error } : { kind: 'transient', reason }, stale, ...(status !== undefined && { status }) };
+  }
+  const { status } = exchanged.answer;
+  if (REDIRECTS.has(status))
+    return { verdict: { kind: 'fatal', error: redirected(exchanged.answer.headers['location'], status, options, about) }, status };
+  // What came with success is data, and data is left as it is.
+  const answer = status < 300 ? exchanged.answer : redactedAnswer(exchanged.answer, signed.authorization);
+  const { recentlyRefused } = credential;
+  try {
+    const verdict = definition.classify(answer, { ask, credential: credential.name, epochMs: options.clock.epochMs(), recentlyRefused });
+    return { verdict, status };
+  } catch (cause) {
+    const message = `${about.subject}: the answer (${status}) could not be judged. This is a fault of the ${service} source: report it.`;
+    return {
+      verdict: { kind: 'fatal', error: new SourceError({ ...about, code: 'HEADGATE_CLASSIFY', retryable: false, status, message, cause }) },
+      status,
+    };
+  }
+}
+
+interface About {
+  readonly service: string;
+  readonly credential: string;
+  readonly subject: string;
+}
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** Followed with credentials they could hand a secret to whoever the Location names. Of that no more is shown than its origin: its query may hold one. */
+function redirected(location: string | undefined, status: number, { origin }: CheckedOptions, about: About): SourceError {
+  const to = location !== undefined && URL.canParse(location, origin) ? new URL(location, origin).origin : 'nowhere';
+  const message = `${about.subject}: ${about.service} redirects to ${to} (${status}), which is not followed with credentials. Set baseUrl to the address that answers itself.`;
+  return new SourceError({ ...about, code: 'HEADGATE_REDIRECTED', retryable: false, status, message });
+}
+
+/** A signer's error: only those of a known code are quoted, others might hold the secret. */
+function unsigned(error: unknown, about: About): Verdict<never> {
+  if (error instanceof SourceError) return { kind: 'fatal', error };
+  const known = error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('HEADGATE_');
+  const message = known ? error.message : 'its signer threw';
+  if (known && 'retryable' in error && error.retryable === true) return { kind: 'transient', reason: `${about.credential}: ${message}` };
+  const unsignable = known && error.code === 'HEADGATE_UNSIGNABLE_REQUEST';
+  const code = unsignable ? 'HEADGATE_UNSIGNABLE_REQUEST' : 'HEADGATE_CREDENTIAL_UNUSABLE';
+  const text = `${unsignable ? about.subject : about.credential}: the request could not be signed. ${message}`;
+  return { kind: unsignable ? 'fatal' : 'unauthorized', error: new SourceError({ ...about, code, retryable: false, message: text }) };
+}

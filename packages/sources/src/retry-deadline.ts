@@ -1,0 +1,49 @@
+import type { Clock } from '@headgate/throttle';
+
+export interface RetryDeadlineOptions {
+  readonly clock: Clock;
+  /** A number in [0, 1). */
+  readonly random: () => number;
+  /** From the first failure until it is given up, ms. */
+  readonly retryForMs: number;
+}
+
+/** When a request that keeps failing is tried again, and when no more. */
+export interface RetryDeadline {
+  /** Tries that have failed. */
+  readonly failures: number;
+  /** Ms since the first failure, waits for a permit left out. */
+  readonly elapsedMs: number;
+  /** A try has failed: how long to wait before the next, or undefined when the time is over. `atLeastMs`: what the service asks for. */
+  failed(atLeastMs?: number): number | undefined;
+  /** A wait for budget or room of this long is not the service's failing: it doesn't count. */
+  waited(ms: number): void;
+}
+
+const BASE_MS = 500;
+const CAP_MS = 30_000;
+
+/** Full jitter: a random part of a delay that doubles from 500 ms to 30 s, so that clients that failed together don't come back together. */
+export function retryDeadline({ clock, random, retryForMs }: RetryDeadlineOptions): RetryDeadline {
+  let failures = 0;
+  let countedFrom: number | undefined;
+  const elapsedMs = (): number => (countedFrom === undefined ? 0 : clock.monotonicMs() - countedFrom);
+  return {
+    get failures() {
+      return failures;
+    },
+    get elapsedMs() {
+      return elapsedMs();
+    },
+    failed(atLeastMs = 0) {
+      countedFrom ??= clock.monotonicMs();
+      const leftMs = retryForMs - elapsedMs();
+      const delayMs = random() * Math.min(CAP_MS, BASE_MS * 2 ** failures);
+      failures += 1;
+      return leftMs > 0 ? Math.min(leftMs, Math.max(delayMs, atLeastMs)) : undefined;
+    },
+    waited(ms) {
+      if (countedFrom !== undefined) countedFrom += ms;
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import type { Signer } from '@headgate/auth';
+import { type Clock, type RateBudget, rateBudget } from '@headgate/throttle';
+import type { Credential, Limit } from './source-options.ts';
+
+/** A credential at work: its budgets, and what the service has said about it. */
+export interface SourceCredential {
+  readonly name: string;
+  readonly signer: Signer;
+  readonly budgets: readonly RateBudget[];
+  /** Whether it was refused for its rate during the last minute. */
+  readonly recentlyRefused: boolean;
+  /** How often its clock has been corrected: a request signed before the last time says nothing about it. */
+  readonly clockCorrections: number;
+  /** Refused for its rate: lets nothing start for a while and returns how long, ms. */
+  refused(refusal: Refusal): number;
+  /** An answer has come that was no refusal. */
+  accepted(): void;
+  /** Lets nothing start for a whole window and returns how long that is, ms. */
+  quieten(): number;
+  /** Corrects the clock its requests are stamped with; false where that isn't possible or was done before. */
+  correctClock(offsetMs: number): boolean;
+}
+
+export interface Refusal {
+  /** Monotonic ms when the permit of the refused request was granted. */
+  readonly grantedAtMs: number;
+  /** Ms from now, where the answer says it. */
+  readonly retryInMs?: number;
+}
+
+export interface SourceCredentialOptions {
+  readonly credential: Credential;
+  /** Where the credential has no limits of its own. */
+  readonly limit: Limit;
+  readonly maxDelayMs: number;
+  readonly clock: Clock;
+}
+
+const RECENT_MS = 60_000;
+/** Where refusals say nothing, waits double up to this. */
+const LONGEST_STEP_MS = 15 * 60_000;
+/** An answer that asks for more than this is wrong or lies: even daily quotas start again by then. */
+const LONGEST_HOLD_MS = 24 * 60 * 60_000;
+/** An answer that says `now` is held off this long, or no longer than its window. */
+const SHORTEST_HOLD_MS = 1_000;
+
+export function sourceCredential({ credential, limit, maxDelayMs, clock }: SourceCredentialOptions): SourceCredential {
+  const { name, signer, limits = [limit] } = credential;
+  const budgets = limits.map(({ requests, windowMs }) => rateBudget({ limit: requests, windowMs, maxDelayMs, clock }));
+  // A refusal is about the shortest window unless the answer says otherwise; a daily quota beside it says so.
+  const windowMs = Math.min(...budgets.map((budget) => budget.windowMs));
+  let refusedAtMs = -Infinity;
+  let refusals = 0;
+  let clockCorrections = 0;
+
+  const hold = (ms: number): number => {
+    const until = clock.monotonicMs() + ms;
+    for (const budget of budgets) budget.holdUntil(until);
+    return ms;
+  };
+
+  return {
+    name,
+    signer,
+    budgets,
+    get recentlyRefused() {
+      return clock.monotonicMs() - refusedAtMs <= RECENT_MS;
+    },
+    get clockCorrections() {
+      return clockCorrections;
+    },
+    refused({ grantedAtMs, retryInMs }) {
+      // Requests that were under way together are refused together: that is one refusal.
+      if (grantedAtMs >= refusedAtMs) refusals += 1;
+      refusedAtMs = clock.monotonicMs();
+      const stepMs = Math.min(LONGEST_STEP_MS, windowMs * 2 ** (refusals - 1));
+      if (retryInMs === undefined || Number.isNaN(retryInMs)) return hold(stepMs);
+      return hold(Math.min(LONGEST_HOLD_MS, Math.max(retryInMs, Math.min(windowMs, SHORTEST_HOLD_MS))));
+    },
+    accepted() {
+      refusals = 0;
+    },
+    quieten() {
+      return hold(windowMs * 1.0005 + 5);
+    },
+    correctClock(offsetMs) {
+      if (clockCorrections > 0 || signer.adjustClock === undefined || !Number.isFinite(offsetMs)) return false;
+      signer.adjustClock(offsetMs);
+      clockCorrections += 1;
+      return true;
+    },
+  };
+}

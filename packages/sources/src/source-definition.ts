@@ -1,0 +1,42 @@
+import type { Answer } from './answer.ts';
+import type { Limit } from './source-options.ts';
+import type { Verdict } from './verdict.ts';
+
+/** What makes a service: how an ask becomes a request, and what an answer to it means. */
+export interface SourceDefinition<Ask, Value> {
+  /** Its name, as errors and gauges show it. */
+  readonly service: string;
+  /** Each credential's budget where the options name none. Default: none, and the options must name one. */
+  readonly limit?: Limit;
+  /** The HTTP request of an ask. Path and query are appended to the base address. */
+  toRequest(ask: Ask): SourceRequest;
+  /** What an answer means. Pure: everything it knows comes in. Redirects never get here. */
+  classify(answer: Answer, context: ClassifyContext<Ask>): Verdict<Value>;
+  /** Whom an ask is about, for errors and displays: `@alpha`, an ISBN, an author. */
+  subject(ask: Ask): string;
+  /** Most items that the answer can hold: the credit that is reserved for it. */
+  items(ask: Ask): number;
+  /** Items that have come. */
+  itemsOf(value: Value): number;
+  /** What an ask costs in each budget of a credential, in their order. Default 1 each. */
+  weights?(ask: Ask): readonly number[];
+}
+
+export interface ClassifyContext<Ask> {
+  readonly ask: Ask;
+  readonly credential: string;
+  /** Epoch ms, from the source's clock, when the answer came. */
+  readonly epochMs: number;
+  /** Whether this credential was refused for its rate, against what our own log explains, during the last minute. */
+  readonly recentlyRefused: boolean;
+}
+
+export interface SourceRequest {
+  readonly method: 'GET' | 'POST';
+  /** Percent-encoded, with a leading slash; sent as it is. */
+  readonly path: string;
+  /** Decoded; every character beyond the unreserved ones of RFC 3986 is percent-encoded on the way. */
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}

@@ -1,0 +1,39 @@
+export interface SourceErrorOptions {
+  readonly code: `HEADGATE_${string}`;
+  /** What happened, to whom, and what to do. */
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly service: string;
+  /** The name of the credential concerned; never its secret. */
+  readonly credential?: string;
+  /** `@alpha`, a user id, an ISBN, an author. */
+  readonly subject?: string;
+  readonly status?: number;
+  /** Whether nothing can be asked any more: no credential is left. Default false. */
+  readonly endsSource?: boolean;
+  readonly cause?: unknown;
+}
+
+/** Why a request of a source came to nothing. */
+export class SourceError extends Error {
+  override readonly name: string = 'SourceError';
+  readonly code: `HEADGATE_${string}`;
+  readonly retryable: boolean;
+  readonly service: string;
+  readonly credential: string | undefined;
+  readonly subject: string | undefined;
+  readonly status: number | undefined;
+  /** Whether nothing can be asked any more, whatever it is about: no credential is left. */
+  readonly endsSource: boolean;
+
+  constructor({ code, message, retryable, service, credential, subject, status, endsSource = false, cause }: SourceErrorOptions) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+    this.retryable = retryable;
+    this.service = service;
+    this.credential = credential;
+    this.subject = subject;
+    this.status = status;
+    this.endsSource = endsSource;
+  }
+}

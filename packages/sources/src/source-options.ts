@@ -1,0 +1,49 @@
+import type { Signer } from '@headgate/auth';
+import type { Clock } from '@headgate/throttle';
+import type { TryEvent } from './try-event.ts';
+
+/** Options every source takes. */
+export interface SourceOptions {
+  /** An http or https address without query, fragment, user or password; a path in it is kept. */
+  readonly baseUrl: string;
+  /** One or more, each with a name of its own. */
+  readonly credentials: readonly Credential[];
+  /** Each credential's budget. Default: the service's own. */
+  readonly limit?: Limit;
+  /** For one try, all in all: connecting, sending, headers and body. Default 30,000 ms. */
+  readonly timeout?: number;
+  /** Most bytes of a body, as sent and as decoded. Default 16 MiB. */
+  readonly maxBodyBytes?: number;
+  /** How long a request is tried again before it is given up; waiting for budget or room doesn't count. Default 600,000 ms. */
+  readonly retryForMs?: number;
+  /** Longest a request that was sent may take to be counted by the service. Default 5,000 ms. */
+  readonly maxDelayMs?: number;
+  /** Default `headgate/<version>`. */
+  readonly userAgent?: string;
+  /** A proxy's address; '' for none. Default: HTTPS_PROXY, HTTP_PROXY and NO_PROXY of `env`. */
+  readonly proxy?: string;
+  /** PEM text of a certificate authority trusted in addition to the usual ones. */
+  readonly ca?: string;
+  /** Default: `process.env`. Only the proxy variables are read. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Default: the machine's clock. */
+  readonly clock?: Clock;
+  /** A number in [0, 1) for jitter. Default `Math.random`. */
+  readonly random?: () => number;
+  /** Told of every try that has ended. */
+  readonly onTry?: (event: TryEvent) => void;
+}
+
+export interface Credential {
+  /** Shown in errors, logs and gauges. */
+  readonly name: string;
+  readonly signer: Signer;
+  /** Budgets in place of the source's own `limit`. */
+  readonly limits?: readonly Limit[];
+}
+
+/** A budget: how many requests may start per window. */
+export interface Limit {
+  readonly requests: number;
+  readonly windowMs: number;
+}

@@ -1,0 +1,41 @@
+import type { CreditPool, Delivery, PageStream, Waiting } from '@headgate/throttle';
+
+/** A service that can be asked. */
+export interface Source<Ask, Value> extends AsyncDisposable {
+  /**
+   * Asks once budget permits and `credits` has room, again where that may help, and returns what came with the room it takes.
+   * Rejects with a `SourceError`, or with `signal.reason` when aborted; then all room has been given back.
+   */
+  ask(ask: Ask, options: AskOptions): Promise<Delivery<Value>>;
+  /**
+   * A walk from ask to ask. `next` returns undefined after the last page and may throw a `SourceError`, which the walk ends with
+   * after the page it was given.
+   */
+  walk(first: Ask, next: (value: Value, ask: Ask) => Ask | undefined): PageStream<Value>;
+  /** How its budgets stand and who waits for what. */
+  gauges(): SourceGauges;
+  /** Starts no further request: whoever waits for one, or will, rejects with `HEADGATE_STOPPED`; requests under way end as they end. */
+  stop(): void;
+  /** Aborts what is under way and closes its connections. Whatever is asked afterwards rejects with `HEADGATE_CLOSED`. */
+  close(): Promise<void>;
+}
+
+export interface AskOptions {
+  readonly credits: CreditPool;
+  readonly signal?: AbortSignal;
+}
+
+export interface SourceGauges {
+  /** One for each budget of each credential that is still in use. */
+  readonly budgets: readonly SourceBudgetGauge[];
+  readonly waiting: readonly Waiting[];
+}
+
+export interface SourceBudgetGauge {
+  readonly credential: string;
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly used: number;
+  /** Epoch ms when the next may start; undefined while only requests under way can tell. */
+  readonly freeAt?: number;
+}

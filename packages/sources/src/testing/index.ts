@@ -1,0 +1,1 @@
+export { type ContractAskOptions, type ContractCheck, sourceContract, type SourceContractOptions } from './source-contract.ts';

@@ -1,0 +1,61 @@
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import type { Respond } from './scripted-server.ts';
+
+const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' };
+
+export function whole(body: string, status = 200): Respond {
+  return (_, response) => response.writeHead(status, JSON_TYPE).end(body);
+}
+
+export function html(status: number): Respond {
+  return (_, response) =>
+    response.writeHead(status, { 'content-type': 'text/html' }).end('<!DOCTYPE html><html><body>Over capacity</body></html>');
+}
+
+export function compressed(body: string, encoding: 'gzip' | 'br'): Respond {
+  const bytes = encoding === 'gzip' ? gzipSync(body) : brotliCompressSync(body);
+  return (_, response) => response.writeHead(200, { ...JSON_TYPE, 'content-encoding': encoding }).end(bytes);
+}
+
+/** Says it is longer than it is, and ends. */
+export function cut(body: string): Respond {
+  return (_, response) => {
+    const bytes = Buffer.from(body);
+    response.writeHead(200, { ...JSON_TYPE, 'content-length': bytes.length });
+    response.write(bytes.subarray(0, bytes.length >> 1), () => response.destroy());
+  };
+}
+
+/** Ends the connection instead of answering. */
+export const reset: Respond = (request) => {
+  request.socket.resetAndDestroy();
+};
+
+/** Reads the request, and that is all. */
+export const hang: Respond = () => undefined;
+
+/** Never ends, as fast as it is read. */
+export const endless: Respond = (_, response) => {
+  response.writeHead(200, JSON_TYPE);
+  const chunk = Buffer.alloc(64 * 1024, ' ');
+  const pour = (): void => {
+    while (!response.destroyed && response.write(chunk));
+  };
+  response.on('drain', pour);
+  pour();
+};
+
+/** A good answer that unfolds to a thousand times what is on the wire. */
+export function bomb(body: string, bytes: number): Respond {
+  return compressed(body.padEnd(bytes), 'gzip');
+}
+
+export function redirect(to: string): Respond {
+  return (_, response) => response.writeHead(302, { location: to }).end();
+}
+
+/** Refuses, and repeats the secret it was given. */
+export const echo: Respond = (request, response) => {
+  const message = `bad credentials: ${request.headers.authorization ?? ''}`;
+  response.writeHead(403, JSON_TYPE).end(JSON.stringify({ message, errorMessage: message, error: message, errors: [{ message }] }));
+};

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { inspect } from 'node:util';
+import { bearer } from '@headgate/auth';
+import { creditPool, type CreditPool, type Delivery } from '@headgate/throttle';
+import { SourceError } from '../source-error.ts';
+import type { SourceOptions } from '../source-options.ts';
+import { bomb, compressed, cut, echo, endless, hang, html, redirect, reset, whole } from './responses.ts';
+import { type Respond, scriptedServer, type ScriptedServer } from './scripted-server.ts';
+
+export interface SourceContractOptions<Api extends AsyncDisposable, Value> {
+  /** Opens the source under test with exactly these options. */
+  open(options: SourceOptions): Api;
+  /** Asks it once for what `body` answers. */
+  ask(api: Api, options: ContractAskOptions): Promise<Delivery<Value> | undefined>;
+  /** The JSON text of a good answer, ASCII. */
+  readonly body: string;
+  /** What a good answer gives. The credential is named `contract`. */
+  readonly expected: Value;
+}
+
+export interface ContractAskOptions {
+  readonly credits: CreditPool;
+  readonly signal: AbortSignal;
+}
+
+/** One thing every source does. */
+export interface ContractCheck {
+  readonly name: string;
+  /** Rejects with an `AssertionError` where the source does otherwise. Takes real time: a second at most. */
+  readonly run: () => Promise<void>;
+}
+
+/**
+ * What every source does whatever its service does, as checks for a test runner of your choice.
+ *
+ * Each check starts a server of its own on 127.0.0.1 that misbehaves, and needs no network.
+ */
+export function sourceContract<Api extends AsyncDisposable, Value>(contract: SourceContractOptions<Api, Value>): readonly ContractCheck[] {
+  const { body, expected } = contract;
+
+  const play = async (script: readonly Respond[], act: (scene: Scene<Value>) => Promise<void>, options: Partial<SourceOptions> = {}) => {
+    await using server = await scriptedServer({ script, otherwise: whole(body) });
+    await using api = contract.open({
+      baseUrl: server.url,
+      credentials: [{ name: 'contract', signer: bearer(SECRET) }],
+      limit: { requests: 100, windowMs: 60_000 },
+      timeout: 250,
+      maxBodyBytes: Math.max(MOST_BYTES, body.length),
+      random: () => 0,
+      env: {},
+      ...options,
+    });
+    const credits = creditPool({ max: 1_000_000 });
+    const ask = (signal: AbortSignal = new AbortController().signal): Promise<Delivery<Value> | undefined> =>
+      contract.ask(api, { credits, signal });
+    await act({ server, credits, ask });
+  };
+  /** The faults first, then a good answer: it comes whole, at a request each. */
+  const recovers = (name: string, faults: readonly Respond[], options: Partial<SourceOptions> = {}): ContractCheck => ({
+    name,
+    run: () =>
+      play(
+        faults,
+        async ({ server, credits, ask }) => {
+          const delivery = await ask();
+          assert.deepEqual(delivery?.value, expected);
+          assert.equal(server.requests.length, faults.length + 1);
+          delivery?.credit.release();
+          assert.equal(credits.outstanding, 0, 'credit is still held');
+        },
+        options,
+      ),
+  });
+  /** It ends with an error, and nothing is held then. */
+  const fails = (
+    name: string,
+    respond: Respond,
+    check: (error: SourceError, server: ScriptedServer) => void,
+    options: Partial<SourceOptions> = {},
+  ): ContractCheck => ({
+    name,
+    run: () =>
+      play(
+        Array.from({ length: 50 }, () => respond),
+        async ({ server, credits, ask }) => {
+          const error: unknown = await ask().then(
+            () => assert.fail('it should have failed'),
+            (reason: unknown) => reason,
+          );
+          assert.ok(error instanceof SourceError, `a SourceError is expected, got ${inspect(error)}`);
+          assert.equal(credits.outstanding, 0, 'credit is still held');
+          assert.ok(!revealing(error).includes(SECRET), 'the secret shows in the error');
+          check(error, server);
+        },
+        options,
+      ),
+  });
+
+  return [
+    recovers('a good answer: its exact value, for one request', []),
+    recovers('503, then a good answer', [whole('{}', 503)]),
+    recovers('HTML with 503, then a good answer', [html(503)]),
+    recovers('HTML with 200, then a good answer', [html(200)]),
+    recovers('a reset, then a good answer', [reset]),
+    recovers('no answer within the time, then a good one', [hang]),
+    recovers('an answer cut off, then a good one', [cut(body)]),
+    recovers('truncated JSON, then a good answer', [whole(body.slice(0, body.length >> 1))]),
+    recovers('an empty body, then a good answer', [whole('')]),
+    recovers('a body without end, then a good answer', [endless], { timeout: 5_000 }),
+    recovers('a bomb, then a good answer', [bomb(body, 20 * (MOST_BYTES + body.length))], { timeout: 5_000 }),
+    recovers('an unknown encoding, then a good answer', [
+      (_, response) => response.writeHead(200, { 'content-encoding': 'x-own', 'content-type': 'application/json' }).end(body),
+    ]),
+    {
+      name: 'gzip and br are understood',
+      run: () =>
+        play([compressed(body, 'gzip'), compressed(body, 'br')], async ({ server, ask }) => {
+          for (const encoding of ['gzip', 'br']) {
+            const delivery = await ask();
+            assert.deepEqual(delivery?.value, expected, encoding);
+            assert.match(server.requests.at(-1)?.headers['accept-encoding'] ?? '', new RegExp(encoding));
+            delivery?.credit.release();
+          }
+        }),
+    },
+    fails(
+      'what keeps failing is given up after its time, and may be tried again',
+      whole('{}', 500),
+      (error, server) => {
+        assert.equal(error.code, 'HEADGATE_GAVE_UP');
+        assert.equal(error.retryable, true);
+        assert.equal(server.requests.length, 1);
+      },
+      { retryForMs: 0 },
+    ),
+    fails('a redirect is not followed', redirect('https://example.com/?token=elsewhere'), (error, server) => {
+      assert.equal(error.code, 'HEADGATE_REDIRECTED');
+      assert.equal(server.requests.length, 1);
+      assert.match(error.message, /https:\/\/example\.com/);
+      assert.ok(!error.message.includes('elsewhere'), "the Location's query shows in the error");
+    }),
+    fails('a refusal that repeats the secret does not bring it into an error', echo, (error) => {
+      assert.equal(error.retryable, false);
+    }),
+    {
+      name: 'every try takes a permit of its own',
+      run: () =>
+        play(
+          Array.from({ length: 50 }, () => whole('{}', 503)),
+          async ({ server, credits, ask }) => {
+            const abort = new AbortController();
+            const asked = ask(abort.signal);
+            asked.catch(() => undefined);
+            await until(() => server.requests.length === 2);
+            // Time for a third, if there were one.
+            await new Promise((resolve) => setTimeout(resolve, 100));
+            assert.equal(server.requests.length, 2);
+            abort.abort(new Error('enough'));
+            await assert.rejects(asked, /enough/);
+            assert.equal(credits.outstanding, 0, 'credit is still held');
+          },
+          { limit: { requests: 2, windowMs: 3_600_000 } },
+        ),
+    },
+    {
+      name: 'aborted while it waits for the answer: the request is broken off and nothing is held',
+      run: () =>
+        play(
+          [hang],
+          async ({ server, credits, ask }) => {
+            const abort = new AbortController();
+            const asked = ask(abort.signal);
+            asked.catch(() => undefined);
+            await until(() => server.requests.length === 1);
+            abort.abort(new Error('enough'));
+            await assert.rejects(asked, /enough/);
+            assert.equal(credits.outstanding, 0, 'credit is still held');
+            await until(() => server.requests[0]?.socket.destroyed === true);
+          },
+          { timeout: 30_000 },
+        ),
+    },
+  ];
+}
+
+interface Scene<Value> {
+  readonly server: ScriptedServer;
+  readonly credits: CreditPool;
+  readonly ask: (signal?: AbortSignal) => Promise<Delivery<Value> | undefined>;
+}
+
+const SECRET = 'contract-secret-0123456789';
+const MOST_BYTES = 64 * 1024;
+
+/** Everything an error shows, in any way. */
+function revealing(error: Error): string {
+  return `${inspect(error, { depth: Infinity, showHidden: true })} ${JSON.stringify(error)} ${error.message} ${error.stack ?? ''}`;
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  const deadline = performance.now() + 5_000;
+  while (!condition()) {
+    assert.ok(performance.now() < deadline, 'it did not come about within 5 s');
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}

@@ -1,0 +1,14 @@
+/** One try of a request, after it has ended. */
+export interface TryEvent {
+  readonly service: string;
+  readonly credential: string;
+  readonly subject: string;
+  readonly outcome: 'ok' | 'rate-limited' | 'transient' | 'unauthorized' | 'gone' | 'fatal';
+  /** Of the answer, where one came. */
+  readonly status?: number;
+  /** For anything but ok: what happened, in words. */
+  readonly reason?: string;
+  /** When it is tried again, ms from now; absent when it is not. */
+  readonly retryInMs?: number;
+  readonly durationMs: number;
+}

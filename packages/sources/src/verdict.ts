@@ -1,0 +1,45 @@
+import type { SourceError } from './source-error.ts';
+
+/** What an answer means. A closed set: whoever handles it does so by a `switch` without default. */
+export type Verdict<Value> =
+  | { readonly kind: 'ok'; readonly value: Value }
+  | {
+      /** Refused for its rate: asked again when the service lets us. */
+      readonly kind: 'rate-limited';
+      readonly reason: string;
+      /** Ms from now until the next request may start, where the answer says so. */
+      readonly retryInMs?: number;
+    }
+  | {
+      /** May go better next time: asked again under a deadline, with full jitter. */
+      readonly kind: 'transient';
+      readonly reason: string;
+      /** Ms from now before which the service asks not to be asked again, where it says so. */
+      readonly retryInMs?: number;
+    }
+  | {
+      /** The credential is no longer good: it leaves the pool, the request goes on with another. */
+      readonly kind: 'unauthorized';
+      readonly error: SourceError;
+    }
+  | {
+      /** The credential's clock is wrong by this much: corrected once, and said. */
+      readonly kind: 'clock-wrong';
+      readonly offsetMs: number;
+      readonly error: SourceError;
+    }
+  | {
+      /** Perhaps `error`, perhaps a refusal for its rate: asked once more after a quiet window, then `error` is believed. */
+      readonly kind: 'doubtful';
+      readonly error: SourceError;
+    }
+  | {
+      /** What was asked for isn't there or isn't ours to see. */
+      readonly kind: 'gone';
+      readonly error: SourceError;
+    }
+  | {
+      /** Asking again can't help. */
+      readonly kind: 'fatal';
+      readonly error: SourceError;
+    };
