@@ -1,0 +1,160 @@
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { check } from './commands/check.ts';
+import { type CommandContext, readConfig } from './commands/command-context.ts';
+import { enqueue } from './commands/enqueue.ts';
+import { environmentProbes } from './commands/environment-probes.ts';
+import { init } from './commands/init.ts';
+import { plan } from './commands/plan.ts';
+import { read } from './commands/read.ts';
+import { replay } from './commands/replay.ts';
+import { run } from './commands/run.ts';
+import { runSandbox } from './commands/run-sandbox.ts';
+import { sandbox } from './commands/sandbox.ts';
+import { terminalPrompt } from './commands/terminal-prompt.ts';
+import { UsageError } from './commands/usage-error.ts';
+import { ConfigError } from './config/config-error.ts';
+import { errorText } from './run/error-text.ts';
+
+type World = Omit<CommandContext, 'file' | 'json'>;
+
+/** Runs what a command line asks for. Resolves to the exit code: 0 done, 1 something failed, 2 usage or config, 130 stopped. */
+export async function runCommandLine(args: readonly string[], world: World): Promise<number> {
+  let exitCode = 0;
+  const program = commandLine(world, (code) => (exitCode = code));
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (world.signal.aborted) return 130;
+    world.stderr.write(`headgate: ${errorText(error)}\n`);
+    return error instanceof ConfigError || error instanceof UsageError ? 2 : 1;
+  }
+}
+
+function commandLine(world: World, exit: (code: number) => void): Command {
+  const program = new Command('headgate');
+  const context = (): CommandContext => {
+    const { config, json } = program.opts<{ config: string; json?: boolean }>();
+    return { ...world, file: config, json: json ?? false };
+  };
+
+  program
+    .description('Streams rate-limited HTTP services into topic logs: every request a budget permits, never one more.')
+    .version(version())
+    .option('--config <file>', 'the configuration', 'headgate.yaml')
+    .option('--json', 'logs (and what `read` writes) as one line of JSON each')
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => world.stdout.write(text), writeErr: (text) => world.stderr.write(text) })
+    .showHelpAfterError('(add --help for what there is)')
+    .addHelpText(
+      'after',
+      '\nExit: 0 done, 1 something failed, 2 usage or configuration, 130 stopped.\nData goes to stdout, everything else to stderr.',
+    );
+
+  const command = (name: string, description: string): Command =>
+    // Global options may stand behind the command, too.
+    program
+      .command(name)
+      .description(description)
+      .addOption(new Option('--config <file>').hideHelp())
+      .addOption(new Option('--json').hideHelp());
+  program.hook('preAction', (_, action) => {
+    for (const name of ['config', 'json'] as const) {
+      const value: unknown = action.getOptionValue(name);
+      if (value !== undefined && action !== program) program.setOptionValue(name, value);
+    }
+  });
+
+  command('init', 'write a commented headgate.yaml, asking only what it can not know')
+    .option('--force', 'overwrite the file')
+    .action(async ({ force = false }: { force?: boolean }) => {
+      const { file, cwd, stderr, stdin } = context();
+      exit(await init({ file, cwd, force, stderr, prompt: terminalPrompt({ input: stdin, output: stderr }) }));
+    });
+
+  command('check', 'look at the configuration, the secrets and what a run needs')
+    .option('--online', 'spend one request per credential')
+    .action(async ({ online = false }: { online?: boolean }) => {
+      const { file, cwd, env, stderr } = context();
+      exit(await check({ file, cwd, env, stderr, online, probes: (sound) => environmentProbes({ sound, online, context: context() }) }));
+    });
+
+  command('plan', 'what is left to do, the requests it needs, and when it will be done').action(async () => exit(await plan(context())));
+
+  command('run', 'work until all requests are done')
+    .option('--follow', 'stay, and work what is enqueued')
+    .option('--sandbox', 'start emulators of both services and a small job for them')
+    .action(async ({ follow = false, sandbox: sandboxed = false }: { follow?: boolean; sandbox?: boolean }) => {
+      if (sandboxed) exit(await runSandbox({ follow }, context()));
+      else exit(await run({ config: await readConfig(context()), follow }, context()));
+    });
+
+  command('enqueue', 'add wishes to a requests topic; without any they are read from stdin, one a line')
+    .argument('<service>', 'followers or books', choice('followers', 'books'))
+    .argument('[wishes...]', 'followers: @name or the digits of a user id; books: ISBNs')
+    .option('--author <name>', 'an author to look up (books); may be given again', (name: string, names: string[]) => [...names, name], [])
+    .action(async (service: 'followers' | 'books', entries: string[], { author }: { author: string[] }) => {
+      if (service === 'followers' && author.length > 0) throw new UsageError('enqueue: --author goes with books.');
+      exit(await enqueue({ service, entries, authors: author }, context()));
+    });
+
+  command('read', 'write committed records of a topic to stdout')
+    .argument('<topic>')
+    .option('--follow', 'wait for more after the end')
+    .option('--from <offset>', 'the first offset', wholeNumber)
+    .option('--max <n>', 'end after so many records', wholeNumber)
+    .action(async (topic: string, { follow = false, from, max }: { follow?: boolean; from?: number; max?: number }) => {
+      exit(await read({ topic, follow, ...(from !== undefined && { from }), ...(max !== undefined && { max }) }, context()));
+    });
+
+  command('replay', 'put the requests of a dead-letters topic back into their requests topic')
+    .argument('<topic>', 'followers.dead-letters or books.dead-letters')
+    .action(async (topic: string) => exit(await replay(topic, context())));
+
+  sandboxOptions(command('sandbox', 'run the emulators of both services alone')).action(async (options: Parameters<typeof sandbox>[0]) =>
+    exit(await sandbox(options, context())),
+  );
+
+  return program;
+}
+
+function sandboxOptions(command: Command): Command {
+  const again = (value: string, values: string[]): string[] => [...values, value];
+  return command
+    .option('--port <n>', 'first of four ports: followers, then books by plan; 0 takes free ones', wholeNumber, 8701)
+    .option('--user <name=followers>', 'an account; may be given again. name=protected and name=suspended are answered so', again, [])
+    .option('--limit <n/duration>', 'the followers budget of each credential', '15/15m')
+    .option(
+      '--window <kind>',
+      'how windows begin: first-request, wall-clock or rolling',
+      choice('first-request', 'wall-clock', 'rolling'),
+      'first-request',
+    )
+    .option('--latency <ms>', 'how long an answer takes', wholeNumber, 0)
+    .option('--numbers', 'spell ids as bare numbers, whatever is asked for')
+    .option('--unknown <isbn>', 'an ISBN the catalogue does not know; may be given again', again, [])
+    .option('--fault <name@n>', 'what goes wrong at the n-th followers request, as cut@3 or hang@5x2; may be given again', again, [])
+    .option('--books-fault <name@n>', 'the same for books', again, [])
+    .option('--replay <file>', 'serve the recorded answers of a file');
+}
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) throw new InvalidArgumentError('It takes a whole number.');
+  return value;
+}
+
+function choice<const Word extends string>(...words: readonly Word[]): (text: string) => Word {
+  return (text) => {
+    const word = words.find((known) => known === text);
+    if (word === undefined) throw new InvalidArgumentError(`It takes one of ${words.join(', ')}.`);
+    return word;
+  };
+}
+
+function version(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}

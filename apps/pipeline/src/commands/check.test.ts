@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest';
+import { BOOKS, ENV, FOLLOWERS, configFolder } from '../config/config-folder.fixture.ts';
+import { check } from './check.ts';
+import type { CheckOptions, Probe } from './check.ts';
+
+const REFUSED: Probe = {
+  name: 'kafka 127.0.0.1:9092',
+  run: async () => ({ ok: false, message: 'refused the connection. Is the broker up? `nc -z 127.0.0.1 9092`' }),
+};
+const FINE: Probe = { name: 'topic log', run: async () => ({ ok: true, message: 'can be written' }) };
+
+async function checked(yaml: string, options: Partial<CheckOptions> = {}): Promise<{ code: number; text: string }> {
+  const cwd = await configFolder({ 'headgate.yaml': yaml });
+  let text = '';
+  const stderr = { write: (more: string): unknown => (text += more) };
+  const code = await check({ cwd, env: ENV, probes: () => [], stderr, ...options });
+  return { code, text };
+}
+
+test('problems of the file and of the environment stand in one table', async () => {
+  const yaml = `${FOLLOWERS}  limit: { window: 15 min }\n${BOOKS}  plann: pro\n`;
+  expect(await checked(yaml, { env: { TOKEN: 'x' }, probes: () => [REFUSED, FINE] })).toEqual({
+    code: 2,
+    text: `headgate.yaml
+  6:20  followers.limit.window   "15 min" is not a duration. Write 15m, 900s or 900000ms.
+  9:8   books.key                takes \${KEY}, which is not set. Export it, or put it into .env beside this file.
+  10:3  books.plann              unknown key. Did you mean plan?
+environment
+  kafka 127.0.0.1:9092           refused the connection. Is the broker up? \`nc -z 127.0.0.1 9092\`
+  topic log                      can be written
+4 problems
+`,
+  });
+});
+
+test('probes are made of the sections that are sound', async () => {
+  let seen: readonly string[] = [];
+  await checked(`${BOOKS}followers: {}\n`, {
+    probes: (sound) => {
+      seen = Object.keys(sound);
+      return [];
+    },
+  });
+  expect(seen.toSorted()).toEqual(['books', 'file', 'status', 'topics']);
+});
+
+test('nothing wrong is 0', async () => {
+  expect(await checked(BOOKS, { probes: () => [FINE] })).toEqual({
+    code: 0,
+    text: 'headgate.yaml\n  no problems\nenvironment\n  topic log   can be written\n',
+  });
+});
+
+test('a warning is no problem', async () => {
+  expect(await checked(BOOKS.replace('"${KEY}"', 'secret-9'))).toEqual({
+    code: 0,
+    text: `headgate.yaml
+  3:8  books.key   warning: a secret in plain text. Put it into .env beside this file and write "\${BOOKS_KEY}" here.
+no problems, 1 warning
+`,
+  });
+});
+
+test('an environment that fails is 1, also where a probe throws', async () => {
+  const probes = (): readonly Probe[] => [{ name: 'sqlite', run: () => Promise.reject(new Error('the disk is full. Make room.')) }];
+  expect(await checked(BOOKS, { probes })).toEqual({
+    code: 1,
+    text: 'headgate.yaml\n  no problems\nenvironment\n  sqlite   the disk is full. Make room.\n1 problem\n',
+  });
+});
+
+test('what --online spends is said before it is spent', async () => {
+  const { text } = await checked(FOLLOWERS + BOOKS, { online: true, probes: () => [FINE] });
+  expect(text).toBe(`headgate.yaml
+  no problems
+--online: one request is spent for each of: followers credential app, followers credential user, the books key
+environment
+  topic log   can be written
+`);
+});
+
+test('a missing file is 2', async () => {
+  expect(await checked('', { file: 'other.yaml' })).toEqual({
+    code: 2,
+    text: 'other.yaml not found in this folder. Create one with: headgate init --config other.yaml\n',
+  });
+});

@@ -1,0 +1,95 @@
+import { ConfigError } from '../config/config-error.ts';
+import type { Config } from '../config/config.ts';
+import { formatProblems, messageColumnOf } from '../config/format-problems.ts';
+import { loadConfig } from '../config/load-config.ts';
+import type { LoadConfigOptions } from '../config/load-config.ts';
+import type { Problem } from '../config/problem.ts';
+
+/** Something outside the file that a run will need. It has a time limit of its own. */
+export interface Probe {
+  /** What is looked at: `kafka 127.0.0.1:9092`. */
+  readonly name: string;
+  /** Rejecting counts as not ok, with the error's message. */
+  readonly run: () => Promise<ProbeResult>;
+}
+
+interface ProbeResult {
+  readonly ok: boolean;
+  /** What was found and, if it is not ok, what to do. */
+  readonly message: string;
+}
+
+export interface CheckOptions extends LoadConfigOptions {
+  /** Whether requests may be spent, which is then said; default false. */
+  readonly online?: boolean;
+  /** What to look at, from the sections of the configuration that have no problems. */
+  readonly probes: (sound: Partial<Config>) => readonly Probe[];
+  readonly stderr: { readonly write: (text: string) => unknown };
+}
+
+/** Reports on the configuration and what it needs, to stderr. Resolves to the exit code: 0, 2 for a wrong configuration, 1 where only the environment fails. */
+export async function check({ online = false, probes, stderr, ...load }: CheckOptions): Promise<number> {
+  const { fileName, problems, warnings, sound, message } = await read(load);
+  if (message !== undefined) {
+    stderr.write(`${message}\n`);
+    return 2;
+  }
+  const list = probes(sound);
+  const nameColumn = 2 + Math.max(0, ...list.map((probe) => probe.name.length)) + 3;
+  const messageColumn = Math.max(nameColumn, problems.length + warnings.length === 0 ? 0 : messageColumnOf([...problems, ...warnings]));
+  stderr.write(formatProblems({ fileName, problems, warnings, messageColumn }));
+  if (problems.length + warnings.length === 0) stderr.write('  no problems\n');
+  if (online) stderr.write(`${spending(sound)}\n`);
+  if (list.length > 0) stderr.write('environment\n');
+  let failed = 0;
+  for (const probe of list) {
+    const result = await outcome(probe);
+    if (!result.ok) failed += 1;
+    stderr.write(`${`  ${probe.name}`.padEnd(messageColumn)}${result.message}\n`);
+  }
+  const found = problems.length + failed;
+  if (found + warnings.length > 0)
+    stderr.write(`${[counted(found, 'problem'), ...(warnings.length > 0 ? [counted(warnings.length, 'warning')] : [])].join(', ')}\n`);
+  if (problems.length > 0) return 2;
+  return failed > 0 ? 1 : 0;
+}
+
+interface Reading {
+  readonly fileName: string;
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Problem[];
+  readonly sound: Partial<Config>;
+  /** Why there is nothing to report on. */
+  readonly message?: string;
+}
+
+async function read(load: LoadConfigOptions): Promise<Reading> {
+  try {
+    const { config, warnings } = await loadConfig(load);
+    return { fileName: load.file ?? 'headgate.yaml', problems: [], warnings, sound: config };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const { fileName, problems, warnings, sound, message } = error;
+    return { fileName, problems, warnings, sound, ...(problems.length === 0 ? { message } : {}) };
+  }
+}
+
+function spending({ followers, books }: Partial<Config>): string {
+  const spent = [
+    ...(followers?.credentials.map((credential) => `followers credential ${credential.name}`) ?? []),
+    ...(books === undefined ? [] : ['the books key']),
+  ];
+  return spent.length === 0 ? '--online: no credential can be tried' : `--online: one request is spent for each of: ${spent.join(', ')}`;
+}
+
+async function outcome(probe: Probe): Promise<ProbeResult> {
+  try {
+    return await probe.run();
+  } catch (error) {
+    return { ok: false, message: error instanceof Error ? error.message : 'failed for an unknown reason.' };
+  }
+}
+
+function counted(count: number, word: string): string {
+  return `${count === 0 ? 'no' : count} ${word}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,45 @@
+import type { Clock } from '@headgate/throttle';
+import { ConfigError } from '../config/config-error.ts';
+import type { Config, TopicsConfig } from '../config/config.ts';
+import { formatProblems } from '../config/format-problems.ts';
+import { loadConfig } from '../config/load-config.ts';
+import type { Terminal } from '../status/terminal.ts';
+
+/** What every command gets of the world outside. */
+export interface CommandContext {
+  /** The config file as the user named it. */
+  readonly file: string;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean };
+  readonly stderr: Terminal;
+  readonly clock: Clock;
+  /** Aborted by SIGINT and SIGTERM. */
+  readonly signal: AbortSignal;
+  /** Logs as JSON. */
+  readonly json: boolean;
+}
+
+/** The command line that reads a topic, as it has to be typed here: from a clone the command has no name of its own. */
+export function readCommandFor({ env, file }: Pick<CommandContext, 'env' | 'file'>): (topic: string) => string {
+  const command = env['HEADGATE_COMMAND'] ?? 'headgate';
+  return (topic) => `${command} read ${topic}${file === 'headgate.yaml' ? '' : ` --config ${file}`}`;
+}
+
+/** Reads the whole config; what is unwise in it is said on stderr. Throws a `ConfigError`. */
+export async function readConfig({ file, cwd, env, stderr, json }: CommandContext): Promise<Config> {
+  const { config, warnings } = await loadConfig({ file, cwd, env });
+  if (warnings.length > 0 && !json) stderr.write(formatProblems({ fileName: file, problems: [], warnings }));
+  return config;
+}
+
+/** Reads the config of the topic log alone: those who only look at it need no secrets. Throws a `ConfigError` where that is wrong. */
+export async function readTopicsConfig({ file, cwd, env }: CommandContext): Promise<TopicsConfig> {
+  try {
+    return (await loadConfig({ file, cwd, env })).config.topics;
+  } catch (error) {
+    if (error instanceof ConfigError && error.sound.topics !== undefined) return error.sound.topics;
+    throw error;
+  }
+}

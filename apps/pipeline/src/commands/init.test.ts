@@ -1,0 +1,133 @@
+import { readFile, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { expect, test } from 'vitest';
+import { configFolder } from '../config/config-folder.fixture.ts';
+import { loadConfig } from '../config/load-config.ts';
+import { init } from './init.ts';
+import { terminalPrompt } from './terminal-prompt.ts';
+import type { Prompt } from './terminal-prompt.ts';
+
+const ENV = { FOLLOWERS_BEARER_TOKEN: 'a', BOOKS_KEY: 'b' };
+
+class Said {
+  text = '';
+  write(text: string): boolean {
+    this.text += text;
+    return true;
+  }
+}
+
+function answering(...answers: readonly string[]): Prompt & { readonly asked: string[] } {
+  const asked: string[] = [];
+  const prompt = async (question: string): Promise<string> => {
+    asked.push(question);
+    const answer = answers[asked.length - 1];
+    if (answer === undefined) throw new Error(`Nothing to answer to ${question}`);
+    return answer;
+  };
+  return Object.assign(prompt, { asked });
+}
+
+test('without a terminal both services are written, and the file loads as it is', async () => {
+  const cwd = await configFolder({});
+  const stderr = new Said();
+  expect(await init({ cwd, stderr })).toBe(0);
+  const { config, warnings } = await loadConfig({ cwd, env: ENV });
+  expect(warnings).toEqual([]);
+  expect(config.followers).toMatchObject({ baseUrl: 'https://api.example.com', users: [], emit: ['pages', 'ids'] });
+  expect(config.books).toMatchObject({ baseUrl: 'https://books.example.com', plan: 'default' });
+  expect(stderr.text).toBe(`headgate.yaml is written. Next:
+  1. put the addresses of your services in, or remove a service
+  2. put FOLLOWERS_BEARER_TOKEN and BOOKS_KEY into .env beside it (one NAME=value a line), or export them
+  3. fill in users, isbns and authors
+  4. headgate check
+`);
+});
+
+test('every key that stands as a comment can be uncommented', async () => {
+  const cwd = await configFolder({});
+  await init({ cwd, stderr: new Said() });
+  const text = await readFile(join(cwd, 'headgate.yaml'), 'utf8');
+  const uncommented = text.replaceAll(/^( *)# (?=[a-z]+[A-Za-z]*: |- \{)/gm, '$1');
+  // The second `topics` is the one to choose instead of the first.
+  const chosen = uncommented.replace(/^topics: \{ driver: sqlite.*\n/m, '');
+  const folder = await configFolder({ 'headgate.yaml': chosen });
+  const env = { ...ENV, CONSUMER_KEY: 'c', CONSUMER_SECRET: 'd', TOKEN: 'e', TOKEN_SECRET: 'f' };
+  const { config } = await loadConfig({ cwd: folder, env });
+  expect(config.topics.driver).toBe('kafka');
+  expect(config.followers).toMatchObject({ count: 5000, everyMs: 86_400_000, credentials: [{ name: 'app' }, { name: 'user' }] });
+  expect(config.books).toMatchObject({ perDay: { isbns: 5000 }, everyMs: 86_400_000 });
+});
+
+test.each([
+  [['followers', ''], ['followers'], 'https://api.example.com'],
+  [['Followers ', 'http://127.0.0.1:8080/'], ['followers'], 'http://127.0.0.1:8080'],
+  [['books', 'pro', 'https://pro.example.com'], ['books'], 'https://pro.example.com'],
+  [['', '', '', ''], ['followers', 'books'], 'https://api.example.com'],
+  [['nothing', 'books', 'best', 'premium', 'example', 'https://premium.example.com'], ['books'], 'https://premium.example.com'],
+  [['followers', 'http://127.0.0.1/${HOME}/"\\'], ['followers'], 'http://127.0.0.1/${HOME}/"\\'],
+])('answers %j', async (answers, services, address) => {
+  const cwd = await configFolder({});
+  const prompt = answering(...answers);
+  expect(await init({ cwd, prompt, stderr: new Said() })).toBe(0);
+  expect(prompt.asked).toHaveLength(answers.length);
+  const { config } = await loadConfig({ cwd, env: ENV });
+  expect(['followers', 'books'].filter((name) => name in config)).toEqual(services);
+  expect((config.followers ?? config.books)?.baseUrl).toBe(address);
+});
+
+test('an existing file is left alone, before anything is asked', async () => {
+  const cwd = await configFolder({ 'headgate.yaml': 'mine' });
+  const stderr = new Said();
+  expect(await init({ cwd, stderr, prompt: answering() })).toBe(2);
+  expect(await readFile(join(cwd, 'headgate.yaml'), 'utf8')).toBe('mine');
+  expect(stderr.text).toBe('headgate.yaml is there already and was left as it is. Overwrite it with: headgate init --force\n');
+});
+
+test('a file that appears while questions are asked is left alone', async () => {
+  const cwd = await configFolder({});
+  const prompt = answering('books', '', '');
+  const meanwhile: Prompt = async (question) => {
+    if (prompt.asked.length === 0) await init({ cwd, stderr: new Said() });
+    return prompt(question);
+  };
+  const { mtimeMs } = await stat(cwd);
+  expect(mtimeMs).toBeGreaterThan(0);
+  expect(await init({ cwd, prompt: meanwhile, stderr: new Said() })).toBe(2);
+  expect(await readFile(join(cwd, 'headgate.yaml'), 'utf8')).toContain('followers:');
+});
+
+test('force overwrites', async () => {
+  const cwd = await configFolder({ 'headgate.yaml': 'mine' });
+  expect(await init({ cwd, force: true, stderr: new Said() })).toBe(0);
+  expect(await readFile(join(cwd, 'headgate.yaml'), 'utf8')).toContain('followers:');
+});
+
+test('a folder that is not there is told', async () => {
+  const cwd = await configFolder({});
+  const stderr = new Said();
+  expect(await init({ cwd, file: 'no/where.yaml', stderr })).toBe(2);
+  expect(stderr.text).toContain('no/where.yaml can not be written (ENOENT).');
+});
+
+test('who breaks off leaves nothing behind', async () => {
+  const cwd = await configFolder({});
+  expect(await init({ cwd, prompt: answering('both'), stderr: new Said() })).toBe(130);
+  expect(await readdir(cwd)).toEqual([]);
+});
+
+test('a terminal is asked, anything else is not', async () => {
+  const input = Object.assign(new PassThrough(), { isTTY: true });
+  const output = Object.assign(new PassThrough(), { isTTY: true });
+  expect(terminalPrompt({ input: new PassThrough(), output })).toBeUndefined();
+  expect(terminalPrompt({ input, output: new PassThrough() })).toBeUndefined();
+  const prompt = terminalPrompt({ input, output });
+  const answer = prompt?.('Name? ');
+  input.write('alpha\n');
+  expect(await answer).toBe('alpha');
+  expect(String(output.read())).toContain('Name? ');
+  const unanswered = prompt?.('Again? ');
+  input.end();
+  await expect(unanswered).rejects.toThrow('The input has ended.');
+});

@@ -1,0 +1,109 @@
+import { access, writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { readBaseUrl } from '../config/addresses.ts';
+import { Complaint } from '../config/complaint.ts';
+import { configTemplate, templateVariables } from '../config/config-template.ts';
+import type { ConfigTemplateOptions } from '../config/config-template.ts';
+import type { Prompt } from './terminal-prompt.ts';
+
+export interface InitOptions {
+  /** As the user named it; default headgate.yaml. */
+  readonly file?: string;
+  /** What a relative file is relative to; default the process's working folder. */
+  readonly cwd?: string;
+  /** Whether an existing file may be overwritten; default false. */
+  readonly force?: boolean;
+  /** Asks on a terminal; default: nothing is asked, both services are written with example addresses. */
+  readonly prompt?: Prompt | undefined;
+  readonly stderr: { readonly write: (text: string) => unknown };
+}
+
+const EXAMPLES = { followers: 'https://api.example.com', books: 'https://books.example.com' };
+
+/** Writes a commented headgate.yaml, without secrets. Resolves to the exit code: 0, 2 where the file exists or can't be written, 130 where the user broke off. */
+export async function init({ file = 'headgate.yaml', cwd = process.cwd(), force = false, prompt, stderr }: InitOptions): Promise<number> {
+  const path = resolve(cwd, file);
+  // Looked at before anything is asked; writing itself is what refuses.
+  if (!force && (await exists(path))) return alreadyThere({ file, stderr });
+  let answers: ConfigTemplateOptions;
+  try {
+    answers = prompt === undefined ? everything() : await ask(prompt, stderr);
+  } catch {
+    stderr.write('\nNothing was written.\n');
+    return 130;
+  }
+  try {
+    await writeFile(path, configTemplate(answers), { flag: force ? 'w' : 'wx' });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'EEXIST') return alreadyThere({ file, stderr });
+    stderr.write(`${file} can not be written (${String(code)}). Look at the folder: does it exist, and may you write there?\n`);
+    return 2;
+  }
+  stderr.write(nextSteps({ file, answers, asked: prompt !== undefined }));
+  return 0;
+}
+
+function everything(): ConfigTemplateOptions {
+  return { followers: { baseUrl: EXAMPLES.followers }, books: { baseUrl: EXAMPLES.books, plan: 'default' } };
+}
+
+async function ask(prompt: Prompt, stderr: InitOptions['stderr']): Promise<ConfigTemplateOptions> {
+  const services = await untilKnown('Which services: followers, books or both? [both] ', ['both', 'followers', 'books'] as const);
+  return {
+    ...(services === 'books' ? {} : { followers: { baseUrl: await address('Address of the followers service', EXAMPLES.followers) } }),
+    ...(services === 'followers' ? {} : { books: await books() }),
+  };
+
+  async function books(): Promise<NonNullable<ConfigTemplateOptions['books']>> {
+    const plan = await untilKnown('Plan for books: default, premium or pro? [default] ', ['default', 'premium', 'pro'] as const);
+    return { plan, baseUrl: await address(`Address of the books service for the plan ${plan}`, EXAMPLES.books) };
+  }
+
+  async function untilKnown<const W extends string>(question: string, words: readonly [W, ...W[]]): Promise<W> {
+    for (;;) {
+      const answer = (await prompt(question)).trim().toLowerCase();
+      const word = answer === '' ? words[0] : words.find((known) => known === answer);
+      if (word !== undefined) return word;
+      stderr.write(`Write one of ${words.join(', ')}.\n`);
+    }
+  }
+
+  async function address(what: string, example: string): Promise<string> {
+    for (;;) {
+      const url = readBaseUrl((await prompt(`${what} [${example}] `)).trim() || example);
+      if (!(url instanceof Complaint)) return url;
+      stderr.write(`The address ${url.message}\n`);
+    }
+  }
+}
+
+function alreadyThere({ file, stderr }: { readonly file: string; readonly stderr: InitOptions['stderr'] }): number {
+  const config = file === 'headgate.yaml' ? '' : ` --config ${file}`;
+  stderr.write(`${file} is there already and was left as it is. Overwrite it with: headgate init --force${config}\n`);
+  return 2;
+}
+
+interface NextStepsOptions {
+  readonly file: string;
+  readonly answers: ConfigTemplateOptions;
+  readonly asked: boolean;
+}
+
+function nextSteps({ file, answers, asked }: NextStepsOptions): string {
+  const wishes = [...(answers.followers ? ['users'] : []), ...(answers.books ? ['isbns and authors'] : [])].join(', ');
+  const steps = [
+    ...(asked ? [] : ['put the addresses of your services in, or remove a service']),
+    `put ${templateVariables(answers).join(' and ')} into .env beside it (one NAME=value a line), or export them`,
+    `fill in ${wishes}`,
+    `headgate check${file === 'headgate.yaml' ? '' : ` --config ${file}`}`,
+  ];
+  return `${file} is written. Next:\n${steps.map((step, index) => `  ${index + 1}. ${step}\n`).join('')}`;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

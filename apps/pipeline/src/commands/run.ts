@@ -1,0 +1,108 @@
+import type { TopicLog } from '@headgate/topics';
+import type { Config } from '../config/config.ts';
+import { enqueueList } from '../flows/wish-list.ts';
+import { topicSpecs } from '../records/topic-names.ts';
+import { errorText } from '../run/error-text.ts';
+import { logAddress, openTopicLog } from '../run/open-topic-log.ts';
+import { type Work, openWork } from '../run/work.ts';
+import { type Reporter, createReporter } from '../status/reporter.ts';
+import type { RunEvent, RunGauges } from '../status/run-event.ts';
+import { type RunModel, createRunModel } from '../status/run-model.ts';
+import { systemStatusClock } from '../status/status-clock.ts';
+import { startStatusServer } from '../status/status-server.ts';
+import { summaryText } from '../status/summary-text.ts';
+import { type CommandContext, readCommandFor } from './command-context.ts';
+
+export interface RunOptions {
+  readonly config: Config;
+  /** Stay when nothing is left. */
+  readonly follow: boolean;
+}
+
+const NOTHING_YET: RunGauges = { budgets: [], credits: [], activities: [] };
+
+/** Works all wishes there are. Resolves to the exit code: 0, 1 when something failed in this run, 130 when it was stopped. */
+export async function run({ config, follow }: RunOptions, context: CommandContext): Promise<number> {
+  const { clock, env, signal, stderr, json } = context;
+  const readCommand = readCommandFor(context);
+  const statusClock = systemStatusClock();
+  const model = createRunModel({ clock: statusClock });
+  let work: Work | undefined;
+  const gauges = (): RunGauges => work?.gauges() ?? NOTHING_YET;
+
+  const log = await openTopicLog(config.topics);
+  try {
+    await log.createTopics(topicSpecs(config.topics.lanes));
+    await enqueueList({ log, config, clock });
+    let reporter: Reporter | undefined;
+    const emit = (event: RunEvent): void => {
+      model.apply(event);
+      reporter?.event(event);
+    };
+    work = await openWork({ config, log, follow, signal, clock, env, emit });
+    const color = stderr.isTTY === true && !env['NO_COLOR'];
+    const header = `headgate run   ${context.file}   -> ${logAddress(config.topics)}`;
+    reporter = createReporter({ stderr, json, color, clock: statusClock, gauges, header, readCommand });
+    const status = await serveStatus(config, { model, gauges, emit });
+    let failures: readonly unknown[];
+    try {
+      failures = await work.run();
+    } finally {
+      reporter.close();
+      await status?.close();
+    }
+    return conclude({ config, model, failures, readCommand, context });
+  } finally {
+    await closeQuietly(log, signal);
+  }
+}
+
+async function serveStatus(
+  config: Config,
+  { model, gauges, emit }: { model: RunModel; gauges: () => RunGauges; emit: (event: RunEvent) => void },
+): Promise<{ close(): Promise<void> } | undefined> {
+  if (config.status === false) return undefined;
+  const { port, host } = config.status;
+  try {
+    const server = await startStatusServer({ port, host, model, gauges, ready: () => true });
+    const moved = port !== 0 && server.port !== port ? ` (port ${port} is busy)` : '';
+    emit({ type: 'notice', level: 'info', message: `status at ${server.url}${moved}` });
+    return server;
+  } catch (error) {
+    // Nobody's work should wait for a page that nobody may look at.
+    emit({ type: 'notice', level: 'warn', message: `no status page: ${errorText(error)}` });
+    return undefined;
+  }
+}
+
+interface ConcludeOptions {
+  readonly config: Config;
+  readonly model: RunModel;
+  readonly failures: readonly unknown[];
+  readonly readCommand: (topic: string) => string;
+  readonly context: CommandContext;
+}
+
+function conclude({ config, model, failures, readCommand, context }: ConcludeOptions): number {
+  const { stderr, signal, json } = context;
+  const snapshot = model.snapshot();
+  for (const failure of failures)
+    stderr.write(json ? `${JSON.stringify({ level: 'error', msg: errorText(failure) })}\n` : `headgate: ${errorText(failure)}\n`);
+  const emitted = config.followers?.emit ?? [];
+  const followersTopics = (['pages', 'ids', 'changes'] as const)
+    .filter((kind) => emitted.includes(kind))
+    .map((kind) => `followers.${kind}`);
+  const somethingWasDone = failures.length === 0 || snapshot.totals.pages + snapshot.books.found > 0;
+  if (!json && somethingWasDone) stderr.write(`${summaryText({ snapshot, followersTopics, readCommand, interrupted: signal.aborted })}\n`);
+  if (signal.aborted) return 130;
+  return failures.length > 0 || snapshot.deadLetters.total > 0 ? 1 : 0;
+}
+
+async function closeQuietly(log: TopicLog, signal: AbortSignal): Promise<void> {
+  try {
+    await log.close();
+  } catch (error) {
+    // What was committed is safe; a log that can't be closed after a signal must not hold the exit up.
+    if (!signal.aborted) throw error;
+  }
+}

@@ -1,0 +1,103 @@
+import {
+  type FollowersSandboxOptions,
+  type FollowersUser,
+  SandboxOptionError,
+  type WindowKind,
+  loadRecording,
+  parseFault,
+  startBooks,
+  startFollowers,
+} from '@headgate/sandbox';
+import { Complaint } from '../config/complaint.ts';
+import { readDuration } from '../config/duration.ts';
+import { resolve } from 'node:path';
+import type { CommandContext } from './command-context.ts';
+import { UsageError } from './usage-error.ts';
+
+export interface SandboxCommandOptions {
+  /** First of four; 0 takes free ones. */
+  readonly port: number;
+  /** `name=followers`, `name=protected` or `name=suspended`. */
+  readonly user: readonly string[];
+  /** `requests/window`. */
+  readonly limit: string;
+  readonly window: WindowKind;
+  readonly latency: number;
+  readonly numbers?: boolean;
+  readonly unknown: readonly string[];
+  readonly fault: readonly string[];
+  readonly booksFault: readonly string[];
+  readonly replay?: string;
+}
+
+/** Runs the emulators until it is stopped. Their addresses go to stdout, as the part of a headgate.yaml that they are. Resolves to the exit code. */
+export async function sandbox(options: SandboxCommandOptions, { cwd, stdout, stderr, signal }: CommandContext): Promise<number> {
+  const { port, latency } = options;
+  try {
+    const replay = options.replay === undefined ? undefined : await loadRecording(resolve(cwd, options.replay));
+    const users = options.user.length === 0 ? undefined : Object.fromEntries(options.user.map(userOf));
+    await using followers = await startFollowers({
+      port,
+      window: { kind: options.window, ...limitOf(options.limit) },
+      faults: options.fault.map(parseFault),
+      latencyMs: latency,
+      ...(users !== undefined ? { users } : replay === undefined && { users: USERS }),
+      ...(options.numbers === true && { spelling: 'numbers' as const }),
+      ...(replay !== undefined && { replay }),
+    });
+    await using books = await startBooks({
+      port: port === 0 ? 0 : port + 1,
+      unknown: options.unknown,
+      faults: options.booksFault.map(parseFault),
+      latencyMs: latency,
+      ...(replay !== undefined && { replay }),
+    });
+    stdout.write(`followers: { baseUrl: "${followers.url}" }\n`);
+    stdout.write(`books: { baseUrls: { default: "${books.urls.default}", premium: "${books.urls.premium}", pro: "${books.urls.pro}" } }\n`);
+    const names = Object.entries(users ?? (replay === undefined ? USERS : {})).map(([name, user]) => `${name} (${describe(user)})`);
+    if (names.length > 0) stderr.write(`accounts: ${names.join(', ')}\n`);
+    stderr.write('any bearer token or OAuth signature is let in, and any key. Ctrl-C ends it.\n');
+    await new Promise<void>((done) => {
+      if (signal.aborted) done();
+      else signal.addEventListener('abort', () => done(), { once: true });
+    });
+    stderr.write(`${followers.requests.length} followers requests and ${books.requests.length} books requests were answered.\n`);
+    return 130;
+  } catch (error) {
+    if (error instanceof SandboxOptionError) throw new UsageError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** Accounts of every kind, for whoever names none. */
+const USERS: NonNullable<FollowersSandboxOptions['users']> = {
+  alpha: { followers: 57_345 },
+  beta: { followers: 12_001, shiftEvery: 1 },
+  gamma: { followers: 23_000, suspendedShare: 0.3 },
+  delta: { followers: 7 },
+  epsilon: { followers: 0 },
+  carol: { protected: true },
+};
+
+function userOf(text: string): [string, FollowersUser] {
+  const [, name, what] = /^@?(\w+)=(\d+|protected|suspended)$/.exec(text) ?? [];
+  if (name === undefined || what === undefined)
+    throw new UsageError(`sandbox: ${JSON.stringify(text)} is no account. Write name=12000, name=protected or name=suspended.`);
+  if (what === 'protected') return [name, { protected: true }];
+  return [name, what === 'suspended' ? { error: 63 } : { followers: Number(what) }];
+}
+
+function limitOf(text: string): { limit: number; windowMs: number } {
+  const [, requests, window] = /^(\d+)\/(.+)$/.exec(text) ?? [];
+  const windowMs = window === undefined ? undefined : readDuration({ text: window });
+  if (requests === undefined || windowMs === undefined || windowMs instanceof Complaint) {
+    throw new UsageError(`sandbox: ${JSON.stringify(text)} is no limit. Write requests per window, as 15/15m or 15/12s.`);
+  }
+  return { limit: Number(requests), windowMs };
+}
+
+function describe({ followers = 0, protected: isProtected, error }: FollowersUser): string {
+  if (isProtected === true) return 'protected';
+  if (error !== undefined) return 'suspended';
+  return typeof followers === 'number' ? `${followers} followers` : `${followers.length} followers`;
+}

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { BOOKS, ENV, load, problemsOf } from './config-folder.fixture.ts';
+
+test.each([
+  ['plan: premum', '4:9 books.plan: "premum" is not known. Did you mean premium?'],
+  ['baseUrls: { pro: https://pro.example.com }', '2:12 books.baseUrl: stands beside baseUrls. Keep one of the two.'],
+  ['maxBatch: 1001', '1:1 books.maxOutstanding: has no room for a batch of 1001 ISBNs. Write 1001 or more, or a smaller maxBatch.'],
+  ['perDay: { resetsAt: "24:00" }', '4:3 books.perDay.isbns: is missing. Write 5000.'],
+  ['perDay: { resetsAt: "24:00" }', '4:23 books.perDay.resetsAt: "24:00" does not fit. Write "00:00", hours and minutes.'],
+  ['perDay: { isbns: 1, zone: Mars }', '4:29 books.perDay.zone: "Mars" is no time zone. Write one as in UTC or Europe/Berlin.'],
+  ['authors: [""]', '4:13 books.authors[0]: is empty. Write "Charlotte Vale Allen", or remove it.'],
+  ['isbns: [{ isbn: 1 }]', '4:11 books.isbns[0]: must be a single value. Write "9780792712305".'],
+])('%s is refused', async (line, problem) => {
+  expect(await problemsOf(`${BOOKS}  ${line}\n`, { env: ENV })).toContain(problem);
+});
+
+test('the plan has an address of its own', async () => {
+  const yaml = 'books:\n  plan: pro\n  baseUrls: { default: https://books.example.com }\n  key: "${KEY}"\n';
+  expect(await problemsOf(yaml, { env: ENV })).toEqual([
+    '3:13 books.baseUrls: has no address for the plan pro. Add pro: https://books.example.com, or choose another plan.',
+  ]);
+});
+
+test('ISBNs keep zeros and digits without quotes, malformed ones are left to the run, each once', async () => {
+  const files = { 'isbns.txt': '080442957X\n# none\n0123456789\nnot an isbn\n' };
+  const { config } = await load(`${BOOKS}  isbns: [0123456789, 97807927123051234567, "x", { file: isbns.txt }]\n`, { env: ENV, files });
+  expect(config.books?.isbns).toEqual(['0123456789', '97807927123051234567', 'x', '080442957X', 'not an isbn']);
+});
+
+test('authors are texts, from a file, too', async () => {
+  const files = { 'authors.txt': 'C# Smith\nA & B/C? é\n' };
+  const { config } = await load(`${BOOKS}  authors: [1984, { file: authors.txt }]\n`, { env: ENV, files });
+  expect(config.books?.authors).toEqual(['1984', 'C# Smith', 'A & B/C? é']);
+});

@@ -1,0 +1,36 @@
+import type { Config } from './config.ts';
+import { formatProblems } from './format-problems.ts';
+import type { Problem } from './problem.ts';
+
+export interface ConfigErrorOptions {
+  /** The file as the user named it. */
+  readonly fileName: string;
+  /** All that is wrong in the file, in its order; default none, where the file itself could not be read. */
+  readonly problems?: readonly Problem[];
+  /** What is not wrong but unwise; default none. */
+  readonly warnings?: readonly Problem[];
+  /** Default: the problems, one a line. */
+  readonly message?: string;
+  /** Sections that were read without a problem, for checks that need no others; default none. */
+  readonly sound?: Partial<Config>;
+  readonly cause?: unknown;
+}
+
+/** A configuration file that is missing, unreadable or wrong: the command ends with exit code 2. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly code = 'HEADGATE_CONFIG';
+  readonly retryable: boolean = false;
+  readonly fileName: string;
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Problem[];
+  readonly sound: Partial<Config>;
+
+  constructor({ fileName, problems = [], warnings = [], message, sound = {}, cause }: ConfigErrorOptions) {
+    super(message ?? formatProblems({ fileName, problems }).trimEnd(), cause === undefined ? {} : { cause });
+    this.fileName = fileName;
+    this.problems = problems;
+    this.warnings = warnings;
+    this.sound = sound;
+  }
+}

@@ -1,0 +1,43 @@
+import { basename, dirname } from 'node:path';
+import { parseEnv } from 'node:util';
+import { ConfigError } from './config-error.ts';
+import { unreadable } from './file-text.ts';
+
+export interface ReadConfigFileOptions {
+  /** The configuration, as the user named it. */
+  readonly file: string;
+  /** Absolute path of what is read. */
+  readonly path: string;
+  readonly readFile: (path: string) => Promise<string>;
+}
+
+/** The text of the configuration; throws ConfigError with the way to make one where there is none. */
+export async function readConfigText({ file, path, readFile }: ReadConfigFileOptions): Promise<string> {
+  try {
+    return (await readFile(path)).replace(/^\uFEFF/, '');
+  } catch (cause) {
+    if (!isMissing(cause)) throw new ConfigError({ fileName: file, message: `${file} ${unreadable(cause)}`, cause });
+    const folder = dirname(file) === '.' ? 'this folder' : dirname(file);
+    const cure = basename(file) === 'headgate.yaml' && folder === 'this folder' ? 'headgate init' : `headgate init --config ${file}`;
+    throw new ConfigError({ fileName: file, message: `${basename(file)} not found in ${folder}. Create one with: ${cure}`, cause });
+  }
+}
+
+/** The variables of a `.env` file; none where there is no file. */
+export async function readEnvFile({ file, path, readFile }: ReadConfigFileOptions): Promise<NodeJS.Dict<string>> {
+  try {
+    return parseEnv((await readFile(path)).replace(/^\uFEFF/, ''));
+  } catch (cause) {
+    // A folder of that name belongs to somebody else, such as a Python environment.
+    if (isMissing(cause) || hasCode(cause, 'EISDIR')) return {};
+    throw new ConfigError({ fileName: file, message: `.env beside ${file} ${unreadable(cause)}`, cause });
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR');
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}

@@ -1,0 +1,60 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { ConfigError } from './config-error.ts';
+import { loadConfig } from './load-config.ts';
+import type { LoadedConfig } from './load-config.ts';
+
+/** A real folder with these files, removed when the test ends. */
+export async function configFolder(files: Readonly<Record<string, string>>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-config-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+  return folder;
+}
+
+export interface LoadOptions {
+  readonly files?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Loads a configuration's text from a real folder. */
+export async function load(yaml: string, { files = {}, env = {} }: LoadOptions = {}): Promise<LoadedConfig> {
+  const cwd = await configFolder({ 'headgate.yaml': yaml, ...files });
+  return loadConfig({ cwd, env });
+}
+
+/** The error a configuration's text ends in. */
+export async function refusal(yaml: string, options: LoadOptions = {}): Promise<ConfigError> {
+  try {
+    await load(yaml, options);
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+  throw new Error('The configuration was taken.');
+}
+
+/** Its problems as `12:14 key: message`. */
+export async function problemsOf(yaml: string, options: LoadOptions = {}): Promise<readonly string[]> {
+  const { problems } = await refusal(yaml, options);
+  return problems.map(({ line, column, key, message }) => `${line}:${column} ${key}: ${message}`);
+}
+
+/** Environment that the small configurations below need. */
+export const ENV: Readonly<Record<string, string>> = { TOKEN: 'token-value-1', KEY: 'key-value-2' };
+
+/** A followers section without problems, five lines long, to be followed by further keys of it. */
+export const FOLLOWERS = `followers:
+  baseUrl: https://api.example.com
+  credentials:
+    - { name: app, bearer: "\${TOKEN}" }
+    - { name: user, bearer: "\${TOKEN}" }
+`;
+
+/** A books section without problems, three lines long. */
+export const BOOKS = `books:
+  baseUrl: https://books.example.com
+  key: "\${KEY}"
+`;

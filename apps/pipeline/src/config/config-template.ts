@@ -1,0 +1,64 @@
+import type { BooksConfig } from './config.ts';
+
+export interface ConfigTemplateOptions {
+  /** Default: the followers service is left out. */
+  readonly followers?: { readonly baseUrl: string };
+  /** Default: the books service is left out. */
+  readonly books?: { readonly baseUrl: string; readonly plan: BooksConfig['plan'] };
+}
+
+/** A headgate.yaml that says beside each key what it is for; what has a default stands there as a comment. */
+export function configTemplate({ followers, books }: ConfigTemplateOptions): string {
+  const sections = [HEAD, followers === undefined ? '' : followersPart(followers), books === undefined ? '' : booksPart(books)];
+  return sections.filter((section) => section !== '').join('\n');
+}
+
+/** The environment variables such a file takes. */
+export function templateVariables({ followers, books }: ConfigTemplateOptions): readonly string[] {
+  return [...(followers === undefined ? [] : ['FOLLOWERS_BEARER_TOKEN']), ...(books === undefined ? [] : ['BOOKS_KEY'])];
+}
+
+const HEAD = `# Headgate's configuration. Look it over with: headgate check
+# "\${NAME}" takes an environment variable, or a line NAME=value of the file .env beside this one:
+# keep secrets there, and keep .env out of version control. Paths are relative to this file.
+
+topics: { driver: sqlite, file: ./headgate.db }    # everything in one file, nothing to install
+# topics: { driver: kafka, brokers: [127.0.0.1:9092], group: headgate, lanes: 1, replication: 3, compression: gzip }
+
+# status: { port: 9464, host: 127.0.0.1 }          # status page and metrics; false turns it off
+`;
+
+function followersPart({ baseUrl }: NonNullable<ConfigTemplateOptions['followers']>): string {
+  return `followers:
+  baseUrl: ${quoted(baseUrl)}
+  credentials:                                     # more of them make it faster: each has a budget of its own
+    - { name: app, bearer: "\${FOLLOWERS_BEARER_TOKEN}" }
+    # - { name: user, oauth1: { consumerKey: "\${CONSUMER_KEY}", consumerSecret: "\${CONSUMER_SECRET}", token: "\${TOKEN}", tokenSecret: "\${TOKEN_SECRET}" } }
+  users: []                                        # whom to crawl: [alpha, { userId: "12" }, { file: users.txt }]
+  emit: [pages, ids]                               # pages, ids, changes
+  # limit: { requests: 15, window: 15m }           # per credential
+  # count: 5000                                    # ids a page
+  # maxOutstanding: 20000                          # ids asked for and not yet written
+  # timeout: 30s                                   # per try
+  # retryFor: 10m                                  # then the request becomes a dead letter
+  # every: 24h                                     # crawl again
+`;
+}
+
+function booksPart({ baseUrl, plan }: NonNullable<ConfigTemplateOptions['books']>): string {
+  return `books:
+  plan: ${plan.padEnd(43)}# default, premium or pro: 1, 3 or 5 requests a second
+  baseUrl: ${quoted(baseUrl)}
+  key: "\${BOOKS_KEY}"                               # works at its own plan's address only
+  isbns: []                                        # what to look up: ["9780792712305", { file: isbns.txt }]
+  authors: []                                      # ["Charlotte Vale Allen"]
+  # maxBatch: 100                                  # ISBNs a request
+  # perDay: { isbns: 5000, resetsAt: "00:00", zone: UTC }
+  # every: 24h                                     # look up again
+`;
+}
+
+/** JSON's strings are YAML's, too; the doubled sign keeps a literal one from being taken for a variable. */
+function quoted(text: string): string {
+  return JSON.stringify(text.replaceAll('${', () => '$${'));
+}

@@ -1,0 +1,31 @@
+import { Complaint } from './complaint.ts';
+import { shown } from './problem.ts';
+import type { ReadContext } from './read-context.ts';
+
+export interface FileTextOptions {
+  readonly context: ReadContext;
+  /** As written in the file. */
+  readonly path: string;
+  /** What a complaint calls it; default the path. */
+  readonly written?: string;
+}
+
+/** The text of a file a configuration names, relative to the configuration's own folder. */
+export async function fileText({ context, path, written = path }: FileTextOptions): Promise<string | Complaint> {
+  if (path.trim() === '') return new Complaint('names no file. Write a path, relative to this file.');
+  try {
+    const text = await context.readText(context.resolvePath(path));
+    return text.replace(/^\uFEFF/, '');
+  } catch (error) {
+    return new Complaint(`${shown(written)} ${unreadable(error)}`);
+  }
+}
+
+/** Why a file can't be read, without its path. */
+export function unreadable(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ENOENT') return 'does not exist. Paths are relative to this file.';
+  if (code === 'EACCES' || code === 'EPERM') return 'may not be read. Allow this user to read it.';
+  if (code === 'EISDIR') return 'is a folder. Name a file.';
+  return `can not be read (${typeof code === 'string' ? code : 'unknown error'}). Look at the disk and the path.`;
+}

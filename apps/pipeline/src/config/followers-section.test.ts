@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { ENV, FOLLOWERS, load, problemsOf } from './config-folder.fixture.ts';
+
+test.each([
+  ['maxOutstanding: 4999', '6:19 followers.maxOutstanding: has no room for a page of 5000 ids. Write 5000 or more, or a smaller count.'],
+  ['maxOutstanding: "20000"', '6:19 followers.maxOutstanding: "20000" does not fit. Write a whole number of at least 1, without quotes.'],
+  ['count: 0', '6:10 followers.count: "0" does not fit. Write a whole number from 1 to 5000, without quotes.'],
+  ['count: 2.5', '6:10 followers.count: "2.5" does not fit. Write a whole number from 1 to 5000, without quotes.'],
+  ['count: .nan', '6:10 followers.count: ".nan" does not fit. Write a whole number from 1 to 5000, without quotes.'],
+  ['count: [1]', '6:10 followers.count: must be a single value. Write 1.'],
+  ['timeout: 30', '6:12 followers.timeout: "30" is not a duration. Write 30s or 30ms.'],
+  ['maxBody: 16MB', '6:12 followers.maxBody: "16MB" is not a size. Write a whole number with B, KiB, MiB or GiB, as in 16MiB.'],
+  ['every:', '6:9 followers.every: has no value. Write 24h, or remove the key.'],
+  ['emit: []', '6:9 followers.emit: is empty. Write [pages, ids].'],
+  ['emit: [pages, id]', '6:17 followers.emit[1]: "id" is not known. Did you mean ids?'],
+  ['emit: [everything]', '6:10 followers.emit[0]: "everything" is not known. Write pages, ids or changes.'],
+  ['stringifyIds: yes', '6:17 followers.stringifyIds: "yes" does not fit. Write true or false, without quotes.'],
+  ['userAgent: "a\\nb"', '6:14 followers.userAgent: goes into a header. Write plain letters, as in my-crawler/1.0.'],
+  ['limit: 15', '6:10 followers.limit: must be a mapping of keys to values. Write { requests: 15, window: 15m }.'],
+])('%s is refused', async (line, problem) => {
+  expect(await problemsOf(`${FOLLOWERS}  ${line}\n`, { env: ENV })).toEqual([
+    problem.replace('6:3 followers.every', '6:9 followers.every'),
+  ]);
+});
+
+test('numbers, words and truth values may come from variables', async () => {
+  const yaml = `${FOLLOWERS}  count: "\${COUNT}"\n  stringifyIds: "\${STRINGS}"\n  every: "\${EVERY}"\n  emit: ["\${EMIT}"]\n`;
+  const { config } = await load(yaml, { env: { ...ENV, COUNT: '50', STRINGS: 'false', EVERY: '1d', EMIT: 'ids' } });
+  expect(config.followers).toMatchObject({ count: 50, stringifyIds: false, everyMs: 86_400_000, emit: ['ids'] });
+});
+
+test.each([
+  ['{ name: app }', '4:7 followers.credentials[0]: needs bearer or oauth1. Write bearer: "${FOLLOWERS_BEARER_TOKEN}".'],
+  ['{ bearer: "${TOKEN}" }', '4:7 followers.credentials[0].name: is missing. Write app (letters, digits, ".", "_" and "-").'],
+  [
+    '{ name: a b, bearer: "${TOKEN}" }',
+    '4:15 followers.credentials[0].name: "a b" does not fit. Write app (letters, digits, ".", "_" and "-").',
+  ],
+  [
+    '{ name: app, bearer: "${TOKEN}", oauth1: { consumerKey: "${TOKEN}", consumerSecret: "" } }',
+    '4:48 followers.credentials[0].oauth1: stands beside bearer. Keep one of the two, or make two credentials of them.',
+  ],
+  [
+    '{ name: app, oauth1: { consumerKey: "${TOKEN}", consumerSecret: "", tokenSecret: "" } }',
+    '4:88 followers.credentials[0].oauth1.tokenSecret: needs token beside it. Write both, or neither.',
+  ],
+  [
+    '{ name: app, oauth1: { consumerKey: "${TOKEN}", consumersecret: "" } }',
+    '4:55 followers.credentials[0].oauth1.consumersecret: unknown key. Did you mean consumerSecret?',
+  ],
+  [
+    'secret-7',
+    '4:7 followers.credentials[0]: must be a mapping of keys to values. Write { name: app, bearer: "${FOLLOWERS_BEARER_TOKEN}" }.',
+  ],
+])('the credential %s is refused', async (credential, problem) => {
+  const yaml = `followers:\n  baseUrl: https://api.example.com\n  credentials:\n    - ${credential}\n`;
+  expect(await problemsOf(yaml, { env: ENV })).toContain(problem);
+});
+
+test('credentials have names of their own', async () => {
+  expect(await problemsOf(FOLLOWERS.replace('user', 'app'), { env: ENV })).toEqual([
+    '5:15 followers.credentials[1].name: is the name of credentials[0], too. Give each a name of its own.',
+  ]);
+});

@@ -1,0 +1,35 @@
+import type { Problem } from './problem.ts';
+
+export interface FormatProblemsOptions {
+  /** The file as the user named it: the first line. */
+  readonly fileName: string;
+  readonly problems: readonly Problem[];
+  /** Shown among the problems, marked; default none. */
+  readonly warnings?: readonly Problem[];
+  /** Least column (0-based) at which messages start, to line up with other tables; default 0. */
+  readonly messageColumn?: number;
+}
+
+/** Lays problems out under their file's name, one a line, in the file's order: `  12:14  followers.count  must be …`. Ends in a line feed. */
+export function formatProblems({ fileName, problems, warnings = [], messageColumn = 0 }: FormatProblemsOptions): string {
+  const rows = [...problems, ...warnings.map((warning) => ({ ...warning, message: `warning: ${warning.message}` }))].toSorted(
+    (a, b) => a.line - b.line || a.column - b.column,
+  );
+  const places = placeWidth(rows);
+  const start = Math.max(messageColumn, messageColumnOf(rows));
+  return [fileName, ...rows.map((row) => `  ${place(row).padEnd(places)}  ${row.key}`.padEnd(start) + row.message)].join('\n') + '\n';
+}
+
+/** The column (0-based) at which the messages of these problems start. */
+export function messageColumnOf(problems: readonly Problem[]): number {
+  const keys = Math.max(0, ...problems.map((problem) => problem.key.length));
+  return 2 + placeWidth(problems) + 2 + (keys === 0 ? 0 : keys + 3);
+}
+
+function placeWidth(problems: readonly Problem[]): number {
+  return Math.max(0, ...problems.map((problem) => place(problem).length));
+}
+
+function place({ line, column }: Problem): string {
+  return `${line}:${column}`;
+}

@@ -1,0 +1,275 @@
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { BOOKS, ENV, FOLLOWERS, configFolder, load, problemsOf, refusal } from './config-folder.fixture.ts';
+import { ConfigError } from './config-error.ts';
+import { loadConfig } from './load-config.ts';
+
+test('defaults are filled in', async () => {
+  const cwd = await configFolder({ 'headgate.yaml': FOLLOWERS + BOOKS });
+  const { config, warnings } = await loadConfig({ cwd, env: ENV });
+  expect(warnings).toEqual([]);
+  const http = { timeoutMs: 30_000, maxBodyBytes: 16_777_216, maxDelayMs: 5000, retryForMs: 600_000 };
+  expect(config).toEqual({
+    file: join(cwd, 'headgate.yaml'),
+    topics: { driver: 'sqlite', file: join(cwd, 'headgate.db'), group: 'headgate', lanes: 1 },
+    status: { port: 9464, host: '127.0.0.1' },
+    followers: {
+      ...http,
+      baseUrl: 'https://api.example.com',
+      credentials: [
+        { name: 'app', bearer: expect.any(Function) },
+        { name: 'user', bearer: expect.any(Function) },
+      ],
+      limit: { requests: 15, windowMs: 900_000 },
+      count: 5000,
+      stringifyIds: true,
+      maxOutstanding: 20_000,
+      users: [],
+      emit: ['pages'],
+      dropBoundaryDuplicates: false,
+    },
+    books: {
+      ...http,
+      baseUrl: 'https://books.example.com',
+      plan: 'default',
+      key: expect.any(Function),
+      maxBatch: 100,
+      maxOutstanding: 1000,
+      isbns: [],
+      authors: [],
+    },
+  });
+  expect(config.books?.key()).toBe('key-value-2');
+});
+
+test('everything can be set', async () => {
+  const yaml = `topics: { driver: sqlite, file: data/h.db, group: g, lanes: 2 }
+status: false
+followers:
+  baseUrl: https://api.example.com/v1/
+  credentials:
+    - { name: app, bearer: "\${TOKEN}" }
+    - name: user
+      oauth1: { consumerKey: "\${KEY}", consumerSecret: "", token: "\${TOKEN}", tokenSecret: "\${TOKEN}" }
+  limit: { requests: \${LIMIT_REQUESTS}, window: 12s }
+`.replace('${LIMIT_REQUESTS}', '"${REQUESTS}"');
+  const more = `  count: 100
+  timeout: 5s
+  maxBody: 1MiB
+  maxDelay: 0s
+  retryFor: 1h
+  userAgent: crawler/1.0
+  proxy: http://127.0.0.1:3128
+  maxOutstanding: 100
+  users: [alpha]
+  stringifyIds: false
+  dropBoundaryDuplicates: true
+  emit: [ids, changes, ids]
+  every: 24h
+books:
+  plan: pro
+  baseUrls: { default: https://books.example.com, pro: https://pro.example.com }
+  key: "\${KEY}"
+  maxBatch: 10
+  maxOutstanding: 10
+  perDay: { isbns: 5000, resetsAt: "06:30", zone: Europe/Berlin }
+  authors: [Charlotte Vale Allen]
+  every: 1d
+`;
+  const { config } = await load(yaml + more, { env: { ...ENV, REQUESTS: '3' } });
+  expect(config.status).toBe(false);
+  expect(config.topics).toMatchObject({ file: expect.stringMatching(/[/\\]data[/\\]h\.db$/), group: 'g', lanes: 2 });
+  expect(config.followers).toMatchObject({
+    baseUrl: 'https://api.example.com/v1',
+    limit: { requests: 3, windowMs: 12_000 },
+    count: 100,
+    timeoutMs: 5000,
+    maxBodyBytes: 1_048_576,
+    maxDelayMs: 0,
+    retryForMs: 3_600_000,
+    userAgent: 'crawler/1.0',
+    proxy: expect.any(Function),
+    users: [{ screenName: 'alpha' }],
+    stringifyIds: false,
+    dropBoundaryDuplicates: true,
+    emit: ['ids', 'changes'],
+    everyMs: 86_400_000,
+  });
+  const [, user] = config.followers?.credentials ?? [];
+  expect(user !== undefined && 'oauth1' in user ? [user.oauth1.consumerKey(), user.oauth1.consumerSecret()] : []).toEqual([
+    'key-value-2',
+    '',
+  ]);
+  expect(config.books).toMatchObject({
+    baseUrl: 'https://pro.example.com',
+    plan: 'pro',
+    maxBatch: 10,
+    perDay: { isbns: 5000, resetsAt: '06:30', zone: 'Europe/Berlin' },
+    authors: ['Charlotte Vale Allen'],
+    everyMs: 86_400_000,
+  });
+});
+
+test('all problems come at once, each at its place, in the order of the file', async () => {
+  const yaml = `topics: { driver: sqlite, lanez: 2 }
+followers:
+  baseUrl: ftp://api.example.com
+  credentials:
+    - { name: app, bearer: "\${TOKEN}" }
+  limit: { requests: 0, window: 15 min }
+  count: 6000
+books:
+  plann: pro
+  baseUrl: https://books.example.com
+  key: "\${BOOKS_KEY}"
+`;
+  expect(await problemsOf(yaml, { env: ENV })).toEqual([
+    '1:27 topics.lanez: unknown key. Did you mean lanes?',
+    '3:12 followers.baseUrl: is not an address. Write it as in https://api.example.com.',
+    '6:22 followers.limit.requests: "0" does not fit. Write a whole number of at least 1, without quotes.',
+    '6:33 followers.limit.window: "15 min" is not a duration. Write 15m, 900s or 900000ms.',
+    '7:10 followers.count: "6000" does not fit. Write a whole number from 1 to 5000, without quotes.',
+    '9:3 books.plann: unknown key. Did you mean plan?',
+    '11:8 books.key: takes ${BOOKS_KEY}, which is not set. Export it, or put it into .env beside this file.',
+  ]);
+});
+
+test('a missing key is told at the mapping it is missing from', async () => {
+  expect(await problemsOf('followers:\n  credentials: []\nbooks: {}\n')).toEqual([
+    '1:1 followers.baseUrl: is missing. Write https://api.example.com.',
+    '2:16 followers.credentials: is empty. Write [{ name: app, bearer: "${FOLLOWERS_BEARER_TOKEN}" }].',
+    '3:1 books.baseUrl: is missing. Write https://books.example.com.',
+    '3:1 books.key: is missing. Write "${BOOKS_KEY}".',
+  ]);
+});
+
+test.each([
+  ['', '1:1 : the file is empty. Write one with: headgate init --force'],
+  ['# nothing\n', '1:1 : the file is empty. Write one with: headgate init --force'],
+  ['followers\n', '1:1 : must be a mapping with followers: or books: in it.'],
+  ['status: false\n', '1:1 : there is no service. Add followers: or books:, as headgate init writes them.'],
+])('%j has nothing to do', async (yaml, problem) => {
+  expect(await problemsOf(yaml)).toEqual([problem]);
+});
+
+test('an unknown section is told with the near one', async () => {
+  expect(await problemsOf(`${BOOKS}folowers: {}\nxyz: 1\n`, { env: ENV })).toEqual([
+    '4:1 folowers: unknown key. Did you mean followers?',
+    '5:1 xyz: unknown key. Here stand: topics, status, followers, books.',
+  ]);
+});
+
+test('lanes without credentials are refused, though other things are wrong, too', async () => {
+  const yaml = `topics:\n  lanes: 3\n  filee: x\n${FOLLOWERS}`;
+  expect(await problemsOf(yaml, { env: ENV })).toEqual([
+    '2:10 topics.lanes: 3 lanes need as many followers credentials, and there are 2. Write 2 or less, or add credentials.',
+    '3:3 topics.filee: unknown key. Did you mean file?',
+  ]);
+});
+
+test('.env beside the file is read, and the environment wins', async () => {
+  const yaml = `${BOOKS}  userAgent: "\${AGENT}"\n`;
+  const { config } = await load(yaml, { files: { '.env': 'KEY="from file"\nAGENT=from-file\n' }, env: { KEY: 'from-environment' } });
+  expect(config.books?.key()).toBe('from-environment');
+  expect(config.books?.userAgent).toBe('from-file');
+});
+
+test('a missing file is told with the way to make one', async () => {
+  const cwd = await configFolder({});
+  await expect(loadConfig({ cwd, env: {} })).rejects.toMatchObject({
+    code: 'HEADGATE_CONFIG',
+    retryable: false,
+    problems: [],
+    message: 'headgate.yaml not found in this folder. Create one with: headgate init',
+  });
+  await expect(loadConfig({ cwd, file: 'conf/other.yaml', env: {} })).rejects.toThrow(
+    'other.yaml not found in conf. Create one with: headgate init --config conf/other.yaml',
+  );
+});
+
+test('a file that is none is told', async () => {
+  const cwd = await configFolder({});
+  await expect(loadConfig({ cwd, file: '.', env: {} })).rejects.toThrow('. is a folder. Name a file.');
+});
+
+test('sections without a problem are handed out with the error', async () => {
+  const error = await refusal(`topics: { driver: kafka, brokers: ["127.0.0.1:9092"] }\n${BOOKS}  plan: x\n`, { env: ENV });
+  expect(error.sound).toMatchObject({ topics: { driver: 'kafka', brokers: ['127.0.0.1:9092'] }, status: { port: 9464 } });
+  expect(error.sound.books).toBeUndefined();
+});
+
+test('no secret shows in a configuration or an error, however it is printed', async () => {
+  const secrets = ['token-value-1', 'key-value-2', 'plain-secret-3', 'proxy-secret-4'];
+  const plain = `  proxy: http://me:proxy-secret-4@127.0.0.1:3128\n`;
+  const yaml = `${FOLLOWERS.replace('"${TOKEN}"', 'plain-secret-3')}${plain}${BOOKS}`;
+  const loaded = await load(yaml, { env: ENV });
+  const error = await refusal(`${yaml}  plann: pro\n  perDay: { isbns: "\${KEY}" }\n  timeout: "\${TOKEN}"\n  plan: "\${TOKEN}"\n`, {
+    env: ENV,
+  });
+  expect(loaded.config.followers?.credentials.map((credential) => 'bearer' in credential && credential.bearer())).toEqual(
+    secrets.slice(2, 3).concat('token-value-1'),
+  );
+  expect(loaded.warnings.map(({ line, column, key, message }) => `${line}:${column} ${key}: ${message}`)).toEqual([
+    '4:28 followers.credentials[0].bearer: a secret in plain text. Put it into .env beside this file and write "${FOLLOWERS_BEARER_TOKEN}" here.',
+    '6:10 followers.proxy: a secret in plain text. Put it into .env beside this file and write "${HTTPS_PROXY}" here.',
+  ]);
+  const printed = [loaded, error]
+    .flatMap((value) => [inspect(value, { depth: 20, showHidden: true }), JSON.stringify(value)])
+    .concat(String(error))
+    .join('\n');
+  expect(printed).toContain('[Function');
+  for (const secret of secrets) expect(printed).not.toContain(secret);
+  expect(error).toBeInstanceOf(ConfigError);
+});
+
+test.each([
+  ['', 'the value of ${KEY} is empty. Give it a value.'],
+  ['two\nlines', 'the value of ${KEY} has a line break or another character no header can carry. Copy it again.'],
+  [' spaced', 'the value of ${KEY} starts or ends with a space. Copy it again, without.'],
+  ['Bearer abc', 'the value of ${KEY} starts with the word Bearer, which is put there anyway. Keep what follows it.'],
+])('a secret %j can not be meant', async (KEY, message) => {
+  expect(await problemsOf(BOOKS, { env: { KEY } })).toEqual([`3:8 books.key: ${message}`]);
+});
+
+test.each([
+  ['${', '4:14 books.userAgent: has a ${ without a variable. Write ${NAME} with letters, digits and _, or $${ for the characters ${.'],
+  ['${A} ${B}', '4:14 books.userAgent: takes ${A}, which is not set. Export it, or put it into .env beside this file.'],
+])('%s in a value is a problem', async (value, problem) => {
+  expect(await problemsOf(`${BOOKS}  userAgent: '${value}'\n`, { env: ENV })).toContain(problem);
+});
+
+test('$${ stands for itself', async () => {
+  expect((await load(`${BOOKS}  userAgent: "a $\${KEY}"\n`, { env: ENV })).config.books?.userAgent).toBe('a ${KEY}');
+});
+
+test.each([
+  ['https://me:secret-5@api.example.com', 'holds a user name or password. Take it out: credentials have keys of their own.'],
+  ['https://api.example.com?key=secret-5', 'holds a "?" or "#". Write the address alone, as in https://api.example.com.'],
+  ['ftp://secret-5.example.com', 'is not an address. Write it as in https://api.example.com.'],
+  ['api.example.com', 'is not an address. Write it as in https://api.example.com.'],
+])('the address %s is refused and not repeated', async (address, message) => {
+  expect(await problemsOf(BOOKS.replace('https://books.example.com', address), { env: ENV })).toEqual([`2:12 books.baseUrl: ${message}`]);
+});
+
+test('a proxy is an address, or false for none', async () => {
+  const proxyOf = async (written: string): Promise<string | undefined> =>
+    (await load(`${BOOKS}  proxy: ${written}\n`, { env: ENV })).config.books?.proxy?.();
+  expect(await proxyOf('http://127.0.0.1:3128')).toBe('http://127.0.0.1:3128');
+  expect(await proxyOf('false')).toBe('');
+  expect(await problemsOf(`${BOOKS}  proxy: secret-5\n`, { env: ENV })).toEqual([
+    "4:10 books.proxy: is not a proxy's address. Write it as in http://proxy.example.com:3128, or false for none.",
+  ]);
+});
+
+test('an own authority is read from its file', async () => {
+  const pem = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
+  const { config } = await load(`${BOOKS}  ca: ca.pem\n`, { env: ENV, files: { 'ca.pem': pem } });
+  expect(config.books?.ca).toBe(pem);
+  expect(await problemsOf(`${BOOKS}  ca: ca.pem\n`, { env: ENV })).toEqual([
+    '4:7 books.ca: "ca.pem" does not exist. Paths are relative to this file.',
+  ]);
+  expect(await problemsOf(`${BOOKS}  ca: ca.pem\n`, { env: ENV, files: { 'ca.pem': 'x' } })).toEqual([
+    '4:7 books.ca: holds no PEM text with BEGIN CERTIFICATE. Write a path, as in ./ca.pem.',
+  ]);
+});

@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import type { Config } from './config.ts';
+import { BOOKS, ENV, load, problemsOf } from './config-folder.fixture.ts';
+
+const CERTIFICATE = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
+const KEY_PEM = '-----BEGIN PRIVATE KEY-----\nsecret-8\n-----END PRIVATE KEY-----\n';
+
+async function topics(written: string, files: Record<string, string> = {}): Promise<Config['topics']> {
+  return (await load(`topics: ${written}\n${BOOKS}`, { env: { ...ENV, BROKERS: 'a:1,b.example.com:2' }, files })).config.topics;
+}
+
+test('kafka with its defaults', async () => {
+  expect(await topics('{ driver: kafka, brokers: [127.0.0.1:9092, "[::1]:9093"] }')).toEqual({
+    driver: 'kafka',
+    brokers: ['127.0.0.1:9092', '[::1]:9093'],
+    clientId: 'headgate',
+    group: 'headgate',
+    lanes: 1,
+    replication: 3,
+    compression: 'gzip',
+    ssl: false,
+  });
+});
+
+test('brokers may come from one variable', async () => {
+  expect(await topics('{ driver: kafka, brokers: "${BROKERS}" }')).toMatchObject({ brokers: ['a:1', 'b.example.com:2'] });
+  expect(await topics('{ driver: kafka, brokers: ["${BROKERS}", c:3] }')).toMatchObject({ brokers: ['a:1', 'b.example.com:2', 'c:3'] });
+});
+
+test('ssl and sasl', async () => {
+  const config = await topics(
+    `{ driver: kafka, brokers: [a:1], compression: zstd, replication: 1, ssl: { ca: ca.pem, cert: c.pem, key: k.pem }, sasl: { mechanism: plain, username: u, password: "\${KEY}" } }`,
+    { 'ca.pem': CERTIFICATE, 'c.pem': CERTIFICATE, 'k.pem': KEY_PEM },
+  );
+  expect(config).toMatchObject({ compression: 'zstd', replication: 1, sasl: { mechanism: 'plain', username: 'u' } });
+  const { ssl, sasl } = config.driver === 'kafka' ? config : {};
+  expect(typeof ssl === 'object' ? [ssl.ca, ssl.cert, ssl.key?.()] : ssl).toEqual([CERTIFICATE, CERTIFICATE, KEY_PEM]);
+  expect(sasl?.password()).toBe('key-value-2');
+  expect(JSON.stringify(config)).not.toContain('secret-8');
+});
+
+test.each([
+  ['{ driver: kafak }', ['1:19 topics.driver: "kafak" is not known. Did you mean kafka?']],
+  ['{ driver: postgres, dsn: x }', ['1:19 topics.driver: "postgres" is not known. Write sqlite or kafka.']],
+  ['{ driver: kafka }', ['1:1 topics.brokers: is missing. Write [127.0.0.1:9092].']],
+  ['{ driver: kafka, brokers: [a] }', ['1:36 topics.brokers[0]: "a" is not host:port. Write it as in 127.0.0.1:9092.']],
+  ['{ driver: kafka, brokers: [a:70000] }', ['1:36 topics.brokers[0]: "a:70000" is not host:port. Write it as in 127.0.0.1:9092.']],
+  [
+    '{ driver: kafka, brokers: [a:1], file: x }',
+    ['1:42 topics.file: unknown key. Here stand: driver, brokers, clientId, group, lanes, replication, compression, ssl, sasl.'],
+  ],
+  [
+    '{ driver: kafka, brokers: [a:1], ssl: { cert: c.pem } }',
+    [
+      '1:55 topics.ssl.cert: needs key beside it. Write both, or neither.',
+      '1:55 topics.ssl.cert: "c.pem" does not exist. Paths are relative to this file.',
+    ],
+  ],
+  ['{ driver: kafka, brokers: [a:1], ssl: yes }', ['1:47 topics.ssl: "yes" does not fit. Write true or false, without quotes.']],
+  [
+    '{ driver: kafka, brokers: [a:1], sasl: { mechanism: scram, username: u, password: x } }',
+    ['1:61 topics.sasl.mechanism: "scram" is not known. Write plain, scram-sha-256 or scram-sha-512.'],
+  ],
+  ['{ lanes: 0 }', ['1:18 topics.lanes: "0" does not fit. Write a whole number from 1 to 1024, without quotes.']],
+  ['{ group: a b }', ['1:18 topics.group: "a b" does not fit. Write headgate (letters, digits, ".", "_" and "-").']],
+  ['', ['1:9 topics: must be a mapping of keys to values. Write { driver: sqlite, file: ./headgate.db }.']],
+  ['sqlite', ['1:9 topics: must be a mapping of keys to values. Write { driver: sqlite, file: ./headgate.db }.']],
+])('topics: %s is refused', async (written, problems) => {
+  expect(await problemsOf(`topics: ${written}\n${BOOKS}`, { env: ENV })).toEqual(problems);
+});
+
+test.each([
+  ['status: true', '4:9 status: does not fit. Write false, or { port: 9464, host: 127.0.0.1 }.'],
+  ['status: { port: 65536 }', '4:17 status.port: "65536" does not fit. Write a whole number from 0 to 65535, without quotes.'],
+  ['status: { prot: 1 }', '4:11 status.prot: unknown key. Did you mean port?'],
+])('%s is refused', async (line, problem) => {
+  expect(await problemsOf(`${BOOKS}${line}\n`, { env: ENV })).toEqual([problem]);
+});

@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest';
+import type { UserReference } from './config.ts';
+import { ENV, FOLLOWERS, load, problemsOf } from './config-folder.fixture.ts';
+
+async function users(written: string, files: Record<string, string> = {}): Promise<readonly UserReference[] | undefined> {
+  return (await load(`${FOLLOWERS}  users: ${written}\n`, { env: ENV, files })).config.followers?.users;
+}
+
+function problems(written: string, files: Record<string, string> = {}): Promise<readonly string[]> {
+  return problemsOf(`${FOLLOWERS}  users: ${written}\n`, { env: ENV, files });
+}
+
+test('names and ids in all their spellings, in order, each once', async () => {
+  expect(
+    await users('[alpha, @beta, "@gamma", alpha, { screenName: 99 }, { screenName: "@delta" }, { userId: "12" }, { userId: 12 }]'),
+  ).toEqual([
+    { screenName: 'alpha' },
+    { screenName: 'beta' },
+    { screenName: 'gamma' },
+    { screenName: '99' },
+    { screenName: 'delta' },
+    { userId: '12' },
+  ]);
+});
+
+test('an id without quotes keeps every digit', async () => {
+  expect(await users('[{ userId: 9007199254740993123 }]')).toEqual([{ userId: '9007199254740993123' }]);
+});
+
+test('an unquoted word that YAML takes for something else is the name it looks like', async () => {
+  expect(await users('[true, 1e5]')).toEqual([{ screenName: 'true' }, { screenName: '1e5' }]);
+});
+
+test('a list whose entries are all commented out is empty', async () => {
+  expect(await users('\n    # - alpha')).toEqual([]);
+});
+
+test('bare digits are ambiguous, with and without quotes', async () => {
+  expect(await problems('[12, "12"]')).toEqual([
+    '6:11 followers.users[0]: 12 may be an id or a screen name. Write { userId: "12" } or { screenName: "12" }.',
+    '6:15 followers.users[1]: 12 may be an id or a screen name. Write { userId: "12" } or { screenName: "12" }.',
+  ]);
+});
+
+test.each([
+  ['[a b]', '6:11 followers.users[0]: "a b" is no screen name. Write 1 to 50 letters, digits and "_", as in alpha.'],
+  ['[{ userId: 012 }]', '6:21 followers.users[0].userId: "012" is no user id. Write digits alone, without a leading zero, as in "12".'],
+  ['[{ userId: 1e3 }]', '6:21 followers.users[0].userId: "1e3" is no user id. Write digits alone, without a leading zero, as in "12".'],
+  ['[{ screename: a }]', '6:13 followers.users[0].screename: unknown key. Did you mean screenName?'],
+  ['[{ userId: "1", screenName: a }]', '6:13 followers.users[0].userId: unknown key. Here stand: screenName.'],
+  ['[{ file: a.txt, x: 1 }]', '6:26 followers.users[0].x: unknown key. Here stand: file.'],
+  ['[~]', `6:11 followers.users[0]: has no value. Write alpha, { userId: "12" } or { file: users.txt }, or remove the key.`],
+  ['alpha', '6:10 followers.users: must be a list. Write [alpha, { userId: "12" }, { file: users.txt }].'],
+  ['[[alpha]]', '6:11 followers.users[0]: must be a single value. Write alpha, { userId: "12" } or { file: users.txt }.'],
+])('%s is refused', async (written, problem) => {
+  expect(await problems(written)).toContain(problem);
+});
+
+test('a file gives an entry a line, without comments and blanks', async () => {
+  const text = '\uFEFF# ours\r\nalpha\r\n\r\n  @beta # the second\nid:9007199254740993123\nid: 7\nalpha\n';
+  expect(await users('[zeta, { file: lists.txt }]', { 'lists.txt': text })).toEqual([
+    { screenName: 'zeta' },
+    { screenName: 'alpha' },
+    { screenName: 'beta' },
+    { userId: '9007199254740993123' },
+    { userId: '7' },
+  ]);
+});
+
+test('a missing file is a problem at its line', async () => {
+  expect(await problems('[alpha, { file: nope.txt }]')).toEqual([
+    '6:26 followers.users[1].file: "nope.txt" does not exist. Paths are relative to this file.',
+  ]);
+});
+
+test('what is wrong in a file is told with its lines, not without end', async () => {
+  const text = `alpha\n12\nid:x\n${'bad name\n'.repeat(20)}`;
+  const [problem] = await problems('[{ file: u.txt }]', { 'u.txt': text });
+  expect(problem).toMatch(
+    /^6:19 followers\.users\[0\]\.file: "u\.txt", line 2: 12 may be an id or a screen name\. Write id:12 or @12\. line 3: "id:x" is no user id\./,
+  );
+  expect(problem).toMatch(/And 17 more lines\.$/);
+});

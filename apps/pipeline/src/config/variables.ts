@@ -1,0 +1,33 @@
+export interface SubstituteVariablesOptions {
+  readonly text: string;
+  /** The value of a variable, undefined where it is not set. */
+  readonly lookup: (name: string) => string | undefined;
+}
+
+export interface Substitution {
+  readonly text: string;
+  /** Variables the text takes, in its order, set or not. */
+  readonly names: readonly string[];
+  readonly unset: readonly string[];
+  /** Whether some `${` is not followed by a name and `}`. */
+  readonly malformed: boolean;
+}
+
+/** Puts environment variables in the place of `${NAME}`; `$${` stands for a literal `${`. What a variable holds is not looked through again. */
+export function substituteVariables({ text, lookup }: SubstituteVariablesOptions): Substitution {
+  const names: string[] = [];
+  const unset: string[] = [];
+  let malformed = false;
+  const result = text.replaceAll(/\$\$\{|\$\{([A-Za-z_]\w*)\}|\$\{/g, (match, name: string | undefined) => {
+    if (match === '$${') return '${';
+    if (name === undefined) {
+      malformed = true;
+      return match;
+    }
+    names.push(name);
+    const value = lookup(name);
+    if (value === undefined) unset.push(name);
+    return value ?? '';
+  });
+  return { text: result, names, unset, malformed };
+}

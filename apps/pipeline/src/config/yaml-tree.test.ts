@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { BOOKS, ENV, problemsOf, refusal } from './config-folder.fixture.ts';
+
+test.each([
+  ['duplicate keys', `${BOOKS}  key: x\n`, ['4:3 books.key: the key "key" stands here a second time. Keep one.']],
+  ['duplicate sections', `${BOOKS}books: {}\n`, ['4:1 books: the key "books" stands here a second time. Keep one.']],
+  ['tabs', `books:\n\tkey: x\n`, ['2:1 : a tab is no indentation. Use spaces.']],
+  [
+    'indentation',
+    `books:\n  key: x\n plan: pro\n`,
+    ['3:1 : the indentation does not fit. Give all keys of one mapping the same indentation, by spaces, and close every { and [.'],
+  ],
+  ['variables without quotes in { }', 'books: { key: ${KEY} }\n', ['1:16 : inside { } and [ ] a variable needs quotes. Write "${NAME}".']],
+  [
+    'aliases',
+    `${BOOKS}  plan: &p pro\n  userAgent: *p\n`,
+    ['5:14 books.userAgent: is an alias. Aliases are not read here: write the value out.'],
+  ],
+  ['tags', `${BOOKS}  plan: !x pro\n`, ['4:9 : tags are not read here. Write the value without the "!", or put it in quotes.']],
+  ['two documents', `${BOOKS}---\na: 1\n`, ['4:1 : a second document starts here. Keep one, without ---.']],
+])('%s', async (_name, yaml, problems) => {
+  expect(await problemsOf(yaml, { env: ENV })).toEqual(problems);
+});
+
+test('a slip in two places is told twice, with a line and column each', async () => {
+  expect(await problemsOf('a: `x`\nb: "\\q"\n')).toEqual([
+    '1:4 : a value that starts with this character needs quotes.',
+    expect.stringMatching(/^2:\d+ : a \\ in double quotes/),
+  ]);
+});
+
+test('the text around a slip, which may be a secret, is not repeated', async () => {
+  for (const yaml of [
+    'key: "secret-6',
+    'key: %secret-6\n',
+    'key: [secret-6}\n',
+    'key: *secret-6\n',
+    'key: !secret-6 x\n',
+    'key: |secret-6\n',
+  ]) {
+    expect((await refusal(yaml)).message).not.toContain('secret-6');
+  }
+});
+
+test('a file nested without end is refused', async () => {
+  expect((await refusal(`a: ${'['.repeat(50_000)}`)).problems.length).toBeGreaterThan(0);
+});
+
+test('__proto__ is a key like any other', async () => {
+  expect(await problemsOf(`${BOOKS}__proto__: { x: 1 }\n`, { env: ENV })).toEqual([
+    '4:1 __proto__: unknown key. Here stand: topics, status, followers, books.',
+  ]);
+  expect((await problemsOf(`${BOOKS}  __proto__: { x: 1 }\n`, { env: ENV })).join('')).toContain('4:3 books.__proto__: unknown key.');
+});
+
+test('a byte order mark and Windows line ends change no place', async () => {
+  const yaml = `\uFEFF${BOOKS}  plann: pro\n`.replaceAll('\n', '\r\n');
+  expect(await problemsOf(yaml, { env: ENV })).toEqual(['4:3 books.plann: unknown key. Did you mean plan?']);
+});

@@ -1,0 +1,130 @@
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sampleIsbn, startBooks, startFollowers } from '@headgate/sandbox';
+import { describe, expect, it } from 'vitest';
+import { SECRETS, followersYaml, workplace } from './headgate-process.fixture.ts';
+
+const FREELY = { window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 } } as const;
+
+describe('headgate', () => {
+  it('keeps its exit codes: 0 help and version, 2 usage and config with line and column', async () => {
+    await using place = await workplace('folowers: {}\n');
+    const [help, version, unknown, config, missing] = await Promise.all([
+      place.headgate('--help'),
+      place.headgate('--version'),
+      place.headgate('frobnicate'),
+      place.headgate('run'),
+      place.headgate('run', '--config', 'elsewhere.yaml'),
+    ]);
+    expect([help.code, version.code, unknown.code, config.code, missing.code]).toEqual([0, 0, 2, 2, 2]);
+    for (const command of ['init', 'check', 'plan', 'run', 'enqueue', 'read', 'replay', 'sandbox']) expect(help.stdout).toContain(command);
+    expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(config.stderr).toMatch(/1:1 .*folowers.*Did you mean followers\?/);
+    expect(missing.stderr).toContain('headgate init');
+    for (const { stdout } of [unknown, config, missing]) expect(stdout).toBe('');
+  });
+
+  it('has all topics after a run; an empty one is read without a line', async () => {
+    await using service = await startFollowers({ ...FREELY, users: { a: { followers: 1 } } });
+    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
+    expect((await place.headgate('run')).code).toBe(0);
+    const topics = [
+      'followers.changes',
+      'followers.dead-letters',
+      'books.requests',
+      'books.records',
+      'books.authors',
+      'books.missing',
+      'books.dead-letters',
+    ];
+    for (const topic of topics) expect(await place.headgate('read', topic)).toMatchObject({ code: 0, stdout: '' });
+    const unknown = await place.headgate('read', 'followers.id');
+    expect([unknown.code, unknown.stdout]).toEqual([1, '']);
+    expect(unknown.stderr).toMatch(/followers\.id\b/);
+  });
+
+  it('works wishes that were enqueued, new ones each time; malformed ones become dead letters', async () => {
+    await using followers = await startFollowers({ ...FREELY, users: { a: { followers: 2, id: '12' } } });
+    await using books = await startBooks({ window: { limit: 100, windowMs: 1_000 } });
+    await using place = await workplace(
+      `${followersYaml({ url: followers.url, users: ['a'] })}books: { baseUrl: "${books.url}", key: "\${KEY}", plan: default }\n`,
+    );
+    expect((await place.headgate('run')).code).toBe(0);
+    expect((await place.headgate('enqueue', 'followers', '@a', '12')).code).toBe(0);
+    expect((await place.headgateWith({ input: `# a list\n${sampleIsbn(3)}\n\n${sampleIsbn(4)}\n` }, 'enqueue', 'books')).code).toBe(0);
+    expect((await place.headgate('run')).code).toBe(0);
+    expect((await place.records('followers.ids')).map(({ key }) => key)).toEqual(['@a', '@a', '@a', '@a', '12', '12']);
+    expect((await place.records('books.records')).map(({ key }) => key)).toEqual([sampleIsbn(3), sampleIsbn(4)]);
+    expect(books.requests).toHaveLength(1);
+
+    const refused = await place.headgate('enqueue', 'books', '123');
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('Nothing was added')]);
+  });
+
+  it('puts the requests of dead letters back once', async () => {
+    await using service = await startFollowers({ ...FREELY, users: { a: { protected: true } } });
+    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
+    expect((await place.headgate('run')).code).toBe(1);
+    expect((await place.headgate('replay', 'followers.dead-letters')).stderr).toContain('1 put back');
+    expect((await place.headgate('replay', 'followers.dead-letters')).stderr).toContain('0 put back');
+    expect((await place.headgate('run')).code).toBe(1);
+    expect(service.requests).toHaveLength(2);
+  });
+
+  it('follows: stays, and works what comes', async () => {
+    await using service = await startFollowers({ ...FREELY, users: { a: { followers: 3 }, b: { followers: 4 } } });
+    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
+    const run = place.start('run', '--follow');
+    while (!run.text().stderr.includes('@a')) await turn();
+    const reading = place.start('read', 'followers.ids', '--follow', '--json', '--max', '7');
+    await place.headgate('enqueue', 'followers', 'b');
+    const { code, stdout } = await reading.ended;
+    expect([code, stdout.trim().split('\n')]).toMatchObject([0, { length: 7 }]);
+    run.child.kill('SIGINT');
+    expect((await run.ended).code).toBe(130);
+  });
+
+  it('shows no secret in any output, error, log or file', async () => {
+    const oauth1 = { consumerKey: 'consumer', consumerSecret: SECRETS.CONSUMER_SECRET, token: 'token', tokenSecret: SECRETS.TOKEN_SECRET };
+    await using followers = await startFollowers({
+      ...FREELY,
+      users: { a: { followers: 120, pageSize: 10 }, locked: { protected: true } },
+      credentials: [{ name: 'user', oauth1 }],
+      faults: [
+        { name: '503', at: 2 },
+        { name: 'reset', at: 4 },
+      ],
+    });
+    await using books = await startBooks({ keys: [{ name: 'mine', key: SECRETS.KEY, plan: 'pro' }] });
+    await using place = await workplace(`topics: { driver: sqlite, file: ./headgate.db }
+status: false
+followers:
+  baseUrl: ${followers.url}
+  credentials:
+    - { name: revoked, bearer: "\${TOKEN}" }
+    - { name: user, oauth1: { consumerKey: consumer, consumerSecret: "\${CONSUMER_SECRET}", token: token, tokenSecret: "\${TOKEN_SECRET}" } }
+  limit: { requests: 1000, window: 1s }
+  users: [a, locked]
+  count: 10
+books: { baseUrl: "${books.url}", key: "\${KEY}", isbns: ["${sampleIsbn(1)}"] }
+`);
+    const outputs = [
+      await place.headgate('run', '--json'),
+      await place.headgate('run'),
+      await place.headgate('check', '--online'),
+      await place.headgate('plan'),
+      await place.headgate('read', 'followers.dead-letters', '--json'),
+      await place.headgate('run', '--config', 'missing.yaml'),
+    ];
+    expect((await place.records('followers.crawls')).map(({ value }) => value['state'])).toContain('completed');
+    const texts = outputs.flatMap(({ stdout, stderr }) => [stdout, stderr]);
+    for (const file of await readdir(place.folder)) {
+      if (file.includes('.db')) texts.push(await readFile(join(place.folder, file), 'latin1').catch(() => ''));
+    }
+    for (const secret of Object.values(SECRETS)) for (const text of texts) expect(text).not.toContain(secret);
+  });
+});
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 20));
+}

@@ -1,0 +1,102 @@
+import { startFollowers } from '@headgate/sandbox';
+import { describe, expect, it } from 'vitest';
+import { followersYaml, workplace } from './headgate-process.fixture.ts';
+
+/** `npm run torture` sets it: every kill at full length. */
+const TORTURE = process.env['HEADGATE_TORTURE'] === '1';
+
+describe('headgate run, killed', () => {
+  it(
+    'has every id once and in order, whenever it was killed, and asks for one page again per kill at most',
+    { timeout: 600_000 },
+    async () => {
+      const { kills, pages } = TORTURE ? { kills: 50, pages: 200 } : { kills: 8, pages: 60 };
+      await using service = await startFollowers({
+        users: { alpha: { followers: pages * 100, pageSize: 100 } },
+        window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 },
+        latencyMs: { min: 0, max: 20 },
+      });
+      await using place = await workplace(followersYaml({ url: service.url, users: ['alpha'], more: '  count: 100\n' }));
+      const random = seeded(7);
+      let killed = 0;
+      while (killed < kills) {
+        const before = service.requests.length;
+        const run = place.start('run');
+        // From its first request on it is killed at some instant within a few pages.
+        while (service.requests.length === before && run.child.exitCode === null) await tick(2);
+        await tick(random() * 4 * (20 / 2 + 5));
+        run.child.kill('SIGKILL');
+        const { signal } = await run.ended;
+        if (signal !== 'SIGKILL') break;
+        killed += 1;
+      }
+      expect(killed).toBe(kills);
+      expect((await place.headgate('run')).code).toBe(0);
+      const ids = (await place.records('followers.ids')).map(({ value }) => value['id']);
+      expect(ids).toEqual(service.followersOf('alpha'));
+      expect((await place.records('followers.pages')).map(({ value }) => value['page'])).toEqual(
+        Array.from({ length: pages }, (_, i) => i + 1),
+      );
+      expect(service.requests.length).toBeLessThanOrEqual(pages + kills);
+      expect((await place.records('followers.crawls')).map(({ value }) => value['state'])).toEqual(['started', 'completed']);
+    },
+  );
+
+  it('ends within ten seconds of a SIGTERM with what is in hand written, and goes on from there', { timeout: 120_000 }, async () => {
+    await using service = await startFollowers({
+      users: { alpha: { followers: 4_000, pageSize: 100 } },
+      window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 },
+      latencyMs: 200,
+    });
+    await using place = await workplace(followersYaml({ url: service.url, users: ['alpha'], more: '  count: 100\n' }));
+    const run = place.start('run');
+    while (service.requests.length < 4) await tick(5);
+    const stopped = performance.now();
+    run.child.kill('SIGTERM');
+    const { code, stderr } = await run.ended;
+    expect(code).toBe(130);
+    expect(performance.now() - stopped).toBeLessThan(10_000);
+    expect(stderr).toContain('Stopped after');
+    // The request that was under way when the signal came was not wasted.
+    expect(await place.records('followers.pages')).toHaveLength(service.requests.length);
+    const asked = service.requests.length;
+    expect((await place.headgate('run')).code).toBe(0);
+    expect(service.requests.length).toBe(40);
+    expect(asked).toBeLessThan(40);
+  });
+
+  it('refuses a second process on the same log, and leaves the first alone', { timeout: 120_000 }, async () => {
+    await using service = await startFollowers({
+      users: { alpha: { followers: 2_000, pageSize: 100 } },
+      window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 },
+      latencyMs: 600,
+    });
+    await using place = await workplace(followersYaml({ url: service.url, users: ['alpha'], more: '  count: 100\n' }));
+    const first = place.start('run');
+    while (service.requests.length < 2) await tick(5);
+    const second = await place.headgate('run');
+    expect(second.code).toBe(1);
+    expect(second.stderr).toMatch(new RegExp(`process ${first.child.pid}|pid ${first.child.pid}`));
+    // Who only looks or wishes is let in.
+    expect((await place.headgate('read', 'followers.pages', '--max', '1', '--json')).stdout).toContain('"page":1');
+    expect((await place.headgate('enqueue', 'followers', 'alpha')).code).toBe(0);
+    expect((await place.headgate('plan')).stdout).toContain('@alpha');
+    expect((await first.ended).code).toBe(0);
+    expect((await place.records('followers.crawls')).filter(({ value }) => value['state'] === 'completed')).toHaveLength(2);
+  });
+});
+
+function tick(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Mulberry32: the same instants in every run. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

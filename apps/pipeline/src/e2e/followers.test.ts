@@ -1,0 +1,163 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type FollowersUser, loadRecording, startFollowers } from '@headgate/sandbox';
+import { describe, expect, it } from 'vitest';
+import { type ReadRecord, followersYaml, workplace } from './headgate-process.fixture.ts';
+
+const FREELY = { window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 } } as const;
+
+describe('headgate run, followers', () => {
+  it.each(['strings', 'numbers'] as const)(
+    'walks a recording exactly, ids spelled as %s, boundary duplicates kept, one request a page',
+    async (spelling) => {
+      const pages = recordedPages();
+      await using place = await workplace('');
+      await writeFile(join(place.folder, 'recording.json'), JSON.stringify(recording(pages, spelling)));
+      await using service = await startFollowers({ ...FREELY, replay: await loadRecording(join(place.folder, 'recording.json')) });
+      await place.write('headgate.yaml', followersYaml({ url: service.url, users: ['alpha'] }));
+
+      const run = await place.headgate('run');
+      expect(run.stderr).toContain('1 crawl, 6 pages');
+      expect([run.code, run.stdout]).toEqual([0, '']);
+      const ids = await place.records('followers.ids');
+      expect(idsOf(ids)).toEqual(pages.flatMap(({ ids: some }) => some));
+      expect(service.requests).toHaveLength(6);
+      expect(
+        (await place.records('followers.pages')).map(({ value, headers }) => [
+          value['page'],
+          value['cursor'],
+          value['nextCursor'],
+          headers['ce_id'],
+        ]),
+      ).toEqual(pages.map(({ cursor, next }, i) => [i + 1, cursor, next, `followers.requests-0-0/${i + 1}`]));
+    },
+  );
+
+  it('goes on with the others when one user is protected and one does not exist; a second run asks for nothing', async () => {
+    const users: Record<string, FollowersUser> = {
+      a: { followers: 12_000 },
+      b: { followers: 3 },
+      c: { followers: 0 },
+      d: { followers: 7_000 },
+      locked: { protected: true },
+    };
+    await using service = await startFollowers({ ...FREELY, users });
+    await using place = await workplace(followersYaml({ url: service.url, users: ['a', 'b', 'locked', 'c', 'nobody', 'd'] }));
+
+    const run = await place.headgate('run');
+    expect(run.code).toBe(1);
+    expect(run.stderr).toMatch(/@locked .*protected/);
+    const letters = await place.records('followers.dead-letters');
+    expect(letters.map(({ key, value }) => [key, value['request'], (value['error'] as { code: string }).code]).sort()).toEqual([
+      ['@locked', { screenName: 'locked' }, 'HEADGATE_USER_PROTECTED'],
+      ['@nobody', { screenName: 'nobody' }, 'HEADGATE_USER_NOT_FOUND'],
+    ]);
+    const ends = (await place.records('followers.crawls')).filter(({ value }) => value['state'] !== 'started');
+    expect(ends.map(({ key, value }) => [key, value['state'], value['pages'], value['ids']]).sort()).toEqual([
+      ['@a', 'completed', 3, 12_000],
+      ['@b', 'completed', 1, 3],
+      ['@c', 'completed', 1, 0],
+      ['@d', 'completed', 2, 7_000],
+      ['@locked', 'failed', 0, 0],
+      ['@nobody', 'failed', 0, 0],
+    ]);
+    expect(idsOf((await place.records('followers.ids')).filter(({ key }) => key === '@a'))).toEqual(service.followersOf('a'));
+
+    const asked = service.requests.length;
+    const again = await place.headgate('run');
+    expect([again.code, service.requests.length]).toEqual([0, asked]);
+    expect(again.stderr).toContain('Nothing to do');
+  });
+
+  it('loses nothing and doubles nothing, whatever the service does once', async () => {
+    const faults = ['429', '503', 'html', 'html-503', 'reset', 'cut', 'truncated', 'drip', 'hang', 'oversize', 'clock-skew'] as const;
+    await Promise.all(
+      faults.map(async (name) => {
+        await using service = await startFollowers({
+          ...FREELY,
+          users: { alpha: { followers: 600, pageSize: 50 } },
+          faults: [{ name, at: 5, times: 1 }],
+        });
+        const more = '  count: 50\n  timeout: 1s\n  limit: { requests: 100000, window: 1s }\n';
+        await using place = await workplace(
+          followersYaml({ url: service.url, users: ['alpha'], more }).replace('  limit: { requests: 100000, window: 1s }\n', ''),
+        );
+        const run = await place.headgate('run');
+        expect([name, run.code, run.stderr.includes('12 pages')]).toEqual([name, 0, true]);
+        expect(idsOf(await place.records('followers.ids'))).toEqual(service.followersOf('alpha'));
+        expect([name, service.requests.length]).toEqual([name, name === 'clock-skew' ? 12 : 13]);
+      }),
+    );
+  });
+
+  it('ends a crawl whose cursors go in a circle with a named error, keeping what it has', async () => {
+    await using service = await startFollowers({
+      ...FREELY,
+      users: { alpha: { followers: 600, pageSize: 50 } },
+      faults: [{ name: 'cursor-loop', at: 5 }],
+    });
+    await using place = await workplace(followersYaml({ url: service.url, users: ['alpha'], more: '  count: 50\n' }));
+    const run = await place.headgate('run');
+    expect(run.code).toBe(1);
+    const [letter] = await place.records('followers.dead-letters');
+    expect([letter?.key, letter?.value['error']]).toMatchObject(['@alpha', { code: 'HEADGATE_CURSOR_LOOP' }]);
+    expect(idsOf(await place.records('followers.ids'))).toEqual(service.followersOf('alpha').slice(0, 250));
+  });
+
+  it.each(['rolling', 'first-request', 'wall-clock'] as const)('uses a %s window to its limit, without a refusal', async (kind) => {
+    const windowMs = 1_500;
+    await using service = await startFollowers({
+      users: { alpha: { followers: 460, pageSize: 10 } },
+      window: { kind, limit: 15, windowMs },
+    });
+    await using place = await workplace(
+      followersYaml({ url: service.url, users: ['alpha'], limit: `{ requests: 15, window: ${windowMs}ms }`, more: '  count: 10\n' }),
+    );
+    expect((await place.headgate('run')).code).toBe(0);
+    const { requests } = service;
+    expect(requests.map(({ status }) => status)).toEqual(Array.from({ length: 46 }, () => 200));
+    const took = (requests.at(-1)?.at ?? 0) - (requests[0]?.at ?? 0);
+    // Slack for a busy machine: four windows would be the next worse.
+    expect(took).toBeLessThan(3.9 * windowMs);
+  });
+});
+
+interface RecordedPage {
+  readonly cursor: string;
+  readonly next: string;
+  readonly previous: string;
+  readonly ids: readonly string[];
+}
+
+/** Six pages with ids and cursors above 2^60; the last id of two of them comes again on the next page. */
+function recordedPages(): RecordedPage[] {
+  const cursors = ['-1', ...Array.from({ length: 5 }, (_, i) => String(2n ** 62n + 3n ** 20n * BigInt(i + 1) + 1n)), '0'];
+  let counter = 2n ** 60n + 7n;
+  let last = '';
+  return Array.from({ length: 6 }, (_, page) => {
+    const ids = Array.from({ length: 300 }, () => String((counter += 7_919n)));
+    if (page === 2 || page === 4) ids.unshift(last);
+    last = ids.at(-1) ?? '';
+    return { cursor: cursors[page] ?? '', next: cursors[page + 1] ?? '', previous: page === 0 ? '0' : `-${cursors[page]}`, ids };
+  });
+}
+
+function recording(pages: readonly RecordedPage[], spelling: 'strings' | 'numbers'): unknown {
+  return pages.map(({ cursor, next, previous, ids }) => ({
+    source: { repo: 'made for this test' },
+    request: { method: 'GET', url: `https://api.example.com/1.1/followers/ids.json?screen_name=alpha&cursor=${cursor}` },
+    response: {
+      status: 200,
+      headers: { 'content-type': 'application/json;charset=utf-8' },
+      body:
+        spelling === 'strings'
+          ? `{"ids":[${ids.map((id) => `"${id}"`).join(',')}],"next_cursor":${next},"next_cursor_str":"${next}","previous_cursor":${previous},"previous_cursor_str":"${previous}"}`
+          : `{"ids":[${ids.join(',')}],"next_cursor":${next},"previous_cursor":${previous}}`,
+    },
+    note: '',
+  }));
+}
+
+function idsOf(records: readonly ReadRecord[]): unknown[] {
+  return records.map(({ value }) => value['id']);
+}

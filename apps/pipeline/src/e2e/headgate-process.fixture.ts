@@ -1,0 +1,129 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Started {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  /** What it has written so far. */
+  text(): { readonly stdout: string; readonly stderr: string };
+}
+
+/** A folder of its own with a headgate.yaml, and the real command in it. */
+export interface Workplace extends AsyncDisposable {
+  readonly folder: string;
+  write(name: string, text: string): Promise<void>;
+  start(...args: readonly string[]): Started;
+  /** Runs to its end; `input` goes to stdin. */
+  headgate(...args: readonly string[]): Promise<Ended>;
+  headgateWith(
+    options: { readonly input?: string; readonly env?: Readonly<Record<string, string>> },
+    ...args: readonly string[]
+  ): Promise<Ended>;
+  /** The records of a topic, as `read --json` gives them. */
+  records(topic: string): Promise<ReadRecord[]>;
+}
+
+export interface ReadRecord {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  readonly key: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly value: Readonly<Record<string, unknown>>;
+}
+
+export const SECRETS = {
+  TOKEN: 'tok-7Gh2-never-shown',
+  CONSUMER_SECRET: 'cs-9Kd1-never-shown',
+  TOKEN_SECRET: 'ts-4Lm8-never-shown',
+  KEY: 'key-5Pq3-never-shown',
+} as const;
+
+export async function workplace(config: string): Promise<Workplace> {
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-e2e-'));
+  const children = new Set<ChildProcess>();
+  await writeFile(join(folder, 'headgate.yaml'), config);
+
+  const start = ({ input, env = {} }: { input?: string; env?: Readonly<Record<string, string>> }, args: readonly string[]): Started => {
+    const child = spawn(process.execPath, ['--conditions=@headgate/source', '--disable-warning=ExperimentalWarning', MAIN, ...args], {
+      cwd: folder,
+      env: { PATH: process.env['PATH'] ?? '', TZ: 'UTC', ...SECRETS, ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    children.add(child);
+    const out = { stdout: '', stderr: '' };
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (out.stdout += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (out.stderr += text));
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(input ?? '');
+    const ended = new Promise<Ended>((resolve, reject) => {
+      child.on('error', reject);
+      child.on('close', (code, signal) => {
+        children.delete(child);
+        resolve({ code, signal, ...out });
+      });
+    });
+    return { child, ended, text: () => ({ ...out }) };
+  };
+  const headgateWith: Workplace['headgateWith'] = (options, ...args) => start(options, args).ended;
+
+  return {
+    folder,
+    write: (name, text) => writeFile(join(folder, name), text),
+    start: (...args) => start({}, args),
+    headgate: (...args) => headgateWith({}, ...args),
+    headgateWith,
+    async records(topic) {
+      const { code, stdout, stderr } = await headgateWith({}, 'read', topic, '--json');
+      if (code !== 0) throw new Error(`read ${topic} ended with ${code}: ${stderr}`);
+      return stdout
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as ReadRecord);
+    },
+    async [Symbol.asyncDispose]() {
+      for (const child of children) child.kill('SIGKILL');
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export interface FollowersYamlOptions {
+  readonly url: string;
+  readonly users: readonly string[];
+  readonly limit?: string;
+  readonly emit?: string;
+  readonly more?: string;
+}
+
+/** The followers section of a config for tests. */
+export function followersYaml({
+  url,
+  users,
+  limit = '{ requests: 100000, window: 1s }',
+  emit = '[pages, ids]',
+  more = '',
+}: FollowersYamlOptions): string {
+  return `topics: { driver: sqlite, file: ./headgate.db }
+status: false
+followers:
+  baseUrl: ${url}
+  credentials:
+    - { name: app, bearer: "\${TOKEN}" }
+  limit: ${limit}
+  users: [${users.join(', ')}]
+  emit: ${emit}
+${more}`;
+}

@@ -1,0 +1,193 @@
+import { type BoundaryState, boundaryDuplicates } from '@headgate/operators';
+import type { FollowerPage, Followers } from '@headgate/sources/followers';
+import type { Clock, CreditPool } from '@headgate/throttle';
+import type { TopicRecord } from '@headgate/topics';
+import { type Subscription, defer } from 'rxjs';
+import type { Bell } from '../lanes/bell.ts';
+import type { Lane } from '../lanes/lane.ts';
+import type { Flow } from '../lanes/work-lane.ts';
+import { TOPICS } from '../records/topic-names.ts';
+import { type FollowersWish, followersWish, parseWish, userKey } from '../records/wish.ts';
+import type { RunEvent } from '../status/run-event.ts';
+import { deadLetter, reasonOf } from './dead-letter.ts';
+import { type CrawlIdentity, crawlRecord, idRecords, pageRecord } from './followers-records.ts';
+import { endsOneRequestOnly, isStop } from './source-endings.ts';
+import { wishContent } from './wish-content.ts';
+
+export interface FollowersFlowOptions {
+  readonly api: Followers;
+  readonly lane: Lane;
+  readonly bell: Bell;
+  /** Shared by all crawls. */
+  readonly credits: CreditPool;
+  /** Ids to ask for per page. */
+  readonly count: number;
+  readonly emitPages: boolean;
+  readonly emitIds: boolean;
+  readonly dropBoundaryDuplicates: boolean;
+  readonly clock: Clock;
+  readonly emit: (event: RunEvent) => void;
+}
+
+/** What a crawl needs to go on, as the lane's state keeps it. */
+export interface CrawlCheckpoint {
+  readonly user: string;
+  readonly cursor: string;
+  /** The next page's number, 1-based. */
+  readonly page: number;
+  readonly ids: number;
+  /** What the dropping of boundary duplicates remembers. */
+  readonly boundary?: BoundaryState | undefined;
+}
+
+interface Crawl extends CrawlIdentity {
+  readonly offset: number;
+  readonly wish: FollowersWish;
+  at: CrawlCheckpoint;
+  subscription?: Subscription;
+}
+
+/** The longest a stop waits for what is in hand. */
+const STOP_WITHIN_MS = 8_000;
+
+/** Crawls users: all wishes taken are under way at once, and the budget's queue lets them take turns. */
+export function followersFlow(options: FollowersFlowOptions): Flow {
+  const { api, lane, bell, clock, emit, credits } = options;
+  const checkpoints = new Map(lane.stateUnder('crawl/').map(([offset, state]) => [Number(offset), state as CrawlCheckpoint]));
+  const active = new Map<number, Crawl | 'refusing'>();
+
+  const crawlId = (offset: number): string => `${lane.topic}-${lane.partition}-${offset}`;
+  const ended = (offset: number): void => {
+    active.delete(offset);
+    bell.ring();
+  };
+
+  const start = (wish: FollowersWish, offset: number): void => {
+    const user = userKey(wish);
+    const saved = checkpoints.get(offset);
+    const crawl: Crawl = {
+      user,
+      crawl: crawlId(offset),
+      partition: lane.partition,
+      offset,
+      wish,
+      at: saved ?? { user, cursor: wish.cursor ?? '-1', page: 1, ids: 0 },
+    };
+    active.set(offset, crawl);
+    const boundary = options.dropBoundaryDuplicates ? boundaryDuplicates({ state: crawl.at.boundary }) : undefined;
+    emit({ type: 'crawl-started', user, crawl: crawl.crawl, page: crawl.at.page, resumed: saved !== undefined });
+
+    const pages = api.pages({
+      ...(wish.screenName === undefined ? { userId: wish.userId } : { screenName: wish.screenName }),
+      cursor: crawl.at.cursor,
+      count: wish.count ?? options.count,
+      firstPage: crawl.at.page,
+    });
+    const write = (page: FollowerPage): Promise<void> => {
+      const { ids } = boundary?.apply(page) ?? page;
+      return writePage(crawl, page, ids, boundary?.state());
+    };
+    // Nothing is asked for ahead of what is written, so that a crash repeats one page at most.
+    crawl.subscription = pages
+      .drain((page) => defer(() => write(page)), { credits, readAhead: 0 })
+      .subscribe({ error: (error: unknown) => stopCrawl(crawl, error), complete: () => ended(offset) });
+  };
+
+  const writePage = async (
+    crawl: Crawl,
+    page: FollowerPage,
+    ids: readonly string[],
+    boundary: BoundaryState | undefined,
+  ): Promise<void> => {
+    const { at, user, offset } = crawl;
+    const isLast = page.nextCursor === '0';
+    const next: CrawlCheckpoint = { user, cursor: page.nextCursor, page: at.page + 1, ids: at.ids + ids.length, boundary };
+    await lane.commit({
+      records: [
+        ...startedRecord(crawl),
+        ...(options.emitPages ? [pageRecord(crawl, at.page, page)] : []),
+        ...(options.emitIds ? idRecords(crawl, at.page, ids) : []),
+        ...(isLast ? [crawlRecord(crawl, { state: 'completed', pages: at.page, ids: next.ids })] : []),
+      ],
+      state: [[`crawl/${offset}`, isLast ? null : next]],
+      finished: isLast ? [offset] : [],
+    });
+    crawl.at = next;
+    emit({ type: 'page-written', user, crawl: crawl.crawl, page: at.page, ids: ids.length, credential: page.credential });
+    if (isLast) emit({ type: 'crawl-completed', user, crawl: crawl.crawl, pages: at.page, ids: next.ids });
+  };
+
+  /** A crawl's first transaction says that it was started; a resumed one has said so. */
+  const startedRecord = (crawl: Crawl) => (crawl.at.page === 1 ? [crawlRecord(crawl, { state: 'started', pages: 0, ids: 0 })] : []);
+
+  const stopCrawl = (crawl: Crawl, error: unknown): void => {
+    if (endsOneRequestOnly(error)) {
+      failCrawl(crawl, error).catch((failure: unknown) => bell.fail(failure));
+      return;
+    }
+    ended(crawl.offset);
+    if (!isStop(error)) bell.fail(error);
+  };
+
+  const failCrawl = async (crawl: Crawl, error: unknown): Promise<void> => {
+    const { at, user, offset, wish } = crawl;
+    const { code, message } = reasonOf(error);
+    const topic = TOPICS.followersDeadLetters;
+    // Replayed, it goes on where it stopped.
+    const request = { ...wish, ...(at.page > 1 && { cursor: at.cursor }) };
+    await lane.commit({
+      records: [
+        ...startedRecord(crawl),
+        crawlRecord(crawl, { state: 'failed', pages: at.page - 1, ids: at.ids, reason: { code, message } }),
+        deadLetter({ topic, partition: lane.partition, key: user, id: crawl.crawl, content: { request }, error, at: clock.epochMs() }),
+      ],
+      state: [[`crawl/${offset}`, null]],
+      finished: [offset],
+    });
+    emit({ type: 'crawl-failed', user, crawl: crawl.crawl, error: { code, message } });
+    emit({ type: 'dead-letter', topic, key: user, error: { code, message } });
+    ended(offset);
+  };
+
+  const refuse = async ({ key, value, offset }: TopicRecord, error: unknown): Promise<void> => {
+    const topic = TOPICS.followersDeadLetters;
+    const id = crawlId(offset);
+    const letter = deadLetter({
+      topic,
+      partition: lane.partition,
+      key: key ?? id,
+      id,
+      content: { request: wishContent(value) },
+      error,
+      at: clock.epochMs(),
+    });
+    await lane.commit({ records: [letter], finished: [offset] });
+    emit({ type: 'dead-letter', topic, key: key ?? id, error: reasonOf(error) });
+    ended(offset);
+  };
+
+  return {
+    get load() {
+      return active.size;
+    },
+    take(wish) {
+      if (active.has(wish.offset)) return;
+      try {
+        start(parseWish(followersWish, wish.value), wish.offset);
+      } catch (error) {
+        active.set(wish.offset, 'refusing');
+        refuse(wish, error).catch((failure: unknown) => bell.fail(failure));
+      }
+    },
+    flush: () => undefined,
+    async stop() {
+      api.stop();
+      const deadline = clock.monotonicMs() + STOP_WITHIN_MS;
+      try {
+        while (active.size > 0 && clock.monotonicMs() < deadline) await bell.wait(deadline - clock.monotonicMs());
+      } finally {
+        for (const crawl of active.values()) if (crawl !== 'refusing') crawl.subscription?.unsubscribe();
+      }
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import type { FollowerPage } from '@headgate/sources/followers';
+import type { NewRecord } from '@headgate/topics';
+import type { RecordOf } from '../records/schemas.ts';
+import { TOPICS } from '../records/topic-names.ts';
+import { cloudEventHeaders } from './cloud-event.ts';
+
+/** Which crawl a record belongs to, and the partition that all of its records go to. */
+export interface CrawlIdentity {
+  /** `@alpha`, or the digits of an id. */
+  readonly user: string;
+  /** `<requests topic>-<partition>-<offset>` of the wish. */
+  readonly crawl: string;
+  readonly partition: number;
+}
+
+/** The record of a whole page. */
+export function pageRecord(
+  { user, crawl, partition }: CrawlIdentity,
+  page: number,
+  { cursor, nextCursor, previousCursor, ids }: FollowerPage,
+): NewRecord {
+  const value: RecordOf<'followers.pages'> = { user, crawl, page, cursor, nextCursor, previousCursor, ids: [...ids] };
+  const headers = cloudEventHeaders({ topic: TOPICS.followersPages, id: `${crawl}/${page}` });
+  return { topic: TOPICS.followersPages, partition, key: user, value: JSON.stringify(value), headers };
+}
+
+/** One record per id. They carry no headers: what those would say is in the value, 5,000 times a page. */
+export function idRecords({ user, crawl, partition }: CrawlIdentity, page: number, ids: readonly string[]): NewRecord[] {
+  const before = JSON.stringify({ user, crawl, page } satisfies Omit<RecordOf<'followers.ids'>, 'id'>).slice(0, -1);
+  // Ids are digits only, so they need no escaping.
+  return ids.map((id) => ({ topic: TOPICS.followersIds, partition, key: user, value: `${before},"id":"${id}"}` }));
+}
+
+/** The record of a crawl's change of state. */
+export function crawlRecord(
+  { user, crawl, partition }: CrawlIdentity,
+  change: Omit<RecordOf<'followers.crawls'>, 'user' | 'crawl'>,
+): NewRecord {
+  const value: RecordOf<'followers.crawls'> = { user, crawl, ...change };
+  const headers = cloudEventHeaders({ topic: TOPICS.followersCrawls, id: `${crawl}/${change.state}` });
+  return { topic: TOPICS.followersCrawls, partition, key: user, value: JSON.stringify(value), headers };
+}

@@ -1,0 +1,87 @@
+import type { Clock } from '@headgate/throttle';
+import type { NewRecord, TopicLog } from '@headgate/topics';
+import { normalizeIsbn } from '@headgate/operators';
+import type { Config, UserReference } from '../config/config.ts';
+import { TOPICS, sharedStatePartition } from '../records/topic-names.ts';
+import { userKey } from '../records/wish.ts';
+
+export interface EnqueueListOptions {
+  readonly log: TopicLog;
+  readonly config: Config;
+  readonly clock: Clock;
+}
+
+/** Wishes written in one transaction. */
+const CHUNK = 1_000;
+
+/**
+ * Puts the config's lists into the requests topics: a wish per entry, once, again after `every`. Returns how many were new.
+ * Several processes may do so with the same list: each takes the same lane of its own, and writes what isn't noted there yet.
+ */
+export async function enqueueList({ log, config, clock }: EnqueueListOptions): Promise<number> {
+  const { group, lanes } = config.topics;
+  const wishes = listedWishes(config);
+  if (wishes.length === 0) return 0;
+  const writer = await log.openLane({ name: `${group}.wish-list`, state: { topic: TOPICS.state, partition: sharedStatePartition(lanes) } });
+  try {
+    const now = clock.epochMs();
+    const due = wishes.filter((wish) => isDue(wish, writer.state, now));
+    for (let i = 0; i < due.length; i += CHUNK) {
+      const chunk = due.slice(i, i + CHUNK);
+      await writer.transaction((tx) => {
+        tx.append(chunk.map(({ record }) => record));
+        for (const { note } of chunk) tx.checkpoint(note, String(now));
+      });
+    }
+    return due.length;
+  } finally {
+    await writer.close();
+  }
+}
+
+/** The wishes of the config's lists that a run would enqueue now. */
+export async function listedAndDue({
+  log,
+  config,
+  clock,
+}: EnqueueListOptions): Promise<readonly { readonly topic: string; readonly wish: ListedContent }[]> {
+  const state = await log.readState(TOPICS.state, sharedStatePartition(config.topics.lanes));
+  const due = listedWishes(config).filter((wish) => isDue(wish, state, clock.epochMs()));
+  return due.map(({ record, content }) => ({ topic: record.topic, wish: content }));
+}
+
+function isDue({ note, everyMs }: ListedWish, state: ReadonlyMap<string, string>, now: number): boolean {
+  const before = state.get(note);
+  return before === undefined || (everyMs !== undefined && now - Number(before) >= everyMs);
+}
+
+export type ListedContent = UserReference | { readonly isbn: string } | { readonly author: string };
+
+interface ListedWish {
+  readonly content: ListedContent;
+  readonly record: NewRecord;
+  /** The key under which it is noted that it was enqueued. */
+  readonly note: string;
+  readonly everyMs: number | undefined;
+}
+
+function listedWishes({ followers, books }: Config): ListedWish[] {
+  const users = (followers?.users ?? []).map((user) => listed(TOPICS.followersRequests, userKey(user), user, followers?.everyMs));
+  const isbns = (books?.isbns ?? []).map((isbn) => listed(TOPICS.booksRequests, isbnKey(isbn), { isbn }, books?.everyMs));
+  const authors = (books?.authors ?? []).map((author) => listed(TOPICS.booksRequests, author, { author }, books?.everyMs, 'author/'));
+  // A list that names one twice means it once.
+  return [...new Map([...users, ...isbns, ...authors].map((wish) => [wish.note, wish])).values()];
+}
+
+function listed(topic: string, key: string, content: ListedContent, everyMs: number | undefined, kind = ''): ListedWish {
+  return { content, record: { topic, key, value: JSON.stringify(content) }, note: `listed/${topic}/${kind}${key}`, everyMs };
+}
+
+/** An ISBN's key is its 13 digits; what is no ISBN keeps its text, and becomes a dead letter when it is worked. */
+function isbnKey(text: string): string {
+  try {
+    return normalizeIsbn(text);
+  } catch {
+    return text;
+  }
+}

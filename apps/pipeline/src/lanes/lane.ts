@@ -1,0 +1,104 @@
+import type { LaneTransaction, LaneWriter, NewRecord, TopicLog } from '@headgate/topics';
+import { type OffsetRangesSnapshot, offsetRanges } from './offset-ranges.ts';
+
+/** What one piece of work adds to the log, all of it or nothing. */
+export interface Contribution {
+  readonly records: readonly NewRecord[];
+  /** Keys of the lane's state to set, or to remove with null; without the lane's own prefix. */
+  readonly state?: readonly (readonly [key: string, value: unknown])[];
+  /** Offsets of the requests topic that are finished with it. */
+  readonly finished?: readonly number[];
+}
+
+/** One partition of a requests topic, held by this process. */
+export interface Lane {
+  readonly topic: string;
+  readonly partition: number;
+  /** The first offset that isn't known to be finished. */
+  readonly next: number;
+  isFinished(offset: number): boolean;
+  /** The lane's state under a prefix, as it was when the lane was opened: key without prefix, parsed value. */
+  stateUnder(prefix: string): readonly (readonly [key: string, value: unknown])[];
+  /** Resolves when the contribution is durable. What comes while a transaction is under way shares the next one. */
+  commit(contribution: Contribution): Promise<void>;
+  /** Waits for what was given to `commit`, then gives the lane up. */
+  close(): Promise<void>;
+}
+
+export interface OpenLaneOptions {
+  readonly log: TopicLog;
+  readonly group: string;
+  readonly service: 'followers' | 'books';
+  /** The requests topic. */
+  readonly topic: string;
+  readonly partition: number;
+  readonly state: { readonly topic: string; readonly partition: number };
+}
+
+/** Takes a lane and reads how far it has come. Throws what `TopicLog.openLane` throws. */
+export async function openLane({ log, group, service, topic, partition, state }: OpenLaneOptions): Promise<Lane> {
+  const writer = await log.openLane({ name: `${group}.${topic}.${partition}`, state });
+  const prefix = `${service}/${partition}/`;
+  const saved = writer.state.get(`${prefix}lane`);
+  const finished = offsetRanges(saved === undefined ? undefined : (JSON.parse(saved) as OffsetRangesSnapshot));
+  const committer = groupCommitter(writer, (tx, contributions) => {
+    const before = finished.next;
+    let moved = false;
+    for (const contribution of contributions) {
+      if (contribution.records.length > 0) tx.append(contribution.records);
+      for (const [key, value] of contribution.state ?? []) tx.checkpoint(prefix + key, value === null ? null : JSON.stringify(value));
+      for (const offset of contribution.finished ?? []) {
+        finished.add(offset);
+        moved = true;
+      }
+    }
+    if (!moved) return;
+    tx.checkpoint(`${prefix}lane`, JSON.stringify(finished.snapshot()));
+    if (finished.next > before) tx.commitOffset({ group, topic, partition, offset: finished.next });
+  });
+  return {
+    topic,
+    partition,
+    get next() {
+      return finished.next;
+    },
+    isFinished: (offset) => finished.has(offset),
+    stateUnder: (under) =>
+      [...writer.state]
+        .filter(([key]) => key.startsWith(prefix + under))
+        .map(([key, value]) => [key.slice(prefix.length + under.length), JSON.parse(value) as unknown] as const),
+    commit: (contribution) => committer.commit(contribution),
+    async close() {
+      await committer.settled();
+      await writer.close();
+    },
+  };
+}
+
+/** One transaction at a time; all that has come in the meantime shares the next, and none waits for another to come. */
+function groupCommitter(writer: LaneWriter, write: (tx: LaneTransaction, contributions: readonly Contribution[]) => void) {
+  let waiting: Contribution[] = [];
+  let next: Promise<void> | undefined;
+  let last: Promise<void> = Promise.resolve();
+
+  const start = async (after: Promise<void>): Promise<void> => {
+    await after;
+    const contributions = waiting;
+    waiting = [];
+    next = undefined;
+    await writer.transaction((tx) => write(tx, contributions));
+  };
+
+  return {
+    commit(contribution: Contribution): Promise<void> {
+      waiting.push(contribution);
+      if (next === undefined) {
+        next = start(last);
+        // Whoever commits next waits for this one to end, not for it to go well: a lane that failed fails again.
+        last = next.catch(() => undefined);
+      }
+      return next;
+    },
+    settled: () => last,
+  };
+}

@@ -1,0 +1,57 @@
+import type { TopicLog, TopicRecord } from '@headgate/topics';
+import type { Bell } from './bell.ts';
+import type { Lane } from './lane.ts';
+
+/** What works a lane's wishes. It rings the lane's bell whenever its load has changed, and fails it when it can't go on. */
+export interface Flow {
+  /** Wishes (or parts of wishes) taken and not finished. */
+  readonly load: number;
+  /** Starts the work on a wish. */
+  take(wish: TopicRecord): void;
+  /** The queue has been read to its end: nothing waits for company any longer. */
+  flush(): void;
+  /** Asks for nothing more; resolves when what is in hand has been written or given up. */
+  stop(): Promise<void>;
+}
+
+export interface WorkLaneOptions {
+  readonly log: TopicLog;
+  readonly lane: Lane;
+  readonly flow: Flow;
+  readonly bell: Bell;
+  /** Load at which no further wish is taken. */
+  readonly backlog: number;
+  /** Stay when nothing is left. */
+  readonly follow: boolean;
+  /** Ends the work gracefully. */
+  readonly signal: AbortSignal;
+}
+
+/** How long to wait before looking for new wishes. */
+const LOOK_AGAIN_MS = 250;
+
+/** Works a lane until nothing is left, or until `signal`. Rejects when the lane or its flow can't go on. */
+export async function workLane({ log, lane, flow, bell, backlog, follow, signal }: WorkLaneOptions): Promise<void> {
+  const wake = (): void => bell.ring();
+  signal.addEventListener('abort', wake);
+  let position = lane.next;
+  try {
+    while (!signal.aborted) {
+      let idle = flow.load === 0;
+      for await (const wish of log.read({ topic: lane.topic, partitions: [lane.partition], from: position, signal })) {
+        position = wish.offset + 1;
+        if (lane.isFinished(wish.offset)) continue;
+        idle = false;
+        while (flow.load >= backlog && !signal.aborted) await bell.wait();
+        if (signal.aborted) return;
+        flow.take(wish);
+      }
+      flow.flush();
+      if (idle && !follow) return;
+      await bell.wait(LOOK_AGAIN_MS);
+    }
+  } finally {
+    signal.removeEventListener('abort', wake);
+    await flow.stop();
+  }
+}

@@ -1,0 +1,16 @@
+/** When work that needs so many requests is done, at a budget of `limit` per `windowMs` of each of `credentials`, starting with all of it free. */
+export function forecastMs({
+  requests,
+  limit,
+  windowMs,
+  credentials,
+}: {
+  requests: number;
+  limit: number;
+  windowMs: number;
+  credentials: number;
+}): number {
+  if (requests <= 0) return 0;
+  const perWindow = limit * credentials;
+  return (Math.ceil(requests / perWindow) - 1) * windowMs;
+}

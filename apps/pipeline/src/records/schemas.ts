@@ -1,0 +1,66 @@
+import { z } from 'zod';
+
+/** The value of each topic's records. Ids and cursors are strings of digits: they exceed what a JavaScript number can hold. */
+export interface RecordValues {
+  'followers.pages': CrawlPart & { page: number; cursor: string; nextCursor: string; previousCursor: string; ids: readonly string[] };
+  'followers.ids': CrawlPart & { page: number; id: string };
+  'followers.crawls': CrawlPart & {
+    state: 'started' | 'completed' | 'failed';
+    pages: number;
+    ids: number;
+    reason?: { code: string; message: string } | undefined;
+  };
+  'books.records': { isbn: string; record: Readonly<Record<string, unknown>> };
+  'books.authors': { author: string; record: Readonly<Record<string, unknown>> };
+  'books.missing': { isbn: string };
+  'followers.dead-letters': DeadLetterReason & { request: unknown };
+  'books.dead-letters': DeadLetterReason & { request?: unknown; record?: unknown };
+}
+
+interface CrawlPart {
+  /** `@name`, or the digits of a user id. */
+  user: string;
+  /** Deterministic: `<requests topic>-<partition>-<offset>` of the wish. */
+  crawl: string;
+}
+
+interface DeadLetterReason {
+  error: { code: string; message: string; retryable: boolean };
+  /** ISO 8601. */
+  at: string;
+}
+
+export type RecordTopic = keyof RecordValues;
+export type RecordOf<Topic extends RecordTopic> = RecordValues[Topic];
+
+const id = z.string().regex(/^\d{1,20}$/);
+const cursor = z.string().regex(/^-?\d{1,20}$/);
+const isbn = z.string().regex(/^\d{13}$/);
+const crawlPart = { user: z.string(), crawl: z.string() };
+const deadLetter = {
+  error: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }),
+  at: z.iso.datetime(),
+};
+
+/** A zod schema of each topic's values. */
+export const recordSchemas: { readonly [Topic in RecordTopic]: z.ZodType<RecordValues[Topic]> } = {
+  'followers.pages': z.object({ ...crawlPart, page: z.int(), cursor, nextCursor: cursor, previousCursor: cursor, ids: z.array(id) }),
+  'followers.ids': z.object({ ...crawlPart, page: z.int(), id }),
+  'followers.crawls': z.object({
+    ...crawlPart,
+    state: z.enum(['started', 'completed', 'failed']),
+    pages: z.int(),
+    ids: z.int(),
+    reason: z.object({ code: z.string(), message: z.string() }).optional(),
+  }),
+  'books.records': z.object({ isbn, record: z.looseObject({}) }),
+  'books.authors': z.object({ author: z.string(), record: z.looseObject({}) }),
+  'books.missing': z.object({ isbn }),
+  'followers.dead-letters': z.object({ ...deadLetter, request: z.unknown() }),
+  'books.dead-letters': z.object({ ...deadLetter, request: z.unknown().optional(), record: z.unknown().optional() }),
+};
+
+/** The JSON Schema of a topic's values, for clients in other languages. */
+export function recordJsonSchema(topic: RecordTopic): object {
+  return z.toJSONSchema(recordSchemas[topic]);
+}

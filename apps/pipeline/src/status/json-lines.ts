@@ -1,0 +1,61 @@
+import { pino } from 'pino';
+import { eventWords } from './event-words.ts';
+import { safeText } from './text/safe-text.ts';
+import type { Reporter, ReporterOptions } from './reporter.ts';
+import type { RunEvent } from './run-event.ts';
+
+/** Controls that JSON leaves as they are and some terminals obey, and the marks that turn the writing direction. */
+const controls = /[\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/g;
+
+/** One JSON object per event: `level`, `time` (ISO 8601), `event`, the event's own fields as they are, and `msg` in words. */
+export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock' | 'gauges' | 'header'>): Reporter {
+  const { stderr, clock, gauges } = options;
+  const log = pino(
+    {
+      base: null,
+      timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
+      formatters: { level: (level) => ({ level }) },
+    },
+    { write: (line) => void stderr.write(line.replace(controls, escaped)) },
+  );
+  log.info({ event: 'run-started' }, safeText(options.header));
+
+  return {
+    event(event) {
+      const { type, ...fields } = event;
+      log[levelOf(event)]({ event: type, ...('level' in fields ? {} : fields), ...budgetLeft(event) }, eventWords(event));
+    },
+    close() {
+      // Every line is out already.
+    },
+  };
+
+  function budgetLeft(event: RunEvent): { left?: number; limit?: number } {
+    if (event.type !== 'page-written') return {};
+    const budget = gauges().budgets.find((one) => one.service === 'followers' && one.credential === event.credential);
+    return budget === undefined ? {} : { left: Math.max(0, budget.limit - budget.used), limit: budget.limit };
+  }
+}
+
+function levelOf(event: RunEvent): 'info' | 'warn' | 'error' {
+  switch (event.type) {
+    case 'crawl-failed':
+    case 'dead-letter':
+      return 'error';
+    case 'request':
+      return event.outcome === 'ok' || event.outcome === 'gone' ? 'info' : 'warn';
+    case 'notice':
+      return event.level;
+    case 'crawl-started':
+    case 'page-written':
+    case 'crawl-completed':
+    case 'books-queued':
+    case 'books-written':
+    case 'author-written':
+      return 'info';
+  }
+}
+
+function escaped(control: string): string {
+  return `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}

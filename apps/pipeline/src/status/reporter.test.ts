@@ -1,0 +1,393 @@
+import { describe, expect, it } from 'vitest';
+import { FakeTerminal } from './fake-terminal.fixture.ts';
+import { createReporter } from './reporter.ts';
+import { virtualClock } from './virtual-clock.fixture.ts';
+import type { Reporter, ReporterOptions } from './reporter.ts';
+import type { Activity, RunEvent, RunGauges } from './run-event.ts';
+import type { VirtualClock } from './virtual-clock.fixture.ts';
+
+const idle: RunGauges = { budgets: [], credits: [], activities: [] };
+const reason = { code: 'HEADGATE_UNAUTHORIZED', message: 'the account is protected (401 "Not authorized.")' };
+const hostile = '@x\u001B[2J\u001B]0;owned\u0007\u009B31m\r\n\u202Egnp';
+
+interface Stage {
+  readonly terminal: FakeTerminal;
+  readonly clock: VirtualClock;
+  readonly reporter: Reporter;
+  gauges: RunGauges;
+}
+
+function stage(
+  options: Partial<ReporterOptions> & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number } = {},
+): Stage {
+  const terminal = new FakeTerminal(options);
+  const clock = virtualClock();
+  const made: { gauges: RunGauges } = { gauges: idle };
+  const reporter = createReporter({
+    stderr: terminal,
+    json: false,
+    color: false,
+    clock,
+    gauges: () => made.gauges,
+    header: 'headgate run   headgate.yaml   -> ./headgate.db',
+    timeZone: 'UTC',
+    ...options,
+  });
+  return Object.assign(made, { terminal, clock, reporter });
+}
+
+function page(number: number, ids = 5000): RunEvent {
+  return { type: 'page-written', user: '@alpha', crawl: 'c1', page: number, ids, credential: 'app' };
+}
+
+function activity(subject: string, state: Activity['state'], until?: number): Activity {
+  return { service: 'followers', subject, state, ...(until === undefined ? {} : { until }) };
+}
+
+/** One of every kind, as hostile as it gets. */
+const everyEvent: readonly RunEvent[] = [
+  { type: 'crawl-started', user: hostile, crawl: 'c9', page: 1, resumed: false },
+  { type: 'page-written', user: hostile, crawl: 'c9', page: 1, ids: 3, credential: hostile },
+  { type: 'crawl-completed', user: hostile, crawl: 'c9', pages: 1, ids: 3 },
+  { type: 'crawl-failed', user: hostile, crawl: 'c8', error: { code: hostile, message: hostile } },
+  { type: 'books-queued', isbns: 1, authors: 1 },
+  { type: 'books-written', found: 1, missing: 0 },
+  { type: 'author-written', author: hostile, books: 1 },
+  { type: 'dead-letter', topic: 'books.dead-letters', key: hostile, error: { code: 'X', message: hostile } },
+  { type: 'request', service: 'books', credential: hostile, outcome: 'transient', subject: hostile, reason: hostile, retryInMs: 100 },
+  { type: 'notice', level: 'warn', message: hostile },
+];
+
+describe('plain lines', () => {
+  it('says what happened, when, and what is left of the budget', () => {
+    const at = stage();
+    at.gauges = { ...idle, budgets: [{ service: 'followers', credential: 'app', limit: 15, used: 2, windowMs: 900_000 }] };
+    at.reporter.event(page(412));
+    expect(at.terminal.lines).toEqual([
+      '10:31:04 headgate run   headgate.yaml   -> ./headgate.db',
+      '10:31:04 @alpha page 412: 5,000 ids, 13/15 left',
+    ]);
+  });
+
+  it('says at most one line a second about a crawl and sums the rest up in the next', () => {
+    const at = stage();
+    at.reporter.event({ type: 'crawl-started', user: '@alpha', crawl: 'c1', page: 1, resumed: false });
+    for (let number = 1; number <= 30; number += 1) {
+      at.clock.pass(100);
+      at.reporter.event(page(number, 1000));
+    }
+    at.reporter.event({ type: 'crawl-completed', user: '@alpha', crawl: 'c1', pages: 30, ids: 30_000 });
+    at.clock.pass(1000);
+    const lines = at.terminal.lines.filter((line) => line.includes('@alpha'));
+    expect(lines).toEqual([
+      '10:31:04 @alpha starts',
+      '10:31:05 @alpha pages 1 to 9: 9,000 ids',
+      '10:31:06 @alpha pages 10 to 19: 10,000 ids',
+      '10:31:07 @alpha pages 20 to 29: 10,000 ids',
+      '10:31:08 @alpha page 30: 1,000 ids; done: 30 pages, 30,000 ids',
+    ]);
+  });
+
+  it('never keeps the last page back for more than a second, though nothing follows', () => {
+    const at = stage();
+    at.reporter.event(page(1));
+    at.reporter.event(page(2));
+    expect(at.terminal.text).not.toContain('page 2');
+    at.clock.pass(1000);
+    expect(at.terminal.lines.at(-1)).toBe('10:31:05 @alpha page 2: 5,000 ids');
+  });
+
+  it('loses no id in its lines, however the pages come', () => {
+    const at = stage();
+    let ids = 0;
+    for (let number = 1; number <= 500; number += 1) {
+      at.reporter.event(page(number, number));
+      ids += number;
+      at.clock.pass((number * 7919) % 700);
+    }
+    at.reporter.close();
+    const said = at.terminal.lines.map((line) => Number(/: ([\d,]+) ids?/.exec(line)?.[1]?.replaceAll(',', '') ?? 0));
+    expect(said.reduce((sum, count) => sum + count, 0)).toBe(ids);
+    expect(at.clock.timers).toBe(0);
+  });
+
+  it('tells every error at once, the pages before it first', () => {
+    const at = stage();
+    at.gauges = { ...idle, activities: [activity('@beta', 'asking')] };
+    at.reporter.event(page(1));
+    at.reporter.event(page(2));
+    at.reporter.event({
+      type: 'request',
+      service: 'followers',
+      credential: 'app',
+      outcome: 'transient',
+      subject: '@alpha',
+      reason: '503',
+      retryInMs: 2400,
+    });
+    at.reporter.event({ type: 'crawl-failed', user: '@alpha', crawl: 'c1', error: reason });
+    expect(at.terminal.lines.slice(1)).toEqual([
+      '10:31:04 @alpha page 1: 5,000 ids',
+      '10:31:04 @alpha: 503, again in 2.4 s',
+      '10:31:04 @alpha page 2: 5,000 ids',
+      '10:31:04 @alpha: the account is protected (401 "Not authorized."). Its request is in followers.dead-letters; the other crawls go on.',
+    ]);
+  });
+
+  it.each([['crawl first'], ['dead letter first']])('tells a failed crawl and its dead letter in one line: %s', (order) => {
+    const at = stage();
+    const events: RunEvent[] = [
+      { type: 'crawl-failed', user: '@carol', crawl: 'c2', error: reason },
+      { type: 'dead-letter', topic: 'followers.dead-letters', key: '@carol', error: reason },
+    ];
+    for (const event of order === 'crawl first' ? events : events.toReversed()) at.reporter.event(event);
+    at.reporter.event({ type: 'dead-letter', topic: 'followers.dead-letters', key: '@dave', error: reason });
+    const lines = at.terminal.lines.slice(1);
+    expect(lines).toHaveLength(2);
+    expect(lines[0]).toContain('@carol: the account is protected');
+    expect(lines[0]).toContain('followers.dead-letters');
+    expect(lines[1]).toContain('@dave: the account is protected');
+  });
+
+  it('names whom an error is about once', () => {
+    const at = stage();
+    at.reporter.event({ type: 'crawl-failed', user: '@carol', crawl: 'c', error: { code: 'X', message: '@carol: no such user' } });
+    at.reporter.event({ type: 'crawl-failed', user: '12', crawl: 'd', error: { code: 'X', message: 'gone after 412 pages' } });
+    expect(at.terminal.lines.slice(1)).toEqual([
+      '10:31:04 @carol: no such user. Its request is in followers.dead-letters.',
+      '10:31:04 12: gone after 412 pages. Its request is in followers.dead-letters.',
+    ]);
+  });
+
+  it('says once why nothing happens and when it goes on', () => {
+    const at = stage();
+    const freeAt = at.clock.now() + 600_000;
+    at.gauges = {
+      ...idle,
+      budgets: [{ service: 'followers', credential: 'app', limit: 15, used: 15, windowMs: 900_000, freeAt }],
+      activities: [activity('@alpha', 'waiting-for-budget', freeAt), activity('@beta', 'queued')],
+    };
+    at.clock.pass(60_000);
+    expect(at.terminal.lines.slice(1)).toEqual(['10:31:07 everything waits for app, 15/15 used: next request at 10:41:04']);
+    at.gauges = {
+      budgets: [],
+      credits: [{ service: 'followers', max: 20_000, used: 20_000 }],
+      activities: [activity('@alpha', 'waiting-for-downstream')],
+    };
+    at.clock.pass(60_000);
+    expect(at.terminal.lines.at(-1)).toContain('followers: 20,000 ids unwritten (full): no request until it catches up');
+    expect(at.terminal.lines).toHaveLength(3);
+  });
+
+  it('lets no control character through', () => {
+    const at = stage({ header: hostile });
+    for (const event of everyEvent) at.reporter.event(event);
+    at.reporter.close();
+    expect(at.terminal.text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202A-\u202E]/u);
+    expect(at.terminal.lines.every((line) => line.startsWith('10:31:04 '))).toBe(true);
+  });
+});
+
+describe('JSON lines', () => {
+  it('is one object per event with its fields as they are', () => {
+    const at = stage({ json: true, isTTY: true });
+    at.gauges = { ...idle, budgets: [{ service: 'followers', credential: 'app', limit: 15, used: 2, windowMs: 900_000 }] };
+    at.reporter.event(page(412));
+    at.reporter.event({ type: 'notice', level: 'warn', message: 'slow' });
+    at.reporter.event({ type: 'crawl-failed', user: '@carol', crawl: 'c2', error: reason });
+    expect(at.terminal.lines.map((line): unknown => JSON.parse(line))).toEqual([
+      expect.objectContaining({ event: 'run-started' }),
+      {
+        level: 'info',
+        time: '2026-03-10T10:31:04.000Z',
+        event: 'page-written',
+        user: '@alpha',
+        crawl: 'c1',
+        page: 412,
+        ids: 5000,
+        credential: 'app',
+        left: 13,
+        limit: 15,
+        msg: '@alpha page 412: 5,000 ids',
+      },
+      { level: 'warn', time: '2026-03-10T10:31:04.000Z', event: 'notice', msg: 'slow' },
+      expect.objectContaining({ level: 'error', event: 'crawl-failed', user: '@carol', error: reason }),
+    ]);
+  });
+
+  it('writes every event, keeps hostile names exact, and sends no control character', () => {
+    const at = stage({ json: true });
+    for (const event of everyEvent) at.reporter.event(event);
+    expect(at.terminal.lines).toHaveLength(everyEvent.length + 1);
+    expect(at.terminal.text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202A-\u202E]/u);
+    expect(JSON.parse(at.terminal.lines[1] ?? '')).toMatchObject({ event: 'crawl-started', user: hostile });
+  });
+});
+
+describe('the live display', () => {
+  const busy = (now: number): RunGauges => ({
+    budgets: [
+      { service: 'followers', credential: 'app', limit: 15, used: 15, windowMs: 900_000, freeAt: now + 663_000 },
+      { service: 'followers', credential: 'reader', limit: 15, used: 15, windowMs: 900_000, freeAt: now + 467_000 },
+      { service: 'books', credential: 'pro', limit: 5, used: 1, windowMs: 1000 },
+      { service: 'books', credential: 'pro', unit: 'isbns', limit: 5000, used: 3112, windowMs: 86_400_000 },
+    ],
+    credits: [{ service: 'followers', max: 20_000, used: 5000 }],
+    activities: [
+      activity('@alpha', 'waiting-for-budget', now + 467_000),
+      activity('@beta', 'queued'),
+      { service: 'books', subject: 'isbns', state: 'done' },
+    ],
+  });
+
+  function playSome(at: Stage): void {
+    at.gauges = busy(at.clock.now());
+    at.reporter.event({ type: 'crawl-started', user: '@alpha', crawl: 'c1', page: 412, resumed: true, expectedPages: 1020 });
+    at.reporter.event({ type: 'books-queued', isbns: 2400, authors: 0 });
+    at.reporter.event({ type: 'books-written', found: 2388, missing: 12 });
+    at.reporter.event(page(412));
+    at.clock.pass(5000);
+  }
+
+  it('shows what each crawl does, what the budgets allow and what everything waits for', () => {
+    const at = stage({ isTTY: true, columns: 100 });
+    playSome(at);
+    expect(at.terminal.screen()).toEqual([
+      'headgate run   headgate.yaml   -> ./headgate.db                                            00:00:05',
+      '',
+      '  @alpha  ███████░░░░░░░░░░░  412 of ~1,020 pages  5,000 ids     next at 10:38:51, done 11:21:49',
+      '  @beta                       first page                         waits for its turn',
+      '  isbns   ██████████████████  2,400 of 2,400       12 not found  done',
+      '',
+      '  app          ██████████████████  15 / 15  next at 10:42:07',
+      '  reader       ██████████████████  15 / 15  next at 10:38:51  <- everything waits for this',
+      '  books (pro)  ████░░░░░░░░░░░░░░   1 / 5                     3,112 of 5,000 ISBNs today',
+      '',
+    ]);
+  });
+
+  it('says why nothing happens when the writer is full, and which command reads the dead letters', () => {
+    const at = stage({ isTTY: true, readCommand: (topic) => `npm run headgate -- read ${topic}` });
+    at.gauges = {
+      ...idle,
+      credits: [{ service: 'followers', max: 20_000, used: 20_000 }],
+      activities: [activity('@alpha', 'waiting-for-downstream')],
+    };
+    at.reporter.event({ type: 'dead-letter', topic: 'followers.dead-letters', key: '@carol', error: reason });
+    at.reporter.event({
+      type: 'request',
+      service: 'followers',
+      credential: 'app',
+      outcome: 'transient',
+      subject: '@alpha',
+      status: 503,
+      retryInMs: 60_000,
+    });
+    at.clock.pass(400);
+    const screen = at.terminal.screen();
+    expect(screen[0]).toContain('10:31:04 @carol: the account is protected');
+    expect(screen).toContain('  followers: 20,000 ids unwritten (full): no request until it catches up');
+    expect(screen).toContain('  1 fault, the last at 10:31:04: @alpha 503, again at 10:32:04');
+    expect(screen).toContain('  1 dead letter: npm run headgate -- read followers.dead-letters');
+  });
+
+  it.each([80, 60, 40, 20, 5, 1])('is never wider than %d columns nor higher than the terminal', (columns) => {
+    for (const rows of [24, 12, 6, 2]) {
+      const at = stage({ isTTY: true, columns, rows });
+      playSome(at);
+      const many = Array.from({ length: 200 }, (_, index) => activity(`@someone_with_a_long_name_${index}`, 'queued'));
+      at.gauges = { ...at.gauges, activities: [...at.gauges.activities, ...many, activity('@日本語日本語日本語日本語', 'asking')] };
+      at.clock.pass(1000);
+      const screen = at.terminal.screen();
+      expect(Math.max(...screen.map((line) => line.length))).toBeLessThan(Math.max(columns, 2));
+      expect(screen.filter((line, index) => line !== '' || index < screen.length - 1).length).toBeLessThan(rows + 1);
+    }
+  });
+
+  it('sums up the crawls that have no room, working ones last', () => {
+    const at = stage({ isTTY: true, rows: 12 });
+    const queued = Array.from({ length: 40 }, (_, index) => activity(`@q${index}`, 'queued'));
+    at.gauges = { ...idle, activities: [...queued, activity('@busy', 'asking')] };
+    at.clock.pass(200);
+    const screen = at.terminal.screen();
+    expect(screen.some((line) => line.includes('@busy') && line.includes('asking'))).toBe(true);
+    expect(screen).toContainEqual('  and 32 more: 32 queued');
+  });
+
+  it('is redrawn at most 5 times a second, however many events come, and not at all when nothing changes', () => {
+    const at = stage({ isTTY: true });
+    const before = at.terminal.writes.length;
+    for (let number = 1; number <= 1000; number += 1) {
+      at.reporter.event(page(number));
+      at.reporter.event({ type: 'dead-letter', topic: 'books.dead-letters', key: String(number), error: reason });
+      at.clock.pass(1);
+    }
+    // A redraw is one write, or two where lines come to stay.
+    expect(at.terminal.writes.length - before).toBeLessThanOrEqual(10);
+    at.clock.pass(1000);
+    const quiet = at.terminal.writes.length;
+    at.clock.pass(10_000);
+    expect(at.terminal.writes.length - quiet).toBeLessThanOrEqual(11);
+  });
+
+  it('cleans up after itself: only the lines that are to stay are left', () => {
+    const at = stage({ isTTY: true });
+    playSome(at);
+    at.reporter.event({ type: 'notice', level: 'warn', message: 'app: a 429 came' });
+    at.reporter.close();
+    const screen = at.terminal.screen();
+    expect(screen[0]).toBe('10:31:09 app: a 429 came');
+    expect(screen.slice(1).every((line) => line === '')).toBe(true);
+    expect(at.clock.timers).toBe(0);
+    expect(at.terminal.text).not.toContain('\u001B[?25l');
+    at.clock.pass(5000);
+    expect(at.terminal.screen()).toEqual(screen);
+  });
+
+  it('leaves an empty screen where nothing was to stay', () => {
+    const at = stage({ isTTY: true });
+    playSome(at);
+    expect(at.terminal.screen().join('')).toContain('@alpha');
+    at.reporter.close();
+    expect(at.terminal.screen().join('')).toBe('');
+  });
+
+  it('colours only what it is asked to', () => {
+    const plain = stage({ isTTY: true });
+    playSome(plain);
+    // eslint-disable-next-line no-control-regex
+    expect(plain.terminal.text).not.toMatch(/\u001B\[\d*m/);
+    const coloured = stage({ isTTY: true, color: true });
+    playSome(coloured);
+    expect(coloured.terminal.text).toContain('\u001B[32mdone\u001B[39m');
+    expect(coloured.terminal.text).toContain('\u001B[33m<- everything waits for this\u001B[39m');
+    expect(coloured.terminal.screen()).toEqual(plain.terminal.screen());
+  });
+
+  it('obeys no escape sequence of a hostile name', () => {
+    const at = stage({ isTTY: true, header: hostile });
+    at.gauges = {
+      ...idle,
+      activities: [activity(hostile, 'asking')],
+      budgets: [{ service: 'books', credential: hostile, limit: 1, used: 0, windowMs: 1000 }],
+    };
+    for (const event of everyEvent) at.reporter.event(event);
+    at.clock.pass(1000);
+    // eslint-disable-next-line no-control-regex
+    const rest = at.terminal.text.replaceAll(/\u001B\[(?:\?2026[hl]|\d*[ABGK])|\n/g, '');
+    expect(rest).not.toMatch(/[\p{Cc}\u202A-\u202E]/u);
+  });
+
+  it('can be turned off on a terminal', () => {
+    const at = stage({ isTTY: true, live: false });
+    at.reporter.event(page(1));
+    expect(at.terminal.lines.at(-1)).toBe('10:31:04 @alpha page 1: 5,000 ids');
+  });
+});
+
+it('goes on working when nobody reads it any more', () => {
+  const at = stage();
+  at.terminal.emit('error', Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+  at.reporter.event(page(1));
+  expect(at.terminal.lines.at(-1)).toContain('page 1');
+});

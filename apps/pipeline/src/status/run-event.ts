@@ -1,0 +1,93 @@
+/** What happens in a run, as it happens. The display, the summary, the log lines, the metrics and the status page are all made of these. */
+export type RunEvent =
+  | {
+      readonly type: 'crawl-started';
+      readonly user: string;
+      readonly crawl: string;
+      /** The page it starts at, 1-based. */
+      readonly page: number;
+      readonly resumed: boolean;
+      /** How many pages it will have, where an earlier crawl of the user tells. */
+      readonly expectedPages?: number;
+    }
+  | {
+      readonly type: 'page-written';
+      readonly user: string;
+      readonly crawl: string;
+      /** 1-based. */
+      readonly page: number;
+      readonly ids: number;
+      readonly credential: string;
+    }
+  | { readonly type: 'crawl-completed'; readonly user: string; readonly crawl: string; readonly pages: number; readonly ids: number }
+  | { readonly type: 'crawl-failed'; readonly user: string; readonly crawl: string; readonly error: Reason }
+  | { readonly type: 'books-written'; readonly found: number; readonly missing: number }
+  | { readonly type: 'author-written'; readonly author: string; readonly books: number }
+  | { readonly type: 'books-queued'; readonly isbns: number; readonly authors: number }
+  | { readonly type: 'dead-letter'; readonly topic: string; readonly key: string; readonly error: Reason }
+  | {
+      /** One try of one request has ended. */
+      readonly type: 'request';
+      readonly service: ServiceName;
+      readonly credential: string;
+      readonly outcome: 'ok' | 'rate-limited' | 'transient' | 'unauthorized' | 'gone' | 'fatal';
+      /** `@alpha`, an ISBN, an author: whom it was about. */
+      readonly subject: string;
+      /** For anything but ok: what happened, in words. */
+      readonly reason?: string;
+      readonly status?: number;
+      /** When it is tried again, ms from now; absent when it is not. */
+      readonly retryInMs?: number;
+    }
+  | { readonly type: 'notice'; readonly level: 'info' | 'warn'; readonly message: string };
+
+export type ServiceName = 'followers' | 'books';
+
+export interface Reason {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** How things stand at one instant, polled by displays. */
+export interface RunGauges {
+  readonly budgets: readonly BudgetGauge[];
+  readonly credits: readonly CreditGauge[];
+  /** What each crawl (by user) and the books are doing right now. */
+  readonly activities: readonly Activity[];
+}
+
+export interface BudgetGauge {
+  readonly service: ServiceName;
+  readonly credential: string;
+  /** What is counted; default `requests`. */
+  readonly unit?: 'requests' | 'isbns';
+  readonly limit: number;
+  readonly windowMs: number;
+  /** Requests in the current window, those under way counted. */
+  readonly used: number;
+  /** Epoch ms when the next request may start; in the past or now when one may start at once; undefined while requests under way decide it. */
+  readonly freeAt?: number;
+}
+
+export interface CreditGauge {
+  readonly service: ServiceName;
+  readonly max: number;
+  readonly used: number;
+}
+
+export interface Activity {
+  readonly service: ServiceName;
+  /** `@alpha`, digits, or `isbns`, `authors`. */
+  readonly subject: string;
+  readonly state:
+    | 'queued'
+    | 'waiting-for-budget'
+    | 'waiting-for-downstream'
+    | 'waiting-to-retry'
+    | 'asking'
+    | 'writing'
+    | 'done'
+    | 'failed';
+  /** For a wait: until when (epoch ms), where it is known. */
+  readonly until?: number;
+}

@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import { createRunModel } from './run-model.ts';
+import { virtualClock } from './virtual-clock.fixture.ts';
+import type { RunEvent } from './run-event.ts';
+
+const protectedAccount = { code: 'HEADGATE_UNAUTHORIZED', message: 'the account is protected (401 "Not authorized.")' };
+
+function request(
+  outcome: Extract<RunEvent, { type: 'request' }>['outcome'],
+  more: Partial<Extract<RunEvent, { type: 'request' }>> = {},
+): RunEvent {
+  return { type: 'request', service: 'followers', credential: 'app', subject: '@alpha', outcome, ...more };
+}
+
+describe('a run as its events leave it', () => {
+  it('follows a crawl from start to end', () => {
+    const clock = virtualClock();
+    const model = createRunModel({ clock });
+    const startedAt = clock.now();
+    model.apply({ type: 'crawl-started', user: '@alpha', crawl: 'c1', page: 412, resumed: true, expectedPages: 1020 });
+    expect(model.snapshot().crawls).toMatchObject([{ user: '@alpha', state: 'running', page: 411, pages: 0, ids: 0, expectedPages: 1020 }]);
+    clock.pass(30_000);
+    model.apply({ type: 'page-written', user: '@alpha', crawl: 'c1', page: 412, ids: 5000, credential: 'app' });
+    clock.pass(30_000);
+    model.apply({ type: 'page-written', user: '@alpha', crawl: 'c1', page: 413, ids: 1380, credential: 'app' });
+    expect(model.snapshot().crawls).toMatchObject([{ page: 413, pages: 2, ids: 6380, idsPerMinute: 6380 }]);
+    model.apply({ type: 'crawl-completed', user: '@alpha', crawl: 'c1', pages: 413, ids: 2_061_380 });
+    const run = model.snapshot();
+    expect(run).toMatchObject({ startedAt, now: startedAt + 60_000, lastEventAt: startedAt + 60_000 });
+    expect(run.crawls).toMatchObject([{ state: 'completed', endedAt: startedAt + 60_000 }]);
+    expect(run.totals).toEqual({ crawlsStarted: 1, crawlsCompleted: 1, crawlsFailed: 0, pages: 2, ids: 6380 });
+  });
+
+  it('keeps why crawls failed', () => {
+    const model = createRunModel({ clock: virtualClock() });
+    model.apply({ type: 'crawl-failed', user: '@carol', crawl: 'c2', error: protectedAccount });
+    expect(model.snapshot()).toMatchObject({
+      totals: { crawlsFailed: 1 },
+      crawls: [{ user: '@carol', state: 'failed', error: protectedAccount }],
+      failures: [{ user: '@carol', error: protectedAccount }],
+    });
+  });
+
+  it('counts requests by service and outcome, and faults by kind', () => {
+    const model = createRunModel({ clock: virtualClock() });
+    model.apply(request('ok'));
+    model.apply(request('transient', { status: 503, retryInMs: 2000 }));
+    model.apply(request('transient', { reason: 'read ECONNRESET' }));
+    model.apply(request('transient', { status: 503 }));
+    model.apply(request('rate-limited'));
+    model.apply(request('gone', { service: 'books', status: 404 }));
+    const run = model.snapshot();
+    expect(run.requests.followers).toMatchObject({ ok: 1, transient: 3, 'rate-limited': 1, gone: 0 });
+    expect(run.requests.books).toMatchObject({ ok: 0, gone: 1 });
+    expect(run.faults).toEqual([
+      { kind: 503, count: 2 },
+      { kind: 'reset', count: 1 },
+      { kind: 429, count: 1 },
+    ]);
+  });
+
+  it('adds books and authors up', () => {
+    const model = createRunModel({ clock: virtualClock() });
+    model.apply({ type: 'books-queued', isbns: 200, authors: 1 });
+    model.apply({ type: 'books-queued', isbns: 50, authors: 1 });
+    model.apply({ type: 'books-written', found: 97, missing: 3 });
+    model.apply({ type: 'books-written', found: 100, missing: 0 });
+    model.apply({ type: 'author-written', author: 'A', books: 12 });
+    expect(model.snapshot().books).toEqual({ queuedIsbns: 250, queuedAuthors: 2, found: 197, missing: 3, authors: 1, authorBooks: 12 });
+  });
+
+  it('does not grow with the length of a run', () => {
+    const model = createRunModel({ clock: virtualClock() });
+    const message = 'x'.repeat(10_000);
+    for (let index = 0; index < 5000; index += 1) {
+      const about = { user: `@u${index}`, crawl: `c${index}` };
+      model.apply({ type: 'crawl-started', ...about, page: 1, resumed: false });
+      model.apply({ type: 'crawl-failed', ...about, error: { code: 'X', message } });
+      model.apply({ type: 'dead-letter', topic: 'followers.dead-letters', key: about.user, error: { code: 'X', message } });
+      model.apply(request('transient', { reason: `surprise number ${index}` }));
+    }
+    const run = model.snapshot();
+    expect(run.totals.crawlsFailed).toBe(5000);
+    expect(run.deadLetters).toMatchObject({ total: 5000, byTopic: { 'followers.dead-letters': 5000 } });
+    expect(run.deadLetters.last).toHaveLength(100);
+    expect(run.deadLetters.last.at(-1)).toMatchObject({ key: '@u4999' });
+    expect(run.crawls).toHaveLength(1000);
+    expect(run.faults).toEqual([{ kind: 'other', count: 5000 }]);
+    expect(JSON.stringify(run).length).toBeLessThan(1_000_000);
+  });
+
+  it('never forgets a crawl under way', () => {
+    const model = createRunModel({ clock: virtualClock() });
+    model.apply({ type: 'crawl-started', user: '@long', crawl: 'long', page: 1, resumed: false });
+    for (let index = 0; index < 3000; index += 1) {
+      model.apply({ type: 'crawl-completed', user: `@u${index}`, crawl: `c${index}`, pages: 1, ids: 1 });
+    }
+    expect(model.snapshot().crawls[0]).toMatchObject({ user: '@long', state: 'running' });
+  });
+
+  it('gives snapshots that stay as they were', () => {
+    const model = createRunModel({ clock: virtualClock() });
+    const before = model.snapshot();
+    const copy = structuredClone(before);
+    model.apply({ type: 'page-written', user: '@alpha', crawl: 'c1', page: 1, ids: 10, credential: 'app' });
+    model.apply(request('transient', { status: 500 }));
+    expect(before).toEqual(copy);
+  });
+
+  it('lets no control character of a name through', () => {
+    const model = createRunModel({ clock: virtualClock() });
+    model.apply({ type: 'crawl-failed', user: '@a\u001B[2J', crawl: 'c', error: { code: 'X', message: 'b\u0007ad\u009B1m' } });
+    model.apply({ type: 'dead-letter', topic: 'books.dead-letters', key: '\u001B]0;t\u0007k', error: { code: 'X', message: '\n' } });
+    // eslint-disable-next-line no-control-regex
+    expect(JSON.stringify(model.snapshot())).not.toMatch(/\\u00[01]|[\u007F-\u009F]/);
+  });
+});

@@ -1,0 +1,91 @@
+import type { FaultKind } from './fault-kind.ts';
+import type { Reason, RunEvent, ServiceName } from './run-event.ts';
+
+type RequestEvent = Extract<RunEvent, { type: 'request' }>;
+
+/** A run as its events left it, at one instant; plain data, never changed afterwards. Times are epoch ms. */
+export interface RunSnapshot {
+  readonly startedAt: number;
+  readonly now: number;
+  /** When the last event came; the start where none did. */
+  readonly lastEventAt: number;
+  /** Crawls under way and the last 1,000 that ended, in the order they started. */
+  readonly crawls: readonly CrawlState[];
+  /** Of this run, all its crawls together. */
+  readonly totals: {
+    readonly crawlsStarted: number;
+    readonly crawlsCompleted: number;
+    readonly crawlsFailed: number;
+    readonly pages: number;
+    readonly ids: number;
+  };
+  /** The last 100 crawls that failed. */
+  readonly failures: readonly FailedCrawl[];
+  readonly books: BooksState;
+  readonly deadLetters: {
+    readonly total: number;
+    readonly byTopic: Readonly<Record<string, number>>;
+    /** The last 100. */
+    readonly last: readonly DeadLetterState[];
+  };
+  /** Tries that ended, by service and outcome. */
+  readonly requests: Readonly<Record<ServiceName, OutcomeCounts>>;
+  /** Tries that met a fault, by kind, the most frequent first. */
+  readonly faults: readonly { readonly kind: FaultKind; readonly count: number }[];
+  readonly lastFault?: LastFault;
+}
+
+export type OutcomeCounts = Readonly<Record<RequestEvent['outcome'], number>>;
+
+export interface CrawlState {
+  readonly user: string;
+  readonly crawl: string;
+  readonly state: 'running' | 'completed' | 'failed';
+  readonly resumed: boolean;
+  /** The page it started at in this run, 1-based. */
+  readonly firstPage: number;
+  /** The last page written; one less than `firstPage` before that. */
+  readonly page: number;
+  /** Pages and ids written in this run. */
+  readonly pages: number;
+  readonly ids: number;
+  /** How many pages it is expected to have, where that is known. */
+  readonly expectedPages?: number;
+  /** Ids a minute on the average of this run, 0 before the first page. */
+  readonly idsPerMinute: number;
+  readonly startedAt: number;
+  readonly endedAt?: number;
+  readonly error?: Reason;
+}
+
+export interface FailedCrawl {
+  readonly user: string;
+  readonly crawl: string;
+  readonly error: Reason;
+  readonly at: number;
+}
+
+export interface BooksState {
+  readonly queuedIsbns: number;
+  readonly queuedAuthors: number;
+  readonly found: number;
+  readonly missing: number;
+  readonly authors: number;
+  /** Books the authors' answers held. */
+  readonly authorBooks: number;
+}
+
+export interface DeadLetterState {
+  readonly topic: string;
+  readonly key: string;
+  readonly error: Reason;
+  readonly at: number;
+}
+
+export interface LastFault {
+  readonly at: number;
+  readonly subject: string;
+  readonly kind: FaultKind;
+  /** When it is tried again, where it is. */
+  readonly retryAt?: number;
+}

@@ -1,0 +1,124 @@
+import { createServer } from 'node:http';
+import { listenFree } from './listen-free.ts';
+import { createRunMetrics } from './run-metrics.ts';
+import { statusPage } from './status-page.ts';
+import { createTimeWords } from './text/time-words.ts';
+import type { IncomingMessage } from 'node:http';
+import type { RunGauges } from './run-event.ts';
+import type { RunModel } from './run-model.ts';
+
+export interface StatusServerOptions {
+  /** Where to listen; a busy port gives way to the next free one, at most 19 further; 0 takes any. */
+  readonly port: number;
+  readonly host: string;
+  readonly model: Pick<RunModel, 'snapshot'>;
+  readonly gauges: () => RunGauges;
+  /** Whether the run has begun to work; until then `/readyz` answers 503. */
+  readonly ready: () => boolean;
+  /** IANA name of the zone the page says times in; default: the machine's. */
+  readonly timeZone?: string;
+}
+
+export interface StatusServer {
+  /** Where to look, with the port that was free. */
+  readonly url: string;
+  readonly port: number;
+  /** Stops listening and cuts what is still connected. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves how a run stands: `/` for people (JSON where `Accept` prefers it), `/status.json`, `/livez`, `/readyz`, `/metrics` (Prometheus).
+ * Only reads; nothing of a request comes back in an answer. Throws StatusPortError where no port is free.
+ */
+export async function startStatusServer(options: StatusServerOptions): Promise<StatusServer> {
+  const { model, gauges, ready, host } = options;
+  const times = createTimeWords(options);
+  const metrics = createRunMetrics({ snapshot: () => model.snapshot(), gauges });
+  const server = createServer({ requestTimeout: 10_000, headersTimeout: 5_000, keepAliveTimeout: 5_000 }, (request, response) => {
+    answer(request)
+      .catch((): Answer => text(500, 'The status could not be read.\n'))
+      .then(({ status, headers, body }) => {
+        response.writeHead(status, { ...common, ...headers, 'content-length': Buffer.byteLength(body) });
+        response.end(request.method === 'HEAD' ? undefined : body);
+      })
+      .catch(() => response.destroy());
+  });
+  const port = await listenFree({ server, host, port: options.port });
+
+  return {
+    url: `http://${reachable(host)}:${port}/`,
+    port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+
+  async function answer(request: IncomingMessage): Promise<Answer> {
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      return { ...text(405, 'Only GET and HEAD.\n'), headers: { 'content-type': plainText, allow: 'GET, HEAD', connection: 'close' } };
+    }
+    const path = (request.url ?? '/').split('?', 1).join('');
+    switch (path) {
+      case '/':
+        return prefersJson(request.headers.accept) ? statusJson() : page();
+      case '/status.json':
+        return statusJson();
+      case '/livez':
+        return text(200, 'ok\n');
+      case '/readyz':
+        return ready() ? text(200, 'ok\n') : text(503, 'not yet\n');
+      case '/metrics':
+        return { status: 200, headers: { 'content-type': metrics.contentType }, body: await metrics.metrics() };
+      default:
+        return text(404, 'Nothing here. See / /status.json /livez /readyz /metrics\n');
+    }
+  }
+
+  function page(): Answer {
+    const body = statusPage({ snapshot: model.snapshot(), gauges: gauges(), times });
+    return { status: 200, headers: { 'content-type': 'text/html; charset=utf-8', vary: 'accept' }, body };
+  }
+
+  function statusJson(): Answer {
+    const body = `${JSON.stringify({ ready: ready(), run: model.snapshot(), now: gauges() })}\n`;
+    return { status: 200, headers: { 'content-type': 'application/json', vary: 'accept' }, body };
+  }
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+const plainText = 'text/plain; charset=utf-8';
+
+const common = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+} as const;
+
+function text(status: number, body: string): Answer {
+  return { status, headers: { 'content-type': plainText }, body };
+}
+
+/** A browser names text/html first; whoever names JSON before it, or JSON alone, is a program. */
+function prefersJson(accept: string | undefined): boolean {
+  if (accept === undefined) return false;
+  const json = accept.search(/application\/json/i);
+  const html = accept.search(/text\/html/i);
+  return json >= 0 && (html < 0 || json < html);
+}
+
+/** An address to type for a host that means "all of them". */
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+}

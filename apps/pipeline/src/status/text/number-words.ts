@@ -1,0 +1,29 @@
+/** A whole number with its thousands grouped: `20,000`. */
+export function groupedNumber(value: number): string {
+  return Number.isFinite(value) ? Math.trunc(value).toLocaleString('en-US', { useGrouping: true }).replace(/^-0$/, '0') : '?';
+}
+
+/** A count as people say it: exact and grouped below a million (`35,000`), three digits above (`2.06 M`, `1.20 bn`). */
+export function numberWords(value: number): string {
+  if (Number.isFinite(value) && value >= 1_000_000_000 - 500_000) return `${threeDigits(value / 1_000_000_000)} bn`;
+  if (Number.isFinite(value) && value >= 1_000_000) return `${threeDigits(value / 1_000_000)} M`;
+  return groupedNumber(value);
+}
+
+/** A count with its noun: `1 page`, `1,204 pages`. */
+export function countWords(count: number, singular: string, plural: string = `${singular}s`): string {
+  return `${numberWords(count)} ${count === 1 ? singular : plural}`;
+}
+
+/** A share as per cent with one decimal, rounded down so that only the whole is `100 %`: `99.9 %`. */
+export function percentWords(share: number): string {
+  const tenths = Math.floor(share * 1000 + 1e-9);
+  return `${tenths % 10 === 0 ? tenths / 10 : (tenths / 10).toFixed(1)} %`;
+}
+
+function threeDigits(value: number): string {
+  if (value >= 999.5) return groupedNumber(Math.round(value));
+  // 9.995 and 99.95 round up into one digit more before the point.
+  const decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+  return value.toFixed(decimals);
+}

@@ -1,0 +1,21 @@
+import { stripVTControlCharacters } from 'node:util';
+
+/** Controls, line and paragraph separators, lone surrogates, and the marks that turn the writing direction. */
+const unsafe = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
+
+/**
+ * Text from outside (names, reasons) made fit to be printed: one line, nothing a terminal would obey, at most `maxLength` characters.
+ * Escape sequences go, line breaks and tabs become blanks, whatever else is not text becomes U+FFFD.
+ */
+export function safeText(text: string, maxLength = 300): string {
+  // Cut first: a hostile megabyte need not be searched.
+  const stripped = stripVTControlCharacters(text.slice(0, maxLength * 4)).replace(/[\t\n\r\u2028\u2029]+/g, ' ');
+  return cut(stripped.replace(unsafe, '\uFFFD'), maxLength);
+}
+
+function cut(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  const head = text.slice(0, maxLength - 1);
+  // Not through the middle of a surrogate pair.
+  return `${head.replace(/[\uD800-\uDBFF]$/, '')}…`;
+}

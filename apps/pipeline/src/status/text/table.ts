@@ -1,0 +1,62 @@
+import { bar } from './bar.ts';
+import { displayWidth, fitWidth, padWidth } from './display-width.ts';
+
+export type Tone = 'good' | 'wait' | 'bad';
+
+/** A line of a table: a name, how far it is, numbers, and what is to be said about it. */
+export interface TableRow {
+  readonly name: string;
+  /** 0 to 1, where that is known. */
+  readonly share?: number;
+  readonly progress: string;
+  readonly amount: string;
+  readonly note: string;
+  /** What colour the note has. */
+  readonly tone?: Tone;
+}
+
+/** A line whose end, from `toneFrom` on, may be coloured. */
+export interface TableLine {
+  readonly text: string;
+  readonly toneFrom: number;
+  readonly tone?: Tone;
+}
+
+const gap = 2;
+const widestName = 24;
+const widestBar = 18;
+const narrowestBar = 5;
+/** A longer note is cut rather than that all bars go. */
+const widestNote = 32;
+
+/** Lays rows out in columns no wider than `width` cells all together; the bars take what the words leave, and go first where it is narrow. */
+export function tableLines(rows: readonly TableRow[], width: number): readonly TableLine[] {
+  const names = Math.min(widestName, widest(rows, 'name'));
+  const progress = widest(rows, 'progress');
+  const amounts = widest(rows, 'amount');
+  const words = columns(names) + columns(progress) + columns(amounts) + columns(Math.min(widestNote, widest(rows, 'note')));
+  const free = width - words - gap;
+  const bars = rows.some((row) => row.share !== undefined) && free >= narrowestBar ? Math.min(widestBar, free) : 0;
+
+  return rows.map((row) => {
+    const before =
+      cell(row.name, names) +
+      (bars === 0 ? '' : cell(row.share === undefined ? '' : bar(row.share, bars), bars)) +
+      cell(row.progress, progress) +
+      cell(row.amount, amounts);
+    const text = fitWidth(`${before}${' '.repeat(gap)}${row.note}`.trimEnd(), width);
+    return { text, toneFrom: Math.min(before.length + gap, text.length), ...(row.tone === undefined ? {} : { tone: row.tone }) };
+  });
+}
+
+function widest(rows: readonly TableRow[], column: 'name' | 'progress' | 'amount' | 'note'): number {
+  return rows.reduce((most, row) => Math.max(most, displayWidth(row[column])), 0);
+}
+
+function columns(width: number): number {
+  return width === 0 ? 0 : width + gap;
+}
+
+function cell(text: string, width: number): string {
+  return width === 0 ? '' : ' '.repeat(gap) + padWidth(text, width);
+}
