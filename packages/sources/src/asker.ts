@@ -30,7 +30,7 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
   const { service } = definition;
   const { clock, random, retryForMs } = options;
 
-  return async (ask, { credits, signal }) => {
+  return async (ask, { credits, signal, walk, share }) => {
     const subject = definition.subject(ask);
     const items = definition.items(ask);
     const weights = definition.weights?.(ask) ?? [];
@@ -38,12 +38,13 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
     const progress: AskProgress = { deadline: retryDeadline({ clock, random, retryForMs }), doubted: false, stale: false };
     const { deadline } = progress;
 
-    const stepOf = async (permit: Permit): Promise<Step<Value>> => {
+    const stepOf = async (permit: Permit): Promise<Step<Value> | { readonly kind: 'anew' }> => {
       const credential = credentials.get(permit.credential);
       if (credential === undefined) throw new Error(`${service}: the pool gave the unknown credential ${permit.credential}`);
       const { clockCorrections } = credential;
       const grantedAtMs = clock.monotonicMs();
       const tried = await oneTry({ definition, options, connections, credential, permit, ask, signal });
+      if (tried === 'lapsed') return { kind: 'anew' };
       const step = nextStep({
         tried,
         credential,
@@ -73,7 +74,16 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
     const waiting = AbortSignal.any([signal, stop]);
     for (;;) {
       const waitedFromMs = clock.monotonicMs();
-      const permit = await admission.acquire({ pool, weights, credits, items, label: subject, signal: waiting });
+      const permit = await admission.acquire({
+        pool,
+        weights,
+        credits,
+        items,
+        label: subject,
+        signal: waiting,
+        ...(walk !== undefined && { walk }),
+        ...(share !== undefined && { share }),
+      });
       deadline.waited(clock.monotonicMs() - waitedFromMs);
       let pauseMs = 0;
       let delivered = false;
@@ -85,7 +95,7 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
           delivered = true;
           return { value: step.value, credit: permit.credit };
         }
-        ({ pauseMs } = step);
+        if (step.kind === 'again') ({ pauseMs } = step);
       } finally {
         // After the budgets were held: whoever waits for room must not slip past that.
         if (!delivered) permit.credit.release();

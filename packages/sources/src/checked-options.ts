@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '@headgate/throttle';
+import { type Clock, type Journal, systemClock } from '@headgate/throttle';
 import { packageVersion } from './package-version.ts';
 import { SourceError } from './source-error.ts';
 import type { Credential, Limit, SourceOptions } from './source-options.ts';
@@ -22,6 +22,7 @@ export interface CheckedOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly random: () => number;
+  readonly journal: Journal | undefined;
   readonly onTry: (event: TryEvent) => void;
 }
 
@@ -58,6 +59,7 @@ export function checkedOptions(service: string, options: SourceOptions, serviceL
     env,
     clock,
     random,
+    journal: options.journal,
     onTry: options.onTry ?? (() => undefined),
   };
 }

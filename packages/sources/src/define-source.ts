@@ -19,8 +19,10 @@ export function defineSource<Ask, Value>(definition: SourceDefinition<Ask, Value
   return (given) => {
     const options = checkedOptions(service, given, definition.limit);
     const { clock, limit, maxDelayMs, timeoutMs, env, proxy, ca } = options;
-    const members = options.credentials.map((credential) => sourceCredential({ credential, limit, maxDelayMs, clock }));
-    const pool = credentialPool(members);
+    const members = options.credentials.map((credential) =>
+      sourceCredential({ credential, limit, maxDelayMs, clock, journal: options.journal }),
+    );
+    const pool = credentialPool({ members, clock });
     const queue = admission({ clock });
     const wires = connections({ env, connectTimeoutMs: timeoutMs, ...(proxy !== undefined && { proxy }), ...(ca !== undefined && { ca }) });
     const stopping = new AbortController();
@@ -37,7 +39,7 @@ export function defineSource<Ask, Value>(definition: SourceDefinition<Ask, Value
     let closed = false;
 
     const source: Source<Ask, Value> = {
-      async ask(ask, { credits, signal }) {
+      async ask(ask, { signal, ...wish }) {
         if (closed) throw closedError(service);
         const abort = new AbortController();
         const relay = (): void => abort.abort(signal?.reason);
@@ -45,13 +47,17 @@ export function defineSource<Ask, Value>(definition: SourceDefinition<Ask, Value
         signal?.addEventListener('abort', relay);
         underWay.add(abort);
         try {
-          return await askOnce(ask, { credits, signal: abort.signal });
+          return await askOnce(ask, { ...wish, signal: abort.signal });
         } finally {
           signal?.removeEventListener('abort', relay);
           underWay.delete(abort);
         }
       },
-      walk: (first, next) => new PageStream(() => walkReader({ first, next, ask: (ask, reading) => source.ask(ask, reading) })),
+      walk: (first, next, { share } = {}) =>
+        new PageStream(() => {
+          const turns = { walk: {}, ...(share !== undefined && { share }) };
+          return walkReader({ first, next, ask: (ask, reading) => source.ask(ask, { ...reading, ...turns }) });
+        }),
       gauges() {
         const offset = clock.epochMs() - clock.monotonicMs();
         const budgets = pool.members.flatMap(({ name, budgets: own }) =>

@@ -21,8 +21,8 @@ export interface ExchangeOptions {
   /** As sent and as decoded. */
   readonly maxBodyBytes: number;
   readonly signal: AbortSignal;
-  /** The first byte is about to go to the socket. */
-  readonly onSent: () => void;
+  /** The first byte is about to go to the socket; false when it must not, because its permit has lapsed. */
+  readonly onSent: () => boolean;
   /** The headers of the answer have come. */
   readonly onAnswered: () => void;
 }
@@ -39,7 +39,9 @@ export type Exchanged =
       /** The request can't be sent as it is. */
       readonly invalid: boolean;
     }
-  | { readonly kind: 'aborted' };
+  | { readonly kind: 'aborted' }
+  /** Its permit lapsed before it could be sent: nothing went out. */
+  | { readonly kind: 'lapsed' };
 
 /** Sends one request and reads its answer whole, under the limits. Never rejects; whatever the end, nothing of it goes on. */
 export function exchange(options: ExchangeOptions): Promise<Exchanged> {
@@ -95,7 +97,7 @@ export function exchange(options: ExchangeOptions): Promise<Exchanged> {
           return;
         }
         reused = context?.reused === true;
-        options.onSent();
+        if (!options.onSent()) breakOff({ kind: 'lapsed' });
       },
       onResponseStarted() {
         begun = true;

@@ -2,6 +2,7 @@ import type { Permit } from '@headgate/throttle';
 import type { CheckedOptions } from './checked-options.ts';
 import type { Connections } from './connections.ts';
 import { exchange } from './exchange.ts';
+import { budgetEvidence } from './rate-headers.ts';
 import { redactedAnswer } from './redacted-answer.ts';
 import { signedRequest, type SignedRequest } from './signed-request.ts';
 import type { SourceCredential } from './source-credential.ts';
@@ -27,8 +28,8 @@ export interface Tried<Value> {
   readonly stale?: boolean;
 }
 
-/** Signs, sends, reads and classifies once, and settles the permit's tokens. Rejects with `signal.reason` alone. */
-export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Promise<Tried<Value>> {
+/** Signs, sends, reads and classifies once, and settles the permit's tokens; `lapsed` where nothing was sent because the permit came too late. Rejects with `signal.reason` alone. */
+export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Promise<Tried<Value> | 'lapsed'> {
   const { definition, options, connections, credential, permit, ask, signal } = given;
   const { service } = definition;
   const about = { service, credential: credential.name, subject: definition.subject(ask) };
@@ -54,6 +55,7 @@ export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Prom
   // Where the answer had begun the tokens are settled already, and this changes nothing.
   if (exchanged.kind !== 'answered') permit.aborted();
   signal.throwIfAborted();
+  if (exchanged.kind === 'lapsed') return 'lapsed';
   if (exchanged.kind === 'aborted') throw new Error('unreachable: aborted without a signal');
   if (exchanged.kind === 'failed') {
     const { reason, status, stale, invalid } = exchanged;
@@ -66,6 +68,9 @@ export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Prom
   // What came with success is data, and data is left as it is.
   const answer = status < 300 ? exchanged.answer : redactedAnswer(exchanged.answer, signed.authorization);
   const { recentlyRefused } = credential;
+  // A refusal says how long to wait in ways of its own.
+  const evidence = status === 429 ? undefined : budgetEvidence({ answer: exchanged.answer, epochMs: options.clock.epochMs() });
+  if (evidence !== undefined) credential.budgets[0]?.observe(evidence);
   try {
     const verdict = definition.classify(answer, { ask, credential: credential.name, epochMs: options.clock.epochMs(), recentlyRefused });
     return { verdict, status };

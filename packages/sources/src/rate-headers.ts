@@ -1,3 +1,4 @@
+import type { BudgetEvidence } from '@headgate/throttle';
 import type { Answer } from './answer.ts';
 import { httpDate } from './http-date.ts';
 
@@ -37,6 +38,24 @@ export function refusalWaitMs({ answer: { status, headers }, epochMs }: RefusalW
   if (!/^\d{1,12}$/.test(reset)) return undefined;
   if (status !== 429 && headers['x-rate-limit-remaining']?.trim() !== '0') return undefined;
   return Math.max(0, Number(reset) * 1000 - answeredAt(headers, epochMs)) + 1_000;
+}
+
+/**
+ * What an answer says of its credential's budget: `x-rate-limit-*` (epoch seconds of the service's clock), `RateLimit`
+ * (draft-ietf-httpapi-ratelimit-headers) or its older three headers (seconds from now). Undefined where they say nothing that can be so.
+ */
+export function budgetEvidence({ answer: { headers }, epochMs }: RefusalWaitOptions): BudgetEvidence | undefined {
+  const remaining = wholeNumber(headers['x-rate-limit-remaining']);
+  const reset = wholeNumber(headers['x-rate-limit-reset']);
+  if (remaining !== undefined && reset !== undefined) return { remaining, resetInMs: reset * 1_000 - answeredAt(headers, epochMs) };
+  const draft = headers['ratelimit'] ?? '';
+  const left = wholeNumber(/(?:^|[;,\s])(?:r|remaining)=(\d+)/.exec(draft)?.[1] ?? headers['ratelimit-remaining']);
+  const inSeconds = wholeNumber(/(?:^|[;,\s])(?:t|reset)=(\d+)/.exec(draft)?.[1] ?? headers['ratelimit-reset']);
+  return left === undefined || inSeconds === undefined ? undefined : { remaining: left, resetInMs: inSeconds * 1_000 };
+}
+
+function wholeNumber(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,12}$/.test(text.trim()) ? Number(text) : undefined;
 }
 
 function answeredAt(headers: Answer['headers'], epochMs: number): number {

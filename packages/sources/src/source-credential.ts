@@ -1,5 +1,5 @@
 import type { Signer } from '@headgate/auth';
-import { type Clock, type RateBudget, rateBudget } from '@headgate/throttle';
+import { type Clock, type Journal, type JournalEntry, type RateBudget, rateBudget } from '@headgate/throttle';
 import type { Credential, Limit } from './source-options.ts';
 
 /** A credential at work: its budgets, and what the service has said about it. */
@@ -7,6 +7,7 @@ export interface SourceCredential {
   readonly name: string;
   readonly signer: Signer;
   readonly budgets: readonly RateBudget[];
+  readonly journal?: JournalEntry;
   /** Whether it was refused for its rate during the last minute. */
   readonly recentlyRefused: boolean;
   /** How often its clock has been corrected: a request signed before the last time says nothing about it. */
@@ -34,6 +35,7 @@ export interface SourceCredentialOptions {
   readonly limit: Limit;
   readonly maxDelayMs: number;
   readonly clock: Clock;
+  readonly journal?: Journal | undefined;
 }
 
 const RECENT_MS = 60_000;
@@ -44,9 +46,13 @@ const LONGEST_HOLD_MS = 24 * 60 * 60_000;
 /** An answer that says `now` is held off this long, or no longer than its window. */
 const SHORTEST_HOLD_MS = 1_000;
 
-export function sourceCredential({ credential, limit, maxDelayMs, clock }: SourceCredentialOptions): SourceCredential {
+export function sourceCredential({ credential, limit, maxDelayMs, clock, journal }: SourceCredentialOptions): SourceCredential {
   const { name, signer, limits = [limit] } = credential;
-  const budgets = limits.map(({ requests, windowMs }) => rateBudget({ limit: requests, windowMs, maxDelayMs, clock }));
+  const budgets = limits.map(({ requests, windowMs }) =>
+    rateBudget({ limit: requests, windowMs, maxDelayMs, clock, ...(journal !== undefined && { leaseMs: () => journal.leaseMs }) }),
+  );
+  const entry = journal?.open(name, () => budgets.map((budget) => budget.snapshot()));
+  for (const [i, snapshot] of (entry?.restored ?? []).entries()) budgets[i]?.restore(snapshot);
   // A refusal is about the shortest window unless the answer says otherwise; a daily quota beside it says so.
   const windowMs = Math.min(...budgets.map((budget) => budget.windowMs));
   let refusedAtMs = -Infinity;
@@ -63,6 +69,7 @@ export function sourceCredential({ credential, limit, maxDelayMs, clock }: Sourc
     name,
     signer,
     budgets,
+    ...(entry !== undefined && { journal: entry }),
     get recentlyRefused() {
       return clock.monotonicMs() - refusedAtMs <= RECENT_MS;
     },

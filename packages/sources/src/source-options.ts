@@ -1,5 +1,5 @@
 import type { Signer } from '@headgate/auth';
-import type { Clock } from '@headgate/throttle';
+import type { Clock, Journal } from '@headgate/throttle';
 import type { TryEvent } from './try-event.ts';
 
 /** Options every source takes. */
@@ -30,6 +30,8 @@ export interface SourceOptions {
   readonly clock?: Clock;
   /** A number in [0, 1) for jitter. Default `Math.random`. */
   readonly random?: () => number;
+  /** Where grants are made durable before they are used, so that a restart continues the same windows. Default: nowhere. */
+  readonly journal?: Journal;
   /** Told of every try that has ended. */
   readonly onTry?: (event: TryEvent) => void;
 }

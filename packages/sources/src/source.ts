@@ -11,7 +11,7 @@ export interface Source<Ask, Value> extends AsyncDisposable {
    * A walk from ask to ask. `next` returns undefined after the last page and may throw a `SourceError`, which the walk ends with
    * after the page it was given.
    */
-  walk(first: Ask, next: (value: Value, ask: Ask) => Ask | undefined): PageStream<Value>;
+  walk(first: Ask, next: (value: Value, ask: Ask) => Ask | undefined, options?: WalkOptions): PageStream<Value>;
   /** How its budgets stand and who waits for what. */
   gauges(): SourceGauges;
   /** Starts no further request: whoever waits for one, or will, rejects with `HEADGATE_STOPPED`; requests under way end as they end. */
@@ -20,9 +20,16 @@ export interface Source<Ask, Value> extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-export interface AskOptions {
+export interface WalkOptions {
+  /** How large a share of the turns the walk gets, against 1 of others, where budget is short. Default 1. */
+  readonly share?: number;
+}
+
+export interface AskOptions extends WalkOptions {
   readonly credits: CreditPool;
   readonly signal?: AbortSignal;
+  /** Asks of one walk take their turns together. Default: each ask is a walk of its own. */
+  readonly walk?: object;
 }
 
 export interface SourceGauges {

@@ -9,7 +9,10 @@ const plenty = () => creditPool({ max: Infinity });
 
 function gate({ limit = 2, windowMs = 1_000, names = ['app'] }: { limit?: number; windowMs?: number; names?: readonly string[] } = {}) {
   const clock = virtualClock();
-  const pool = credentialPool(names.map((name) => ({ name, budgets: [rateBudget({ limit, windowMs, guardMs: 0, clock })] })));
+  const pool = credentialPool({
+    members: names.map((name) => ({ name, budgets: [rateBudget({ limit, windowMs, guardMs: 0, clock })] })),
+    clock,
+  });
   return { clock, pool, gate: admission({ clock }) };
 }
 
@@ -121,5 +124,80 @@ describe('admission', () => {
     pool.retire('b', new Error('b was revoked'));
     door.wake();
     await expect(waiting).rejects.toThrow('b was revoked');
+  });
+
+  it('gives a permit out only when its grant is durable, and takes it back when that fails', async () => {
+    const clock = virtualClock();
+    const written: { resolve: () => void; reject: (error: Error) => void }[] = [];
+    const journal = {
+      restored: undefined,
+      granted: () => new Promise<void>((resolve, reject) => written.push({ resolve, reject })),
+      settled: () => undefined,
+    };
+    const budget = rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, clock });
+    const pool = credentialPool({ members: [{ name: 'app', budgets: [budget], journal }], clock });
+    const door = admission({ clock });
+    const credits = creditPool({ max: 10 });
+
+    let got = false;
+    const first = door.acquire({ pool, credits, items: 10 }).then((permit) => {
+      got = true;
+      return permit;
+    });
+    await clock.settle();
+    expect([got, budget.used, credits.outstanding]).toEqual([false, 1, 10]);
+    written[0]?.resolve();
+    const permit = await first;
+    permit.aborted();
+    permit.credit.release();
+
+    const second = door.acquire({ pool, credits, items: 10 });
+    written[1]?.reject(new Error('disk full'));
+    await expect(second).rejects.toThrow('disk full');
+    expect([budget.used, credits.outstanding]).toEqual([0, 0]);
+
+    const abort = new AbortController();
+    const third = door.acquire({ pool, credits, items: 10, signal: abort.signal });
+    abort.abort(new Error('enough'));
+    written[2]?.resolve();
+    await expect(third).rejects.toThrow('enough');
+    await clock.settle();
+    expect([budget.used, credits.outstanding]).toEqual([0, 0]);
+  });
+
+  it('refuses at once what no budget could ever bear, and goes on with the others', async () => {
+    const { pool, gate: door } = gate({ limit: 2 });
+    await expect(door.acquire({ pool, credits: plenty(), items: 1, weights: [3] })).rejects.toThrow(RangeError);
+    expect((await door.acquire({ pool, credits: plenty(), items: 1 })).credential).toBe('app');
+  });
+
+  it('does not let a big walk starve a small one', async () => {
+    const { clock, pool, gate: door } = gate({ limit: 1 });
+    const credits = plenty();
+    const served: string[] = [];
+    const [big, small] = [{}, {}];
+    const ask = (label: string, walk: object): void =>
+      void door.acquire({ pool, credits, items: 1, label, walk }).then((permit) => {
+        served.push(label);
+        permit.sent();
+        permit.answered();
+      });
+    for (let i = 0; i < 10; i += 1) ask('big', big);
+    for (let i = 0; i < 2; i += 1) ask('small', small);
+    await clock.advance(4_000);
+    expect(served).toEqual(['big', 'small', 'big', 'small', 'big']);
+  });
+
+  it('tells who waits, and for what, whenever that changes', async () => {
+    const { clock, pool, gate: door } = gate({ limit: 1 });
+    const seen: string[] = [];
+    const watching = door.changes.subscribe((all) => seen.push(all.map(({ label, for: what }) => `${label} ${what}`).join()));
+    const first = await door.acquire({ pool, credits: plenty(), items: 1, label: 'a' });
+    void door.acquire({ pool, credits: plenty(), items: 1, label: 'b' });
+    first.sent();
+    first.answered();
+    await clock.advance(1_000);
+    watching.unsubscribe();
+    expect(seen).toEqual(['', '', 'b budget', 'b budget', '']);
   });
 });

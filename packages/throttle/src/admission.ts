@@ -1,6 +1,8 @@
+import { Observable } from 'rxjs';
 import { type Clock, systemClock } from './clock.ts';
 import type { CredentialPool, Grant } from './credential-pool.ts';
 import type { Credit, CreditPool } from './credit-pool.ts';
+import { FairQueue, type Queued } from './fair-queue.ts';
 
 export interface AdmissionOptions {
   /** Default: the machine's clock. */
@@ -17,12 +19,16 @@ export interface AcquireOptions {
   readonly items: number;
   /** Whom the request is about, for those who ask what is waiting. */
   readonly label?: string;
+  /** Requests of one walk take their turns among walks, however many of them wait. Default: each request is a walk of its own. */
+  readonly walk?: object;
+  /** How large a share of the turns the walk gets, against 1 of others. Default 1. */
+  readonly share?: number;
   /** Gives the place in the queue up. */
   readonly signal?: AbortSignal;
 }
 
 /** One token of every budget concerned and the credit for one page, granted in one step. */
-export interface Permit extends Grant {
+export interface Permit extends Omit<Grant, 'durable'> {
   readonly credit: Credit;
 }
 
@@ -37,41 +43,67 @@ export interface Waiting {
 export interface Admission {
   /**
    * Waits for a permit. Credit and tokens are taken in one synchronous step: a token that waited for credit would go stale
-   * and overrun its window. Rejects with `signal.reason` when aborted, and with the pool's error when its last credential has left.
+   * and overrun its window. Where the credential has a journal the permit comes when its grant is durable.
+   * Rejects with `signal.reason` when aborted, with the pool's error when its last credential has left, with the journal's
+   * when it can't be written, and with a `RangeError` for weights that no member could ever bear.
    */
   acquire(options: AcquireOptions): Promise<Permit>;
-  /** Who waits, first come first, and what for. */
+  /** Who waits, in the order of their turns, and what for. */
   waiting(): readonly Waiting[];
-  /** Looks again who may go: to be called after a slot was settled or a credential left. */
+  /** Emits who waits, at once and whenever that has changed. Completes never; unsubscribing costs nothing more. */
+  readonly changes: Observable<readonly Waiting[]>;
+  /** Looks again who may go: to be called after a credential has left. */
   wake(): void;
 }
 
-interface Waiter extends AcquireOptions {
+interface Waiter extends AcquireOptions, Queued {
   readonly weights: readonly number[];
   readonly resolve: (permit: Permit) => void;
   readonly reject: (reason: unknown) => void;
 }
 
 /**
- * Makes an admission: first come, first served, except that nobody waits behind somebody else's full downstream.
+ * Makes an admission: walks take turns, first come first served among those of equal standing, and nobody waits behind
+ * somebody else's full downstream.
  */
 export function admission({ clock = systemClock() }: AdmissionOptions = {}): Admission {
-  const queue = new Set<Waiter>();
-  const watched = new Map<CreditPool, () => void>();
+  const queue = new FairQueue<Waiter>();
+  const watched = new Map<CreditPool, { waiters: number; readonly unwatch: () => void }>();
+  const pools = new Map<CredentialPool, number>();
+  const listeners = new Set<() => void>();
   let cancelTimer: (() => void) | undefined;
+
+  const add = (waiter: Waiter): void => {
+    const { credits, pool } = waiter;
+    queue.add(waiter);
+    const watch = watched.get(credits);
+    if (watch === undefined) watched.set(credits, { waiters: 1, unwatch: credits.onRelease(wake) });
+    else watch.waiters += 1;
+    pools.set(pool, (pools.get(pool) ?? 0) + 1);
+  };
+  const remove = (waiter: Waiter): boolean => {
+    if (!queue.delete(waiter)) return false;
+    const { credits, pool } = waiter;
+    const watch = watched.get(credits);
+    if (watch !== undefined) {
+      watch.waiters -= 1;
+      if (watch.waiters === 0) {
+        watch.unwatch();
+        watched.delete(credits);
+      }
+    }
+    const others = (pools.get(pool) ?? 1) - 1;
+    if (others === 0) pools.delete(pool);
+    else pools.set(pool, others);
+    return true;
+  };
 
   const wake = (): void => {
     cancelTimer?.();
     cancelTimer = undefined;
     const wakeAt = serve();
-    const nowMs = clock.monotonicMs();
-    if (wakeAt < Infinity) cancelTimer = clock.schedule(Math.max(0, wakeAt - nowMs), wake);
-    const wanted = new Set([...queue].map((waiter) => waiter.credits));
-    for (const [credits, unwatch] of watched) {
-      if (wanted.has(credits)) continue;
-      unwatch();
-      watched.delete(credits);
-    }
+    if (wakeAt < Infinity) cancelTimer = clock.schedule(Math.max(0, wakeAt - clock.monotonicMs()), wake);
+    for (const listener of listeners) listener();
   };
 
   /** Grants to all who may go; returns when the next may. */
@@ -79,9 +111,10 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
     const blocked = new Map<CredentialPool, number>();
     const full = new Set<CreditPool>();
     for (const waiter of queue) {
+      if (blocked.size > 0 && blocked.size === pools.size) break;
       const { pool, weights, credits, items } = waiter;
       if (pool.exhausted !== undefined) {
-        queue.delete(waiter);
+        remove(waiter);
         waiter.reject(pool.exhausted);
         continue;
       }
@@ -96,24 +129,54 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
         blocked.set(pool, at);
         continue;
       }
-      queue.delete(waiter);
-      const grant = pool.take(weights);
-      waiter.resolve(permit(grant, credits.reserve(items), wake));
+      remove(waiter);
+      queue.served(waiter);
+      hand(waiter, pool.take(weights), credits.reserve(items));
     }
     return Math.min(Infinity, ...blocked.values());
   };
 
+  /** Gives the permit over, once its grant is durable. */
+  const hand = (waiter: Waiter, grant: Grant, credit: Credit): void => {
+    const permit = permitOf(grant, credit, wake);
+    if (grant.durable === undefined) {
+      waiter.resolve(permit);
+      return;
+    }
+    const giveBack = (reason: unknown): void => {
+      permit.aborted();
+      credit.release();
+      waiter.reject(reason);
+    };
+    grant.durable.then(() => {
+      if (waiter.signal?.aborted === true) giveBack(waiter.signal.reason);
+      else waiter.resolve(permit);
+    }, giveBack);
+  };
+
+  const waiting = (): readonly Waiting[] => {
+    const offset = clock.epochMs() - clock.monotonicMs();
+    return [...queue].map(({ label = '', pool, weights, credits, items }) => {
+      if (!credits.hasRoom(items)) return { label, for: 'downstream' as const };
+      const at = pool.freeAt(weights);
+      return { label, for: 'budget' as const, ...(Number.isFinite(at) && { until: at + offset }) };
+    });
+  };
+
   return {
     acquire(options) {
-      const { signal, credits } = options;
+      const { signal, pool, weights = [] } = options;
       return new Promise<Permit>((resolve, reject) => {
         if (signal?.aborted) {
           reject(signal.reason);
           return;
         }
+        // Throws for what could never be borne: it must not wait for ever, nor stop others.
+        if (pool.exhausted === undefined) pool.freeAt(weights);
         const waiter: Waiter = {
           ...options,
-          weights: options.weights ?? [],
+          weights,
+          turn: 0,
           resolve: (granted) => {
             signal?.removeEventListener('abort', abort);
             resolve(granted);
@@ -124,29 +187,27 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
           },
         };
         const abort = (): void => {
-          queue.delete(waiter);
+          const wasWaiting = remove(waiter);
           waiter.reject(signal?.reason);
-          wake();
+          if (wasWaiting) wake();
         };
         signal?.addEventListener('abort', abort);
-        queue.add(waiter);
-        if (!watched.has(credits)) watched.set(credits, credits.onRelease(wake));
+        add(waiter);
         wake();
       });
     },
-    waiting() {
-      const offset = clock.epochMs() - clock.monotonicMs();
-      return [...queue].map(({ label = '', pool, weights, credits, items }) => {
-        if (!credits.hasRoom(items)) return { label, for: 'downstream' as const };
-        const at = pool.freeAt(weights);
-        return { label, for: 'budget' as const, ...(at < Infinity && { until: at + offset }) };
-      });
-    },
+    waiting,
+    changes: new Observable((subscriber) => {
+      const tell = (): void => subscriber.next(waiting());
+      listeners.add(tell);
+      tell();
+      return () => listeners.delete(tell);
+    }),
     wake,
   };
 }
 
-function permit(grant: Grant, credit: Credit, wake: () => void): Permit {
+function permitOf(grant: Grant, credit: Credit, wake: () => void): Permit {
   return {
     credential: grant.credential,
     credit,

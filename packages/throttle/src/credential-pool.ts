@@ -1,3 +1,6 @@
+import { type Clock, systemClock } from './clock.ts';
+import { IndexedHeap } from './indexed-heap.ts';
+import type { JournalEntry } from './journal.ts';
 import type { RateBudget, Slot } from './rate-budget.ts';
 
 export interface PoolMember {
@@ -5,13 +8,22 @@ export interface PoolMember {
   readonly name: string;
   /** Every budget that a request with this credential is charged to. */
   readonly budgets: readonly RateBudget[];
+  /** Where its grants are made durable before they are used. Default: nowhere. */
+  readonly journal?: JournalEntry;
+}
+
+export interface CredentialPoolOptions {
+  /** One or more, each with a name of its own. */
+  readonly members: readonly PoolMember[];
+  /** The clock of the members' budgets. Default: the machine's. */
+  readonly clock?: Clock;
 }
 
 /** Credentials any of which may carry the next request. */
 export interface CredentialPool {
   /** The members that still may be used. */
   readonly members: readonly PoolMember[];
-  /** The monotonic ms at which some member may go, `Infinity` while only the end of requests under way can tell. */
+  /** The monotonic ms at which some member may go, `-Infinity` when one may now, `Infinity` while only requests under way can tell. */
   freeAt(weights: readonly number[]): number;
   /** Takes a slot of every budget of the member that may go first. Throws a `RangeError` unless `freeAt` has come. */
   take(weights: readonly number[]): Grant;
@@ -23,50 +35,105 @@ export interface CredentialPool {
 
 export interface Grant extends Slot {
   readonly credential: string;
+  /** Settled when the grant is durable; absent where there is no journal. */
+  readonly durable?: Promise<void>;
+}
+
+interface Node {
+  readonly member: PoolMember;
+  /** No later than the member is free for a weight of 1; `-Infinity` for one that was free when last looked at. */
+  notBefore: number;
+  /** When it was last taken, counted in grants; before that its place among the members, counted from below 0. */
+  lastTaken: number;
+  place: number;
 }
 
 /**
- * Makes a pool. `weights` of its methods stand for the members' budgets in their order; a missing one is 1.
- * Of several members that may go, the one that has waited longest goes, so that none is worn out while others idle.
+ * Makes a pool. Throws a `RangeError` for no credentials or two of one name. `weights` of its methods stand for the members' budgets in their order; a missing one is 1.
+ * Of several members that may go the one taken longest ago goes, so that none is worn out while others idle.
+ * A grant costs O(log n) of n members.
  */
-export function credentialPool(initial: readonly PoolMember[]): CredentialPool {
-  if (initial.length === 0) throw new RangeError('credentialPool: at least one credential is needed');
-  // Least recently used first.
-  let members = [...initial];
+export function credentialPool({ members, clock = systemClock() }: CredentialPoolOptions): CredentialPool {
+  if (members.length === 0) throw new RangeError('credentialPool: at least one credential is needed');
+  const heap = new IndexedHeap<Node>((a, b) => a.notBefore - b.notBefore || a.lastTaken - b.lastTaken);
+  const nodes = new Map<string, Node>();
+  for (const [i, member] of members.entries()) {
+    if (nodes.has(member.name)) throw new RangeError(`credentialPool: two credentials are named ${member.name}`);
+    const node: Node = { member, notBefore: -Infinity, lastTaken: i - members.length, place: -1 };
+    nodes.set(member.name, node);
+    heap.push(node);
+  }
+  let grants = 0;
   let exhausted: Error | undefined;
 
-  const best = (weights: readonly number[]): { member: PoolMember | undefined; at: number } => {
-    let found: { member: PoolMember | undefined; at: number } = { member: undefined, at: Infinity };
-    for (const member of members) {
-      const at = member.budgets.reduce((latest, budget, i) => Math.max(latest, budget.freeAt(weights[i])), -Infinity);
-      if (found.member === undefined || at < found.at) found = { member, at };
+  const freeAt = ({ member }: Node, weights: readonly number[]): number => {
+    let latest = -Infinity;
+    for (const [i, budget] of member.budgets.entries()) latest = Math.max(latest, budget.freeAt(weights[i]));
+    return latest <= clock.monotonicMs() ? -Infinity : latest;
+  };
+  /** What is known of a member is never too late, so no other can be better once the best is no later than the next one's. */
+  const best = (weights: readonly number[]): { node: Node | undefined; at: number } => {
+    const seen: Node[] = [];
+    let found: { node: Node | undefined; at: number } = { node: undefined, at: Infinity };
+    try {
+      for (let node = heap.peek(); node !== undefined && (found.node === undefined || node.notBefore < found.at); node = heap.peek()) {
+        heap.remove(node);
+        seen.push(node);
+        const at = freeAt(node, weights);
+        if (weights.length === 0) node.notBefore = at;
+        if (found.node === undefined || at < found.at) found = { node, at };
+      }
+    } finally {
+      for (const node of seen) heap.push(node);
     }
     return found;
+  };
+  const changed = (node: Node): void => {
+    if (node.place === -1) return;
+    node.notBefore = freeAt(node, []);
+    heap.moved(node);
   };
 
   return {
     get members() {
-      return members;
+      return [...nodes.values()].map(({ member }) => member);
     },
     get exhausted() {
       return exhausted;
     },
     freeAt: (weights) => best(weights).at,
     take(weights) {
-      const { member } = best(weights);
-      if (member === undefined) throw new RangeError('credentialPool: no credential is left');
-      const slots = member.budgets.map((budget, i) => budget.take(weights[i]));
-      members = [...members.filter((other) => other !== member), member];
+      const { node } = best(weights);
+      if (node === undefined) throw new RangeError('credentialPool: no credential is left');
+      const { name, budgets, journal } = node.member;
+      const slots = budgets.map((budget, i) => budget.take(weights[i]));
+      grants += 1;
+      node.lastTaken = grants;
+      changed(node);
+      const settled = (): void => {
+        journal?.settled();
+        changed(node);
+      };
       return {
-        credential: member.name,
-        sent: () => slots.forEach((slot) => slot.sent()),
-        answered: () => slots.forEach((slot) => slot.answered()),
-        aborted: () => slots.forEach((slot) => slot.aborted()),
+        credential: name,
+        ...(journal !== undefined && { durable: journal.granted() }),
+        sent: () => slots.every((slot) => slot.sent()),
+        answered() {
+          for (const slot of slots) slot.answered();
+          settled();
+        },
+        aborted() {
+          for (const slot of slots) slot.aborted();
+          settled();
+        },
       };
     },
     retire(name, error) {
-      members = members.filter((member) => member.name !== name);
-      if (members.length === 0) exhausted ??= error;
+      const node = nodes.get(name);
+      if (node === undefined) return;
+      heap.remove(node);
+      nodes.delete(name);
+      if (nodes.size === 0) exhausted = error;
     },
   };
 }

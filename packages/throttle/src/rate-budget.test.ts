@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Clock } from './clock.ts';
+import { handClock, overruns, simulate } from './budget-simulation.fixture.ts';
 import { rateBudget } from './rate-budget.ts';
 
 describe('rateBudget', () => {
@@ -94,20 +94,20 @@ describe('rateBudget', () => {
     requests: fc.array(
       fc.record({
         idleMs: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.integer({ min: 0, max: 3_000 }) }),
+        lateMs: fc.oneof(
+          { weight: 5, arbitrary: fc.integer({ min: 0, max: 20 }) },
+          { weight: 1, arbitrary: fc.integer({ min: 0, max: 2_000 }) },
+        ),
         upMs: fc.integer({ min: 0, max: 700 }),
         downMs: fc.integer({ min: 0, max: 700 }),
-        ending: fc.oneof(
-          { weight: 8, arbitrary: fc.constant('answered' as const) },
-          { weight: 1, arbitrary: fc.constant('aborted' as const) },
-          { weight: 1, arbitrary: fc.constant('unsent' as const) },
-        ),
+        ending: fc.constantFrom(...(['answered', 'answered', 'answered', 'answered', 'aborted', 'unsent', 'killed'] as const)),
       }),
       { minLength: 20, maxLength: 120 },
     ),
   });
 
   it.each(['rolling', 'first-request', 'wall-clock'] as const)(
-    'never overruns a %s window, for any latency, drift, idling and ending',
+    'never overruns a %s window, for any latency, drift, idling, ending, kill and takeover',
     (kind) => {
       fc.assert(
         fc.property(load, ({ limit, driftPpm, windowPhase, requests }) => {
@@ -125,90 +125,3 @@ describe('rateBudget', () => {
     expect(overruns({ kind: 'rolling', counted, limit: 1, windowMs: 1_000, phaseMs: 0 })).toBeGreaterThan(0);
   });
 });
-
-interface Load {
-  readonly limit: number;
-  readonly windowMs: number;
-  /** Client milliseconds per true millisecond. */
-  readonly drift: number;
-  readonly requests: readonly { idleMs: number; upMs: number; downMs: number; ending: 'answered' | 'aborted' | 'unsent' }[];
-}
-
-/** Runs requests as early as the budget permits, several at once; returns the true instants at which the server counted them. */
-function simulate({ limit, windowMs, drift, requests }: Load): number[] {
-  const clock = handClock();
-  const budget = rateBudget({ limit, windowMs, maxDelayMs: 1_000, clock });
-  const counted: number[] = [];
-  const underWay: { at: number; settle: () => void }[] = [];
-  let trueNow = 0;
-  const goTo = (instant: number): void => {
-    underWay.sort((a, b) => a.at - b.at);
-    for (let next = underWay[0]; next !== undefined && next.at <= instant; next = underWay[0]) {
-      underWay.shift();
-      trueNow = Math.max(trueNow, next.at);
-      clock.now = trueNow * drift;
-      next.settle();
-    }
-    trueNow = Math.max(trueNow, instant);
-    clock.now = trueNow * drift;
-  };
-  for (const { idleMs, upMs, downMs, ending } of requests) {
-    goTo(trueNow + idleMs);
-    for (let at = budget.freeAt(); at > clock.now; at = budget.freeAt()) {
-      const settled = Math.min(...underWay.map((request) => request.at));
-      goTo(Math.min(at / drift + 1e-9, settled));
-    }
-    const slot = budget.take();
-    if (ending === 'unsent') {
-      slot.aborted();
-      continue;
-    }
-    slot.sent();
-    counted.push(trueNow + upMs);
-    if (ending === 'answered') underWay.push({ at: trueNow + upMs + downMs, settle: () => slot.answered() });
-    else underWay.push({ at: trueNow + downMs / 2, settle: () => slot.aborted() });
-  }
-  return counted.sort((a, b) => a - b);
-}
-
-function overruns({
-  kind,
-  counted,
-  limit,
-  windowMs,
-  phaseMs,
-}: {
-  kind: 'rolling' | 'first-request' | 'wall-clock';
-  counted: readonly number[];
-  limit: number;
-  windowMs: number;
-  phaseMs: number;
-}): number {
-  if (kind === 'rolling') return counted.filter((at, i) => at - (counted[i - limit] ?? -Infinity) < windowMs).length;
-  let over = 0;
-  let start = -Infinity;
-  let used = 0;
-  for (const at of counted) {
-    const windowStart = kind === 'wall-clock' ? Math.floor((at + phaseMs) / windowMs) : at - start >= windowMs ? at : start;
-    if (windowStart !== start) {
-      start = windowStart;
-      used = 0;
-    }
-    used += 1;
-    if (used > limit) over += 1;
-  }
-  return over;
-}
-
-function handClock(): Clock & { now: number } {
-  return {
-    now: 0,
-    monotonicMs() {
-      return this.now;
-    },
-    epochMs() {
-      return this.now;
-    },
-    schedule: () => () => undefined,
-  };
-}

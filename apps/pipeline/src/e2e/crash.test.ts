@@ -42,6 +42,32 @@ describe('headgate run, killed', () => {
     },
   );
 
+  it('continues its windows after a kill: no refusal, and no needless wait', { timeout: 600_000 }, async () => {
+    const { kills, windowMs } = TORTURE ? { kills: 8, windowMs: 8_000 } : { kills: 2, windowMs: 6_000 };
+    await using service = await startFollowers({
+      users: { alpha: { followers: (kills + 1) * 150, pageSize: 10 } },
+      window: { kind: 'rolling', limit: 15, windowMs },
+      latencyMs: { min: 0, max: 30 },
+    });
+    const limit = `{ requests: 15, window: ${windowMs}ms }`;
+    await using place = await workplace(followersYaml({ url: service.url, users: ['alpha'], limit, more: '  count: 10\n' }));
+    const random = seeded(11);
+    for (let killed = 0; killed < kills; killed += 1) {
+      const before = service.requests.length;
+      const run = place.start('run');
+      while (service.requests.length <= before + 6 + 8 * random() && run.child.exitCode === null) await tick(2);
+      run.child.kill('SIGKILL');
+      expect((await run.ended).signal).toBe('SIGKILL');
+    }
+    expect((await place.headgate('run')).code).toBe(0);
+    expect(service.requests.filter(({ status }) => status !== 200)).toEqual([]);
+    expect((await place.records('followers.ids')).map(({ value }) => value['id'])).toEqual(service.followersOf('alpha'));
+    // A request that was under way in a kill is held for its lease, its longest delay and the window: one of fifteen each.
+    const took = (service.requests.at(-1)?.at ?? 0) - (service.requests[0]?.at ?? 0);
+    const least = Math.floor((service.requests.length - 1) / 15) * windowMs;
+    expect(took).toBeLessThan(least + 3_000 * (kills + 1) + 2 * windowMs);
+  });
+
   it('ends within ten seconds of a SIGTERM with what is in hand written, and goes on from there', { timeout: 120_000 }, async () => {
     await using service = await startFollowers({
       users: { alpha: { followers: 4_000, pageSize: 100 } },

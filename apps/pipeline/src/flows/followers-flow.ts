@@ -87,9 +87,9 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
       const { ids } = boundary?.apply(page) ?? page;
       return writePage(crawl, page, ids, boundary?.state());
     };
-    // Nothing is asked for ahead of what is written, so that a crash repeats one page at most.
+    // The grant for the next page is in the transaction of this one, and it is asked for after that: a crash repeats one page at most.
     crawl.subscription = pages
-      .drain((page) => defer(() => write(page)), { credits, readAhead: 0 })
+      .drain((page) => defer(() => write(page)), { credits, readAhead: 1 })
       .subscribe({ error: (error: unknown) => stopCrawl(crawl, error), complete: () => ended(offset) });
   };
 

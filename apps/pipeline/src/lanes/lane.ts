@@ -1,11 +1,14 @@
+import type { Clock } from '@headgate/throttle';
 import type { LaneTransaction, LaneWriter, NewRecord, TopicLog } from '@headgate/topics';
 import { type OffsetRangesSnapshot, offsetRanges } from './offset-ranges.ts';
+
+/** A key of a lane's state, without the lane's own prefix, and its new value; null removes it. */
+export type StateChange = readonly [key: string, value: unknown];
 
 /** What one piece of work adds to the log, all of it or nothing. */
 export interface Contribution {
   readonly records: readonly NewRecord[];
-  /** Keys of the lane's state to set, or to remove with null; without the lane's own prefix. */
-  readonly state?: readonly (readonly [key: string, value: unknown])[];
+  readonly state?: readonly StateChange[];
   /** Offsets of the requests topic that are finished with it. */
   readonly finished?: readonly number[];
 }
@@ -21,7 +24,11 @@ export interface Lane {
   stateUnder(prefix: string): readonly (readonly [key: string, value: unknown])[];
   /** Resolves when the contribution is durable. What comes while a transaction is under way shares the next one. */
   commit(contribution: Contribution): Promise<void>;
-  /** Waits for what was given to `commit`, then gives the lane up. */
+  /** Adds what `more` gives at the time to every transaction's state. */
+  beforeCommit(more: () => readonly StateChange[]): void;
+  /** The longest of the last 50 commits, ms. */
+  readonly slowestCommitMs: number;
+  /** Writes what is still to be written, then gives the lane up. */
   close(): Promise<void>;
 }
 
@@ -33,29 +40,35 @@ export interface OpenLaneOptions {
   readonly topic: string;
   readonly partition: number;
   readonly state: { readonly topic: string; readonly partition: number };
+  readonly clock: Clock;
 }
 
 /** Takes a lane and reads how far it has come. Throws what `TopicLog.openLane` throws. */
-export async function openLane({ log, group, service, topic, partition, state }: OpenLaneOptions): Promise<Lane> {
+export async function openLane({ log, group, service, topic, partition, state, clock }: OpenLaneOptions): Promise<Lane> {
   const writer = await log.openLane({ name: `${group}.${topic}.${partition}`, state });
   const prefix = `${service}/${partition}/`;
   const saved = writer.state.get(`${prefix}lane`);
   const finished = offsetRanges(saved === undefined ? undefined : (JSON.parse(saved) as OffsetRangesSnapshot));
-  const committer = groupCommitter(writer, (tx, contributions) => {
+  const hooks: (() => readonly StateChange[])[] = [];
+  const set = (tx: LaneTransaction, [key, value]: StateChange): void =>
+    tx.checkpoint(prefix + key, value === null ? null : JSON.stringify(value));
+  const write = (tx: LaneTransaction, contributions: readonly Contribution[]): void => {
     const before = finished.next;
     let moved = false;
     for (const contribution of contributions) {
       if (contribution.records.length > 0) tx.append(contribution.records);
-      for (const [key, value] of contribution.state ?? []) tx.checkpoint(prefix + key, value === null ? null : JSON.stringify(value));
+      for (const change of contribution.state ?? []) set(tx, change);
       for (const offset of contribution.finished ?? []) {
         finished.add(offset);
         moved = true;
       }
     }
+    for (const more of hooks) for (const change of more()) set(tx, change);
     if (!moved) return;
     tx.checkpoint(`${prefix}lane`, JSON.stringify(finished.snapshot()));
     if (finished.next > before) tx.commitOffset({ group, topic, partition, offset: finished.next });
-  });
+  };
+  const committer = groupCommitter({ writer, clock, write });
   return {
     topic,
     partition,
@@ -68,15 +81,27 @@ export async function openLane({ log, group, service, topic, partition, state }:
         .filter(([key]) => key.startsWith(prefix + under))
         .map(([key, value]) => [key.slice(prefix.length + under.length), JSON.parse(value) as unknown] as const),
     commit: (contribution) => committer.commit(contribution),
+    beforeCommit: (more) => void hooks.push(more),
+    get slowestCommitMs() {
+      return committer.slowestMs;
+    },
     async close() {
-      await committer.settled();
+      // A lane that can't be written any more is given up all the same.
+      await committer.commit({ records: [] }).catch(() => undefined);
       await writer.close();
     },
   };
 }
 
+interface GroupCommitterOptions {
+  readonly writer: LaneWriter;
+  readonly clock: Clock;
+  readonly write: (tx: LaneTransaction, contributions: readonly Contribution[]) => void;
+}
+
 /** One transaction at a time; all that has come in the meantime shares the next, and none waits for another to come. */
-function groupCommitter(writer: LaneWriter, write: (tx: LaneTransaction, contributions: readonly Contribution[]) => void) {
+function groupCommitter({ writer, clock, write }: GroupCommitterOptions) {
+  const took: number[] = [];
   let waiting: Contribution[] = [];
   let next: Promise<void> | undefined;
   let last: Promise<void> = Promise.resolve();
@@ -86,7 +111,10 @@ function groupCommitter(writer: LaneWriter, write: (tx: LaneTransaction, contrib
     const contributions = waiting;
     waiting = [];
     next = undefined;
+    const startedMs = clock.monotonicMs();
     await writer.transaction((tx) => write(tx, contributions));
+    took.push(clock.monotonicMs() - startedMs);
+    if (took.length > 50) took.shift();
   };
 
   return {
@@ -99,6 +127,8 @@ function groupCommitter(writer: LaneWriter, write: (tx: LaneTransaction, contrib
       }
       return next;
     },
-    settled: () => last,
+    get slowestMs() {
+      return Math.max(0, ...took);
+    },
   };
 }

@@ -2,7 +2,7 @@ import { apiKey, bearer, oauth1 } from '@headgate/auth';
 import type { SourceOptions, TryEvent } from '@headgate/sources';
 import { type Books, books } from '@headgate/sources/books';
 import { type Followers, followers } from '@headgate/sources/followers';
-import type { Clock } from '@headgate/throttle';
+import type { Clock, Journal } from '@headgate/throttle';
 import type { BooksConfig, FollowersConfig, FollowersCredential, HttpConfig } from '../config/config.ts';
 import type { RunEvent, ServiceName } from '../status/run-event.ts';
 
@@ -10,6 +10,8 @@ export interface ServiceContext {
   readonly clock: Clock;
   readonly emit: (event: RunEvent) => void;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Default: none, for those who ask once and go. */
+  readonly journal?: Journal;
 }
 
 /** The followers service as the config has it. */
@@ -38,7 +40,7 @@ function signerOf(credential: FollowersCredential) {
 function httpOptions(
   service: ServiceName,
   config: HttpConfig,
-  { clock, emit, env }: ServiceContext,
+  { clock, emit, env, journal }: ServiceContext,
 ): Omit<SourceOptions, 'credentials' | 'limit'> {
   const { baseUrl, timeoutMs, maxBodyBytes, maxDelayMs, retryForMs, userAgent, proxy, ca } = config;
   return {
@@ -52,6 +54,7 @@ function httpOptions(
     ...(ca !== undefined && { ca }),
     env,
     clock,
+    ...(journal !== undefined && { journal }),
     onTry: (event) => emit(requestEvent(service, event)),
   };
 }

@@ -4,6 +4,7 @@ import type { BooksConfig, Config, FollowersConfig } from '../config/config.ts';
 import { booksFlow } from '../flows/books-flow.ts';
 import { followersFlow } from '../flows/followers-flow.ts';
 import { bell } from '../lanes/bell.ts';
+import { laneJournal } from '../lanes/lane-journal.ts';
 import { type Lane, openLane } from '../lanes/lane.ts';
 import { workLane } from '../lanes/work-lane.ts';
 import { TOPICS, statePartition } from '../records/topic-names.ts';
@@ -81,7 +82,7 @@ const BACKLOG = 500;
 async function followersPart(options: WorkOptions, config: FollowersConfig, partition: number): Promise<Part> {
   const { log, clock, emit, follow, signal } = options;
   const lane = await openServiceLane(options, 'followers', TOPICS.followersRequests, partition);
-  const api = followersService(config, options);
+  const api = followersService(config, { ...options, journal: laneJournal({ lane, clock }) });
   const credits = creditPool({ max: config.maxOutstanding });
   const waker = bell({ clock });
   const flow = followersFlow({
@@ -106,7 +107,7 @@ async function followersPart(options: WorkOptions, config: FollowersConfig, part
 async function booksPart(options: WorkOptions, config: BooksConfig): Promise<Part> {
   const { log, clock, emit, follow, signal } = options;
   const lane = await openServiceLane(options, 'books', TOPICS.booksRequests, 0);
-  const api = booksService(config, options);
+  const api = booksService(config, { ...options, journal: laneJournal({ lane, clock }) });
   const credits: CreditPool = creditPool({ max: config.maxOutstanding });
   const waker = bell({ clock });
   const flow = booksFlow({ api, lane, bell: waker, credits, maxBatch: config.maxBatch, clock, emit });
@@ -117,7 +118,7 @@ async function booksPart(options: WorkOptions, config: BooksConfig): Promise<Par
   };
 }
 
-function openServiceLane({ log, config }: WorkOptions, service: ServiceName, topic: string, partition: number): Promise<Lane> {
+function openServiceLane({ log, config, clock }: WorkOptions, service: ServiceName, topic: string, partition: number): Promise<Lane> {
   return openLane({
     log,
     group: config.topics.group,
@@ -125,6 +126,7 @@ function openServiceLane({ log, config }: WorkOptions, service: ServiceName, top
     topic,
     partition,
     state: { topic: TOPICS.state, partition: statePartition(service, partition) },
+    clock,
   });
 }
 

@@ -1,0 +1,64 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { handClock } from './budget-simulation.fixture.ts';
+import { type Grant, credentialPool } from './credential-pool.ts';
+import { rateBudget } from './rate-budget.ts';
+
+describe('credentialPool', () => {
+  it('gives the permit of whichever may go first, for any interleaving, as looking at each of them would', () => {
+    const steps = fc.array(
+      fc.record({ do: fc.constantFrom(...(['take', 'answer', 'abort', 'wait', 'hold'] as const)), which: fc.nat(20) }),
+      { maxLength: 120 },
+    );
+    fc.assert(
+      fc.property(steps, fc.integer({ min: 1, max: 5 }), (all, size) => {
+        const clock = handClock();
+        const budgets = Array.from({ length: size }, () => rateBudget({ limit: 2, windowMs: 1_000, guardMs: 0, clock }));
+        const pool = credentialPool({ members: budgets.map((budget, i) => ({ name: String(i), budgets: [budget] })), clock });
+        const open: Grant[] = [];
+        for (const { do: what, which } of all) {
+          if (what === 'wait') clock.now += which * 40;
+          if (what === 'hold') budgets[which % size]?.holdUntil(clock.now + 300);
+          const [grant] = what === 'answer' || what === 'abort' ? open.splice(which % Math.max(1, open.length), 1) : [];
+          grant?.sent();
+          if (what === 'answer') grant?.answered();
+          if (what === 'abort') grant?.aborted();
+          const least = Math.min(...budgets.map((budget) => budget.freeAt()));
+          expect(pool.freeAt([])).toBe(least <= clock.now ? -Infinity : least);
+          if (what === 'take' && least <= clock.now) {
+            const free = budgets.flatMap((budget, i) => (budget.freeAt() <= clock.now ? [String(i)] : []));
+            const taken = pool.take([]);
+            if (!free.includes(taken.credential)) throw new Error(`${taken.credential} was not free`);
+            open.push(taken);
+          }
+        }
+      }),
+    );
+  });
+
+  it('looks at every budget and weight of a member', () => {
+    const clock = handClock();
+    const perSecond = rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, clock });
+    const perDay = rateBudget({ limit: 100, windowMs: 86_400_000, guardMs: 0, clock });
+    const pool = credentialPool({ members: [{ name: 'key', budgets: [perSecond, perDay] }], clock });
+    const first = pool.take([1, 60]);
+    first.sent();
+    first.answered();
+    expect(pool.freeAt([1, 40])).toBe(1_000);
+    expect(pool.freeAt([1, 41])).toBe(86_400_000);
+    expect(perDay.used).toBe(60);
+  });
+
+  it('refuses two credentials of one name, and none', () => {
+    const budgets = [rateBudget({ limit: 1, windowMs: 1, clock: handClock() })];
+    expect(() => credentialPool({ members: [] })).toThrow(RangeError);
+    expect(() =>
+      credentialPool({
+        members: [
+          { name: 'a', budgets },
+          { name: 'a', budgets },
+        ],
+      }),
+    ).toThrow(/two credentials are named a/);
+  });
+});

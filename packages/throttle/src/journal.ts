@@ -1,0 +1,29 @@
+/**
+ * Where grants are made durable before their requests are sent, so that a process that takes over continues the same windows.
+ * It writes durations, not instants: whoever reads them later takes off what has gone by since.
+ */
+export interface Journal {
+  /** Opens a credential's entry. `snapshots` says at any time how its budgets stand, in their order. */
+  open(credential: string, snapshots: () => readonly BudgetSnapshot[]): JournalEntry;
+  /** Longest a permit may wait between its grant and its first byte, in ms: a process that was suspended must not send late. */
+  readonly leaseMs: number;
+}
+
+/** One credential's place in a journal. */
+export interface JournalEntry {
+  /** What an earlier process left busy, counted from now; undefined where there is nothing. */
+  readonly restored: readonly BudgetSnapshot[] | undefined;
+  /** Writes how the budgets stand. Resolves when it is durable: then, and not before, the request that was granted may be sent. */
+  granted(): Promise<void>;
+  /** Something was settled: to be written with whatever is written next. */
+  settled(): void;
+}
+
+/** How a budget stands, as JSON can hold it. */
+export interface BudgetSnapshot {
+  readonly windowMs: number;
+  /** For how long how much is busy, ascending. */
+  readonly busy: readonly (readonly [ms: number, weight: number])[];
+  /** For how long nothing may start at all. */
+  readonly heldMs?: number;
+}
