@@ -1,4 +1,5 @@
 export { type AcquireOptions, type Admission, type AdmissionOptions, admission, type Permit, type Waiting } from './admission.ts';
+export { agedSnapshots } from './aged-snapshots.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { type CredentialPool, credentialPool, type CredentialPoolOptions, type Grant, type PoolMember } from './credential-pool.ts';
 export type { BudgetSnapshot, Journal, JournalEntry } from './journal.ts';

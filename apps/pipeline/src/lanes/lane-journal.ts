@@ -1,4 +1,4 @@
-import type { BudgetSnapshot, Clock, Journal } from '@headgate/throttle';
+import { agedSnapshots, type BudgetSnapshot, type Clock, type Journal } from '@headgate/throttle';
 import type { Lane } from './lane.ts';
 
 /** How a credential's budgets stood, and when that was written: durations count from there. */
@@ -39,7 +39,7 @@ export function laneJournal({ lane, clock }: { readonly lane: Lane; readonly clo
       snapshots.set(credential, snapshot);
       const record = saved.get(credential);
       return {
-        restored: record === undefined ? undefined : aged(record, clock.epochMs()),
+        restored: record === undefined ? undefined : agedSnapshots(record.budgets, clock.epochMs() - record.at),
         granted() {
           changed.add(credential);
           return lane.commit({ records: [] });
@@ -50,14 +50,4 @@ export function laneJournal({ lane, clock }: { readonly lane: Lane; readonly clo
       };
     },
   };
-}
-
-/** What is left of it now. A wall clock that was set back can't make it longer than it was, nor shorter. */
-function aged({ at, budgets }: JournalRecord, now: number): BudgetSnapshot[] {
-  const elapsed = Math.max(0, now - at);
-  return budgets.map(({ windowMs, busy, heldMs = 0 }) => ({
-    windowMs,
-    busy: busy.map(([ms, weight]) => [ms - elapsed, weight] as const).filter(([ms]) => ms > 0),
-    ...(heldMs > elapsed && { heldMs: heldMs - elapsed }),
-  }));
 }

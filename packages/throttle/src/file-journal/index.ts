@@ -1,0 +1,1 @@
+export { type FileJournal, fileJournal, FileJournalError, type FileJournalOptions } from './file-journal.ts';
