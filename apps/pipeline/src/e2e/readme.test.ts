@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startBooks, startFollowers } from '@headgate/sandbox';
+import { expect, it } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
+const FREELY = { kind: 'rolling', limit: 1_000, windowMs: 1_000 } as const;
+
+it('runs every example of every README', { timeout: 300_000 }, async () => {
+  await using followers = await startFollowers({ window: FREELY, users: { alpha: { followers: 12_000 } } });
+  await using books = await startBooks({ window: FREELY });
+  const examples = await allExamples();
+  expect(examples.length).toBeGreaterThan(8);
+  for (const { readme, folder, code } of examples) {
+    const pointed = code.replaceAll('https://api.example.com', followers.url).replaceAll('https://books.example.com', books.url);
+    const { exitCode, output } = await runIn(folder, pointed);
+    expect({ readme, code, exitCode, output }).toMatchObject({ exitCode: 0 });
+  }
+});
+
+interface Example {
+  readonly readme: string;
+  /** Whose dependencies it may import. */
+  readonly folder: string;
+  readonly code: string;
+}
+
+/** Blocks that start with an import stand for themselves; others are fragments of the text around them. */
+async function allExamples(): Promise<Example[]> {
+  const packages = (await readdir(join(ROOT, 'packages'))).map((name) => join('packages', name));
+  const folders = ['apps/pipeline', ...packages];
+  const readmes = [
+    { readme: 'README.md', folder: 'apps/pipeline' },
+    ...folders.map((folder) => ({ readme: join(folder, 'README.md'), folder })),
+  ];
+  const all = await Promise.all(
+    readmes.map(async ({ readme, folder }) => {
+      const text = await readFile(join(ROOT, readme), 'utf8');
+      return [...text.matchAll(/```ts\n(import [\s\S]*?)```/g)].map(([, code = '']) => ({ readme, folder, code }));
+    }),
+  );
+  return all.flat();
+}
+
+async function runIn(folder: string, code: string): Promise<{ exitCode: number | null; output: string }> {
+  // In the package, so that it resolves what the package's users would; its files go to a folder of its own.
+  const file = join(ROOT, folder, 'src', `.readme-${process.pid}.ts`);
+  const cwd = await mkdtemp(join(tmpdir(), 'headgate-readme-'));
+  await writeFile(file, code);
+  try {
+    const child = spawn(process.execPath, ['--conditions=@headgate/source', '--disable-warning=ExperimentalWarning', file], {
+      cwd,
+      env: { PATH: process.env['PATH'] ?? '', TOKEN: 'a-token', BOOKS_KEY: 'a-key' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 60_000,
+    });
+    let output = '';
+    child.stdout.on('data', (text: Buffer) => (output += text.toString()));
+    child.stderr.on('data', (text: Buffer) => (output += text.toString()));
+    const exitCode = await new Promise<number | null>((resolve) => child.on('close', resolve));
+    return { exitCode, output };
+  } finally {
+    await rm(file, { force: true });
+    await rm(cwd, { recursive: true, force: true });
+  }
+}
