@@ -1,0 +1,120 @@
+import type { Clock } from '@headgate/throttle';
+import type { Answer, Gate, GateFactory } from './gate.ts';
+import { judge, type Judge, type JudgeVerdict } from './judge.ts';
+import { type Latency, roundTripMs } from './latency.ts';
+import { seededRandom } from './random.ts';
+import type { WindowKind } from './server-window.ts';
+import type { World } from './world.ts';
+
+export interface CellOptions {
+  readonly world: World;
+  readonly gate: GateFactory;
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly durationMs: number;
+  readonly latency: Latency;
+  readonly seed: number;
+  /** Walks that ask page after page, each as soon as it may. */
+  readonly walks: number;
+  /** Servers that see the same requests. Nothing comes back from them, so one run serves them all; but with `heeds` the first one's answers do. */
+  readonly servers: readonly { readonly kind: WindowKind; readonly driftPpm: number }[];
+  /** The process is killed at these intervals and starts again at once. Default never. */
+  readonly restartEveryMs?: number;
+  /** Whoever is refused waits as long as the answer says. Default false: asks on through its limiter. */
+  readonly heeds?: boolean;
+  /** Others use the credential too, for a third of its limit, at random moments. Default false. */
+  readonly others?: boolean;
+}
+
+export interface CellResult {
+  readonly sent: number;
+  readonly meanRoundTripMs: number;
+  readonly leastRoundTripMs: number;
+  readonly servers: readonly JudgeVerdict[];
+}
+
+/** Runs one simulation: saturated demand through one limiter. */
+export async function runCell(options: CellOptions): Promise<CellResult> {
+  const { world, gate: makeGate, limit, windowMs, durationMs, latency, seed, walks } = options;
+  const { restartEveryMs = Infinity, heeds = false, others = false } = options;
+  const latencies = seededRandom({ seed, stream: 1 });
+  const phaseMs = seededRandom({ seed, stream: 2 })() * windowMs;
+  const judges = options.servers.map(({ kind, driftPpm }) => judge({ kind, driftPpm, limit, windowMs, phaseMs }));
+  const clock: Clock = {
+    monotonicMs: () => world.nowMs(),
+    epochMs: () => world.epochMs(),
+    schedule: (delayMs, callback) => world.timer(Math.ceil(delayMs), callback),
+  };
+  let sent = 0;
+  let roundTrips = 0;
+  let leastRoundTripMs = Infinity;
+
+  const send = (): Promise<Answer> =>
+    new Promise((resolve) => {
+      const took = roundTripMs(latency, latencies);
+      const sentAt = world.nowMs();
+      sent += 1;
+      roundTrips += took;
+      leastRoundTripMs = Math.min(leastRoundTripMs, took);
+      let answer: Answer = { accepted: true, resetInMs: 0 };
+      world.elsewhere(sentAt + took * latencies(), () => {
+        const now = world.nowMs();
+        for (const server of judges) {
+          const accepted = server.count(now);
+          if (heeds && server === judges[0]) answer = { accepted, ...server.headers(now) };
+        }
+      });
+      world.at(sentAt + took, () => resolve(answer));
+    });
+
+  const walk = async (gate: Gate): Promise<never> => {
+    for (;;) {
+      const { accepted, resetInMs } = await gate.pass(send);
+      if (accepted) continue;
+      const waitMs = resetInMs + HEADER_GRAIN_MS;
+      if (gate.hold !== undefined) gate.hold(waitMs);
+      else await new Promise<void>((resolve) => world.timer(waitMs, resolve));
+    }
+  };
+  const store = {};
+  const boot = (): void => {
+    const gate = makeGate({ limit, windowMs, clock, store });
+    for (let i = 0; i < walks; i += 1) void walk(gate);
+  };
+
+  if (others) letOthersIn({ world, server: judges[0], meanGapMs: windowMs / (limit / 3), seed });
+  for (let from = 0; from < durationMs; from += restartEveryMs) {
+    world.killProcess();
+    boot();
+    await world.runUntil(Math.min(durationMs, from + restartEveryMs));
+  }
+  world.killProcess();
+  return { sent, meanRoundTripMs: roundTrips / sent, leastRoundTripMs, servers: judges.map((server) => server.verdict(durationMs)) };
+}
+
+/** Headers tell whole seconds. */
+const HEADER_GRAIN_MS = 1_000;
+
+interface OthersOptions {
+  readonly world: World;
+  readonly server: Judge | undefined;
+  readonly meanGapMs: number;
+  readonly seed: number;
+}
+
+const OTHERS_POLL_MS = 1_000;
+
+/** Wishes come at random moments, on average one each `meanGapMs`; what is refused is tried again each second. */
+function letOthersIn({ world, server, meanGapMs, seed }: OthersOptions): void {
+  const random = seededRandom({ seed, stream: 3 });
+  const gap = (): number => -Math.log(1 - random()) * meanGapMs;
+  let nextAt = gap();
+  let wishes = 0;
+  const poll = (): void => {
+    const now = world.nowMs();
+    for (; nextAt <= now; nextAt += gap()) wishes += 1;
+    while (wishes > 0 && server?.countOther(now) === true) wishes -= 1;
+    world.elsewhere(now + OTHERS_POLL_MS, poll);
+  };
+  world.elsewhere(random() * OTHERS_POLL_MS, poll);
+}

@@ -1,0 +1,72 @@
+import { admission, type BudgetSnapshot, credentialPool, creditPool, type Journal, rateBudget } from '@headgate/throttle';
+import type { Gate, GateFactory, GateOptions } from '../gate.ts';
+
+/** A page's items; there is room enough. */
+const ITEMS = 5_000;
+/** The slowest simulated answer; twice Headgate's default. */
+const MAX_DELAY_MS = 10_000;
+const LEASE_MS = 1_000;
+
+/** Headgate's own admission, pool and budget, and a journal that outlives the process. */
+export const headgateGate: GateFactory = (options) => openGate(options, memoryJournal(options));
+
+/** The same without a journal. */
+export const forgetfulHeadgateGate: GateFactory = (options) => openGate(options, undefined);
+
+function openGate({ limit, windowMs, clock }: GateOptions, journal: Journal | undefined): Gate {
+  const lease = journal === undefined ? {} : { leaseMs: () => journal.leaseMs };
+  const budget = rateBudget({ limit, windowMs, clock, maxDelayMs: MAX_DELAY_MS, ...lease });
+  const entry = journal?.open('app', () => [budget.snapshot()]);
+  for (const snapshot of entry?.restored ?? []) budget.restore(snapshot);
+  const pool = credentialPool({ members: [{ name: 'app', budgets: [budget], ...(entry !== undefined && { journal: entry }) }], clock });
+  const credits = creditPool({ max: Infinity });
+  const door = admission({ clock });
+  return {
+    async pass(send) {
+      const permit = await door.acquire({ pool, credits, items: ITEMS });
+      permit.sent();
+      const answer = await send();
+      permit.answered();
+      permit.credit.release();
+      const { remaining, resetInMs } = answer;
+      if (remaining !== undefined) budget.observe({ remaining, resetInMs });
+      return answer;
+    },
+    hold(forMs) {
+      budget.holdUntil(clock.monotonicMs() + forMs);
+      door.wake();
+    },
+  };
+}
+
+interface Written {
+  readonly snapshots: readonly BudgetSnapshot[];
+  readonly atMs: number;
+}
+
+/** Each grant is durable at once; `options.store` is what a restart leaves. */
+function memoryJournal({ store, clock }: GateOptions): Journal {
+  const written = store as { current?: Written };
+  return {
+    leaseMs: LEASE_MS,
+    open(_, snapshots) {
+      return {
+        restored: written.current && aged(written.current, clock.epochMs()),
+        granted() {
+          written.current = { snapshots: snapshots(), atMs: clock.epochMs() };
+          return Promise.resolve();
+        },
+        settled: () => undefined,
+      };
+    },
+  };
+}
+
+function aged({ snapshots, atMs }: Written, nowMs: number): readonly BudgetSnapshot[] {
+  const goneMs = nowMs - atMs;
+  return snapshots.map(({ windowMs, busy, heldMs = 0 }) => ({
+    windowMs,
+    busy: busy.map(([ms, weight]) => [ms - goneMs, weight] as const),
+    heldMs: heldMs - goneMs,
+  }));
+}

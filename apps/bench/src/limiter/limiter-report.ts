@@ -1,0 +1,99 @@
+import { textTable } from '../text-table.ts';
+import type { CellResult } from './cell.ts';
+import type { JudgeVerdict } from './judge.ts';
+import { BUDGETS, LATENCIES, type Scenario } from './scenario.ts';
+import { WINDOW_KINDS, type WindowKind } from './server-window.ts';
+
+export interface ScenarioResult {
+  readonly scenario: Scenario;
+  readonly result: CellResult;
+}
+
+export interface ReportOptions {
+  readonly results: readonly ScenarioResult[];
+  readonly durationMs: number;
+  readonly markdown: boolean;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** Sets the tables of a run. A cell is the worst of its latencies and drifts: the least share and the most refusals a day. */
+export function limiterReport({ results, durationMs, markdown }: ReportOptions): string {
+  const perDay = DAY_MS / durationMs;
+  const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => textTable({ head, rows, markdown });
+  const worst = (verdicts: readonly JudgeVerdict[]): string => {
+    if (verdicts.length === 0) return '';
+    const share = Math.min(...verdicts.map((verdict) => verdict.share));
+    return `${percent(share)} · ${count(Math.max(...verdicts.map(({ refused }) => refused)) * perDay)}`;
+  };
+  const of = (group: Scenario['group'], limiter: string, kind: WindowKind, budget?: string): readonly JudgeVerdict[] =>
+    results
+      .filter(({ scenario }) => scenario.group === group && scenario.limiter === limiter)
+      .filter(({ scenario }) => budget === undefined || scenario.budget.name === budget)
+      .flatMap(({ result }) => result.servers.filter((server) => server.kind === kind));
+  const limiters = (group: Scenario['group']): readonly string[] => [
+    ...new Set(results.flatMap(({ scenario }) => (scenario.group === group ? [scenario.limiter] : []))),
+  ];
+
+  const steady = table(
+    ['limiter', 'window', ...BUDGETS.map(({ name }) => name)],
+    limiters('steady').flatMap((limiter) =>
+      WINDOW_KINDS.map((kind) => [limiter, kind, ...BUDGETS.map(({ name }) => worst(of('steady', limiter, kind, name)))]),
+    ),
+  );
+  const byKind = (group: Scenario['group']): string =>
+    table(
+      ['limiter', 'budget', ...WINDOW_KINDS],
+      limiters(group).map((limiter) => [limiter, '15 per 15 min', ...WINDOW_KINDS.map((kind) => worst(of(group, limiter, kind)))]),
+    );
+  const sections = [
+    'Share of the permitted budget used · answers 429 a day (the worst of both latencies and of drifts of 0, +500 and -500 ppm)',
+    steady,
+    'Headgate against what latency leaves: limit / (window + mean round trip - least round trip)',
+    table(
+      ['budget', 'latency', 'mean ms', 'least ms', 'of the budget', 'without drift', 'of what latency leaves', '429 a day'],
+      latencyRows(results, perDay),
+    ),
+    'The same, the process killed and started again every 2 hours; Headgate has its journal (heavy tail)',
+    byKind('restarts'),
+    'The same, others using the credential for a third of its limit at random moments (heavy tail; their requests count as used)',
+    byKind('others'),
+  ];
+  return `${sections.join('\n\n')}\n`;
+}
+
+function latencyRows(results: readonly ScenarioResult[], perDay: number): readonly (readonly string[])[] {
+  const headgate = results.filter(({ scenario }) => scenario.group === 'steady' && scenario.limiter === 'Headgate');
+  return BUDGETS.flatMap(({ name, windowMs }) =>
+    LATENCIES.flatMap((latency) => {
+      const found = headgate.find(({ scenario }) => scenario.budget.name === name && scenario.latency === latency);
+      if (found === undefined) return [];
+      const { meanRoundTripMs, leastRoundTripMs, servers } = found.result;
+      const share = Math.min(...servers.map((server) => server.share));
+      const driftless = Math.min(...servers.filter(({ driftPpm }) => driftPpm === 0).map((server) => server.share));
+      const left = (share * (windowMs + meanRoundTripMs - leastRoundTripMs)) / windowMs;
+      const refused = Math.max(...servers.map((server) => server.refused)) * perDay;
+      return [
+        [
+          name,
+          latency,
+          meanRoundTripMs.toFixed(1),
+          leastRoundTripMs.toFixed(1),
+          percent(share),
+          percent(driftless),
+          percent(left),
+          count(refused),
+        ],
+      ];
+    }),
+  );
+}
+
+function percent(share: number): string {
+  // Never rounded up to what was not reached.
+  return `${(Math.floor(share * 10_000) / 100).toFixed(2)} %`;
+}
+
+function count(value: number): string {
+  return Math.ceil(value).toLocaleString('en-US');
+}

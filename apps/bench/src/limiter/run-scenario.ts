@@ -1,0 +1,48 @@
+import { type CellResult, runCell } from './cell.ts';
+import { fakeGlobals } from './fake-globals.ts';
+import { LIMITERS } from './limiters.ts';
+import type { Scenario } from './scenario.ts';
+import { world as makeWorld } from './world.ts';
+
+export interface ScenarioTask {
+  readonly scenario: Scenario;
+  readonly peers: string;
+  readonly seed: number;
+  readonly durationMs: number;
+}
+
+/** Runs one simulation in this process, whose time it takes over: nothing else may go on here. */
+export async function runScenario({ scenario, peers, seed, durationMs }: ScenarioTask): Promise<CellResult> {
+  const open = LIMITERS[scenario.limiter];
+  if (open === undefined) throw new RangeError(`no limiter is called ${scenario.limiter}: ${Object.keys(LIMITERS).join(', ')}`);
+  let world = makeWorld();
+  // Before the peers are imported: some keep what they find.
+  fakeGlobals(() => world);
+  const gate = await open(peers);
+  const { budget, latency, servers, heeds = false, restartEveryMs, others = false } = scenario;
+  const { limit, windowMs, walks } = budget;
+  const run = (some: Scenario['servers']): Promise<CellResult> => {
+    world = makeWorld();
+    return runCell({
+      world,
+      gate,
+      limit,
+      windowMs,
+      walks,
+      latency,
+      servers: some,
+      seed,
+      durationMs,
+      heeds,
+      others,
+      ...(restartEveryMs !== undefined && { restartEveryMs }),
+    });
+  };
+  if (!heeds) return run(servers);
+  // What one server answers would be nothing to the others: each gets a run of its own.
+  const results: CellResult[] = [];
+  for (const server of servers) results.push(await run([server]));
+  const [first] = results;
+  if (first === undefined) throw new RangeError('a scenario needs at least one server');
+  return { ...first, servers: results.flatMap((result) => result.servers) };
+}

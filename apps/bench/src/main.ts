@@ -1,0 +1,76 @@
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { limiterCommand } from './limiter/limiter-command.ts';
+import { runScenario, type ScenarioTask } from './limiter/run-scenario.ts';
+import { installPeers } from './peers/install-peers.ts';
+import { pageServer, type PageServerOptions } from './walk/page-server.ts';
+import { walkCommand } from './walk/walk-command.ts';
+
+const USAGE = `bench limiter [--seed N] [--quick] [--only NAME] [--markdown | --json]
+bench walk [--rounds N] [--pages N] [--markdown]
+`;
+
+const peers = fileURLToPath(new URL('../../../.tools/bench', import.meta.url));
+const program = (task: string): readonly string[] => [process.execPath, ...process.execArgv, fileURLToPath(import.meta.url), task];
+const say = (text: string): void => {
+  process.stderr.write(`bench: ${text}\n`);
+};
+
+const HOUR_MS = 60 * 60_000;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    seed: { type: 'string', default: '1' },
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    markdown: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    rounds: { type: 'string', default: '7' },
+    pages: { type: 'string', default: '200' },
+  },
+});
+const [command, task = ''] = positionals;
+const { quick, only, markdown, json } = values;
+
+if (command === 'limiter') {
+  installPeers({ folder: peers, say });
+  const durationMs = (quick ? 2 : 24) * HOUR_MS;
+  const report = await limiterCommand({
+    program: program('run-scenario'),
+    peers,
+    seed: Number(values.seed),
+    durationMs,
+    markdown,
+    json,
+    say,
+    ...(only !== undefined && { only }),
+  });
+  process.stdout.write(report);
+} else if (command === 'run-scenario') {
+  process.stdout.write(JSON.stringify(await runScenario(JSON.parse(task) as ScenarioTask)));
+  // Peers may hold handles of real time open.
+  process.exit();
+} else if (command === 'walk') {
+  installPeers({ folder: peers, say });
+  const report = await walkCommand({
+    program: program('serve-pages'),
+    peers,
+    rounds: Number(values.rounds),
+    pages: Number(values.pages),
+    markdown,
+    say,
+  });
+  process.stdout.write(report);
+  // The clients keep their connections open.
+  process.exit();
+} else if (command === 'serve-pages') {
+  const server = pageServer(JSON.parse(task) as PageServerOptions);
+  server.listen(0, '127.0.0.1', () => {
+    const address = server.address();
+    if (typeof address === 'object' && address !== null) process.stdout.write(String(address.port));
+  });
+} else {
+  process.stderr.write(USAGE);
+  process.exitCode = 2;
+}

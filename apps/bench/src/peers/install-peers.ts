@@ -1,0 +1,31 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PEER_LOADER } from './import-peer.ts';
+import { PEER_VERSIONS } from './peer-versions.ts';
+
+export interface InstallPeersOptions {
+  /** Git ignores it. */
+  readonly folder: string;
+  readonly say: (text: string) => void;
+}
+
+/** Installs the peers by npm where they aren't yet: only whoever runs a bench needs them. Throws an `Error` where npm fails. */
+export function installPeers({ folder, say }: InstallPeersOptions): void {
+  const wanted = Object.entries(PEER_VERSIONS).map(([name, version]) => `${name}@${version}`);
+  const stamp = join(folder, 'stamp');
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted.join(' ')) return;
+  say(`installing ${wanted.join(', ')} (once)`);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'package.json'), '{"private":true}\n');
+  const flags = ['install', '--prefix', folder, '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  const { status, error } = spawnSync('npm', [...flags, ...wanted], {
+    stdio: ['ignore', 2, 2],
+    shell: process.platform === 'win32',
+  });
+  if (error !== undefined || status !== 0)
+    throw new Error(`npm could not install the peers into ${folder}. Is a package registry reachable?`, { cause: error });
+  // A module that lies beside them finds them by Node's own rules, as a user's would.
+  writeFileSync(join(folder, PEER_LOADER), 'export const load = (name) => import(name);\n');
+  writeFileSync(stamp, wanted.join(' '));
+}

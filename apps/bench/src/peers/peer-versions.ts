@@ -1,0 +1,13 @@
+/** What Headgate is measured beside: exact versions, so that a table can be made again. */
+export const PEER_VERSIONS = {
+  bottleneck: '2.19.5',
+  'p-throttle': '8.1.1',
+  limiter: '4.1.0',
+  'rate-limiter-flexible': '11.4.0',
+  'p-queue': '10.0.0',
+  got: '16.1.0',
+  axios: '1.21.1',
+  'twitter-api-v2': '1.29.1',
+} as const;
+
+export type PeerName = keyof typeof PEER_VERSIONS;

@@ -1,0 +1,50 @@
+import { admission, credentialPool, creditPool, drain, type PageReader, rateBudget } from '@headgate/throttle';
+import { lastValueFrom } from 'rxjs';
+
+export interface MicroCosts {
+  /** Admission, settlement and drain of one page, µs. */
+  readonly pageMicros: number;
+  /** What an item costs on its way through a drain, µs. */
+  readonly itemMicros: number;
+}
+
+const ITEMS = 5_000;
+
+/** What Headgate does between an answer and whoever wants it, without any network. */
+export async function microCosts(): Promise<MicroCosts> {
+  const nothing: readonly string[] = [];
+  const full = Array.from({ length: ITEMS }, (_, i) => String(i));
+  await microsPerPage({ pages: 20_000, items: nothing });
+  const pageMicros = await microsPerPage({ pages: 100_000, items: nothing });
+  const fullMicros = await microsPerPage({ pages: 2_000, items: full });
+  return { pageMicros, itemMicros: (fullMicros - pageMicros) / ITEMS };
+}
+
+async function microsPerPage({ pages, items }: { readonly pages: number; readonly items: readonly string[] }): Promise<number> {
+  const budget = rateBudget({ limit: 1_000_000, windowMs: 1_000 });
+  const pool = credentialPool({ members: [{ name: 'app', budgets: [budget] }] });
+  const door = admission();
+  const credits = creditPool({ max: 4 * ITEMS });
+  let asked = 0;
+  const reader: PageReader<readonly string[]> = {
+    async read({ credits: room, signal }) {
+      if (asked === pages) return undefined;
+      asked += 1;
+      const permit = await door.acquire({ pool, credits: room, items: ITEMS, signal });
+      permit.sent();
+      permit.answered();
+      permit.credit.resize(items.length);
+      return { value: items, credit: permit.credit };
+    },
+  };
+  const startedAt = performance.now();
+  await lastValueFrom(
+    drain(
+      () => reader,
+      (page) => page,
+      { credits },
+    ),
+    { defaultValue: undefined },
+  );
+  return ((performance.now() - startedAt) * 1_000) / pages;
+}
