@@ -41,15 +41,20 @@ export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Prom
     permit.aborted();
     return { verdict: unsigned(error, about) };
   }
+  const { clock } = options;
+  let sentAtMs = clock.monotonicMs();
   const exchanged = await exchange({
     ...signed,
     connections,
-    clock: options.clock,
+    clock,
     origin: options.origin,
     timeoutMs: options.timeoutMs,
     maxBodyBytes: options.maxBodyBytes,
     signal,
-    onSent: () => permit.sent(),
+    onSent: () => {
+      sentAtMs = clock.monotonicMs();
+      return permit.sent();
+    },
     onAnswered: () => permit.answered(),
   });
   // Where the answer had begun the tokens are settled already, and this changes nothing.
@@ -70,7 +75,7 @@ export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Prom
   const { recentlyRefused } = credential;
   // A refusal says how long to wait in ways of its own.
   const evidence = status === 429 ? undefined : budgetEvidence({ answer: exchanged.answer, epochMs: options.clock.epochMs() });
-  if (evidence !== undefined) credential.budgets[0]?.observe(evidence);
+  if (evidence !== undefined) credential.budgets[0]?.observe({ ...evidence, ageMs: clock.monotonicMs() - sentAtMs });
   try {
     const verdict = definition.classify(answer, { ask, credential: credential.name, epochMs: options.clock.epochMs(), recentlyRefused });
     return { verdict, status };

@@ -21,7 +21,8 @@ export interface RateBudgetOptions {
  * How many requests may start per window, as a rolling log anchored at responses.
  *
  * The service counted a request somewhere between its sending and its answer, so a slot is busy until the answer plus a
- * window: safe on windows that start with the first request, on wall-clock windows and on rolling ones alike.
+ * window: safe on windows that start with the first request, on wall-clock windows and on rolling ones alike. Nothing is taken
+ * off for the way back: a service may count right before it answers, and the next request right when it comes.
  */
 export interface RateBudget {
   readonly limit: number;
@@ -51,6 +52,8 @@ export interface BudgetEvidence {
   readonly remaining: number;
   /** From the answer to the end of that window, in ms, by the service's own clock. */
   readonly resetInMs: number;
+  /** For how long the answer may have been on its way: its round trip, in ms. Default 0. */
+  readonly ageMs?: number;
 }
 
 /** One grant of a budget, from its taking until the service can no longer hold it against us. */
@@ -63,8 +66,6 @@ export interface Slot {
   aborted(): void;
 }
 
-/** Round trips needed before the least of them is trusted. */
-const ROUND_TRIP_SAMPLES = 200;
 /** Pairs of a snapshot at most. */
 const SNAPSHOT_PAIRS = 64;
 /** Resets and dates are whole seconds: by so much the end of a window may be misjudged. */
@@ -91,8 +92,6 @@ class RollingBudget implements RateBudget {
   #weightUnderWay = 0;
   #heldUntil = -Infinity;
   #foreign: { until: number; weight: number } = { until: -Infinity, weight: 0 };
-  #leastRoundTripMs = Infinity;
-  #roundTrips = 0;
 
   constructor({ limit, windowMs, guardMs = windowMs * 500e-6 + 5, maxDelayMs = 5_000, leaseMs, clock = systemClock() }: RateBudgetOptions) {
     this.limit = limit;
@@ -127,13 +126,13 @@ class RollingBudget implements RateBudget {
     this.#heldUntil = Math.max(this.#heldUntil, untilMs);
   }
 
-  observe({ remaining, resetInMs }: BudgetEvidence): void {
+  observe({ remaining, resetInMs, ageMs = 0 }: BudgetEvidence): void {
     // Headers that lie are no evidence.
     if (!Number.isSafeInteger(remaining) || remaining < 0 || !(resetInMs > 0 && resetInMs <= this.windowMs + HEADER_GRAIN_MS)) return;
     const now = this.#clock.monotonicMs();
     if (this.#foreign.until <= now) this.#foreign = { until: -Infinity, weight: 0 };
     // Our requests answered since the service's window began may be counted in it; those under way may be, too.
-    const endOfOurs = now + resetInMs - 2 * HEADER_GRAIN_MS;
+    const endOfOurs = now - ageMs + resetInMs - 2 * HEADER_GRAIN_MS;
     const ours = this.#weightUnderWay + this.#log.busyAt(endOfOurs) - (this.#foreign.until >= endOfOurs ? this.#foreign.weight : 0);
     const others = Math.min(this.limit, this.limit - remaining - ours);
     if (others <= this.#foreign.weight) return;
@@ -169,20 +168,12 @@ class RollingBudget implements RateBudget {
 
   readonly #settle = (slot: RollingSlot, how: 'answered' | 'aborted'): void => {
     if (!this.#underWay.delete(slot)) return;
-    const { weight, sentAt } = slot;
+    const { weight, wasSent } = slot;
     this.#weightUnderWay -= weight;
-    const now = this.#clock.monotonicMs();
-    if (how === 'answered')
-      this.#log.add(now - (sentAt === undefined ? 0 : this.#learn(now - sentAt)) + this.windowMs + this.#guardMs, weight);
-    else if (sentAt !== undefined) this.#log.add(now + this.#maxDelayMs + this.windowMs + this.#guardMs, weight);
+    if (how === 'aborted' && !wasSent) return;
+    const countedWithinMs = how === 'answered' ? 0 : this.#maxDelayMs;
+    this.#log.add(this.#clock.monotonicMs() + countedWithinMs + this.windowMs + this.#guardMs, weight);
   };
-
-  /** Half of the least round trip is what the way back takes at least; nothing while it isn't known well. */
-  #learn(roundTripMs: number): number {
-    this.#roundTrips += 1;
-    this.#leastRoundTripMs = Math.min(this.#leastRoundTripMs, roundTripMs);
-    return this.#roundTrips > ROUND_TRIP_SAMPLES ? this.#leastRoundTripMs / 2 : 0;
-  }
 }
 
 interface RollingSlotOptions {
@@ -196,7 +187,7 @@ class RollingSlot implements Slot {
   readonly weight: number;
   readonly leaseMs: number;
   readonly takenAt: number;
-  sentAt: number | undefined;
+  wasSent = false;
   readonly #takenAtEpoch: number;
   readonly #options: RollingSlotOptions;
 
@@ -213,7 +204,7 @@ class RollingSlot implements Slot {
     const now = clock.monotonicMs();
     // A process that was frozen sees the one clock go on, a machine that was suspended the other.
     if (Math.max(now - this.takenAt, clock.epochMs() - this.#takenAtEpoch) > this.leaseMs) return false;
-    this.sentAt ??= now;
+    this.wasSent = true;
     return true;
   }
 
