@@ -83,7 +83,7 @@ function checkCredentials(credentials: readonly Credential[], refuse: Refuse): v
     if (names.has(name)) refuse('credentials', `named differently: ${JSON.stringify(name)} is there twice`);
     names.add(name);
     if (limits?.length === 0) refuse(`credentials ${name}: limits`, 'one limit or more');
-    for (const limit of limits ?? []) checkLimit(`credentials ${name}: limits`, limit, refuse);
+    for (const limit of limits ?? []) if ('windowMs' in limit) checkLimit(`credentials ${name}: limits`, limit, refuse);
   }
 }
 

@@ -6,6 +6,6 @@ export { refusalWaitMs, type RefusalWaitOptions, retryAfterMs, type RetryAfterOp
 export type { AskOptions, Source, SourceBudgetGauge, SourceGauges } from './source.ts';
 export type { ClassifyContext, SourceDefinition, SourceRequest } from './source-definition.ts';
 export { SourceError, type SourceErrorOptions } from './source-error.ts';
-export type { Credential, Limit, SourceOptions } from './source-options.ts';
+export type { Credential, DailyLimit, Limit, SourceOptions } from './source-options.ts';
 export type { TryEvent } from './try-event.ts';
 export type { Verdict } from './verdict.ts';

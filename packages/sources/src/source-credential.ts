@@ -1,5 +1,5 @@
 import type { Signer } from '@headgate/auth';
-import { type Clock, type Journal, type JournalEntry, type RateBudget, rateBudget } from '@headgate/throttle';
+import { type Clock, type Journal, type JournalEntry, type RateBudget, dailyBudget, rateBudget } from '@headgate/throttle';
 import type { Credential, Limit } from './source-options.ts';
 
 /** A credential at work: its budgets, and what the service has said about it. */
@@ -48,8 +48,11 @@ const SHORTEST_HOLD_MS = 1_000;
 
 export function sourceCredential({ credential, limit, maxDelayMs, clock, journal }: SourceCredentialOptions): SourceCredential {
   const { name, signer, limits = [limit] } = credential;
-  const budgets = limits.map(({ requests, windowMs }) =>
-    rateBudget({ limit: requests, windowMs, maxDelayMs, clock, ...(journal !== undefined && { leaseMs: () => journal.leaseMs }) }),
+  const common = { maxDelayMs, clock, ...(journal !== undefined && { leaseMs: () => journal.leaseMs }) };
+  const budgets = limits.map((one) =>
+    'windowMs' in one
+      ? rateBudget({ limit: one.requests, windowMs: one.windowMs, ...common })
+      : dailyBudget({ limit: one.requests, resetsAt: one.resetsAt, zone: one.zone, ...common }),
   );
   const entry = journal?.open(name, () => budgets.map((budget) => budget.snapshot()));
   for (const [i, snapshot] of (entry?.restored ?? []).entries()) budgets[i]?.restore(snapshot);

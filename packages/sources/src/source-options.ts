@@ -41,11 +41,20 @@ export interface Credential {
   readonly name: string;
   readonly signer: Signer;
   /** Budgets in place of the source's own `limit`. */
-  readonly limits?: readonly Limit[];
+  readonly limits?: readonly (Limit | DailyLimit)[];
 }
 
 /** A budget: how many requests may start per window. */
 export interface Limit {
   readonly requests: number;
   readonly windowMs: number;
+}
+
+/** A budget that is whole again at a time of day. */
+export interface DailyLimit {
+  readonly requests: number;
+  /** `HH:MM`. */
+  readonly resetsAt: string;
+  /** IANA name of a time zone. */
+  readonly zone: string;
 }

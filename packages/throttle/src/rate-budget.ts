@@ -79,38 +79,52 @@ export function rateBudget(options: RateBudgetOptions): RateBudget {
   return new RollingBudget(options);
 }
 
+export interface RollingBudgetOptions extends RateBudgetOptions {
+  /** For how long, from now, a slot is busy that is counted within so many ms. Default: those, the window and the guard. */
+  readonly busyForMs?: (countedWithinMs: number) => number;
+}
+
 /** A class, so that a hundred thousand of them share their methods. */
-class RollingBudget implements RateBudget {
+export class RollingBudget implements RateBudget {
   readonly limit: number;
   readonly windowMs: number;
-  readonly #guardMs: number;
   readonly #maxDelayMs: number;
   readonly #leaseMs: (() => number) | undefined;
+  readonly #busyForMs: (countedWithinMs: number) => number;
   readonly #clock: Clock;
   readonly #log: BusyLog;
   readonly #underWay = new Set<RollingSlot>();
   #weightUnderWay = 0;
   #heldUntil = -Infinity;
-  #foreign: { until: number; weight: number } = { until: -Infinity, weight: 0 };
+  /** What answers have shown of others who use the credential. */
+  #others: { until: number; weight: number } = { until: -Infinity, weight: 0 };
 
-  constructor({ limit, windowMs, guardMs = windowMs * 500e-6 + 5, maxDelayMs = 5_000, leaseMs, clock = systemClock() }: RateBudgetOptions) {
+  constructor(options: RollingBudgetOptions) {
+    const { limit, windowMs, guardMs = windowMs * 500e-6 + 5, maxDelayMs = 5_000, leaseMs, clock = systemClock() } = options;
+    const { busyForMs = (countedWithinMs) => countedWithinMs + windowMs + guardMs } = options;
     this.limit = limit;
     this.windowMs = windowMs;
-    this.#guardMs = guardMs;
     this.#maxDelayMs = maxDelayMs;
     this.#leaseMs = leaseMs;
+    this.#busyForMs = busyForMs;
     this.#clock = clock;
     this.#log = new BusyLog({ limit, windowMs });
   }
 
   get used(): number {
-    return this.#weightUnderWay + this.#log.busy(this.#clock.monotonicMs());
+    const now = this.#clock.monotonicMs();
+    return this.#weightUnderWay + this.#log.busy(now) + this.#othersUse(now);
   }
 
   freeAt(weight = 1): number {
     if (!(weight >= 1 && weight <= this.limit))
       throw new RangeError(`rateBudget: a weight of ${weight} does not fit a limit of ${this.limit}`);
-    return Math.max(this.#heldUntil, this.#log.freeAt(this.limit - this.#weightUnderWay - weight, this.#clock.monotonicMs()));
+    const now = this.#clock.monotonicMs();
+    const room = this.limit - this.#weightUnderWay - weight;
+    const others = this.#othersUse(now);
+    const besideOthers = this.#log.freeAt(room - others, now);
+    const afterOthers = others === 0 ? Infinity : Math.max(this.#others.until, this.#log.freeAt(room, now));
+    return Math.max(this.#heldUntil, Math.min(besideOthers, afterOthers));
   }
 
   take(weight = 1): Slot {
@@ -130,25 +144,23 @@ class RollingBudget implements RateBudget {
     // Headers that lie are no evidence.
     if (!Number.isSafeInteger(remaining) || remaining < 0 || !(resetInMs > 0 && resetInMs <= this.windowMs + HEADER_GRAIN_MS)) return;
     const now = this.#clock.monotonicMs();
-    if (this.#foreign.until <= now) this.#foreign = { until: -Infinity, weight: 0 };
-    // Our requests answered since the service's window began may be counted in it; those under way may be, too.
-    const endOfOurs = now - ageMs + resetInMs - 2 * HEADER_GRAIN_MS;
-    const ours = this.#weightUnderWay + this.#log.busyAt(endOfOurs) - (this.#foreign.until >= endOfOurs ? this.#foreign.weight : 0);
-    const others = Math.min(this.limit, this.limit - remaining - ours);
-    if (others <= this.#foreign.weight) return;
-    const until = Math.max(this.#foreign.until, now + resetInMs + HEADER_GRAIN_MS);
-    this.#log.add(until, others - this.#foreign.weight);
-    this.#foreign = { until, weight: others };
+    const known = this.#othersUse(now);
+    const resetAt = now + resetInMs;
+    // Of ours those count that were answered since the service's window began; those under way may be counted, too.
+    const windowBegan = resetAt - ageMs - 2 * HEADER_GRAIN_MS;
+    const others = this.limit - remaining - this.#weightUnderWay - this.#log.busyAt(windowBegan);
+    if (others > known) this.#others = { until: resetAt + HEADER_GRAIN_MS, weight: others };
   }
 
   snapshot(): BudgetSnapshot {
     const now = this.#clock.monotonicMs();
     const busy = [...this.#log.left(now, SNAPSHOT_PAIRS)];
-    const longest = this.#maxDelayMs + this.windowMs + this.#guardMs;
+    const longest = this.#busyForMs(this.#maxDelayMs);
     for (const { weight, takenAt, leaseMs } of this.#underWay) {
       const ms = (leaseMs < Infinity ? leaseMs : 0) + longest - (now - takenAt);
       if (ms > 0) busy.push([ms, weight]);
     }
+    if (this.#othersUse(now) > 0) busy.push([this.#others.until - now, this.#others.weight]);
     busy.sort(([a], [b]) => a - b);
     const heldMs = this.#heldUntil - now;
     return {
@@ -166,21 +178,27 @@ class RollingBudget implements RateBudget {
     if (heldMs > 0) this.holdUntil(now + heldMs);
   }
 
-  readonly #settle = (slot: RollingSlot, how: 'answered' | 'aborted'): void => {
+  #othersUse(now: number): number {
+    return this.#others.until > now ? this.#others.weight : 0;
+  }
+
+  readonly #settle = (slot: RollingSlot, how: Ending): void => {
     if (!this.#underWay.delete(slot)) return;
     const { weight, wasSent } = slot;
     this.#weightUnderWay -= weight;
     if (how === 'aborted' && !wasSent) return;
     const countedWithinMs = how === 'answered' ? 0 : this.#maxDelayMs;
-    this.#log.add(this.#clock.monotonicMs() + countedWithinMs + this.windowMs + this.#guardMs, weight);
+    this.#log.add(this.#clock.monotonicMs() + this.#busyForMs(countedWithinMs), weight);
   };
 }
+
+type Ending = 'answered' | 'aborted';
 
 interface RollingSlotOptions {
   readonly weight: number;
   readonly clock: Clock;
   readonly leaseMs: number;
-  readonly settle: (slot: RollingSlot, how: 'answered' | 'aborted') => void;
+  readonly settle: (slot: RollingSlot, how: Ending) => void;
 }
 
 class RollingSlot implements Slot {

@@ -9,6 +9,7 @@ export interface ServiceGaugesOptions {
   readonly clock: Clock;
 }
 
+const DAY_MS = 86_400_000;
 /** Less than a display's own delay is no wait. */
 const NO_WAIT_MS = 20;
 
@@ -19,6 +20,8 @@ export function serviceGauges({ service, gauges, credits, clock }: ServiceGauges
     budgets: gauges.budgets.map(({ freeAt, ...budget }) => ({
       service,
       ...budget,
+      // Beside the plan's requests a second there may be a quota of ISBNs a day.
+      ...(service === 'books' && budget.windowMs === DAY_MS && { unit: 'isbns' as const }),
       ...(freeAt !== undefined && { freeAt: freeAt <= now + NO_WAIT_MS ? 0 : freeAt }),
     })),
     credits: [{ service, max: credits.max, used: credits.outstanding }],

@@ -30,6 +30,7 @@ export function booksService(config: BooksConfig, context: ServiceContext): Book
     plan: config.plan,
     credentials: [{ name: config.plan, signer: apiKey(config.key) }],
     maxBatch: config.maxBatch,
+    ...(config.perDay !== undefined && { perDay: config.perDay }),
   });
 }
 

@@ -1,8 +1,7 @@
 import { apiKey, type Secret } from '@headgate/auth';
-import { type Clock, systemClock } from '@headgate/throttle';
+import { type Clock, nextTimeOfDay, systemClock } from '@headgate/throttle';
 import { SourceError } from '../source-error.ts';
-import type { Credential, Limit, SourceOptions } from '../source-options.ts';
-import { msUntilDaily } from './daily-reset.ts';
+import type { Credential, DailyLimit, Limit, SourceOptions } from '../source-options.ts';
 import { type BooksPlan, requestsPerSecond } from './plan.ts';
 
 export interface BooksOptions extends Omit<SourceOptions, 'baseUrl' | 'credentials'> {
@@ -20,10 +19,21 @@ export interface BooksOptions extends Omit<SourceOptions, 'baseUrl' | 'credentia
   readonly maxBatch?: number;
   /** Longest an ISBN waits for its batch to fill. Default 200 ms. */
   readonly batchWaitMs?: number;
-  /** Calls a key has in 24 hours; each ISBN of a batch counts as one. Default: no such quota. */
-  readonly perDay?: number;
-  /** Time of day, UTC, at which a used-up daily quota starts anew. Default `00:00`. */
-  readonly quotaResetsAt?: string;
+  /** Calls a key has a day; each ISBN of a batch counts as one. Default: no such quota. */
+  readonly perDay?: DailyQuota;
+}
+
+/** When a daily quota starts anew. */
+export interface QuotaReset {
+  /** `HH:MM`. */
+  readonly resetsAt: string;
+  /** IANA name of a time zone. */
+  readonly zone: string;
+}
+
+export interface DailyQuota extends Partial<QuotaReset> {
+  /** Calls from one reset (default `00:00`, `UTC`) to the next. */
+  readonly isbns: number;
 }
 
 /** Options with every default of the books service in its place; the source checks its own. */
@@ -31,27 +41,16 @@ export interface CheckedBooksOptions {
   readonly plan: BooksPlan;
   readonly maxBatch: number;
   readonly batchWaitMs: number;
-  readonly quotaResetsAt: string;
   readonly limit: Limit;
-  readonly perDay: number | undefined;
+  readonly hasQuota: boolean;
+  readonly quotaReset: QuotaReset;
   readonly clock: Clock;
   readonly source: SourceOptions;
 }
 
 /** Looks at the options of `books`. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` that names the option and what it may be. */
 export function checkedBooksOptions(options: BooksOptions): CheckedBooksOptions {
-  const {
-    plan = 'default',
-    baseUrl,
-    baseUrls,
-    key,
-    credentials,
-    maxBatch = 100,
-    batchWaitMs = 200,
-    perDay,
-    quotaResetsAt = '00:00',
-    ...rest
-  } = options;
+  const { plan = 'default', baseUrl, baseUrls, key, credentials, maxBatch = 100, batchWaitMs = 200, perDay, ...rest } = options;
   // Plain JavaScript and configuration files may say anything.
   if (!['default', 'premium', 'pro'].includes(plan)) throw invalidOption('plan must be default, premium or pro');
   const address = baseUrl ?? baseUrls?.[plan];
@@ -62,13 +61,14 @@ export function checkedBooksOptions(options: BooksOptions): CheckedBooksOptions 
   if (!(batchWaitMs >= 0 && batchWaitMs <= LONGEST_WAIT_MS)) {
     throw invalidOption(`batchWaitMs must be a number from 0 to ${LONGEST_WAIT_MS}, got ${batchWaitMs}`);
   }
-  if (perDay !== undefined && (!Number.isSafeInteger(perDay) || perDay < maxBatch)) {
-    throw invalidOption(`perDay must be a whole number of calls, no less than maxBatch (${maxBatch}), got ${perDay}`);
+  if (perDay !== undefined && (!Number.isSafeInteger(perDay.isbns) || perDay.isbns < maxBatch)) {
+    throw invalidOption(`perDay.isbns must be a whole number of calls, no less than maxBatch (${maxBatch}), got ${perDay.isbns}`);
   }
+  const quotaReset: QuotaReset = { resetsAt: perDay?.resetsAt ?? '00:00', zone: perDay?.zone ?? 'UTC' };
   try {
-    msUntilDaily({ at: quotaResetsAt, nowMs: 0 });
+    nextTimeOfDay({ at: quotaReset.resetsAt, zone: quotaReset.zone, afterMs: 0 });
   } catch (cause) {
-    throw invalidOption('quotaResetsAt must be a time of day, UTC, such as 00:00', cause);
+    throw invalidOption('perDay.resetsAt must be a time of day such as 00:00, and perDay.zone the name of a time zone', cause);
   }
   const limit = rest.limit ?? { requests: requestsPerSecond(plan), windowMs: 1_000 };
   const keys = credentials ?? (key === undefined ? [] : [{ name: 'key', signer: apiKey(key) }]);
@@ -76,15 +76,15 @@ export function checkedBooksOptions(options: BooksOptions): CheckedBooksOptions 
     plan,
     maxBatch,
     batchWaitMs,
-    quotaResetsAt,
     limit,
-    perDay,
+    hasQuota: perDay !== undefined,
+    quotaReset,
     clock: rest.clock ?? systemClock(),
     source: {
       ...rest,
       limit,
       baseUrl: address,
-      credentials: perDay === undefined ? keys : keys.map((one) => withQuota(one, limit, perDay)),
+      credentials: perDay === undefined ? keys : keys.map((one) => withQuota(one, limit, { requests: perDay.isbns, ...quotaReset })),
     },
   };
 }
@@ -94,10 +94,9 @@ export function invalidOption(what: string, cause?: unknown): SourceError {
   return new SourceError({ code: 'HEADGATE_INVALID_OPTION', message: `books: ${what}.`, retryable: false, service: 'books', cause });
 }
 
-function withQuota(credential: Credential, limit: Limit, perDay: number): Credential {
+function withQuota(credential: Credential, limit: Limit, quota: DailyLimit): Credential {
   const [rate = limit, ...others] = credential.limits ?? [];
-  return { ...credential, limits: [rate, { requests: perDay, windowMs: DAY_MS }, ...others] };
+  return { ...credential, limits: [rate, quota, ...others] };
 }
 
 const LONGEST_WAIT_MS = 60_000;
-const DAY_MS = 86_400_000;

@@ -170,7 +170,7 @@ test('a refused batch says how to make it smaller', async () => {
 describe('a daily quota', () => {
   test('is charged for each ISBN: nothing is asked beyond it', async () => {
     await using server = await startBooks(swift);
-    await using api = open(server, { perDay: 5, maxBatch: 3 });
+    await using api = open(server, { perDay: { isbns: 5 }, maxBatch: 3 });
     expect(await lastValueFrom(api.lookup(sampleIsbns(3)).pipe(toArray()))).toHaveLength(3);
     const waiting = api.lookup(sampleIsbns(3)).subscribe();
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -250,8 +250,12 @@ test.each<[string, Partial<BooksOptions>, RegExp]>([
   ['a key twice', { baseUrl: 'http://127.0.0.1:1', credentials: [{ name: 'a', signer: apiKey(KEY) }] }, /either key or credentials/],
   ['maxBatch 0', { baseUrl: 'http://127.0.0.1:1', maxBatch: 0 }, /maxBatch must be a whole number of ISBNs above 0, got 0/],
   ['batchWaitMs -1', { baseUrl: 'http://127.0.0.1:1', batchWaitMs: -1 }, /batchWaitMs/],
-  ['a quota below a batch', { baseUrl: 'http://127.0.0.1:1', perDay: 99 }, /perDay must be .* no less than maxBatch \(100\)/],
-  ['no time of day', { baseUrl: 'http://127.0.0.1:1', quotaResetsAt: '24:00' }, /quotaResetsAt/],
+  [
+    'a quota below a batch',
+    { baseUrl: 'http://127.0.0.1:1', perDay: { isbns: 99 } },
+    /perDay.isbns must be .* no less than maxBatch \(100\)/,
+  ],
+  ['no time of day', { baseUrl: 'http://127.0.0.1:1', perDay: { isbns: 100, resetsAt: '24:00' } }, /perDay.resetsAt/],
   ['an address with a password', { baseUrl: `http://a:${KEY}@127.0.0.1:1` }, /baseUrl/],
 ])('options that can’t be are refused: %s', (_, options, message) => {
   const error = thrownBy(() => books({ key: KEY, ...options }));

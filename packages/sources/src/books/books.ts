@@ -55,17 +55,17 @@ export interface BooksGauges extends SourceGauges {
 
 /** Makes a client of the books service. Throws a `SourceError` with `HEADGATE_INVALID_OPTION`. */
 export function books(options: BooksOptions): Books {
-  const { plan, maxBatch, batchWaitMs, quotaResetsAt, limit, perDay, clock, source: sourceOptions } = checkedBooksOptions(options);
+  const { plan, maxBatch, batchWaitMs, quotaReset, limit, hasQuota, clock, source: sourceOptions } = checkedBooksOptions(options);
   const source = defineSource<BooksAsk, BooksValue>({
     service: 'books',
     limit,
     toRequest,
-    classify: classifyBooks({ plan, maxBatch, quotaResetsAt }),
+    classify: classifyBooks({ plan, maxBatch, quotaReset }),
     subject: subjectOf,
     items: itemsAsked,
     itemsOf,
     // A call of the rate and, where there is a quota, one for each ISBN.
-    ...(perDay !== undefined && { weights: (ask: BooksAsk) => [1, ask.kind === 'batch' ? isbnsToSend(ask).length : 1] }),
+    ...(hasQuota && { weights: (ask: BooksAsk) => [1, ask.kind === 'batch' ? isbnsToSend(ask).length : 1] }),
   })(sourceOptions);
   const unlimited = creditPool({ max: Infinity });
   const ahead = aheadLedger();

@@ -1,3 +1,4 @@
+import type { QuotaReset } from './books-options.ts';
 import type { Answer } from '../answer.ts';
 import type { ClassifyContext } from '../source-definition.ts';
 import type { Verdict } from '../verdict.ts';
@@ -13,19 +14,19 @@ export interface ClassifyBooksOptions {
   /** Most ISBNs in one batch, for the message where a batch is refused. */
   readonly maxBatch: number;
   /** Time of day, UTC, at which the daily quota starts anew. */
-  readonly quotaResetsAt: string;
+  readonly quotaReset: QuotaReset;
 }
 
 /** Makes the judge of the books service's answers (service document, Errors and Limits). */
 export function classifyBooks({
   plan,
   maxBatch,
-  quotaResetsAt,
+  quotaReset,
 }: ClassifyBooksOptions): (answer: Answer, context: ClassifyContext<BooksAsk>) => Verdict<BooksValue> {
   return (answer, { ask, credential, epochMs, recentlyRefused }) => {
     const { status } = answer;
     const asked = { ask, credential, status };
-    const refusal = { answer, epochMs, quotaResetsAt };
+    const refusal = { answer, epochMs, quotaReset };
     if (status === 200) return readAnswer({ answer, asked, refusal });
     if (status === 429) return { kind: 'rate-limited', ...readLimit(refusal) };
     if (status === 401 || status === 403) return { kind: 'unauthorized', error: keyRefused({ ...asked, plan }) };

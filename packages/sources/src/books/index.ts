@@ -1,7 +1,7 @@
 export type { AuthorAnswer, BookAnswer, FoundBook, InvalidBook, MissingBook, UnreadableBook } from './answers.ts';
 export type { AuthorOptions } from './author-ask.ts';
 export { books, type Books, type BooksGauges } from './books.ts';
-export type { BooksOptions } from './books-options.ts';
+export type { BooksOptions, DailyQuota } from './books-options.ts';
 export { toIsbn13 } from './isbn.ts';
 export type { IsbnInput } from './isbn-input.ts';
 export type { BooksPlan } from './plan.ts';

@@ -1,7 +1,8 @@
+import { nextTimeOfDay } from '@headgate/throttle';
 import type { Answer } from '../answer.ts';
 import { httpDate } from '../http-date.ts';
 import { retryAfterMs } from '../rate-headers.ts';
-import { msUntilDaily } from './daily-reset.ts';
+import type { QuotaReset } from './books-options.ts';
 import { refusalAnswer } from './schema.ts';
 
 export interface RefusalOptions {
@@ -9,7 +10,7 @@ export interface RefusalOptions {
   /** Epoch ms when the answer came, for want of its own Date. */
   readonly epochMs: number;
   /** Time of day, UTC, at which the daily quota starts anew. */
-  readonly quotaResetsAt: string;
+  readonly quotaReset: QuotaReset;
 }
 
 /**
@@ -45,10 +46,11 @@ export function readLimit(options: RefusalOptions): LimitReached {
 const LIMIT = /\b(?:limit(?:s|ed)?|quotas?|throttl\w+|exceed\w*|too many)\b/i;
 const NOT_FOUND = /\bnot found\b/i;
 
-function limitReached({ answer, epochMs, quotaResetsAt }: RefusalOptions, message: string): LimitReached {
+function limitReached({ answer, epochMs, quotaReset }: RefusalOptions, message: string): LimitReached {
   const said = retryAfterMs({ headers: answer.headers, epochMs });
   if (/\b(?:daily|day)\b/i.test(message)) {
-    const resetMs = msUntilDaily({ at: quotaResetsAt, nowMs: httpDate(answer.headers['date']) ?? epochMs }) + AFTER_RESET_MS;
+    const afterMs = httpDate(answer.headers['date']) ?? epochMs;
+    const resetMs = nextTimeOfDay({ at: quotaReset.resetsAt, zone: quotaReset.zone, afterMs }) - afterMs + AFTER_RESET_MS;
     return { reason: `the daily quota is used up (${answer.status})`, retryInMs: Math.max(resetMs, said ?? 0) };
   }
   if (/\bminute\b/i.test(message)) {
