@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { FakeTerminal } from './fake-terminal.fixture.ts';
-import { createReporter } from './reporter.ts';
+import { createReporter } from './create-reporter.ts';
 import { virtualClock } from './virtual-clock.fixture.ts';
 import type { Reporter, ReporterOptions } from './reporter.ts';
 import type { Activity, RunEvent, RunGauges } from './run-event.ts';

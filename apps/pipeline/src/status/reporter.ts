@@ -1,6 +1,3 @@
-import { createJsonLines } from './json-lines.ts';
-import { createLiveDisplay } from './live-display.ts';
-import { createPlainLines } from './plain-lines.ts';
 import type { RunEvent, RunGauges } from './run-event.ts';
 import type { StatusClock } from './status-clock.ts';
 import type { Terminal } from './terminal.ts';
@@ -29,12 +26,4 @@ export interface Reporter {
   event(event: RunEvent): void;
   /** Writes what was held back, takes the live display away and stops; the stream stays open. */
   close(): void;
-}
-
-/** Shows a run as it happens: a live display on a terminal, plain lines elsewhere, or JSON. */
-export function createReporter(options: ReporterOptions): Reporter {
-  // Nobody reads the talk any more: no reason to end the work.
-  options.stderr.on('error', () => {});
-  if (options.json) return createJsonLines(options);
-  return (options.live ?? options.stderr.isTTY === true) ? createLiveDisplay(options) : createPlainLines(options);
 }
