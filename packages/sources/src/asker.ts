@@ -131,7 +131,7 @@ interface GaveUp {
 
 function gaveUp({ service, subject, credential, reason, failures, elapsedMs, status }: GaveUp): SourceError {
   const over = `${failures} ${failures === 1 ? 'try' : `tries over ${Math.round(elapsedMs / 1000)} s`}`;
-  const message = `${subject}: gave up after ${over}: ${reason}. Ask again later, or raise retryForMs.`;
+  const message = `${subject}: gave up after ${over}: ${reason}. Ask again later, or allow more time (retryForMs; retryFor in headgate.yaml).`;
   return new SourceError({
     code: 'HEADGATE_GAVE_UP',
     retryable: true,

@@ -47,7 +47,8 @@ describe('a refusal', () => {
 
   test('waits for the reset by the service’s clock, and a second for its rounding', () => {
     expect(wait(429, { 'x-rate-limit-reset': reset })).toBe(31_000);
-    expect(wait(429, { 'x-rate-limit-reset': reset, 'x-rate-limit-remaining': '3' })).toBe(31_000);
+    expect(wait(429, { 'x-rate-limit-reset': reset, 'x-rate-limit-remaining': '0' })).toBe(31_000);
+    expect(wait(429, { 'x-rate-limit-reset': reset, 'x-rate-limit-remaining': '3' })).toBeUndefined();
     expect(wait(403, { 'x-rate-limit-reset': reset, 'x-rate-limit-remaining': '0' })).toBe(31_000);
   });
 

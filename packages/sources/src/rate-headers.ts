@@ -28,15 +28,16 @@ export interface RefusalWaitOptions {
 /**
  * How long a request that was refused for its rate should wait, ms from now, as far as the answer says so.
  *
- * `Retry-After` wins. `x-rate-limit-reset` (epoch seconds of the service's clock) counts with status 429 or with nothing remaining,
- * and one second is added: it is rounded.
+ * `Retry-After` wins. `x-rate-limit-reset` (epoch seconds of the service's clock) counts with nothing remaining, or with status 429
+ * where what remains isn't said, and one second is added: it is rounded.
  */
 export function refusalWaitMs({ answer: { status, headers }, epochMs }: RefusalWaitOptions): number | undefined {
   const said = retryAfterMs({ headers, epochMs });
   if (said !== undefined) return said;
   const reset = headers['x-rate-limit-reset']?.trim() ?? '';
   if (!/^\d{1,12}$/.test(reset)) return undefined;
-  if (status !== 429 && headers['x-rate-limit-remaining']?.trim() !== '0') return undefined;
+  const remaining = headers['x-rate-limit-remaining']?.trim();
+  if (remaining === undefined ? status !== 429 : remaining !== '0') return undefined;
   return Math.max(0, Number(reset) * 1000 - answeredAt(headers, epochMs)) + 1_000;
 }
 

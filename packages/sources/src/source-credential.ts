@@ -41,7 +41,7 @@ export interface SourceCredentialOptions {
 const RECENT_MS = 60_000;
 /** Where refusals say nothing, waits double up to this. */
 const LONGEST_STEP_MS = 15 * 60_000;
-/** An answer that asks for more than this is wrong or lies: even daily quotas start again by then. */
+/** An answer that asks for more than this is wrong or lies, and says nothing: even daily quotas start again by then. */
 const LONGEST_HOLD_MS = 24 * 60 * 60_000;
 /** An answer that says `now` is held off this long, or no longer than its window. */
 const SHORTEST_HOLD_MS = 1_000;
@@ -84,8 +84,8 @@ export function sourceCredential({ credential, limit, maxDelayMs, clock, journal
       if (grantedAtMs >= refusedAtMs) refusals += 1;
       refusedAtMs = clock.monotonicMs();
       const stepMs = Math.min(LONGEST_STEP_MS, windowMs * 2 ** (refusals - 1));
-      if (retryInMs === undefined || Number.isNaN(retryInMs)) return hold(stepMs);
-      return hold(Math.min(LONGEST_HOLD_MS, Math.max(retryInMs, Math.min(windowMs, SHORTEST_HOLD_MS))));
+      if (retryInMs === undefined || !(retryInMs <= LONGEST_HOLD_MS)) return hold(stepMs);
+      return hold(Math.max(retryInMs, Math.min(windowMs, SHORTEST_HOLD_MS)));
     },
     accepted() {
       refusals = 0;

@@ -167,6 +167,25 @@ describe('PageStream', () => {
     expect(pages).toEqual([1, 2, 3]);
   });
 
+  it('is left at once, however long the next page would take: nothing more is asked for', async () => {
+    let aborted = false;
+    const stream = new PageStream<number>(() => ({
+      read: ({ signal }) =>
+        new Promise((_, reject) => {
+          signal.addEventListener('abort', () => {
+            aborted = true;
+            reject(signal.reason as Error);
+          });
+        }),
+    }));
+    const iterator = stream[Symbol.asyncIterator]();
+    const pending = iterator.next();
+    await turn();
+    expect(await iterator.return?.()).toEqual({ done: true, value: undefined });
+    expect([await pending, aborted]).toEqual([{ done: true, value: undefined }, true]);
+    expect(await iterator.next()).toEqual({ done: true, value: undefined });
+  });
+
   it('is a walk of its own for everyone', async () => {
     const { seen, stream } = walk({ pages: 2 });
     await lastValueFrom(stream);

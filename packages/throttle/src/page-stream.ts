@@ -1,5 +1,5 @@
 import { Observable, type ObservableInput, of } from 'rxjs';
-import { type CreditPool, creditPool } from './credit-pool.ts';
+import { creditPool } from './credit-pool.ts';
 import { type DrainOptions, drain } from './drain.ts';
 import type { Delivery, PageReader } from './page-reader.ts';
 
@@ -29,19 +29,49 @@ export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
     return this.#open();
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
-    const credits: CreditPool = creditPool({ max: Infinity });
+  [Symbol.asyncIterator](): AsyncIterator<T, void, undefined> & AsyncIterable<T> {
+    const credits = creditPool({ max: Infinity });
     const abort = new AbortController();
     const reader = this.#open();
-    let delivery: Delivery<T> | undefined;
-    try {
-      while ((delivery = await reader.read({ credits, signal: abort.signal })) !== undefined) {
-        yield delivery.value;
-        delivery.credit.release();
-      }
-    } finally {
-      delivery?.credit.release();
+    let held: Delivery<T> | undefined;
+    let last: Promise<unknown> = Promise.resolve();
+    const end = (): void => {
       abort.abort();
-    }
+      held?.credit.release();
+      held = undefined;
+    };
+    const read = async (): Promise<IteratorResult<T, void>> => {
+      held?.credit.release();
+      held = undefined;
+      if (abort.signal.aborted) return { done: true, value: undefined };
+      try {
+        held = await reader.read({ credits, signal: abort.signal });
+      } catch (error) {
+        const wasLeft = abort.signal.aborted;
+        end();
+        if (wasLeft) return { done: true, value: undefined };
+        throw error;
+      }
+      if (abort.signal.aborted || held === undefined) {
+        end();
+        return { done: true, value: undefined };
+      }
+      return { done: false, value: held.value };
+    };
+    return {
+      next() {
+        const result = last.then(read);
+        last = result.catch(() => undefined);
+        return result;
+      },
+      // A generator would only come to its end when the page it waits for has come.
+      return() {
+        end();
+        return Promise.resolve({ done: true, value: undefined });
+      },
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+    };
   }
 }

@@ -55,10 +55,11 @@ function crawlRows({ followers }: Config, crawls: readonly CrawlLeft[], now: num
   if (followers === undefined) return [];
   const { limit, credentials } = followers;
   const names = credentials.length > 3 ? countWords(credentials.length, 'credential') : credentials.map(({ name }) => name).join(', ');
-  const rows = crawls.slice(0, LISTED).map(({ user, page, pagesLastTime }) => {
+  const rows = crawls.slice(0, LISTED).map(({ user, page, cursor, pagesLastTime }) => {
     const pages = pagesLeft({ page, ...(pagesLastTime !== undefined && { pagesLastTime }) });
     const known = pages !== undefined;
-    const where = page > 1 ? `from page ${groupedNumber(page)}` : 'from the start';
+    const start = cursor === '-1' ? 'from the start' : `from cursor ${cursor}`;
+    const where = page > 1 ? `from page ${groupedNumber(page)}` : start;
     const size = known ? `(as its last crawl)` : '(size not known before its last page)';
     return [safeText(user), where, known ? groupedNumber(pages) : '?', names, size];
   });
@@ -71,7 +72,7 @@ function crawlRows({ followers }: Config, crawls: readonly CrawlLeft[], now: num
       '',
       groupedNumber(atLeast),
       names,
-      `${crawls.every((crawl) => pagesLeft(crawl) !== undefined) ? '' : 'not before '}${when(now, done)}`,
+      crawls.every((crawl) => pagesLeft(crawl) !== undefined) ? when(now, done) : notBefore(now, done),
     ]);
   }
   return rows;
@@ -114,6 +115,10 @@ function advice({ followers, books }: Config, { crawls, isbns, authors }: LeftTo
     if (saved >= 1_000) lines.push(`A pro plan for books would save ${durationWords(saved)}.`);
   }
   return lines;
+}
+
+function notBefore(now: number, inMs: number): string {
+  return inMs === 0 ? '(size not known yet)' : `not before ${when(now, inMs)}`;
 }
 
 function when(now: number, inMs: number): string {

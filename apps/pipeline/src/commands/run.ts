@@ -94,7 +94,8 @@ function conclude({ config, model, failures, readCommand, context }: ConcludeOpt
     .filter((kind) => emitted.includes(kind))
     .map((kind) => `followers.${kind}`);
   const somethingWasDone = failures.length === 0 || snapshot.totals.pages + snapshot.books.found > 0;
-  if (!json && somethingWasDone) stderr.write(`${summaryText({ snapshot, followersTopics, readCommand, interrupted: signal.aborted })}\n`);
+  if (!json && somethingWasDone)
+    stderr.write(`${summaryText({ snapshot, followersTopics, readCommand, interrupted: signal.aborted || failures.length > 0 })}\n`);
   if (signal.aborted) return 130;
   return failures.length > 0 || snapshot.deadLetters.total > 0 ? 1 : 0;
 }

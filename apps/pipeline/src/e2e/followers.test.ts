@@ -107,6 +107,29 @@ describe('headgate run, followers', () => {
     expect(idsOf(await place.records('followers.ids'))).toEqual(service.followersOf('alpha').slice(0, 250));
   });
 
+  it('sees a circle also when the way to it led over a restart, and replays it from the start', { timeout: 60_000 }, async () => {
+    const pages = recordedPages().map((page, i) =>
+      i === 4 ? { ...page, next: '222' } : { ...page, cursor: i === 1 ? '222' : page.cursor, next: i === 0 ? '222' : page.next },
+    );
+    await using place = await workplace('');
+    await writeFile(join(place.folder, 'recording.json'), JSON.stringify(recording(pages, 'strings')));
+    await using service = await startFollowers({
+      ...FREELY,
+      replay: await loadRecording(join(place.folder, 'recording.json')),
+      latencyMs: 150,
+    });
+    await place.write('headgate.yaml', followersYaml({ url: service.url, users: ['alpha'] }));
+    const first = place.start('run');
+    while (service.requests.length < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+    first.child.kill('SIGKILL');
+    await first.ended;
+    expect((await place.headgate('run')).code).toBe(1);
+    expect((await place.records('followers.pages')).map(({ value }) => value['page'])).toEqual([1, 2, 3, 4, 5]);
+    const [letter] = await place.records('followers.dead-letters');
+    expect(letter?.value).toMatchObject({ request: { screenName: 'alpha' }, error: { code: 'HEADGATE_CURSOR_LOOP' } });
+    expect(letter?.value['request']).not.toHaveProperty('cursor');
+  });
+
   it.each(['rolling', 'first-request', 'wall-clock'] as const)(
     'uses a %s window to its limit, without a refusal',
     { timeout: 120_000 },

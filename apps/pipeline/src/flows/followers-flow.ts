@@ -1,5 +1,6 @@
 import { type BoundaryState, boundaryDuplicates } from '@headgate/operators';
 import type { FollowerPage, Followers } from '@headgate/sources/followers';
+import { SourceError } from '@headgate/sources';
 import type { Clock, CreditPool } from '@headgate/throttle';
 import type { TopicRecord } from '@headgate/topics';
 import { type Subscription, defer } from 'rxjs';
@@ -11,6 +12,7 @@ import { type FollowersWish, followersWish, parseWish, userKey } from '../record
 import type { RunEvent } from '../status/run-event.ts';
 import { deadLetter, reasonOf } from './dead-letter.ts';
 import { type CrawlIdentity, crawlRecord, idRecords, pageRecord } from './followers-records.ts';
+import { seenCursors } from './seen-cursors.ts';
 import { endsOneRequestOnly, isStop } from './source-endings.ts';
 import { wishContent } from './wish-content.ts';
 
@@ -38,6 +40,8 @@ export interface CrawlCheckpoint {
   readonly ids: number;
   /** What the dropping of boundary duplicates remembers. */
   readonly boundary?: BoundaryState | undefined;
+  /** The cursors asked so far, as `seenCursors` writes them down. */
+  readonly seen?: string | undefined;
 }
 
 interface Crawl extends CrawlIdentity {
@@ -46,6 +50,8 @@ interface Crawl extends CrawlIdentity {
   at: CrawlCheckpoint;
   subscription?: Subscription;
 }
+
+const CURSOR_LOOP = 'HEADGATE_CURSOR_LOOP';
 
 /** The longest a stop waits for what is in hand. */
 const STOP_WITHIN_MS = 8_000;
@@ -74,6 +80,8 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
       at: saved ?? { user, cursor: wish.cursor ?? '-1', page: 1, ids: 0 },
     };
     active.set(offset, crawl);
+    const seen = seenCursors(crawl.at.seen);
+    seen.add(crawl.at.cursor);
     const boundary = options.dropBoundaryDuplicates ? boundaryDuplicates({ state: crawl.at.boundary }) : undefined;
     emit({ type: 'crawl-started', user, crawl: crawl.crawl, page: crawl.at.page, resumed: saved !== undefined });
 
@@ -83,9 +91,13 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
       count: wish.count ?? options.count,
       firstPage: crawl.at.page,
     });
-    const write = (page: FollowerPage): Promise<void> => {
+    const write = async (page: FollowerPage): Promise<void> => {
       const { ids } = boundary?.apply(page) ?? page;
-      return writePage(crawl, page, ids, boundary?.state());
+      const comesAgain = page.nextCursor !== '0' && seen.has(page.nextCursor);
+      seen.add(page.nextCursor);
+      await writePage(crawl, page, ids, { boundary: boundary?.state(), seen: seen.snapshot() });
+      // The walk itself sees a circle since its start only, which was the last restart.
+      if (comesAgain) throw cursorLoop(user, page.nextCursor);
     };
     // The grant for the next page is in the transaction of this one, and it is asked for after that: a crash repeats one page at most.
     crawl.subscription = pages
@@ -97,11 +109,11 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
     crawl: Crawl,
     page: FollowerPage,
     ids: readonly string[],
-    boundary: BoundaryState | undefined,
+    remembered: Pick<CrawlCheckpoint, 'boundary' | 'seen'>,
   ): Promise<void> => {
     const { at, user, offset } = crawl;
     const isLast = page.nextCursor === '0';
-    const next: CrawlCheckpoint = { user, cursor: page.nextCursor, page: at.page + 1, ids: at.ids + ids.length, boundary };
+    const next: CrawlCheckpoint = { user, cursor: page.nextCursor, page: at.page + 1, ids: at.ids + ids.length, ...remembered };
     await lane.commit({
       records: [
         ...startedRecord(crawl),
@@ -133,8 +145,9 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
     const { at, user, offset, wish } = crawl;
     const { code, message } = reasonOf(error);
     const topic = TOPICS.followersDeadLetters;
-    // Replayed, it goes on where it stopped.
-    const request = { ...wish, ...(at.page > 1 && { cursor: at.cursor }) };
+    // Replayed, it goes on where it stopped; from inside a circle there is no going on.
+    const goesOn = at.page > 1 && code !== CURSOR_LOOP;
+    const request = { ...wish, ...(goesOn && { cursor: at.cursor }) };
     await lane.commit({
       records: [
         ...startedRecord(crawl),
@@ -190,4 +203,9 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
       }
     },
   };
+}
+
+function cursorLoop(user: string, cursor: string): SourceError {
+  const message = `${user}: the service sends the walk in circles: cursor ${cursor} came back. What was read before it is kept. Start the walk again later.`;
+  return new SourceError({ code: CURSOR_LOOP, retryable: true, service: 'followers', subject: user, message });
 }

@@ -19,7 +19,7 @@ export interface RefusalOptions {
  */
 export type Refusal =
   | { readonly about: 'limit'; readonly limit: LimitReached }
-  | { readonly about: 'something else' }
+  | { readonly about: 'what was asked for' }
   | { readonly about: 'nothing that can be read' };
 
 export interface LimitReached {
@@ -32,10 +32,10 @@ export interface LimitReached {
 export function readRefusal(options: RefusalOptions): Refusal {
   const message = messageOf(options.answer);
   if (message === undefined) return { about: 'nothing that can be read' };
-  if (!LIMIT.test(message)) return { about: 'something else' };
-  // A name asked for may hold such words itself: `"Too Many Books" was not found`.
-  if (NOT_FOUND.test(message)) return { about: 'nothing that can be read' };
-  return { about: 'limit', limit: limitReached(options, message) };
+  const [isLimit, isNotFound] = [LIMIT.test(message), NOT_FOUND.test(message)];
+  // A name asked for may hold words of a limit itself: `"Too Many Books" was not found`. Other words than these say nothing for certain.
+  if (isLimit === isNotFound) return { about: 'nothing that can be read' };
+  return isLimit ? { about: 'limit', limit: limitReached(options, message) } : { about: 'what was asked for' };
 }
 
 /** What a 429 says. */
@@ -44,7 +44,8 @@ export function readLimit(options: RefusalOptions): LimitReached {
 }
 
 const LIMIT = /\b(?:limit(?:s|ed)?|quotas?|throttl\w+|exceed\w*|too many)\b/i;
-const NOT_FOUND = /\bnot found\b/i;
+const NOT_FOUND =
+  /\bnot found\b|\b(?:no|unknown|invalid) (?:such|match\w*|results?|records?|books?|authors?|isbns?)\b|\bdoes(?:n't| not) exist\b/i;
 
 function limitReached({ answer, epochMs, quotaReset }: RefusalOptions, message: string): LimitReached {
   const said = retryAfterMs({ headers: answer.headers, epochMs });

@@ -7,20 +7,21 @@ import type { Verdict } from '../verdict.ts';
 import { followerError, type FollowerErrorCode } from './follower-error.ts';
 import type { FollowerPage } from './follower-page.ts';
 import type { FollowersAsk } from './followers-ask.ts';
-import { readPage, spokenErrors } from './schema.ts';
+import { plainPage } from './plain-page.ts';
+import { type PageContent, readPage, spokenErrors } from './schema.ts';
 
 /** What an answer of the followers service means. */
 export function classify(answer: Answer, context: ClassifyContext<FollowersAsk>): Verdict<FollowerPage> {
   const { status } = answer;
+  const plain = status === 200 ? plainPage(answer.body) : undefined;
+  if (plain !== undefined) return okay(plain, context);
   const body = jsonBody(answer, JSON.parse);
   if (status !== 200) return judged(answer, context, body.kind === 'json' ? body.value : undefined);
   if (body.kind === 'broken') return { kind: 'transient', reason: `${body.reason} with status 200` };
   const page = readPage(body.value, () => answer.body.toString('utf8'));
   switch (page.kind) {
-    case 'page': {
-      const { ask, credential } = context;
-      return { kind: 'ok', value: { user: ask.label, page: ask.page, cursor: ask.cursor, ...page.content, credential } };
-    }
+    case 'page':
+      return okay(page.content, context);
     case 'unfit':
       return { kind: 'transient', reason: `the page does not fit its description: ${page.reason}` };
     case 'other': {
@@ -29,6 +30,10 @@ export function classify(answer: Answer, context: ClassifyContext<FollowersAsk>)
       return { kind: 'transient', reason: 'JSON came with status 200 that is no page' };
     }
   }
+}
+
+function okay(content: PageContent, { ask, credential }: ClassifyContext<FollowersAsk>): Verdict<FollowerPage> {
+  return { kind: 'ok', value: { user: ask.label, page: ask.page, cursor: ask.cursor, ...content, credential } };
 }
 
 /** The error codes of clients' tables. The first one that is known decides; what is not known is judged by its status. */

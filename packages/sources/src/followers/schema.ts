@@ -65,7 +65,7 @@ export function readPage(value: unknown, text: () => string): ReadPage {
     const given = page.ids[i];
     if (hasLostDigits(given)) return readExactPage(text);
     const id = typeof given === 'number' ? String(given) : given;
-    if (typeof id !== 'string' || !isShort(id)) return { kind: 'unfit', reason: `ids.${i}: expected digits of at most 64 bits` };
+    if (typeof id !== 'string' || !fitsWide(id)) return { kind: 'unfit', reason: `ids.${i}: expected digits of at most 64 bits` };
     ids.push(id);
   }
   // All at once: thousands of small tests would take longer than the parsing did.
@@ -99,10 +99,11 @@ function readExactPage(text: () => string): ReadPage {
   }
 }
 
-const MOST_DIGITS = 20;
+/** Of 64 bits. */
+export const MOST_DIGITS = 20;
 const LARGEST = '18446744073709551615';
 
 /** Whether it fits 64 bits, if it is digits. */
-function isShort(id: string): boolean {
+export function fitsWide(id: string): boolean {
   return id.length > 0 && (id.length < MOST_DIGITS || (id.length === MOST_DIGITS && id <= LARGEST));
 }
