@@ -92,7 +92,8 @@ test('whoever is not there is named, with the reason', async () => {
   await expect(ask(source)).rejects.toMatchObject({
     code: 'HEADGATE_GAVE_UP',
     retryable: true,
-    message: '/x: gave up after 1 try: cannot connect to 127.0.0.1:1: connection refused. Ask again later, or raise retryForMs.',
+    message:
+      '/x: gave up after 1 try: cannot connect to 127.0.0.1:1: connection refused. Ask again later, or allow more time (retryForMs; retryFor in headgate.yaml).',
   });
   // It never reached the wire: its token is back.
   expect(source.gauges().budgets).toMatchObject([{ credential: 'app', used: 0 }]);

@@ -14,10 +14,12 @@ export interface DecodedBodyOptions {
 
 export type DecodedBody = { readonly kind: 'decoded'; readonly body: Buffer } | { readonly kind: 'broken'; readonly reason: string };
 
-/** Undoes the content encoding of a body; stops at the limit, so that a bomb costs no more than that. */
-export function decodedBody({ raw, encoding = 'identity', maxBytes }: DecodedBodyOptions): Promise<DecodedBody> {
+/**
+ * Undoes the content encoding of a body, at once where there is none; stops at the limit, so that a bomb costs no more than that.
+ */
+export function decodedBody({ raw, encoding = 'identity', maxBytes }: DecodedBodyOptions): DecodedBody | Promise<DecodedBody> {
   const name = encoding.trim().toLowerCase();
-  if (name === '' || name === 'identity' || raw.length === 0) return Promise.resolve({ kind: 'decoded', body: raw });
+  if (name === '' || name === 'identity' || raw.length === 0) return { kind: 'decoded', body: raw };
   return new Promise((resolve) => {
     const options = { maxOutputLength: maxBytes };
     const done = (error: NodeJS.ErrnoException | null, body: Buffer): void => {

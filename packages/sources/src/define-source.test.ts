@@ -64,7 +64,9 @@ describe('a transient failure', () => {
     expect(error).toMatchObject({ code: 'HEADGATE_GAVE_UP', retryable: true, service: 'toy', subject: '/x', status: 200 });
     const tries = scene.server.requests.length;
     expect(tries).toBe(6);
-    expect((error as Error).message).toBe(`/x: gave up after ${tries} tries over 10 s: it is tired. Ask again later, or raise retryForMs.`);
+    expect((error as Error).message).toBe(
+      `/x: gave up after ${tries} tries over 10 s: it is tired. Ask again later, or allow more time (retryForMs; retryFor in headgate.yaml).`,
+    );
     expect(scene.events.at(-1)).not.toHaveProperty('retryInMs');
   });
 

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import type { Answer } from './answer.ts';
 import { connectionFailure } from './connection-failure.ts';
 import type { Connections } from './connections.ts';
-import { decodedBody, oversizeReason } from './decoded-body.ts';
+import { type DecodedBody, decodedBody, oversizeReason } from './decoded-body.ts';
 import type { ConnectionContext } from './reuse-aware-client.ts';
 
 export interface ExchangeOptions {
@@ -46,7 +46,6 @@ export type Exchanged =
 /** Sends one request and reads its answer whole, under the limits. Never rejects; whatever the end, nothing of it goes on. */
 export function exchange(options: ExchangeOptions): Promise<Exchanged> {
   const { clock, origin, timeoutMs, maxBodyBytes, signal } = options;
-  const host = new URL(origin).host;
   return new Promise((resolve) => {
     if (signal.aborted) {
       resolve({ kind: 'aborted' });
@@ -83,7 +82,7 @@ export function exchange(options: ExchangeOptions): Promise<Exchanged> {
     const onAbort = (): void => breakOff({ kind: 'aborted' });
     const cancelTimer = clock.schedule(timeoutMs, () => {
       const seen =
-        controller === undefined ? `cannot connect to ${host}: timed out` : begun ? 'the answer was not complete' : 'no answer came';
+        controller === undefined ? `cannot connect to ${hostOf(origin)}: timed out` : begun ? 'the answer was not complete' : 'no answer came';
       breakOff(failed(`${seen} within ${timeoutMs.toLocaleString('en-US')} ms (timeout)`));
     });
     signal.addEventListener('abort', onAbort);
@@ -121,15 +120,18 @@ export function exchange(options: ExchangeOptions): Promise<Exchanged> {
         const answered = status;
         const [only = Buffer.alloc(0)] = chunks;
         const raw = chunks.length > 1 ? Buffer.concat(chunks, bytes) : only;
-        void decodedBody({ raw, encoding: headers['content-encoding'], maxBytes: maxBodyBytes }).then((decoded) => {
+        const ended = (decoded: DecodedBody): void => {
           if (decoded.kind === 'decoded') settle({ kind: 'answered', answer: { status: answered, headers, body: decoded.body } });
           else settle(failed(decoded.reason));
-        });
+        };
+        const decoded = decodedBody({ raw, encoding: headers['content-encoding'], maxBytes: maxBodyBytes });
+        if (decoded instanceof Promise) void decoded.then(ended);
+        else ended(decoded);
       },
       onResponseError(_, error) {
         if (settled) return;
         const sent = controller !== undefined;
-        const { reason, lost, invalid } = connectionFailure({ error, host, sent, begun });
+        const { reason, lost, invalid } = connectionFailure({ error, host: hostOf(origin), sent, begun });
         // A proxy's refusal of the request comes here with an answer under way.
         breakOff(failed(reason, { stale: lost && sent && reused && !begun, invalid }));
       },
@@ -139,9 +141,14 @@ export function exchange(options: ExchangeOptions): Promise<Exchanged> {
   });
 }
 
+function hostOf(origin: string): string {
+  return new URL(origin).host;
+}
+
 function joined(headers: Readonly<Record<string, string | readonly string[] | undefined>>): Readonly<Record<string, string>> {
   const flat: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
+  for (const name of Object.keys(headers)) {
+    const value = headers[name];
     if (value !== undefined) flat[name] = typeof value === 'string' ? value : value.join(', ');
   }
   return flat;

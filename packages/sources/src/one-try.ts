@@ -3,7 +3,7 @@ import type { CheckedOptions } from './checked-options.ts';
 import type { Connections } from './connections.ts';
 import { exchange } from './exchange.ts';
 import { budgetEvidence } from './rate-headers.ts';
-import { redactedAnswer } from './redacted-answer.ts';
+import { type Redact, redaction } from './redaction.ts';
 import { signedRequest, type SignedRequest } from './signed-request.ts';
 import type { SourceCredential } from './source-credential.ts';
 import type { SourceDefinition } from './source-definition.ts';
@@ -42,6 +42,7 @@ export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Prom
     return { verdict: unsigned(error, about) };
   }
   const { clock } = options;
+  const redact = redaction(signed.authorization);
   let sentAtMs = clock.monotonicMs();
   const exchanged = await exchange({
     ...signed,
@@ -63,22 +64,24 @@ export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Prom
   if (exchanged.kind === 'lapsed') return 'lapsed';
   if (exchanged.kind === 'aborted') throw new Error('unreachable: aborted without a signal');
   if (exchanged.kind === 'failed') {
-    const { reason, status, stale, invalid } = exchanged;
+    const { status, stale, invalid } = exchanged;
+    const reason = redact(exchanged.reason);
     const error = new SourceError({ ...about, code: 'HEADGATE_INVALID_REQUEST', retryable: false, message: `${about.subject}: ${reason}` });
     return { verdict: invalid ? { kind: 'fatal', error } : { kind: 'transient', reason }, stale, ...(status !== undefined && { status }) };
   }
   const { status } = exchanged.answer;
   if (REDIRECTS.has(status))
-    return { verdict: { kind: 'fatal', error: redirected(exchanged.answer.headers['location'], status, options, about) }, status };
-  // What came with success is data, and data is left as it is.
-  const answer = status < 300 ? exchanged.answer : redactedAnswer(exchanged.answer, signed.authorization);
+    return {
+      verdict: { kind: 'fatal', error: redirected(redact(exchanged.answer.headers['location'] ?? ''), status, options, about) },
+      status,
+    };
   const { recentlyRefused } = credential;
   // A refusal says how long to wait in ways of its own.
   const evidence = status === 429 ? undefined : budgetEvidence({ answer: exchanged.answer, epochMs: options.clock.epochMs() });
   if (evidence !== undefined) credential.budgets[0]?.observe({ ...evidence, ageMs: clock.monotonicMs() - sentAtMs });
   try {
-    const verdict = definition.classify(answer, { ask, credential: credential.name, epochMs: options.clock.epochMs(), recentlyRefused });
-    return { verdict, status };
+    const context = { ask, credential: credential.name, epochMs: options.clock.epochMs(), redact, recentlyRefused };
+    return { verdict: redactedVerdict(definition.classify(exchanged.answer, context), redact), status };
   } catch (cause) {
     const message = `${about.subject}: the answer (${status}) could not be judged. This is a fault of the ${service} source: report it.`;
     return {
@@ -86,6 +89,13 @@ export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Prom
       status,
     };
   }
+}
+
+/** Whoever classifies may have quoted what it should not: said again without it. */
+function redactedVerdict<Value>(verdict: Verdict<Value>, redact: Redact): Verdict<Value> {
+  if ('reason' in verdict) return { ...verdict, reason: redact(verdict.reason) };
+  if ('error' in verdict) verdict.error.message = redact(verdict.error.message);
+  return verdict;
 }
 
 interface About {
@@ -98,7 +108,7 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** Followed with credentials they could hand a secret to whoever the Location names. Of that no more is shown than its origin: its query may hold one. */
 function redirected(location: string | undefined, status: number, { origin }: CheckedOptions, about: About): SourceError {
-  const to = location !== undefined && URL.canParse(location, origin) ? new URL(location, origin).origin : 'nowhere';
+  const to = location !== undefined && location !== '' && URL.canParse(location, origin) ? new URL(location, origin).origin : 'nowhere';
   const message = `${about.subject}: ${about.service} redirects to ${to} (${status}), which is not followed with credentials. Set baseUrl to the address that answers itself.`;
   return new SourceError({ ...about, code: 'HEADGATE_REDIRECTED', retryable: false, status, message });
 }

@@ -40,5 +40,6 @@ export function signedRequest({ request, signer, origin, basePath, userAgent }: 
 
 /** RFC 3986, section 2.3: only unreserved characters stay; signatures (RFC 5849, section 3.6) count on it. */
 function percentEncoded(text: string): string {
+  if (/^[\w.~-]*$/.test(text)) return text;
   return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }

@@ -27,6 +27,8 @@ export interface ClassifyContext<Ask> {
   readonly credential: string;
   /** Epoch ms, from the source's clock, when the answer came. */
   readonly epochMs: number;
+  /** Takes what a text repeats of the request's Authorization header out of it: to be used on whatever words of the service are quoted. */
+  readonly redact: (text: string) => string;
   /** Whether this credential was refused for its rate, against what our own log explains, during the last minute. */
   readonly recentlyRefused: boolean;
 }

@@ -24,7 +24,7 @@ function judged(
 ): Verdict<BooksValue> {
   const classify = classifyBooks({ plan: 'premium', maxBatch: 100, quotaReset: { resetsAt: '00:00', zone: 'UTC' } });
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  return classify({ status, headers, body: bytes }, { ask, credential: 'reader', epochMs, recentlyRefused });
+  return classify({ status, headers, body: bytes }, { ask, credential: 'reader', epochMs, recentlyRefused, redact: (text) => text });
 }
 
 test('a book comes untouched: order of fields, unknown ones, numbers that JavaScript would spell otherwise', () => {

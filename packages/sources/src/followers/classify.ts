@@ -59,8 +59,10 @@ function judged(answer: Answer, context: ClassifyContext<FollowersAsk>, value: u
   const { ask, credential, epochMs } = context;
   const { errors, error } = spokenErrors(value);
   const known = errors.find(({ code }) => code !== undefined && CODES.has(code));
-  const said = known?.message ?? errors[0]?.message ?? error;
-  const meaning = CODES.get(known?.code ?? NaN) ?? byStatus(status, error);
+  const words = known?.message ?? errors[0]?.message ?? error;
+  const said = words === undefined ? undefined : context.redact(words);
+  // A service that fails says nothing about users and credentials, whatever its codes.
+  const meaning = status >= 500 ? 'transient' : (CODES.get(known?.code ?? NaN) ?? byStatus(status, error));
   switch (meaning) {
     case 'rate-limited': {
       const retryInMs = refusalWaitMs({ answer, epochMs });

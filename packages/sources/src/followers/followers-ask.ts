@@ -33,9 +33,12 @@ const MOST_IDS = 5_000;
 export function firstAsk(options: PagesOptions): FollowersAsk {
   const { cursor = '-1', count = MOST_IDS, stringifyIds = true, direction = 'next', firstPage = 1 } = options;
   const user = checkedUser(options);
-  if (!CURSOR.test(cursor)) refuse(`cursor must be digits as an earlier page gave them, got ${JSON.stringify(cursor)}`);
+  // Plain JavaScript may give a number, which has lost digits.
+  if (typeof cursor !== 'string' || !CURSOR.test(cursor))
+    refuse(`cursor must be digits as an earlier page gave them, got ${JSON.stringify(cursor)}`);
   if (!Number.isSafeInteger(count) || count < 1 || count > MOST_IDS)
     refuse(`count must be a whole number from 1 to ${MOST_IDS}, got ${count}`);
+  if (direction !== 'next' && direction !== 'previous') refuse(`direction must be next or previous, got ${JSON.stringify(direction)}`);
   if (!Number.isSafeInteger(firstPage) || firstPage < 1) refuse(`firstPage must be a whole number from 1 on, got ${firstPage}`);
   return { user, label: userLabel(user), cursor, count, stringifyIds, direction, page: firstPage };
 }

@@ -47,7 +47,7 @@ export type ReadPage =
   | { readonly kind: 'unfit'; readonly reason: string };
 
 /** Reads a page out of parsed JSON; `text` gives what it was parsed from, for where a number has lost digits. */
-export function readPage(value: unknown, text: () => string): ReadPage {
+export function readPage(value: unknown, text: () => string, isExact = false): ReadPage {
   const parsed = wirePage.safeParse(value);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -61,13 +61,17 @@ export function readPage(value: unknown, text: () => string): ReadPage {
   const previous = page.previous_cursor_str ?? page.previous_cursor;
   if (hasLostDigits(next) || hasLostDigits(previous)) return readExactPage(text);
   const ids: string[] = [];
+  let hasNumbers = typeof next === 'number' || typeof previous === 'number';
   for (let i = 0; i < page.ids.length; i += 1) {
     const given = page.ids[i];
     if (hasLostDigits(given)) return readExactPage(text);
+    hasNumbers ||= typeof given === 'number';
     const id = typeof given === 'number' ? String(given) : given;
     if (typeof id !== 'string' || !fitsWide(id)) return { kind: 'unfit', reason: `ids.${i}: expected digits of at most 64 bits` };
     ids.push(id);
   }
+  // `1e3` and `1.0` are whole when they are parsed, and not what the service may send.
+  if (hasNumbers && !isExact && /\d[.eE]/.test(text())) return readExactPage(text);
   // All at once: thousands of small tests would take longer than the parsing did.
   if (/[^0-9]/.test(ids.join(''))) return { kind: 'unfit', reason: 'ids: expected digits' };
   if (next === undefined) return { kind: 'unfit', reason: 'next_cursor: missing' };
@@ -93,7 +97,7 @@ function readExactPage(text: () => string): ReadPage {
     const { success, data } = wirePage.safeParse(exact);
     // A number that is spelled as JavaScript spells it, yet not whole, would come back here for ever.
     const readable = success && ![data.next_cursor, data.previous_cursor, ...data.ids].some(hasLostDigits);
-    return readable ? readPage(exact, text) : unfit;
+    return readable ? readPage(exact, text, true) : unfit;
   } catch {
     return unfit;
   }

@@ -1,0 +1,32 @@
+export interface DigitRunOptions {
+  readonly view: DataView;
+  readonly from: number;
+  /** Its likely length, bytes: where it is right the run is looked at by four bytes at once. */
+  readonly expected: number;
+}
+
+/** How many ASCII digits there are from a place on, up to what is none or the end. */
+export function digitRun({ view, from, expected }: DigitRunOptions): number {
+  const expectedEnd = from + expected;
+  if (expected >= WORD_BYTES && expectedEnd < view.byteLength && !isDigit(view.getUint8(expectedEnd))) {
+    // The last word overlaps the one before.
+    let others = otherThanDigits(view.getInt32(expectedEnd - WORD_BYTES));
+    for (let at = from; at < expectedEnd - WORD_BYTES; at += WORD_BYTES) others |= otherThanDigits(view.getInt32(at));
+    if (others === 0) return expected;
+  }
+  let end = from;
+  while (end < view.byteLength && isDigit(view.getUint8(end))) end += 1;
+  return end - from;
+}
+
+const WORD_BYTES = 4;
+
+function isDigit(byte: number): boolean {
+  return byte >= 0x30 && byte <= 0x39;
+}
+
+/** 0 for four digits. XOR leaves 0 to 9 of a digit; what is more than that comes to the highest bit of its byte when 0x76 is added, or has it. */
+function otherThanDigits(word: number): number {
+  const values = word ^ 0x30303030;
+  return (values | (values + 0x76767676)) & 0x80808080;
+}
