@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { TopicRecord } from '@headgate/topics';
+import type { TopicLog, TopicRecord } from '@headgate/topics';
 import { openTopicLog } from '../run/open-topic-log.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { type CommandContext, readTopicsConfig } from './command-context.ts';
@@ -21,6 +21,7 @@ export async function read({ topic, follow, from, max = Infinity }: ReadOptions,
   // Whoever read us has seen enough: `| head` is no error.
   stdout.on('error', () => gone.abort());
   try {
+    if (!(await log.listTopics()).some(({ name }) => name === topic)) throw new NoSuchTopicError(await missing(log, topic));
     let left = max;
     if (left <= 0) return 0;
     const records = log.read({ topic, follow, ...(from !== undefined && { from }), signal: AbortSignal.any([signal, gone.signal]) });
@@ -34,6 +35,18 @@ export async function read({ topic, follow, from, max = Infinity }: ReadOptions,
   } finally {
     await log.close();
   }
+}
+
+class NoSuchTopicError extends Error {
+  override readonly name = 'NoSuchTopicError';
+  readonly code = 'HEADGATE_NO_SUCH_TOPIC';
+  readonly retryable = false;
+}
+
+async function missing(log: TopicLog, topic: string): Promise<string> {
+  const names = (await log.listTopics()).map(({ name }) => name);
+  if (names.length === 0) return `There is no topic ${topic} yet: the log is empty. Put records into it with: headgate run`;
+  return `There is no topic ${topic}. There are: ${names.join(', ')}.`;
 }
 
 /** A record as one line of JSON; a value that is JSON stands in it as it is, so that no number of it is spelled anew. */

@@ -1,3 +1,4 @@
+import type { Clock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
 import { enqueueList } from '../flows/wish-list.ts';
@@ -45,10 +46,15 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
     const header = `headgate run   ${context.file}   -> ${logAddress(config.topics)}`;
     reporter = createReporter({ stderr, json, color, clock: statusClock, gauges, header, readCommand });
     const status = await serveStatus(config, { model, gauges, emit });
+    if (config.followers?.emit.includes('changes') === true) {
+      emit({ type: 'notice', level: 'warn', message: 'followers.emit: this release writes no changes yet; followers.changes stays empty' });
+    }
+    const stopListing = follow ? listAgain({ log, config, clock, emit }) : undefined;
     let failures: readonly unknown[];
     try {
       failures = await work.run();
     } finally {
+      stopListing?.();
       reporter.close();
       await status?.close();
     }
@@ -56,6 +62,36 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
   } finally {
     await closeQuietly(log, signal);
   }
+}
+
+/** Puts the lists into the requests topics again whenever some of them may be due. Returns what ends that. */
+function listAgain({
+  log,
+  config,
+  clock,
+  emit,
+}: {
+  log: TopicLog;
+  config: Config;
+  clock: Clock;
+  emit: (event: RunEvent) => void;
+}): () => void {
+  const everyMs = Math.min(config.followers?.everyMs ?? Infinity, config.books?.everyMs ?? Infinity);
+  if (everyMs === Infinity) return () => undefined;
+  let cancel = (): void => undefined;
+  const later = (): void => {
+    cancel = clock.schedule(everyMs, () => void again());
+  };
+  const again = async (): Promise<void> => {
+    try {
+      await enqueueList({ log, config, clock });
+    } catch (error) {
+      emit({ type: 'notice', level: 'warn', message: `the lists could not be enqueued again: ${errorText(error)}` });
+    }
+    later();
+  };
+  later();
+  return () => cancel();
 }
 
 async function serveStatus(

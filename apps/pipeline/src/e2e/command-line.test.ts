@@ -61,6 +61,15 @@ describe('headgate', () => {
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('Nothing was added')]);
   });
 
+  it('crawls a list again when it is due', { timeout: 60_000 }, async () => {
+    await using service = await startFollowers({ ...FREELY, users: { a: { followers: 1 } } });
+    await using place = await workplace(followersYaml({ url: service.url, users: ['a'], more: '  every: 2s\n' }));
+    const run = place.start('run', '--follow');
+    while (service.requests.length < 3) await turn();
+    run.child.kill('SIGINT');
+    expect((await run.ended).code).toBe(130);
+  });
+
   it('puts the requests of dead letters back once', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { protected: true } } });
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));

@@ -29,7 +29,8 @@ export function booksService(config: BooksConfig, context: ServiceContext): Book
     ...httpOptions('books', config, context),
     plan: config.plan,
     credentials: [{ name: config.plan, signer: apiKey(config.key) }],
-    maxBatch: config.maxBatch,
+    // A batch that a day has no room for would never go.
+    maxBatch: Math.min(config.maxBatch, config.perDay?.isbns ?? Infinity),
     ...(config.perDay !== undefined && { perDay: config.perDay }),
   });
 }

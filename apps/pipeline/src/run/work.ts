@@ -110,7 +110,15 @@ async function booksPart(options: WorkOptions, config: BooksConfig): Promise<Par
   const api = booksService(config, { ...options, journal: laneJournal({ lane, clock }) });
   const credits: CreditPool = creditPool({ max: config.maxOutstanding });
   const waker = bell({ clock });
-  const flow = booksFlow({ api, lane, bell: waker, credits, maxBatch: config.maxBatch, clock, emit });
+  const flow = booksFlow({
+    api,
+    lane,
+    bell: waker,
+    credits,
+    maxBatch: Math.min(config.maxBatch, config.perDay?.isbns ?? Infinity),
+    clock,
+    emit,
+  });
   return {
     run: () => workLane({ log, lane, flow, bell: waker, backlog: Math.max(BACKLOG, 2 * config.maxBatch), follow, signal }),
     gauges: () => serviceGauges({ service: 'books', gauges: api.gauges(), credits, clock }),
