@@ -1,6 +1,7 @@
 import type { Admission, CredentialPool, Delivery, Permit } from '@headgate/throttle';
 import type { CheckedOptions } from './checked-options.ts';
 import type { Connections } from './connections.ts';
+import { firstAbort } from './first-abort.ts';
 import { type AskProgress, nextStep, type Step } from './next-step.ts';
 import { oneTry } from './one-try.ts';
 import { pause } from './pause.ts';
@@ -71,36 +72,40 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
       return step;
     };
 
-    const waiting = AbortSignal.any([signal, stop]);
-    for (;;) {
-      const waitedFromMs = clock.monotonicMs();
-      const permit = await admission.acquire({
-        pool,
-        weights,
-        credits,
-        items,
-        label: subject,
-        signal: waiting,
-        ...(walk !== undefined && { walk }),
-        ...(share !== undefined && { share }),
-      });
-      deadline.waited(clock.monotonicMs() - waitedFromMs);
-      let pauseMs = 0;
-      let delivered = false;
-      try {
-        const step = await stepOf(permit);
-        if (step.kind === 'reject') throw step.error;
-        if (step.kind === 'deliver') {
-          permit.credit.resize(definition.itemsOf(step.value));
-          delivered = true;
-          return { value: step.value, credit: permit.credit };
+    const waiting = firstAbort([signal, stop]);
+    try {
+      for (;;) {
+        const waitedFromMs = clock.monotonicMs();
+        const permit = await admission.acquire({
+          pool,
+          weights,
+          credits,
+          items,
+          label: subject,
+          signal: waiting.signal,
+          ...(walk !== undefined && { walk }),
+          ...(share !== undefined && { share }),
+        });
+        deadline.waited(clock.monotonicMs() - waitedFromMs);
+        let pauseMs = 0;
+        let delivered = false;
+        try {
+          const step = await stepOf(permit);
+          if (step.kind === 'reject') throw step.error;
+          if (step.kind === 'deliver') {
+            permit.credit.resize(definition.itemsOf(step.value));
+            delivered = true;
+            return { value: step.value, credit: permit.credit };
+          }
+          if (step.kind === 'again') ({ pauseMs } = step);
+        } finally {
+          // After the budgets were held: whoever waits for room must not slip past that.
+          if (!delivered) permit.credit.release();
         }
-        if (step.kind === 'again') ({ pauseMs } = step);
-      } finally {
-        // After the budgets were held: whoever waits for room must not slip past that.
-        if (!delivered) permit.credit.release();
+        if (pauseMs > 0) await pause({ clock, ms: pauseMs, signal: waiting.signal });
       }
-      if (pauseMs > 0) await pause({ clock, ms: pauseMs, signal: waiting });
+    } finally {
+      waiting.forget();
     }
   };
 }

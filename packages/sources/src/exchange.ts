@@ -82,7 +82,11 @@ export function exchange(options: ExchangeOptions): Promise<Exchanged> {
     const onAbort = (): void => breakOff({ kind: 'aborted' });
     const cancelTimer = clock.schedule(timeoutMs, () => {
       const seen =
-        controller === undefined ? `cannot connect to ${hostOf(origin)}: timed out` : begun ? 'the answer was not complete' : 'no answer came';
+        controller === undefined
+          ? `cannot connect to ${hostOf(origin)}: timed out`
+          : begun
+            ? 'the answer was not complete'
+            : 'no answer came';
       breakOff(failed(`${seen} within ${timeoutMs.toLocaleString('en-US')} ms (timeout)`));
     });
     signal.addEventListener('abort', onAbort);

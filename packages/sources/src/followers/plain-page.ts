@@ -12,7 +12,7 @@ export function plainPage(body: Buffer): PageContent | undefined {
   if (body.toString('latin1', 0, OPENING.length) !== OPENING) return undefined;
   const list = plainIds(body, OPENING.length);
   if (list === undefined || body[list.endsAt] !== COMMA) return undefined;
-  const rest = body.subarray(list.endsAt);
+  const rest = body.subarray(list.endsAt + 1);
   if (!isAscii(rest)) return undefined;
   const content = contentAfterIds(rest.toString('latin1'));
   return content && { ...content, ids: list.ids };
@@ -65,12 +65,12 @@ function plainIds(body: Buffer, startsAt: number): PlainIds | undefined {
   }
 }
 
-/** `rest`: from the comma behind the ids to the end. */
+/** `rest`: what comes after the ids and their comma. */
 function contentAfterIds(rest: string): PageContent | undefined {
-  const fields = parsed(`{"":0${rest}`);
+  const fields = parsed(`{${rest}`);
   // Of a name that is there twice the last counts, however it is spelled: so these ids would not be the page's.
   if (typeof fields !== 'object' || fields === null || 'ids' in fields) return undefined;
-  const page = readPage({ ...fields, ids: [] }, () => `{"ids":[]${rest}`);
+  const page = readPage({ ...fields, ids: [] }, () => `{"ids":[],${rest}`);
   return page.kind === 'page' ? page.content : undefined;
 }
 

@@ -1,0 +1,26 @@
+export interface FirstAbort {
+  /** Aborts with the first of them, and with its reason. */
+  readonly signal: AbortSignal;
+  /** Lets go of them: nothing aborts it any more. */
+  forget(): void;
+}
+
+/**
+ * Follows several signals for a while. Unlike `AbortSignal.any` it leaves nothing behind on a signal that lives long: that one keeps a
+ * weak reference to each of its followers, for the garbage collector to clear away.
+ */
+export function firstAbort(signals: readonly AbortSignal[]): FirstAbort {
+  const abort = new AbortController();
+  const forget = (): void => {
+    for (const signal of signals) signal.removeEventListener('abort', look);
+  };
+  const look = (): void => {
+    const first = signals.find((signal) => signal.aborted);
+    if (first === undefined) return;
+    forget();
+    abort.abort(first.reason);
+  };
+  for (const signal of signals) signal.addEventListener('abort', look);
+  look();
+  return { signal: abort.signal, forget };
+}
