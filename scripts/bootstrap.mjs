@@ -82,12 +82,15 @@ function runCommand(argv) {
     stdio: 'inherit',
     shell: process.platform === 'win32',
   });
-  // A terminal sends Ctrl-C to the whole group, so the child has it already; a SIGTERM reaches only us.
-  process.on('SIGINT', () => undefined);
-  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
-  // npm dies of a SIGTERM without passing it on: seen as a new parent.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  // Whoever started us may die without a word: seen as a new parent.
   const parent = process.ppid;
-  setInterval(() => process.ppid === parent || child.kill('SIGTERM'), 250).unref();
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(watch);
+    child.kill('SIGTERM');
+  }, 250);
+  watch.unref();
   child.on('error', (error) => fail(`${command} could not be started: ${error.message}`));
   child.on('exit', (code, signal) =>
     signal ? process.kill(process.pid, process.removeAllListeners(signal) && signal) : process.exit(code ?? 1),

@@ -1,27 +1,45 @@
 #!/usr/bin/env node
-import { systemClock } from '@headgate/throttle';
-import { runCommandLine } from './command-line.ts';
-
 /** A stop that takes longer than this is cut short: what was committed is safe. */
 const STOP_WITHIN_MS = 9_500;
+/** A terminal and npm may each send the same signal: that is one. */
+const SAME_SIGNAL_MS = 1_000;
 
+// Before anything is loaded: who is stopped while it starts ends like any other.
 const stop = new AbortController();
+let stoppedAt = 0;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
-    // The second one means it.
-    if (stop.signal.aborted) process.exit(130);
-    stop.abort(new Error(`stopped by ${signal}`));
-    setTimeout(() => process.exit(130), STOP_WITHIN_MS).unref();
+    const now = performance.now();
+    if (!stop.signal.aborted) {
+      stoppedAt = now;
+      stop.abort(new Error(`stopped by ${signal}`));
+      setTimeout(() => process.exit(130), STOP_WITHIN_MS).unref();
+    } else if (now - stoppedAt > SAME_SIGNAL_MS) {
+      // The second one means it.
+      process.exit(130);
+    }
   });
 }
 
 const { stdin, stdout, stderr, env } = process;
-process.exitCode = await runCommandLine(process.argv.slice(2), {
-  cwd: process.cwd(),
-  env,
-  stdin,
-  stdout,
-  stderr,
-  clock: systemClock(),
-  signal: stop.signal,
-});
+for (const stream of [stdout, stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    // Nobody reads any more: no reason to complain. Anything else means that what was said is not all there.
+    if (error.code !== 'EPIPE') process.exitCode = 1;
+  });
+}
+
+const { runCommandLine } = await import('./command-line.ts');
+const { systemClock } = await import('@headgate/throttle');
+const code = stop.signal.aborted
+  ? 130
+  : await runCommandLine(process.argv.slice(2), {
+      cwd: process.cwd(),
+      env,
+      stdin,
+      stdout,
+      stderr,
+      clock: systemClock(),
+      signal: stop.signal,
+    });
+process.exitCode ??= code;

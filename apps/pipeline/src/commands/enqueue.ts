@@ -1,6 +1,9 @@
 import { createInterface } from 'node:readline/promises';
 import { InvalidIsbnError, normalizeIsbn } from '@headgate/operators';
 import type { NewRecord } from '@headgate/topics';
+import { ConfigError } from '../config/config-error.ts';
+import type { Config } from '../config/config.ts';
+import { loadConfig } from '../config/load-config.ts';
 import { TOPICS, topicSpecs } from '../records/topic-names.ts';
 import { openTopicLog } from '../run/open-topic-log.ts';
 import { type CommandContext, readTopicsConfig } from './command-context.ts';
@@ -14,33 +17,42 @@ export interface EnqueueOptions {
   readonly authors: readonly string[];
 }
 
-/** Records appended at once. */
-const CHUNK = 1_000;
-
 /** Adds wishes to a requests topic, each a new one whatever was there before. Resolves to the exit code. */
 export async function enqueue({ service, entries, authors }: EnqueueOptions, context: CommandContext): Promise<number> {
   const topics = await readTopicsConfig(context);
   const wanted = entries.length === 0 && authors.length === 0 ? ['-'] : entries;
-  const lines = wanted.length === 1 && wanted[0] === '-' ? await readLines(context.stdin) : wanted;
+  const lines = wanted.length === 1 && wanted[0] === '-' ? await readLines(context) : wanted;
   const wishes = service === 'followers' ? lines.map(userWish) : [...lines.map(isbnWish), ...authors.map(authorWish)];
   if (wishes.length === 0) throw new UsageError('enqueue: nothing to add. Name users or ISBNs, or write them to stdin, one a line.');
   const log = await openTopicLog(topics);
   try {
     await log.createTopics(topicSpecs(topics.lanes));
-    for (let i = 0; i < wishes.length; i += CHUNK) await log.append(wishes.slice(i, i + CHUNK));
+    // All or nothing: after a failure the same command may be typed again.
+    await log.append(wishes);
   } finally {
     await log.close();
   }
+  await warnOfMissingService(service, context);
   context.stderr.write(`${wishes.length} added to ${wishes[0]?.topic}\n`);
   return 0;
 }
 
-async function readLines(stdin: NodeJS.ReadableStream): Promise<string[]> {
+/** A wish waits for a run that has its service. */
+async function warnOfMissingService(service: 'followers' | 'books', { file, cwd, env, stderr }: CommandContext): Promise<void> {
+  const sections: Partial<Config> = await loadConfig({ file, cwd, env }).then(
+    ({ config }) => config,
+    (error: unknown) => (error instanceof ConfigError ? { [service]: {}, ...error.sound } : {}),
+  );
+  if (sections[service] === undefined) stderr.write(`${file} has no ${service}: section; what is added waits until a run has one.\n`);
+}
+
+async function readLines({ stdin, signal }: Pick<CommandContext, 'stdin' | 'signal'>): Promise<string[]> {
   const lines: string[] = [];
-  for await (const line of createInterface({ input: stdin, crlfDelay: Infinity })) {
+  for await (const line of createInterface({ input: stdin, crlfDelay: Infinity, signal })) {
     const text = line.trim();
     if (text !== '' && !text.startsWith('#')) lines.push(text);
   }
+  signal.throwIfAborted();
   return lines;
 }
 
@@ -49,7 +61,7 @@ function userWish(text: string): NewRecord {
   const id = /^(?:id:)?(\d{1,20})$/.exec(text)?.[1];
   if (id !== undefined) return { topic: TOPICS.followersRequests, key: id, value: JSON.stringify({ userId: id }) };
   const screenName = text.replace(/^@/, '');
-  if (!/^\w{1,50}$/.test(screenName)) {
+  if (!/^\w{1,50}$/.test(screenName) || (/^\d+$/.test(screenName) && !text.startsWith('@'))) {
     throw new UsageError(`enqueue: ${JSON.stringify(text)} is no user. Write @name, or the digits of a user id. Nothing was added.`);
   }
   return { topic: TOPICS.followersRequests, key: `@${screenName}`, value: JSON.stringify({ screenName }) };

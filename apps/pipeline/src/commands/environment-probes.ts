@@ -20,6 +20,10 @@ export function environmentProbes({ sound, online, context }: EnvironmentProbesO
   const probes: Probe[] = [];
   const { topics, followers, books } = sound;
   if (topics?.driver === 'sqlite') probes.push({ name: `log ${topics.file}`, run: () => probeLog(topics) });
+  if (topics?.driver === 'kafka') {
+    const message = 'this release of headgate writes to the embedded log only. Set topics.driver to sqlite.';
+    probes.push({ name: 'topics.driver kafka', run: () => Promise.resolve({ ok: false, message }) });
+  }
   if (!online) return probes;
   const service = { ...context, emit: () => undefined };
   for (const credential of followers?.credentials ?? []) {

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
-import type { TopicLog, TopicRecord } from '@headgate/topics';
+import type { TopicRecord } from '@headgate/topics';
+import { TOPICS } from '../records/topic-names.ts';
 import { openTopicLog } from '../run/open-topic-log.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { type CommandContext, readTopicsConfig } from './command-context.ts';
+import { UsageError } from './usage-error.ts';
 
 export interface ReadOptions {
   readonly topic: string;
@@ -18,35 +20,41 @@ export async function read({ topic, follow, from, max = Infinity }: ReadOptions,
   const { stdout, signal, json } = context;
   const log = await openTopicLog(await readTopicsConfig(context));
   const gone = new AbortController();
-  // Whoever read us has seen enough: `| head` is no error.
-  stdout.on('error', () => gone.abort());
+  let failure: NodeJS.ErrnoException | undefined;
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // Whoever read us has seen enough: `| head` is no error.
+    if (error.code !== 'EPIPE') failure ??= error;
+    gone.abort();
+  });
   try {
-    if (!(await log.listTopics()).some(({ name }) => name === topic)) throw new NoSuchTopicError(await missing(log, topic));
+    const there = (await log.listTopics()).map(({ name }) => name);
+    if (!there.includes(topic)) {
+      // One that a run will create has no records yet.
+      if (Object.values<string>(TOPICS).includes(topic)) return 0;
+      throw new UsageError(`There is no topic ${topic}. There are: ${[...new Set([...Object.values(TOPICS), ...there])].join(', ')}.`);
+    }
     let left = max;
     if (left <= 0) return 0;
-    const records = log.read({ topic, follow, ...(from !== undefined && { from }), signal: AbortSignal.any([signal, gone.signal]) });
+    const over = AbortSignal.any([signal, gone.signal]);
+    const records = log.read({ topic, follow, ...(from !== undefined && { from }), signal: over });
     for await (const record of records) {
       const line = json ? jsonLine(record) : plainLine(record);
-      if (!stdout.write(`${line}\n`) && !gone.signal.aborted) await Promise.race([once(stdout, 'drain'), once(gone.signal, 'abort')]);
+      if (!stdout.write(`${line}\n`)) await once(stdout, 'drain', { signal: over }).catch(() => undefined);
       left -= 1;
-      if (left <= 0 || gone.signal.aborted) break;
+      if (left <= 0 || over.aborted) break;
     }
+    if (failure !== undefined)
+      throw new OutputError(`The records could not be written to stdout (${failure.code}). What was written before is not all.`);
     return signal.aborted ? 130 : 0;
   } finally {
     await log.close();
   }
 }
 
-class NoSuchTopicError extends Error {
-  override readonly name = 'NoSuchTopicError';
-  readonly code = 'HEADGATE_NO_SUCH_TOPIC';
-  readonly retryable = false;
-}
-
-async function missing(log: TopicLog, topic: string): Promise<string> {
-  const names = (await log.listTopics()).map(({ name }) => name);
-  if (names.length === 0) return `There is no topic ${topic} yet: the log is empty. Put records into it with: headgate run`;
-  return `There is no topic ${topic}. There are: ${names.join(', ')}.`;
+class OutputError extends Error {
+  override readonly name = 'OutputError';
+  readonly code = 'HEADGATE_OUTPUT';
+  readonly retryable = true;
 }
 
 /** A record as one line of JSON; a value that is JSON stands in it as it is, so that no number of it is spelled anew. */
@@ -66,5 +74,5 @@ function isOneLineOfJson(value: string | null): value is string {
 }
 
 function plainLine({ partition, offset, key, value }: TopicRecord): string {
-  return [`${partition}:${offset}`, safeText(key ?? ''), safeText(value ?? '', 100_000)].join('\t');
+  return [`${partition}:${offset}`, safeText(key ?? ''), safeText(value ?? '', Infinity)].join('\t');
 }

@@ -1,28 +1,31 @@
-import type { NewRecord, TopicRecord } from '@headgate/topics';
-import { TOPICS } from '../records/topic-names.ts';
+import { TOPICS, sharedStatePartition, topicSpecs } from '../records/topic-names.ts';
 import { openTopicLog } from '../run/open-topic-log.ts';
 import { type CommandContext, readTopicsConfig } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
 
-/** The group whose offset says which dead letters have been replayed. */
-const GROUP = 'headgate.replay';
-
 /** Puts the requests of dead letters back into their requests topic, each once. Resolves to the exit code. */
 export async function replay(topic: string, context: CommandContext): Promise<number> {
   const target = requestsTopicOf(topic);
-  const log = await openTopicLog(await readTopicsConfig(context));
+  const topics = await readTopicsConfig(context);
+  const log = await openTopicLog(topics);
   try {
-    const letters = log.read({ topic, group: GROUP, signal: context.signal });
+    await log.createTopics(topicSpecs(topics.lanes));
+    // Two at once would put each letter back twice: the second finds the lane held.
+    await using lane = await log.openLane({
+      name: `${topics.group}.replay`,
+      state: { topic: TOPICS.state, partition: sharedStatePartition(topics.lanes) },
+    });
+    const group = `${topics.group}.replay`;
     let replayed = 0;
     let kept = 0;
-    for await (const letter of letters) {
-      const request = requestOf(letter);
+    for await (const { partition, offset, key, value } of log.read({ topic, group, signal: context.signal })) {
+      const request = requestOf(value);
       if (request === undefined) kept += 1;
-      else {
-        await log.append([{ topic: target, key: letter.key, value: JSON.stringify(request) } satisfies NewRecord]);
-        replayed += 1;
-      }
-      await letters.commit(letter);
+      else replayed += 1;
+      await lane.transaction((tx) => {
+        if (request !== undefined) tx.append([{ topic: target, key, value: JSON.stringify(request) }]);
+        tx.commitOffset({ group, topic, partition, offset: offset + 1 });
+      });
     }
     context.stderr.write(`${replayed} put back into ${target}${kept > 0 ? `, ${kept} without a request left alone` : ''}\n`);
     return context.signal.aborted ? 130 : 0;
@@ -37,7 +40,7 @@ function requestsTopicOf(topic: string): string {
   throw new UsageError(`replay: ${topic} holds no dead letters. It takes ${TOPICS.followersDeadLetters} or ${TOPICS.booksDeadLetters}.`);
 }
 
-function requestOf({ value }: TopicRecord): unknown {
+function requestOf(value: string | null): unknown {
   const letter: unknown = JSON.parse(value ?? 'null');
   return typeof letter === 'object' && letter !== null && 'request' in letter ? letter.request : undefined;
 }

@@ -126,9 +126,7 @@ function conclude({ config, model, failures, readCommand, context }: ConcludeOpt
   for (const failure of failures)
     stderr.write(json ? `${JSON.stringify({ level: 'error', msg: errorText(failure) })}\n` : `headgate: ${errorText(failure)}\n`);
   const emitted = config.followers?.emit ?? [];
-  const followersTopics = (['pages', 'ids', 'changes'] as const)
-    .filter((kind) => emitted.includes(kind))
-    .map((kind) => `followers.${kind}`);
+  const followersTopics = (['pages', 'ids'] as const).filter((kind) => emitted.includes(kind)).map((kind) => `followers.${kind}`);
   const somethingWasDone = failures.length === 0 || snapshot.totals.pages + snapshot.books.found > 0;
   if (!json && somethingWasDone)
     stderr.write(`${summaryText({ snapshot, followersTopics, readCommand, interrupted: signal.aborted || failures.length > 0 })}\n`);

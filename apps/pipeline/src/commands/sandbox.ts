@@ -1,6 +1,7 @@
 import {
   type FollowersSandboxOptions,
   type FollowersUser,
+  RecordingError,
   SandboxOptionError,
   type WindowKind,
   loadRecording,
@@ -64,7 +65,7 @@ export async function sandbox(options: SandboxCommandOptions, { cwd, stdout, std
     stderr.write(`${followers.requests.length} followers requests and ${books.requests.length} books requests were answered.\n`);
     return 130;
   } catch (error) {
-    if (error instanceof SandboxOptionError) throw new UsageError(error.message, { cause: error });
+    if (error instanceof SandboxOptionError || error instanceof RecordingError) throw new UsageError(error.message, { cause: error });
     throw error;
   }
 }

@@ -16,7 +16,10 @@ export type KeyPath = readonly (string | number)[];
 export function formatKey(path: KeyPath): string {
   return path.reduce<string>((before, part) => {
     if (typeof part === 'number') return `${before}[${part}]`;
-    const word = /^[\w-]+$/.test(part) ? part : shown(part);
+    const isWord = /^[\w-]+$/.test(part);
+    // Where a colon was forgotten the secret is part of the key.
+    const other = path.includes('credentials') ? '(a key that is not shown)' : shown(part);
+    const word = isWord ? part : other;
     return before === '' ? word : `${before}.${word}`;
   }, '');
 }

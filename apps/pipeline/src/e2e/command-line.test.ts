@@ -1,6 +1,8 @@
+import { spawn } from 'node:child_process';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sampleIsbn, startBooks, startFollowers } from '@headgate/sandbox';
+import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { describe, expect, it } from 'vitest';
 import { SECRETS, followersYaml, workplace } from './headgate-process.fixture.ts';
 
@@ -39,7 +41,7 @@ describe('headgate', () => {
     ];
     for (const topic of topics) expect(await place.headgate('read', topic)).toMatchObject({ code: 0, stdout: '' });
     const unknown = await place.headgate('read', 'followers.id');
-    expect([unknown.code, unknown.stdout]).toEqual([1, '']);
+    expect([unknown.code, unknown.stdout]).toEqual([2, '']);
     expect(unknown.stderr).toMatch(/followers\.id\b/);
   });
 
@@ -69,6 +71,47 @@ describe('headgate', () => {
     run.child.kill('SIGINT');
     expect((await run.ended).code).toBe(130);
   });
+
+  it('makes a dead letter of any wish, exact, and goes on', { timeout: 60_000 }, async () => {
+    await using service = await startFollowers({ ...FREELY, users: { a: { followers: 1 } } });
+    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
+    const deep = '['.repeat(20_000) + ']'.repeat(20_000);
+    const log = await sqliteTopicLog({ file: join(place.folder, 'headgate.db') });
+    await log.createTopics([{ name: 'followers.requests', partitions: 1 }]);
+    const values = ['{"userId":12345678901234567890}', deep, 'not json', null];
+    await log.append(values.map((value, i) => ({ topic: 'followers.requests', key: `w${i}`, value })));
+    await log.close();
+    expect((await place.headgate('run')).code).toBe(1);
+    expect((await place.headgate('run')).code).toBe(0);
+    const letters = await place.records('followers.dead-letters');
+    expect(letters.map(({ key }) => key)).toEqual(['w0', 'w1', 'w2', 'w3']);
+    expect(letters.map(({ value }) => value['request']).slice(1)).toEqual([deep, 'not json', null]);
+    expect((await place.headgate('read', 'followers.dead-letters', '--json', '--max', '1')).stdout).toContain(
+      '{"userId":12345678901234567890}',
+    );
+    expect(await place.records('followers.ids')).toHaveLength(1);
+  });
+
+  it.runIf(process.platform === 'linux')(
+    'says so when what it writes does not arrive, and nothing when nobody wants it',
+    { timeout: 60_000 },
+    async () => {
+      await using service = await startFollowers({ ...FREELY, users: { a: { followers: 9_000 } } });
+      await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
+      expect((await place.headgate('run')).code).toBe(0);
+      const shell = (command: string): Promise<{ code: number | null; stderr: string }> =>
+        new Promise((resolve) => {
+          const child = spawn('sh', ['-c', command], { cwd: place.folder, stdio: ['ignore', 'ignore', 'pipe'] });
+          let stderr = '';
+          child.stderr.on('data', (text: Buffer) => (stderr += text.toString()));
+          child.on('close', (code) => resolve({ code, stderr }));
+        });
+      const full = await shell(`${place.commandLine} read followers.ids --json > /dev/full`);
+      expect([full.code, full.stderr]).toEqual([1, expect.stringContaining('ENOSPC')]);
+      const left = await shell(`${place.commandLine} read followers.ids --json | head -1`);
+      expect([left.code, left.stderr]).toEqual([0, '']);
+    },
+  );
 
   it('puts the requests of dead letters back once', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { protected: true } } });

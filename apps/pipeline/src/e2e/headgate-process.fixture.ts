@@ -23,6 +23,8 @@ export interface Started {
 /** A folder of its own with a headgate.yaml, and the real command in it. */
 export interface Workplace extends AsyncDisposable {
   readonly folder: string;
+  /** What starts the command in a shell. */
+  readonly commandLine: string;
   write(name: string, text: string): Promise<void>;
   start(...args: readonly string[]): Started;
   /** Runs to its end; `input` goes to stdin. */
@@ -81,6 +83,7 @@ export async function workplace(config: string): Promise<Workplace> {
 
   return {
     folder,
+    commandLine: `'${process.execPath}' --conditions=@headgate/source --disable-warning=ExperimentalWarning '${MAIN}'`,
     write: (name, text) => writeFile(join(folder, name), text),
     start: (...args) => start({}, args),
     headgate: (...args) => headgateWith({}, ...args),

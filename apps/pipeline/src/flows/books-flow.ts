@@ -10,9 +10,9 @@ import { TOPICS } from '../records/topic-names.ts';
 import { type BooksWish, booksWish, parseWish } from '../records/wish.ts';
 import type { RunEvent } from '../status/run-event.ts';
 import { authorRecord, bookRecord, missingRecord } from './books-records.ts';
-import { deadLetter, reasonOf } from './dead-letter.ts';
+import { deadLetter, type DeadLetterContent, reasonOf } from './dead-letter.ts';
 import { endsOneRequestOnly, isStop } from './source-endings.ts';
-import { wishContent } from './wish-content.ts';
+import { wishText } from './wish-content.ts';
 
 export interface BooksFlowOptions {
   readonly api: Books;
@@ -116,19 +116,14 @@ export function booksFlow({ api, lane, bell, credits, maxBatch, clock, emit }: B
     for (const event of events) emit(event);
   };
 
-  const dead = (
-    wish: Wish,
-    key: string,
-    content: { readonly request: unknown } | { readonly record: unknown },
-    error: unknown,
-  ): Pick<Outcome, 'records' | 'events'> => {
+  const dead = (wish: Wish, key: string, content: DeadLetterContent, error: unknown): Pick<Outcome, 'records' | 'events'> => {
     const topic = TOPICS.booksDeadLetters;
     const letter = deadLetter({ topic, partition: lane.partition, key, id: `${wish.id}/${key}`, content, error, at: clock.epochMs() });
     return { records: [letter], events: [{ type: 'dead-letter', topic, key, error: reasonOf(error) }] };
   };
 
-  const refuse = (wish: Wish, place: number, key: string, request: unknown, error: unknown): void => {
-    run(write({ places: [{ wish, place }], ...dead(wish, key, { request }, error) }));
+  const refuse = (wish: Wish, place: number, key: string, content: DeadLetterContent, error: unknown): void => {
+    run(write({ places: [{ wish, place }], ...dead(wish, key, content, error) }));
   };
 
   const queue = (wish: Wish, isbns: readonly string[]): void => {
@@ -137,7 +132,8 @@ export function booksFlow({ api, lane, bell, credits, maxBatch, clock, emit }: B
       try {
         waiting.push({ wish, place, isbn: normalizeIsbn(text) });
       } catch (error) {
-        refuse(wish, place, text, { isbn: text }, error);
+        // A wish's own key where what it asks for can't be one.
+        refuse(wish, place, text.trim() === '' ? (wish.key ?? wish.id) : text, { request: { isbn: text } }, error);
       }
     }
     while (waiting.length >= maxBatch) run(lookUp(waiting.splice(0, maxBatch)));
@@ -243,7 +239,7 @@ export function booksFlow({ api, lane, bell, credits, maxBatch, clock, emit }: B
         parsed = parseWish(booksWish, record.value);
       } catch (error) {
         const wish = open(record, 1);
-        refuse(wish, 0, record.key ?? wish.id, wishContent(record.value), error);
+        refuse(wish, 0, record.key ?? wish.id, { requestText: wishText(record.value) }, error);
         return;
       }
       if ('author' in parsed) {

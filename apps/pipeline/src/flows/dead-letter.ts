@@ -15,11 +15,14 @@ export interface DeadLetterOptions {
   /** Unique and deterministic: written again it is the same. */
   readonly id: string;
   /** The wish, or the record, that can't be processed. */
-  readonly content: { readonly request: unknown } | { readonly record: unknown };
+  readonly content: DeadLetterContent;
   readonly error: unknown;
   /** Epoch ms. */
   readonly at: number;
 }
+
+/** A wish, or its JSON text as it stands, or a record. */
+export type DeadLetterContent = { readonly request: unknown } | { readonly requestText: string } | { readonly record: unknown };
 
 /** The record of a dead letter. */
 export function deadLetter({ topic, partition, key, id, content, error, at }: DeadLetterOptions): NewRecord {
@@ -28,9 +31,14 @@ export function deadLetter({ topic, partition, key, id, content, error, at }: De
     topic,
     partition,
     key,
-    value: JSON.stringify({ ...content, error: reasonOf(error), at: time }),
+    value: `{${contentText(content)},${JSON.stringify({ error: reasonOf(error), at: time }).slice(1)}`,
     headers: cloudEventHeaders({ topic, id, time }),
   };
+}
+
+function contentText(content: DeadLetterContent): string {
+  if ('requestText' in content) return `"request":${content.requestText}`;
+  return JSON.stringify(content).slice(1, -1);
 }
 
 /** Reads `code`, `message` and `retryable` of an error, whichever room it comes from. */

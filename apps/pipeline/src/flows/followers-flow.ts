@@ -14,7 +14,7 @@ import { deadLetter, reasonOf } from './dead-letter.ts';
 import { type CrawlIdentity, crawlRecord, idRecords, pageRecord } from './followers-records.ts';
 import { seenCursors } from './seen-cursors.ts';
 import { endsOneRequestOnly, isStop } from './source-endings.ts';
-import { wishContent } from './wish-content.ts';
+import { wishText } from './wish-content.ts';
 
 export interface FollowersFlowOptions {
   readonly api: Followers;
@@ -170,7 +170,7 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
       partition: lane.partition,
       key: key ?? id,
       id,
-      content: { request: wishContent(value) },
+      content: { requestText: wishText(value) },
       error,
       at: clock.epochMs(),
     });
