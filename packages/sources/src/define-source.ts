@@ -1,4 +1,5 @@
 import { admission, credentialPool, PageStream } from '@headgate/throttle';
+import { map } from 'rxjs';
 import { asker } from './asker.ts';
 import { checkedOptions } from './checked-options.ts';
 import { connections } from './connections.ts';
@@ -69,6 +70,7 @@ export function defineSource<Ask, Value>(definition: SourceDefinition<Ask, Value
         );
         return { budgets, waiting: queue.waiting() };
       },
+      changes: queue.changes.pipe(map(() => source.gauges())),
       stop() {
         stopping.abort(stoppedError(service));
       },

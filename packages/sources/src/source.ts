@@ -1,3 +1,4 @@
+import type { Observable } from 'rxjs';
 import type { CreditPool, Delivery, PageStream, Waiting } from '@headgate/throttle';
 
 /** A service that can be asked. */
@@ -14,6 +15,8 @@ export interface Source<Ask, Value> extends AsyncDisposable {
   walk(first: Ask, next: (value: Value, ask: Ask) => Ask | undefined, options?: WalkOptions): PageStream<Value>;
   /** How its budgets stand and who waits for what. */
   gauges(): SourceGauges;
+  /** The same, at once and whenever who waits or what for has changed; completes never. */
+  readonly changes: Observable<SourceGauges>;
   /** Starts no further request: whoever waits for one, or will, rejects with `HEADGATE_STOPPED`; requests under way end as they end. */
   stop(): void;
   /** Aborts what is under way and closes its connections. Whatever is asked afterwards rejects with `HEADGATE_CLOSED`. */

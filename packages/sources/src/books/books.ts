@@ -1,4 +1,5 @@
 import { type Credit, type Delivery, type PageStream, creditPool } from '@headgate/throttle';
+import type { Observable } from 'rxjs';
 import { defineSource } from '../define-source.ts';
 import type { AskOptions, SourceGauges } from '../source.ts';
 import { aheadLedger } from './ahead-ledger.ts';
@@ -42,6 +43,8 @@ export interface Books extends AsyncDisposable {
   askAuthor(name: string, options: AskOptions & AuthorOptions): Promise<Delivery<AuthorAnswer>>;
   /** How its budgets stand, who waits for what, and what was thrown away. */
   gauges(): BooksGauges;
+  /** The same, at once and whenever who waits or what for has changed; completes never. */
+  readonly changes: Observable<SourceGauges>;
   /** Starts no further request: whoever waits for one, or will, rejects with `HEADGATE_STOPPED`; requests under way end as they end. */
   stop(): void;
   /** Aborts what is under way and closes its connections. */
@@ -119,6 +122,7 @@ export function books(options: BooksOptions): Books {
     },
     askAuthor,
     gauges: () => ({ ...source.gauges(), ignoredRecords }),
+    changes: source.changes,
     stop: () => source.stop(),
     close: () => source.close(),
     [Symbol.asyncDispose]: () => source[Symbol.asyncDispose](),

@@ -13,6 +13,8 @@ export type PagesOptions = UserChoice & {
   readonly direction?: 'next' | 'previous';
   /** The number of the first page, for a walk that goes on. Default 1. */
   readonly firstPage?: number;
+  /** How large a share of the turns the walk gets, against 1 of others, where budget is short. Default 1. */
+  readonly share?: number;
 };
 
 /** One page's request. */
@@ -31,7 +33,7 @@ const MOST_IDS = 5_000;
 
 /** Looks at the options before a call is spent on them. Throws a `SourceError` with `HEADGATE_INVALID_OPTION`. */
 export function firstAsk(options: PagesOptions): FollowersAsk {
-  const { cursor = '-1', count = MOST_IDS, stringifyIds = true, direction = 'next', firstPage = 1 } = options;
+  const { cursor = '-1', count = MOST_IDS, stringifyIds = true, direction = 'next', firstPage = 1, share = 1 } = options;
   const user = checkedUser(options);
   // Plain JavaScript may give a number, which has lost digits.
   if (typeof cursor !== 'string' || !CURSOR.test(cursor))
@@ -39,6 +41,7 @@ export function firstAsk(options: PagesOptions): FollowersAsk {
   if (!Number.isSafeInteger(count) || count < 1 || count > MOST_IDS)
     refuse(`count must be a whole number from 1 to ${MOST_IDS}, got ${count}`);
   if (direction !== 'next' && direction !== 'previous') refuse(`direction must be next or previous, got ${JSON.stringify(direction)}`);
+  if (!(share > 0 && share < Infinity)) refuse(`share must be a number above 0, got ${share}`);
   if (!Number.isSafeInteger(firstPage) || firstPage < 1) refuse(`firstPage must be a whole number from 1 on, got ${firstPage}`);
   return { user, label: userLabel(user), cursor, count, stringifyIds, direction, page: firstPage };
 }

@@ -191,3 +191,27 @@ async function collect(api: Followers, options: Record<string, unknown>, into: F
   expect(credits.outstanding).toBe(0);
   return into;
 }
+
+test('walks take turns by their shares where budget is short, and it is told who waits for what', async () => {
+  const users = { big: { followers: 400, pageSize: 10 }, small: { followers: 400, pageSize: 10 } };
+  await using server = await startFollowers({ users, window: { kind: 'rolling', limit: 1, windowMs: 20 } });
+  await using api = followers({
+    baseUrl: server.url,
+    credentials: [{ name: 'app', signer: bearer('token') }],
+    limit: { requests: 1, windowMs: 20 },
+  });
+  const waits = new Set<string>();
+  const watching = api.changes.subscribe(({ waiting }) => {
+    for (const { label, for: what } of waiting) waits.add(`${label} ${what}`);
+  });
+  const read = async (screenName: string, share: number, most: number): Promise<void> => {
+    let pages = 0;
+    for await (const _ of api.pages({ screenName, count: 10, share })) if ((pages += 1) >= most) break;
+  };
+  await Promise.all([read('big', 3, 24), read('small', 1, 8)]);
+  watching.unsubscribe();
+  const first = server.requests.slice(0, 24).filter(({ user }) => user === 'big').length;
+  expect(first).toBeGreaterThanOrEqual(15);
+  expect(waits).toEqual(new Set(['@big budget', '@small budget']));
+  expect(() => api.pages({ screenName: 'big', share: 0 })).toThrow(/share/);
+});

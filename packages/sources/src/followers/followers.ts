@@ -1,4 +1,5 @@
 import { PageStream, type PageReader } from '@headgate/throttle';
+import type { Observable } from 'rxjs';
 import { defineSource } from '../define-source.ts';
 import type { SourceGauges } from '../source.ts';
 import type { SourceOptions } from '../source-options.ts';
@@ -30,6 +31,8 @@ export interface Followers extends AsyncDisposable {
   pages(options: PagesOptions & { readonly ids?: 'string' }): PageStream<FollowerPage>;
   /** How its budgets stand and who waits for what. */
   gauges(): SourceGauges;
+  /** The same, at once and whenever who waits or what for has changed; completes never. */
+  readonly changes: Observable<SourceGauges>;
   /** Starts no further request: whoever waits for one, or will, rejects with `HEADGATE_STOPPED`; requests under way end as they end. */
   stop(): void;
   /** Aborts what is under way and closes the connections. */
@@ -47,14 +50,17 @@ export function followers(options: FollowersOptions): Followers {
   ): PageStream<FollowerPage> | PageStream<FollowerPage<bigint>> {
     const first = firstAsk(given);
     // What a walk remembers is its own, and made when it begins.
-    const reader = (): PageReader<FollowerPage> =>
-      walkReader({ first, next: nextAsk(first), ask: (ask, reading) => source.ask(ask, reading) });
+    const reader = (): PageReader<FollowerPage> => {
+      const turns = { walk: {}, share: given.share ?? 1 };
+      return walkReader({ first, next: nextAsk(first), ask: (ask, reading) => source.ask(ask, { ...reading, ...turns }) });
+    };
     return given.ids === 'bigint' ? new PageStream(() => bigintReader(reader())) : new PageStream(reader);
   }
 
   return {
     pages,
     gauges: () => source.gauges(),
+    changes: source.changes,
     stop: () => source.stop(),
     close: () => source.close(),
     [Symbol.asyncDispose]: () => source.close(),
