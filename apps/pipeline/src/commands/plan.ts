@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { forecastMs } from '../planning/forecast.ts';
+import { forecastMs, requestsUntilDone } from '../planning/forecast.ts';
 import { type CrawlLeft, type LeftToDo, leftToDo } from '../planning/left-to-do.ts';
 import { topicSpecs } from '../records/topic-names.ts';
 import { openTopicLog } from '../run/open-topic-log.ts';
@@ -55,25 +55,28 @@ function crawlRows({ followers }: Config, crawls: readonly CrawlLeft[], now: num
   if (followers === undefined) return [];
   const { limit, credentials } = followers;
   const names = credentials.length > 3 ? countWords(credentials.length, 'credential') : credentials.map(({ name }) => name).join(', ');
-  const rows = crawls.slice(0, LISTED).map(({ user, page, cursor, pagesLastTime }) => {
+  const turns = requestsUntilDone(crawls.map((crawl) => pagesLeft(crawl) ?? 1));
+  const allKnown = crawls.every((crawl) => pagesLeft(crawl) !== undefined);
+  const rows = crawls.slice(0, LISTED).map(({ user, page, cursor, pagesLastTime }, i) => {
     const pages = pagesLeft({ page, ...(pagesLastTime !== undefined && { pagesLastTime }) });
     const known = pages !== undefined;
     const start = cursor === '-1' ? 'from the start' : `from cursor ${cursor}`;
     const where = page > 1 ? `from page ${groupedNumber(page)}` : start;
-    const size = known ? `(as its last crawl)` : '(size not known before its last page)';
+    const doneMs = forecastMs({
+      requests: turns[i] ?? 1,
+      limit: limit.requests,
+      windowMs: limit.windowMs,
+      credentials: credentials.length,
+    });
+    const done = allKnown ? when(now, doneMs) : notBefore(now, doneMs);
+    const size = known ? `${done} (if it is as long as last time)` : '(size not known before its last page)';
     return [safeText(user), where, known ? groupedNumber(pages) : '?', names, size];
   });
   if (crawls.length > LISTED) rows.push([`and ${countWords(crawls.length - LISTED, 'more crawl')}`, '', '?', names, '']);
   const atLeast = crawls.reduce((sum, crawl) => sum + (pagesLeft(crawl) ?? 1), 0);
   if (crawls.length > 0) {
     const done = forecastMs({ requests: atLeast, limit: limit.requests, windowMs: limit.windowMs, credentials: credentials.length });
-    rows.push([
-      'all crawls',
-      '',
-      groupedNumber(atLeast),
-      names,
-      crawls.every((crawl) => pagesLeft(crawl) !== undefined) ? when(now, done) : notBefore(now, done),
-    ]);
+    rows.push(['all crawls', '', groupedNumber(atLeast), names, allKnown ? when(now, done) : notBefore(now, done)]);
   }
   return rows;
 }

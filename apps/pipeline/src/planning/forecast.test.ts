@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { forecastMs } from './forecast.ts';
+import { forecastMs, requestsUntilDone } from './forecast.ts';
+
+describe('requestsUntilDone', () => {
+  it('lets crawls take turns', () => {
+    expect(requestsUntilDone([1, 3, 10])).toEqual([3, 7, 14]);
+    expect(requestsUntilDone([])).toEqual([]);
+  });
+});
 
 describe('forecastMs', () => {
   it.each([

@@ -1,3 +1,11 @@
+/**
+ * Requests until each of several crawls is done, when they take turns: a crawl of n pages has waited for n of every longer one, and for
+ * all of every shorter one.
+ */
+export function requestsUntilDone(pages: readonly number[]): number[] {
+  return pages.map((own) => pages.reduce((sum, other) => sum + Math.min(own, other), 0));
+}
+
 /** When work that needs so many requests is done, at a budget of `limit` per `windowMs` of each of `credentials`, starting with all of it free. */
 export function forecastMs({
   requests,

@@ -110,8 +110,8 @@ export class OpenReaders {
       const stored = ends?.find((candidate) => candidate.partition === partition);
       const end = stored?.nextOffset ?? cursor.end;
       if (cursor.next >= end) continue;
-      const id = stored?.id ?? partitionOf(this.#store.topics.get(reader.args.topic), partition).id;
-      const chunk = this.#store.records.chunk({ id, partition }, cursor.next, end);
+      const from = stored ?? partitionOf(this.#store.topics.get(reader.args.topic), partition);
+      const chunk = this.#store.records.chunk(from, cursor.next, end);
       const last = chunk.offsets.at(-1);
       cursor.next = last === undefined ? end : last + 1;
       if (last === undefined) continue;

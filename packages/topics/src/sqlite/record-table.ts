@@ -1,6 +1,7 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { integer, text, textOrNull } from './column.ts';
+import type { StoredPartition } from './topic-table.ts';
 import { WorkerFailure } from './worker-failure.ts';
 import type { RecordChunk, StateEntries } from './worker-protocol.ts';
 
@@ -47,19 +48,24 @@ export class RecordTable {
   }
 
   /** The next records of a partition from `from` to before `end`; none: no more there. */
-  chunk(partition: { readonly id: number; readonly partition: number }, from: number, end: number): RecordChunk {
+  chunk(partition: Pick<StoredPartition, 'id' | 'partition' | 'compacted'>, from: number, end: number): RecordChunk {
     const chunk: RecordChunk = { partition: partition.partition, offsets: [], timestampsMs: [], keys: [], values: [], headers: [] };
     let characters = 0;
+    let next = from;
     for (const row of this.#chunk.iterate(partition.id, from, end)) {
       const { key, value, headers } = this.#verified(row);
-      chunk.offsets.push(integer(row['offset']));
+      const offset = integer(row['offset']);
+      if (!partition.compacted && offset !== next) this.#missing(next);
+      next = offset + 1;
+      chunk.offsets.push(offset);
       chunk.timestampsMs.push(integer(row['timestamp_ms']));
       chunk.keys.push(key);
       chunk.values.push(value);
       chunk.headers.push(headers);
       characters += (key?.length ?? 0) + (value?.length ?? 0) + (headers?.length ?? 0);
-      if (characters >= CHUNK_CHARACTERS) break;
+      if (characters >= CHUNK_CHARACTERS) return chunk;
     }
+    if (!partition.compacted && next < end && chunk.offsets.length < CHUNK_RECORDS) this.#missing(next);
     return chunk;
   }
 
@@ -78,6 +84,11 @@ export class RecordTable {
   /** Tombstones have done their work once every reader may be supposed to have seen them. */
   purgeTombstones(partitionId: number, olderThanMs: number): void {
     this.#purge.run(partitionId, olderThanMs);
+  }
+
+  /** SQLite doesn't notice a damaged pointer that leads to a sound page. */
+  #missing(offset: number): never {
+    throw new WorkerFailure({ kind: 'corrupt', file: this.#file, detail: `the record at offset ${offset} is missing` });
   }
 
   #verified(row: Record<string, SQLOutputValue>): { key: string | null; value: string | null; headers: string | null } {

@@ -7,6 +7,8 @@ export interface StoredPartition {
   readonly id: number;
   readonly partition: number;
   readonly nextOffset: number;
+  /** Its topic's; else its offsets have no gaps. */
+  readonly compacted: boolean;
 }
 
 export interface StoredTopic {
@@ -104,7 +106,12 @@ function group(rows: ReturnType<StatementSync['all']>): readonly StoredTopic[] {
     const name = text(row['name']);
     let topic = topics.get(name);
     if (topic === undefined) topics.set(name, (topic = { name, compacted: integer(row['compacted']) === 1, partitions: [] }));
-    topic.partitions.push({ id: integer(row['id']), partition: integer(row['partition']), nextOffset: integer(row['next_offset']) });
+    topic.partitions.push({
+      id: integer(row['id']),
+      partition: integer(row['partition']),
+      nextOffset: integer(row['next_offset']),
+      compacted: topic.compacted,
+    });
   }
   return [...topics.values()];
 }
