@@ -1,3 +1,4 @@
+import { requestsPerSecond } from '@headgate/sources/books';
 import type { Config } from '../config/config.ts';
 import { forecastMs, requestsUntilDone } from '../planning/forecast.ts';
 import { type CrawlLeft, type LeftToDo, leftToDo } from '../planning/left-to-do.ts';
@@ -9,8 +10,6 @@ import { safeText } from '../status/text/safe-text.ts';
 import { createTimeWords } from '../status/text/time-words.ts';
 import { type CommandContext, readConfig } from './command-context.ts';
 
-/** Requests a second of each plan of the book catalogue. */
-const PER_SECOND = { default: 1, premium: 3, pro: 5 } as const;
 /** More crawls than these are summed in one line. */
 const LISTED = 50;
 
@@ -88,7 +87,7 @@ function pagesLeft({ page, pagesLastTime }: Pick<CrawlLeft, 'page' | 'pagesLastT
 
 function bookRows({ books }: Config, { isbns, authors }: LeftToDo, now: number): string[][] {
   if (books === undefined) return [];
-  const perSecond = PER_SECOND[books.plan];
+  const perSecond = requestsPerSecond(books.plan);
   const batches = Math.ceil(isbns / books.maxBatch);
   const done = forecastMs({ requests: batches + authors, limit: perSecond, windowMs: 1_000, credentials: 1 });
   const rate = `${perSecond} a second`;
@@ -113,8 +112,8 @@ function advice({ followers, books }: Config, { crawls, isbns, authors }: LeftTo
   if (books !== undefined && books.plan !== 'pro') {
     const requests = Math.ceil(isbns / books.maxBatch) + authors;
     const saved =
-      forecastMs({ requests, limit: PER_SECOND[books.plan], windowMs: 1_000, credentials: 1 }) -
-      forecastMs({ requests, limit: PER_SECOND.pro, windowMs: 1_000, credentials: 1 });
+      forecastMs({ requests, limit: requestsPerSecond(books.plan), windowMs: 1_000, credentials: 1 }) -
+      forecastMs({ requests, limit: requestsPerSecond('pro'), windowMs: 1_000, credentials: 1 });
     if (saved >= 1_000) lines.push(`A pro plan for books would save ${durationWords(saved)}.`);
   }
   return lines;

@@ -5,6 +5,7 @@ import type { NewRecord, TopicRecord } from '@headgate/topics';
 import type { Bell } from '../lanes/bell.ts';
 import type { Lane } from '../lanes/lane.ts';
 import { type OffsetRanges, type OffsetRangesSnapshot, offsetRanges } from '../lanes/offset-ranges.ts';
+import { settled } from '../lanes/settled.ts';
 import type { Flow } from '../lanes/work-lane.ts';
 import { TOPICS } from '../records/topic-names.ts';
 import { type BooksWish, booksWish, parseWish } from '../records/wish.ts';
@@ -52,7 +53,6 @@ interface Outcome {
 
 /** A batch goes after this time at the latest, however few wait. */
 const LONGEST_WAIT_MS = 200;
-const STOP_WITHIN_MS = 8_000;
 
 /** Looks ISBNs up in batches, and authors one by one. */
 export function booksFlow({ api, lane, bell, credits, maxBatch, clock, emit }: BooksFlowOptions): Flow {
@@ -258,9 +258,8 @@ export function booksFlow({ api, lane, bell, credits, maxBatch, clock, emit }: B
       cancelTimer?.();
       waiting = [];
       api.stop();
-      const deadline = clock.monotonicMs() + STOP_WITHIN_MS;
       try {
-        while (inHand > 0 && clock.monotonicMs() < deadline) await bell.wait(deadline - clock.monotonicMs());
+        await settled({ bell, clock, isBusy: () => inHand > 0 });
       } finally {
         abort.abort();
       }

@@ -6,6 +6,7 @@ import type { TopicRecord } from '@headgate/topics';
 import { type Subscription, defer } from 'rxjs';
 import type { Bell } from '../lanes/bell.ts';
 import type { Lane } from '../lanes/lane.ts';
+import { settled } from '../lanes/settled.ts';
 import type { Flow } from '../lanes/work-lane.ts';
 import { TOPICS } from '../records/topic-names.ts';
 import { type FollowersWish, followersWish, parseWish, userKey } from '../records/wish.ts';
@@ -52,9 +53,6 @@ interface Crawl extends CrawlIdentity {
 }
 
 const CURSOR_LOOP = 'HEADGATE_CURSOR_LOOP';
-
-/** The longest a stop waits for what is in hand. */
-const STOP_WITHIN_MS = 8_000;
 
 /** Crawls users: all wishes taken are under way at once, and the budget's queue lets them take turns. */
 export function followersFlow(options: FollowersFlowOptions): Flow {
@@ -195,9 +193,8 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
     flush: () => undefined,
     async stop() {
       api.stop();
-      const deadline = clock.monotonicMs() + STOP_WITHIN_MS;
       try {
-        while (active.size > 0 && clock.monotonicMs() < deadline) await bell.wait(deadline - clock.monotonicMs());
+        await settled({ bell, clock, isBusy: () => active.size > 0 });
       } finally {
         for (const crawl of active.values()) if (crawl !== 'refusing') crawl.subscription?.unsubscribe();
       }

@@ -4,5 +4,5 @@ export { books, type Books, type BooksGauges } from './books.ts';
 export type { BooksOptions, DailyQuota } from './books-options.ts';
 export { toIsbn13 } from './isbn.ts';
 export type { IsbnInput } from './isbn-input.ts';
-export type { BooksPlan } from './plan.ts';
+export { type BooksPlan, requestsPerSecond } from './plan.ts';
 export type { AuthorRecord, BookRecord } from './schema.ts';

@@ -1,4 +1,4 @@
-import { admission, type BudgetSnapshot, credentialPool, creditPool, type Journal, rateBudget } from '@headgate/throttle';
+import { admission, agedSnapshots, type BudgetSnapshot, credentialPool, creditPool, type Journal, rateBudget } from '@headgate/throttle';
 import type { Gate, GateFactory, GateOptions } from '../gate.ts';
 
 /** A page's items; there is room enough. */
@@ -51,7 +51,7 @@ function memoryJournal({ store, clock }: GateOptions): Journal {
     leaseMs: LEASE_MS,
     open(_, snapshots) {
       return {
-        restored: written.current && aged(written.current, clock.epochMs()),
+        restored: written.current && agedSnapshots(written.current.snapshots, clock.epochMs() - written.current.atMs),
         granted() {
           written.current = { snapshots: snapshots(), atMs: clock.epochMs() };
           return Promise.resolve();
@@ -60,13 +60,4 @@ function memoryJournal({ store, clock }: GateOptions): Journal {
       };
     },
   };
-}
-
-function aged({ snapshots, atMs }: Written, nowMs: number): readonly BudgetSnapshot[] {
-  const goneMs = nowMs - atMs;
-  return snapshots.map(({ windowMs, busy, heldMs = 0 }) => ({
-    windowMs,
-    busy: busy.map(([ms, weight]) => [ms - goneMs, weight] as const),
-    heldMs: heldMs - goneMs,
-  }));
 }
