@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { freePorts } from './free-ports.ts';
+import { createKafkaNode } from './kafka-node.ts';
+import type { OwnedNode } from './kafka-node.ts';
+import { knownNodes } from './metadata-request.ts';
+import { serverProperties } from './server-properties.ts';
+import type { Listener, ListenerProtocol } from './server-properties.ts';
+
+export interface ClusterOptions {
+  /** How many nodes. */
+  readonly size: number;
+  readonly settings: Readonly<Record<string, string>>;
+  /** Further listeners of each node, by name; default none. */
+  readonly listeners?: Readonly<Record<string, ListenerProtocol>>;
+  /** An empty folder for all of them. */
+  readonly folder: string;
+  /** The first record of a new cluster's metadata, as `kafka-storage format` writes it. */
+  readonly bootstrapCheckpoint: string;
+  /** Java and its arguments up to the settings file. */
+  readonly command: readonly string[];
+  readonly environment: NodeJS.ProcessEnv;
+  readonly readyWithinMs: number;
+}
+
+/** Lays out the folders of new nodes that know each other; none is started. */
+export async function layOutCluster(options: ClusterOptions): Promise<readonly OwnedNode[]> {
+  const { size, settings, folder, bootstrapCheckpoint, command, environment, readyWithinMs } = options;
+  const protocols = Object.entries(options.listeners ?? {});
+  const free = (await freePorts((2 + protocols.length) * size)).values();
+  const nextPort = (): number => free.next().value ?? 0;
+  const places = Array.from({ length: size }, (_, index) => ({
+    id: index + 1,
+    port: nextPort(),
+    controllerPort: nextPort(),
+    listeners: Object.fromEntries(protocols.map(([name, protocol]): [string, Listener] => [name, { protocol, port: nextPort() }])),
+  }));
+  const clusterId = kafkaId();
+  const nodes: OwnedNode[] = [];
+  for (const place of places) {
+    const nodeFolder = join(folder, `node-${place.id}`);
+    const dataFolder = join(nodeFolder, 'data');
+    const settingsFile = join(nodeFolder, 'server.properties');
+    await mkdir(dataFolder, { recursive: true });
+    await copyFile(bootstrapCheckpoint, join(dataFolder, 'bootstrap.checkpoint'));
+    await writeFile(
+      join(dataFolder, 'meta.properties'),
+      `version=1\ncluster.id=${clusterId}\nnode.id=${place.id}\ndirectory.id=${kafkaId()}\n`,
+    );
+    await writeFile(settingsFile, serverProperties({ node: place, nodes: places, dataFolder, settings }));
+    nodes.push(
+      createKafkaNode({
+        id: place.id,
+        address: `127.0.0.1:${place.port}`,
+        addresses: Object.fromEntries(Object.entries(place.listeners).map(([name, { port }]) => [name, `127.0.0.1:${port}`])),
+        folder: nodeFolder,
+        command: [...command, settingsFile],
+        environment,
+        readyWithinMs,
+        ready: async () => {
+          const running = nodes.filter((node) => node.pid !== undefined);
+          return running.some(({ id }) => id === place.id) && everyNodeKnowsAll(running);
+        },
+      }),
+    );
+  }
+  return nodes;
+}
+
+/** Whether each node that isn't frozen lists all of them; an open port alone says nothing. */
+async function everyNodeKnowsAll(running: readonly OwnedNode[]): Promise<boolean> {
+  const asked = running.filter((node) => !node.paused());
+  const answers = await Promise.all(asked.map(async ({ address }) => knownNodes(address).catch((): readonly number[] => [])));
+  return answers.every((ids) => running.every(({ id }) => ids.includes(id)));
+}
+
+/** 128 random bits in Kafka's spelling; a leading minus sign would look like an option to its tools. */
+function kafkaId(): string {
+  const bytes = randomBytes(16);
+  bytes[0] = (bytes[0] ?? 0) & 0x7f;
+  return bytes.toString('base64url');
+}

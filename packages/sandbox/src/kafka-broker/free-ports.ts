@@ -1,0 +1,33 @@
+import { randomInt } from 'node:crypto';
+import { createServer } from 'node:net';
+import type { Server } from 'node:net';
+
+/** Below the ports that systems give to outgoing connections: one of those could take a node's port while the node is down. */
+const lowest = 20_000;
+const above = 32_000;
+
+/** Different ports of 127.0.0.1 on which nothing listens at the moment. */
+export async function freePorts(count: number): Promise<readonly number[]> {
+  const held = new Map<number, Server>();
+  try {
+    while (held.size < count) {
+      const port = randomInt(lowest, above);
+      const server = await listenOn(port);
+      if (server !== undefined) held.set(port, server);
+    }
+    return [...held.keys()];
+  } finally {
+    await Promise.all([...held.values()].map(async (server) => new Promise((resolve) => server.close(resolve))));
+  }
+}
+
+async function listenOn(port: number): Promise<Server | undefined> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE' || error.code === 'EACCES') resolve(undefined);
+      else reject(error);
+    });
+    server.listen(port, '127.0.0.1', () => resolve(server));
+  });
+}

@@ -1,0 +1,6 @@
+export { kafkaBrokersForTests } from './brokers-for-tests.ts';
+export { startKafkaBroker } from './kafka-broker.ts';
+export type { KafkaBroker, KafkaBrokerOptions } from './kafka-broker.ts';
+export { KafkaBrokerError } from './kafka-broker-error.ts';
+export type { KafkaNode } from './kafka-node.ts';
+export { whyNoKafkaBroker } from './why-no-kafka-broker.ts';

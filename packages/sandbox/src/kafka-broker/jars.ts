@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+import { lastLines, runCommand } from './command.ts';
+import { KafkaBrokerError } from './kafka-broker-error.ts';
+import { makeOnce } from './make-once.ts';
+
+const kafkaVersion = '4.3.1';
+
+/** What Maven is asked for: the broker with all codecs, its log, and the console tools without the Connect server they come with. */
+const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>headgate</groupId>
+  <artifactId>kafka-for-tests</artifactId>
+  <version>1</version>
+  <packaging>pom</packaging>
+  <dependencies>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>${kafkaVersion}</version></dependency>
+    <dependency>
+      <groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId><version>${kafkaVersion}</version>
+      <exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>
+    </dependency>
+    <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
+  </dependencies>
+</project>
+`;
+
+const copyDependencies = 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies';
+
+/** Where everything is kept that outlives a test: `$XDG_CACHE_HOME/headgate` or `~/.cache/headgate`. */
+export function cacheFolder(environment: NodeJS.ProcessEnv): string {
+  return join(environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'headgate');
+}
+
+/** The folder of Kafka's jars, whether they are there yet or not: `HEADGATE_KAFKA_JARS`, else one in the cache. */
+function jarsFolder(environment: NodeJS.ProcessEnv): string {
+  const hash = createHash('sha256').update(pom).digest('hex').slice(0, 12);
+  return environment['HEADGATE_KAFKA_JARS'] || join(cacheFolder(environment), `kafka-${hash}`);
+}
+
+/** Whether the jars are there, so that Maven isn't needed. */
+export function haveJars(environment: NodeJS.ProcessEnv): boolean {
+  return existsSync(jarsFolder(environment));
+}
+
+/** Kafka's class path, always in the same order; asks Maven for the jars the first time. Throws `KafkaBrokerError` with Maven's words. */
+export async function kafkaClassPath(environment: NodeJS.ProcessEnv): Promise<string> {
+  const folder = jarsFolder(environment);
+  if (!haveJars(environment)) {
+    if (environment['HEADGATE_KAFKA_JARS']) throw new KafkaBrokerError(`HEADGATE_KAFKA_JARS names ${folder}, which isn't there.`);
+    await makeOnce(folder, async (unfinished) => fetchJars(unfinished, environment));
+  }
+  const jars = (await readdir(folder)).filter((name) => name.endsWith('.jar')).toSorted();
+  if (jars.length === 0) throw new KafkaBrokerError(`There are no jars in ${folder}. Remove that folder, or mend HEADGATE_KAFKA_JARS.`);
+  return jars.map((name) => join(folder, name)).join(':');
+}
+
+async function fetchJars(folder: string, environment: NodeJS.ProcessEnv): Promise<void> {
+  const project = `${folder}.pom`;
+  await mkdir(project, { recursive: true });
+  try {
+    await writeFile(join(project, 'pom.xml'), pom);
+    const { status, output } = await runCommand(
+      'mvn',
+      ['-B', '-ntp', copyDependencies, '-DincludeScope=runtime', `-DoutputDirectory=${join(project, 'jars')}`],
+      { environment, folder: project },
+    );
+    if (status !== 0) throw new KafkaBrokerError(`Maven could not fetch Kafka ${kafkaVersion}:\n${lastLines(output)}`);
+    await rename(join(project, 'jars'), folder);
+  } finally {
+    await rm(project, { recursive: true, force: true });
+  }
+}

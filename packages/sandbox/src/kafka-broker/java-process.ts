@@ -1,0 +1,52 @@
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { startOnLifeline } from './lifeline.ts';
+
+/** The shell becomes Java and leaves a reader of its lifeline behind, which kills Java when whoever started it is gone. */
+const becomeJava = `
+{ read -r line <&3 || kill -9 $$; } &
+exec "$@" 3<&-
+`;
+
+export interface JavaProcessOptions {
+  /** Java and its arguments. */
+  readonly command: readonly string[];
+  /** Where it runs. */
+  readonly folder: string;
+  /** What it says is added here. */
+  readonly logFile: string;
+  readonly environment: NodeJS.ProcessEnv;
+}
+
+/** A Java that doesn't outlive this process, not even when that is killed; it doesn't keep this process alive either. */
+export interface JavaProcess {
+  readonly pid: number | undefined;
+  readonly running: () => boolean;
+  /** Does nothing when it is gone. */
+  readonly signal: (name: NodeJS.Signals) => void;
+  /** Resolves when it is gone. */
+  readonly gone: () => Promise<void>;
+}
+
+/** Starts Java; throws when there is no shell. */
+export function startJava({ command, folder, logFile, environment }: JavaProcessOptions): JavaProcess {
+  const output = openSync(join(folder, logFile), 'a');
+  const { child, release } = startOnLifeline({ script: becomeJava, args: ['java', ...command], folder, output, environment });
+  closeSync(output);
+  const exit = new Promise<void>((resolve) => {
+    child.once('exit', () => {
+      release();
+      resolve();
+    });
+  });
+  return {
+    pid: child.pid,
+    running: () => child.exitCode === null && child.signalCode === null,
+    signal: (name) => child.kill(name),
+    gone: async () => {
+      child.ref();
+      await exit;
+    },
+  };
+}

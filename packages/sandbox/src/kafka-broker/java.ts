@@ -1,0 +1,23 @@
+import { join } from 'node:path';
+
+import { runCommand } from './command.ts';
+
+/** A Java that can run Kafka. */
+export interface Java {
+  readonly command: string;
+  /** What `java -version` says, whole: an archive of classes belongs to exactly one build. */
+  readonly build: string;
+}
+
+const leastVersion = 17;
+
+/** Looks in `JAVA_HOME`, then in the path; the reason as a string where there is none that will do. */
+export async function findJava(environment: NodeJS.ProcessEnv): Promise<Java | string> {
+  const home = environment['JAVA_HOME'];
+  const command = home === undefined || home === '' ? 'java' : join(home, 'bin', 'java');
+  const { status, output } = await runCommand(command, ['-version'], { environment });
+  if (status !== 0) return `Kafka needs Java ${leastVersion} or newer, and there is no ${command}.`;
+  const version = Number(/version "(?<major>\d+)/u.exec(output)?.groups?.['major']);
+  if (version >= leastVersion) return { command, build: output };
+  return `Kafka needs Java ${leastVersion} or newer; ${command} is ${output.split('\n')[0] ?? 'unknown'}.`;
+}

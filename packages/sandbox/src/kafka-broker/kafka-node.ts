@@ -1,0 +1,101 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { lastLines } from './command.ts';
+import { startJava } from './java-process.ts';
+import type { JavaProcess } from './java-process.ts';
+import { KafkaBrokerError } from './kafka-broker-error.ts';
+
+/** One node: broker and controller in one process. */
+export interface KafkaNode {
+  /** From 1. */
+  readonly id: number;
+  /** `host:port` of its broker, the same after every start. */
+  readonly address: string;
+  /** `host:port` of each further listener, by its name. */
+  readonly addresses: Readonly<Record<string, string>>;
+  /** Process id of its Java, or undefined when it doesn't run. */
+  readonly pid: number | undefined;
+  /** Kills it (SIGKILL), paused or not; resolves when it is gone. */
+  readonly kill: () => Promise<void>;
+  /** Starts it again on its port and its data; resolves when it is ready. Throws `KafkaBrokerError` with the end of its log. */
+  readonly start: () => Promise<void>;
+  /** Freezes it (SIGSTOP): its connections stay and nothing answers. Throws `KafkaBrokerError` when it doesn't run. */
+  readonly pause: () => void;
+  /** Lets it go on (SIGCONT). Throws `KafkaBrokerError` when it doesn't run. */
+  readonly resume: () => void;
+}
+
+export interface KafkaNodeOptions {
+  readonly id: number;
+  readonly address: string;
+  readonly addresses: Readonly<Record<string, string>>;
+  /** Its folder: the log of the process is `server.log` there. */
+  readonly folder: string;
+  /** Java and its arguments. */
+  readonly command: readonly string[];
+  readonly environment: NodeJS.ProcessEnv;
+  /** Milliseconds from start to ready. */
+  readonly readyWithinMs: number;
+  /** Whether the node may be called ready now. */
+  readonly ready: () => Promise<boolean>;
+}
+
+/** A node of its own process that isn't started yet, with what its cluster needs to know of it. */
+export interface OwnedNode extends KafkaNode {
+  readonly paused: () => boolean;
+  /** Asks it to end (SIGTERM); resolves when it is gone. */
+  readonly stop: () => Promise<void>;
+}
+
+const pollMs = 50;
+const logFile = 'server.log';
+
+/** Makes a node; nothing runs before `start`. */
+export function createKafkaNode(options: KafkaNodeOptions): OwnedNode {
+  const { id, address, addresses, folder, command, environment } = options;
+  let java: JavaProcess | undefined;
+  let paused = false;
+
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    java?.signal(signal);
+    await java?.gone();
+    paused = false;
+  };
+  const signal = (name: 'SIGSTOP' | 'SIGCONT'): void => {
+    if (java?.running() !== true) throw new KafkaBrokerError(`Kafka node ${id} doesn't run; start it first.`);
+    java.signal(name);
+    paused = name === 'SIGSTOP';
+  };
+  const failed = async (what: string): Promise<KafkaBrokerError> => {
+    await end('SIGKILL');
+    return new KafkaBrokerError(`Kafka node ${id} at ${address} ${what}:\n${lastLines(await readFile(join(folder, logFile), 'utf8'))}`);
+  };
+
+  return {
+    id,
+    address,
+    addresses,
+    get pid() {
+      return java?.running() === true ? java.pid : undefined;
+    },
+    paused: () => paused,
+    async start() {
+      if (java?.running() === true) return;
+      const started = startJava({ command, folder, logFile, environment });
+      java = started;
+      paused = false;
+      const deadline = performance.now() + options.readyWithinMs;
+      while (!(await options.ready())) {
+        if (!started.running()) throw await failed('ended while it started');
+        if (performance.now() > deadline) throw await failed(`was not ready after ${options.readyWithinMs / 1000} s`);
+        await sleep(pollMs);
+      }
+    },
+    kill: async () => end('SIGKILL'),
+    stop: async () => end('SIGTERM'),
+    pause: () => signal('SIGSTOP'),
+    resume: () => signal('SIGCONT'),
+  };
+}

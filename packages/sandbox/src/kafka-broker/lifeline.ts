@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import type { Socket } from 'node:net';
+
+export interface LifelineOptions {
+  /** POSIX shell; pipe 3 is the lifeline. */
+  readonly script: string;
+  /** `$0`, `$1` and so on. */
+  readonly args: readonly string[];
+  readonly folder: string;
+  /** Descriptor for what it says; default nowhere. */
+  readonly output?: number;
+  readonly environment: NodeJS.ProcessEnv;
+}
+
+export interface Lifeline {
+  readonly child: ChildProcess;
+  /** Writes a line, so that `read` in the script succeeds. */
+  readonly release: () => void;
+}
+
+/**
+ * Starts a shell with a pipe that ends without a line when this process is gone, however that came, even by SIGKILL.
+ *
+ * It has a session of its own, so that ^C doesn't reach it, and doesn't keep this process alive. The pipe isn't stdin: Node closes that before
+ * it tells of a child's exit. Throws when there is no shell.
+ */
+export function startOnLifeline({ script, args, folder, output, environment }: LifelineOptions): Lifeline {
+  const out = output ?? 'ignore';
+  const child = spawn('sh', ['-c', script, ...args], {
+    cwd: folder,
+    env: environment,
+    stdio: ['ignore', out, out, 'pipe'],
+    detached: true,
+  });
+  const pipe = child.stdio[3] as Socket | undefined;
+  child.on('error', () => undefined);
+  pipe?.on('error', () => undefined);
+  if (child.pid === undefined) throw new Error('There is no POSIX shell (sh) in the path.');
+  child.unref();
+  pipe?.unref();
+  return { child, release: () => pipe?.end('released\n') };
+}

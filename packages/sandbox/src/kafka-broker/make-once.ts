@@ -1,0 +1,62 @@
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm, stat, utimes } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** A lock nobody has renewed for so long belongs to a process that is gone. */
+const staleMs = 15_000;
+
+/**
+ * Makes a folder that several processes may want at once: one makes it, the others wait for it.
+ *
+ * It is made under another name and renamed, so that it is whole when it is there; were two to make it, the first one stays.
+ */
+export async function makeOnce(folder: string, make: (unfinished: string) => Promise<void>): Promise<void> {
+  await mkdir(dirname(folder), { recursive: true });
+  const lock = `${folder}.lock`;
+  while (!existsSync(folder)) {
+    if (await locked(lock)) {
+      await sleep(200);
+      continue;
+    }
+    const renewal = setInterval(() => {
+      utimes(lock, new Date(), new Date()).catch(() => undefined);
+    }, staleMs / 5);
+    try {
+      if (!existsSync(folder)) await makeAndRename(folder, make);
+    } finally {
+      clearInterval(renewal);
+      await rm(lock, { recursive: true, force: true });
+    }
+  }
+}
+
+/** Whether another process holds the lock; if not, we do from now on. */
+async function locked(lock: string): Promise<boolean> {
+  try {
+    await mkdir(lock);
+    return false;
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error;
+  }
+  const renewed = await stat(lock).catch(() => undefined);
+  if (renewed !== undefined && Date.now() - renewed.mtimeMs > staleMs) await rm(lock, { recursive: true, force: true });
+  return true;
+}
+
+async function makeAndRename(folder: string, make: (unfinished: string) => Promise<void>): Promise<void> {
+  const workshop = await mkdtemp(`${folder}.making-`);
+  try {
+    const unfinished = join(workshop, 'folder');
+    await make(unfinished);
+    await rename(unfinished, folder).catch((error: unknown) => {
+      if (!hasCode(error, 'ENOTEMPTY') && !hasCode(error, 'EEXIST')) throw error;
+    });
+  } finally {
+    await rm(workshop, { recursive: true, force: true });
+  }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}

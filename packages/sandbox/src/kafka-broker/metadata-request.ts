@@ -1,0 +1,58 @@
+import { connect } from 'node:net';
+
+const answerWithinMs = 2000;
+
+/**
+ * The ids of the nodes that one node knows as alive: a Metadata request of version 1 without topics (Kafka protocol guide, "Messages").
+ *
+ * Rejects when the node doesn't answer within two seconds or not in that form.
+ */
+export async function knownNodes(address: string): Promise<readonly number[]> {
+  const [host = '', port = ''] = address.split(':');
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port: Number(port) });
+    let read = Buffer.alloc(0);
+    const end = (error: Error): void => {
+      socket.destroy();
+      reject(error);
+    };
+    socket.setTimeout(answerWithinMs, () => end(new Error(`${address} gave no answer.`)));
+    socket.on('error', end);
+    socket.on('close', () => end(new Error(`${address} closed the connection.`)));
+    socket.on('connect', () => socket.write(metadataRequest()));
+    socket.on('data', (piece: Buffer) => {
+      read = Buffer.concat([read, piece]);
+      if (read.length < 4 || read.length < 4 + read.readInt32BE(0)) return;
+      try {
+        resolve(nodeIds(read));
+        socket.destroy();
+      } catch (error) {
+        end(new Error(`${address} gave an unreadable answer.`, { cause: error }));
+      }
+    });
+  });
+}
+
+function metadataRequest(): Buffer {
+  const request = Buffer.alloc(4 + 2 + 2 + 4 + 2 + 4);
+  request.writeInt32BE(request.length - 4, 0);
+  request.writeInt16BE(3, 4);
+  request.writeInt16BE(1, 6);
+  request.writeInt32BE(1, 8);
+  request.writeInt16BE(-1, 12);
+  request.writeInt32BE(0, 14);
+  return request;
+}
+
+/** Length, correlation id, then the brokers: id, host, port, rack. */
+function nodeIds(answer: Buffer): readonly number[] {
+  const ids: number[] = [];
+  let at = 12;
+  for (let left = answer.readInt32BE(8); left > 0; left -= 1) {
+    ids.push(answer.readInt32BE(at));
+    at += 4;
+    at += 2 + answer.readInt16BE(at) + 4;
+    at += 2 + Math.max(0, answer.readInt16BE(at));
+  }
+  return ids;
+}

@@ -1,0 +1,74 @@
+/** How clients talk to a listener. */
+export type ListenerProtocol = 'PLAINTEXT' | 'SSL' | 'SASL_PLAINTEXT' | 'SASL_SSL';
+
+/** A listener for clients, beside the one without any security. */
+export interface Listener {
+  readonly protocol: ListenerProtocol;
+  /** On 127.0.0.1. */
+  readonly port: number;
+}
+
+/** One node as every node's settings name it. */
+export interface NodePlace {
+  /** From 1. */
+  readonly id: number;
+  /** Port of clients and other brokers, on 127.0.0.1. */
+  readonly port: number;
+  /** Port of the controllers among themselves, on 127.0.0.1. */
+  readonly controllerPort: number;
+  /** Listeners for clients by name, capitals only; default none. */
+  readonly listeners?: Readonly<Record<string, Listener>>;
+}
+
+export interface ServerPropertiesOptions {
+  readonly node: NodePlace;
+  /** All nodes, this one among them. */
+  readonly nodes: readonly NodePlace[];
+  /** Where the node's logs lie. */
+  readonly dataFolder: string;
+  /** Settings that win over the ones for tests. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** `server.properties` of a node that is broker and controller: small, quick to notice that another is gone, and no topic by accident. */
+export function serverProperties({ node, nodes, dataFolder, settings }: ServerPropertiesOptions): string {
+  const replicas = nodes.length;
+  const leastInSync = Math.max(1, replicas - 1);
+  const alone = replicas === 1;
+  const more = Object.entries(node.listeners ?? {});
+  const own = [`BROKER://127.0.0.1:${node.port}`, ...more.map(([name, { port }]) => `${name}://127.0.0.1:${port}`)];
+  const protocols = ['BROKER:PLAINTEXT', 'CONTROLLER:PLAINTEXT', ...more.map(([name, { protocol }]) => `${name}:${protocol}`)];
+  const properties: Record<string, string | number | boolean> = {
+    'process.roles': 'broker,controller',
+    'node.id': node.id,
+    listeners: [...own, `CONTROLLER://127.0.0.1:${node.controllerPort}`].join(','),
+    'advertised.listeners': own.join(','),
+    'inter.broker.listener.name': 'BROKER',
+    'controller.listener.names': 'CONTROLLER',
+    'listener.security.protocol.map': protocols.join(','),
+    'controller.quorum.voters': nodes.map(({ id, controllerPort }) => `${id}@127.0.0.1:${controllerPort}`).join(','),
+    'log.dirs': dataFolder,
+    'broker.session.timeout.ms': alone ? 1000 : 3000,
+    'broker.heartbeat.interval.ms': alone ? 200 : 500,
+    'auto.create.topics.enable': false,
+    'default.replication.factor': replicas,
+    'min.insync.replicas': leastInSync,
+    'offsets.topic.num.partitions': 1,
+    'offsets.topic.replication.factor': replicas,
+    'transaction.state.log.num.partitions': 1,
+    'transaction.state.log.replication.factor': replicas,
+    'transaction.state.log.min.isr': leastInSync,
+    'transaction.abort.timed.out.transaction.cleanup.interval.ms': 500,
+    'group.initial.rebalance.delay.ms': 0,
+    'group.min.session.timeout.ms': 1000,
+    'num.network.threads': 1,
+    'num.io.threads': 2,
+    'num.recovery.threads.per.data.dir': 1,
+    'background.threads': 2,
+    'log.cleaner.dedupe.buffer.size': 2_097_152,
+    ...settings,
+  };
+  return Object.entries(properties)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('');
+}

@@ -1,0 +1,30 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { startOnLifeline } from './lifeline.ts';
+
+/** Tries again, because processes that are killed at the same moment may still write into it. */
+const removeLater = `
+read -r line <&3 && exit
+for seconds in 1 2 4; do sleep $seconds; rm -rf "$0" && exit; done
+`;
+
+/** A folder that goes with this process, at the latest. */
+export interface TemporaryFolder {
+  readonly path: string;
+  readonly remove: () => Promise<void>;
+}
+
+/** Makes a folder among the system's temporary ones. */
+export async function makeTemporaryFolder(environment: NodeJS.ProcessEnv): Promise<TemporaryFolder> {
+  const path = await mkdtemp(join(tmpdir(), 'headgate-kafka-'));
+  const { release } = startOnLifeline({ script: removeLater, args: [path], folder: tmpdir(), environment });
+  return {
+    path,
+    remove: async () => {
+      await rm(path, { recursive: true, force: true, maxRetries: 3 });
+      release();
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import { runCommand } from './command.ts';
+import { haveJars } from './jars.ts';
+import { findJava } from './java.ts';
+
+/**
+ * Why no broker can be started here, or undefined when one can: Java 17 or newer is needed, and Maven unless its jars are already in the cache.
+ *
+ * `environment` gives `PATH`, `JAVA_HOME`, `XDG_CACHE_HOME` and `HEADGATE_KAFKA_JARS`; default `process.env`.
+ */
+export async function whyNoKafkaBroker(environment: NodeJS.ProcessEnv = process.env): Promise<string | undefined> {
+  if (process.platform === 'win32') return 'The broker for tests needs a POSIX shell.';
+  const java = await findJava(environment);
+  if (typeof java === 'string') return java;
+  if (haveJars(environment)) return undefined;
+  const named = environment['HEADGATE_KAFKA_JARS'];
+  if (named) return `HEADGATE_KAFKA_JARS names ${named}, which isn't there.`;
+  const { status } = await runCommand('mvn', ['-version'], { environment });
+  return status === 0 ? undefined : "Kafka's jars aren't in the cache yet, and there is no Maven (mvn) to fetch them.";
+}
