@@ -11,14 +11,18 @@ export {
   TopicLogVersionError,
 } from './topic-log-errors.ts';
 export type {
+  GroupMember,
+  JoinGroupOptions,
   LaneSpec,
   LaneTransaction,
   LaneWriter,
   NewRecord,
   ReadOptions,
   RecordPosition,
+  StateReading,
   TopicInfo,
   TopicLog,
+  TopicPartition,
   TopicReader,
   TopicRecord,
   TopicSpec,

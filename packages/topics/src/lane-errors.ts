@@ -28,12 +28,15 @@ export class LaneLostError extends Error {
   readonly code = 'HEADGATE_LANE_LOST';
   readonly retryable = false;
   readonly lane: string;
+  /** The new holder in words, where it is known. */
+  readonly by: string | undefined;
 
-  constructor(details: { readonly lane: string }, options?: ErrorOptions) {
+  constructor(details: { readonly lane: string; readonly by?: string }, options?: ErrorOptions) {
     super(
-      `Lane "${details.lane}" was taken over by another holder; nothing was written. Open the lane again and go on from its state.`,
+      `Lane "${details.lane}" was taken over by ${details.by ?? 'another holder'}; nothing was written. Open the lane again and go on from its state.`,
       options,
     );
     this.lane = details.lane;
+    this.by = details.by;
   }
 }

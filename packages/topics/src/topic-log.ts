@@ -6,17 +6,52 @@ export interface TopicLog extends AsyncDisposable {
   listTopics(): Promise<readonly TopicInfo[]>;
   /**
    * Becomes the only writer of a lane, then reads the state its predecessors committed.
-   * Throws `LaneHeldError` where the driver refuses a newcomer while the older holder lives.
+   * Throws `LaneHeldError` where the driver refuses a newcomer while the older holder lives, and `signal.reason` where that aborts before
+   * the lane is taken.
    */
-  openLane(lane: LaneSpec): Promise<LaneWriter>;
+  openLane(lane: LaneSpec, signal?: AbortSignal): Promise<LaneWriter>;
   /** Appends records outside of any lane, all or nothing: wishes that anyone may make. Returns where they went, in order. Throws `TopicUnknownError`. */
   append(records: readonly NewRecord[]): Promise<readonly RecordPosition[]>;
   /** Reads committed records in order per partition. The reading begins now, not with the first record asked for. */
   read(options: ReadOptions): TopicReader;
   /** The newest committed value per key of one partition of a compacted topic, without holding any lane. */
-  readState(topic: string, partition: number): Promise<ReadonlyMap<string, string>>;
+  readState(topic: string, partition: number): Promise<StateReading>;
+  /**
+   * Shares the partitions of topics among all who join the same group: each partition is one member's at a time, as far as the group knows.
+   * What keeps two from writing is the lane, not this. Resolves when the first assignment is there.
+   */
+  joinGroup(options: JoinGroupOptions): Promise<GroupMember>;
+  /** Bytes of key, value and headers that a record of `topic` may have. */
+  maxRecordBytes(topic: string): Promise<number>;
   /** Ends every reader, finishes the transactions asked for, releases every lane and closes the log. Idempotent. */
   close(): Promise<void>;
+}
+
+/** The newest committed value per key of a state partition. */
+export interface StateReading extends ReadonlyMap<string, string> {
+  /** How long before the reading the key's value was committed, ms on the log's own clock; never more than that. 0 for what was written since. */
+  ageMs(key: string): number;
+}
+
+export interface JoinGroupOptions {
+  readonly group: string;
+  readonly topics: readonly string[];
+  /** What all members have to agree on; one with another is refused. */
+  readonly agreement: string;
+  /** Called with all partitions that are this member's, whenever that has changed. */
+  readonly onAssigned: (partitions: readonly TopicPartition[]) => void;
+  /** The membership has ended and won't come back. */
+  readonly onFailed: (error: Error) => void;
+}
+
+export interface GroupMember {
+  /** Leaves the group: its partitions go to others at once. Idempotent. */
+  leave(): Promise<void>;
+}
+
+export interface TopicPartition {
+  readonly topic: string;
+  readonly partition: number;
 }
 
 export interface TopicSpec {
@@ -42,9 +77,7 @@ export interface NewRecord {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface RecordPosition {
-  readonly topic: string;
-  readonly partition: number;
+export interface RecordPosition extends TopicPartition {
   readonly offset: number;
 }
 
@@ -59,14 +92,16 @@ export interface TopicRecord extends RecordPosition {
 export interface LaneSpec {
   /** Unique per lane; the transactional id where the driver has one. */
   readonly name: string;
-  /** The compacted topic and partition that hold this lane's state; no other lane writes there. */
-  readonly state: { readonly topic: string; readonly partition: number };
+  /** The compacted topic and partition that hold this lane's state; no other lane writes its keys. */
+  readonly state: TopicPartition;
+  /** The other partitions the lane writes: a driver may have to settle what a predecessor that died has left there. */
+  readonly writes?: readonly TopicPartition[];
 }
 
 /** The one writer of a lane. Transactions run one after another in the order they were asked for. */
 export interface LaneWriter extends AsyncDisposable {
   /** The newest committed value per key of the lane's state, as read after the lane was taken, and kept up to date by its own commits. */
-  readonly state: ReadonlyMap<string, string>;
+  readonly state: StateReading;
   /**
    * Runs `work` to collect what is to be written, then writes it all or nothing; resolves after the commit is durable.
    * `work` is synchronous: a transaction is never held open over a wait.

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { partitionForKey } from '../partition-for-key.ts';
 import type { LaneSpec, TopicInfo, TopicSpec } from '../topic-log.ts';
+import type { OffsetCommit } from '../transaction-content.ts';
 import { openDatabase } from './database.ts';
 import { GroupOffsetTable } from './group-offset-table.ts';
 import { type LaneLock, takeLaneLock } from './lane-lock.ts';
@@ -9,7 +10,7 @@ import { type NewRow, RecordTable } from './record-table.ts';
 import { sqliteFailure } from './sqlite-failure.ts';
 import { type StoredTopic, TopicTable, partitionOf } from './topic-table.ts';
 import { WorkerFailure } from './worker-failure.ts';
-import type { AppendBatch, LaneHold, OffsetCommit, StateEntries, WorkerOptions, WriteArgs } from './worker-protocol.ts';
+import type { AppendBatch, LaneHold, StateEntries, WorkerOptions, WriteArgs } from './worker-protocol.ts';
 
 /** Everything the file can do, synchronously; every write is one transaction. Throws `WorkerFailure`. */
 export class LogStore {

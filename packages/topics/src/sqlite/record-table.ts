@@ -73,12 +73,14 @@ export class RecordTable {
   state(partitionId: number): StateEntries {
     const keys: string[] = [];
     const values: string[] = [];
+    const timestampsMs: number[] = [];
     for (const row of this.#state.iterate(partitionId)) {
       const { key, value } = this.#verified(row);
       keys.push(text(key));
       values.push(text(value));
+      timestampsMs.push(integer(row['timestamp_ms']));
     }
-    return { keys, values };
+    return { keys, values, timestampsMs };
   }
 
   /** Tombstones have done their work once every reader may be supposed to have seen them. */

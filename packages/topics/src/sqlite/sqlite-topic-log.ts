@@ -1,11 +1,15 @@
 import { resolve } from 'node:path';
+import { LiveState } from '../state-reading.ts';
 import { TopicLogClosedError } from '../topic-log-errors.ts';
 import type {
+  GroupMember,
+  JoinGroupOptions,
   LaneSpec,
   LaneWriter,
   NewRecord,
   ReadOptions,
   RecordPosition,
+  StateReading,
   TopicInfo,
   TopicLog,
   TopicReader,
@@ -31,6 +35,9 @@ export interface SqliteTopicLogOptions {
   /** The clock records are stamped by, milliseconds since the epoch. Default `Date.now`. */
   readonly now?: () => number;
 }
+
+/** SQLite takes a billion bytes, a JavaScript string half of that in characters. */
+const MAX_RECORD_BYTES = 500_000_000;
 
 /**
  * Opens a topic log in one SQLite file: synced at each commit, usable by several processes of one machine at once (not over a network drive).
@@ -76,15 +83,16 @@ class SqliteTopicLog implements TopicLog {
     return this.#link.call('list-topics', null);
   }
 
-  async openLane(lane: LaneSpec): Promise<LaneWriter> {
+  async openLane(lane: LaneSpec, signal?: AbortSignal): Promise<LaneWriter> {
     this.#assertOpen();
+    signal?.throwIfAborted();
     const { epoch, state } = await this.#link.call('open-lane', { lane, nowMs: this.#now() });
     this.#assertOpen();
     const writer = new SqliteLaneWriter({
       link: this.#link,
       lane,
       epoch,
-      entries: state,
+      state: this.#reading(state),
       now: this.#now,
       onClose: (closed) => this.#lanes.delete(closed),
     });
@@ -112,9 +120,24 @@ class SqliteTopicLog implements TopicLog {
     return reader;
   }
 
-  async readState(topic: string, partition: number): Promise<ReadonlyMap<string, string>> {
+  async readState(topic: string, partition: number): Promise<StateReading> {
     this.#assertOpen();
-    return stateMap(await this.#link.call('read-state', { topic, partition }));
+    return this.#reading(await this.#link.call('read-state', { topic, partition }));
+  }
+
+  /** All partitions are everybody's: another process is kept out by the lanes themselves. */
+  async joinGroup({ topics, onAssigned }: JoinGroupOptions): Promise<GroupMember> {
+    const there = await this.listTopics();
+    onAssigned(
+      there
+        .filter(({ name }) => topics.includes(name))
+        .flatMap(({ name, partitions }) => Array.from({ length: partitions }, (_, partition) => ({ topic: name, partition }))),
+    );
+    return { leave: () => Promise.resolve() };
+  }
+
+  maxRecordBytes(): Promise<number> {
+    return Promise.resolve(MAX_RECORD_BYTES);
   }
 
   close(): Promise<void> {
@@ -135,8 +158,9 @@ class SqliteTopicLog implements TopicLog {
   #assertOpen(): void {
     if (this.#closed !== undefined) throw new TopicLogClosedError({ what: `The topic log ${this.#file}` });
   }
-}
 
-function stateMap(entries: StateEntries): Map<string, string> {
-  return new Map(entries.keys.map((key, index) => [key, entries.values[index] ?? '']));
+  #reading({ keys, values, timestampsMs }: StateEntries): LiveState {
+    const now = this.#now();
+    return new LiveState(keys.map((key, i) => [key, { value: values[i] ?? '', ageMs: now - (timestampsMs[i] ?? now) }]));
+  }
 }

@@ -1,4 +1,5 @@
 import type { LaneSpec, TopicInfo, TopicSpec } from '../topic-log.ts';
+import type { OffsetCommit } from '../transaction-content.ts';
 
 /** What the worker is started with. */
 export interface WorkerOptions {
@@ -40,10 +41,11 @@ export type WorkerReply =
   | { readonly id: number; readonly ok: true; readonly result: never }
   | { readonly id: number; readonly ok: false; readonly failure: Failure };
 
-/** Keys and values as two lists: cheap to hand from thread to thread. */
+/** Keys, values and times as lists: cheap to hand from thread to thread. */
 export interface StateEntries {
   readonly keys: readonly string[];
   readonly values: readonly string[];
+  readonly timestampsMs: readonly number[];
 }
 
 export interface LaneHold {
@@ -59,14 +61,6 @@ export interface AppendBatch {
   readonly values: (string | null)[];
   /** JSON, or null for none. */
   readonly headers: (string | null)[];
-}
-
-export interface OffsetCommit {
-  readonly group: string;
-  readonly topic: string;
-  readonly partition: number;
-  /** The offset the group reads next. */
-  readonly next: number;
 }
 
 export interface WriteArgs {

@@ -1,0 +1,18 @@
+import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { contractChecks } from '../testing/index.ts';
+import { kafkaTopicLog } from './index.ts';
+
+const why = await whyNoKafkaBroker();
+
+describe.skipIf(why !== undefined)(`the Kafka driver keeps the promises of TopicLog${why === undefined ? '' : `: skipped, ${why}`}`, () => {
+  let broker: Awaited<ReturnType<typeof startKafkaBroker>>;
+  beforeAll(async () => {
+    broker = await startKafkaBroker();
+  }, 120_000);
+  afterAll(() => broker.close());
+
+  it.for(contractChecks({ newcomer: 'fences' }))('$name', { timeout: 60_000 }, async (check) => {
+    await expect(check.run(() => kafkaTopicLog({ brokers: broker.brokers, replication: 1 }))).resolves.toBeUndefined();
+  });
+});

@@ -1,0 +1,32 @@
+import type { InnerCluster } from './inner-cluster.ts';
+
+/** The offsets a group reads next, of those partitions it has committed any for. */
+export async function groupOffsets(
+  cluster: InnerCluster,
+  { group, topic, partitions }: { readonly group: string; readonly topic: string; readonly partitions: readonly number[] },
+): Promise<ReadonlyMap<number, number>> {
+  const coordinator = await cluster.findGroupCoordinator({ groupId: group });
+  const { responses } = await coordinator.offsetFetch({
+    groupId: group,
+    topics: [{ topic, partitions: partitions.map((partition) => ({ partition })) }],
+  });
+  const found = responses.flatMap((response) => response.partitions.map(({ partition, offset }) => [partition, Number(offset)] as const));
+  return new Map(found.filter(([, offset]) => offset >= 0));
+}
+
+/** Commits what a group reads next, unless it has come further already. */
+export async function commitGroupOffset(
+  cluster: InnerCluster,
+  { group, topic, partition, next }: { readonly group: string; readonly topic: string; readonly partition: number; readonly next: number },
+): Promise<void> {
+  const committed = (await groupOffsets(cluster, { group, topic, partitions: [partition] })).get(partition);
+  if (committed !== undefined && committed >= next) return;
+  const coordinator = await cluster.findGroupCoordinator({ groupId: group });
+  // A member of no generation: as consumers commit that assign themselves their partitions.
+  await coordinator.offsetCommit({
+    groupId: group,
+    groupGenerationId: -1,
+    memberId: '',
+    topics: [{ topic, partitions: [{ partition, offset: String(next), metadata: '' }] }],
+  });
+}

@@ -1,0 +1,2 @@
+export { type KafkaTopicLogOptions, kafkaTopicLog } from './kafka-topic-log.ts';
+export type { AvailabilityChange } from './availability.ts';

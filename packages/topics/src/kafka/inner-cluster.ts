@@ -1,0 +1,110 @@
+import { createRequire } from 'node:module';
+import type { Kafka, KafkaConfig } from 'kafkajs';
+
+/**
+ * What is used of kafkajs 2.2.4 that it doesn't offer in public: fetching a partition from an offset without joining a group. Its consumers
+ * always join one, which costs every reading a rebalance (3 s on a broker as it is delivered) and leaves groups behind. The version is pinned.
+ */
+export interface InnerCluster {
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  isConnected(): boolean;
+  refreshMetadata(): Promise<void>;
+  addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
+  findTopicPartitionMetadata(topic: string): readonly { readonly partitionId: number; readonly leader: number }[];
+  findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>>;
+  findBroker(options: { readonly nodeId: string | number }): Promise<InnerBroker>;
+  findGroupCoordinator(options: { readonly groupId: string }): Promise<InnerBroker>;
+  fetchTopicsOffset(
+    topics: readonly { readonly topic: string; readonly partitions: readonly { partition: number }[]; readonly fromBeginning: boolean }[],
+  ): Promise<
+    readonly { readonly topic: string; readonly partitions: readonly { readonly partition: number; readonly offset: string }[] }[]
+  >;
+}
+
+export interface InnerBroker {
+  fetch(options: {
+    readonly isolationLevel: number;
+    readonly maxWaitTime: number;
+    readonly minBytes: number;
+    readonly maxBytes: number;
+    readonly topics: readonly {
+      readonly topic: string;
+      readonly partitions: readonly { readonly partition: number; readonly fetchOffset: string; readonly maxBytes: number }[];
+    }[];
+  }): Promise<{ readonly responses: readonly { readonly topicName: string; readonly partitions: readonly InnerPartitionData[] }[] }>;
+  offsetFetch(options: {
+    readonly groupId: string;
+    readonly topics: readonly { readonly topic: string; readonly partitions: readonly { readonly partition: number }[] }[];
+  }): Promise<{
+    readonly responses: readonly { readonly partitions: readonly { readonly partition: number; readonly offset: string }[] }[];
+  }>;
+  offsetCommit(options: {
+    readonly groupId: string;
+    readonly groupGenerationId: number;
+    readonly memberId: string;
+    readonly topics: readonly {
+      readonly topic: string;
+      readonly partitions: readonly { readonly partition: number; readonly offset: string; readonly metadata: string }[];
+    }[];
+  }): Promise<unknown>;
+}
+
+export interface InnerPartitionData {
+  readonly partition: number;
+  readonly highWatermark: string;
+  /** Answered since Kafka 0.11. */
+  readonly lastStableOffset: string;
+  /** In the order in which they ended. */
+  readonly abortedTransactions: readonly { readonly producerId: string; readonly firstOffset: string }[] | null;
+  readonly messages: readonly InnerMessage[];
+}
+
+export interface InnerMessage {
+  readonly offset: string;
+  readonly timestamp: string;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers?: Readonly<Record<string, Buffer | string | readonly (Buffer | string)[] | null | undefined>>;
+  readonly isControlRecord: boolean;
+  readonly batchContext: { readonly producerId: string; readonly inTransaction: boolean };
+}
+
+export const READ_COMMITTED = 1;
+
+const require = createRequire(import.meta.url);
+const Cluster = require('kafkajs/src/cluster') as new (options: object) => InnerCluster;
+const socketFactory = require('kafkajs/src/network/socketFactory') as () => unknown;
+
+/** A connection of its own, for reading committed records. */
+export function innerCluster(kafka: Kafka, config: KafkaConfig): InnerCluster {
+  return new Cluster({
+    connectionTimeout: 1_000,
+    enforceRequestTimeout: true,
+    socketFactory: socketFactory(),
+    ...config,
+    logger: kafka.logger(),
+    metadataMaxAge: 30_000,
+    allowAutoTopicCreation: false,
+    maxInFlightRequests: null,
+    isolationLevel: READ_COMMITTED,
+  });
+}
+
+/**
+ * The committed records of a fetched partition, from `offset` on. kafkajs's own filter shows aborted ones where transactions overlap: it
+ * takes them for sorted by their beginning, and for no more than one beginning at a time.
+ */
+export function committedMessages(offset: number, { messages, abortedTransactions }: InnerPartitionData): readonly InnerMessage[] {
+  const coming = (abortedTransactions ?? []).toSorted((a, b) => Number(b.firstOffset) - Number(a.firstOffset));
+  const aborted = new Set<string>();
+  return messages.filter((message) => {
+    const { producerId, inTransaction } = message.batchContext;
+    for (let next = coming.at(-1); next !== undefined && Number(next.firstOffset) <= Number(message.offset); next = coming.at(-1)) {
+      aborted.add(next.producerId);
+      coming.pop();
+    }
+    if (message.isControlRecord) aborted.delete(producerId);
+    return !message.isControlRecord && !(inTransaction && aborted.has(producerId)) && Number(message.offset) >= offset;
+  });
+}

@@ -1,0 +1,86 @@
+import { InvalidRecordError } from '../topic-errors.ts';
+import { BlockRecordTooLargeError } from './record-block/index.ts';
+
+/** What kafkajs's errors carry; those of retries hold the last one as their cause. */
+interface KafkaJsError extends Error {
+  readonly type?: string;
+  readonly code?: number | string;
+  readonly cause?: unknown;
+}
+
+/** Protocol errors that trying again doesn't mend. */
+const FINAL = new Set([
+  'TOPIC_AUTHORIZATION_FAILED',
+  'GROUP_AUTHORIZATION_FAILED',
+  'CLUSTER_AUTHORIZATION_FAILED',
+  'TRANSACTIONAL_ID_AUTHORIZATION_FAILED',
+  'INVALID_TOPIC_EXCEPTION',
+  'MESSAGE_TOO_LARGE',
+  'RECORD_LIST_TOO_LARGE',
+  'INVALID_RECORD',
+  'INVALID_REPLICATION_FACTOR',
+  'INVALID_TRANSACTION_TIMEOUT',
+  'POLICY_VIOLATION',
+  'UNSUPPORTED_VERSION',
+  'UNSUPPORTED_COMPRESSION_TYPE',
+  'UNSUPPORTED_SASL_MECHANISM',
+]);
+
+/** Errors of ours and of the language: they are no fault of a broker's, unless kafkajs stumbles over an answer that didn't come. */
+const OWN = new Set(['TypeError', 'RangeError', 'ReferenceError', 'SyntaxError']);
+
+function* chain(error: unknown): Iterable<KafkaJsError> {
+  for (let at = error; at instanceof Error; at = at.cause) yield at;
+}
+
+/** Whether it may go well when it is tried again: brokers come back, leaders move, time-outs pass. */
+export function isTransient(error: unknown): boolean {
+  for (const { name, type, code, stack } of chain(error)) {
+    if (type !== undefined && FINAL.has(type)) return false;
+    if (name === 'KafkaJSSASLAuthenticationError' || (OWN.has(name) && !isThrownInKafkaJs(stack))) return false;
+    if (typeof code === 'string' && (code.startsWith('HEADGATE_') || code.startsWith('ERR_TLS') || code.startsWith('ERR_SSL')))
+      return false;
+  }
+  return error instanceof Error;
+}
+
+/** By the innermost call of its stack. */
+function isThrownInKafkaJs(stack: string | undefined): boolean {
+  return /^\s+at .*\bkafkajs\b/mu.exec(stack ?? '')?.index === /^\s+at /mu.exec(stack ?? '')?.index;
+}
+
+/** Whether a newer holder of the transactional id, or a time-out of its transaction, has put this producer out. */
+export function isFenced(error: unknown): boolean {
+  for (const { type, code } of chain(error)) {
+    if (type === 'INVALID_PRODUCER_EPOCH' || type === 'PRODUCER_FENCED' || code === 47 || code === 90) return true;
+  }
+  return false;
+}
+
+/** Why records of `topic` were refused for good, by the broker or before they were sent, where they were. */
+export function refusedRecord(topic: string, error: unknown): InvalidRecordError | undefined {
+  if (error instanceof BlockRecordTooLargeError) {
+    const reason = `needs ${error.bytes} bytes, more than its topic takes. Raise the topic's max.message.bytes, or ask for less at a time.`;
+    return new InvalidRecordError({ topic, reason }, { cause: error });
+  }
+  for (const { type } of chain(error)) {
+    if (type === 'MESSAGE_TOO_LARGE' || type === 'RECORD_LIST_TOO_LARGE') {
+      const reason = "is larger than the broker takes. Raise the topic's max.message.bytes, or ask for less at a time.";
+      return new InvalidRecordError({ topic, reason }, { cause: error });
+    }
+    if (type === 'INVALID_RECORD') {
+      return new InvalidRecordError(
+        { topic, reason: 'was refused by the broker. A compacted topic takes no record without a key.' },
+        { cause: error },
+      );
+    }
+  }
+  return undefined;
+}
+
+/** The last cause in a line of people's words: what kafkajs nests three deep. */
+export function failureText(error: unknown): string {
+  let text = String(error);
+  for (const { message, type } of chain(error)) text = type === undefined ? message : `${message} (${type})`;
+  return text.trim();
+}

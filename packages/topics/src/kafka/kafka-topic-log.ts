@@ -1,0 +1,317 @@
+import type { ConnectionOptions } from 'node:tls';
+import { type Admin, Kafka, type KafkaConfig, type Producer, type SASLOptions } from 'kafkajs';
+import { LiveState } from '../state-reading.ts';
+import { TopicMismatchError } from '../topic-errors.ts';
+import { TopicLogClosedError, TopicLogOpenError } from '../topic-log-errors.ts';
+import type {
+  GroupMember,
+  JoinGroupOptions,
+  LaneSpec,
+  LaneWriter,
+  NewRecord,
+  ReadOptions,
+  RecordPosition,
+  StateReading,
+  TopicInfo,
+  TopicLog,
+  TopicReader,
+  TopicSpec,
+} from '../topic-log.ts';
+import { type Availability, type AvailabilityChange, availability } from './availability.ts';
+import { type InnerCluster, innerCluster } from './inner-cluster.ts';
+import { failureText } from './kafka-failure.ts';
+import { repairRequestQueue } from './kafkajs-repair.ts';
+import { createTopics, listTopics } from './kafka-topics.ts';
+import { awaitHandover } from './handover.ts';
+import { OWN_KEYS } from './lane-log.ts';
+import { LaneSession } from './lane-session.ts';
+import { KafkaLaneWriter } from './lane-writer.ts';
+import { Link } from './link.ts';
+import { type GroupMembership, joinGroup } from './membership/join-group.ts';
+import { OwnWrites } from './own-writes.ts';
+import { partitionOffsets, partitionsOf } from './partition-log.ts';
+import { appendRecords } from './record-append.ts';
+import { MessageBlocks, registerCodecs } from './record-block/index.ts';
+import { RecordSender } from './record-sender.ts';
+import { saslForKafkajs } from './security/sasl-for-kafkajs.ts';
+import { StatePartition } from './state-partition.ts';
+import { withinTime } from './time-limit.ts';
+import { TopicBook } from './topic-book.ts';
+import { KafkaTopicReader } from './topic-reader.ts';
+
+export interface KafkaTopicLogOptions {
+  /** `host:port` of some of the cluster's brokers. */
+  readonly brokers: readonly string[];
+  /** How brokers name this client in their logs and quotas. Default 'headgate'. */
+  readonly clientId?: string;
+  /** TLS: true, or Node's TLS options (ca, cert, key). Default false. */
+  readonly ssl?: boolean | ConnectionOptions;
+  readonly sasl?: SASLOptions;
+  /** Copies of each partition of the topics made here; never silently fewer. Default 3. */
+  readonly replication?: number;
+  /** Default 'gzip'. */
+  readonly compression?: 'none' | 'gzip' | 'zstd';
+  /** How long a broker keeps the transaction of a process that is silent, ms. Default 60,000: the longest broker outage that nobody notices. */
+  readonly transactionTimeoutMs?: number;
+  /** After how long a silent member of a group has left it, ms. Default 6000. */
+  readonly sessionTimeoutMs?: number;
+  /** How long a newcomer waits for a living holder to give its lane up, ms, before it takes it. Default 5000. */
+  readonly handoverMs?: number;
+  /** Told when brokers can't be worked with, and when they can again. Calls wait as long as that takes. */
+  readonly onAvailability?: (change: AvailabilityChange) => void;
+}
+
+const REQUEST_TIMEOUT_MS = 15_000;
+/** A broker that is frozen takes connections and answers nothing. */
+const REACHABLE_WITHIN_MS = 7_000;
+const RETRY = { initialRetryTime: 30, retries: 6, maxRetryTime: 1_000 };
+/** Between the clocks of two machines, where only their own can be asked. */
+const CLOCKS_APART_MS = 5_000;
+/** Between the clocks of two brokers. */
+const BROKERS_APART_MS = 1_000;
+
+/**
+ * Opens a topic log on a Kafka cluster. A lane's newcomer fences the older holder. Faults of brokers and connections are waited out: calls
+ * take longer then, and go on from what is really there. Throws `TopicLogOpenError` when no broker can be reached now.
+ */
+export async function kafkaTopicLog(options: KafkaTopicLogOptions): Promise<TopicLog> {
+  repairRequestQueue();
+  const { brokers, clientId = 'headgate', ssl = false, sasl } = options;
+  const config: KafkaConfig = {
+    brokers: [...brokers],
+    clientId,
+    ssl,
+    ...(sasl !== undefined && { sasl: saslForKafkajs(sasl) }),
+    // Sessions of a few seconds are renewed in time, too.
+    reauthenticationThreshold: 2_000,
+    connectionTimeout: 3_000,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    retry: RETRY,
+    // What concerns the user comes as errors and as onAvailability.
+    logCreator: () => () => undefined,
+  };
+  const log = new KafkaTopicLog(new Kafka(config), config, options);
+  try {
+    await log.assertReachable();
+    return log;
+  } catch (error) {
+    await log.close();
+    const reason = `${failureText(error)}. Are the brokers up, and are address, ssl and sasl those of the cluster?`;
+    throw new TopicLogOpenError({ file: `on Kafka at ${brokers.join(', ')}`, reason }, { cause: error });
+  }
+}
+
+class KafkaTopicLog implements TopicLog {
+  readonly #kafka: Kafka;
+  readonly #config: KafkaConfig;
+  readonly #options: KafkaTopicLogOptions;
+  readonly #availability: Availability;
+  readonly #cluster: Link<InnerCluster>;
+  readonly #admin: Link<Admin>;
+  readonly #book: TopicBook;
+  readonly #sender: RecordSender;
+  readonly #ownWrites = new OwnWrites();
+  readonly #lanes = new Set<KafkaLaneWriter>();
+  readonly #readers = new Set<KafkaTopicReader>();
+  readonly #memberships = new Set<GroupMembership>();
+  readonly #links = new Set<Link<InnerCluster>>();
+  #membership: { readonly group: string; readonly membership: GroupMembership } | undefined;
+  #brokers = 1;
+  #closed: Promise<void> | undefined;
+
+  constructor(kafka: Kafka, config: KafkaConfig, options: KafkaTopicLogOptions) {
+    this.#kafka = kafka;
+    this.#config = config;
+    this.#options = options;
+    this.#availability = availability(options.onAvailability ?? (() => undefined));
+    this.#cluster = this.#newLink();
+    this.#admin = new Link({ create: () => kafka.admin(), availability: this.#availability.watcher() });
+    this.#book = new TopicBook(this.#admin);
+    this.#sender = new RecordSender({
+      compression: registerCodecs()[options.compression ?? 'gzip'],
+      blocks: new MessageBlocks({ onFallback: (reason) => process.emitWarning(reason, 'HeadgateSlowWritesWarning') }),
+      maxBatchBytes: (topic) => this.#book.maxBatchBytes(topic),
+    });
+  }
+
+  async assertReachable(): Promise<void> {
+    const { brokers } = await withinTime(
+      REACHABLE_WITHIN_MS,
+      this.#admin.once((admin) => admin.describeCluster()),
+    );
+    this.#brokers = brokers.length;
+  }
+
+  async createTopics(topics: readonly TopicSpec[]): Promise<void> {
+    this.#assertOpen();
+    const { replication = 3 } = this.#options;
+    await this.#admin.run((admin) => createTopics(admin, topics, replication));
+    this.#book.clear();
+  }
+
+  async listTopics(): Promise<readonly TopicInfo[]> {
+    this.#assertOpen();
+    const topics = await this.#admin.run((admin) => listTopics(admin));
+    return await this.#cluster.run(async (cluster) => {
+      const infos: TopicInfo[] = [];
+      for (const [name, { partitions: count, compacted }] of topics) {
+        const partitions = await partitionsOf(cluster, name);
+        const earliest = await partitionOffsets(cluster, name, partitions, 'earliest');
+        const stable = await partitionOffsets(cluster, name, partitions, 'stable');
+        const offsets = partitions.map((partition) => ({ earliest: earliest.get(partition) ?? 0, end: stable.get(partition) ?? 0 }));
+        infos.push({ name, partitions: count, compacted, offsets });
+      }
+      return infos;
+    });
+  }
+
+  async openLane(lane: LaneSpec, signal?: AbortSignal): Promise<LaneWriter> {
+    this.#assertOpen();
+    for (const { topic, partition } of [lane.state, ...(lane.writes ?? [])]) await this.#book.assertPartition(topic, partition);
+    await this.#assertCompacted(lane.state.topic);
+    const writer = new KafkaLaneWriter({
+      lane,
+      session: () => new LaneSession({ producer: this.#producer(lane.name), sender: this.#sender, ownWrites: this.#ownWrites }),
+      ownWrites: this.#ownWrites,
+      link: this.#cluster,
+      availability: this.#availability.watcher(),
+      checked: async (content) => {
+        for (const { topic, partition } of content.offsets) await this.#book.assertPartition(topic, partition);
+        return { ...content, records: await this.#book.place(content.records) };
+      },
+      member: () => this.#member(),
+      skewMs: () => (this.#brokers > 1 ? BROKERS_APART_MS : 0),
+      onClose: (closed) => this.#lanes.delete(closed),
+    });
+    this.#lanes.add(writer);
+    try {
+      await awaitHandover({ writer, admin: this.#admin, handoverMs: this.#options.handoverMs ?? 5_000, signal });
+      signal?.throwIfAborted();
+      await writer.open();
+      return writer;
+    } catch (error) {
+      await writer.close();
+      throw error;
+    }
+  }
+
+  async append(records: readonly NewRecord[]): Promise<readonly RecordPosition[]> {
+    this.#assertOpen();
+    const placed = await this.#book.place(records);
+    if (placed.length === 0) return [];
+    const [sender, ownWrites, link] = [this.#sender, this.#ownWrites, this.#cluster];
+    return await appendRecords({ producer: (id) => this.#producer(id), sender, ownWrites, link, records: placed });
+  }
+
+  read(options: ReadOptions): TopicReader {
+    this.#assertOpen();
+    // One that waits for news keeps its connection busy.
+    const link = options.follow === true ? this.#newLink() : this.#cluster;
+    const reader = new KafkaTopicReader({
+      link,
+      read: options,
+      ownWrites: this.#ownWrites,
+      onClose: (closed) => {
+        this.#readers.delete(closed);
+        if (link !== this.#cluster) void this.#closeLink(link);
+      },
+    });
+    this.#readers.add(reader);
+    return reader;
+  }
+
+  async readState(topic: string, partition: number): Promise<StateReading> {
+    this.#assertOpen();
+    await this.#book.assertPartition(topic, partition);
+    await this.#assertCompacted(topic);
+    const state = new StatePartition({ topic, partition });
+    await this.#cluster.run((cluster) => state.readToEnd({ cluster, ownWrites: this.#ownWrites }));
+    const now = Date.now() - CLOCKS_APART_MS;
+    return new LiveState(
+      [...state.entries]
+        .filter(([key]) => !key.startsWith(OWN_KEYS))
+        .map(([key, { value, timestampMs }]) => [key, { value, ageMs: now - timestampMs }]),
+    );
+  }
+
+  async joinGroup(options: JoinGroupOptions): Promise<GroupMember> {
+    this.#assertOpen();
+    const { sessionTimeoutMs } = this.#options;
+    const membership = await joinGroup({ kafka: this.#kafka, ...options, ...(sessionTimeoutMs !== undefined && { sessionTimeoutMs }) });
+    this.#memberships.add(membership);
+    this.#membership = { group: options.group, membership };
+    return {
+      leave: async () => {
+        this.#memberships.delete(membership);
+        await membership.leave();
+      },
+    };
+  }
+
+  async maxRecordBytes(topic: string): Promise<number> {
+    return await this.#book.maxRecordBytes(topic);
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    await Promise.allSettled([...this.#readers].map((reader) => reader.close()));
+    await Promise.allSettled([...this.#lanes].map((lane) => lane.close()));
+    await Promise.allSettled([...this.#memberships].map((membership) => membership.leave()));
+    this.#availability.close();
+    await Promise.allSettled([this.#admin.close(), ...[...this.#links].map((link) => link.close())]);
+  }
+
+  async #assertCompacted(topic: string): Promise<void> {
+    if ((await this.#book.facts(topic)).compacted) return;
+    throw new TopicMismatchError({ topic, reason: 'is not compacted; state is kept in compacted topics only.' });
+  }
+
+  #member(): { readonly group: string; readonly id: string } | undefined {
+    const id = this.#membership?.membership.memberId;
+    return this.#membership === undefined || id === undefined ? undefined : { group: this.#membership.group, id };
+  }
+
+  #producer(transactionalId: string): Producer {
+    return this.#kafka.producer({
+      transactionalId,
+      idempotent: true,
+      maxInFlightRequests: 1,
+      transactionTimeout: this.#options.transactionTimeoutMs ?? 60_000,
+      metadataMaxAge: 30_000,
+      allowAutoTopicCreation: false,
+      retry: RETRY,
+      // Records come with their partitions.
+      createPartitioner:
+        () =>
+        ({ message: { partition } }) =>
+          partition ?? noPartition(),
+    });
+  }
+
+  #newLink(): Link<InnerCluster> {
+    const link = new Link({ create: () => innerCluster(this.#kafka, this.#config), availability: this.#availability.watcher() });
+    this.#links.add(link);
+    return link;
+  }
+
+  async #closeLink(link: Link<InnerCluster>): Promise<void> {
+    this.#links.delete(link);
+    await link.close();
+  }
+
+  #assertOpen(): void {
+    if (this.#closed !== undefined) throw new TopicLogClosedError({ what: 'The topic log on Kafka' });
+  }
+}
+
+function noPartition(): never {
+  throw new TypeError('A record has no partition.');
+}

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { createRequire } from 'node:module';
+
+/** How long requests that can't be sent yet wait for the next look, as kafkajs has it. */
+const LOOK_AGAIN_MS = 10;
+
+const KNOWN_VERSION = '2.2.4';
+/** Of the text of `scheduleCheckPendingRequests` in that version. */
+const KNOWN_SHA256 = '04347ea969c6f2e3754427c0cbaee0bd4ce947fbd82f7b6e027506a06dfc581a';
+
+/** What the method uses of kafkajs's inner request queue. */
+export interface RequestQueue {
+  readonly pending: readonly unknown[];
+  /** Milliseconds since the epoch; -1 when never. */
+  readonly throttledUntil: number;
+  throttleCheckTimeoutId: NodeJS.Timeout | null;
+  checkPendingRequests(): void;
+  scheduleCheckPendingRequests(): void;
+}
+
+/**
+ * Mends the request queue of kafkajs 2.2.4, which keeps a timer with a negative delay going on each connection, also an idle one: it costs
+ * CPU all the time, and Node prints a TimeoutNegativeWarning (tulios/kafkajs#1704, #1751). Nothing is touched when kafkajs or the method is
+ * any other than the known one. Answers whether the queue is mended; to be called before the first connection, and as often as one likes.
+ */
+export function repairRequestQueue(): boolean {
+  const require = createRequire(import.meta.url);
+  const { version } = require('kafkajs/package.json') as { readonly version: string };
+  if (version !== KNOWN_VERSION) return false;
+  const { prototype } = require('kafkajs/src/network/requestQueue') as { readonly prototype: RequestQueue };
+  return repairPrototype(prototype);
+}
+
+/** As `repairRequestQueue`, for a given prototype. */
+export function repairPrototype(prototype: RequestQueue): boolean {
+  const method: unknown = Reflect.get(prototype, 'scheduleCheckPendingRequests');
+  if (method === lookWhenSomethingWaits) return true;
+  if (typeof method !== 'function' || sha256(method.toString()) !== KNOWN_SHA256) return false;
+  prototype.scheduleCheckPendingRequests = lookWhenSomethingWaits;
+  return true;
+}
+
+function lookWhenSomethingWaits(this: RequestQueue): void {
+  if (this.throttleCheckTimeoutId !== null || this.pending.length === 0) return;
+  const throttledMs = this.throttledUntil - Date.now();
+  this.throttleCheckTimeoutId = setTimeout(
+    () => {
+      this.throttleCheckTimeoutId = null;
+      this.checkPendingRequests();
+    },
+    throttledMs > 0 ? throttledMs : LOOK_AGAIN_MS,
+  );
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,115 @@
+import { LaneLostError } from '../lane-errors.ts';
+import { type AgedValue, LiveState } from '../state-reading.ts';
+import type { LaneSpec, TopicRecord } from '../topic-log.ts';
+import type { InnerCluster } from './inner-cluster.ts';
+import type { OwnWrites } from './own-writes.ts';
+import { StatePartition } from './state-partition.ts';
+
+/** Who holds a lane, as its state says. The newest one that was committed is right. */
+export interface LaneHolder {
+  /** Random, one per opening of a lane by a process. */
+  readonly incarnation: string;
+  /** Random, one per taking; a holder takes its lane again after every fault. */
+  readonly nonce: string;
+  /** For people. */
+  readonly host: string;
+  readonly pid: number;
+  /** Epoch ms, by the holder's clock. */
+  readonly sinceMs: number;
+  /** The group member it is, where lanes are shared by a group. */
+  readonly member?: { readonly group: string; readonly id: string } | undefined;
+  /** It has given the lane up, and nothing of it is under way. */
+  readonly released?: boolean | undefined;
+}
+
+/** The keys the driver itself keeps in a lane's state. */
+export const OWN_KEYS = '$lane/';
+
+/**
+ * A lane's state as the log tells it. A taking of the lane and each transaction leave a note there, so that reading shows what became of a
+ * transaction whose outcome is unknown, and whether somebody else has taken the lane.
+ */
+export class LaneLog {
+  readonly holderKey: string;
+  readonly transactionKey: string;
+  readonly #lane: LaneSpec;
+  readonly #incarnation: string;
+  readonly #partition: StatePartition;
+  #taken = false;
+  #successor: LaneHolder | undefined;
+  #committed = 0;
+
+  constructor(lane: LaneSpec, incarnation: string) {
+    this.#lane = lane;
+    this.#incarnation = incarnation;
+    this.#partition = new StatePartition(lane.state);
+    this.holderKey = `${OWN_KEYS}${lane.name}/holder`;
+    this.transactionKey = `${OWN_KEYS}${lane.name}/transaction`;
+  }
+
+  /** The number of the last transaction of this incarnation that is known to be committed. */
+  get committed(): number {
+    return this.#committed;
+  }
+
+  set committed(number: number) {
+    this.#committed = number;
+  }
+
+  get holder(): LaneHolder | undefined {
+    const entry = this.#partition.entries.get(this.holderKey);
+    return entry === undefined ? undefined : (JSON.parse(entry.value) as LaneHolder);
+  }
+
+  /** Reads what is decided now. Throws `LaneLostError` when somebody has taken the lane since we did. */
+  async look(cluster: InnerCluster, ownWrites: OwnWrites): Promise<void> {
+    await this.#partition.readToEnd({ cluster, ownWrites, onRecord: (record) => this.#note(record) });
+    this.#assertOurs();
+  }
+
+  /** Reads until the taking with that nonce: by then everything earlier holders have committed is known. Throws as `look` does. */
+  async readTo(cluster: InnerCluster, nonce: string): Promise<void> {
+    await this.#partition.readUntil(cluster, (record) => this.#note(record) === nonce);
+    this.#assertOurs();
+  }
+
+  /** The state as it is at the last taking. `skewMs`: by how much two brokers' clocks may differ. */
+  state(skewMs: number): LiveState {
+    const { entries } = this.#partition;
+    const now = entries.get(this.holderKey)?.timestampMs ?? 0;
+    return new LiveState(
+      [...entries]
+        .filter(([key]) => !key.startsWith(OWN_KEYS))
+        .map(([key, { value, timestampMs }]): [string, AgedValue] => [key, { value, ageMs: now - timestampMs - skewMs }]),
+    );
+  }
+
+  /** Answers the nonce of a taking of ours. */
+  #note({ key, value }: TopicRecord): string | undefined {
+    if (value === null) return undefined;
+    if (key === this.transactionKey) {
+      const { incarnation, number } = JSON.parse(value) as TransactionNote;
+      if (incarnation === this.#incarnation) this.#committed = Math.max(this.#committed, number);
+    }
+    if (key !== this.holderKey) return undefined;
+    const holder = JSON.parse(value) as LaneHolder;
+    if (holder.incarnation === this.#incarnation) {
+      this.#taken = true;
+      return holder.nonce;
+    }
+    if (this.#taken) this.#successor = holder;
+    return undefined;
+  }
+
+  #assertOurs(): void {
+    if (this.#successor === undefined) return;
+    const { host, pid, sinceMs } = this.#successor;
+    throw new LaneLostError({ lane: this.#lane.name, by: `process ${pid} on ${host} since ${new Date(sinceMs).toISOString()}` });
+  }
+}
+
+export interface TransactionNote {
+  readonly incarnation: string;
+  /** Counted from 1 within the incarnation. */
+  readonly number: number;
+}

@@ -1,0 +1,206 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LaneLostError } from '../lane-errors.ts';
+import type { LiveState } from '../state-reading.ts';
+import { TopicLogClosedError } from '../topic-log-errors.ts';
+import type { LaneSpec, LaneTransaction, LaneWriter, StateReading } from '../topic-log.ts';
+import { type TransactionContent, collectTransaction } from '../transaction-content.ts';
+import type { AvailabilityWatcher } from './availability.ts';
+import type { InnerCluster } from './inner-cluster.ts';
+import { failureText, isFenced, isTransient } from './kafka-failure.ts';
+import { type LaneHolder, LaneLog, type TransactionNote } from './lane-log.ts';
+import type { LaneSession } from './lane-session.ts';
+import type { Link } from './link.ts';
+import type { OwnWrites } from './own-writes.ts';
+
+export interface KafkaLaneWriterOptions {
+  readonly lane: LaneSpec;
+  /** A new producer of the lane's transactional id. */
+  readonly session: () => LaneSession;
+  readonly ownWrites: OwnWrites;
+  readonly link: Link<InnerCluster>;
+  readonly availability: AvailabilityWatcher;
+  /** Throws for records that can't be written. */
+  readonly checked: (content: TransactionContent) => Promise<TransactionContent>;
+  readonly member: () => LaneHolder['member'];
+  /** By how much the clocks of two brokers may differ, ms. */
+  readonly skewMs: () => number;
+  readonly onClose: (writer: KafkaLaneWriter) => void;
+}
+
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 1_000;
+/** A frozen broker keeps its connections: a request to it fails after its time-out only. */
+const SILENCE_MS = 5_000;
+/** A close waits so long for what is under way; a broker that is away may take far longer. */
+const CLOSE_WITHIN_MS = 2_000;
+
+/**
+ * The one writer of a lane. A fault of a broker or a connection leaves the outcome of a transaction unknown: then the lane is taken again,
+ * what is really there is read, and the transaction counts as done or is written again. Nobody above sees more of it than a delay.
+ */
+export class KafkaLaneWriter implements LaneWriter {
+  readonly #options: KafkaLaneWriterOptions;
+  readonly #incarnation = randomUUID();
+  readonly #sinceMs = Date.now();
+  readonly #log: LaneLog;
+  readonly #over = new AbortController();
+  #state: LiveState | undefined;
+  #session: LaneSession | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+  #lost: LaneLostError | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(options: KafkaLaneWriterOptions) {
+    this.#options = options;
+    this.#log = new LaneLog(options.lane, this.#incarnation);
+  }
+
+  get state(): StateReading {
+    if (this.#state === undefined) throw new TypeError('The lane has not been taken yet.');
+    return this.#state;
+  }
+
+  /** The holder the log knows of now. */
+  async currentHolder(): Promise<LaneHolder | undefined> {
+    await this.#options.link.run((cluster) => this.#log.look(cluster, this.#options.ownWrites), this.#over.signal);
+    return this.#log.holder;
+  }
+
+  /** Takes the lane for the first time: whoever holds it is fenced. */
+  async open(): Promise<void> {
+    await this.#untilDone(() => Promise.resolve());
+  }
+
+  transaction(work: (tx: LaneTransaction) => void): Promise<void> {
+    if (this.#closed !== undefined) return Promise.reject(this.#closedError());
+    const done = this.#last.then(() => this.#transaction(work));
+    this.#last = done.catch(() => {});
+    return done;
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#options.onClose(this);
+    const late = setTimeout(() => this.#over.abort(), CLOSE_WITHIN_MS);
+    await this.#last;
+    // Whoever takes the lane next need not wait for us then.
+    if (this.#session !== undefined && this.#lost === undefined) {
+      await this.#abortable(this.#session.write([this.#holderRecord({ nonce: randomUUID(), released: true })])).catch(() => undefined);
+    }
+    clearTimeout(late);
+    const session = this.#session;
+    this.#session = undefined;
+    this.#options.availability.reached();
+    await session?.disconnect();
+  }
+
+  async #transaction(work: (tx: LaneTransaction) => void): Promise<void> {
+    if (this.#lost !== undefined) throw this.#lost;
+    const { lane, checked } = this.#options;
+    const content = await checked(collectTransaction(work, lane));
+    const number = this.#log.committed + 1;
+    const note: TransactionNote = { incarnation: this.#incarnation, number };
+    const records = [...content.records, { ...lane.state, key: this.#log.transactionKey, value: JSON.stringify(note) }];
+    await this.#untilDone(async (session) => {
+      // Its outcome was unknown; reading has shown that it is committed.
+      if (this.#log.committed >= number) return;
+      await session.write(records, content.offsets);
+      this.#log.committed = number;
+    }).catch((error: unknown) => {
+      // Committed before the lane was lost: the next one is told.
+      if (!(error instanceof LaneLostError) || this.#log.committed < number) throw error;
+    });
+    this.#state?.apply(content.state);
+  }
+
+  /** Runs `work` with a session until it goes well; after each fault the lane is taken again first. */
+  async #untilDone(work: (session: LaneSession) => Promise<void>): Promise<void> {
+    const { availability } = this.#options;
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+      const silence = setTimeout(() => availability.missed('The brokers do not answer'), SILENCE_MS);
+      try {
+        const session = (this.#session ??= await this.#abortable(this.#take()));
+        await this.#abortable(work(session));
+        availability.reached();
+        return;
+      } catch (error) {
+        this.#session?.discard();
+        this.#session = undefined;
+        if (this.#over.signal.aborted) throw this.#closedError();
+        if (error instanceof LaneLostError) this.#lost = error;
+        if (!isTransient(error)) {
+          availability.reached();
+          // What was sent of it must not keep readers waiting until its time-out.
+          if (this.#lost === undefined) this.#session = await this.#abortable(this.#take()).catch(() => undefined);
+          throw error;
+        }
+        availability.missed(failureText(error));
+        // Fenced by a newcomer whose taking isn't readable yet: who comes back at once would throw it out again.
+        if (isFenced(error)) pauseMs = Math.max(pauseMs, 250 + 500 * Math.random());
+      } finally {
+        clearTimeout(silence);
+      }
+      await sleep(pauseMs, undefined, { signal: this.#over.signal }).catch(() => undefined);
+    }
+  }
+
+  /** Fences every other holder, THEN reads what is committed. The other way round an older state would be believed. */
+  async #take(): Promise<LaneSession> {
+    const { lane, link } = this.#options;
+    // A look first, trusted only for bad news: a lane that somebody else has taken is not taken back.
+    await link.once((cluster) => this.#log.look(cluster, this.#options.ownWrites));
+    const session = this.#options.session();
+    try {
+      await session.connect();
+      // A broker that crashed may have left records of a predecessor without an end; the next commit would bring them to light.
+      await session.writeInVain([lane.state, ...(lane.writes ?? [])].map((place) => ({ ...place, key: this.#log.holderKey, value: '' })));
+      const nonce = randomUUID();
+      await session.write([this.#holderRecord({ nonce })]);
+      await link.once((cluster) => this.#log.readTo(cluster, nonce));
+      this.#state ??= this.#log.state(this.#options.skewMs());
+      return session;
+    } catch (error) {
+      session.discard();
+      throw error;
+    }
+  }
+
+  #holderRecord({ nonce, released }: { readonly nonce: string; readonly released?: boolean }) {
+    const { lane, member } = this.#options;
+    const holder: LaneHolder = {
+      incarnation: this.#incarnation,
+      nonce,
+      host: hostname(),
+      pid: process.pid,
+      sinceMs: this.#sinceMs,
+      member: member(),
+      released,
+    };
+    return { ...lane.state, key: this.#log.holderKey, value: JSON.stringify(holder) };
+  }
+
+  #closedError(): TopicLogClosedError {
+    return new TopicLogClosedError({ what: `Lane "${this.#options.lane.name}"` });
+  }
+
+  /** A request to a broker that doesn't answer ends much later than a close may take. */
+  #abortable<T>(work: Promise<T>): Promise<T> {
+    const { signal } = this.#over;
+    return new Promise((resolve, reject) => {
+      const abort = (): void => reject(this.#closedError());
+      if (signal.aborted) abort();
+      signal.addEventListener('abort', abort, { once: true });
+      work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+    });
+  }
+}

@@ -1,0 +1,111 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Claimant, type TopicPartition, assignPartitions, partitionKey } from './assign-partitions.ts';
+
+const of = (topic: string, ...partitions: readonly number[]): TopicPartition[] => partitions.map((partition) => ({ topic, partition }));
+const shares = (assigned: ReadonlyMap<string, readonly TopicPartition[]>): string[] =>
+  [...assigned].map(([memberId, list]) => `${memberId}: ${list.map(partitionKey).join(' ')}`);
+
+describe('a group', () => {
+  it('gives its only member all', () => {
+    expect(shares(assignPartitions({ partitions: of('a', 0, 1), members: [{ memberId: 'm1', claims: [] }] }))).toEqual(['m1: a/0 a/1']);
+  });
+
+  it('takes from who has more than its share for a newcomer', () => {
+    const members = [
+      { memberId: 'old', claims: of('a', 0, 1, 2, 3) },
+      { memberId: 'new', claims: [] },
+    ];
+    expect(shares(assignPartitions({ partitions: of('a', 0, 1, 2, 3), members }))).toEqual(['new: a/2 a/3', 'old: a/0 a/1']);
+  });
+
+  it('counts all topics together', () => {
+    const members = ['m1', 'm2'].map((memberId) => ({ memberId, claims: [] }));
+    const partitions = [...of('b', 0), ...of('a', 0)];
+    expect(shares(assignPartitions({ partitions, members }))).toEqual(['m1: a/0', 'm2: b/0']);
+  });
+});
+
+const partitionsIn = fc.uniqueArray(fc.record({ topic: fc.constantFrom('a', 'b', 'c'), partition: fc.nat(11) }), {
+  selector: partitionKey,
+  maxLength: 24,
+});
+const claimsIn = fc.array(fc.record({ topic: fc.constantFrom('a', 'b', 'x'), partition: fc.nat(13) }), { maxLength: 12 });
+const membersIn = fc.uniqueArray(fc.record({ memberId: fc.string({ minLength: 1, maxLength: 3 }), claims: claimsIn }), {
+  selector: ({ memberId }) => memberId,
+  minLength: 1,
+  maxLength: 7,
+});
+
+/** As above, where no partition has two claimants: what a healthy group looks like. */
+const healthyIn = fc
+  .tuple(partitionsIn, fc.array(fc.nat(7), { minLength: 24, maxLength: 24 }), fc.integer({ min: 1, max: 7 }))
+  .map(([partitions, owners, size]) => ({
+    partitions,
+    members: Array.from({ length: size }, (_, index) => ({
+      memberId: `m${index}`,
+      claims: partitions.filter((_partition, at) => owners[at] === index),
+    })),
+  }));
+
+describe('whatever is claimed', () => {
+  it('each partition has one member, and nobody more than a share', () => {
+    fc.assert(
+      fc.property(partitionsIn, membersIn, (partitions, members) => {
+        const assigned = assignPartitions({ partitions, members });
+        expect([...assigned.values()].flat().map(partitionKey).sort()).toEqual(partitions.map(partitionKey).sort());
+        for (const list of assigned.values()) expect(list.length).toBeLessThanOrEqual(Math.ceil(partitions.length / members.length));
+      }),
+    );
+  });
+
+  it('the order of members, claims and partitions plays no part', () => {
+    fc.assert(
+      fc.property(partitionsIn, membersIn, (partitions, members) => {
+        const turned = members.map(({ memberId, claims }) => ({ memberId, claims: claims.toReversed() })).toReversed();
+        expect(shares(assignPartitions({ partitions: partitions.toReversed(), members: turned }))).toEqual(
+          shares(assignPartitions({ partitions, members })),
+        );
+      }),
+    );
+  });
+
+  it('everybody keeps what it has, up to a share', () => {
+    fc.assert(
+      fc.property(healthyIn, ({ partitions, members }) => {
+        const assigned = assignPartitions({ partitions, members });
+        const share = Math.ceil(partitions.length / members.length);
+        for (const { memberId, claims } of members) {
+          expect(common(claims, assigned.get(memberId) ?? [])).toBe(Math.min(share, claims.length));
+        }
+      }),
+    );
+  });
+
+  it('a join without any change moves nothing', () => {
+    fc.assert(
+      fc.property(partitionsIn, membersIn, (partitions, members) => {
+        const assigned = assignPartitions({ partitions, members });
+        const again: Claimant[] = members.map(({ memberId }) => ({ memberId, claims: assigned.get(memberId) ?? [] }));
+        expect(shares(assignPartitions({ partitions, members: again }))).toEqual(shares(assigned));
+      }),
+    );
+  });
+
+  it('who stays keeps all when another leaves', () => {
+    fc.assert(
+      fc.property(partitionsIn, membersIn, (partitions, members) => {
+        const assigned = assignPartitions({ partitions, members });
+        const stay = members.slice(1).map(({ memberId }) => ({ memberId, claims: assigned.get(memberId) ?? [] }));
+        fc.pre(stay.length > 0);
+        const after = assignPartitions({ partitions, members: stay });
+        for (const { memberId, claims } of stay) expect(common(claims, after.get(memberId) ?? [])).toBe(claims.length);
+      }),
+    );
+  });
+});
+
+function common(some: readonly TopicPartition[], others: readonly TopicPartition[]): number {
+  const keys = new Set(others.map(partitionKey));
+  return some.filter((partition) => keys.has(partitionKey(partition))).length;
+}

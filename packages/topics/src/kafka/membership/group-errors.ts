@@ -1,0 +1,29 @@
+/** The group's living members have other lanes or credentials than this process, so it gets no lanes and has left. */
+export class GroupDisagreementError extends Error {
+  override readonly name = 'GroupDisagreementError';
+  readonly code = 'HEADGATE_GROUP_DISAGREEMENT';
+  readonly retryable = false;
+  readonly group: string;
+
+  constructor(details: { readonly group: string }, options?: ErrorOptions) {
+    super(
+      `Group "${details.group}" is worked by processes with other lanes or credentials. All processes of a group need the same ones: ` +
+        'stop the others, or start this one with their config.',
+      options,
+    );
+    this.group = details.group;
+  }
+}
+
+/** The group is in use by consumers of another kind, so this process can't join it. */
+export class GroupTakenError extends Error {
+  override readonly name = 'GroupTakenError';
+  readonly code = 'HEADGATE_GROUP_TAKEN';
+  readonly retryable = false;
+  readonly group: string;
+
+  constructor(details: { readonly group: string }, options?: ErrorOptions) {
+    super(`Group "${details.group}" is in use by consumers that aren't Headgate's, or by another release: choose another group.`, options);
+    this.group = details.group;
+  }
+}

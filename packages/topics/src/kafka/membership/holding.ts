@@ -1,0 +1,99 @@
+import type { TopicPartition } from './assign-partitions.ts';
+import { type Clock, SessionClock } from './session-clock.ts';
+
+export interface HoldingOptions {
+  readonly sessionTimeoutMs: number;
+  readonly onAssigned: (partitions: readonly TopicPartition[]) => void;
+  /** A session has passed in silence; `onAssigned` is called with none too. */
+  readonly onSilence: () => void;
+  readonly clock?: Clock;
+}
+
+/** What the group's newest answer gave this member. */
+export interface Joined {
+  readonly memberId: string;
+  readonly partitions: readonly TopicPartition[];
+  /** How long before its answer the request was sent. */
+  readonly ageMs: number;
+}
+
+/** The partitions of this process for as long as its session with the group can be alive, across the consumers that come and go meanwhile. */
+export class Holding {
+  readonly #options: HoldingOptions;
+  readonly #session: SessionClock;
+  /** The broker keeps members that wait for a join to end, though they send no heartbeats. */
+  readonly #joining: SessionClock;
+  #joined: Joined | undefined;
+  #lost = true;
+  #closed = false;
+  #watch: NodeJS.Timeout | undefined;
+
+  constructor(options: HoldingOptions) {
+    this.#options = options;
+    const clock = { timeoutMs: options.sessionTimeoutMs, ...(options.clock && { clock: options.clock }) };
+    this.#session = new SessionClock(clock);
+    this.#joining = new SessionClock(clock);
+  }
+
+  /** Undefined while this process is no member. */
+  get memberId(): string | undefined {
+    return this.#lost ? undefined : this.#joined?.memberId;
+  }
+
+  /** Also that of a session which is over. */
+  get lastMemberId(): string | undefined {
+    return this.#joined?.memberId;
+  }
+
+  /** A request to join is about to be sent: what to claim. After a silence of a session it is nothing, for others may have the partitions by now. */
+  join(): readonly TopicPartition[] {
+    if (this.#session.isOver()) return [];
+    this.#joining.proven(0);
+    return this.#joined?.partitions ?? [];
+  }
+
+  joined(joined: Joined): void {
+    this.#joined = joined;
+    this.#session.proven(joined.ageMs);
+    this.#lost = this.#session.isOver();
+    this.#tell();
+    this.#watchOver();
+  }
+
+  /** A heartbeat sent `ageMs` ago was accepted. */
+  alive(ageMs: number): void {
+    this.#session.proven(ageMs);
+    if (!this.#lost || this.#session.isOver() || this.#joined === undefined) return;
+    this.#lost = false;
+    this.#tell();
+    this.#watchOver();
+  }
+
+  /** Nothing is told any more. */
+  close(): void {
+    this.#closed = true;
+    this.#lost = true;
+    clearTimeout(this.#watch);
+  }
+
+  #watchOver(): void {
+    clearTimeout(this.#watch);
+    if (this.#closed || this.#lost) return;
+    const leftMs = Math.max(this.#session.leftMs(), this.#joining.leftMs());
+    this.#watch = setTimeout(() => {
+      if (this.#session.isOver() && this.#joining.isOver()) {
+        this.#lost = true;
+        this.#tell();
+        this.#options.onSilence();
+      } else this.#watchOver();
+    }, Math.ceil(leftMs));
+  }
+
+  /** Not from inside kafkajs: what a listener throws there breaks off the join. */
+  #tell(): void {
+    const partitions = this.#lost ? [] : (this.#joined?.partitions ?? []);
+    queueMicrotask(() => {
+      if (!this.#closed) this.#options.onAssigned(partitions);
+    });
+  }
+}

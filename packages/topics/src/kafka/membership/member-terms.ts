@@ -1,0 +1,52 @@
+import { AssignerProtocol } from 'kafkajs';
+import type { TopicPartition } from './assign-partitions.ts';
+
+/** What a member tells the group when it joins. */
+export interface MemberTerms {
+  /** The partitions it works now. */
+  readonly claims: readonly TopicPartition[];
+  /** The same in all members that may work side by side. */
+  readonly agreement: string;
+}
+
+/** The layout of Kafka's consumer protocol that kafkajs writes. */
+export const PROTOCOL_VERSION = 0;
+
+/** The member's metadata of Kafka's consumer protocol. */
+export function encodeTerms(topics: readonly string[], terms: MemberTerms): Buffer {
+  const claims = terms.claims.map(({ topic, partition }) => [topic, partition]);
+  const userData = Buffer.from(JSON.stringify({ claims, agreement: terms.agreement }));
+  return AssignerProtocol.MemberMetadata.encode({ version: PROTOCOL_VERSION, topics: [...topics], userData });
+}
+
+/** Undefined when it isn't one of ours that wrote it, or when there is nothing: a group that is being rebalanced shows no metadata. */
+export function decodeTerms(metadata: Buffer): MemberTerms | undefined {
+  try {
+    const decoded = AssignerProtocol.MemberMetadata.decode(metadata);
+    const userData: unknown = JSON.parse(String(decoded?.userData ?? ''));
+    return isUserData(userData)
+      ? { claims: userData.claims.map(([topic, partition]) => ({ topic, partition })), agreement: userData.agreement }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the group's leader gave the member anything. */
+export function hasPartitions(assignment: Buffer): boolean {
+  try {
+    const decoded = AssignerProtocol.MemberAssignment.decode(assignment);
+    return Object.values(decoded?.assignment ?? {}).some((partitions) => partitions.length > 0);
+  } catch {
+    return false;
+  }
+}
+
+function isUserData(value: unknown): value is { readonly claims: readonly (readonly [string, number])[]; readonly agreement: string } {
+  if (typeof value !== 'object' || value === null || !('claims' in value) || !('agreement' in value)) return false;
+  return typeof value.agreement === 'string' && Array.isArray(value.claims) && value.claims.every(isClaim);
+}
+
+function isClaim(value: unknown): boolean {
+  return Array.isArray(value) && typeof value[0] === 'string' && Number.isInteger(value[1]);
+}

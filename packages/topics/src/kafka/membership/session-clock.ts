@@ -1,0 +1,42 @@
+/** Two clocks: a suspended machine stops the monotonic one, and the wall clock may be set. */
+export interface Instant {
+  /** Milliseconds since the epoch. */
+  readonly wallMs: number;
+  /** Milliseconds since some start. */
+  readonly monotonicMs: number;
+}
+
+export type Clock = () => Instant;
+
+const systemClock: Clock = () => ({ wallMs: Date.now(), monotonicMs: performance.now() });
+
+/** Tells whether a member's session with its group can be alive. It errs towards "over": the broker counts from when it got a request, we from when we sent it. */
+export class SessionClock {
+  readonly #timeoutMs: number;
+  readonly #clock: Clock;
+  #proof: Instant | undefined;
+
+  constructor(options: { readonly timeoutMs: number; readonly clock?: Clock }) {
+    this.#timeoutMs = options.timeoutMs;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /** The broker has accepted a request of the member's that was sent `ageMs` ago. */
+  proven(ageMs: number): void {
+    const { wallMs, monotonicMs } = this.#clock();
+    const age = Math.max(0, ageMs);
+    this.#proof = { wallMs: wallMs - age, monotonicMs: monotonicMs - age };
+  }
+
+  /** By the larger of the two clocks' elapsed times; 0 when it is over. */
+  leftMs(): number {
+    if (this.#proof === undefined) return 0;
+    const now = this.#clock();
+    const elapsedMs = Math.max(now.wallMs - this.#proof.wallMs, now.monotonicMs - this.#proof.monotonicMs);
+    return Math.max(0, this.#timeoutMs - elapsedMs);
+  }
+
+  isOver(): boolean {
+    return this.leftMs() === 0;
+  }
+}

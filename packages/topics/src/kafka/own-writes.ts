@@ -1,0 +1,37 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { OffsetCommit } from '../transaction-content.ts';
+import type { InnerCluster } from './inner-cluster.ts';
+import { partitionOffsets } from './partition-log.ts';
+import { type SentRecords, placeOf } from './record-sender.ts';
+
+const LOOK_AGAIN_MS = 5;
+const WAIT_MS = 1_000;
+
+/**
+ * What this log has committed. A broker says that a transaction is committed before its partitions know: whoever reads at once would not
+ * see what it has just written.
+ */
+export class OwnWrites {
+  readonly #ends = new Map<string, number>();
+  readonly #offsets = new Map<string, number>();
+
+  committed(sent: SentRecords, offsets: readonly OffsetCommit[] = []): void {
+    for (const [place, { next }] of sent) this.#ends.set(place, Math.max(next, this.#ends.get(place) ?? 0));
+    for (const { group, topic, partition, next } of offsets) this.#offsets.set(`${group} ${placeOf(topic, partition)}`, next);
+  }
+
+  /** The last stable offsets, once they are behind everything we have committed, unless somebody's open transaction holds them back. */
+  async stableOffsets(cluster: InnerCluster, topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, number>> {
+    for (const deadline = performance.now() + WAIT_MS; ;) {
+      const stable = await partitionOffsets(cluster, topic, partitions, 'stable');
+      const isBehind = (partition: number): boolean => (stable.get(partition) ?? 0) >= (this.#ends.get(placeOf(topic, partition)) ?? 0);
+      if (partitions.every(isBehind) || performance.now() >= deadline) return stable;
+      await sleep(LOOK_AGAIN_MS);
+    }
+  }
+
+  /** What a group reads next by our own last commit. */
+  groupOffset(group: string, topic: string, partition: number): number | undefined {
+    return this.#offsets.get(`${group} ${placeOf(topic, partition)}`);
+  }
+}

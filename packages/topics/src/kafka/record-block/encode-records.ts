@@ -1,0 +1,66 @@
+import type { BlockRecord } from './block-record.ts';
+import { RecordWriter } from './record-writer.ts';
+
+/** Records one after the other, as they stand in a record batch of magic 2. */
+export interface EncodedRecords {
+  readonly bytes: Buffer;
+  readonly count: number;
+  /** How many of the bytes are the first record's; 0 without records. */
+  readonly firstBytes: number;
+  /** How many bytes the next record would have needed, where it didn't fit; 0 where there is none left. */
+  readonly nextBytes: number;
+}
+
+/** Which records to encode. */
+export interface EncodeRecordsOptions {
+  /** The index of the first one. Default 0. */
+  readonly from?: number;
+  /** As many records as fit into this. Default: all. */
+  readonly maxBytes?: number;
+}
+
+/** Encodes records; their offset deltas begin at 0 and their timestamp deltas are 0 (Kafka protocol, RecordBatch). */
+export function encodeRecords(
+  records: readonly BlockRecord[],
+  { from = 0, maxBytes = Infinity }: EncodeRecordsOptions = {},
+): EncodedRecords {
+  const writer = new RecordWriter(Math.min(likeTheFirst(records, from), maxBytes));
+  let firstBytes = 0;
+  for (let index = from; index < records.length; index += 1) {
+    const record = records[index];
+    if (record === undefined) throw new TypeError(`Record ${index} is missing.`);
+    const before = writer.length;
+    writeRecord(writer, record, index - from);
+    const recordBytes = writer.length - before;
+    if (writer.length > maxBytes) return { bytes: writer.written(before), count: index - from, firstBytes, nextBytes: recordBytes };
+    if (index === from) firstBytes = recordBytes;
+  }
+  return { bytes: writer.written(), count: Math.max(records.length - from, 0), firstBytes, nextBytes: 0 };
+}
+
+function writeRecord(writer: RecordWriter, record: BlockRecord, offsetDelta: number): void {
+  const start = writer.begin();
+  writer.attributesAndTimestamp();
+  writer.varint(offsetDelta);
+  writer.text(record.key);
+  writer.text(record.value);
+  writeHeaders(writer, record.headers ?? {});
+  writer.finish(start);
+}
+
+function writeHeaders(writer: RecordWriter, headers: Readonly<Record<string, string>>): void {
+  const names = Object.keys(headers);
+  writer.varint(names.length);
+  for (const name of names) {
+    writer.text(name);
+    writer.text(headers[name] ?? null);
+  }
+}
+
+/** The bytes to begin with: enough where all records are like the first one, and not more than 4 MiB on its word alone. */
+function likeTheFirst(records: readonly BlockRecord[], from: number): number {
+  const first = records[from];
+  if (first === undefined) return 0;
+  const text = (first.key?.length ?? 0) + (first.value?.length ?? 0) + JSON.stringify(first.headers ?? {}).length;
+  return Math.min((records.length - from) * (text + 24), 4 * 1024 * 1024);
+}

@@ -1,0 +1,16 @@
+import { createRequire } from 'node:module';
+
+/** The release whose array calls and codec look-up this room relies on. */
+const KNOWN_VERSION = '2.2.4';
+
+/** The version of the kafkajs that is installed; `unknown` where its package.json names none. */
+export function kafkajsVersion(): string {
+  const description: unknown = createRequire(import.meta.url)('kafkajs/package.json');
+  const named = typeof description === 'object' && description !== null && 'version' in description ? description.version : undefined;
+  return typeof named === 'string' ? named : 'unknown';
+}
+
+/** Why blocks and codecs of one's own can't be used with this version of kafkajs, or undefined where they can. */
+export function whyPlain(version: string): string | undefined {
+  return version === KNOWN_VERSION ? undefined : `kafkajs is ${version}; blocks are made for ${KNOWN_VERSION}`;
+}

@@ -1,0 +1,99 @@
+import { varintBytes, writeVarint } from './varint.ts';
+
+/** Bytes that grow as the fields of records are written to their end. */
+export class RecordWriter {
+  #bytes: Buffer<ArrayBuffer>;
+  #end = 0;
+  /** The bytes left for a part's length; the last part's, since records are mostly alike. */
+  #prefix = 1;
+
+  /** `bytes`: the room to begin with. */
+  constructor(bytes: number) {
+    this.#bytes = Buffer.allocUnsafeSlow(bytes);
+  }
+
+  /** How many bytes are written. */
+  get length(): number {
+    return this.#end;
+  }
+
+  /** What is written, up to `length`; not a copy. */
+  written(length: number = this.#end): Buffer {
+    return this.#bytes.subarray(0, length);
+  }
+
+  varint(value: number): void {
+    this.#reserve(MOST_VARINT_BYTES);
+    this.#end = writeVarint(this.#bytes, this.#end, value);
+  }
+
+  /** One byte of attributes and a timestamp delta, both 0. */
+  attributesAndTimestamp(): void {
+    this.#reserve(2);
+    this.#bytes[this.#end] = 0;
+    this.#bytes[this.#end + 1] = 0;
+    this.#end += 2;
+  }
+
+  /** A string: its length in UTF-8 bytes as a varint, then these bytes; null is the length -1. Half a surrogate pair becomes U+FFFD. */
+  text(text: string | null): void {
+    if (text === null) {
+      this.varint(-1);
+    } else if (text.length > LONG || !this.#shortAscii(text)) {
+      const length = Buffer.byteLength(text, 'utf8');
+      this.varint(length);
+      this.#reserve(length);
+      // Latin-1 is the cheaper way where every character is one byte anyway.
+      this.#end += this.#bytes.write(text, this.#end, length, length === text.length ? 'latin1' : 'utf8');
+    }
+  }
+
+  /** Begins a part whose length is to stand in front of it; answers what `finish` takes. */
+  begin(): number {
+    this.#reserve(MOST_VARINT_BYTES);
+    this.#end += this.#prefix;
+    return this.#end;
+  }
+
+  /** Ends the part that `begin` answered `start` for: writes its length in front of it, as a varint. */
+  finish(start: number): void {
+    const length = this.#end - start;
+    const prefix = varintBytes(length);
+    const place = start - this.#prefix;
+    if (prefix !== this.#prefix) {
+      this.#reserve(MOST_VARINT_BYTES);
+      this.#bytes.copyWithin(place + prefix, start, this.#end);
+      this.#prefix = prefix;
+      this.#end = place + prefix + length;
+    }
+    writeVarint(this.#bytes, place, length);
+  }
+
+  /** Writes a short text character by character, which spares two calls out of JavaScript; answers false, and writes nothing, where it isn't ASCII. */
+  #shortAscii(text: string): boolean {
+    this.#reserve(MOST_VARINT_BYTES + text.length);
+    const bytes = this.#bytes;
+    const start = writeVarint(bytes, this.#end, text.length);
+    let seen = 0;
+    for (let at = 0; at < text.length; at += 1) {
+      const character = text.charCodeAt(at);
+      seen |= character;
+      bytes[start + at] = character;
+    }
+    if (seen > 0x7f) return false;
+    this.#end = start + text.length;
+    return true;
+  }
+
+  #reserve(more: number): void {
+    const needed = this.#end + more;
+    if (needed <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2));
+    this.#bytes.copy(larger, 0, 0, this.#end);
+    this.#bytes = larger;
+  }
+}
+
+const MOST_VARINT_BYTES = 5;
+/** From here on a call out of JavaScript costs less than a loop. */
+const LONG = 32;

@@ -1,0 +1,62 @@
+import type { SaslAuthenticateArgs } from 'kafkajs';
+import { expect, it } from 'vitest';
+import { bearerAuthentication } from './bearer-authentication.ts';
+import { saslForKafkajs } from './sasl-for-kafkajs.ts';
+import { unsecuredToken } from './unsecured-token.fixture.ts';
+
+interface Exchange {
+  /** What the client sent, without lengths. */
+  readonly sent: readonly string[];
+  readonly error: unknown;
+}
+
+/** Authenticates with brokers that give these answers in turn. */
+async function exchange(token: string, answers: readonly (string | Error)[]): Promise<Exchange> {
+  const sent: string[] = [];
+  const left = [...answers];
+  const saslAuthenticate = async <T>({ request, response }: SaslAuthenticateArgs<T>): Promise<T | void> => {
+    const bytes = await request.encode();
+    expect(bytes.readInt32BE()).toBe(bytes.length - 4);
+    sent.push(bytes.subarray(4).toString());
+    const answer = left.shift();
+    if (answer instanceof Error) throw answer;
+    return response?.parse(await response.decode(Buffer.from(`\0\0\0\0${answer ?? ''}`)));
+  };
+  const authenticator = bearerAuthentication(async () => ({ value: token }))({ saslAuthenticate });
+  return { error: await authenticator.authenticate().catch((error: unknown) => error), sent };
+}
+
+it('sends the token once, and is content with an empty answer', async () => {
+  expect(await exchange('a.b.c', [''])).toEqual({ error: undefined, sent: ['n,,\u0001auth=Bearer a.b.c\u0001\u0001'] });
+});
+
+it('acknowledges a refusal, and tells its status and nothing else of it', async () => {
+  const refusal = '{"status":"invalid_token","scope":"a.b.c"}';
+  const { sent, error } = await exchange('a.b.c', [refusal, new Error('Authentication failed')]);
+  expect(sent[1]).toBe('\u0001');
+  expect(error).toMatchObject({
+    code: 'HEADGATE_KAFKA_TOKEN_REFUSED',
+    message: 'The brokers refuse the token (OAUTHBEARER): invalid_token',
+  });
+});
+
+it('tells when a refused token has expired', async () => {
+  const { error } = await exchange(unsecuredToken({ subject: 'alice', lifetimeMs: -1000 }), ['{"status":"invalid_token"}', '']);
+  expect(error).toMatchObject({ message: expect.stringMatching(/invalid_token; it expired at \d{4}-\d\d-\d\dT[\d:.]+Z$/) });
+});
+
+it('takes a refusal that is no JSON for one', async () => {
+  const { error } = await exchange('a.b.c', ['no', '']);
+  expect(error).toMatchObject({ message: 'The brokers refuse the token (OAUTHBEARER): without a status' });
+});
+
+it.each(['', 'a b', 'a\u0001auth=Bearer b', 'a\n'])('never sends %j, which is no token', async (token) => {
+  const { sent, error } = await exchange(token, ['']);
+  expect(sent).toEqual([]);
+  expect(error).toMatchObject({ message: 'The token for the brokers is empty, or has a character that no token has' });
+});
+
+it('leaves other mechanisms to kafkajs', () => {
+  const sasl = { mechanism: 'plain', username: 'alice', password: 'secret' } as const;
+  expect(saslForKafkajs(sasl)).toBe(sasl);
+});

@@ -1,0 +1,36 @@
+import { inspect } from 'node:util';
+import { TopicLogOpenError } from '../../topic-log-errors.ts';
+import type { TopicLog } from '../../topic-log.ts';
+import { type KafkaTopicLogOptions, kafkaTopicLog } from '../index.ts';
+
+export interface SecureLogOptions extends Omit<KafkaTopicLogOptions, 'brokers'> {
+  readonly broker: { readonly nodes: readonly { readonly addresses: Readonly<Record<string, string>> }[] };
+  /** The name of one of its listeners. */
+  readonly listener: string;
+}
+
+/** Opens a log over a listener of a broker. */
+export async function secureLog({ broker, listener, sasl, ...options }: SecureLogOptions): Promise<TopicLog> {
+  const brokers = broker.nodes.map(({ addresses }) => addresses[listener] ?? '');
+  return await kafkaTopicLog({ brokers, replication: 1, ...options, ...(sasl !== undefined && { sasl }) });
+}
+
+export interface Refusal {
+  readonly message: string;
+  /** All that can be printed of the error, causes and hidden properties too. */
+  readonly printed: string;
+  readonly tookMs: number;
+}
+
+/** How opening a log fails; throws when it doesn't, or with another error. */
+export async function refusal(options: SecureLogOptions): Promise<Refusal> {
+  const startedMs = performance.now();
+  try {
+    await using _ = await secureLog(options);
+  } catch (error) {
+    if (!(error instanceof TopicLogOpenError)) throw error;
+    const printed = `${inspect(error, { depth: null, showHidden: true, getters: true, maxStringLength: null })}\n${JSON.stringify(error)}`;
+    return { message: error.message, printed, tookMs: performance.now() - startedMs };
+  }
+  throw new Error('The log was opened.');
+}

@@ -1,0 +1,40 @@
+import type { TopicLog } from '../../topic-log.ts';
+
+export interface SteadyWriter {
+  readonly written: readonly string[];
+  /** What a reader that waits for news has got of it. */
+  readonly read: readonly (string | null)[];
+  /** Writes the next number in a transaction. */
+  readonly write: () => Promise<void>;
+  /** Ends both, and closes the log. */
+  readonly close: () => Promise<void>;
+}
+
+/** Opens a lane of a log, and a reader of what it writes. */
+export async function steadyWriter({ log, name }: { readonly log: TopicLog; readonly name: string }): Promise<SteadyWriter> {
+  const [records, state] = [`records-of-${name}`, `state-of-${name}`];
+  await log.createTopics([
+    { name: records, partitions: 1 },
+    { name: state, partitions: 1, compacted: true },
+  ]);
+  const lane = await log.openLane({ name, state: { topic: state, partition: 0 } });
+  const reader = log.read({ topic: records, follow: true });
+  const [written, read]: [string[], (string | null)[]] = [[], []];
+  const reading = (async () => {
+    for await (const { value } of reader) read.push(value);
+  })();
+  return {
+    written,
+    read,
+    async write() {
+      const value = String(written.length);
+      await lane.transaction((tx) => tx.append([{ topic: records, partition: 0, key: null, value }]));
+      written.push(value);
+    },
+    async close() {
+      await reader.close();
+      await reading;
+      await log.close();
+    },
+  };
+}

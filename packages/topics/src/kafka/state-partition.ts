@@ -1,0 +1,67 @@
+import type { LaneSpec, TopicRecord } from '../topic-log.ts';
+import type { InnerCluster } from './inner-cluster.ts';
+import type { OwnWrites } from './own-writes.ts';
+import { fetchRecords, partitionOffsets, partitionsOf } from './partition-log.ts';
+
+/** A value of a compacted partition, and when it was appended by the broker's clock, ms since the epoch. */
+export interface StateEntry {
+  readonly value: string;
+  readonly timestampMs: number;
+}
+
+export interface ReadToEndOptions {
+  readonly cluster: InnerCluster;
+  readonly ownWrites: OwnWrites;
+  readonly onRecord?: (record: TopicRecord) => void;
+}
+
+const WAIT_MS = 100;
+
+/** The newest value per key of one compacted partition, as far as it has been read. Reading again goes on where it stopped. */
+export class StatePartition {
+  readonly place: LaneSpec['state'];
+  readonly entries: Map<string, StateEntry> = new Map();
+  #next: number | undefined;
+
+  constructor(place: LaneSpec['state']) {
+    this.place = place;
+  }
+
+  /** Reads all that is decided now. */
+  async readToEnd({ cluster, ownWrites, onRecord = () => undefined }: ReadToEndOptions): Promise<void> {
+    const { topic, partition } = this.place;
+    await partitionsOf(cluster, topic);
+    const end = (await ownWrites.stableOffsets(cluster, topic, [partition])).get(partition) ?? 0;
+    while ((await this.#position(cluster)) < end) await this.#read(cluster, onRecord);
+  }
+
+  /**
+   * Reads until `isLast` has seen its record. The end of the log would not do: an open transaction of anybody holds it back.
+   */
+  async readUntil(cluster: InnerCluster, isLast: (record: TopicRecord) => boolean): Promise<void> {
+    await partitionsOf(cluster, this.place.topic);
+    let seen = false;
+    while (!seen) {
+      await this.#read(cluster, (record) => {
+        seen ||= isLast(record);
+      });
+    }
+  }
+
+  async #position(cluster: InnerCluster): Promise<number> {
+    const { topic, partition } = this.place;
+    this.#next ??= (await partitionOffsets(cluster, topic, [partition], 'earliest')).get(partition) ?? 0;
+    return this.#next;
+  }
+
+  async #read(cluster: InnerCluster, onRecord: (record: TopicRecord) => void): Promise<void> {
+    const { records, next } = await fetchRecords(cluster, { ...this.place, offset: await this.#position(cluster), maxWaitMs: WAIT_MS });
+    for (const record of records) {
+      const { key, value, timestampMs } = record;
+      if (key !== null && value === null) this.entries.delete(key);
+      else if (key !== null && value !== null) this.entries.set(key, { value, timestampMs });
+      onRecord(record);
+    }
+    this.#next = next;
+  }
+}

@@ -1,0 +1,75 @@
+import type { Admin } from 'kafkajs';
+import { partitionForKey } from '../partition-for-key.ts';
+import { InvalidRecordError, TopicUnknownError } from '../topic-errors.ts';
+import type { NewRecord } from '../topic-log.ts';
+import { type TopicFacts, topicFacts } from './kafka-topics.ts';
+import type { Link } from './link.ts';
+
+/** A batch's own bytes, and what a record needs beside key, value and headers: lengths, deltas. */
+const RECORD_OVERHEAD_BYTES = 61 + 64;
+/** What can't be compressed grows a little when it is compressed all the same. */
+const COMPRESSION_GROWTH = 0.99;
+
+export type PlacedRecord = NewRecord & { readonly partition: number };
+
+/** What is known of topics, looked up once, and again where it doesn't fit. */
+export class TopicBook {
+  readonly #link: Link<Admin>;
+  readonly #facts = new Map<string, TopicFacts>();
+
+  constructor(link: Link<Admin>) {
+    this.#link = link;
+  }
+
+  /** Forgets: topics have been made or have grown. */
+  clear(): void {
+    this.#facts.clear();
+  }
+
+  /** Throws `TopicUnknownError`. */
+  async facts(topic: string): Promise<TopicFacts> {
+    const known = this.#facts.get(topic);
+    if (known !== undefined) return known;
+    const found = (await this.#link.run((admin) => topicFacts(admin, [topic]))).get(topic);
+    if (found === undefined) throw new TopicUnknownError({ topic, partition: null, partitions: null });
+    this.#facts.set(topic, found);
+    return found;
+  }
+
+  /** Throws `TopicUnknownError`. */
+  async assertPartition(topic: string, partition: number): Promise<TopicFacts> {
+    if (partition >= (await this.facts(topic)).partitions) this.#facts.delete(topic);
+    const facts = await this.facts(topic);
+    if (partition < 0 || partition >= facts.partitions) throw new TopicUnknownError({ topic, partition, partitions: facts.partitions });
+    return facts;
+  }
+
+  /** Bytes of the largest batch that is sent to a topic whose facts are known. */
+  maxBatchBytes(topic: string): number {
+    return Math.floor((this.#facts.get(topic)?.maxMessageBytes ?? 1_000_000) * COMPRESSION_GROWTH);
+  }
+
+  /** Bytes of key, value and headers. */
+  async maxRecordBytes(topic: string): Promise<number> {
+    await this.facts(topic);
+    return this.maxBatchBytes(topic) - RECORD_OVERHEAD_BYTES;
+  }
+
+  /** Chooses partitions where that is left to us. Throws `TopicUnknownError` and `InvalidRecordError`. */
+  async place(records: readonly NewRecord[]): Promise<readonly PlacedRecord[]> {
+    const placed: PlacedRecord[] = [];
+    let last: { readonly topic: string; readonly facts: TopicFacts } | undefined;
+    for (const record of records) {
+      const { topic, key } = record;
+      // Thousands of records in a row are of one topic.
+      if (last?.topic !== topic) last = { topic, facts: await this.facts(topic) };
+      const partition = record.partition ?? (key === null ? 0 : partitionForKey(key, last.facts.partitions));
+      if (partition >= last.facts.partitions || partition < 0) last = { topic, facts: await this.assertPartition(topic, partition) };
+      if (last.facts.compacted && key === null) {
+        throw new InvalidRecordError({ topic, reason: 'has no key; a compacted topic keeps the newest record per key.' });
+      }
+      placed.push(record.partition === undefined ? { ...record, partition } : (record as PlacedRecord));
+    }
+    return placed;
+  }
+}

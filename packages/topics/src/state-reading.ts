@@ -1,0 +1,33 @@
+import type { StateReading } from './topic-log.ts';
+
+/** A value of a state partition, and how long before the reading it was committed. */
+export interface AgedValue {
+  readonly value: string;
+  readonly ageMs: number;
+}
+
+/** A reading that its owner keeps up to date. */
+export class LiveState extends Map<string, string> implements StateReading {
+  readonly #ages: ReadonlyMap<string, number>;
+
+  constructor(entries: Iterable<readonly [key: string, entry: AgedValue]> = []) {
+    super();
+    const ages = new Map<string, number>();
+    for (const [key, { value, ageMs }] of entries) {
+      this.set(key, value);
+      ages.set(key, Math.max(0, ageMs));
+    }
+    this.#ages = ages;
+  }
+
+  ageMs(key: string): number {
+    return this.#ages.get(key) ?? 0;
+  }
+
+  apply(changes: readonly (readonly [key: string, value: string | null])[]): void {
+    for (const [key, value] of changes) {
+      if (value === null) this.delete(key);
+      else this.set(key, value);
+    }
+  }
+}

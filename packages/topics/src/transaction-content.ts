@@ -1,0 +1,56 @@
+import { TopicLogClosedError } from './topic-log-errors.ts';
+import type { LaneSpec, LaneTransaction, NewRecord, RecordPosition } from './topic-log.ts';
+
+/** The offset that `group` reads next in a partition. */
+export interface OffsetCommit {
+  readonly group: string;
+  readonly topic: string;
+  readonly partition: number;
+  readonly next: number;
+}
+
+/** What one transaction writes. */
+export interface TransactionContent {
+  /** In the order they came, those of the lane's state among them. */
+  readonly records: readonly NewRecord[];
+  readonly offsets: readonly OffsetCommit[];
+  /** What the transaction does to the lane's state, in order. */
+  readonly state: readonly (readonly [key: string, value: string | null])[];
+}
+
+/** Runs the work of a transaction of `lane`, and collects what it wants written. Throws what `work` throws, and a `TypeError` when that waits. */
+export function collectTransaction(work: (tx: LaneTransaction) => void, { name, state: place }: LaneSpec): TransactionContent {
+  const records: NewRecord[] = [];
+  const offsets: OffsetCommit[] = [];
+  const state: [string, string | null][] = [];
+  let open = true;
+  const assertOpen = (): void => {
+    if (!open) throw new TopicLogClosedError({ what: 'This transaction' });
+  };
+  const add = (record: NewRecord): void => {
+    records.push(record);
+    if (record.topic === place.topic && record.partition === place.partition && record.key !== null) state.push([record.key, record.value]);
+  };
+  const returned: unknown = work({
+    append(more) {
+      assertOpen();
+      for (const record of more) add(record);
+    },
+    checkpoint(key, value) {
+      assertOpen();
+      add({ ...place, key, value });
+    },
+    commitOffset({ group, topic, partition, offset }: RecordPosition & { readonly group: string }) {
+      assertOpen();
+      offsets.push({ group, topic, partition, next: offset });
+    },
+  });
+  open = false;
+  if (returned instanceof Promise) {
+    returned.catch(() => {});
+    throw new TypeError(
+      `The work of a transaction of lane "${name}" is asynchronous; nothing was written. Wait before the transaction, not in it.`,
+    );
+  }
+  return { records, offsets, state };
+}
