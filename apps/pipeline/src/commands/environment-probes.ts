@@ -3,7 +3,8 @@ import { dirname } from 'node:path';
 import { creditPool } from '@headgate/throttle';
 import type { Config } from '../config/config.ts';
 import { booksService, followersService } from '../run/services.ts';
-import { openTopicLog } from '../run/open-topic-log.ts';
+import { topicSpecs } from '../records/topic-names.ts';
+import { logAddress, openTopicLog } from '../run/open-topic-log.ts';
 import type { Probe } from './check.ts';
 import type { CommandContext } from './command-context.ts';
 
@@ -20,10 +21,7 @@ export function environmentProbes({ sound, online, context }: EnvironmentProbesO
   const probes: Probe[] = [];
   const { topics, followers, books } = sound;
   if (topics?.driver === 'sqlite') probes.push({ name: `log ${topics.file}`, run: () => probeLog(topics) });
-  if (topics?.driver === 'kafka') {
-    const message = 'this release of headgate writes to the embedded log only. Set topics.driver to sqlite.';
-    probes.push({ name: 'topics.driver kafka', run: () => Promise.resolve({ ok: false, message }) });
-  }
+  if (topics?.driver === 'kafka') probes.push({ name: logAddress(topics), run: () => probeKafka(topics) });
   if (!online) return probes;
   const service = { ...context, emit: () => undefined };
   for (const credential of followers?.credentials ?? []) {
@@ -71,6 +69,16 @@ async function probeLog(topics: Extract<Config['topics'], { driver: 'sqlite' }>)
   const log = await openTopicLog(topics);
   await log.close();
   return { ok: true, message: 'can be read and written' };
+}
+
+async function probeKafka(topics: Extract<Config['topics'], { driver: 'kafka' }>): Promise<{ ok: boolean; message: string }> {
+  await using log = await openTopicLog(topics);
+  const there = new Set((await log.listTopics()).map(({ name }) => name));
+  const missing = topicSpecs(topics.lanes).filter(({ name }) => !there.has(name));
+  return {
+    ok: true,
+    message: missing.length === 0 ? 'answers, all topics are there' : `answers, ${missing.length} topics will be created`,
+  };
 }
 
 async function nearestFolder(path: string): Promise<string> {

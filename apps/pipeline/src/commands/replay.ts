@@ -1,4 +1,4 @@
-import { TOPICS, sharedStatePartition, topicSpecs } from '../records/topic-names.ts';
+import { TOPICS, SHARED_STATE_PARTITION, topicSpecs } from '../records/topic-names.ts';
 import { openTopicLog } from '../run/open-topic-log.ts';
 import { type CommandContext, readTopicsConfig } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
@@ -13,7 +13,7 @@ export async function replay(topic: string, context: CommandContext): Promise<nu
     // Two at once would put each letter back twice: the second finds the lane held.
     await using lane = await log.openLane({
       name: `${topics.group}.replay`,
-      state: { topic: TOPICS.state, partition: sharedStatePartition(topics.lanes) },
+      state: { topic: TOPICS.state, partition: SHARED_STATE_PARTITION },
     });
     const group = `${topics.group}.replay`;
     let replayed = 0;

@@ -47,7 +47,7 @@ async function startAfresh(file: string): Promise<void> {
   const log = await sqliteTopicLog({ file });
   try {
     await log.createTopics([{ name: 'headgate.state', partitions: 3, compacted: true }]);
-    const lane = await log.openLane({ name: 'headgate.followers.requests.0', state: { topic: 'headgate.state', partition: 0 } });
+    const lane = await log.openLane({ name: 'headgate.followers.requests.0', state: { topic: 'headgate.state', partition: 1 } });
     await lane.close();
   } finally {
     await log.close();

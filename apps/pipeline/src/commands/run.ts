@@ -32,36 +32,38 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
   let work: Work | undefined;
   const gauges = (): RunGauges => work?.gauges() ?? NOTHING_YET;
 
-  const log = await openTopicLog(config.topics);
+  const color = stderr.isTTY === true && !env['NO_COLOR'];
+  const header = `headgate run   ${context.file}   -> ${logAddress(config.topics)}`;
+  let reporter: Reporter | undefined;
+  const emit = (event: RunEvent): void => {
+    model.apply(event);
+    reporter?.event(event);
+  };
+  const log = await openTopicLog(config.topics, (change) =>
+    emit(change.available ? { type: 'log-available' } : { type: 'log-unavailable', reason: change.reason }),
+  );
+  reporter = createReporter({ stderr, json, color, clock: statusClock, gauges, header, readCommand });
+  let status: { close(): Promise<void> } | undefined;
+  let stopListing: (() => void) | undefined;
+  let failures: readonly unknown[];
   try {
     await log.createTopics(topicSpecs(config.topics.lanes));
-    await enqueueList({ log, config, clock });
-    let reporter: Reporter | undefined;
-    const emit = (event: RunEvent): void => {
-      model.apply(event);
-      reporter?.event(event);
-    };
-    work = await openWork({ config, log, follow, signal, clock, env, emit });
-    const color = stderr.isTTY === true && !env['NO_COLOR'];
-    const header = `headgate run   ${context.file}   -> ${logAddress(config.topics)}`;
-    reporter = createReporter({ stderr, json, color, clock: statusClock, gauges, header, readCommand });
-    const status = await serveStatus(config, { model, gauges, emit });
+    // Lanes are taken while the lists are written; they are worked after that.
+    const opening = openWork({ config, log, follow, signal, clock, env, emit });
+    [work] = await Promise.all([opening, enqueueList({ log, config, clock })]);
+    status = await serveStatus(config, { model, gauges, emit });
     if (config.followers?.emit.includes('changes') === true) {
       emit({ type: 'notice', level: 'warn', message: 'followers.emit: this release writes no changes yet; followers.changes stays empty' });
     }
-    const stopListing = follow ? listAgain({ log, config, clock, emit }) : undefined;
-    let failures: readonly unknown[];
-    try {
-      failures = await work.run();
-    } finally {
-      stopListing?.();
-      reporter.close();
-      await status?.close();
-    }
-    return conclude({ config, model, failures, readCommand, context });
+    stopListing = follow ? listAgain({ log, config, clock, emit }) : undefined;
+    failures = await work.run();
   } finally {
+    stopListing?.();
+    reporter.close();
+    await status?.close();
     await closeQuietly(log, signal);
   }
+  return conclude({ config, model, failures, readCommand, context });
 }
 
 /** Puts the lists into the requests topics again whenever some of them may be due. Returns what ends that. */

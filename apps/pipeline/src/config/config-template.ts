@@ -24,6 +24,10 @@ const HEAD = `# Headgate's configuration. Look it over with: headgate check
 
 topics: { driver: sqlite, file: ./headgate.db }    # everything in one file, nothing to install
 # topics: { driver: kafka, brokers: [127.0.0.1:9092], group: headgate, lanes: 1, replication: 3, compression: gzip }
+# Brokers that ask for it need more within those braces:
+#   ssl: true, or { ca: ./ca.pem }; with a certificate of our own { ca: ./ca.pem, cert: ./client.pem, key: ./client-key.pem }
+#   sasl: { mechanism: scram-sha-512, username: headgate, password: "\${KAFKA_PASSWORD}" }   # or plain, scram-sha-256
+#   sasl: { mechanism: oauthbearer, tokenFile: ./token }    # read whenever brokers ask; or token: "\${KAFKA_TOKEN}"
 
 # status: { port: 9464, host: 127.0.0.1 }          # status page and metrics; false turns it off
 `;

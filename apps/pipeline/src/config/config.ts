@@ -27,8 +27,15 @@ export interface KafkaTopicsConfig {
   readonly replication: number;
   readonly compression: 'none' | 'gzip' | 'zstd';
   readonly ssl: boolean | { readonly ca?: string; readonly cert?: string; readonly key?: Secret };
-  readonly sasl?: { readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; readonly username: string; readonly password: Secret };
+  readonly sasl?: SaslConfig;
 }
+
+/** Who we are to the brokers. */
+export type SaslConfig =
+  | { readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; readonly username: string; readonly password: Secret }
+  | { readonly mechanism: 'oauthbearer'; readonly token: Secret }
+  /** Absolute path; the token in it may be another one whenever it is needed. */
+  | { readonly mechanism: 'oauthbearer'; readonly tokenFile: string };
 
 /** A secret is read when it is needed, so that no object that might be printed holds it. */
 export type Secret = () => string;

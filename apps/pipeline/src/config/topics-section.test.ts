@@ -35,7 +35,7 @@ test('ssl and sasl', async () => {
   expect(config).toMatchObject({ compression: 'zstd', replication: 1, sasl: { mechanism: 'plain', username: 'u' } });
   const { ssl, sasl } = config.driver === 'kafka' ? config : {};
   expect(typeof ssl === 'object' ? [ssl.ca, ssl.cert, ssl.key?.()] : ssl).toEqual([CERTIFICATE, CERTIFICATE, KEY_PEM]);
-  expect(sasl?.password()).toBe('key-value-2');
+  expect(sasl?.mechanism === 'plain' ? sasl.password() : sasl).toBe('key-value-2');
   expect(JSON.stringify(config)).not.toContain('secret-8');
 });
 
@@ -59,7 +59,45 @@ test.each([
   ['{ driver: kafka, brokers: [a:1], ssl: yes }', ['1:47 topics.ssl: "yes" does not fit. Write true or false, without quotes.']],
   [
     '{ driver: kafka, brokers: [a:1], sasl: { mechanism: scram, username: u, password: x } }',
-    ['1:61 topics.sasl.mechanism: "scram" is not known. Write plain, scram-sha-256 or scram-sha-512.'],
+    ['1:61 topics.sasl.mechanism: "scram" is not known. Write plain, scram-sha-256, scram-sha-512 or oauthbearer.'],
+  ],
+  ['{ driver: kafka, brokers: [a:1], sasl: { username: u, token: x } }', ['1:42 topics.sasl.mechanism: is missing. Write plain.']],
+  [
+    '{ driver: kafka, brokers: [a:1], sasl: { mechanism: SCRAM-SHA-512 } }',
+    ['1:61 topics.sasl.mechanism: "SCRAM-SHA-512" is not known. Did you mean scram-sha-512?'],
+  ],
+  [
+    '{ driver: kafka, brokers: [a:1], sasl: { mechanism: plain, username: u, password: "${KEY}", token: x, tokenFile: y } }',
+    [
+      '1:101 topics.sasl.token: does not belong to plain. Remove it, or write mechanism: oauthbearer.',
+      '1:111 topics.sasl.tokenFile: does not belong to plain. Remove it, or write mechanism: oauthbearer.',
+    ],
+  ],
+  [
+    '{ driver: kafka, brokers: [a:1], sasl: { mechanism: oauthbearer, username: u, password: p, token: "${KEY}" } }',
+    [
+      '1:74 topics.sasl.username: does not belong to oauthbearer. Remove it, or write mechanism: plain or scram-sha-256 or scram-sha-512.',
+      '1:87 topics.sasl.password: does not belong to oauthbearer. Remove it, or write mechanism: plain or scram-sha-256 or scram-sha-512.',
+    ],
+  ],
+  [
+    '{ driver: kafka, brokers: [a:1], sasl: { mechanism: oauthbearer } }',
+    ['1:48 topics.sasl: needs token or tokenFile. Write token: "${KAFKA_TOKEN}", or tokenFile: ./token.'],
+  ],
+  [
+    '{ driver: kafka, brokers: [a:1], sasl: { mechanism: oauthbearer, token: "${KEY}", tokenFile: ./token } }',
+    [
+      '1:102 topics.sasl.tokenFile: stands beside token. Keep one of the two.',
+      '1:102 topics.sasl.tokenFile: "./token" does not exist. Paths are relative to this file.',
+    ],
+  ],
+  [
+    '{ driver: kafka, brokers: [a:1], sasl: { mechanism: oauthbearer, token: "not one" } }',
+    ['1:81 topics.sasl.token: has a character that no token has. Copy it again.'],
+  ],
+  [
+    '{ driver: kafka, brokers: [a:1], sasl: { mechanism: oauthbearer, token: Bearer x } }',
+    ['1:81 topics.sasl.token: the value starts with the word Bearer, which is put there anyway. Keep what follows it.'],
   ],
   ['{ lanes: 0 }', ['1:18 topics.lanes: "0" does not fit. Write a whole number from 1 to 1024, without quotes.']],
   ['{ group: a b }', ['1:18 topics.group: "a b" does not fit. Write headgate (letters, digits, ".", "_" and "-").']],
@@ -67,6 +105,42 @@ test.each([
   ['sqlite', ['1:9 topics: must be a mapping of keys to values. Write { driver: sqlite, file: ./headgate.db }.']],
 ])('topics: %s is refused', async (written, problems) => {
   expect(await problemsOf(`topics: ${written}\n${BOOKS}`, { env: ENV })).toEqual(problems);
+});
+
+test('a token, or the file it is read from', async () => {
+  const given = await topics('{ driver: kafka, brokers: [127.0.0.1:1], sasl: { mechanism: oauthbearer, token: "${KEY}" } }');
+  const { sasl } = given.driver === 'kafka' ? given : {};
+  expect(sasl !== undefined && 'token' in sasl ? sasl.token() : sasl).toBe('key-value-2');
+  expect(JSON.stringify(given)).not.toContain('key-value-2');
+  const written = '{ driver: kafka, brokers: [127.0.0.1:1], sasl: { mechanism: oauthbearer, tokenFile: ./token } }';
+  expect(await topics(written, { token: 'a.b.c\n' })).toMatchObject({
+    sasl: { mechanism: 'oauthbearer', tokenFile: expect.stringMatching(/^\/.*\/token$/) },
+  });
+});
+
+test.each(['', 'a b', 'a.b.c\nsecond-secret'])('a file with %j in it holds no token', async (token) => {
+  const written = '{ driver: kafka, brokers: [a:1], sasl: { mechanism: oauthbearer, tokenFile: ./token } }';
+  expect(await problemsOf(`topics: ${written}\n${BOOKS}`, { env: ENV, files: { token } })).toEqual([
+    '1:85 topics.sasl.tokenFile: names a file that holds no token. Write the token into it, and nothing else.',
+  ]);
+});
+
+const PLAIN = 'sasl: { mechanism: plain, username: u, password: "${KEY}" }';
+const BEARER = 'sasl: { mechanism: oauthbearer, token: "${KEY}" }';
+
+test.each([
+  [`brokers: [a:1], ${PLAIN}`, 'without ssl the password goes through the network in clear text. Write ssl: true.'],
+  [
+    `brokers: [127.0.0.1:1, a:1], ssl: false, ${PLAIN}`,
+    'without ssl the password goes through the network in clear text. Write ssl: true.',
+  ],
+  [`brokers: [127.0.0.1.example.com:1], ${BEARER}`, 'without ssl the token goes through the network in clear text. Write ssl: true.'],
+  [`brokers: [a:1], ssl: true, ${PLAIN}`, undefined],
+  [`brokers: [127.0.0.1:1, localhost:2, "[::1]:3"], ${PLAIN}`, undefined],
+  [`brokers: [a:1], sasl: { mechanism: scram-sha-512, username: u, password: "\${KEY}" }`, undefined],
+])('secrets in clear text are warned about: %s', async (written, warning) => {
+  const { warnings } = await load(`topics: { driver: kafka, ${written} }\n${BOOKS}`, { env: ENV });
+  expect(warnings.map(({ key, message }) => [key, message])).toEqual(warning === undefined ? [] : [['topics.sasl.mechanism', warning]]);
 });
 
 test.each([

@@ -5,9 +5,9 @@ import { Leaf, isMapping } from './leaf.ts';
 import type { TreeMapping } from './leaf.ts';
 import { certificate, privateKey } from './pem.ts';
 import type { ReadContext } from './read-context.ts';
+import { saslSection, warnOfClearText } from './sasl-section.ts';
 import { chosen, list, mapping, single } from './schema-parts.ts';
 import type { RuleBreach, Schema } from './schema-parts.ts';
-import { secret } from './secrets.ts';
 import { flag, oneOf, text, wholeNumber } from './values.ts';
 
 const EXAMPLE = '{ driver: sqlite, file: ./headgate.db }';
@@ -18,7 +18,12 @@ export function topicsSection({ context }: { readonly context: ReadContext }): S
   return chosen<TopicsConfig>((tree) => {
     const driver = isMapping(tree) ? tree['driver'] : undefined;
     const meant = driver instanceof Leaf ? driver.text : undefined;
-    if (meant === 'kafka') return kafkaTopics({ context });
+    if (meant === 'kafka') {
+      return kafkaTopics({ context }).transform((config) => {
+        warnOfClearText({ context, tree, config });
+        return config;
+      });
+    }
     if (driver === undefined || meant === 'sqlite') return sqliteTopics({ context });
     // Which keys may stand here isn't known: only the driver is complained about.
     return z
@@ -53,7 +58,7 @@ function kafkaTopics({ context }: { readonly context: ReadContext }): Schema<Kaf
     replication: wholeNumber({ min: 1, max: 32_767 }).default(3),
     compression: oneOf(['none', 'gzip', 'zstd']).default('gzip'),
     ssl: chosen<KafkaTopicsConfig['ssl']>((tree) => (isMapping(tree) ? sslFiles({ context }) : flag())).default(false),
-    sasl: sasl({ context }).exactOptional(),
+    sasl: saslSection({ context }).exactOptional(),
   };
   return mapping({ shape, example: '{ driver: kafka, brokers: [127.0.0.1:9092] }' });
 }
@@ -75,13 +80,4 @@ function certAndKey(ssl: TreeMapping): readonly RuleBreach[] {
   if ('cert' in ssl === 'key' in ssl) return [];
   const [given, other] = 'cert' in ssl ? ['cert', 'key'] : ['key', 'cert'];
   return [{ path: [given], message: `needs ${other} beside it. Write both, or neither.` }];
-}
-
-function sasl({ context }: { readonly context: ReadContext }): Schema<NonNullable<KafkaTopicsConfig['sasl']>> {
-  const shape = {
-    mechanism: oneOf(['plain', 'scram-sha-256', 'scram-sha-512']),
-    username: text({ pattern: /^[^\0]+$/, example: 'a user name' }),
-    password: secret({ context, variable: 'KAFKA_PASSWORD' }),
-  };
-  return mapping({ shape, example: '{ mechanism: scram-sha-512, username: headgate, password: "${KAFKA_PASSWORD}" }' });
 }

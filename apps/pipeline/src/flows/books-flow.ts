@@ -56,7 +56,7 @@ const LONGEST_WAIT_MS = 200;
 
 /** Looks ISBNs up in batches, and authors one by one. */
 export function booksFlow({ api, lane, bell, credits, maxBatch, clock, emit }: BooksFlowOptions): Flow {
-  const saved = new Map(lane.stateUnder('wish/').map(([offset, state]) => [Number(offset), state as OffsetRangesSnapshot]));
+  const saved = new Map(lane.stateUnder('wish/').map(({ key, value }) => [Number(key), value as OffsetRangesSnapshot]));
   const active = new Map<number, Wish>();
   const abort = new AbortController();
   let waiting: Place[] = [];

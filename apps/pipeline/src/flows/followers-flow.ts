@@ -57,7 +57,7 @@ const CURSOR_LOOP = 'HEADGATE_CURSOR_LOOP';
 /** Crawls users: all wishes taken are under way at once, and the budget's queue lets them take turns. */
 export function followersFlow(options: FollowersFlowOptions): Flow {
   const { api, lane, bell, clock, emit, credits } = options;
-  const checkpoints = new Map(lane.stateUnder('crawl/').map(([offset, state]) => [Number(offset), state as CrawlCheckpoint]));
+  const checkpoints = new Map(lane.stateUnder('crawl/').map(({ key, value }) => [Number(key), value as CrawlCheckpoint]));
   const active = new Map<number, Crawl | 'refusing'>();
 
   const crawlId = (offset: number): string => `${lane.topic}-${lane.partition}-${offset}`;

@@ -1,8 +1,8 @@
 import type { Clock } from '@headgate/throttle';
-import type { NewRecord, TopicLog } from '@headgate/topics';
+import { LaneLostError, type LaneWriter, type NewRecord, type TopicLog } from '@headgate/topics';
 import { normalizeIsbn } from '@headgate/operators';
 import type { Config, UserReference } from '../config/config.ts';
-import { TOPICS, sharedStatePartition } from '../records/topic-names.ts';
+import { SHARED_STATE_PARTITION, TOPICS } from '../records/topic-names.ts';
 import { userKey } from '../records/wish.ts';
 
 export interface EnqueueListOptions {
@@ -19,24 +19,34 @@ const CHUNK = 1_000;
  * Several processes may do so with the same list: each takes the same lane of its own, and writes what isn't noted there yet.
  */
 export async function enqueueList({ log, config, clock }: EnqueueListOptions): Promise<number> {
-  const { group, lanes } = config.topics;
+  const { group } = config.topics;
   const wishes = listedWishes(config);
-  if (wishes.length === 0) return 0;
-  const writer = await log.openLane({ name: `${group}.wish-list`, state: { topic: TOPICS.state, partition: sharedStatePartition(lanes) } });
-  try {
-    const now = clock.epochMs();
-    const due = wishes.filter((wish) => isDue(wish, writer.state, now));
-    for (let i = 0; i < due.length; i += CHUNK) {
-      const chunk = due.slice(i, i + CHUNK);
-      await writer.transaction((tx) => {
-        tx.append(chunk.map(({ record }) => record));
-        for (const { note } of chunk) tx.checkpoint(note, String(now));
+  const now = clock.epochMs();
+  const due = (state: ReadonlyMap<string, string>): ListedWish[] => wishes.filter((wish) => isDue(wish, state, now));
+  // A look costs less than a lane, and mostly there is nothing to do.
+  while (due(await log.readState(TOPICS.state, SHARED_STATE_PARTITION)).length > 0) {
+    try {
+      await using lane = await log.openLane({
+        name: `${group}.wish-list`,
+        state: { topic: TOPICS.state, partition: SHARED_STATE_PARTITION },
       });
+      const missing = due(lane.state);
+      for (let i = 0; i < missing.length; i += CHUNK) await enqueueChunk(lane, missing.slice(i, i + CHUNK), now);
+      return missing.length;
+    } catch (error) {
+      if (!(error instanceof LaneLostError)) throw error;
+      // Another process has the same list: what it hasn't written is ours to write.
+      await new Promise<void>((resolve) => clock.schedule(100 + 400 * Math.random(), resolve));
     }
-    return due.length;
-  } finally {
-    await writer.close();
   }
+  return 0;
+}
+
+async function enqueueChunk(lane: LaneWriter, chunk: readonly ListedWish[], now: number): Promise<void> {
+  await lane.transaction((tx) => {
+    tx.append(chunk.map(({ record }) => record));
+    for (const { note } of chunk) tx.checkpoint(note, String(now));
+  });
 }
 
 /** The wishes of the config's lists that a run would enqueue now. */
@@ -45,7 +55,7 @@ export async function listedAndDue({
   config,
   clock,
 }: EnqueueListOptions): Promise<readonly { readonly topic: string; readonly wish: ListedContent }[]> {
-  const state = await log.readState(TOPICS.state, sharedStatePartition(config.topics.lanes));
+  const state = await log.readState(TOPICS.state, SHARED_STATE_PARTITION);
   const due = listedWishes(config).filter((wish) => isDue(wish, state, clock.epochMs()));
   return due.map(({ record, content }) => ({ topic: record.topic, wish: content }));
 }
@@ -65,7 +75,8 @@ interface ListedWish {
   readonly everyMs: number | undefined;
 }
 
-function listedWishes({ followers, books }: Config): ListedWish[] {
+function listedWishes({ topics: { group }, followers, books }: Config): ListedWish[] {
+  const listed = listedBy(group);
   const users = (followers?.users ?? []).map((user) => listed(TOPICS.followersRequests, userKey(user), user, followers?.everyMs));
   const isbns = (books?.isbns ?? []).map((isbn) => listed(TOPICS.booksRequests, isbnKey(isbn), { isbn }, books?.everyMs));
   const authors = (books?.authors ?? []).map((author) => listed(TOPICS.booksRequests, author, { author }, books?.everyMs, 'author/'));
@@ -73,8 +84,10 @@ function listedWishes({ followers, books }: Config): ListedWish[] {
   return [...new Map([...users, ...isbns, ...authors].map((wish) => [wish.note, wish])).values()];
 }
 
-function listed(topic: string, key: string, content: ListedContent, everyMs: number | undefined, kind = ''): ListedWish {
-  return { content, record: { topic, key, value: JSON.stringify(content) }, note: `listed/${topic}/${kind}${key}`, everyMs };
+function listedBy(group: string) {
+  return (topic: string, key: string, content: ListedContent, everyMs: number | undefined, kind = ''): ListedWish => {
+    return { content, record: { topic, key, value: JSON.stringify(content) }, note: `${group}/listed/${topic}/${kind}${key}`, everyMs };
+  };
 }
 
 /** An ISBN's key is its 13 digits; what is no ISBN keeps its text, and becomes a dead letter when it is worked. */

@@ -1,5 +1,7 @@
 import type { Clock } from '@headgate/throttle';
 import type { LaneTransaction, LaneWriter, NewRecord, TopicLog } from '@headgate/topics';
+import { TOPICS, lanePartitions, statePartition } from '../records/topic-names.ts';
+import { type LaneValue, laneKeys } from './lane-keys.ts';
 import { type OffsetRangesSnapshot, offsetRanges } from './offset-ranges.ts';
 
 /** A key of a lane's state, without the lane's own prefix, and its new value; null removes it. */
@@ -20,8 +22,10 @@ export interface Lane {
   /** The first offset that isn't known to be finished. */
   readonly next: number;
   isFinished(offset: number): boolean;
-  /** The lane's state under a prefix, as it was when the lane was opened: key without prefix, parsed value. */
-  stateUnder(prefix: string): readonly (readonly [key: string, value: unknown])[];
+  /** Offsets from the first to before the second hold no wish: a log has marks of its own between records, and forgets old ones. */
+  skip(from: number, before: number): void;
+  /** The lane's state under a prefix, as it was when the lane was opened. */
+  stateUnder(prefix: string): readonly LaneValue[];
   /** Resolves when the contribution is durable. What comes while a transaction is under way shares the next one. */
   commit(contribution: Contribution): Promise<void>;
   /** Adds what `more` gives at the time to every transaction's state. */
@@ -36,19 +40,21 @@ export interface OpenLaneOptions {
   readonly log: TopicLog;
   readonly group: string;
   readonly service: 'followers' | 'books';
-  /** The requests topic. */
-  readonly topic: string;
+  /** Of the requests topic. */
   readonly partition: number;
-  readonly state: { readonly topic: string; readonly partition: number };
   readonly clock: Clock;
+  /** Gives up before the lane is taken. */
+  readonly signal?: AbortSignal;
 }
 
 /** Takes a lane and reads how far it has come. Throws what `TopicLog.openLane` throws. */
-export async function openLane({ log, group, service, topic, partition, state, clock }: OpenLaneOptions): Promise<Lane> {
-  const writer = await log.openLane({ name: `${group}.${topic}.${partition}`, state });
-  const prefix = `${service}/${partition}/`;
-  const saved = writer.state.get(`${prefix}lane`);
-  const finished = offsetRanges(saved === undefined ? undefined : (JSON.parse(saved) as OffsetRangesSnapshot));
+export async function openLane({ log, group, service, partition, clock, signal }: OpenLaneOptions): Promise<Lane> {
+  const topic = service === 'followers' ? TOPICS.followersRequests : TOPICS.booksRequests;
+  const state = { topic: TOPICS.state, partition: statePartition(service, partition) };
+  const writer = await log.openLane({ name: `${group}.${topic}.${partition}`, state, writes: lanePartitions(service, partition) }, signal);
+  const keys = laneKeys({ group, service, lane: partition });
+  const { prefix } = keys;
+  const finished = offsetRanges(keys.get(writer.state, 'lane') as OffsetRangesSnapshot | undefined);
   const hooks: (() => readonly StateChange[])[] = [];
   const set = (tx: LaneTransaction, [key, value]: StateChange): void =>
     tx.checkpoint(prefix + key, value === null ? null : JSON.stringify(value));
@@ -76,10 +82,8 @@ export async function openLane({ log, group, service, topic, partition, state, c
       return finished.next;
     },
     isFinished: (offset) => finished.has(offset),
-    stateUnder: (under) =>
-      [...writer.state]
-        .filter(([key]) => key.startsWith(prefix + under))
-        .map(([key, value]) => [key.slice(prefix.length + under.length), JSON.parse(value) as unknown] as const),
+    skip: (from, before) => finished.addRange(from, before - 1),
+    stateUnder: (under) => keys.under(writer.state, under),
     commit: (contribution) => committer.commit(contribution),
     beforeCommit: (more) => void hooks.push(more),
     get slowestCommitMs() {

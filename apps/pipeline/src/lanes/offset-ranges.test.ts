@@ -28,6 +28,20 @@ describe('offsetRanges', () => {
     expect(ranges.snapshot()).toEqual({ next: 5, done: [] });
   });
 
+  it('takes stretches that overlap, touch or lie apart', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(30), fc.integer({ min: -1, max: 8 }))), (stretches) => {
+        const ranges = offsetRanges();
+        const plain = offsetRanges();
+        for (const [from, length] of stretches) {
+          ranges.addRange(from, from + length);
+          for (let offset = from; offset <= from + length; offset += 1) plain.add(offset);
+        }
+        expect(ranges.snapshot()).toEqual(plain.snapshot());
+      }),
+    );
+  });
+
   it('starts where a log that has lost its beginning starts', () => {
     const ranges = offsetRanges({ next: 100, done: [] });
     expect(ranges.has(7)).toBe(true);

@@ -4,6 +4,8 @@ export interface OffsetRanges {
   readonly next: number;
   has(offset: number): boolean;
   add(offset: number): void;
+  /** Adds all from the first to the last; nothing where the last is below the first. */
+  addRange(from: number, to: number): void;
   /** What `offsetRanges` takes to make the same again. */
   snapshot(): OffsetRangesSnapshot;
 }
@@ -14,12 +16,34 @@ export interface OffsetRangesSnapshot {
   readonly done: readonly (readonly [from: number, to: number])[];
 }
 
+interface Piece {
+  readonly from: number;
+  readonly to: number;
+}
+
 /** Makes the set again that gave the snapshot; an empty one without. */
 export function offsetRanges({ next: start, done }: OffsetRangesSnapshot = { next: 0, done: [] }): OffsetRanges {
   let next = start;
-  let pieces = done.map(([from, to]) => ({ from, to }));
+  let pieces: Piece[] = done.map(([from, to]) => ({ from, to }));
 
   const has = (offset: number): boolean => offset < next || pieces.some(({ from, to }) => from <= offset && offset <= to);
+
+  const addRange = (from: number, to: number): void => {
+    const start = Math.max(from, next);
+    if (to < start) return;
+    const touches = (piece: Piece): boolean => piece.from <= to + 1 && piece.to >= start - 1;
+    const touching = pieces.filter(touches);
+    const apart = pieces.filter((piece) => !touches(piece));
+    const joined = {
+      from: Math.min(start, ...touching.map((piece) => piece.from)),
+      to: Math.max(to, ...touching.map((piece) => piece.to)),
+    };
+    pieces = [...apart, joined].sort((a, b) => a.from - b.from);
+    const [first] = pieces;
+    if (first?.from !== next) return;
+    next = first.to + 1;
+    pieces.shift();
+  };
 
   return {
     get next() {
@@ -27,16 +51,9 @@ export function offsetRanges({ next: start, done }: OffsetRangesSnapshot = { nex
     },
     has,
     add(offset) {
-      if (has(offset)) return;
-      const before = pieces.find(({ to }) => to === offset - 1);
-      const after = pieces.find(({ from }) => from === offset + 1);
-      const joined = { from: before?.from ?? offset, to: after?.to ?? offset };
-      pieces = [...pieces.filter((piece) => piece !== before && piece !== after), joined].sort((a, b) => a.from - b.from);
-      const [first] = pieces;
-      if (first?.from !== next) return;
-      next = first.to + 1;
-      pieces.shift();
+      addRange(offset, offset);
     },
+    addRange,
     snapshot: () => ({ next, done: pieces.map(({ from, to }) => [from, to]) }),
   };
 }

@@ -39,6 +39,7 @@ export async function workLane({ log, lane, flow, bell, backlog, follow, signal 
     while (!signal.aborted) {
       let idle = flow.load === 0;
       for await (const wish of log.read({ topic: lane.topic, partitions: [lane.partition], from: position, signal })) {
+        lane.skip(position, wish.offset);
         position = wish.offset + 1;
         if (lane.isFinished(wish.offset)) continue;
         idle = false;

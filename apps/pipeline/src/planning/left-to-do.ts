@@ -3,6 +3,7 @@ import type { TopicLog } from '@headgate/topics';
 import { normalizeIsbn } from '@headgate/operators';
 import type { CrawlCheckpoint } from '../flows/followers-flow.ts';
 import { listedAndDue } from '../flows/wish-list.ts';
+import { laneKeys } from '../lanes/lane-keys.ts';
 import { type OffsetRangesSnapshot, offsetRanges } from '../lanes/offset-ranges.ts';
 import type { Config } from '../config/config.ts';
 import { TOPICS, statePartition } from '../records/topic-names.ts';
@@ -49,7 +50,7 @@ export async function leftToDo({ log, config, clock }: LeftToDoOptions): Promise
   };
 
   for (let lane = 0; lane < config.topics.lanes; lane += 1) {
-    for await (const { value, offset, state } of unfinished(log, 'followers', lane)) {
+    for await (const { value, offset, state } of unfinished(log, config.topics.group, 'followers', lane)) {
       try {
         const wish = parseWish(followersWish, value);
         add({ user: userKey(wish), cursor: wish.cursor, checkpoint: state(`crawl/${offset}`) as CrawlCheckpoint | undefined });
@@ -58,7 +59,7 @@ export async function leftToDo({ log, config, clock }: LeftToDoOptions): Promise
       }
     }
   }
-  for await (const { value, offset, state } of unfinished(log, 'books', 0)) {
+  for await (const { value, offset, state } of unfinished(log, config.topics.group, 'books', 0)) {
     try {
       const wish = parseWish(booksWish, value);
       if ('author' in wish) {
@@ -80,10 +81,11 @@ export async function leftToDo({ log, config, clock }: LeftToDoOptions): Promise
   return { crawls, isbns, authors };
 }
 
-async function* unfinished(log: TopicLog, service: ServiceName, lane: number) {
+async function* unfinished(log: TopicLog, group: string, service: ServiceName, lane: number) {
   const topic = service === 'followers' ? TOPICS.followersRequests : TOPICS.booksRequests;
   const all = await log.readState(TOPICS.state, statePartition(service, lane));
-  const state = (key: string): unknown => JSON.parse(all.get(`${service}/${lane}/${key}`) ?? 'null') ?? undefined;
+  const keys = laneKeys({ group, service, lane });
+  const state = (key: string): unknown => keys.get(all, key);
   const finished = offsetRanges(state('lane') as OffsetRangesSnapshot | undefined);
   for await (const { value, offset } of log.read({ topic, partitions: [lane], from: finished.next })) {
     if (!finished.has(offset)) yield { value, offset, state };

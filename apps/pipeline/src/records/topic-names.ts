@@ -1,4 +1,4 @@
-import type { TopicSpec } from '@headgate/topics';
+import type { TopicPartition, TopicSpec } from '@headgate/topics';
 
 /** Every topic by its name on the log. */
 export const TOPICS = {
@@ -18,7 +18,7 @@ export const TOPICS = {
 
 /**
  * All topics: those of followers with a partition per lane, those of books with one, since a key's budget can't be split.
- * The state topic has one per lane and service, and one for what no lane owns.
+ * The state topic has one for what no lane owns, and one per lane and service: it only grows when lanes are added.
  */
 export function topicSpecs(lanes: number): TopicSpec[] {
   return Object.values(TOPICS).map((name) => {
@@ -27,12 +27,16 @@ export function topicSpecs(lanes: number): TopicSpec[] {
   });
 }
 
+/** The partition of the state topic for what belongs to no lane. */
+export const SHARED_STATE_PARTITION = 0;
+
 /** The partition of the state topic that a lane of a service writes. */
 export function statePartition(service: 'followers' | 'books', lane: number): number {
-  return service === 'followers' ? 2 * lane : 2 * lane + 1;
+  return service === 'followers' ? 2 * lane + 1 : 2 * lane + 2;
 }
 
-/** The partition of the state topic for what belongs to no lane. */
-export function sharedStatePartition(lanes: number): number {
-  return 2 * lanes;
+/** Every partition that a lane of a service writes, but for its state: its own number in each of the service's topics. */
+export function lanePartitions(service: 'followers' | 'books', lane: number): TopicPartition[] {
+  const topics: string[] = Object.values(TOPICS).filter((name) => name.startsWith(`${service}.`) && !name.endsWith('.requests'));
+  return topics.map((topic) => ({ topic, partition: lane }));
 }

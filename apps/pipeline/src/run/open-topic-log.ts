@@ -1,20 +1,19 @@
 import type { TopicLog } from '@headgate/topics';
+import type { AvailabilityChange } from '@headgate/topics/kafka';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import type { TopicsConfig } from '../config/config.ts';
-
-class DriverMissingError extends Error {
-  override readonly name = 'DriverMissingError';
-  readonly code = 'HEADGATE_DRIVER_MISSING';
-  readonly retryable = false;
-}
+import { kafkaOptions } from './kafka-options.ts';
 
 /** Opens the log that the config names. Throws what its driver throws. */
-export async function openTopicLog(config: TopicsConfig): Promise<TopicLog> {
+export async function openTopicLog(config: TopicsConfig, onAvailability?: (change: AvailabilityChange) => void): Promise<TopicLog> {
   switch (config.driver) {
     case 'sqlite':
       return await sqliteTopicLog({ file: config.file });
-    case 'kafka':
-      throw new DriverMissingError('topics.driver: this release of headgate writes to the embedded log only. Use driver: sqlite.');
+    case 'kafka': {
+      // Half of what the program loads, and nothing to those who write a file.
+      const { kafkaTopicLog } = await import('@headgate/topics/kafka');
+      return await kafkaTopicLog({ ...kafkaOptions(config), ...(onAvailability !== undefined && { onAvailability }) });
+    }
   }
 }
 

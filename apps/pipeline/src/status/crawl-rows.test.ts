@@ -31,6 +31,21 @@ describe('rows of the work', () => {
     expect(rows(events, activities).rows).toEqual([{ name: '@alpha', progress: 'first page', amount: '', note: 'asking' }]);
   });
 
+  it('expects the end by the time a crawl was worked, not by the time its lane was elsewhere', () => {
+    const clock = virtualClock();
+    const model = createRunModel({ clock });
+    const about = { user: '@alpha', crawl: 'followers.requests-0-1' };
+    model.apply({ type: 'crawl-started', ...about, page: 1, resumed: false, expectedPages: 3 });
+    model.apply({ type: 'page-written', ...about, page: 1, ids: 1, credential: 'app' });
+    model.apply({ type: 'lane-left', service: 'followers', lane: 0 });
+    clock.pass(3_600_000);
+    model.apply({ type: 'crawl-started', ...about, page: 2, resumed: true });
+    clock.pass(60_000);
+    const gauges = { budgets: [], credits: [], activities: [{ service: 'followers', subject: '@alpha', state: 'asking' }] } as const;
+    // One page took a minute, two are left: 11:32:04 and two minutes.
+    expect(crawlRows({ snapshot: model.snapshot(), gauges, times, most: 9 }).rows[0]?.note).toBe('asking, done 11:34:04');
+  });
+
   it('says when a retry comes', () => {
     const until = Date.UTC(2026, 2, 10, 10, 32, 0);
     expect(rows([], [{ service: 'followers', subject: '@beta', state: 'waiting-to-retry', until }]).rows[0]?.note).toBe(

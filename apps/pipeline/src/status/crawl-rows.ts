@@ -119,7 +119,7 @@ function noteWords({ name, crawl, activity }: Work, now: number, times: TimeWord
 function expectedEnd(crawl: CrawlState, now: number): number | undefined {
   if (crawl.state !== 'running' || crawl.expectedPages === undefined || crawl.pages === 0) return undefined;
   const left = crawl.expectedPages - crawl.page;
-  return left <= 0 ? undefined : now + (left * (now - crawl.startedAt)) / crawl.pages;
+  return left <= 0 ? undefined : now + (left * (now - crawl.startedAt - crawl.awayMs)) / crawl.pages;
 }
 
 function restWords(rest: readonly Work[]): string {

@@ -1,3 +1,5 @@
+import { laneEventWords } from './lane-words.ts';
+import { logEventWords } from './log-words.ts';
 import { durationWords } from './text/duration-words.ts';
 import { countWords } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
@@ -26,6 +28,12 @@ export function eventWords(event: RunEvent): string {
       return `${safeText(event.subject, 100)}: ${outcomeWords(event)}${event.retryInMs === undefined ? '' : `, again ${retryWords(event.retryInMs)}`}`;
     case 'notice':
       return safeText(event.message, 1000);
+    case 'lane-opened':
+    case 'lane-left':
+      return laneEventWords(event);
+    case 'log-unavailable':
+    case 'log-available':
+      return logEventWords(event);
   }
 }
 

@@ -46,12 +46,18 @@ function levelOf(event: RunEvent): 'info' | 'warn' | 'error' {
       return event.outcome === 'ok' || event.outcome === 'gone' ? 'info' : 'warn';
     case 'notice':
       return event.level;
+    case 'lane-left':
+      return event.reason === undefined ? 'info' : 'warn';
+    case 'log-unavailable':
+      return 'warn';
     case 'crawl-started':
     case 'page-written':
     case 'crawl-completed':
     case 'books-queued':
     case 'books-written':
     case 'author-written':
+    case 'lane-opened':
+    case 'log-available':
       return 'info';
   }
 }

@@ -1,6 +1,7 @@
 import { createLogUpdate } from 'log-update';
 import { eventWords } from './event-words.ts';
 import { createFailureLines } from './failure-lines.ts';
+import { createLogLines } from './log-words.ts';
 import { liveFrame } from './live-frame.ts';
 import { createRunModel } from './run-model.ts';
 import { createTimeWords } from './text/time-words.ts';
@@ -9,7 +10,7 @@ import type { Reporter, ReporterOptions } from './reporter.ts';
 const redrawMs = 200;
 
 /**
- * A display that is redrawn in place 5 times a second; failures and notices scroll above it and stay.
+ * A display that is redrawn in place 5 times a second; failures, notices, lanes lost and ended outages scroll above it and stay.
  * The cursor stays visible, so that nothing is left to be repaired after a kill.
  */
 export function createLiveDisplay(options: Omit<ReporterOptions, 'json' | 'live'>): Reporter {
@@ -18,6 +19,7 @@ export function createLiveDisplay(options: Omit<ReporterOptions, 'json' | 'live'
   const times = createTimeWords(options);
   const model = createRunModel({ clock });
   const failures = createFailureLines({ activities: () => gauges().activities });
+  const logLines = createLogLines({ now: () => clock.now() });
   const draw = createLogUpdate(stderr, { showCursor: true });
   /** Lines that are to stay, written with the next redraw: thousands of failures a second don't become thousands of redraws. */
   let staying: string[] = [];
@@ -38,6 +40,18 @@ export function createLiveDisplay(options: Omit<ReporterOptions, 'json' | 'live'
           if (line !== undefined) stay(line);
           return;
         }
+        case 'lane-left':
+          // What was given up in good order shows in the header.
+          if (event.reason !== undefined) stay(eventWords(event));
+          return;
+        case 'log-unavailable':
+        case 'log-available': {
+          const line = logLines.say(event);
+          // While it lasts, an outage has its line in the display.
+          if (line !== undefined && event.type === 'log-available') stay(line);
+          return;
+        }
+        case 'lane-opened':
         case 'crawl-started':
         case 'page-written':
         case 'crawl-completed':

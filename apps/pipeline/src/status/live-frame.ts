@@ -1,12 +1,14 @@
 import { styleText } from 'node:util';
 import { crawlRows } from './crawl-rows.ts';
 import { faultName } from './fault-kind.ts';
+import { lanesWords, standsBy } from './lane-words.ts';
+import { logUnavailableLines } from './log-words.ts';
 import { displayWidth, fitWidth, padWidth } from './text/display-width.ts';
 import { elapsedWords } from './text/duration-words.ts';
 import { countWords, groupedNumber } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
 import { tableLines } from './text/table.ts';
-import { budgetName, creditWords, fullCredits, holdingBudgets } from './wait-words.ts';
+import { budgetName, creditWords, fullCredits, holdingBudgets, isBusy } from './wait-words.ts';
 import type { BudgetGauge, RunGauges } from './run-event.ts';
 import type { RunSnapshot } from './run-snapshot.ts';
 import type { TableLine, TableRow, Tone } from './text/table.ts';
@@ -51,7 +53,12 @@ export function liveFrame(options: LiveFrameOptions): readonly string[] {
 function headerLine({ header, snapshot, columns }: LiveFrameOptions): TableLine {
   const elapsed = elapsedWords(snapshot.now - snapshot.startedAt);
   const room = columns - displayWidth(elapsed) - 2;
-  return plain(room < 10 ? fitWidth(elapsed, columns) : `${padWidth(safeText(header, 1000), room)}  ${elapsed}`);
+  if (room < 10) return plain(fitWidth(elapsed, columns));
+  const lanes = lanesWords(snapshot);
+  // Where there is no room for both, the header is cut: it is known, the lanes change.
+  const name = safeText(header, 1000);
+  const text = lanes === '' ? name : `${fitWidth(name, room - displayWidth(lanes) - 3)}   ${lanes}`.trimStart();
+  return plain(`${padWidth(text, room)}  ${elapsed}`);
 }
 
 function budgetLines({ gauges, snapshot, columns, times }: LiveFrameOptions): readonly TableLine[] {
@@ -91,8 +98,11 @@ function budgetRow(budget: BudgetGauge, digits: number, next: string, quota: Bud
   };
 }
 
-function waits({ gauges, snapshot, times }: LiveFrameOptions): TableLine[] {
-  const lines = fullCredits(gauges).map((credit) => toned(`  ${credit.service}: ${creditWords(credit)}`, 'wait'));
+function waits({ gauges, snapshot, times, columns }: LiveFrameOptions): TableLine[] {
+  const unavailable = snapshot.logUnavailable;
+  const outage = unavailable === undefined ? [] : logUnavailableLines({ unavailable, now: snapshot.now, times, width: columns - 2 });
+  const full = fullCredits(gauges).map((credit) => `${credit.service}: ${creditWords(credit)}`);
+  const lines = [...outage, ...full].map((text) => toned(`  ${text}`, 'wait'));
   const fault = snapshot.lastFault;
   if (fault !== undefined && (snapshot.now - fault.at < recentFaultMs || (fault.retryAt ?? 0) > snapshot.now)) {
     const total = snapshot.faults.reduce((sum, one) => sum + one.count, 0);
@@ -101,8 +111,9 @@ function waits({ gauges, snapshot, times }: LiveFrameOptions): TableLine[] {
     const said = `${countWords(total, 'fault')}, the last at ${times.time(fault.at)}: ${fault.subject} ${faultName(fault.kind)}${retry}`;
     lines.push(plain(`  ${said}`));
   }
-  const busy = gauges.activities.some((one) => one.state !== 'done' && one.state !== 'failed');
-  if (!busy && snapshot.now - snapshot.lastEventAt > idleMs) lines.push(plain('  nothing left to do: waits for new requests'));
+  if (unavailable === undefined && !isBusy(gauges) && snapshot.now - snapshot.lastEventAt > idleMs) {
+    lines.push(plain(`  ${snapshot.lanes.length === 0 ? standsBy : 'nothing left to do: waits for new requests'}`));
+  }
   return lines;
 }
 

@@ -1,6 +1,8 @@
 import { eventWords } from './event-words.ts';
+import { isCrawlOf } from './held-lanes.ts';
 import { countWords } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
+import type { HeldLane } from './held-lanes.ts';
 import type { BudgetGauge, RunEvent } from './run-event.ts';
 
 type Progress = Extract<RunEvent, { type: 'crawl-started' | 'page-written' | 'crawl-completed' | 'books-written' | 'author-written' }>;
@@ -18,6 +20,8 @@ export interface PageLines {
   flush(): void;
   /** Writes what is held back of one crawl, which has ended. */
   end(crawl: string): void;
+  /** Writes what is held back of a lane's crawls, which go on elsewhere. */
+  endLane(lane: HeldLane): void;
   flushAll(): void;
 }
 
@@ -61,6 +65,13 @@ export function createPageLines(options: PageLinesOptions): PageLines {
       const one = held.get(crawl);
       if (one !== undefined) say(crawl, one);
       held.delete(crawl);
+    },
+    endLane(lane) {
+      for (const [about, one] of held) {
+        if (!isCrawlOf(about, lane)) continue;
+        say(about, one);
+        held.delete(about);
+      }
     },
     flushAll() {
       for (const [about, one] of held) say(about, one);

@@ -1,9 +1,12 @@
 import { eventWords } from './event-words.ts';
 import { createFailureLines } from './failure-lines.ts';
+import { createHeldLanes } from './held-lanes.ts';
+import { standsBy } from './lane-words.ts';
+import { createLogLines } from './log-words.ts';
 import { createPageLines } from './page-lines.ts';
 import { safeText } from './text/safe-text.ts';
 import { createTimeWords } from './text/time-words.ts';
-import { budgetName, creditWords, fullCredits, holdingBudgets } from './wait-words.ts';
+import { budgetName, creditWords, fullCredits, holdingBudgets, isBusy } from './wait-words.ts';
 import type { Reporter, ReporterOptions } from './reporter.ts';
 
 const tickMs = 250;
@@ -12,15 +15,18 @@ const quietMs = 3000;
 /**
  * One line per thing that happened: `10:31:04 @alpha page 412: 5,000 ids, 13/15 left`.
  * About the same crawl at most one a second, what is left out is summed up in the next; errors are never held back.
- * Where nothing happens for 3 s because of a budget or a full writer, one line says so.
+ * Where nothing happens for 3 s because of a budget, a full writer or for lack of a lane, one line says so.
  */
 export function createPlainLines(options: Pick<ReporterOptions, 'stderr' | 'clock' | 'gauges' | 'header' | 'timeZone'>): Reporter {
   const { stderr, clock, gauges } = options;
   const times = createTimeWords(options);
   const failures = createFailureLines({ activities: () => gauges().activities });
+  const logLines = createLogLines({ now: () => clock.now() });
+  const lanes = createHeldLanes();
   const pages = createPageLines({ now: () => clock.now(), write, budgets: () => gauges().budgets });
   let lastLineAt = clock.now();
   let lastWait = '';
+  let isLogAvailable = true;
 
   write(safeText(options.header));
   const stop = clock.every(tickMs, () => {
@@ -48,6 +54,19 @@ export function createPlainLines(options: Pick<ReporterOptions, 'stderr' | 'cloc
         case 'request':
           // What isn't tried again is told by its dead letter.
           if (event.outcome !== 'ok' && (event.retryInMs !== undefined || event.outcome === 'rate-limited')) write(eventWords(event));
+          return;
+        case 'log-unavailable':
+        case 'log-available': {
+          isLogAvailable = event.type === 'log-available';
+          const line = logLines.say(event);
+          if (line !== undefined) write(line);
+          return;
+        }
+        case 'lane-opened':
+        case 'lane-left':
+          lanes.apply(event);
+          if (event.type === 'lane-left') pages.endLane(event);
+          write(eventWords(event));
           return;
         case 'books-queued':
         case 'notice':
@@ -82,6 +101,7 @@ export function createPlainLines(options: Pick<ReporterOptions, 'stderr' | 'cloc
       const next = budget.freeAt === undefined ? 'when a request under way is answered' : `at ${times.when(budget.freeAt, now)}`;
       return `${what} ${what === 'everything' ? 'waits' : 'wait'} for ${budgetName(budget)}, ${budget.used}/${budget.limit} used: next request ${next}`;
     });
-    return [...full, ...held];
+    const idle = lanes.held.length === 0 && isLogAvailable && !isBusy(current) ? [standsBy] : [];
+    return [...full, ...held, ...idle];
   }
 }

@@ -56,7 +56,18 @@ const everyEvent: readonly RunEvent[] = [
   { type: 'dead-letter', topic: 'books.dead-letters', key: hostile, error: { code: 'X', message: hostile } },
   { type: 'request', service: 'books', credential: hostile, outcome: 'transient', subject: hostile, reason: hostile, retryInMs: 100 },
   { type: 'notice', level: 'warn', message: hostile },
+  { type: 'lane-opened', service: 'followers', lane: 2 },
+  { type: 'lane-left', service: 'followers', lane: 2, reason: hostile },
+  { type: 'log-unavailable', reason: hostile },
+  { type: 'log-available' },
 ];
+
+const refused: RunEvent = { type: 'log-unavailable', reason: 'connect ECONNREFUSED 127.0.0.1:9092' };
+const takenOver = 'process 12 on host-b (since 10:41:12) has taken this lane over.';
+
+function opened(...lanes: readonly number[]): RunEvent[] {
+  return lanes.map((lane) => ({ type: 'lane-opened', service: 'followers', lane }));
+}
 
 describe('plain lines', () => {
   it('says what happened, when, and what is left of the budget', () => {
@@ -179,6 +190,58 @@ describe('plain lines', () => {
     expect(at.terminal.lines).toHaveLength(3);
   });
 
+  it('tells of each lane that comes or goes, what was written of its crawls first', () => {
+    const at = stage();
+    const ofLane = (lane: number, number: number): RunEvent => ({
+      type: 'page-written',
+      user: `@in${lane}`,
+      crawl: `followers.requests-${lane}-5`,
+      page: number,
+      ids: 10,
+      credential: 'app',
+    });
+    for (const event of opened(1, 2)) at.reporter.event(event);
+    for (const event of [ofLane(1, 1), ofLane(2, 1), ofLane(1, 2), ofLane(2, 2)]) at.reporter.event(event);
+    at.reporter.event({ type: 'lane-left', service: 'followers', lane: 2, reason: takenOver });
+    at.reporter.event({ type: 'lane-left', service: 'followers', lane: 1 });
+    at.reporter.close();
+    expect(at.terminal.lines.slice(1)).toEqual([
+      '10:31:04 followers lane 1: this process works it now',
+      '10:31:04 followers lane 2: this process works it now',
+      '10:31:04 @in1 page 1: 10 ids',
+      '10:31:04 @in2 page 1: 10 ids',
+      '10:31:04 @in2 page 2: 10 ids',
+      '10:31:04 followers lane 2: process 12 on host-b (since 10:41:12) has taken this lane over; this process stopped working on it. Nothing is lost.',
+      '10:31:04 @in1 page 2: 10 ids',
+      '10:31:04 followers lane 1: given up; what is unfinished goes on wherever it is opened next',
+    ]);
+  });
+
+  it('tells once that the log is away, and once that it is back', () => {
+    const at = stage();
+    at.reporter.event({ type: 'log-available' });
+    at.reporter.event(refused);
+    at.clock.pass(42_000);
+    at.reporter.event(refused);
+    at.reporter.event({ type: 'log-available' });
+    at.reporter.event({ type: 'log-available' });
+    expect(at.terminal.lines.slice(1)).toEqual([
+      "10:31:04 kafka can't be reached (connect ECONNREFUSED 127.0.0.1:9092): nothing is lost, goes on by itself",
+      '10:31:46 kafka can be reached again after 42 s',
+    ]);
+  });
+
+  it('says once that it stands by, while it holds no lane', () => {
+    const at = stage();
+    at.clock.pass(60_000);
+    const standsBy = '10:31:07 stands by: other processes of the group work all lanes';
+    expect(at.terminal.lines.slice(1)).toEqual([standsBy]);
+    const holding = stage();
+    for (const event of opened(0)) holding.reporter.event(event);
+    holding.clock.pass(60_000);
+    expect(holding.terminal.text).not.toContain('stands by');
+  });
+
   it('lets no control character through', () => {
     const at = stage({ header: hostile });
     for (const event of everyEvent) at.reporter.event(event);
@@ -212,6 +275,22 @@ describe('JSON lines', () => {
       },
       { level: 'warn', time: '2026-03-10T10:31:04.000Z', event: 'notice', msg: 'slow' },
       expect.objectContaining({ level: 'error', event: 'crawl-failed', user: '@carol', error: reason }),
+    ]);
+  });
+
+  it('has lanes and outages with their fields', () => {
+    const at = stage({ json: true });
+    for (const event of opened(2)) at.reporter.event(event);
+    at.reporter.event({ type: 'lane-left', service: 'followers', lane: 2, reason: takenOver });
+    at.reporter.event({ type: 'lane-left', service: 'books', lane: 0 });
+    at.reporter.event(refused);
+    at.reporter.event({ type: 'log-available' });
+    expect(at.terminal.lines.slice(1).map((line): unknown => JSON.parse(line))).toMatchObject([
+      { level: 'info', event: 'lane-opened', service: 'followers', lane: 2, msg: 'followers lane 2: this process works it now' },
+      { level: 'warn', event: 'lane-left', service: 'followers', lane: 2, reason: takenOver, msg: expect.stringContaining('host-b') },
+      { level: 'info', event: 'lane-left', service: 'books', lane: 0 },
+      { level: 'warn', event: 'log-unavailable', reason: 'connect ECONNREFUSED 127.0.0.1:9092' },
+      { level: 'info', event: 'log-available', msg: 'kafka can be reached again' },
     ]);
   });
 
@@ -291,11 +370,81 @@ describe('the live display', () => {
     expect(screen).toContain('  1 dead letter: npm run headgate -- read followers.dead-letters');
   });
 
+  it('names its lanes where there are several, and only there', () => {
+    const at = stage({ isTTY: true, columns: 100 });
+    at.reporter.event({ type: 'lane-opened', service: 'followers', lane: 0 });
+    at.reporter.event({ type: 'lane-opened', service: 'books', lane: 0 });
+    at.clock.pass(1000);
+    expect(at.terminal.screen()[0]).toMatch(/^headgate run {3}headgate.yaml {3}-> .\/headgate.db +00:00:01$/);
+    for (const event of opened(1, 2, 3)) at.reporter.event(event);
+    at.reporter.event({ type: 'lane-left', service: 'books', lane: 0 });
+    at.clock.pass(1000);
+    expect(at.terminal.screen()[0]).toMatch(/^headgate run {3}headgate.yaml {3}-> .\/headgate.db {3}lanes 0 1 2 3 +00:00:02$/);
+  });
+
+  it('cuts the header before the lanes', () => {
+    const at = stage({ isTTY: true, columns: 50 });
+    for (const event of opened(0, 1)) at.reporter.event(event);
+    at.clock.pass(200);
+    expect(at.terminal.screen()[0]).toBe('headgate run   headgate.ya…   lanes 0 1  00:00:00');
+  });
+
+  it('drops the crawls of a lane that was taken over, says who took it, and stands by', () => {
+    const at = stage({ isTTY: true, columns: 160 });
+    for (const event of opened(2)) at.reporter.event(event);
+    at.reporter.event({ type: 'crawl-started', user: '@alpha', crawl: 'followers.requests-2-7', page: 1, resumed: false });
+    at.clock.pass(200);
+    expect(at.terminal.screen().join('\n')).toContain('@alpha');
+    at.reporter.event({ type: 'lane-left', service: 'followers', lane: 2, reason: takenOver });
+    at.clock.pass(2400);
+    const screen = at.terminal.screen();
+    expect(screen[0]).toContain(
+      '10:31:04 followers lane 2: process 12 on host-b (since 10:41:12) has taken this lane over; this process stopped',
+    );
+    expect(screen[1]).toContain('   no lane  ');
+    expect(screen).toContain('  stands by: other processes of the group work all lanes');
+    expect(screen.join('\n')).not.toMatch(/@alpha|nothing left to do/);
+  });
+
+  it('says nothing is left to do only while it holds a lane', () => {
+    const at = stage({ isTTY: true });
+    for (const event of opened(0)) at.reporter.event(event);
+    at.clock.pass(2400);
+    expect(at.terminal.screen()).toContain('  nothing left to do: waits for new requests');
+    expect(at.terminal.text).not.toContain('stands by');
+  });
+
+  it.each([
+    [
+      160,
+      ["  kafka can't be reached since 10:31:04, for 1 m 12 s (connect ECONNREFUSED 127.0.0.1:9092): nothing is lost, goes on by itself"],
+    ],
+    [
+      80,
+      [
+        "  kafka can't be reached since 10:31:04, for 1 m 12 s:",
+        '  nothing is lost, goes on by itself (connect ECONNREFUSED 127.0.0.1:9092)',
+      ],
+    ],
+  ])('says in %d columns that the log is away, since when and why, instead of that nothing is left to do', (columns, lines) => {
+    const at = stage({ isTTY: true, columns, color: true });
+    for (const event of [...opened(0), refused]) at.reporter.event(event);
+    at.clock.pass(72_000);
+    const screen = at.terminal.screen();
+    expect(screen.filter((line) => /kafka|nothing/.test(line))).toEqual(lines);
+    expect(at.terminal.text).toContain("\u001B[33mkafka can't be reached");
+    at.reporter.event({ type: 'log-available' });
+    at.clock.pass(200);
+    expect(at.terminal.screen()[0]).toBe('10:32:16 kafka can be reached again after 1 m 12 s');
+    expect(at.terminal.screen().join('\n')).not.toContain("can't be reached");
+  });
+
   it.each([80, 60, 40, 20, 5, 1])('is never wider than %d columns nor higher than the terminal', (columns) => {
     for (const rows of [24, 12, 6, 2]) {
       const at = stage({ isTTY: true, columns, rows });
       playSome(at);
       const many = Array.from({ length: 200 }, (_, index) => activity(`@someone_with_a_long_name_${index}`, 'queued'));
+      for (const event of [...opened(0, 1, 2, 3), refused]) at.reporter.event(event);
       at.gauges = { ...at.gauges, activities: [...at.gauges.activities, ...many, activity('@日本語日本語日本語日本語', 'asking')] };
       at.clock.pass(1000);
       const screen = at.terminal.screen();

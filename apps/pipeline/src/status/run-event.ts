@@ -39,7 +39,22 @@ export type RunEvent =
       /** When it is tried again, ms from now; absent when it is not. */
       readonly retryInMs?: number;
     }
-  | { readonly type: 'notice'; readonly level: 'info' | 'warn'; readonly message: string };
+  | { readonly type: 'notice'; readonly level: 'info' | 'warn'; readonly message: string }
+  | { readonly type: 'lane-opened'; readonly service: ServiceName; readonly lane: number }
+  | {
+      /** This process works the lane no longer; its unfinished crawls go on wherever it is opened next. */
+      readonly type: 'lane-left';
+      readonly service: ServiceName;
+      readonly lane: number;
+      /** Why, where it was not given up in good order: in words, e.g. `process 12 on host-b since … has taken it over`. */
+      readonly reason?: string;
+    }
+  | {
+      /** The brokers can't be worked with; told once that has lasted two seconds. */
+      readonly type: 'log-unavailable';
+      readonly reason: string;
+    }
+  | { readonly type: 'log-available' };
 
 export type ServiceName = 'followers' | 'books';
 

@@ -37,6 +37,13 @@ export function createRunMetrics(options: RunMetricsOptions): Registry {
   );
 
   gauge('headgate_start_time_seconds', 'When this run started, Unix time.', [], () => [[{}, snapshot().startedAt / 1000]]);
+  gauge('headgate_lanes', 'Lanes this process works.', ['service'], () => {
+    const { lanes } = snapshot();
+    return (['followers', 'books'] as const).map((service) => [{ service }, lanes.filter((one) => one.service === service).length]);
+  });
+  gauge('headgate_log_available', 'Whether the log that is written to can be reached: 1, or 0.', [], () => [
+    [{}, snapshot().logUnavailable === undefined ? 1 : 0],
+  ]);
   gauge('headgate_budget_limit', 'Requests a window permits.', ['service', 'credential', 'unit'], () =>
     gauges().budgets.map((one) => [budgetLabels(one), one.limit] as const),
   );

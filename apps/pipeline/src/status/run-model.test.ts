@@ -31,6 +31,101 @@ describe('a run as its events leave it', () => {
     expect(run.totals).toEqual({ crawlsStarted: 1, crawlsCompleted: 1, crawlsFailed: 0, pages: 2, ids: 6380 });
   });
 
+  it('knows the lanes it holds, and whether anybody needs to know of them', () => {
+    const model = createRunModel({ clock: virtualClock() });
+    const lanes = (): unknown => model.snapshot().lanes.map(({ service, lane }) => `${service} ${lane}`);
+    expect(model.snapshot()).toMatchObject({ lanes: [], lanesShared: false });
+    model.apply({ type: 'lane-opened', service: 'books', lane: 0 });
+    model.apply({ type: 'lane-opened', service: 'followers', lane: 10 });
+    expect([lanes(), model.snapshot().lanesShared]).toEqual([['followers 10', 'books 0'], false]);
+    model.apply({ type: 'lane-opened', service: 'followers', lane: 2 });
+    expect([lanes(), model.snapshot().lanesShared]).toEqual([['followers 2', 'followers 10', 'books 0'], true]);
+    model.apply({ type: 'lane-left', service: 'followers', lane: 2 });
+    expect([lanes(), model.snapshot().lanesShared]).toEqual([['followers 10', 'books 0'], true]);
+  });
+
+  it('takes lanes as shared once one was left', () => {
+    const model = createRunModel({ clock: virtualClock() });
+    model.apply({ type: 'lane-opened', service: 'followers', lane: 0 });
+    model.apply({ type: 'lane-left', service: 'followers', lane: 0 });
+    expect(model.snapshot()).toMatchObject({ lanes: [], lanesShared: true });
+  });
+
+  it('forgets the running crawls of a lane that was left, and no others', () => {
+    const model = createRunModel({ clock: virtualClock() });
+    for (const crawl of ['followers.requests-1-7', 'followers.requests-1-8', 'followers.requests-11-7', 'books.requests-1-7']) {
+      model.apply({ type: 'crawl-started', user: `@${crawl}`, crawl, page: 1, resumed: false });
+    }
+    model.apply({ type: 'crawl-completed', user: '@a', crawl: 'followers.requests-1-8', pages: 1, ids: 1 });
+    model.apply({ type: 'crawl-failed', user: '@b', crawl: 'followers.requests-1-9', error: protectedAccount });
+    model.apply({ type: 'lane-left', service: 'followers', lane: 1, reason: 'process 12 on host-b has taken it over' });
+    const run = model.snapshot();
+    expect(run.crawls.map(({ crawl, state }) => [crawl, state])).toEqual([
+      ['followers.requests-1-8', 'completed'],
+      ['followers.requests-11-7', 'running'],
+      ['books.requests-1-7', 'running'],
+      ['followers.requests-1-9', 'failed'],
+    ]);
+    expect(run.totals).toMatchObject({ crawlsStarted: 4, crawlsCompleted: 1, crawlsFailed: 1 });
+    expect(run.failures).toHaveLength(1);
+    model.apply({ type: 'lane-left', service: 'books', lane: 11 });
+    expect(model.snapshot().crawls).toEqual(run.crawls);
+  });
+
+  it('counts a crawl whose lane comes back once, and not the time it was away', () => {
+    const clock = virtualClock();
+    const model = createRunModel({ clock });
+    const about = { user: '@alpha', crawl: 'followers.requests-0-3' };
+    const lane = { service: 'followers', lane: 0 } as const;
+    model.apply({ type: 'crawl-started', ...about, page: 1, resumed: false });
+    clock.pass(30_000);
+    model.apply({ type: 'page-written', ...about, page: 1, ids: 5000, credential: 'app' });
+    model.apply({ type: 'lane-left', ...lane });
+    clock.pass(3_600_000);
+    model.apply({ type: 'lane-opened', ...lane });
+    model.apply({ type: 'crawl-started', ...about, page: 40, resumed: true });
+    expect(model.snapshot().crawls).toMatchObject([{ page: 39, pages: 1, ids: 5000, awayMs: 3_600_000 }]);
+    clock.pass(30_000);
+    model.apply({ type: 'page-written', ...about, page: 40, ids: 1000, credential: 'app' });
+    const run = model.snapshot();
+    expect(run.crawls).toMatchObject([{ state: 'running', page: 40, pages: 2, ids: 6000, idsPerMinute: 6000 }]);
+    expect(run.totals).toMatchObject({ crawlsStarted: 1, pages: 2, ids: 6000 });
+  });
+
+  it.each(['running', 'failed'] as const)('counts a crawl that starts again while it was %s once', (state) => {
+    const model = createRunModel({ clock: virtualClock() });
+    const about = { user: '@alpha', crawl: 'followers.requests-0-3' };
+    model.apply({ type: 'crawl-started', ...about, page: 1, resumed: false });
+    if (state === 'failed') model.apply({ type: 'crawl-failed', ...about, error: protectedAccount });
+    model.apply({ type: 'crawl-started', ...about, page: 5, resumed: true });
+    expect(model.snapshot()).toMatchObject({ totals: { crawlsStarted: 1 }, crawls: [{ state: 'running', page: 4 }] });
+  });
+
+  it('counts what is told of a crawl after its lane was left, and brings only its end back', () => {
+    const model = createRunModel({ clock: virtualClock() });
+    const about = { user: '@alpha', crawl: 'followers.requests-0-3' };
+    model.apply({ type: 'crawl-started', ...about, page: 1, resumed: false });
+    model.apply({ type: 'lane-left', service: 'followers', lane: 0 });
+    model.apply({ type: 'page-written', ...about, page: 1, ids: 10, credential: 'app' });
+    expect(model.snapshot()).toMatchObject({ crawls: [], totals: { pages: 1, ids: 10 } });
+    model.apply({ type: 'crawl-completed', ...about, pages: 1, ids: 10 });
+    expect(model.snapshot()).toMatchObject({ crawls: [{ state: 'completed', ids: 10 }], totals: { crawlsStarted: 1, crawlsCompleted: 1 } });
+    model.apply({ type: 'crawl-started', ...about, page: 1, resumed: false });
+    expect(model.snapshot().crawls).toMatchObject([{ state: 'running', pages: 0, ids: 0 }]);
+  });
+
+  it('knows since when and why the log is away, until it is back', () => {
+    const clock = virtualClock();
+    const model = createRunModel({ clock });
+    const since = clock.now();
+    model.apply({ type: 'log-unavailable', reason: 'connect ECONNREFUSED 127.0.0.1:9092' });
+    clock.pass(5000);
+    model.apply({ type: 'log-unavailable', reason: 'no leader' });
+    expect(model.snapshot().logUnavailable).toEqual({ since, reason: 'no leader' });
+    model.apply({ type: 'log-available' });
+    expect(model.snapshot()).not.toHaveProperty('logUnavailable');
+  });
+
   it('keeps why crawls failed', () => {
     const model = createRunModel({ clock: virtualClock() });
     model.apply({ type: 'crawl-failed', user: '@carol', crawl: 'c2', error: protectedAccount });
@@ -89,6 +184,18 @@ describe('a run as its events leave it', () => {
     expect(JSON.stringify(run).length).toBeLessThan(1_000_000);
   });
 
+  it('remembers the last 10,000 crawls of lanes it left', () => {
+    const model = createRunModel({ clock: virtualClock() });
+    const start = (offset: number): void =>
+      model.apply({ type: 'crawl-started', user: `@u${offset}`, crawl: `followers.requests-0-${offset}`, page: 1, resumed: false });
+    for (let offset = 0; offset <= 10_000; offset += 1) start(offset);
+    model.apply({ type: 'lane-left', service: 'followers', lane: 0 });
+    start(1);
+    expect(model.snapshot().totals.crawlsStarted).toBe(10_001);
+    start(0);
+    expect(model.snapshot().totals.crawlsStarted).toBe(10_002);
+  });
+
   it('never forgets a crawl under way', () => {
     const model = createRunModel({ clock: virtualClock() });
     model.apply({ type: 'crawl-started', user: '@long', crawl: 'long', page: 1, resumed: false });
@@ -111,6 +218,7 @@ describe('a run as its events leave it', () => {
     const model = createRunModel({ clock: virtualClock() });
     model.apply({ type: 'crawl-failed', user: '@a\u001B[2J', crawl: 'c', error: { code: 'X', message: 'b\u0007ad\u009B1m' } });
     model.apply({ type: 'dead-letter', topic: 'books.dead-letters', key: '\u001B]0;t\u0007k', error: { code: 'X', message: '\n' } });
+    model.apply({ type: 'log-unavailable', reason: '\u001B[2Jgone\u009B1m' });
     // eslint-disable-next-line no-control-regex
     expect(JSON.stringify(model.snapshot())).not.toMatch(/\\u00[01]|[\u007F-\u009F]/);
   });

@@ -1,4 +1,5 @@
 import type { FaultKind } from './fault-kind.ts';
+import type { HeldLane } from './held-lanes.ts';
 import type { Reason, RunEvent, ServiceName } from './run-event.ts';
 
 type RequestEvent = Extract<RunEvent, { type: 'request' }>;
@@ -9,9 +10,15 @@ export interface RunSnapshot {
   readonly now: number;
   /** When the last event came; the start where none did. */
   readonly lastEventAt: number;
-  /** Crawls under way and the last 1,000 that ended, in the order they started. */
+  /** Crawls under way here and the last 1,000 that ended, in the order they started. */
   readonly crawls: readonly CrawlState[];
-  /** Of this run, all its crawls together. */
+  /** The lanes this process works, the followers' first, each service's by number. */
+  readonly lanes: readonly HeldLane[];
+  /** Whether a service has, or had, more than one lane here, or a lane was left. */
+  readonly lanesShared: boolean;
+  /** Set while the log can't be worked with. */
+  readonly logUnavailable?: LogUnavailable;
+  /** Of this run, all its crawls together; one that starts again under its own id, because its lane came back, counts once. */
   readonly totals: {
     readonly crawlsStarted: number;
     readonly crawlsCompleted: number;
@@ -35,6 +42,12 @@ export interface RunSnapshot {
   readonly lastFault?: LastFault;
 }
 
+export interface LogUnavailable {
+  /** When that was told. */
+  readonly since: number;
+  readonly reason: string;
+}
+
 export type OutcomeCounts = Readonly<Record<RequestEvent['outcome'], number>>;
 
 export interface CrawlState {
@@ -51,9 +64,11 @@ export interface CrawlState {
   readonly ids: number;
   /** How many pages it is expected to have, where that is known. */
   readonly expectedPages?: number;
-  /** Ids a minute on the average of this run, 0 before the first page. */
+  /** Ids a minute on the average of the time it was worked in this run, 0 before the first page. */
   readonly idsPerMinute: number;
   readonly startedAt: number;
+  /** For how long since then its lane was not worked here, ms. */
+  readonly awayMs: number;
   readonly endedAt?: number;
   readonly error?: Reason;
 }

@@ -1,8 +1,10 @@
 import { crawlRows } from './crawl-rows.ts';
 import { htmlText } from './html-text.ts';
+import { lanesWords, standsBy } from './lane-words.ts';
+import { logUnavailableLines } from './log-words.ts';
 import { elapsedWords } from './text/duration-words.ts';
 import { countWords, groupedNumber } from './text/number-words.ts';
-import { budgetName, creditWords, fullCredits, holdingBudgets } from './wait-words.ts';
+import { budgetName, creditWords, fullCredits, holdingBudgets, isBusy } from './wait-words.ts';
 import type { RunGauges } from './run-event.ts';
 import type { RunSnapshot } from './run-snapshot.ts';
 import type { TimeWords } from './text/time-words.ts';
@@ -28,7 +30,12 @@ progress { width: 10rem } .wait { color: #b60 } .bad { color: #c22 } .good { col
 export function statusPage({ snapshot, gauges, times }: StatusPageOptions): string {
   const { rows, rest } = crawlRows({ snapshot, gauges, times, most: shownCrawls });
   const holding = holdingBudgets(gauges, snapshot.now);
-  const waits = fullCredits(gauges).map((credit) => `<p class="wait">${htmlText(`${credit.service}: ${creditWords(credit)}`)}</p>`);
+  const { now, logUnavailable: unavailable } = snapshot;
+  const waits = [
+    ...(unavailable === undefined ? [] : logUnavailableLines({ unavailable, now, times })),
+    ...fullCredits(gauges).map((credit) => `${credit.service}: ${creditWords(credit)}`),
+  ].map((text) => `<p class="wait">${htmlText(text)}</p>`);
+  const lanes = snapshot.lanes.length === 0 && unavailable === undefined && !isBusy(gauges) ? standsBy : lanesWords(snapshot);
   const { totals } = snapshot;
 
   return `<!doctype html>
@@ -43,6 +50,7 @@ export function statusPage({ snapshot, gauges, times }: StatusPageOptions): stri
 <body>
 <h1>headgate, running for ${elapsedWords(snapshot.now - snapshot.startedAt)}</h1>
 <p>${htmlText(`${countWords(totals.crawlsCompleted, 'crawl')} done, ${countWords(totals.pages, 'page')}, ${countWords(totals.ids, 'id')}`)}</p>
+${lanes === '' ? '' : `<p>${htmlText(lanes)}</p>`}
 ${waits.join('\n')}
 ${table(
   'Work',

@@ -65,6 +65,7 @@ describe('the status server', () => {
       expect(html).toContain(text);
     }
     expect(html).not.toMatch(/https?:|src=|<script|<link|@import/);
+    expect(html).not.toContain('stands by');
   });
 
   it('shows whatever a name holds as text', async () => {
@@ -99,6 +100,47 @@ describe('the status server', () => {
     expect((await fetch(`${url}readyz`)).status).toBe(503);
     ready = true;
     expect((await fetch(`${url}readyz`)).status).toBe(200);
+  });
+
+  it('is not ready, and alive, while the log is away, and says why', async () => {
+    const { url, model } = await start();
+    model.apply({ type: 'log-unavailable', reason: `connect ECONNREFUSED 127.0.0.1:9092 ${evil}` });
+    const response = await fetch(`${url}readyz`);
+    expect([response.status, await response.text()]).toEqual([
+      503,
+      `kafka can't be reached since 10:31:04 (connect ECONNREFUSED 127.0.0.1:9092 ${evil}): nothing is lost, goes on by itself\n`,
+    ]);
+    expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+    expect((await fetch(`${url}livez`)).status).toBe(200);
+    expect(await (await fetch(`${url}status.json`)).json()).toMatchObject({
+      ready: false,
+      run: { logUnavailable: { since: 1773138664000 } },
+    });
+    const html = await (await fetch(url)).text();
+    expect(html).toContain('<p class="wait">kafka can&#39;t be reached since 10:31:04 (connect ECONNREFUSED');
+    expect(html).not.toContain('<script');
+    expect(await metricsOf(url)).toContain('headgate_log_available 0');
+    model.apply({ type: 'log-available' });
+    expect((await fetch(`${url}readyz`)).status).toBe(200);
+    expect(await metricsOf(url)).toContain('headgate_log_available 1');
+    expect(await (await fetch(`${url}status.json`)).json()).toMatchObject({ ready: true });
+    expect(await (await fetch(url)).text()).not.toContain('kafka');
+  });
+
+  it('shows the lanes that are held', async () => {
+    const { url, model } = await start({ gauges: () => ({ budgets: [], credits: [], activities: [] }) });
+    expect(await (await fetch(url)).text()).toContain('<p>stands by: other processes of the group work all lanes</p>');
+    model.apply({ type: 'log-unavailable', reason: 'no leader' });
+    expect(await (await fetch(url)).text()).not.toContain('stands by');
+    model.apply({ type: 'log-available' });
+    for (const lane of [0, 1]) model.apply({ type: 'lane-opened', service: 'followers', lane });
+    expect(await metricsOf(url)).toEqual(
+      expect.arrayContaining(['headgate_lanes{service="followers"} 2', 'headgate_lanes{service="books"} 0']),
+    );
+    expect(await (await fetch(url)).text()).toContain('<p>lanes 0 1</p>');
+    model.apply({ type: 'lane-left', service: 'followers', lane: 0 });
+    expect(await metricsOf(url)).toContain('headgate_lanes{service="followers"} 1');
+    expect(await (await fetch(`${url}status.json`)).json()).toMatchObject({ run: { lanes: [{ service: 'followers', lane: 1 }] } });
   });
 
   it('gives Prometheus what the run counted, the same at every scrape', async () => {
@@ -202,6 +244,10 @@ describe('the status server', () => {
     await expect(ended).resolves.toBe(false);
   });
 });
+
+async function metricsOf(url: string): Promise<string[]> {
+  return (await (await fetch(`${url}metrics`)).text()).split('\n');
+}
 
 function exchange(port: number, request: string): Promise<string> {
   return new Promise((resolve, reject) => {

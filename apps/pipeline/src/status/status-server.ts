@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import { listenFree } from './listen-free.ts';
+import { logUnavailableLines } from './log-words.ts';
 import { createRunMetrics } from './run-metrics.ts';
 import { statusPage } from './status-page.ts';
 import { createTimeWords } from './text/time-words.ts';
@@ -13,7 +14,7 @@ export interface StatusServerOptions {
   readonly host: string;
   readonly model: Pick<RunModel, 'snapshot'>;
   readonly gauges: () => RunGauges;
-  /** Whether the run has begun to work; until then `/readyz` answers 503. */
+  /** Whether the run has begun to work; until then, and while the log can't be reached, `/readyz` answers 503. */
   readonly ready: () => boolean;
   /** IANA name of the zone the page says times in; default: the machine's. */
   readonly timeZone?: string;
@@ -69,12 +70,18 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
       case '/livez':
         return text(200, 'ok\n');
       case '/readyz':
-        return ready() ? text(200, 'ok\n') : text(503, 'not yet\n');
+        return readiness();
       case '/metrics':
         return { status: 200, headers: { 'content-type': metrics.contentType }, body: await metrics.metrics() };
       default:
         return text(404, 'Nothing here. See / /status.json /livez /readyz /metrics\n');
     }
+  }
+
+  function readiness(): Answer {
+    if (!ready()) return text(503, 'not yet\n');
+    const { now, logUnavailable: unavailable } = model.snapshot();
+    return unavailable === undefined ? text(200, 'ok\n') : text(503, `${logUnavailableLines({ unavailable, now, times }).join('\n')}\n`);
   }
 
   function page(): Answer {
@@ -83,7 +90,8 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
   }
 
   function statusJson(): Answer {
-    const body = `${JSON.stringify({ ready: ready(), run: model.snapshot(), now: gauges() })}\n`;
+    const run = model.snapshot();
+    const body = `${JSON.stringify({ ready: ready() && run.logUnavailable === undefined, run, now: gauges() })}\n`;
     return { status: 200, headers: { 'content-type': 'application/json', vary: 'accept' }, body };
   }
 }

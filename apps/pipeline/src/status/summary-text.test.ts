@@ -112,6 +112,18 @@ describe('the end of a run', () => {
     expect(summaryText({ snapshot: after([], 3000), interrupted: true })).toContain('Stopped after 3 s: nothing was written.');
   });
 
+  it('says that the log was away at the end, and only then', () => {
+    const away: RunEvent = { type: 'log-unavailable', reason: 'connect ECONNREFUSED 127.0.0.1:9092' };
+    const line =
+      "Log not reached:  kafka, for the last 3 s (connect ECONNREFUSED 127.0.0.1:9092): what isn't in it yet is asked for again.";
+    const lines = summaryText({ snapshot: after([...crawl('@alpha', 1, 5), away], 3000), interrupted: true }).split('\n');
+    expect(lines.at(-3)).toBe(line);
+    const nothing = summaryText({ snapshot: after([away], 3000) });
+    expect(nothing).toContain(line);
+    expect(nothing).not.toContain('Nothing to do');
+    expect(summaryText({ snapshot: after([away, { type: 'log-available' }]) })).not.toContain('kafka');
+  });
+
   it('points at what there is to read', () => {
     expect(summaryText({ snapshot: after(books) })).toContain('headgate read books.records --max 10');
   });

@@ -29,13 +29,15 @@ export function summaryText(options: SummaryOptions): string {
   const arrived = arrivals(snapshot, followersTopics, interrupted);
   const last = `${'Read it:'.padEnd(18)}${read(topicToRead(snapshot, followersTopics))} --max 10`;
 
-  if (!interrupted && isNothing(snapshot)) return ['Nothing to do: every request was finished by an earlier run.', last].join('\n');
+  if (!interrupted && isNothing(snapshot) && snapshot.logUnavailable === undefined)
+    return ['Nothing to do: every request was finished by an earlier run.', last].join('\n');
   const title = `${interrupted ? 'Stopped after' : 'Done in'} ${elapsed}: `;
   return [
     ...block(title, arrived.length > 0 ? arrived : [{ what: 'nothing was written', where: '' }]),
     ...requestLine(snapshot, options.budgetUse),
     ...failedCrawls(snapshot, read),
     ...otherDeadLetters(snapshot, read),
+    ...unreachedLog(snapshot),
     ...(interrupted ? [goOnLine(snapshot)] : []),
     last,
   ].join('\n');
@@ -130,6 +132,13 @@ function failureLines(title: string, shown: readonly { name: string; reason: str
     ...shown.map((one) => `  ${padWidth(one.name, Math.min(width, 24))}  ${one.reason}`),
     ...(total > shown.length ? [`  and ${groupedNumber(total - shown.length)} more`] : []),
   ];
+}
+
+function unreachedLog({ logUnavailable, now }: RunSnapshot): string[] {
+  if (logUnavailable === undefined) return [];
+  const { since, reason } = logUnavailable;
+  const title = 'Log not reached:'.padEnd(18);
+  return [`${title}kafka, for the last ${durationWords(now - since)} (${reason}): what isn't in it yet is asked for again.`];
 }
 
 function goOnLine({ crawls }: RunSnapshot): string {

@@ -45,6 +45,11 @@ export function holdingBudgets(gauges: RunGauges, now: number): ReadonlyMap<Budg
   return holding;
 }
 
+/** Whether anything is under way or waits to be. */
+export function isBusy(gauges: RunGauges): boolean {
+  return gauges.activities.some((one) => one.state !== 'done' && one.state !== 'failed');
+}
+
 /** The credits with no room for another page. */
 export function fullCredits(gauges: RunGauges): readonly CreditGauge[] {
   return gauges.credits.filter(

@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises';
+import { createSecureContext } from 'node:tls';
+import type { ConnectionOptions } from 'node:tls';
+import type { KafkaTopicLogOptions } from '@headgate/topics/kafka';
+import type { KafkaTopicsConfig, SaslConfig } from '../config/config.ts';
+import { unreadable } from '../config/file-text.ts';
+
+type Sasl = NonNullable<KafkaTopicLogOptions['sasl']>;
+
+/** What the Kafka driver takes, of the configuration. Secrets stay where they are until a connection needs them; printed, nothing here shows one. */
+export function kafkaOptions({ brokers, clientId, replication, compression, ssl, sasl }: KafkaTopicsConfig): KafkaTopicLogOptions {
+  return {
+    brokers,
+    clientId,
+    replication,
+    compression,
+    ssl: typeof ssl === 'boolean' ? ssl : tlsOptions(ssl),
+    ...(sasl !== undefined && { sasl: saslOptions(sasl) }),
+  };
+}
+
+/** The private key is in the context only, and read for each connection; what is wrong with it is then an error of connecting. */
+function tlsOptions({ ca, cert, key }: Exclude<KafkaTopicsConfig['ssl'], boolean>): ConnectionOptions {
+  return {
+    get secureContext() {
+      return createSecureContext({
+        ...(ca !== undefined && { ca }),
+        ...(cert !== undefined && { cert }),
+        ...(key !== undefined && { key: key() }),
+      });
+    },
+  };
+}
+
+function saslOptions(sasl: SaslConfig): Sasl {
+  if (sasl.mechanism === 'oauthbearer') {
+    const { mechanism } = sasl;
+    return { mechanism, oauthBearerProvider: async () => ({ value: 'token' in sasl ? sasl.token() : await tokenOf(sasl.tokenFile) }) };
+  }
+  const { mechanism, username, password } = sasl;
+  const options = { mechanism, username, password: '' };
+  // Not enumerable: neither printing nor JSON.stringify asks for it.
+  Object.defineProperty(options, 'password', { get: password, enumerable: false });
+  return options;
+}
+
+async function tokenOf(file: string): Promise<string> {
+  let token: string;
+  try {
+    token = (await readFile(file, 'utf8')).trim();
+  } catch (cause) {
+    throw new TokenFileError(file, unreadable(cause), { cause });
+  }
+  if (token === '') throw new TokenFileError(file, 'is empty. Write the token into it.');
+  return token;
+}
+
+/** The token can't be read now; it may be there the next time. Without a code: the driver takes errors with codes of ours for final. */
+class TokenFileError extends Error {
+  override readonly name = 'TokenFileError';
+  readonly retryable = true;
+
+  constructor(file: string, reason: string, options?: ErrorOptions) {
+    super(`topics.sasl.tokenFile: ${file} ${reason}`, options);
+  }
+}

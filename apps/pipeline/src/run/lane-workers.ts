@@ -1,0 +1,177 @@
+import type { Clock } from '@headgate/throttle';
+import { LaneLostError, type TopicPartition } from '@headgate/topics';
+import { TOPICS } from '../records/topic-names.ts';
+import type { RunEvent, RunGauges, ServiceName } from '../status/run-event.ts';
+import type { ServiceLane } from './service-lane.ts';
+
+export interface LaneWorkersOptions {
+  readonly open: (service: ServiceName, lane: number, signal: AbortSignal) => Promise<ServiceLane>;
+  /** Stay when nothing is left. */
+  readonly follow: boolean;
+  /** Ends the work gracefully. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly emit: (event: RunEvent) => void;
+}
+
+/** Those who work the lanes that are this process's, as lanes come and go. */
+export interface LaneWorkers {
+  /** These partitions are ours, and no others: lanes that have come are opened, those that have gone are given up. */
+  assign(partitions: readonly TopicPartition[]): void;
+  /** Resolves when every lane assigned so far is held, or has failed. Throws the first failure. */
+  opened(): Promise<void>;
+  /** Works until nothing is left, or until the signal. Returns why lanes could not go on; the others did. */
+  run(): Promise<readonly unknown[]>;
+  /** Ends all work: it can't go on. */
+  fail(error: unknown): void;
+  gauges(): RunGauges;
+}
+
+interface Worker {
+  readonly service: ServiceName;
+  readonly number: number;
+  /** Aborted when the lane is to be given up. */
+  readonly leave: AbortController;
+  readonly opened: Promise<void>;
+  lane: ServiceLane | undefined;
+  ended: boolean;
+}
+
+/** Somebody else holds a lane that the group gives to us: the group may not know yet that it doesn't. */
+const LANE_AGAIN_MS = 1_500;
+
+export function laneWorkers({ open, follow, signal, clock, emit }: LaneWorkersOptions): LaneWorkers {
+  const workers = new Map<string, Worker>();
+  /** The last work on each lane, also when the lane is another's by now. */
+  const works = new Map<string, Promise<void>>();
+  const failures: unknown[] = [];
+  const started = Promise.withResolvers<void>();
+  const over = Promise.withResolvers<void>();
+  const stop = new AbortController();
+  const all = AbortSignal.any([signal, stop.signal]);
+
+  const look = (): void => {
+    const current = [...workers.values()];
+    if (current.some(({ ended }) => !ended)) return;
+    const nothingLeft = !follow || (current.length > 0 && failures.length > 0);
+    if (all.aborted || nothingLeft) over.resolve();
+  };
+
+  const begin = (name: string, { topic, partition }: TopicPartition): void => {
+    const service = topic === TOPICS.followersRequests ? 'followers' : 'books';
+    const opened = Promise.withResolvers<void>();
+    const worker: Worker = {
+      service,
+      number: partition,
+      leave: new AbortController(),
+      opened: opened.promise,
+      lane: undefined,
+      ended: false,
+    };
+    workers.set(name, worker);
+    opened.promise.catch(() => undefined);
+    // A lane that comes back is taken again when it has been given up.
+    const work = (works.get(name) ?? Promise.resolve())
+      .then(() => workOn(worker, opened.resolve))
+      .catch((error: unknown) => {
+        if (!worker.leave.signal.aborted && !all.aborted) failures.push(error);
+        opened.reject(error);
+      })
+      .finally(() => {
+        worker.ended = true;
+        opened.resolve();
+        look();
+      });
+    works.set(name, work);
+  };
+
+  const workOn = async (worker: Worker, opened: () => void): Promise<void> => {
+    const { service, number } = worker;
+    const leave = AbortSignal.any([worker.leave.signal, all]);
+    while (!leave.aborted) {
+      let reason: string | undefined;
+      try {
+        worker.lane = await open(service, number, leave);
+        emit({ type: 'lane-opened', service, lane: number });
+        opened();
+        await started.promise;
+        await worker.lane.run(leave);
+      } catch (error) {
+        if (!(error instanceof LaneLostError)) throw error;
+        reason = `${error.by ?? 'another process'} has taken it over`;
+      } finally {
+        const { lane } = worker;
+        worker.lane = undefined;
+        await lane?.close();
+      }
+      if (reason !== undefined || worker.leave.signal.aborted)
+        emit({ type: 'lane-left', service, lane: number, ...(reason !== undefined && { reason }) });
+      if (reason === undefined) return;
+      await pause(clock, LANE_AGAIN_MS, leave);
+    }
+  };
+
+  return {
+    assign(partitions) {
+      const wanted = new Map(partitions.map((place) => [`${place.topic}-${place.partition}`, place]));
+      for (const [name, worker] of workers) {
+        if (wanted.has(name)) continue;
+        workers.delete(name);
+        worker.leave.abort();
+      }
+      for (const [name, place] of wanted) if (!workers.has(name)) begin(name, place);
+      look();
+    },
+    async opened() {
+      try {
+        await Promise.all([...workers.values()].map((worker) => worker.opened));
+      } catch (error) {
+        stop.abort();
+        started.resolve();
+        await Promise.allSettled(works.values());
+        throw error;
+      }
+    },
+    async run() {
+      const end = (): void => look();
+      all.addEventListener('abort', end);
+      started.resolve();
+      if (!follow && workers.size === 0) {
+        emit({ type: 'notice', level: 'info', message: 'other processes of the group work all lanes; with --follow this one stands by' });
+      }
+      look();
+      await over.promise;
+      all.removeEventListener('abort', end);
+      await Promise.allSettled(works.values());
+      return failures;
+    },
+    fail(error) {
+      failures.push(error);
+      stop.abort();
+      look();
+    },
+    gauges() {
+      const held = [...workers.values()].flatMap(({ lane }) => (lane === undefined ? [] : [lane.gauges()]));
+      return {
+        budgets: held.flatMap(({ budgets }) => budgets),
+        credits: held.flatMap(({ credits }) => credits),
+        activities: held.flatMap(({ activities }) => activities),
+      };
+    },
+  };
+}
+
+async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    const cancel = clock.schedule(ms, resolve);
+    signal.addEventListener(
+      'abort',
+      () => {
+        cancel();
+        resolve();
+      },
+      { once: true },
+    );
+  });
+}

@@ -1,0 +1,117 @@
+import { type Clock, creditPool } from '@headgate/throttle';
+import type { TopicLog } from '@headgate/topics';
+import type { Config } from '../config/config.ts';
+import { booksFlow } from '../flows/books-flow.ts';
+import { followersFlow } from '../flows/followers-flow.ts';
+import { bell } from '../lanes/bell.ts';
+import { inheritedBudgets } from '../lanes/inherited-budgets.ts';
+import { laneJournal } from '../lanes/lane-journal.ts';
+import { type Lane, openLane } from '../lanes/lane.ts';
+import { workLane } from '../lanes/work-lane.ts';
+import { TOPICS } from '../records/topic-names.ts';
+import type { RunEvent, RunGauges, ServiceName } from '../status/run-event.ts';
+import { booksService, followersService } from './services.ts';
+import { serviceGauges } from './service-gauges.ts';
+
+export interface ServiceLaneOptions {
+  readonly config: Config;
+  readonly log: TopicLog;
+  /** Stay when nothing is left. */
+  readonly follow: boolean;
+  readonly clock: Clock;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly emit: (event: RunEvent) => void;
+}
+
+/** One lane of one service, held by this process and ready to work. */
+export interface ServiceLane {
+  /** Works until nothing is left, or until the signal. Rejects when the lane can't go on. */
+  run(signal: AbortSignal): Promise<void>;
+  gauges(): RunGauges;
+  /** Gives the lane up. */
+  close(): Promise<void>;
+}
+
+/** Requests taken per lane before the rest is left in the topic. */
+const BACKLOG = 500;
+
+/** The requests topics of the services a config has. */
+export function requestsTopics({ followers, books }: Config): string[] {
+  return [...(followers === undefined ? [] : [TOPICS.followersRequests]), ...(books === undefined ? [] : [TOPICS.booksRequests])];
+}
+
+/** Takes the lane of a requests topic's partition. Throws what `TopicLog.openLane` throws. */
+export async function openServiceLane(
+  options: ServiceLaneOptions,
+  service: ServiceName,
+  number: number,
+  signal: AbortSignal,
+): Promise<ServiceLane> {
+  const { log, clock, config } = options;
+  const { group, lanes } = config.topics;
+  const lane = await openLane({ log, group, service, partition: number, clock, signal });
+  try {
+    const inherited = service === 'followers' ? await inheritedBudgets({ log, group, service, lane: number, lanes }) : [];
+    const journal = laneJournal({ lane, clock, inherited });
+    return service === 'followers' ? followersLane(options, lane, journal) : booksLane(options, lane, journal);
+  } catch (error) {
+    await lane.close();
+    throw error;
+  }
+}
+
+type LaneJournal = ReturnType<typeof laneJournal>;
+
+function followersLane(options: ServiceLaneOptions, lane: Lane, journal: LaneJournal): ServiceLane {
+  const { log, clock, emit, follow, config: whole } = options;
+  const config = configured(whole.followers);
+  // A lane's credentials are its own: two lanes that shared one would overrun it.
+  const credentials = config.credentials.filter((_, i) => i % whole.topics.lanes === lane.partition);
+  const api = followersService({ ...config, credentials }, { ...options, journal });
+  const credits = creditPool({ max: config.maxOutstanding });
+  const waker = bell({ clock });
+  const flow = followersFlow({
+    api,
+    lane,
+    bell: waker,
+    credits,
+    count: config.count,
+    emitPages: config.emit.includes('pages'),
+    emitIds: config.emit.includes('ids'),
+    dropBoundaryDuplicates: config.dropBoundaryDuplicates,
+    clock,
+    emit,
+  });
+  return {
+    run: (signal) => workLane({ log, lane, flow, bell: waker, backlog: BACKLOG, follow, signal }),
+    gauges: () => serviceGauges({ service: 'followers', gauges: api.gauges(), credits, clock }),
+    close: closing(api, lane),
+  };
+}
+
+function booksLane(options: ServiceLaneOptions, lane: Lane, journal: LaneJournal): ServiceLane {
+  const { log, clock, emit, follow } = options;
+  const config = configured(options.config.books);
+  const api = booksService(config, { ...options, journal });
+  const credits = creditPool({ max: config.maxOutstanding });
+  const waker = bell({ clock });
+  const maxBatch = Math.min(config.maxBatch, config.perDay?.isbns ?? Infinity);
+  const flow = booksFlow({ api, lane, bell: waker, credits, maxBatch, clock, emit });
+  return {
+    run: (signal) => workLane({ log, lane, flow, bell: waker, backlog: Math.max(BACKLOG, 2 * config.maxBatch), follow, signal }),
+    gauges: () => serviceGauges({ service: 'books', gauges: api.gauges(), credits, clock }),
+    close: closing(api, lane),
+  };
+}
+
+function configured<Section>(section: Section | undefined): Section {
+  if (section === undefined) throw new TypeError('A lane was taken of a service that is not configured.');
+  return section;
+}
+
+function closing(api: { close(): Promise<void> }, lane: Lane): () => Promise<void> {
+  return async () => {
+    await api.close();
+    await lane.close();
+  };
+}

@@ -1,0 +1,43 @@
+import { safeText } from './text/safe-text.ts';
+import type { LaneEvent } from './held-lanes.ts';
+import type { RunSnapshot } from './run-snapshot.ts';
+
+/** Why a process that holds no lane has nothing to do. */
+export const standsBy = 'stands by: other processes of the group work all lanes';
+
+const longestList = 4;
+
+/** The lanes held: `lanes 0 1 2 3`, `lanes followers 0 to 7, books 0`, `no lane`; empty where lanes are nobody's concern. */
+export function lanesWords({ lanes, lanesShared }: Pick<RunSnapshot, 'lanes' | 'lanesShared'>): string {
+  if (!lanesShared) return '';
+  const of = (service: string): string => numbersWords(lanes.filter((one) => one.service === service).map(({ lane }) => lane));
+  const followers = of('followers');
+  const books = of('books');
+  if (followers === '' && books === '') return 'no lane';
+  if (books === '' || books === followers) return `lanes ${followers}`;
+  return followers === '' ? `lanes books ${books}` : `lanes followers ${followers}, books ${books}`;
+}
+
+/** What happened to a lane, on one line. */
+export function laneEventWords(event: LaneEvent): string {
+  const name = `${event.service} lane ${event.lane}`;
+  if (event.type === 'lane-opened') return `${name}: this process works it now`;
+  const reason = safeText(event.reason ?? '').replace(/[.;\s]+$/, '');
+  if (reason === '') return `${name}: given up; what is unfinished goes on wherever it is opened next`;
+  return `${name}: ${reason}; this process stopped working on it. Nothing is lost.`;
+}
+
+/** Sorted numbers; a run of more than four is said by its ends. */
+function numbersWords(numbers: readonly number[]): string {
+  const runs: [first: number, last: number][] = [];
+  for (const number of numbers) {
+    const run = runs.at(-1);
+    if (run?.[1] === number - 1) run[1] = number;
+    else runs.push([number, number]);
+  }
+  return runs
+    .map(([first, last]) =>
+      last - first < longestList ? Array.from({ length: last - first + 1 }, (_, index) => first + index).join(' ') : `${first} to ${last}`,
+    )
+    .join(' ');
+}
