@@ -1,8 +1,10 @@
 import type { Clock } from '@headgate/throttle';
+import type { TopicLog } from '@headgate/topics';
 import { ConfigError } from '../config/config-error.ts';
 import type { Config, TopicsConfig } from '../config/config.ts';
 import { formatProblems } from '../config/format-problems.ts';
 import { loadConfig } from '../config/load-config.ts';
+import { openTopicLog } from '../run/open-topic-log.ts';
 import type { Terminal } from '../status/terminal.ts';
 
 /** What every command gets of the world outside. */
@@ -32,6 +34,17 @@ export async function readConfig({ file, cwd, env, stderr, json }: CommandContex
   const { config, warnings } = await loadConfig({ file, cwd, env });
   if (warnings.length > 0 && !json) stderr.write(formatProblems({ fileName: file, problems: [], warnings }));
   return config;
+}
+
+/** Opens the log for a command that shows nothing else while it waits for brokers. Throws what the driver throws. */
+export async function openLog({ stderr, signal }: Pick<CommandContext, 'stderr' | 'signal'>, topics: TopicsConfig): Promise<TopicLog> {
+  const log = await openTopicLog(topics, (change) => {
+    stderr.write(
+      change.available ? 'kafka answers again\n' : `kafka can't be reached (${change.reason}): waiting for it, Ctrl-C ends that\n`,
+    );
+  });
+  signal.addEventListener('abort', () => void log.close(), { once: true });
+  return log;
 }
 
 /** Reads the config of the topic log alone: those who only look at it need no secrets. Throws a `ConfigError` where that is wrong. */

@@ -5,8 +5,7 @@ import { ConfigError } from '../config/config-error.ts';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { TOPICS, topicSpecs } from '../records/topic-names.ts';
-import { openTopicLog } from '../run/open-topic-log.ts';
-import { type CommandContext, readTopicsConfig } from './command-context.ts';
+import { type CommandContext, openLog, readTopicsConfig } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface EnqueueOptions {
@@ -24,7 +23,7 @@ export async function enqueue({ service, entries, authors }: EnqueueOptions, con
   const lines = wanted.length === 1 && wanted[0] === '-' ? await readLines(context) : wanted;
   const wishes = service === 'followers' ? lines.map(userWish) : [...lines.map(isbnWish), ...authors.map(authorWish)];
   if (wishes.length === 0) throw new UsageError('enqueue: nothing to add. Name users or ISBNs, or write them to stdin, one a line.');
-  const log = await openTopicLog(topics);
+  const log = await openLog(context, topics);
   try {
     await log.createTopics(topicSpecs(topics.lanes));
     // All or nothing: after a failure the same command may be typed again.

@@ -3,12 +3,11 @@ import type { Config } from '../config/config.ts';
 import { forecastMs, requestsUntilDone } from '../planning/forecast.ts';
 import { type CrawlLeft, type LeftToDo, leftToDo } from '../planning/left-to-do.ts';
 import { topicSpecs } from '../records/topic-names.ts';
-import { openTopicLog } from '../run/open-topic-log.ts';
 import { durationWords } from '../status/text/duration-words.ts';
 import { countWords, groupedNumber } from '../status/text/number-words.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { createTimeWords } from '../status/text/time-words.ts';
-import { type CommandContext, readConfig } from './command-context.ts';
+import { type CommandContext, openLog, readConfig } from './command-context.ts';
 
 /** More crawls than these are summed in one line. */
 const LISTED = 50;
@@ -16,7 +15,7 @@ const LISTED = 50;
 /** Writes what is left to do, the requests it needs and when it will be done, to stdout. Resolves to the exit code. */
 export async function plan(context: CommandContext): Promise<number> {
   const config = await readConfig(context);
-  const log = await openTopicLog(config.topics);
+  const log = await openLog(context, config.topics);
   try {
     await log.createTopics(topicSpecs(config.topics.lanes));
     const left = await leftToDo({ log, config, clock: context.clock });

@@ -1,13 +1,12 @@
 import { TOPICS, SHARED_STATE_PARTITION, topicSpecs } from '../records/topic-names.ts';
-import { openTopicLog } from '../run/open-topic-log.ts';
-import { type CommandContext, readTopicsConfig } from './command-context.ts';
+import { type CommandContext, openLog, readTopicsConfig } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Puts the requests of dead letters back into their requests topic, each once. Resolves to the exit code. */
 export async function replay(topic: string, context: CommandContext): Promise<number> {
   const target = requestsTopicOf(topic);
   const topics = await readTopicsConfig(context);
-  const log = await openTopicLog(topics);
+  const log = await openLog(context, topics);
   try {
     await log.createTopics(topicSpecs(topics.lanes));
     // Two at once would put each letter back twice: the second finds the lane held.

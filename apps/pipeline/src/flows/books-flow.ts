@@ -12,6 +12,7 @@ import { type BooksWish, booksWish, parseWish } from '../records/wish.ts';
 import type { RunEvent } from '../status/run-event.ts';
 import { authorRecord, bookRecord, missingRecord } from './books-records.ts';
 import { deadLetter, type DeadLetterContent, reasonOf } from './dead-letter.ts';
+import { assertFits } from './record-size.ts';
 import { endsOneRequestOnly, isStop } from './source-endings.ts';
 import { wishText } from './wish-content.ts';
 
@@ -118,7 +119,16 @@ export function booksFlow({ api, lane, bell, credits, maxBatch, clock, emit }: B
 
   const dead = (wish: Wish, key: string, content: DeadLetterContent, error: unknown): Pick<Outcome, 'records' | 'events'> => {
     const topic = TOPICS.booksDeadLetters;
-    const letter = deadLetter({ topic, partition: lane.partition, key, id: `${wish.id}/${key}`, content, error, at: clock.epochMs() });
+    const letter = deadLetter({
+      topic,
+      partition: lane.partition,
+      key,
+      id: `${wish.id}/${key}`,
+      content,
+      error,
+      at: clock.epochMs(),
+      tooLarge: (record) => lane.tooLarge(record),
+    });
     return { records: [letter], events: [{ type: 'dead-letter', topic, key, error: reasonOf(error) }] };
   };
 
@@ -187,10 +197,18 @@ export function booksFlow({ api, lane, bell, credits, maxBatch, clock, emit }: B
       const about = { partition: lane.partition, request: wish.id, isbn };
       const answer = byIsbn.get(isbn);
       switch (answer?.kind) {
-        case 'found':
-          records.push(bookRecord(about, answer.record));
+        case 'found': {
+          const record = bookRecord(about, answer.record);
+          try {
+            assertFits([record], lane, { service: 'books', subject: isbn });
+          } catch (error) {
+            add(dead(wish, isbn, { request: { isbn } }, error));
+            break;
+          }
+          records.push(record);
           found += 1;
           break;
+        }
         case 'missing':
         case undefined:
           records.push(missingRecord(about));
@@ -215,13 +233,14 @@ export function booksFlow({ api, lane, bell, credits, maxBatch, clock, emit }: B
     const place = { wish, place: 0 };
     try {
       const { value, credit } = await api.askAuthor(author, { credits, signal: abort.signal });
-      const books = value.record.books.length;
-      await write({
-        places: [place],
-        records: [authorRecord({ partition: lane.partition, request: wish.id }, value)],
-        events: [{ type: 'author-written', author, books }],
-      });
-      credit.release();
+      try {
+        const record = authorRecord({ partition: lane.partition, request: wish.id }, value);
+        assertFits([record], lane, { service: 'books', subject: author });
+        const books = value.record.books.length;
+        await write({ places: [place], records: [record], events: [{ type: 'author-written', author, books }] });
+      } finally {
+        credit.release();
+      }
     } catch (error) {
       if (!endsOneRequestOnly(error)) throw error;
       await write({ places: [place], ...dead(wish, author, { request: { author } }, error) });

@@ -19,13 +19,35 @@ export interface DeadLetterOptions {
   readonly error: unknown;
   /** Epoch ms. */
   readonly at: number;
+  /** The most bytes its topic takes, where a record has more. */
+  readonly tooLarge: (record: NewRecord) => number | undefined;
 }
+
+const LONGEST_TEXT = 500;
 
 /** A wish, or its JSON text as it stands, or a record. */
 export type DeadLetterContent = { readonly request: unknown } | { readonly requestText: string } | { readonly record: unknown };
 
-/** The record of a dead letter. */
-export function deadLetter({ topic, partition, key, id, content, error, at }: DeadLetterOptions): NewRecord {
+/** The record of a dead letter. What is too large to be kept is left out, and said so: the reason must not be lost with it. */
+export function deadLetter(options: DeadLetterOptions): NewRecord {
+  const letter = letterRecord(options, options.content);
+  const limit = options.tooLarge(letter);
+  if (limit === undefined) return letter;
+  const { error, id } = options;
+  const { code, message, retryable } = reasonOf(error);
+  const left = {
+    code,
+    retryable,
+    message: `${shortened(message)} (What it is about is left out: ${options.topic} takes ${limit} bytes. It is ${id}.)`,
+  };
+  return letterRecord({ ...options, key: shortened(options.key), error: left }, { request: null });
+}
+
+function shortened(text: string): string {
+  return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
+}
+
+function letterRecord({ topic, partition, key, id, error, at }: DeadLetterOptions, content: DeadLetterContent): NewRecord {
   const time = new Date(at).toISOString();
   return {
     topic,

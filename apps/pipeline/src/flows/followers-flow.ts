@@ -2,7 +2,7 @@ import { type BoundaryState, boundaryDuplicates } from '@headgate/operators';
 import type { FollowerPage, Followers } from '@headgate/sources/followers';
 import { SourceError } from '@headgate/sources';
 import type { Clock, CreditPool } from '@headgate/throttle';
-import type { TopicRecord } from '@headgate/topics';
+import type { NewRecord, TopicRecord } from '@headgate/topics';
 import { type Subscription, defer } from 'rxjs';
 import type { Bell } from '../lanes/bell.ts';
 import type { Lane } from '../lanes/lane.ts';
@@ -12,6 +12,7 @@ import { TOPICS } from '../records/topic-names.ts';
 import { type FollowersWish, followersWish, parseWish, userKey } from '../records/wish.ts';
 import type { RunEvent } from '../status/run-event.ts';
 import { deadLetter, reasonOf } from './dead-letter.ts';
+import { assertFits } from './record-size.ts';
 import { type CrawlIdentity, crawlRecord, idRecords, pageRecord } from './followers-records.ts';
 import { seenCursors } from './seen-cursors.ts';
 import { endsOneRequestOnly, isStop } from './source-endings.ts';
@@ -60,6 +61,7 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
   const checkpoints = new Map(lane.stateUnder('crawl/').map(({ key, value }) => [Number(key), value as CrawlCheckpoint]));
   const active = new Map<number, Crawl | 'refusing'>();
 
+  const letterBase = { partition: lane.partition, tooLarge: (record: NewRecord) => lane.tooLarge(record) };
   const crawlId = (offset: number): string => `${lane.topic}-${lane.partition}-${offset}`;
   const ended = (offset: number): void => {
     active.delete(offset);
@@ -112,10 +114,12 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
     const { at, user, offset } = crawl;
     const isLast = page.nextCursor === '0';
     const next: CrawlCheckpoint = { user, cursor: page.nextCursor, page: at.page + 1, ids: at.ids + ids.length, ...remembered };
+    const pages = options.emitPages ? [pageRecord(crawl, at.page, page)] : [];
+    assertFits(pages, lane, { service: 'followers', subject: user });
     await lane.commit({
       records: [
         ...startedRecord(crawl),
-        ...(options.emitPages ? [pageRecord(crawl, at.page, page)] : []),
+        ...pages,
         ...(options.emitIds ? idRecords(crawl, at.page, ids) : []),
         ...(isLast ? [crawlRecord(crawl, { state: 'completed', pages: at.page, ids: next.ids })] : []),
       ],
@@ -150,7 +154,7 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
       records: [
         ...startedRecord(crawl),
         crawlRecord(crawl, { state: 'failed', pages: at.page - 1, ids: at.ids, reason: { code, message } }),
-        deadLetter({ topic, partition: lane.partition, key: user, id: crawl.crawl, content: { request }, error, at: clock.epochMs() }),
+        deadLetter({ ...letterBase, topic, key: user, id: crawl.crawl, content: { request }, error, at: clock.epochMs() }),
       ],
       state: [[`crawl/${offset}`, null]],
       finished: [offset],
@@ -164,8 +168,8 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
     const topic = TOPICS.followersDeadLetters;
     const id = crawlId(offset);
     const letter = deadLetter({
+      ...letterBase,
       topic,
-      partition: lane.partition,
       key: key ?? id,
       id,
       content: { requestText: wishText(value) },

@@ -28,6 +28,8 @@ export interface Lane {
   stateUnder(prefix: string): readonly LaneValue[];
   /** Resolves when the contribution is durable. What comes while a transaction is under way shares the next one. */
   commit(contribution: Contribution): Promise<void>;
+  /** The bytes of key, value and headers that a record of a topic may have, where this one has more; else undefined. */
+  tooLarge(record: NewRecord): number | undefined;
   /** Adds what `more` gives at the time to every transaction's state. */
   beforeCommit(more: () => readonly StateChange[]): void;
   /** The longest of the last 50 commits, ms. */
@@ -51,7 +53,9 @@ export interface OpenLaneOptions {
 export async function openLane({ log, group, service, partition, clock, signal }: OpenLaneOptions): Promise<Lane> {
   const topic = service === 'followers' ? TOPICS.followersRequests : TOPICS.booksRequests;
   const state = { topic: TOPICS.state, partition: statePartition(service, partition) };
-  const writer = await log.openLane({ name: `${group}.${topic}.${partition}`, state, writes: lanePartitions(service, partition) }, signal);
+  const writes = lanePartitions(service, partition);
+  const limits = new Map(await Promise.all(writes.map(async (place) => [place.topic, await log.maxRecordBytes(place.topic)] as const)));
+  const writer = await log.openLane({ name: `${group}.${topic}.${partition}`, state, writes }, signal);
   const keys = laneKeys({ group, service, lane: partition });
   const { prefix } = keys;
   const finished = offsetRanges(keys.get(writer.state, 'lane') as OffsetRangesSnapshot | undefined);
@@ -85,6 +89,10 @@ export async function openLane({ log, group, service, partition, clock, signal }
     skip: (from, before) => finished.addRange(from, before - 1),
     stateUnder: (under) => keys.under(writer.state, under),
     commit: (contribution) => committer.commit(contribution),
+    tooLarge(record) {
+      const limit = limits.get(record.topic) ?? Infinity;
+      return recordBytes(record) > limit ? limit : undefined;
+    },
     beforeCommit: (more) => void hooks.push(more),
     get slowestCommitMs() {
       return committer.slowestMs;
@@ -95,6 +103,11 @@ export async function openLane({ log, group, service, partition, clock, signal }
       await writer.close();
     },
   };
+}
+
+function recordBytes({ key, value, headers = {} }: NewRecord): number {
+  const texts = [key ?? '', value ?? '', ...Object.entries(headers).flat()];
+  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 }
 
 interface GroupCommitterOptions {

@@ -30,7 +30,11 @@ const FINAL = new Set([
 const OWN = new Set(['TypeError', 'RangeError', 'ReferenceError', 'SyntaxError']);
 
 function* chain(error: unknown): Iterable<KafkaJsError> {
-  for (let at = error; at instanceof Error; at = at.cause) yield at;
+  for (let at = error; at instanceof Error; at = at.cause) {
+    yield at;
+    // Of several topics asked for at once each has its own.
+    if ('errors' in at && Array.isArray(at.errors)) for (const each of at.errors) yield* chain(each);
+  }
 }
 
 /** Whether it may go well when it is tried again: brokers come back, leaders move, time-outs pass. */
