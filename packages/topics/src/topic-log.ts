@@ -40,6 +40,11 @@ export interface JoinGroupOptions {
   readonly agreement: string;
   /** Called with all partitions that are this member's, whenever that has changed. */
   readonly onAssigned: (partitions: readonly TopicPartition[]) => void;
+  /**
+   * The group hasn't answered for so long that it may have given the partitions to others. Lanes that are held may go on: who takes one away
+   * fences its holder. None is to be taken until `onAssigned` is called again.
+   */
+  readonly onUncertain: () => void;
   /** The membership has ended and won't come back. */
   readonly onFailed: (error: Error) => void;
 }

@@ -18,6 +18,8 @@ export interface LaneWorkersOptions {
 export interface LaneWorkers {
   /** These partitions are ours, and no others: lanes that have come are opened, those that have gone are given up. */
   assign(partitions: readonly TopicPartition[]): void;
+  /** They may be others' by now: no lane is taken until `assign` is called again. */
+  doubt(): void;
   /** Resolves when every lane assigned so far is held, or has failed. Throws the first failure. */
   opened(): Promise<void>;
   /** Works until nothing is left, or until the signal. Returns why lanes could not go on; the others did. */
@@ -48,6 +50,8 @@ export function laneWorkers({ open, follow, signal, clock, emit }: LaneWorkersOp
   const started = Promise.withResolvers<void>();
   const over = Promise.withResolvers<void>();
   const stop = new AbortController();
+  let isCertain = false;
+  let certain = Promise.withResolvers<void>();
   const all = AbortSignal.any([signal, stop.signal]);
 
   const look = (): void => {
@@ -108,11 +112,18 @@ export function laneWorkers({ open, follow, signal, clock, emit }: LaneWorkersOp
         emit({ type: 'lane-left', service, lane: number, ...(reason !== undefined && { reason }) });
       if (reason === undefined) return;
       await pause(clock, LANE_AGAIN_MS, leave);
+      await Promise.race([certain.promise, aborted(leave)]);
     }
   };
 
   return {
+    doubt() {
+      if (isCertain) certain = Promise.withResolvers();
+      isCertain = false;
+    },
     assign(partitions) {
+      isCertain = true;
+      certain.resolve();
       const wanted = new Map(partitions.map((place) => [`${place.topic}-${place.partition}`, place]));
       for (const [name, worker] of workers) {
         if (wanted.has(name)) continue;
@@ -162,16 +173,15 @@ export function laneWorkers({ open, follow, signal, clock, emit }: LaneWorkersOp
 }
 
 async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    const cancel = clock.schedule(ms, resolve);
-    signal.addEventListener(
-      'abort',
-      () => {
-        cancel();
-        resolve();
-      },
-      { once: true },
-    );
+  const over = Promise.withResolvers<void>();
+  const cancel = clock.schedule(ms, over.resolve);
+  await Promise.race([over.promise, aborted(signal)]);
+  cancel();
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
   });
 }

@@ -31,6 +31,7 @@ export async function openWork(options: WorkOptions): Promise<Work> {
     topics: requestsTopics(config),
     agreement: agreement(config),
     onAssigned: (partitions) => workers.assign(partitions),
+    onUncertain: () => workers.doubt(),
     onFailed: (error) => workers.fail(error),
   });
   try {

@@ -20,6 +20,7 @@ beforeEach(() => {
     sessionTimeoutMs: SESSION_MS,
     clock: () => ({ wallMs: Date.now() + suspendedMs, monotonicMs: performance.now() }),
     onAssigned: (list) => told.push(keys(list)),
+    onUncertain: () => told.push('uncertain'),
     onSilence: () => void silences++,
   });
 });
@@ -41,14 +42,14 @@ describe('a member', () => {
     expect(holding.memberId).toBe('m1');
   });
 
-  it('loses all, and claims nothing, a session after its last accepted heartbeat was sent', async () => {
+  it('is certain of nothing, and claims nothing, a session after its last accepted heartbeat was sent', async () => {
     holding.joined(answer);
     await vi.advanceTimersByTimeAsync(3_000);
     holding.alive(1_000);
     await vi.advanceTimersByTimeAsync(SESSION_MS - 1_000 - 1);
     expect(told).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(1);
-    expect(told).toEqual(['requests/0 requests/1', '']);
+    expect(told).toEqual(['requests/0 requests/1', 'uncertain']);
     expect(silences).toBe(1);
     expect(holding.join()).toEqual([]);
     expect(holding.memberId).toBeUndefined();
@@ -63,7 +64,7 @@ describe('a member', () => {
     expect(told).toHaveLength(2);
     holding.alive(5);
     await vi.advanceTimersByTimeAsync(0);
-    expect(told).toEqual(['requests/0 requests/1', '', 'requests/0 requests/1']);
+    expect(told).toEqual(['requests/0 requests/1', 'uncertain', 'requests/0 requests/1']);
     expect(holding.join()).toEqual(partitions);
   });
 
@@ -74,7 +75,7 @@ describe('a member', () => {
     await vi.advanceTimersByTimeAsync(SESSION_MS - 1);
     expect(told).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(1);
-    expect(told).toEqual(['requests/0 requests/1', '']);
+    expect(told).toEqual(['requests/0 requests/1', 'uncertain']);
   });
 
   it('claims nothing after the machine was suspended, though its timers did not run', () => {
@@ -86,7 +87,7 @@ describe('a member', () => {
   it('is told nothing for an answer that waited too long to be read', async () => {
     holding.joined({ ...answer, ageMs: SESSION_MS });
     await vi.advanceTimersByTimeAsync(0);
-    expect(told).toEqual(['']);
+    expect(told).toEqual(['uncertain']);
     expect(holding.join()).toEqual([]);
   });
 

@@ -4,7 +4,9 @@ import { type Clock, SessionClock } from './session-clock.ts';
 export interface HoldingOptions {
   readonly sessionTimeoutMs: number;
   readonly onAssigned: (partitions: readonly TopicPartition[]) => void;
-  /** A session has passed in silence; `onAssigned` is called with none too. */
+  /** The partitions may be others' by now. */
+  readonly onUncertain: () => void;
+  /** A session has passed in silence; `onUncertain` is called too. */
   readonly onSilence: () => void;
   readonly clock?: Clock;
 }
@@ -91,9 +93,11 @@ export class Holding {
 
   /** Not from inside kafkajs: what a listener throws there breaks off the join. */
   #tell(): void {
-    const partitions = this.#lost ? [] : (this.#joined?.partitions ?? []);
+    const partitions = this.#lost ? undefined : (this.#joined?.partitions ?? []);
     queueMicrotask(() => {
-      if (!this.#closed) this.#options.onAssigned(partitions);
+      if (this.#closed) return;
+      if (partitions === undefined) this.#options.onUncertain();
+      else this.#options.onAssigned(partitions);
     });
   }
 }

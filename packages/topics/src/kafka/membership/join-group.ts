@@ -12,10 +12,12 @@ export interface GroupMembershipOptions {
   /** How long a member may be silent before the others get its partitions. Default 6000. */
   readonly sessionTimeoutMs?: number;
   /**
-   * Called with all partitions of this member after every join, also when they are the same; with none when the session can't be alive any
-   * more; and with all again when the broker counts the member after that. Must not throw.
+   * Called with all partitions of this member after every join, also when they are the same, and when the broker counts the member again
+   * after a silence. Must not throw.
    */
   readonly onAssigned: (partitions: readonly TopicPartition[]) => void;
+  /** Called when the session can't be alive any more: the partitions may be others' by now, or nobody can reach the brokers. */
+  readonly onUncertain: () => void;
   /** Called once, when the membership has ended for good, e.g. with a `GroupDisagreementError`; `onAssigned` was called with none before. */
   readonly onFailed: (error: Error) => void;
 }

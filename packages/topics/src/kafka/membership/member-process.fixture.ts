@@ -16,6 +16,7 @@ const membership = await joinGroup({
   group,
   topics: [topic],
   agreement,
+  onUncertain: () => say(`assigned ${Date.now()} `),
   onAssigned: (partitions) => say(`assigned ${Date.now()} ${partitions.map(({ partition }) => partition).join(',')}`),
   onFailed: (error) => say(`failed ${'code' in error ? String(error.code) : error.name}`),
 }).catch((error: unknown) => {

@@ -34,6 +34,7 @@ export class Member implements GroupMembership {
     this.#holding = new Holding({
       sessionTimeoutMs: this.#sessionTimeoutMs,
       onAssigned: options.onAssigned,
+      onUncertain: options.onUncertain,
       onSilence: () => this.#current?.giveUp(),
     });
     this.#running = this.#run();

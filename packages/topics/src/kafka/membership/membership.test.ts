@@ -51,6 +51,7 @@ describe.skipIf(reason !== undefined)(
         topics: [topic],
         agreement: 'same',
         sessionTimeoutMs: SESSION_MS,
+        onUncertain: () => told.push([]),
         onAssigned: (partitions) => told.push(partitions.map(({ partition }) => partition)),
         onFailed: (error) => failures.push(error),
         ...options,

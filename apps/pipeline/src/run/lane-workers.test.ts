@@ -1,0 +1,151 @@
+import { virtualClock } from '@headgate/throttle/testing';
+import { LaneLostError } from '@headgate/topics';
+import { describe, expect, it } from 'vitest';
+import type { RunEvent } from '../status/run-event.ts';
+import { laneWorkers } from './lane-workers.ts';
+import type { ServiceLane } from './service-lane.ts';
+
+const place = (partition: number) => ({ topic: 'followers.requests', partition });
+const turns = async (): Promise<void> => {
+  for (let i = 0; i < 20; i += 1) await Promise.resolve();
+};
+
+/** Lanes that do nothing until they are told, and say what is done with them. */
+function stage({ follow = true }: { readonly follow?: boolean } = {}) {
+  const clock = virtualClock();
+  const stop = new AbortController();
+  const said: string[] = [];
+  const events: RunEvent[] = [];
+  const running = new Map<number, PromiseWithResolvers<void>>();
+  const refusals: Error[] = [];
+  const workers = laneWorkers({
+    follow,
+    signal: stop.signal,
+    clock,
+    emit: (event) => void events.push(event),
+    async open(_service, lane) {
+      said.push(`open ${lane}`);
+      const refusal = refusals.shift();
+      if (refusal !== undefined) throw refusal;
+      const over = Promise.withResolvers<void>();
+      running.set(lane, over);
+      return {
+        run: (signal) => {
+          said.push(`run ${lane}`);
+          if (signal.aborted) over.resolve();
+          signal.addEventListener('abort', () => over.resolve(), { once: true });
+          return over.promise;
+        },
+        gauges: () => ({ budgets: [], credits: [], activities: [] }),
+        close: async () => void said.push(`close ${lane}`),
+      } satisfies ServiceLane;
+    },
+  });
+  return { workers, clock, stop, said, events, running, refusals };
+}
+
+describe('laneWorkers', () => {
+  it('works the lanes that are assigned, gives up those that go, and takes what comes', async () => {
+    const { workers, said, stop } = stage();
+    workers.assign([place(0), place(1)]);
+    await workers.opened();
+    expect(said).toEqual(['open 0', 'open 1']);
+    const run = workers.run();
+    await turns();
+    workers.assign([place(1), place(2)]);
+    await turns();
+    expect(said.slice(2)).toEqual(['run 0', 'run 1', 'close 0', 'open 2', 'run 2']);
+    stop.abort();
+    expect(await run).toEqual([]);
+    expect(said.slice(7)).toEqual(['close 1', 'close 2']);
+  });
+
+  it('takes a lane that comes back only when it has been given up', async () => {
+    const { workers, said, stop } = stage();
+    workers.assign([place(0)]);
+    await workers.opened();
+    const run = workers.run();
+    await turns();
+    workers.assign([]);
+    workers.assign([place(0)]);
+    await turns();
+    expect(said).toEqual(['open 0', 'run 0', 'close 0', 'open 0', 'run 0']);
+    stop.abort();
+    await run;
+  });
+
+  it('says who has taken a lane over, and takes it again only while the group gives it', async () => {
+    const { workers, clock, said, events, running, stop } = stage();
+    workers.assign([place(0)]);
+    await workers.opened();
+    const run = workers.run();
+    await turns();
+    workers.doubt();
+    workers.doubt();
+    running.get(0)?.reject(new LaneLostError({ lane: 'x', by: 'process 7 on b' }));
+    await turns();
+    expect(events.at(-1)).toEqual({ type: 'lane-left', service: 'followers', lane: 0, reason: 'process 7 on b has taken it over' });
+    await clock.advance(60_000);
+    expect(said).toEqual(['open 0', 'run 0', 'close 0']);
+    workers.assign([place(0)]);
+    await turns();
+    expect(said).toEqual(['open 0', 'run 0', 'close 0', 'open 0', 'run 0']);
+    stop.abort();
+    expect(await run).toEqual([]);
+  });
+
+  it('lets held lanes go on while the group is silent', async () => {
+    const { workers, said, stop } = stage();
+    workers.assign([place(0)]);
+    await workers.opened();
+    const run = workers.run();
+    await turns();
+    workers.doubt();
+    await turns();
+    expect(said).toEqual(['open 0', 'run 0']);
+    stop.abort();
+    await run;
+  });
+
+  it('ends when nothing is left, unless it is to stay; a lane that failed is told, and the others go on', async () => {
+    const { workers, running, said } = stage({ follow: false });
+    workers.assign([place(0), place(1)]);
+    await workers.opened();
+    const run = workers.run();
+    await turns();
+    const failure = new Error('the last credential is gone');
+    running.get(0)?.reject(failure);
+    await turns();
+    expect(said.at(-1)).toBe('close 0');
+    running.get(1)?.resolve();
+    expect(await run).toEqual([failure]);
+  });
+
+  it('ends at once, and says so, when others work all lanes and it is not to stay', async () => {
+    const { workers, events } = stage({ follow: false });
+    workers.assign([]);
+    await workers.opened();
+    expect(await workers.run()).toEqual([]);
+    expect(events).toMatchObject([{ type: 'notice' }]);
+  });
+
+  it('refuses to begin when a lane can not be opened, and gives the others up', async () => {
+    const { workers, refusals, said } = stage();
+    refusals.push(new Error('held'));
+    workers.assign([place(0), place(1)]);
+    await expect(workers.opened()).rejects.toThrow('held');
+    expect(said).toContain('close 1');
+  });
+
+  it('ends all work when the membership fails', async () => {
+    const { workers, said } = stage();
+    workers.assign([place(0)]);
+    await workers.opened();
+    const run = workers.run();
+    await turns();
+    const failure = new Error('other lanes');
+    workers.fail(failure);
+    expect(await run).toEqual([failure]);
+    expect(said.at(-1)).toBe('close 0');
+  });
+});
