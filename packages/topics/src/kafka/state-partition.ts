@@ -15,6 +15,8 @@ export interface ReadToEndOptions {
   readonly onRecord?: (record: TopicRecord) => void;
 }
 
+/** More than the state of any lane takes to read. */
+const LONGEST_READ_MS = 60_000;
 const WAIT_MS = 100;
 
 /** The newest value per key of one compacted partition, as far as it has been read. Reading again goes on where it stopped. */
@@ -40,8 +42,12 @@ export class StatePartition {
    */
   async readUntil(cluster: InnerCluster, isLast: (record: TopicRecord) => boolean): Promise<void> {
     await partitionsOf(cluster, this.place.topic);
+    const deadline = performance.now() + LONGEST_READ_MS;
     let seen = false;
     while (!seen) {
+      // Compaction may have taken it, when somebody has written its key again.
+      if (performance.now() > deadline)
+        throw new Error(`What was just written to ${this.place.topic}-${this.place.partition} is not there to be read.`);
       await this.#read(cluster, (record) => {
         seen ||= isLast(record);
       });

@@ -1,0 +1,71 @@
+import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import type { Transaction } from 'kafkajs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TopicLog, TopicRecord } from '../../topic-log.ts';
+import { kafkaTopicLog } from '../index.ts';
+import { plainKafka } from './committed-records.fixture.ts';
+
+const why = await whyNoKafkaBroker();
+const because = why === undefined ? '' : ` (skipped: ${why})`;
+
+describe.skipIf(why !== undefined)(`records of transactions that overlap${because}`, () => {
+  let broker: KafkaBroker;
+  let log: TopicLog;
+  beforeAll(async () => {
+    broker = await startKafkaBroker();
+    log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
+  }, 180_000);
+  afterAll(async () => {
+    await log.close();
+    await broker.close();
+  });
+
+  async function begin(name: string): Promise<Transaction & AsyncDisposable> {
+    const producer = plainKafka(broker.brokers).producer({ transactionalId: name, maxInFlightRequests: 1, idempotent: true });
+    await producer.connect();
+    return Object.assign(await producer.transaction(), { [Symbol.asyncDispose]: () => producer.disconnect() });
+  }
+
+  async function read(topic: string): Promise<(string | null)[]> {
+    const records: TopicRecord[] = [];
+    for await (const record of log.read({ topic })) records.push(record);
+    return records.map(({ value }) => value);
+  }
+
+  it('are not read when both are aborted, the later one first', async () => {
+    const topic = 'aborted-crosswise';
+    await log.createTopics([{ name: topic, partitions: 1 }]);
+    await using earlier = await begin('earlier');
+    await using later = await begin('later');
+    for (const [name, transaction] of Object.entries({ earlier, later, again: earlier })) {
+      await transaction.send({ topic, messages: [{ key: 'k', value: name }] });
+    }
+    await later.abort();
+    // A new producer begins when the old one's abort has reached the partition.
+    await (await begin('later'))[Symbol.asyncDispose]();
+    await earlier.abort();
+    await log.append([{ topic, partition: 0, key: 'k', value: 'committed' }]);
+    expect(await read(topic)).toEqual(['committed']);
+  });
+
+  it('are not read by one who has read up to the second of them', async () => {
+    const topic = 'aborted-in-turn';
+    await log.createTopics([{ name: topic, partitions: 1 }]);
+    await using earlier = await begin('first');
+    await using later = await begin('second');
+    for (const [name, transaction] of Object.entries({ earlier, later })) {
+      await transaction.send({ topic, messages: [{ key: 'k', value: name }] });
+    }
+    const reader = log.read({ topic, follow: true });
+    const first = reader[Symbol.asyncIterator]().next();
+    await earlier.abort();
+    await expect.poll(async () => (await log.listTopics()).find(({ name }) => name === topic)?.offsets[0]?.end).toBe(1);
+    // Longer than a reader waits before it looks for news.
+    await sleep(500);
+    await later.abort();
+    await log.append([{ topic, partition: 0, key: 'k', value: 'committed' }]);
+    expect((await first).value?.value).toBe('committed');
+    await reader.close();
+  });
+});

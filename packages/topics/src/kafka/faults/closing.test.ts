@@ -1,0 +1,31 @@
+import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { kafkaTopicLog } from '../index.ts';
+import { newPages } from './pages.fixture.ts';
+
+const why = await whyNoKafkaBroker();
+const because = why === undefined ? '' : ` (skipped: ${why})`;
+const TIMES = process.env['HEADGATE_TORTURE'] === undefined ? 8 : 100;
+
+describe.skipIf(why !== undefined)(`logs that are closed${because}`, { timeout: 120_000 }, () => {
+  let broker: KafkaBroker;
+  beforeAll(async () => {
+    broker = await startKafkaBroker();
+  }, 180_000);
+  afterAll(() => broker.close());
+
+  it(`${TIMES} times leave nothing that keeps a process, and say nothing`, async () => {
+    await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
+    const { lane, topic } = await newPages(log);
+    const script = fileURLToPath(new URL('./open-and-close.fixture.ts', import.meta.url));
+    const args = ['--trace-warnings', script, ...broker.brokers, String(TIMES), lane.name, lane.state.topic, topic];
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { timeout: 110_000 });
+    const ended = Date.now();
+    expect(stderr).toBe('');
+    expect(stdout).toMatch(/^closed \d+\n$/u);
+    expect(ended - Number(stdout.slice('closed '.length))).toBeLessThan(1_500);
+  });
+});

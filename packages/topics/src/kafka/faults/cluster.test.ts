@@ -1,0 +1,72 @@
+import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import type { Admin } from 'kafkajs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TopicLog } from '../../topic-log.ts';
+import { kafkaTopicLog } from '../index.ts';
+import { plainKafka } from './committed-records.fixture.ts';
+import { newPages } from './pages.fixture.ts';
+import { writeOn } from './write-on.fixture.ts';
+
+const why = await whyNoKafkaBroker();
+const because = why === undefined ? '' : ` (skipped: ${why})`;
+const ROUNDS = process.env['HEADGATE_TORTURE'] === undefined ? 1 : 5;
+const MOVES = 20 * ROUNDS;
+const PARTITIONS = 4;
+
+describe.skipIf(why !== undefined)(`three brokers${because}`, { timeout: 90_000 * ROUNDS }, () => {
+  let broker: KafkaBroker;
+  let admin: Admin;
+  let log: TopicLog;
+  beforeAll(async () => {
+    broker = await startKafkaBroker({ nodes: 3 });
+    log = await kafkaTopicLog({ brokers: broker.brokers });
+    admin = plainKafka(broker.brokers).admin();
+    await admin.connect();
+  }, 240_000);
+  afterAll(async () => {
+    await Promise.allSettled([admin.disconnect(), log.close()]);
+    await broker.close();
+  });
+
+  it(`whose partitions get another leader ${MOVES} times while a lane writes to four: every page once`, async () => {
+    const pages = await newPages(log, { partitions: PARTITIONS });
+    await using writing = writeOn(pages, await log.openLane(pages.lane));
+    for (let moved = 0; moved < MOVES; moved += PARTITIONS) {
+      await writing.further(1);
+      const before = await leaders(pages.topic);
+      // No leader is among the next replicas of its partition.
+      const partitionAssignment = before.map((leader, partition) => ({ partition, replicas: [1, 2, 3].filter((id) => id !== leader) }));
+      await admin.alterPartitionReassignments({ topics: [{ topic: pages.topic, partitionAssignment }] });
+      const stayed = async (): Promise<readonly number[]> =>
+        (await leaders(pages.topic)).filter((leader, partition) => leader === before[partition]);
+      await expect.poll(stayed, { timeout: 20_000, interval: 50 }).toEqual([]);
+    }
+    await writing.further(1);
+    await writing.end();
+    expect(await pages.verify(broker.brokers, log)).toBeGreaterThan(MOVES / PARTITIONS);
+  });
+
+  it('of which each is killed in turn while a lane writes: every page once', async () => {
+    const pages = await newPages(log, { partitions: PARTITIONS });
+    await using writing = writeOn(pages, await log.openLane(pages.lane));
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (const node of broker.nodes) {
+        await writing.further(2);
+        await sleep(200 * Math.random());
+        await node.kill();
+        await writing.further(2);
+        await node.start();
+      }
+    }
+    await writing.further(2);
+    await writing.end();
+    expect(await pages.verify(broker.brokers, log)).toBeGreaterThan(6 * ROUNDS);
+  });
+
+  async function leaders(topic: string): Promise<readonly number[]> {
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+    const found = topics[0]?.partitions ?? [];
+    return found.toSorted((a, b) => a.partitionId - b.partitionId).map(({ leader }) => leader);
+  }
+});

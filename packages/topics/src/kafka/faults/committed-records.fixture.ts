@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import { Kafka, logLevel } from 'kafkajs';
+import { repairRequestQueue } from '../kafkajs-repair.ts';
+
+/** A record as a reader of committed records sees it. */
+export interface SeenRecord {
+  readonly partition: number;
+  readonly offset: number;
+  readonly key: string | null;
+  readonly value: string | null;
+}
+
+const END = '$end';
+
+/** A client of kafkajs's own, for what the driver under test shall not do itself. */
+export function plainKafka(brokers: readonly string[]): Kafka {
+  repairRequestQueue();
+  return new Kafka({
+    clientId: 'onlooker',
+    brokers: [...brokers],
+    logLevel: logLevel.NOTHING,
+    retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 15 },
+  });
+}
+
+/**
+ * Reads a topic as anybody's consumer would, nothing of the driver in between, up to a record that it appends to every partition first:
+ * a transaction that somebody has left open keeps that one out of sight, and the reading rejects after `withinMs` (default 20,000).
+ */
+export async function committedRecords(brokers: readonly string[], topic: string, withinMs = 20_000): Promise<readonly SeenRecord[]> {
+  const kafka = plainKafka(brokers);
+  const waiting = await markEnds(kafka, topic);
+  const seen: SeenRecord[] = [];
+  const consumer = kafka.consumer({ groupId: `onlooker-${randomUUID()}`, maxWaitTimeInMs: 100, readUncommitted: false });
+  await consumer.connect();
+  await consumer.subscribe({ topic, fromBeginning: true });
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const late = (): void =>
+        reject(new Error(`Not read to the end within ${withinMs} ms: ${[...waiting].join(', ')} of ${topic} held back.`));
+      timer = setTimeout(late, withinMs);
+      const eachMessage = async ({
+        partition,
+        message,
+      }: {
+        partition: number;
+        message: { key: Buffer | null; value: Buffer | null; offset: string };
+      }): Promise<void> => {
+        const [key, value] = [message.key?.toString() ?? null, message.value?.toString() ?? null];
+        if (key !== END) seen.push({ partition, offset: Number(message.offset), key, value });
+        else if (waiting.delete(`${partition} ${value}`) && waiting.size === 0) resolve();
+        await Promise.resolve();
+      };
+      consumer.run({ eachMessage }).catch(reject);
+    });
+  } finally {
+    clearTimeout(timer);
+    await consumer.disconnect();
+  }
+  return seen;
+}
+
+/** Answers what was written to each partition, as `<partition> <value>`. */
+async function markEnds(kafka: Kafka, topic: string): Promise<Set<string>> {
+  const admin = kafka.admin();
+  const producer = kafka.producer({ allowAutoTopicCreation: false });
+  try {
+    await Promise.all([admin.connect(), producer.connect()]);
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+    const marks = (topics[0]?.partitions ?? []).map(({ partitionId }) => ({ key: END, partition: partitionId, value: randomUUID() }));
+    for (const mark of marks) await producer.send({ topic, messages: [mark] });
+    return new Set(marks.map(({ partition, value }) => `${partition} ${value}`));
+  } finally {
+    await Promise.all([admin.disconnect(), producer.disconnect()]);
+  }
+}

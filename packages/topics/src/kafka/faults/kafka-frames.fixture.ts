@@ -1,0 +1,50 @@
+/** The names of requests that matter to transactions (Kafka protocol, "API keys"). */
+const NAMES: Readonly<Record<number, string>> = {
+  0: 'Produce',
+  1: 'Fetch',
+  2: 'ListOffsets',
+  3: 'Metadata',
+  8: 'OffsetCommit',
+  9: 'OffsetFetch',
+  10: 'FindCoordinator',
+  18: 'ApiVersions',
+  22: 'InitProducerId',
+  24: 'AddPartitionsToTxn',
+  25: 'AddOffsetsToTxn',
+  26: 'EndTxn',
+  27: 'WriteTxnMarkers',
+  28: 'TxnOffsetCommit',
+};
+
+/** What the head of a request says. */
+export interface RequestHead {
+  /** `#<key>` for the ones without a name here. */
+  readonly api: string;
+  readonly correlationId: number;
+  readonly client: string;
+}
+
+/** Size, API key, version, correlation id, client id. */
+export function requestHead(frame: Buffer): RequestHead {
+  const key = frame.readInt16BE(4);
+  const clientBytes = Math.max(0, frame.readInt16BE(12));
+  return { api: NAMES[key] ?? `#${key}`, correlationId: frame.readInt32BE(8), client: frame.toString('utf8', 14, 14 + clientBytes) };
+}
+
+/** Size, correlation id. */
+export function answeredId(frame: Buffer): number {
+  return frame.readInt32BE(4);
+}
+
+/** Cuts a stream of bytes into frames, each with its size before it. */
+export function frames(onFrame: (frame: Buffer) => void): (piece: Buffer) => void {
+  let rest: Buffer = Buffer.alloc(0);
+  return (piece) => {
+    rest = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+    while (rest.length >= 4 && rest.length >= 4 + rest.readInt32BE(0)) {
+      const end = 4 + rest.readInt32BE(0);
+      onFrame(rest.subarray(0, end));
+      rest = rest.subarray(end);
+    }
+  };
+}

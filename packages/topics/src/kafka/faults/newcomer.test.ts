@@ -1,0 +1,102 @@
+import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LaneLostError } from '../../lane-errors.ts';
+import type { LaneWriter, TopicLog } from '../../topic-log.ts';
+import { kafkaTopicLog } from '../index.ts';
+import { plainKafka } from './committed-records.fixture.ts';
+import { newPages } from './pages.fixture.ts';
+import { type ProxiedBroker, holdFirst, proxiedBroker } from './proxied-broker.fixture.ts';
+
+const why = await whyNoKafkaBroker();
+const because = why === undefined ? '' : ` (skipped: ${why})`;
+
+describe.skipIf(why !== undefined).concurrent(`a newcomer to a lane${because}`, { timeout: 60_000 }, () => {
+  let proxied: ProxiedBroker;
+  beforeAll(async () => {
+    proxied = await proxiedBroker(startKafkaBroker);
+  }, 180_000);
+  afterAll(() => proxied.close());
+
+  let clients = 0;
+  async function open(): Promise<TopicLog & { readonly client: string }> {
+    const client = `log-${(clients += 1)}`;
+    const log = await kafkaTopicLog({ brokers: proxied.brokers, clientId: client, replication: 1 });
+    return Object.assign(log, { client });
+  }
+
+  it('knows what the older holder commits until the moment it is fenced', async () => {
+    await using older = await open();
+    await using newer = await open();
+    const pages = await newPages(older);
+    const writer = await older.openLane(pages.lane);
+    await pages.write(writer);
+    let asked = 0;
+    // The first belongs to connecting, the second fences.
+    const fence = holdFirst(proxied, newer.client, ({ api }) => api === 'InitProducerId' && (asked += 1) === 2);
+    const opening = newer.openLane(pages.lane);
+    await fence.reached;
+    await pages.write(writer, 2);
+    fence.letGo();
+    const newcomer = await opening;
+    expect(newcomer.state.get('page')).toBe('2');
+    await expect(pages.write(writer)).rejects.toThrow(LaneLostError);
+    await pages.write(newcomer);
+    await pages.verify(proxied.brokers, newer);
+  });
+
+  it("waits for the newest state while another writer's open transaction hides it", async () => {
+    await using older = await open();
+    await using newer = await open();
+    const pages = await newPages(older);
+    const writer = await older.openLane(pages.lane);
+    await pages.write(writer);
+    const stranger = plainKafka(proxied.brokers).producer({ transactionalId: 'stranger', maxInFlightRequests: 1, idempotent: true });
+    await stranger.connect();
+    const transaction = await stranger.transaction();
+    await transaction.send({ topic: pages.lane.state.topic, messages: [{ key: 'other', value: '' }] });
+    await pages.write(writer, 2);
+    let opened = false;
+    const opening = newer.openLane(pages.lane).then((newcomer) => {
+      opened = true;
+      return newcomer;
+    });
+    await sleep(1_500);
+    expect(opened).toBe(false);
+    await transaction.abort();
+    await stranger.disconnect();
+    const newcomer = await opening;
+    expect(newcomer.state.get('page')).toBe('2');
+    await pages.write(newcomer);
+    await pages.verify(proxied.brokers, newer);
+  });
+
+  it('at the same time as another: one of them becomes the holder, and it works', async () => {
+    await using one = await open();
+    await using other = await open();
+    const logs = [one, other];
+    const pages = await newPages(one);
+    for (let round = 0; round < 6; round += 1) {
+      const opened = await Promise.allSettled(logs.map((log) => log.openLane(pages.lane)));
+      const writers = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+      expect(otherErrors(opened)).toEqual([]);
+      const [holder, ...others] = await holders(writers, pages.content(pages.next));
+      expect(others).toEqual([]);
+      pages.next += 1;
+      await pages.write(holder as LaneWriter, 2);
+      await Promise.all(writers.map((writer) => writer.close()));
+    }
+    await pages.verify(proxied.brokers, one);
+  });
+
+  /** Those whose transaction is committed, when all try at once. */
+  async function holders(writers: readonly LaneWriter[], work: Parameters<LaneWriter['transaction']>[0]): Promise<readonly LaneWriter[]> {
+    const done = await Promise.allSettled(writers.map((writer) => writer.transaction(work)));
+    expect(otherErrors(done)).toEqual([]);
+    return writers.filter((_, index) => done[index]?.status === 'fulfilled');
+  }
+});
+
+function otherErrors(results: readonly PromiseSettledResult<unknown>[]): readonly unknown[] {
+  return results.flatMap((result) => (result.status === 'rejected' && !(result.reason instanceof LaneLostError) ? [result.reason] : []));
+}

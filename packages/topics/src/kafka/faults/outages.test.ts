@@ -1,0 +1,109 @@
+import { type KafkaBroker, type KafkaNode, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, it } from 'vitest';
+import { TopicLogOpenError } from '../../topic-log-errors.ts';
+import type { TopicLog } from '../../topic-log.ts';
+import { type AvailabilityChange, kafkaTopicLog } from '../index.ts';
+import { newPages } from './pages.fixture.ts';
+import { writeOn } from './write-on.fixture.ts';
+
+const why = await whyNoKafkaBroker();
+const because = why === undefined ? '' : ` (skipped: ${why})`;
+const isTorture = process.env['HEADGATE_TORTURE'] !== undefined;
+const KILLS = isTorture ? 20 : 4;
+const FROZEN_MS = isTorture ? 60_000 : 10_000;
+
+describe
+  .skipIf(why !== undefined)
+  .concurrent(`a broker that goes away${because}`, { timeout: 30_000 + 12_000 * KILLS + 2 * FROZEN_MS }, () => {
+    async function start(): Promise<KafkaBroker & { readonly node: KafkaNode }> {
+      const broker = await startKafkaBroker();
+      return Object.assign(broker, { node: broker.nodes[0] as KafkaNode });
+    }
+
+    function open({ brokers }: KafkaBroker, onAvailability: (change: AvailabilityChange) => void = () => undefined): Promise<TopicLog> {
+      return kafkaTopicLog({ brokers, replication: 1, onAvailability });
+    }
+
+    it(`killed ${KILLS} times while a lane writes: every page once`, async ({ expect }) => {
+      await using broker = await start();
+      await using log = await open(broker);
+      const pages = await newPages(log);
+      await using writing = writeOn(pages, await log.openLane(pages.lane));
+      for (let kill = 0; kill < KILLS; kill += 1) {
+        await writing.further(2);
+        await sleep(300 * Math.random());
+        await broker.node.kill();
+        await broker.node.start();
+      }
+      await writing.further(2);
+      await writing.end();
+      expect(await pages.verify(broker.brokers, log)).toBeGreaterThan(2 * KILLS);
+    });
+
+    it(`frozen for ${FROZEN_MS / 1_000} s: a transaction waits for it, and closing does not`, async ({ expect }) => {
+      await using broker = await start();
+      const { node } = broker;
+      const changes: AvailabilityChange[] = [];
+      await using log = await open(broker, (change) => changes.push(change));
+      const pages = await newPages(log);
+      const writer = await log.openLane(pages.lane);
+      await pages.write(writer);
+      const [idle, busy] = [await open(broker), await open(broker)];
+      for (const other of [idle, busy]) {
+        const others = await newPages(other);
+        const lane = await other.openLane(others.lane);
+        await others.write(lane);
+        void other.read({ topic: pages.topic, follow: true })[Symbol.asyncIterator]().next();
+        if (other === busy) void others.write(lane).catch(() => undefined);
+      }
+      node.pause();
+      const frozen = performance.now();
+      try {
+        let done = false;
+        const written = pages.write(writer, 2).then(() => (done = true));
+        written.catch(() => undefined);
+        await Promise.all([
+          expect(within(5_000, idle.close()), 'closing an idle log').resolves.toBe(true),
+          expect(within(5_000, busy.close()), 'closing a log that writes').resolves.toBe(true),
+          expect(
+            within(
+              10_000,
+              open(broker).catch((error: unknown) => expect(error).toBeInstanceOf(TopicLogOpenError)),
+            ),
+            'opening',
+          ).resolves.toBe(true),
+        ]);
+        const memory = process.memoryUsage().rss;
+        await sleep(FROZEN_MS - (performance.now() - frozen));
+        expect(process.memoryUsage().rss - memory).toBeLessThan(50_000_000);
+        expect(done).toBe(false);
+        expect(changes).toEqual([{ available: false, reason: expect.any(String) }]);
+        node.resume();
+        await written;
+      } finally {
+        node.resume();
+      }
+      expect(changes.slice(1)).toEqual([{ available: true }]);
+      await pages.verify(broker.brokers, log);
+    });
+
+    it('and nobody listens: opening says so soon', async ({ expect }) => {
+      const opening = kafkaTopicLog({ brokers: ['127.0.0.1:1'] });
+      const refused = expect(opening).rejects.toThrow(
+        /^The topic log on Kafka at 127\.0\.0\.1:1 can't be opened: .*ECONNREFUSED.*Are the brokers up/u,
+      );
+      expect(await within(10_000, refused)).toBe(true);
+    });
+  });
+
+/** Whether it ends in time; what it rejects with is passed on. */
+async function within(limitMs: number, work: Promise<unknown>): Promise<boolean> {
+  const limit = new AbortController();
+  const late = sleep(limitMs, false, { signal: limit.signal }).catch(() => false);
+  try {
+    return await Promise.race([work.then(() => true), late]);
+  } finally {
+    limit.abort();
+  }
+}

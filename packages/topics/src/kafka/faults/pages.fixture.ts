@@ -1,0 +1,78 @@
+import { expect } from 'vitest';
+import type { LaneSpec, LaneTransaction, LaneWriter, TopicLog } from '../../topic-log.ts';
+import { committedRecords, plainKafka } from './committed-records.fixture.ts';
+
+/** Numbered pages that a lane writes: each has records in every partition, a checkpoint and a group's offset. */
+export interface Pages {
+  readonly lane: LaneSpec;
+  readonly topic: string;
+  readonly group: string;
+  /** What the next page will be. */
+  next: number;
+  /** Written and acknowledged when it resolves. */
+  write(writer: LaneWriter, count?: number): Promise<void>;
+  /** What page `number` writes. */
+  content(number: number): (tx: LaneTransaction) => void;
+  /** Every page up to the last acknowledged one is there once and in order; state and group say the same. Answers how many there are. */
+  verify(brokers: readonly string[], log: TopicLog): Promise<number>;
+}
+
+const RECORDS = 3;
+let made = 0;
+
+/** Makes the topics of a lane of its own. `partitions` of records: default 2. */
+export async function newPages(log: TopicLog, { partitions = 2 }: { readonly partitions?: number } = {}): Promise<Pages> {
+  const name = `pages-${(made += 1)}`;
+  const [topic, state, requests] = [`${name}.records`, `${name}.state`, `${name}.requests`];
+  await log.createTopics([
+    { name: topic, partitions },
+    { name: state, partitions: 1, compacted: true },
+    { name: requests, partitions: 1 },
+  ]);
+  const places = Array.from({ length: partitions }, (_, partition) => ({ topic, partition }));
+  const pages: Pages = {
+    lane: { name, state: { topic: state, partition: 0 }, writes: places },
+    topic,
+    group: name,
+    next: 0,
+    async write(writer, count = 1) {
+      for (let left = count; left > 0; left -= 1) {
+        await writer.transaction(pages.content(pages.next));
+        pages.next += 1;
+      }
+    },
+    content: (number) => (tx) => {
+      for (const place of places) tx.append(valuesOf(number).map((value) => ({ ...place, key: 'page', value })));
+      tx.checkpoint('page', String(number));
+      tx.commitOffset({ group: name, topic: requests, partition: 0, offset: number + 1 });
+    },
+    async verify(brokers, log) {
+      const seen = await committedRecords(brokers, topic);
+      const all = Array.from({ length: pages.next }, (_, number) => valuesOf(number)).flat();
+      for (const { partition } of places)
+        expect(seen.filter((record) => record.partition === partition).map(({ value }) => value)).toEqual(all);
+      const last = String(pages.next - 1);
+      const states = (await committedRecords(brokers, state)).filter(({ key }) => key === 'page');
+      expect(states.map(({ value }) => value)).toEqual(Array.from({ length: pages.next }, (_, number) => String(number)));
+      expect((await log.readState(state, 0)).get('page')).toBe(last);
+      expect(await committedOffset(brokers, name, requests)).toBe(pages.next);
+      return pages.next;
+    },
+  };
+  return pages;
+}
+
+function valuesOf(page: number): readonly string[] {
+  return Array.from({ length: RECORDS }, (_, index) => `${page}/${index}`);
+}
+
+async function committedOffset(brokers: readonly string[], groupId: string, topic: string): Promise<number> {
+  const admin = plainKafka(brokers).admin();
+  await admin.connect();
+  try {
+    const [found] = await admin.fetchOffsets({ groupId, topics: [topic] });
+    return Number(found?.partitions[0]?.offset);
+  } finally {
+    await admin.disconnect();
+  }
+}

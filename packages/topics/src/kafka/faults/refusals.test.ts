@@ -1,0 +1,120 @@
+import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { InvalidRecordError, TopicMismatchError, TopicUnknownError } from '../../topic-errors.ts';
+import type { NewRecord, TopicLog } from '../../topic-log.ts';
+import { kafkaTopicLog } from '../index.ts';
+import { plainKafka } from './committed-records.fixture.ts';
+import { newPages } from './pages.fixture.ts';
+
+const why = await whyNoKafkaBroker();
+const because = why === undefined ? '' : ` (skipped: ${why})`;
+
+describe.skipIf(why !== undefined).concurrent(`what a broker does not take${because}`, { timeout: 60_000 }, () => {
+  let broker: KafkaBroker;
+  let log: TopicLog;
+  beforeAll(async () => {
+    broker = await startKafkaBroker();
+    log = await open();
+  }, 180_000);
+  afterAll(async () => {
+    await log.close();
+    await broker.close();
+  });
+
+  function open(): Promise<TopicLog> {
+    return kafkaTopicLog({ brokers: broker.brokers, replication: 1, compression: 'none' });
+  }
+
+  const large: Partial<NewRecord> = { value: 'x'.repeat(9_000_000) };
+  const keyless: Partial<NewRecord> = { key: null };
+
+  it.for([
+    {
+      what: 'a record larger than its topic takes',
+      where: 'records',
+      record: large,
+      error: InvalidRecordError,
+      says: /max\.message\.bytes/u,
+    },
+    { what: 'a state larger than its topic takes', where: 'state', record: large, error: InvalidRecordError, says: /max\.message\.bytes/u },
+    { what: 'a record without a key for a compacted topic', where: 'state', record: keyless, error: InvalidRecordError, says: /no key/u },
+    { what: 'a record for a topic there is not', where: 'nowhere', record: {}, error: TopicUnknownError, says: /createTopics/u },
+    {
+      what: 'a record for a partition there is not',
+      where: 'records',
+      record: { partition: 7 },
+      error: TopicUnknownError,
+      says: /no partition 7/u,
+    },
+  ])('$what: nothing of its transaction is there, and the lane goes on at once', async ({ where, record, error, says }, { expect }) => {
+    const pages = await newPages(log);
+    const topics: Record<string, string> = { records: pages.topic, state: pages.lane.state.topic };
+    const topic = topics[where] ?? where;
+    const writer = await log.openLane(pages.lane);
+    await pages.write(writer);
+    const refused = writer.transaction((tx) => {
+      pages.content(1_000)(tx);
+      tx.append([{ topic, partition: 0, key: 'k', value: 'v', ...record }]);
+    });
+    await expect(refused).rejects.toThrow(error);
+    await expect(refused).rejects.toThrow(says);
+    await expect(refused).rejects.toThrow(`"${topic}"`);
+    await expect(refused).rejects.toMatchObject({ topic });
+    expect(writer.state.get('page')).toBe('0');
+    const before = performance.now();
+    await pages.write(writer);
+    expect(performance.now() - before).toBeLessThan(2_000);
+    const appended = log.append([{ topic, partition: 0, key: 'k', value: 'v', ...record }]);
+    await expect(appended).rejects.toThrow(error);
+    await pages.verify(broker.brokers, log);
+  });
+
+  it('more copies than there are brokers: nothing is made', async ({ expect }) => {
+    await using demanding = await kafkaTopicLog({ brokers: broker.brokers });
+    const made = demanding.createTopics([{ name: 'copied', partitions: 2 }]);
+    await expect(made).rejects.toThrow(TopicMismatchError);
+    await expect(made).rejects.toThrow(
+      /"copied" can't have 3 copies of its data: the cluster has one broker\. Set topics\.replication to 1/u,
+    );
+    expect((await log.listTopics()).map(({ name }) => name)).not.toContain('copied');
+  });
+
+  it('a name it does not take: says so at once', async ({ expect }) => {
+    await expect(log.createTopics([{ name: 'no good', partitions: 1 }])).rejects.toThrow(/Topic creation errors/u);
+  });
+
+  it.for([
+    {
+      what: "state stamped by its writers' clocks",
+      settings: { 'cleanup.policy': 'compact', 'message.timestamp.type': 'CreateTime' },
+      says: /LogAppendTime/u,
+    },
+    { what: 'state that is not compacted', settings: { 'cleanup.policy': 'delete' }, says: /cleanup\.policy=delete; it needs compact/u },
+  ])('$what, together with a new topic: nothing is made', async ({ settings, says }, { expect }) => {
+    const name = `there-${Object.keys(settings).length}`;
+    const admin = plainKafka(broker.brokers).admin();
+    await admin.connect();
+    const configEntries = Object.entries(settings).map(([key, value]) => ({ name: key, value }));
+    await admin.createTopics({ topics: [{ topic: name, numPartitions: 1, configEntries }], waitForLeaders: true });
+    await admin.disconnect();
+    const made = log.createTopics([
+      { name: `${name}-new`, partitions: 1 },
+      { name, partitions: 1, compacted: true },
+    ]);
+    await expect(made).rejects.toThrow(TopicMismatchError);
+    await expect(made).rejects.toThrow(says);
+    expect((await log.listTopics()).map((topic) => topic.name)).not.toContain(`${name}-new`);
+  });
+
+  it('topics that several make and enlarge at once are there, as large as asked', async ({ expect }) => {
+    await log.createTopics([{ name: 'common-0', partitions: 1 }]);
+    const logs = await Promise.all(Array.from({ length: 4 }, open));
+    for (const partitions of [2, 3, 5]) {
+      const topics = Array.from({ length: 6 }, (_, index) => ({ name: `common-${index}`, partitions, compacted: false }));
+      await Promise.all(logs.map((each, index) => each.createTopics([...topics.slice(index), ...topics.slice(0, index)])));
+      const found = (await log.listTopics()).filter(({ name }) => name.startsWith('common-'));
+      expect(found.map(({ name, partitions: count }) => `${name} ${count}`)).toEqual(topics.map(({ name }) => `${name} ${partitions}`));
+    }
+    await Promise.all(logs.map((each) => each.close()));
+  });
+});

@@ -1,0 +1,31 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LaneWriter } from '../../topic-log.ts';
+import type { Pages } from './pages.fixture.ts';
+
+/** A lane that writes page after page. */
+export interface Writing extends AsyncDisposable {
+  /** Resolves when that many more pages are acknowledged. */
+  further(pages: number): Promise<void>;
+  /** Stops after the page in hand; rejects with what went wrong. */
+  end(): Promise<void>;
+}
+
+export function writeOn(pages: Pages, writer: LaneWriter): Writing {
+  let over = false;
+  const work = (async () => {
+    while (!over) await pages.write(writer);
+  })();
+  work.catch(() => undefined);
+  const end = async (): Promise<void> => {
+    over = true;
+    await work;
+  };
+  return {
+    async further(count) {
+      const goal = pages.next + count;
+      while (pages.next < goal) await Promise.race([sleep(10), work]);
+    },
+    end,
+    [Symbol.asyncDispose]: () => end().catch(() => undefined),
+  };
+}
