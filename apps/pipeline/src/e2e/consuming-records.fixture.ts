@@ -1,0 +1,86 @@
+import type { TopicLog } from '@headgate/topics';
+import { idRecords, pageRecord } from '../flows/followers-records.ts';
+import { TOPICS, statePartition } from '../records/topic-names.ts';
+import type { WrittenTransaction } from './write-transactions.fixture.ts';
+
+export const GROUP = 'headgate';
+export const REQUESTS = 'followers.requests';
+
+/** The pages of the crawl in partition 0 that count: around 2^53 and 2^63, where numbers of other kinds end. */
+export const PAGES = [
+  ['9007199254740993', '9007199254740992'],
+  ['9223372036854775807', '9223372036854775808'],
+] as const;
+const OTHER_PAGE = ['18446744073709551615', '8882581338626179201'];
+/** Written before the second page, by a transaction that was aborted. */
+const ABORTED_PAGE = ['1111', '9223372036854775807'];
+const OTHER_ABORTED_PAGE = ['2222'];
+
+/** The ids that count, of all partitions. */
+export const COMMITTED: readonly string[] = [...PAGES.flat(), ...OTHER_PAGE];
+/** Those of transactions that were aborted; all are followed by committed ones in their partition. */
+export const ABORTED: readonly string[] = [...ABORTED_PAGE, ...OTHER_ABORTED_PAGE];
+
+/** The wishes of each block that asks: key and value, to the byte. */
+export const WISHES: Readonly<Record<string, readonly (readonly [key: string, value: string])[]>> = {
+  'kafkajs-ask': [
+    ['@alpha', '{"screenName":"alpha"}'],
+    ['18446744073709551615', '{"userId":"18446744073709551615"}'],
+  ],
+  'console-ask': [
+    ['@alpha', '{"screenName": "alpha"}'],
+    ['12', '{"userId": "12", "count": 5000}'],
+  ],
+  'python-ask': [
+    ['@alpha', '{"screenName": "alpha"}'],
+    ['9007199254740995', '{"userId": "9007199254740995"}'],
+  ],
+};
+
+/** How each block that reads says that it wants committed records, what says the opposite, and what it reads when told nothing. */
+export const ISOLATION = [
+  { name: 'kafkajs-read', setting: 'readUncommitted: false,', opposite: 'readUncommitted: true,', untold: 'committed' },
+  { name: 'console-read', setting: '--isolation-level read_committed', opposite: '--isolation-level read_uncommitted', untold: 'all' },
+  {
+    name: 'python-read',
+    setting: '"isolation.level": "read_committed",',
+    opposite: '"isolation.level": "read_uncommitted",',
+    untold: 'committed',
+  },
+] as const;
+
+/** Enqueues a wish and finishes it, as the pipeline does. */
+export async function finishWish(log: TopicLog): Promise<void> {
+  await log.append([{ topic: REQUESTS, partition: 0, key: '@alpha', value: '{"screenName":"alpha"}' }]);
+  await using lane = await log.openLane({
+    name: `${GROUP}.${REQUESTS}.0`,
+    state: { topic: TOPICS.state, partition: statePartition('followers', 0) },
+  });
+  await lane.transaction((tx) => tx.commitOffset({ group: GROUP, topic: REQUESTS, partition: 0, offset: 1 }));
+}
+
+/** What is written before anything of the page runs. */
+export function transactions(): readonly WrittenTransaction[] {
+  const first = crawlIn(0);
+  const second = crawlIn(1);
+  return [
+    // Offsets 0 and 1, then the mark of the transaction; 3 to 5; 6 to 8.
+    { records: idRecords(first, 1, PAGES[0]), ends: 'committed' },
+    { records: idRecords(first, 2, ABORTED_PAGE), ends: 'aborted' },
+    { records: idRecords(first, 2, PAGES[1]), ends: 'committed' },
+    { records: idRecords(second, 1, OTHER_ABORTED_PAGE), ends: 'aborted' },
+    { records: idRecords(second, 1, OTHER_PAGE), ends: 'committed' },
+    { records: [wholePage(1, PAGES[0])], ends: 'committed' },
+    { records: [wholePage(2, ABORTED_PAGE)], ends: 'aborted' },
+    { records: [wholePage(2, PAGES[1])], ends: 'committed' },
+  ];
+}
+
+function crawlIn(partition: number) {
+  return { user: '@alpha', crawl: `${REQUESTS}-${partition}-0`, partition };
+}
+
+function wholePage(page: number, ids: readonly string[]) {
+  const cursors = { cursor: '-1', nextCursor: '0', previousCursor: '0' };
+  return pageRecord(crawlIn(0), page, { ...cursors, user: '@alpha', page, ids, credential: 'app' });
+}
