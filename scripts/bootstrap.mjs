@@ -74,7 +74,8 @@ function dependencyHash() {
 function runCommand(argv) {
   const [command, ...args] = withDefaults(argv);
   const isHeadgate = command === 'headgate';
-  const source = ['--conditions=@headgate/source', '--disable-warning=ExperimentalWarning', join(root, 'apps/pipeline/src/main.ts')];
+  const flags = ['--conditions=@headgate/source', '--disable-warning=ExperimentalWarning', '--max-semi-space-size=4'];
+  const source = [...flags, join(root, 'apps/pipeline/src/main.ts')];
   const child = spawn(isHeadgate ? 'node' : command, isHeadgate ? [...source, ...args] : args, {
     // Relative paths on headgate's command line are its caller's.
     cwd: isHeadgate ? (process.env.INIT_CWD ?? process.cwd()) : root,

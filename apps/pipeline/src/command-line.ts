@@ -1,24 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { check } from './commands/check.ts';
 import { type CommandContext, readConfig } from './commands/command-context.ts';
-import { enqueue } from './commands/enqueue.ts';
-import { environmentProbes } from './commands/environment-probes.ts';
-import { init } from './commands/init.ts';
-import { plan } from './commands/plan.ts';
-import { read } from './commands/read.ts';
-import { replay } from './commands/replay.ts';
-import { run } from './commands/run.ts';
-import { runSandbox } from './commands/run-sandbox.ts';
-import { sandbox } from './commands/sandbox.ts';
-import { terminalPrompt } from './commands/terminal-prompt.ts';
+import type { SandboxCommandOptions } from './commands/sandbox.ts';
 import { UsageError } from './commands/usage-error.ts';
 import { ConfigError } from './config/config-error.ts';
 import { errorText } from './run/error-text.ts';
 
 type World = Omit<CommandContext, 'file' | 'json'>;
 
-/** Runs what a command line asks for. Resolves to the exit code: 0 done, 1 something failed, 2 usage or config, 130 stopped. */
+/**
+ * Runs what a command line asks for. A command's code is loaded when it is asked for: most need little of the whole.
+ * Resolves to the exit code: 0 done, 1 something failed, 2 usage or config, 130 stopped.
+ */
 export async function runCommandLine(args: readonly string[], world: World): Promise<number> {
   let exitCode = 0;
   const program = commandLine(world, (code) => (exitCode = code));
@@ -70,6 +63,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
   command('init', 'write a commented headgate.yaml, asking only what it can not know')
     .option('--force', 'overwrite the file')
     .action(async ({ force = false }: { force?: boolean }) => {
+      const [{ init }, { terminalPrompt }] = await Promise.all([import('./commands/init.ts'), import('./commands/terminal-prompt.ts')]);
       const { file, cwd, stderr, stdin } = context();
       exit(await init({ file, cwd, force, stderr, prompt: terminalPrompt({ input: stdin, output: stderr }) }));
     });
@@ -77,18 +71,30 @@ function commandLine(world: World, exit: (code: number) => void): Command {
   command('check', 'look at the configuration, the secrets and what a run needs')
     .option('--online', 'spend one request per credential')
     .action(async ({ online = false }: { online?: boolean }) => {
+      const [{ check }, { environmentProbes }] = await Promise.all([
+        import('./commands/check.ts'),
+        import('./commands/environment-probes.ts'),
+      ]);
       const { file, cwd, env, stderr } = context();
       exit(await check({ file, cwd, env, stderr, online, probes: (sound) => environmentProbes({ sound, online, context: context() }) }));
     });
 
-  command('plan', 'what is left to do, the requests it needs, and when it will be done').action(async () => exit(await plan(context())));
+  command('plan', 'what is left to do, the requests it needs, and when it will be done').action(async () => {
+    const { plan } = await import('./commands/plan.ts');
+    exit(await plan(context()));
+  });
 
   command('run', 'work until all requests are done')
     .option('--follow', 'stay, and work what is enqueued')
     .option('--sandbox', 'start emulators of both services and a small job for them')
     .action(async ({ follow = false, sandbox: sandboxed = false }: { follow?: boolean; sandbox?: boolean }) => {
-      if (sandboxed) exit(await runSandbox({ follow }, context()));
-      else exit(await run({ config: await readConfig(context()), follow }, context()));
+      if (sandboxed) {
+        const { runSandbox } = await import('./commands/run-sandbox.ts');
+        exit(await runSandbox({ follow }, context()));
+      } else {
+        const { run } = await import('./commands/run.ts');
+        exit(await run({ config: await readConfig(context()), follow }, context()));
+      }
     });
 
   command('enqueue', 'add wishes to a requests topic; without any they are read from stdin, one a line')
@@ -97,6 +103,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     .option('--author <name>', 'an author to look up (books); may be given again', (name: string, names: string[]) => [...names, name], [])
     .action(async (service: 'followers' | 'books', entries: string[], { author }: { author: string[] }) => {
       if (service === 'followers' && author.length > 0) throw new UsageError('enqueue: --author goes with books.');
+      const { enqueue } = await import('./commands/enqueue.ts');
       exit(await enqueue({ service, entries, authors: author }, context()));
     });
 
@@ -106,16 +113,21 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     .option('--from <offset>', 'the first offset', wholeNumber)
     .option('--max <n>', 'end after so many records', wholeNumber)
     .action(async (topic: string, { follow = false, from, max }: { follow?: boolean; from?: number; max?: number }) => {
+      const { read } = await import('./commands/read.ts');
       exit(await read({ topic, follow, ...(from !== undefined && { from }), ...(max !== undefined && { max }) }, context()));
     });
 
   command('replay', 'put the requests of a dead-letters topic back into their requests topic')
     .argument('<topic>', 'followers.dead-letters or books.dead-letters')
-    .action(async (topic: string) => exit(await replay(topic, context())));
+    .action(async (topic: string) => {
+      const { replay } = await import('./commands/replay.ts');
+      exit(await replay(topic, context()));
+    });
 
-  sandboxOptions(command('sandbox', 'run the emulators of both services alone')).action(async (options: Parameters<typeof sandbox>[0]) =>
-    exit(await sandbox(options, context())),
-  );
+  sandboxOptions(command('sandbox', 'run the emulators of both services alone')).action(async (options: SandboxCommandOptions) => {
+    const { sandbox } = await import('./commands/sandbox.ts');
+    exit(await sandbox(options, context()));
+  });
 
   return program;
 }

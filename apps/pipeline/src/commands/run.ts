@@ -42,7 +42,7 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
   const log = await openTopicLog(config.topics, (change) =>
     emit(change.available ? { type: 'log-available' } : { type: 'log-unavailable', reason: change.reason }),
   );
-  reporter = createReporter({ stderr, json, color, clock: statusClock, gauges, header, readCommand });
+  reporter = await createReporter({ stderr, json, color, clock: statusClock, gauges, header, readCommand });
   let status: { close(): Promise<void> } | undefined;
   let stopListing: (() => void) | undefined;
   let failures: readonly unknown[];

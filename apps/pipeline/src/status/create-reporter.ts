@@ -1,12 +1,10 @@
-import { createJsonLines } from './json-lines.ts';
-import { createLiveDisplay } from './live-display.ts';
-import { createPlainLines } from './plain-lines.ts';
 import type { Reporter, ReporterOptions } from './reporter.ts';
 
-/** Shows a run as it happens: a live display on a terminal, plain lines elsewhere, or JSON. */
-export function createReporter(options: ReporterOptions): Reporter {
+/** Shows a run as it happens: a live display on a terminal, plain lines elsewhere, or JSON. Loads what it shows it with, and no more. */
+export async function createReporter(options: ReporterOptions): Promise<Reporter> {
   // Nobody reads the talk any more: no reason to end the work.
   options.stderr.on('error', () => {});
-  if (options.json) return createJsonLines(options);
-  return (options.live ?? options.stderr.isTTY === true) ? createLiveDisplay(options) : createPlainLines(options);
+  if (options.json) return (await import('./json-lines.ts')).createJsonLines(options);
+  if (options.live ?? options.stderr.isTTY === true) return (await import('./live-display.ts')).createLiveDisplay(options);
+  return (await import('./plain-lines.ts')).createPlainLines(options);
 }

@@ -17,13 +17,13 @@ interface Stage {
   gauges: RunGauges;
 }
 
-function stage(
+async function stage(
   options: Partial<ReporterOptions> & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number } = {},
-): Stage {
+): Promise<Stage> {
   const terminal = new FakeTerminal(options);
   const clock = virtualClock();
   const made: { gauges: RunGauges } = { gauges: idle };
-  const reporter = createReporter({
+  const reporter = await createReporter({
     stderr: terminal,
     json: false,
     color: false,
@@ -70,8 +70,8 @@ function opened(...lanes: readonly number[]): RunEvent[] {
 }
 
 describe('plain lines', () => {
-  it('says what happened, when, and what is left of the budget', () => {
-    const at = stage();
+  it('says what happened, when, and what is left of the budget', async () => {
+    const at = await stage();
     at.gauges = { ...idle, budgets: [{ service: 'followers', credential: 'app', limit: 15, used: 2, windowMs: 900_000 }] };
     at.reporter.event(page(412));
     expect(at.terminal.lines).toEqual([
@@ -80,8 +80,8 @@ describe('plain lines', () => {
     ]);
   });
 
-  it('says at most one line a second about a crawl and sums the rest up in the next', () => {
-    const at = stage();
+  it('says at most one line a second about a crawl and sums the rest up in the next', async () => {
+    const at = await stage();
     at.reporter.event({ type: 'crawl-started', user: '@alpha', crawl: 'c1', page: 1, resumed: false });
     for (let number = 1; number <= 30; number += 1) {
       at.clock.pass(100);
@@ -99,8 +99,8 @@ describe('plain lines', () => {
     ]);
   });
 
-  it('never keeps the last page back for more than a second, though nothing follows', () => {
-    const at = stage();
+  it('never keeps the last page back for more than a second, though nothing follows', async () => {
+    const at = await stage();
     at.reporter.event(page(1));
     at.reporter.event(page(2));
     expect(at.terminal.text).not.toContain('page 2');
@@ -108,8 +108,8 @@ describe('plain lines', () => {
     expect(at.terminal.lines.at(-1)).toBe('10:31:05 @alpha page 2: 5,000 ids');
   });
 
-  it('loses no id in its lines, however the pages come', () => {
-    const at = stage();
+  it('loses no id in its lines, however the pages come', async () => {
+    const at = await stage();
     let ids = 0;
     for (let number = 1; number <= 500; number += 1) {
       at.reporter.event(page(number, number));
@@ -122,8 +122,8 @@ describe('plain lines', () => {
     expect(at.clock.timers).toBe(0);
   });
 
-  it('tells every error at once, the pages before it first', () => {
-    const at = stage();
+  it('tells every error at once, the pages before it first', async () => {
+    const at = await stage();
     at.gauges = { ...idle, activities: [activity('@beta', 'asking')] };
     at.reporter.event(page(1));
     at.reporter.event(page(2));
@@ -145,8 +145,8 @@ describe('plain lines', () => {
     ]);
   });
 
-  it.each([['crawl first'], ['dead letter first']])('tells a failed crawl and its dead letter in one line: %s', (order) => {
-    const at = stage();
+  it.each([['crawl first'], ['dead letter first']])('tells a failed crawl and its dead letter in one line: %s', async (order) => {
+    const at = await stage();
     const events: RunEvent[] = [
       { type: 'crawl-failed', user: '@carol', crawl: 'c2', error: reason },
       { type: 'dead-letter', topic: 'followers.dead-letters', key: '@carol', error: reason },
@@ -160,8 +160,8 @@ describe('plain lines', () => {
     expect(lines[1]).toContain('@dave: the account is protected');
   });
 
-  it('names whom an error is about once', () => {
-    const at = stage();
+  it('names whom an error is about once', async () => {
+    const at = await stage();
     at.reporter.event({ type: 'crawl-failed', user: '@carol', crawl: 'c', error: { code: 'X', message: '@carol: no such user' } });
     at.reporter.event({ type: 'crawl-failed', user: '12', crawl: 'd', error: { code: 'X', message: 'gone after 412 pages' } });
     expect(at.terminal.lines.slice(1)).toEqual([
@@ -170,8 +170,8 @@ describe('plain lines', () => {
     ]);
   });
 
-  it('says once why nothing happens and when it goes on', () => {
-    const at = stage();
+  it('says once why nothing happens and when it goes on', async () => {
+    const at = await stage();
     const freeAt = at.clock.now() + 600_000;
     at.gauges = {
       ...idle,
@@ -190,8 +190,8 @@ describe('plain lines', () => {
     expect(at.terminal.lines).toHaveLength(3);
   });
 
-  it('tells of each lane that comes or goes, what was written of its crawls first', () => {
-    const at = stage();
+  it('tells of each lane that comes or goes, what was written of its crawls first', async () => {
+    const at = await stage();
     const ofLane = (lane: number, number: number): RunEvent => ({
       type: 'page-written',
       user: `@in${lane}`,
@@ -217,8 +217,8 @@ describe('plain lines', () => {
     ]);
   });
 
-  it('tells once that the log is away, and once that it is back', () => {
-    const at = stage();
+  it('tells once that the log is away, and once that it is back', async () => {
+    const at = await stage();
     at.reporter.event({ type: 'log-available' });
     at.reporter.event(refused);
     at.clock.pass(42_000);
@@ -231,19 +231,19 @@ describe('plain lines', () => {
     ]);
   });
 
-  it('says once that it stands by, while it holds no lane', () => {
-    const at = stage();
+  it('says once that it stands by, while it holds no lane', async () => {
+    const at = await stage();
     at.clock.pass(60_000);
     const standsBy = '10:31:07 stands by: other processes of the group work all lanes';
     expect(at.terminal.lines.slice(1)).toEqual([standsBy]);
-    const holding = stage();
+    const holding = await stage();
     for (const event of opened(0)) holding.reporter.event(event);
     holding.clock.pass(60_000);
     expect(holding.terminal.text).not.toContain('stands by');
   });
 
-  it('lets no control character through', () => {
-    const at = stage({ header: hostile });
+  it('lets no control character through', async () => {
+    const at = await stage({ header: hostile });
     for (const event of everyEvent) at.reporter.event(event);
     at.reporter.close();
     expect(at.terminal.text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202A-\u202E]/u);
@@ -252,8 +252,8 @@ describe('plain lines', () => {
 });
 
 describe('JSON lines', () => {
-  it('is one object per event with its fields as they are', () => {
-    const at = stage({ json: true, isTTY: true });
+  it('is one object per event with its fields as they are', async () => {
+    const at = await stage({ json: true, isTTY: true });
     at.gauges = { ...idle, budgets: [{ service: 'followers', credential: 'app', limit: 15, used: 2, windowMs: 900_000 }] };
     at.reporter.event(page(412));
     at.reporter.event({ type: 'notice', level: 'warn', message: 'slow' });
@@ -278,8 +278,8 @@ describe('JSON lines', () => {
     ]);
   });
 
-  it('has lanes and outages with their fields', () => {
-    const at = stage({ json: true });
+  it('has lanes and outages with their fields', async () => {
+    const at = await stage({ json: true });
     for (const event of opened(2)) at.reporter.event(event);
     at.reporter.event({ type: 'lane-left', service: 'followers', lane: 2, reason: takenOver });
     at.reporter.event({ type: 'lane-left', service: 'books', lane: 0 });
@@ -294,8 +294,8 @@ describe('JSON lines', () => {
     ]);
   });
 
-  it('writes every event, keeps hostile names exact, and sends no control character', () => {
-    const at = stage({ json: true });
+  it('writes every event, keeps hostile names exact, and sends no control character', async () => {
+    const at = await stage({ json: true });
     for (const event of everyEvent) at.reporter.event(event);
     expect(at.terminal.lines).toHaveLength(everyEvent.length + 1);
     expect(at.terminal.text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202A-\u202E]/u);
@@ -328,8 +328,8 @@ describe('the live display', () => {
     at.clock.pass(5000);
   }
 
-  it('shows what each crawl does, what the budgets allow and what everything waits for', () => {
-    const at = stage({ isTTY: true, columns: 100 });
+  it('shows what each crawl does, what the budgets allow and what everything waits for', async () => {
+    const at = await stage({ isTTY: true, columns: 100 });
     playSome(at);
     expect(at.terminal.screen()).toEqual([
       'headgate run   headgate.yaml   -> ./headgate.db                                            00:00:05',
@@ -345,8 +345,8 @@ describe('the live display', () => {
     ]);
   });
 
-  it('says why nothing happens when the writer is full, and which command reads the dead letters', () => {
-    const at = stage({ isTTY: true, readCommand: (topic) => `npm run headgate -- read ${topic}` });
+  it('says why nothing happens when the writer is full, and which command reads the dead letters', async () => {
+    const at = await stage({ isTTY: true, readCommand: (topic) => `npm run headgate -- read ${topic}` });
     at.gauges = {
       ...idle,
       credits: [{ service: 'followers', max: 20_000, used: 20_000 }],
@@ -370,8 +370,8 @@ describe('the live display', () => {
     expect(screen).toContain('  1 dead letter: npm run headgate -- read followers.dead-letters');
   });
 
-  it('names its lanes where there are several, and only there', () => {
-    const at = stage({ isTTY: true, columns: 100 });
+  it('names its lanes where there are several, and only there', async () => {
+    const at = await stage({ isTTY: true, columns: 100 });
     at.reporter.event({ type: 'lane-opened', service: 'followers', lane: 0 });
     at.reporter.event({ type: 'lane-opened', service: 'books', lane: 0 });
     at.clock.pass(1000);
@@ -382,15 +382,15 @@ describe('the live display', () => {
     expect(at.terminal.screen()[0]).toMatch(/^headgate run {3}headgate.yaml {3}-> .\/headgate.db {3}lanes 0 1 2 3 +00:00:02$/);
   });
 
-  it('cuts the header before the lanes', () => {
-    const at = stage({ isTTY: true, columns: 50 });
+  it('cuts the header before the lanes', async () => {
+    const at = await stage({ isTTY: true, columns: 50 });
     for (const event of opened(0, 1)) at.reporter.event(event);
     at.clock.pass(200);
     expect(at.terminal.screen()[0]).toBe('headgate run   headgate.ya…   lanes 0 1  00:00:00');
   });
 
-  it('drops the crawls of a lane that was taken over, says who took it, and stands by', () => {
-    const at = stage({ isTTY: true, columns: 160 });
+  it('drops the crawls of a lane that was taken over, says who took it, and stands by', async () => {
+    const at = await stage({ isTTY: true, columns: 160 });
     for (const event of opened(2)) at.reporter.event(event);
     at.reporter.event({ type: 'crawl-started', user: '@alpha', crawl: 'followers.requests-2-7', page: 1, resumed: false });
     at.clock.pass(200);
@@ -406,8 +406,8 @@ describe('the live display', () => {
     expect(screen.join('\n')).not.toMatch(/@alpha|nothing left to do/);
   });
 
-  it('says nothing is left to do only while it holds a lane', () => {
-    const at = stage({ isTTY: true });
+  it('says nothing is left to do only while it holds a lane', async () => {
+    const at = await stage({ isTTY: true });
     for (const event of opened(0)) at.reporter.event(event);
     at.clock.pass(2400);
     expect(at.terminal.screen()).toContain('  nothing left to do: waits for new requests');
@@ -426,8 +426,8 @@ describe('the live display', () => {
         '  nothing is lost, goes on by itself (connect ECONNREFUSED 127.0.0.1:9092)',
       ],
     ],
-  ])('says in %d columns that the log is away, since when and why, instead of that nothing is left to do', (columns, lines) => {
-    const at = stage({ isTTY: true, columns, color: true });
+  ])('says in %d columns that the log is away, since when and why, instead of that nothing is left to do', async (columns, lines) => {
+    const at = await stage({ isTTY: true, columns, color: true });
     for (const event of [...opened(0), refused]) at.reporter.event(event);
     at.clock.pass(72_000);
     const screen = at.terminal.screen();
@@ -439,9 +439,9 @@ describe('the live display', () => {
     expect(at.terminal.screen().join('\n')).not.toContain("can't be reached");
   });
 
-  it.each([80, 60, 40, 20, 5, 1])('is never wider than %d columns nor higher than the terminal', (columns) => {
+  it.each([80, 60, 40, 20, 5, 1])('is never wider than %d columns nor higher than the terminal', async (columns) => {
     for (const rows of [24, 12, 6, 2]) {
-      const at = stage({ isTTY: true, columns, rows });
+      const at = await stage({ isTTY: true, columns, rows });
       playSome(at);
       const many = Array.from({ length: 200 }, (_, index) => activity(`@someone_with_a_long_name_${index}`, 'queued'));
       for (const event of [...opened(0, 1, 2, 3), refused]) at.reporter.event(event);
@@ -453,8 +453,8 @@ describe('the live display', () => {
     }
   });
 
-  it('sums up the crawls that have no room, working ones last', () => {
-    const at = stage({ isTTY: true, rows: 12 });
+  it('sums up the crawls that have no room, working ones last', async () => {
+    const at = await stage({ isTTY: true, rows: 12 });
     const queued = Array.from({ length: 40 }, (_, index) => activity(`@q${index}`, 'queued'));
     at.gauges = { ...idle, activities: [...queued, activity('@busy', 'asking')] };
     at.clock.pass(200);
@@ -463,8 +463,8 @@ describe('the live display', () => {
     expect(screen).toContainEqual('  and 32 more: 32 queued');
   });
 
-  it('is redrawn at most 5 times a second, however many events come, and not at all when nothing changes', () => {
-    const at = stage({ isTTY: true });
+  it('is redrawn at most 5 times a second, however many events come, and not at all when nothing changes', async () => {
+    const at = await stage({ isTTY: true });
     const before = at.terminal.writes.length;
     for (let number = 1; number <= 1000; number += 1) {
       at.reporter.event(page(number));
@@ -479,8 +479,8 @@ describe('the live display', () => {
     expect(at.terminal.writes.length - quiet).toBeLessThanOrEqual(11);
   });
 
-  it('cleans up after itself: only the lines that are to stay are left', () => {
-    const at = stage({ isTTY: true });
+  it('cleans up after itself: only the lines that are to stay are left', async () => {
+    const at = await stage({ isTTY: true });
     playSome(at);
     at.reporter.event({ type: 'notice', level: 'warn', message: 'app: a 429 came' });
     at.reporter.close();
@@ -493,28 +493,28 @@ describe('the live display', () => {
     expect(at.terminal.screen()).toEqual(screen);
   });
 
-  it('leaves an empty screen where nothing was to stay', () => {
-    const at = stage({ isTTY: true });
+  it('leaves an empty screen where nothing was to stay', async () => {
+    const at = await stage({ isTTY: true });
     playSome(at);
     expect(at.terminal.screen().join('')).toContain('@alpha');
     at.reporter.close();
     expect(at.terminal.screen().join('')).toBe('');
   });
 
-  it('colours only what it is asked to', () => {
-    const plain = stage({ isTTY: true });
+  it('colours only what it is asked to', async () => {
+    const plain = await stage({ isTTY: true });
     playSome(plain);
     // eslint-disable-next-line no-control-regex
     expect(plain.terminal.text).not.toMatch(/\u001B\[\d*m/);
-    const coloured = stage({ isTTY: true, color: true });
+    const coloured = await stage({ isTTY: true, color: true });
     playSome(coloured);
     expect(coloured.terminal.text).toContain('\u001B[32mdone\u001B[39m');
     expect(coloured.terminal.text).toContain('\u001B[33m<- everything waits for this\u001B[39m');
     expect(coloured.terminal.screen()).toEqual(plain.terminal.screen());
   });
 
-  it('obeys no escape sequence of a hostile name', () => {
-    const at = stage({ isTTY: true, header: hostile });
+  it('obeys no escape sequence of a hostile name', async () => {
+    const at = await stage({ isTTY: true, header: hostile });
     at.gauges = {
       ...idle,
       activities: [activity(hostile, 'asking')],
@@ -527,15 +527,15 @@ describe('the live display', () => {
     expect(rest).not.toMatch(/[\p{Cc}\u202A-\u202E]/u);
   });
 
-  it('can be turned off on a terminal', () => {
-    const at = stage({ isTTY: true, live: false });
+  it('can be turned off on a terminal', async () => {
+    const at = await stage({ isTTY: true, live: false });
     at.reporter.event(page(1));
     expect(at.terminal.lines.at(-1)).toBe('10:31:04 @alpha page 1: 5,000 ids');
   });
 });
 
-it('goes on working when nobody reads it any more', () => {
-  const at = stage();
+it('goes on working when nobody reads it any more', async () => {
+  const at = await stage();
   at.terminal.emit('error', Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
   at.reporter.event(page(1));
   expect(at.terminal.lines.at(-1)).toContain('page 1');

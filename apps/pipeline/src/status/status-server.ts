@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
 import { listenFree } from './listen-free.ts';
 import { logUnavailableLines } from './log-words.ts';
-import { createRunMetrics } from './run-metrics.ts';
 import { statusPage } from './status-page.ts';
 import { createTimeWords } from './text/time-words.ts';
 import type { IncomingMessage } from 'node:http';
+import type { Registry } from 'prom-client';
 import type { RunGauges } from './run-event.ts';
 import type { RunModel } from './run-model.ts';
 
@@ -35,7 +35,7 @@ export interface StatusServer {
 export async function startStatusServer(options: StatusServerOptions): Promise<StatusServer> {
   const { model, gauges, ready, host } = options;
   const times = createTimeWords(options);
-  const metrics = createRunMetrics({ snapshot: () => model.snapshot(), gauges });
+  let metrics: Promise<Registry> | undefined;
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 5_000, keepAliveTimeout: 5_000 }, (request, response) => {
     answer(request)
       .catch((): Answer => text(500, 'The status could not be read.\n'))
@@ -57,6 +57,13 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
       }),
   };
 
+  /** Loaded when it is first asked for: many runs are never scraped. */
+  async function metricsAnswer(): Promise<Answer> {
+    metrics ??= import('./run-metrics.ts').then(({ createRunMetrics }) => createRunMetrics({ snapshot: () => model.snapshot(), gauges }));
+    const registry = await metrics;
+    return { status: 200, headers: { 'content-type': registry.contentType }, body: await registry.metrics() };
+  }
+
   async function answer(request: IncomingMessage): Promise<Answer> {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return { ...text(405, 'Only GET and HEAD.\n'), headers: { 'content-type': plainText, allow: 'GET, HEAD', connection: 'close' } };
@@ -72,7 +79,7 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
       case '/readyz':
         return readiness();
       case '/metrics':
-        return { status: 200, headers: { 'content-type': metrics.contentType }, body: await metrics.metrics() };
+        return await metricsAnswer();
       default:
         return text(404, 'Nothing here. See / /status.json /livez /readyz /metrics\n');
     }
