@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import { Kafka, type ProducerConfig, logLevel } from 'kafkajs';
+
+export interface PlainWriterOptions {
+  readonly brokers: readonly string[];
+  readonly clientId: string;
+  readonly topic: string;
+  /** How often kafkajs tries a send again, and how soon; default: as kafkajs has it. */
+  readonly retry?: ProducerConfig['retry'];
+}
+
+/** A producer of kafkajs, used as its documentation says. */
+export interface PlainWriter extends AsyncDisposable {
+  /**
+   * Writes a page to every partition in one send, in a transaction of its own. Resolves to the offset of the page in each partition that
+   * was acknowledged when every call has succeeded; else the transaction is aborted, and it rejects with why.
+   */
+  write(page: number, partitions: number): Promise<readonly number[]>;
+}
+
+export async function plainWriter({ brokers, clientId, topic, retry }: PlainWriterOptions): Promise<PlainWriter> {
+  const kafka = new Kafka({ clientId, brokers: [...brokers], logLevel: logLevel.NOTHING });
+  const retries = retry === undefined ? {} : { retry };
+  const producer = kafka.producer({ transactionalId: randomUUID(), idempotent: true, maxInFlightRequests: 1, ...retries });
+  await producer.connect();
+  return {
+    async write(page, partitions) {
+      const transaction = await producer.transaction();
+      try {
+        const messages = Array.from({ length: partitions }, (_, partition) => ({ partition, key: 'page', value: String(page) }));
+        const answers = await transaction.send({ topic, messages, acks: -1 });
+        await transaction.commit();
+        return answers.map(({ baseOffset }) => Number(baseOffset));
+      } catch (error) {
+        await transaction.abort();
+        throw error;
+      }
+    },
+    [Symbol.asyncDispose]: () => producer.disconnect(),
+  };
+}
