@@ -40,11 +40,7 @@ export class RecordWriter {
     if (text === null) {
       this.varint(-1);
     } else if (text.length > LONG || !this.#shortAscii(text)) {
-      const length = Buffer.byteLength(text, 'utf8');
-      this.varint(length);
-      this.#reserve(length);
-      // Latin-1 is the cheaper way where every character is one byte anyway.
-      this.#end += this.#bytes.write(text, this.#end, length, length === text.length ? 'latin1' : 'utf8');
+      this.#longText(text);
     }
   }
 
@@ -85,6 +81,19 @@ export class RecordWriter {
     return true;
   }
 
+  /** Writes the bytes behind the room that the length of ASCII would take, so that they need not be counted first. */
+  #longText(text: string): void {
+    // In UTF-8 a unit of UTF-16 takes three bytes at most; of a large text they are counted rather than reserved.
+    this.#reserve(MOST_VARINT_BYTES + (text.length > LARGE ? Buffer.byteLength(text) : text.length * 3));
+    const guess = varintBytes(text.length);
+    const start = this.#end + guess;
+    const length = this.#bytes.write(text, start, 'utf8');
+    const prefix = varintBytes(length);
+    if (prefix !== guess) this.#bytes.copyWithin(this.#end + prefix, start, start + length);
+    writeVarint(this.#bytes, this.#end, length);
+    this.#end += prefix + length;
+  }
+
   #reserve(more: number): void {
     const needed = this.#end + more;
     if (needed <= this.#bytes.length) return;
@@ -95,5 +104,6 @@ export class RecordWriter {
 }
 
 const MOST_VARINT_BYTES = 5;
+const LARGE = 65_536;
 /** From here on a call out of JavaScript costs less than a loop. */
 const LONG = 32;
