@@ -14,7 +14,7 @@ export interface InnerCluster {
   findTopicPartitionMetadata(topic: string): readonly { readonly partitionId: number; readonly leader: number }[];
   findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>>;
   findBroker(options: { readonly nodeId: string | number }): Promise<InnerBroker>;
-  findGroupCoordinator(options: { readonly groupId: string }): Promise<InnerBroker>;
+  findGroupCoordinator(options: { readonly groupId: string; readonly coordinatorType?: number }): Promise<InnerBroker>;
   fetchTopicsOffset(
     topics: readonly { readonly topic: string; readonly partitions: readonly { partition: number }[]; readonly fromBeginning: boolean }[],
   ): Promise<
@@ -23,6 +23,7 @@ export interface InnerCluster {
 }
 
 export interface InnerBroker {
+  isConnected(): boolean;
   fetch(options: {
     readonly isolationLevel: number;
     readonly maxWaitTime: number;
@@ -73,12 +74,17 @@ export interface InnerMessage {
 export const READ_COMMITTED = 1;
 
 const require = createRequire(import.meta.url);
-const Cluster = require('kafkajs/src/cluster') as new (options: object) => InnerCluster;
+export const KafkajsCluster = require('kafkajs/src/cluster') as new (options: object) => InnerCluster;
 const socketFactory = require('kafkajs/src/network/socketFactory') as () => unknown;
 
 /** A connection of its own, for reading committed records. */
 export function innerCluster(kafka: Kafka, config: KafkaConfig): InnerCluster {
-  return new Cluster({
+  return new KafkajsCluster({ ...clusterOptions(kafka, config), maxInFlightRequests: null, isolationLevel: READ_COMMITTED });
+}
+
+/** What every cluster object of kafkajs is made with. */
+export function clusterOptions(kafka: Kafka, config: KafkaConfig): object {
+  return {
     connectionTimeout: 1_000,
     enforceRequestTimeout: true,
     socketFactory: socketFactory(),
@@ -86,9 +92,7 @@ export function innerCluster(kafka: Kafka, config: KafkaConfig): InnerCluster {
     logger: kafka.logger(),
     metadataMaxAge: 30_000,
     allowAutoTopicCreation: false,
-    maxInFlightRequests: null,
-    isolationLevel: READ_COMMITTED,
-  });
+  };
 }
 
 /**

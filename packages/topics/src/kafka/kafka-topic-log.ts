@@ -1,5 +1,5 @@
 import type { ConnectionOptions } from 'node:tls';
-import { type Admin, Kafka, type KafkaConfig, type Producer, type SASLOptions } from 'kafkajs';
+import { type Admin, Kafka, type KafkaConfig, type SASLOptions } from 'kafkajs';
 import { LiveState } from '../state-reading.ts';
 import { TopicMismatchError } from '../topic-errors.ts';
 import { TopicLogClosedError, TopicLogOpenError } from '../topic-log-errors.ts';
@@ -24,6 +24,7 @@ import { repairRequestQueue } from './kafkajs-repair.ts';
 import { createTopics, listTopics } from './kafka-topics.ts';
 import { awaitHandover } from './handover.ts';
 import { OWN_KEYS } from './lane-log.ts';
+import { type LaneProducer, laneProducer } from './lane-producer.ts';
 import { LaneSession } from './lane-session.ts';
 import { KafkaLaneWriter } from './lane-writer.ts';
 import { Link } from './link.ts';
@@ -279,21 +280,9 @@ class KafkaTopicLog implements TopicLog {
     return this.#membership === undefined || id === undefined ? undefined : { group: this.#membership.group, id };
   }
 
-  #producer(transactionalId: string): Producer {
-    return this.#kafka.producer({
-      transactionalId,
-      idempotent: true,
-      maxInFlightRequests: 1,
-      transactionTimeout: this.#options.transactionTimeoutMs ?? 60_000,
-      metadataMaxAge: 30_000,
-      allowAutoTopicCreation: false,
-      retry: RETRY,
-      // Records come with their partitions.
-      createPartitioner:
-        () =>
-        ({ message: { partition } }) =>
-          partition ?? noPartition(),
-    });
+  #producer(transactionalId: string): LaneProducer {
+    const transactionTimeoutMs = this.#options.transactionTimeoutMs ?? 60_000;
+    return laneProducer({ kafka: this.#kafka, config: this.#config, transactionalId, transactionTimeoutMs, retry: RETRY });
   }
 
   #newLink(): Link<InnerCluster> {
@@ -310,8 +299,4 @@ class KafkaTopicLog implements TopicLog {
   #assertOpen(): void {
     if (this.#closed !== undefined) throw new TopicLogClosedError({ what: 'The topic log on Kafka' });
   }
-}
-
-function noPartition(): never {
-  throw new TypeError('A record has no partition.');
 }

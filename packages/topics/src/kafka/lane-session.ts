@@ -1,22 +1,23 @@
-import type { Producer, Transaction } from 'kafkajs';
-import type { NewRecord } from '../topic-log.ts';
+import type { Transaction } from 'kafkajs';
+import type { NewRecord, TopicPartition } from '../topic-log.ts';
 import type { OffsetCommit } from '../transaction-content.ts';
+import type { LaneProducer } from './lane-producer.ts';
 import type { OwnWrites } from './own-writes.ts';
-import type { RecordSender } from './record-sender.ts';
+import { type RecordSender, placeOf } from './record-sender.ts';
 import { withinTime } from './time-limit.ts';
 
 /** kafkajs waits for what it has asked, and a broker may not answer. */
 const CLOSE_WITHIN_MS = 1_000;
 
 export interface LaneSessionOptions {
-  readonly producer: Producer;
+  readonly producer: LaneProducer;
   readonly sender: RecordSender;
   readonly ownWrites: OwnWrites;
 }
 
 /** One producer of a lane, from its fence to its first fault: a kafkajs producer that has failed must never be used again. */
 export class LaneSession {
-  readonly #producer: Producer;
+  readonly #producer: LaneProducer;
   readonly #sender: RecordSender;
   readonly #ownWrites: OwnWrites;
 
@@ -33,6 +34,7 @@ export class LaneSession {
 
   /** Writes all or nothing. Any error leaves the outcome unknown. */
   async write(records: readonly NewRecord[], offsets: readonly OffsetCommit[] = []): Promise<void> {
+    this.#announce(records);
     const transaction = await this.#producer.transaction();
     const sent = await this.#sender.send(transaction, records);
     // Never first: kafkajs doesn't try again when the last transaction isn't quite over.
@@ -45,9 +47,21 @@ export class LaneSession {
 
   /** Begins, and gives up: what is sent is never read, but the partitions get a mark that ends whatever came before. */
   async writeInVain(records: readonly NewRecord[]): Promise<void> {
+    this.#announce(records);
     const transaction: Transaction = await this.#producer.transaction();
     await this.#sender.send(transaction, records);
     await transaction.abort();
+  }
+
+  #announce(records: readonly NewRecord[]): void {
+    const places = new Map<string, TopicPartition>();
+    let last: TopicPartition | undefined;
+    for (const { topic, partition = 0 } of records) {
+      if (last?.topic === topic && last.partition === partition) continue;
+      last = { topic, partition };
+      places.set(placeOf(topic, partition), last);
+    }
+    this.#producer.announce([...places.values()]);
   }
 
   /** Doesn't wait for the connection to close. */

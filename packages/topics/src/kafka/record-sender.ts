@@ -1,4 +1,4 @@
-import { CompressionTypes, type RecordMetadata, type Transaction } from 'kafkajs';
+import type { CompressionTypes, RecordMetadata, Transaction } from 'kafkajs';
 import type { NewRecord } from '../topic-log.ts';
 import { refusedRecord } from './kafka-failure.ts';
 import type { MessageBlocks } from './record-block/index.ts';
@@ -9,9 +9,6 @@ export interface RecordSenderOptions {
   /** Bytes of a batch that the topic takes. */
   readonly maxBatchBytes: (topic: string) => number;
 }
-
-/** To compress less than this, a checkpoint for one, costs more than it saves. */
-const SMALL_BYTES = 1_024;
 
 /** By topic and partition (`placeOf`): the offset of the first record sent, and the one after the last. */
 export type SentRecords = ReadonlyMap<string, { readonly first: number; readonly next: number }>;
@@ -28,17 +25,18 @@ export class RecordSender {
   }
 
   async send(transaction: Transaction, records: readonly NewRecord[]): Promise<SentRecords> {
-    const { compression, blocks, maxBatchBytes } = this.#options;
+    const { compression: preferred, blocks, maxBatchBytes } = this.#options;
     const timestampMs = Date.now();
     const sent = new Map<string, { readonly first: number; readonly next: number }>();
     for (const [place, [topic, partition, own]] of byPlace(records)) {
       try {
-        for (const { messages, count, bytes } of blocks.split(own, { partition, timestampMs, maxBytes: maxBatchBytes(topic) })) {
+        const blocksOfPlace = blocks.split(own, { partition, timestampMs, maxBytes: maxBatchBytes(topic), compression: preferred });
+        for (const { messages, count, compression } of blocksOfPlace) {
           const answer = await transaction.send({
             topic,
             messages,
             acks: -1,
-            compression: bytes < SMALL_BYTES ? CompressionTypes.None : compression,
+            compression,
           });
           const offset = checkedOffset(answer, topic, partition);
           sent.set(place, { first: sent.get(place)?.first ?? offset, next: offset + count });

@@ -50,7 +50,7 @@ describe.skipIf(why !== undefined).concurrent(`a connection that is cut${because
     const writer = await log.openLane(pages.lane);
     await pages.write(writer, 2);
     // One send for each partition of records and for the state, each with its partition.
-    const requests = { AddPartitionsToTxn: 3, Produce: 3, AddOffsetsToTxn: 1, TxnOffsetCommit: 1, EndTxn: 1 };
+    const requests = { AddPartitionsToTxn: 1, Produce: 3, AddOffsetsToTxn: 1, TxnOffsetCommit: 1, EndTxn: 1 };
     for (const [api, times] of Object.entries(requests)) {
       for (let nth = 0; nth < times; nth += 1) {
         const struck = strike({ api, nth, deed });
@@ -66,7 +66,7 @@ describe.skipIf(why !== undefined).concurrent(`a connection that is cut${because
     const { log, strike } = await open(onTestFinished);
     const pages = await newPages(log);
     // A fence with a mark in each partition, then the barrier in the state; looks before it and after it.
-    const requests = { Metadata: 1, ListOffsets: 2, InitProducerId: 2, AddPartitionsToTxn: 4, Produce: 4, EndTxn: 2, Fetch: 1 };
+    const requests = { Metadata: 1, ListOffsets: 2, InitProducerId: 2, AddPartitionsToTxn: 2, Produce: 4, EndTxn: 2, Fetch: 1 };
     for (const [api, times] of Object.entries(requests)) {
       for (let nth = 0; nth < times; nth += 1) {
         const struck = strike({ api, nth, deed });

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { constants, gzip, unzip, zstdCompress, zstdDecompress } from 'node:zlib';
 import kafkajs, { CompressionTypes } from 'kafkajs';
+import { handedOver } from './handed-over.ts';
 import { kafkajsVersion, whyPlain } from './kafkajs-version.ts';
 
 /** What `send` takes as `compression`, by name. */
@@ -36,10 +37,16 @@ export function registerCodecs(options: RegisterCodecsOptions = {}): Compression
  * kafkajs looks a codec up by the whole number and writes only its lowest three bits to the batch (recordBatch/v0/index.js): with the fourth bit set
  * a number is a codec of our own, and gzip or zstd to everybody who reads it.
  */
-function own(type: CompressionTypes): CompressionTypes {
-  const number: unknown = 0x08 | type;
-  return number as CompressionTypes;
+function own(type: number): CompressionTypes {
+  return (OWN_BIT | type) as CompressionTypes;
 }
+
+/** Whether a codec of ours compresses. */
+export function isOwn(type: number): boolean {
+  return (type & OWN_BIT) !== 0;
+}
+
+const OWN_BIT = 0x08;
 
 /** kafkajs has an entry for codecs it doesn't have, too: one that throws `KafkaJSNotImplemented`. */
 function hasCodec(codecs: CodecTable, type: CompressionTypes): boolean {
@@ -57,12 +64,12 @@ interface Codec {
 }
 
 const GZIP: Codec = {
-  compress: ({ buffer }) => promisify(gzip)(buffer, { level: 1 }),
+  compress: ({ buffer }) => promisify(gzip)(handedOver(buffer), { level: 1 }),
   decompress: (bytes) => promisify(unzip)(bytes, { chunkSize: chunkBytes(bytes) }),
 };
 
 const ZSTD: Codec = {
-  compress: ({ buffer }) => promisify(zstdCompress)(buffer, { params: { [constants.ZSTD_c_compressionLevel]: 1 } }),
+  compress: ({ buffer }) => promisify(zstdCompress)(handedOver(buffer), { params: { [constants.ZSTD_c_compressionLevel]: 1 } }),
   decompress: (bytes) => promisify(zstdDecompress)(bytes, { chunkSize: chunkBytes(bytes) }),
 };
 

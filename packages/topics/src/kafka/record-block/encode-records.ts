@@ -4,6 +4,8 @@ import { RecordWriter } from './record-writer.ts';
 /** Records one after the other, as they stand in a record batch of magic 2. */
 export interface EncodedRecords {
   readonly bytes: Buffer;
+  /** The buffer they stand in. */
+  readonly room: Buffer<ArrayBuffer>;
   readonly count: number;
   /** How many of the bytes are the first record's; 0 without records. */
   readonly firstBytes: number;
@@ -17,14 +19,16 @@ export interface EncodeRecordsOptions {
   readonly from?: number;
   /** As many records as fit into this. Default: all. */
   readonly maxBytes?: number;
+  /** A buffer to write to, where it is large enough. */
+  readonly room?: Buffer<ArrayBuffer> | undefined;
 }
 
 /** Encodes records; their offset deltas begin at 0 and their timestamp deltas are 0 (Kafka protocol, RecordBatch). */
 export function encodeRecords(
   records: readonly BlockRecord[],
-  { from = 0, maxBytes = Infinity }: EncodeRecordsOptions = {},
+  { from = 0, maxBytes = Infinity, room }: EncodeRecordsOptions = {},
 ): EncodedRecords {
-  const writer = new RecordWriter(Math.min(likeTheFirst(records, from), maxBytes));
+  const writer = new RecordWriter(Math.min(likeTheFirst(records, from), maxBytes), room);
   let firstBytes = 0;
   for (let index = from; index < records.length; index += 1) {
     const record = records[index];
@@ -32,10 +36,11 @@ export function encodeRecords(
     const before = writer.length;
     writeRecord(writer, record, index - from);
     const recordBytes = writer.length - before;
-    if (writer.length > maxBytes) return { bytes: writer.written(before), count: index - from, firstBytes, nextBytes: recordBytes };
+    if (writer.length > maxBytes)
+      return { bytes: writer.written(before), room: writer.room, count: index - from, firstBytes, nextBytes: recordBytes };
     if (index === from) firstBytes = recordBytes;
   }
-  return { bytes: writer.written(), count: Math.max(records.length - from, 0), firstBytes, nextBytes: 0 };
+  return { bytes: writer.written(), room: writer.room, count: Math.max(records.length - from, 0), firstBytes, nextBytes: 0 };
 }
 
 function writeRecord(writer: RecordWriter, record: BlockRecord, offsetDelta: number): void {

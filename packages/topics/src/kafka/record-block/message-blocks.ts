@@ -1,7 +1,9 @@
-import type { Message } from 'kafkajs';
+import { CompressionTypes, type Message } from 'kafkajs';
 import type { BlockOptions, BlockRecord } from './block-record.ts';
 import { BlockRecordTooLargeError } from './block-record-too-large-error.ts';
 import { encodeRecords, type EncodedRecords } from './encode-records.ts';
+import { isOwn } from './codecs.ts';
+import { forget, handOver } from './handed-over.ts';
 import { kafkajsVersion, whyPlain } from './kafkajs-version.ts';
 import { plainMessages } from './plain-messages.ts';
 import { recordBlock } from './record-block.ts';
@@ -19,6 +21,8 @@ export interface SplitOptions extends BlockOptions {
    * bytes that can't be compressed grow by up to 0.5 %.
    */
   readonly maxBytes: number;
+  /** As given to `send` afterwards. Default: none. */
+  readonly compression?: CompressionTypes;
 }
 
 /** The messages of one send, for one topic. */
@@ -31,12 +35,16 @@ export interface MessageBlock {
   readonly count: number;
   /** The batch as a broker counts it, before compression. */
   readonly bytes: number;
+  /** To be given to `send`: a small block isn't worth compressing. */
+  readonly compression: CompressionTypes;
 }
 
 /** Makes records of one topic and partition into messages for kafkajs's `send`, encoded as one block. */
 export class MessageBlocks {
   readonly #onFallback: (reason: string) => void;
   #plain = false;
+  /** Of a block that has been sent: half a megabyte a page would only make work for the collector. */
+  #room: Buffer<ArrayBuffer> | undefined;
 
   constructor(options: MessageBlocksOptions) {
     this.#onFallback = options.onFallback;
@@ -50,23 +58,34 @@ export class MessageBlocks {
   }
 
   /**
-   * The records in their order as blocks of at most `maxBytes`, each as full as can be; encoded as they are asked for.
+   * The records in their order as blocks of at most `maxBytes`, each as full as can be; encoded as they are asked for. Who asks for the next
+   * one says that the one before has been sent.
    * Throws `BlockRecordTooLargeError` when it comes to a record that needs more by itself.
    */
   *split(records: readonly BlockRecord[], options: SplitOptions): Generator<MessageBlock, void, undefined> {
     const maxBytes = options.maxBytes - BATCH_OVERHEAD_BYTES;
     for (let from = 0; from < records.length;) {
-      const encoded = encodeRecords(records, { from, maxBytes });
+      const room = this.#room;
+      this.#room = undefined;
+      const encoded = encodeRecords(records, { from, maxBytes, room });
       if (encoded.count === 0) {
         throw new BlockRecordTooLargeError({ index: from, bytes: encoded.nextBytes + BATCH_OVERHEAD_BYTES, maxBytes: options.maxBytes });
       }
-      const messages = this.#messages(records.slice(from, from + encoded.count), encoded, options);
-      yield { messages, first: from, count: encoded.count, bytes: encoded.bytes.length + BATCH_OVERHEAD_BYTES };
+      const bytes = encoded.bytes.length + BATCH_OVERHEAD_BYTES;
+      const compression = bytes < SMALL_BYTES ? CompressionTypes.None : (options.compression ?? CompressionTypes.None);
+      const token = isOwn(compression) ? handOver(encoded.bytes) : undefined;
+      try {
+        const messages = this.#messages(records.slice(from, from + encoded.count), encoded, { ...options, ...(token && { token }) });
+        yield { messages, first: from, count: encoded.count, bytes, compression };
+      } finally {
+        if (token !== undefined) forget(token);
+      }
+      if (encoded.room.length <= MOST_ROOM_BYTES) this.#room = encoded.room;
       from += encoded.count;
     }
   }
 
-  #messages(records: readonly BlockRecord[], encoded: EncodedRecords, options: BlockOptions): Message[] {
+  #messages(records: readonly BlockRecord[], encoded: EncodedRecords, options: BlockOptions & { readonly token?: Buffer }): Message[] {
     if (this.#plain || records.length === 0) return plainMessages(records, options);
     return recordBlock({ ...options, records, encoded, onMismatch: (reason) => this.#fallBack(reason) });
   }
@@ -78,5 +97,9 @@ export class MessageBlocks {
   }
 }
 
+/** To compress less than this, a checkpoint for one, costs more than it saves. */
+const SMALL_BYTES = 1_024;
+/** A larger buffer isn't kept. */
+const MOST_ROOM_BYTES = 4 * 1024 * 1024;
 /** A record batch of magic 2 without its records (Kafka protocol, RecordBatch), as a broker compares it with `max.message.bytes`. */
 const BATCH_OVERHEAD_BYTES = 61;

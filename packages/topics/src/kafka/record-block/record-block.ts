@@ -10,6 +10,8 @@ export interface RecordBlockOptions extends BlockOptions {
   readonly records: readonly BlockRecord[];
   /** All of `records`. */
   readonly encoded: EncodedRecords;
+  /** What kafkajs is given as the bytes of all records. Default: those. */
+  readonly token?: Buffer;
   /** Called when kafkajs encodes the first record otherwise than here, before all of them are encoded by kafkajs. */
   readonly onMismatch: (reason: string) => void;
 }
@@ -22,7 +24,7 @@ type Grouped = Readonly<Record<string, readonly Message[]>>;
  * the first message alone, and hands the bytes over as if they were one record's. Sequences, producer id, CRC, compression and retries stay kafkajs's.
  */
 export function recordBlock(options: RecordBlockOptions): Message[] {
-  const { records, encoded, partition, onMismatch } = options;
+  const { records, encoded, partition, onMismatch, token = encoded.bytes } = options;
   const [first] = plainMessages(records.slice(0, 1), options);
   if (first === undefined) throw new RangeError('A block has at least one record.');
 
@@ -40,7 +42,7 @@ export function recordBlock(options: RecordBlockOptions): Message[] {
   const map = (each: Each<unknown>): unknown[] => {
     const answer = each(first, 0, block);
     if (answer === first.timestamp) return [answer];
-    if (isEncoder(answer) && answer.buffer.equals(encoded.bytes.subarray(0, encoded.firstBytes))) return oneForAll(encoded);
+    if (isEncoder(answer) && answer.buffer.equals(encoded.bytes.subarray(0, encoded.firstBytes))) return oneForAll(token, encoded.count);
     onMismatch('kafkajs encodes a record otherwise than this package');
     return plainMessages(records, options).map(each);
   };
@@ -50,7 +52,7 @@ export function recordBlock(options: RecordBlockOptions): Message[] {
 }
 
 /** `count` encoded records of which the one that is asked holds the bytes of all (recordBatch/v0/index.js, encoder.js). */
-function oneForAll({ bytes, count }: EncodedRecords): unknown[] {
+function oneForAll(bytes: Buffer, count: number): unknown[] {
   const all = { buf: bytes, buffer: bytes };
   return closedArray('The records of a block', count, {
     0: all,

@@ -7,14 +7,19 @@ export class RecordWriter {
   /** The bytes left for a part's length; the last part's, since records are mostly alike. */
   #prefix = 1;
 
-  /** `bytes`: the room to begin with. */
-  constructor(bytes: number) {
-    this.#bytes = Buffer.allocUnsafeSlow(bytes);
+  /** `bytes`: the room to begin with; that of `room`, which is overwritten, where it is as large. */
+  constructor(bytes: number, room?: Buffer<ArrayBuffer>) {
+    this.#bytes = room !== undefined && room.length >= bytes ? room : Buffer.allocUnsafeSlow(bytes);
   }
 
   /** How many bytes are written. */
   get length(): number {
     return this.#end;
+  }
+
+  /** The whole buffer. */
+  get room(): Buffer<ArrayBuffer> {
+    return this.#bytes;
   }
 
   /** What is written, up to `length`; not a copy. */
