@@ -37,16 +37,15 @@ export function registerCodecs(options: RegisterCodecsOptions = {}): Compression
  * kafkajs looks a codec up by the whole number and writes only its lowest three bits to the batch (recordBatch/v0/index.js): with the fourth bit set
  * a number is a codec of our own, and gzip or zstd to everybody who reads it.
  */
-function own(type: number): CompressionTypes {
-  return (OWN_BIT | type) as CompressionTypes;
+function own(type: CompressionTypes): CompressionTypes {
+  // oxlint-disable-next-line typescript/no-unsafe-enum-assignment, typescript/no-unnecessary-type-assertion -- kafkajs's type has no name for it
+  return (0x08 | type) as CompressionTypes;
 }
 
 /** Whether a codec of ours compresses. */
-export function isOwn(type: number): boolean {
-  return (type & OWN_BIT) !== 0;
+export function isOwn(type: CompressionTypes): boolean {
+  return (type & 0x08) !== 0;
 }
-
-const OWN_BIT = 0x08;
 
 /** kafkajs has an entry for codecs it doesn't have, too: one that throws `KafkaJSNotImplemented`. */
 function hasCodec(codecs: CodecTable, type: CompressionTypes): boolean {
