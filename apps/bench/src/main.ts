@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { kafkaCommand } from './kafka/kafka-command.ts';
 import { limiterCommand } from './limiter/limiter-command.ts';
 import { runScenario, type ScenarioTask } from './limiter/run-scenario.ts';
 import { installPeers } from './peers/install-peers.ts';
@@ -8,6 +9,7 @@ import { walkCommand } from './walk/walk-command.ts';
 
 const USAGE = `bench limiter [--seed N] [--quick] [--only NAME] [--markdown | --json]
 bench walk [--rounds N] [--pages N] [--markdown]
+bench kafka [--rounds N] [--pages N] [--only NAME] [--markdown]
 `;
 
 const peers = fileURLToPath(new URL('../../../.tools/bench', import.meta.url));
@@ -64,6 +66,9 @@ if (command === 'limiter') {
   process.stdout.write(report);
   // The clients keep their connections open.
   process.exit();
+} else if (command === 'kafka') {
+  const [rounds, pages] = [Number(values.rounds), Number(values.pages)];
+  process.stdout.write(await kafkaCommand({ peers, rounds, pages, markdown, say, ...(only !== undefined && { only }) }));
 } else if (command === 'serve-pages') {
   const server = pageServer(JSON.parse(task) as PageServerOptions);
   server.listen(0, '127.0.0.1', () => {

@@ -19,6 +19,7 @@ function stage({ follow = true }: { readonly follow?: boolean } = {}) {
   const running = new Map<number, PromiseWithResolvers<void>>();
   const refusals: Error[] = [];
   const workers = laneWorkers({
+    lanes: 2,
     follow,
     signal: stop.signal,
     clock,
@@ -121,12 +122,33 @@ describe('laneWorkers', () => {
     expect(await run).toEqual([failure]);
   });
 
-  it('ends at once, and says so, when others work all lanes and it is not to stay', async () => {
-    const { workers, events } = stage({ follow: false });
+  it('ends, when others work all lanes and it is not to stay, after the time in which lanes of the dead would come', async () => {
+    const { workers, events, clock } = stage({ follow: false });
     workers.assign([]);
     await workers.opened();
-    expect(await workers.run()).toEqual([]);
+    let ended = false;
+    const run = workers.run().finally(() => (ended = true));
+    await clock.advance(7_900);
+    expect(ended).toBe(false);
+    await clock.advance(200);
+    expect(await run).toEqual([]);
     expect(events).toMatchObject([{ type: 'notice' }]);
+  });
+
+  it('works the lanes of the dead when they come, also when it has done its own', async () => {
+    const { workers, running, said, clock } = stage({ follow: false });
+    workers.assign([place(0)]);
+    await workers.opened();
+    const run = workers.run();
+    await turns();
+    running.get(0)?.resolve();
+    await clock.advance(7_900);
+    workers.assign([place(0), place(1)]);
+    await turns();
+    expect(said.slice(-2)).toEqual(['open 1', 'run 1']);
+    await clock.advance(20_000);
+    running.get(1)?.resolve();
+    expect(await run).toEqual([]);
   });
 
   it('refuses to begin when a lane can not be opened, and gives the others up', async () => {

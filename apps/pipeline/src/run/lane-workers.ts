@@ -6,6 +6,8 @@ import type { ServiceLane } from './service-lane.ts';
 
 export interface LaneWorkersOptions {
   readonly open: (service: ServiceName, lane: number, signal: AbortSignal) => Promise<ServiceLane>;
+  /** How many lanes the group shares out. */
+  readonly lanes: number;
   /** Stay when nothing is left. */
   readonly follow: boolean;
   /** Ends the work gracefully. */
@@ -41,8 +43,10 @@ interface Worker {
 
 /** Somebody else holds a lane that the group gives to us: the group may not know yet that it doesn't. */
 const LANE_AGAIN_MS = 1_500;
+/** The group takes a process that was killed for a living one until its session has ended, 6 s, and then shares its lanes out. */
+const OTHERS_LIVE_MS = 8_000;
 
-export function laneWorkers({ open, follow, signal, clock, emit }: LaneWorkersOptions): LaneWorkers {
+export function laneWorkers({ open, lanes, follow, signal, clock, emit }: LaneWorkersOptions): LaneWorkers {
   const workers = new Map<string, Worker>();
   /** The last work on each lane, also when the lane is another's by now. */
   const works = new Map<string, Promise<void>>();
@@ -50,6 +54,8 @@ export function laneWorkers({ open, follow, signal, clock, emit }: LaneWorkersOp
   const started = Promise.withResolvers<void>();
   const over = Promise.withResolvers<void>();
   const stop = new AbortController();
+  /** Set while it would end when nothing comes. */
+  let cancelEnd: (() => void) | undefined;
   let isCertain = false;
   let certain = Promise.withResolvers<void>();
   const all = AbortSignal.any([signal, stop.signal]);
@@ -57,8 +63,14 @@ export function laneWorkers({ open, follow, signal, clock, emit }: LaneWorkersOp
   const look = (): void => {
     const current = [...workers.values()];
     if (current.some(({ ended }) => !ended)) return;
-    const nothingLeft = !follow || (current.length > 0 && failures.length > 0);
-    if (all.aborted || nothingLeft) over.resolve();
+    const failed = current.length > 0 && failures.length > 0;
+    if (all.aborted || failed || (!follow && current.length >= lanes)) over.resolve();
+    // Lanes of the dead come to those who are still there.
+    else if (!follow) cancelEnd ??= clock.schedule(OTHERS_LIVE_MS, over.resolve);
+  };
+  const stay = (): void => {
+    cancelEnd?.();
+    cancelEnd = undefined;
   };
 
   const begin = (name: string, { topic, partition }: TopicPartition): void => {
@@ -124,6 +136,7 @@ export function laneWorkers({ open, follow, signal, clock, emit }: LaneWorkersOp
     assign(partitions) {
       isCertain = true;
       certain.resolve();
+      stay();
       const wanted = new Map(partitions.map((place) => [`${place.topic}-${place.partition}`, place]));
       for (const [name, worker] of workers) {
         if (wanted.has(name)) continue;
@@ -148,10 +161,15 @@ export function laneWorkers({ open, follow, signal, clock, emit }: LaneWorkersOp
       all.addEventListener('abort', end);
       started.resolve();
       if (!follow && workers.size === 0) {
-        emit({ type: 'notice', level: 'info', message: 'other processes of the group work all lanes; with --follow this one stands by' });
+        emit({
+          type: 'notice',
+          level: 'info',
+          message: `other processes of the group work all lanes; this one ends if none comes free within ${OTHERS_LIVE_MS / 1_000} s`,
+        });
       }
       look();
       await over.promise;
+      stay();
       all.removeEventListener('abort', end);
       await Promise.allSettled(works.values());
       return failures;

@@ -21,6 +21,7 @@ export async function openWork(options: WorkOptions): Promise<Work> {
   const { config, log, follow, signal, clock, emit } = options;
   const workers = laneWorkers({
     open: (service, lane, leave) => openServiceLane(options, service, lane, leave),
+    lanes: (config.followers === undefined ? 0 : config.topics.lanes) + (config.books === undefined ? 0 : 1),
     follow,
     signal,
     clock,

@@ -22,6 +22,7 @@ import { type InnerCluster, innerCluster } from './inner-cluster.ts';
 import { failureText } from './kafka-failure.ts';
 import { repairRequestQueue } from './kafkajs-repair.ts';
 import { createTopics, listTopics } from './kafka-topics.ts';
+import { BarrenStretches } from './barren-stretches.ts';
 import { awaitHandover } from './handover.ts';
 import { OWN_KEYS } from './lane-log.ts';
 import { type LaneProducer, laneProducer } from './lane-producer.ts';
@@ -112,6 +113,7 @@ class KafkaTopicLog implements TopicLog {
   readonly #book: TopicBook;
   readonly #sender: RecordSender;
   readonly #ownWrites = new OwnWrites();
+  readonly #barren = new BarrenStretches();
   readonly #lanes = new Set<KafkaLaneWriter>();
   readonly #readers = new Set<KafkaTopicReader>();
   readonly #memberships = new Set<GroupMembership>();
@@ -212,6 +214,7 @@ class KafkaTopicLog implements TopicLog {
       link,
       read: options,
       ownWrites: this.#ownWrites,
+      barren: this.#barren,
       onClose: (closed) => {
         this.#readers.delete(closed);
         if (link !== this.#cluster) void this.#closeLink(link);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TopicLogClosedError } from '../topic-log-errors.ts';
 import type { ReadOptions, RecordPosition, TopicReader, TopicRecord } from '../topic-log.ts';
+import type { BarrenStretches } from './barren-stretches.ts';
 import { commitGroupOffset, groupOffsets } from './group-offsets.ts';
 import type { InnerCluster } from './inner-cluster.ts';
 import type { Link } from './link.ts';
@@ -14,6 +15,7 @@ export interface KafkaTopicReaderOptions {
   readonly link: Link<InnerCluster>;
   readonly read: ReadOptions;
   readonly ownWrites: OwnWrites;
+  readonly barren: BarrenStretches;
   readonly onClose: (reader: KafkaTopicReader) => void;
 }
 
@@ -95,18 +97,20 @@ export class KafkaTopicReader implements TopicReader, AsyncIterator<TopicRecord,
     const { topic, partitions, group, from = 'earliest' } = this.#options.read;
     const wanted = partitions ?? (await partitionsOf(cluster, topic));
     await assertPartitions(cluster, topic, wanted);
+    const { ownWrites, barren } = this.#options;
     const [earliest, stable] = await Promise.all([
-      partitionOffsets(cluster, topic, wanted, 'earliest'),
-      this.#options.ownWrites.stableOffsets(cluster, topic, wanted),
+      // An offset that retention has taken is noticed when it is fetched.
+      typeof from === 'number' ? new Map<number, number>() : partitionOffsets(cluster, topic, wanted, 'earliest'),
+      ownWrites.stableOffsets(cluster, topic, wanted),
     ]);
     const committed = group === undefined ? undefined : await groupOffsets(cluster, { group, topic, partitions: wanted });
     return wanted.map((partition) => {
       const first = earliest.get(partition) ?? 0;
       const end = stable.get(partition) ?? 0;
       const start = from === 'earliest' ? first : from === 'latest' ? end : from;
-      const own = group === undefined ? undefined : this.#options.ownWrites.groupOffset(group, topic, partition);
+      const own = group === undefined ? undefined : ownWrites.groupOffset(group, topic, partition);
       const goesOn = Math.max(committed?.get(partition) ?? -1, own ?? -1);
-      return { partition, next: Math.max(first, goesOn >= 0 ? goesOn : start), end };
+      return { partition, next: barren.behind(topic, partition, Math.max(first, goesOn >= 0 ? goesOn : start)), end };
     });
   }
 
@@ -158,6 +162,7 @@ export class KafkaTopicReader implements TopicReader, AsyncIterator<TopicRecord,
       try {
         const maxWaitMs = position.next < end ? 0 : LONG_POLL_MS;
         const { records, next, lastStable } = await fetchRecords(cluster, { topic, partition, offset: position.next, maxWaitMs });
+        if (records.length === 0) this.#options.barren.add(topic, partition, position.next, next);
         position.next = next;
         if (!follow) return records.filter(({ offset }) => offset < end);
         position.end = lastStable;
