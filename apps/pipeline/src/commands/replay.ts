@@ -39,7 +39,13 @@ function requestsTopicOf(topic: string): string {
   throw new UsageError(`replay: ${topic} holds no dead letters. It takes ${TOPICS.followersDeadLetters} or ${TOPICS.booksDeadLetters}.`);
 }
 
+/** Undefined for what is no dead letter of ours: anybody may write to a topic. */
 function requestOf(value: string | null): unknown {
-  const letter: unknown = JSON.parse(value ?? 'null');
+  let letter: unknown;
+  try {
+    letter = JSON.parse(value ?? 'null');
+  } catch {
+    return undefined;
+  }
   return typeof letter === 'object' && letter !== null && 'request' in letter ? letter.request : undefined;
 }

@@ -48,9 +48,9 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
   let failures: readonly unknown[];
   try {
     await log.createTopics(topicSpecs(config.topics.lanes));
-    // Lanes are taken while the lists are written; they are worked after that.
-    const opening = openWork({ config, log, follow, signal, clock, env, emit });
-    [work] = await Promise.all([opening, enqueueList({ log, config, clock })]);
+    work = await openWork({ config, log, follow, signal, clock, env, emit });
+    // After that: whom the group refuses has nothing to wish for.
+    await enqueueList({ log, config, clock });
     status = await serveStatus(config, { model, gauges, emit });
     if (config.followers?.emit.includes('changes') === true) {
       emit({ type: 'notice', level: 'warn', message: 'followers.emit: this release writes no changes yet; followers.changes stays empty' });

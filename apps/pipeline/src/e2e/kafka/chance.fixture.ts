@@ -1,0 +1,34 @@
+/** Gives every random instant: `HEADGATE_CHAOS_SEED`, else another one each time. It stands in the names of tests. */
+const SEED: number = Number(process.env['HEADGATE_CHAOS_SEED'] ?? Date.now() % 1_000_000);
+
+/** What test names say of the seed, so that a failure can be tried again. */
+export const SEEDED: string = `(HEADGATE_CHAOS_SEED=${SEED})`;
+
+export interface Chance {
+  /** 0 up to below 1. */
+  next(): number;
+  /** Milliseconds between two bounds. */
+  between(leastMs: number, mostMs: number): number;
+  oneOf<Choice>(choices: readonly Choice[]): Choice;
+}
+
+/** Mulberry32 of the seed and a name: tests don't disturb each other's instants. */
+export function chanceOf(name: string): Chance {
+  let state = SEED;
+  for (const letter of name) state = Math.imul(state ^ (letter.codePointAt(0) ?? 0), 0x01000193);
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  return {
+    next,
+    between: (leastMs, mostMs) => leastMs + next() * (mostMs - leastMs),
+    oneOf(choices) {
+      const chosen = choices[Math.floor(next() * choices.length)];
+      if (chosen === undefined) throw new RangeError('Nothing to choose from.');
+      return chosen;
+    },
+  };
+}

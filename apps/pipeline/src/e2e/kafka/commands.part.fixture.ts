@@ -1,0 +1,148 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { committed } from './committed.fixture.ts';
+import { askedAgain, expectWhole, refusals } from './crawls.fixture.ts';
+import { BECAUSE, type KafkaPlace, WHY_NOT, kafkaPlace } from './kafka-place.fixture.ts';
+import { type PlainMessage, sendPlainly } from './kafkajs.fixture.ts';
+
+const REQUESTS = 'followers.requests';
+
+describe.skipIf(WHY_NOT !== undefined)(`headgate's commands on Kafka${BECAUSE}`, { timeout: 180_000 }, () => {
+  it('plan, run, read, enqueue and replay do what they say, and a malformed wish of any producer is a dead letter', async () => {
+    const users = { alpha: { followers: 1_200, pageSize: 100 }, beta: { followers: 350, pageSize: 100 }, empty: { followers: 0 } };
+    await using place = await kafkaPlace({ users, lanes: 2, credentials: 2, more: '  count: 100\n' });
+    await planAndRun(place);
+    await readLikeAnybody(place);
+    await enqueueFromListAndStdin(place);
+    await takeMalformedWishes(place);
+    await replayOnce(place);
+    expect(refusals(place)).toBe(0);
+  });
+});
+
+describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka, stopped${BECAUSE}`, { timeout: 120_000 }, () => {
+  it('by SIGTERM it writes what is in hand within 10 s, and nothing is asked twice after that', async () => {
+    const users = { alpha: { followers: 4_000, pageSize: 100 }, beta: { followers: 4_000, pageSize: 100 } };
+    await using place = await kafkaPlace({ users, latencyMs: 200, more: '  count: 100\n' });
+    const { fleet, service } = place;
+    for (const [stops, args] of [
+      [1, ['run']],
+      [2, ['run', '--follow']],
+    ] as const) {
+      const before = service.requests.length;
+      const run = fleet.start(...args);
+      while (service.requests.length < before + 5 * stops) await sleep(5);
+      const stopped = performance.now();
+      run.signal('SIGTERM');
+      const { code, stdout, stderr } = await run.ended;
+      expect([code, stdout, stderr.includes('rror')]).toEqual([130, '', false]);
+      expect(performance.now() - stopped).toBeLessThan(10_000);
+    }
+    expect((await fleet.start('run').ended).code).toBe(0);
+    expect([service.requests.length, askedAgain(place)]).toEqual([80, 0]);
+    expect(await expectWhole(place)).toBe(8_000);
+  });
+});
+
+/** Plan says what will be done, run does it, and a second run asks for nothing. */
+async function planAndRun(place: KafkaPlace): Promise<void> {
+  const { work, service } = place;
+  const plan = await work.headgate('plan');
+  expect([plan.code, plan.stdout]).toEqual([0, expect.stringMatching(/@alpha[\s\S]*@beta/)]);
+  const first = await work.headgate('run');
+  expect([first.code, first.stdout, first.stderr]).toEqual([0, '', expect.stringContaining('3 crawls, 17 pages')]);
+  expect([service.requests.length, askedAgain(place)]).toEqual([17, 0]);
+  const second = await work.headgate('run');
+  expect([second.code, second.stderr]).toEqual([0, expect.stringContaining('Nothing to do')]);
+  expect(service.requests).toHaveLength(17);
+  expect((await work.headgate('plan')).stdout).toBe('Nothing is left to do.\n');
+}
+
+/** Read gives what any reader of committed records sees, byte for byte. */
+async function readLikeAnybody(place: KafkaPlace): Promise<void> {
+  const { work, broker, service } = place;
+  for (const topic of ['followers.ids', 'followers.pages', 'headgate.state']) {
+    const { code, stdout } = await work.headgate('read', topic, '--json');
+    const texts = stdout.split('\n').filter((line) => line !== '');
+    const own = texts.map((line) => {
+      const { partition, offset, key } = JSON.parse(line) as { partition: number; offset: number; key: string };
+      return { partition, offset, key, value: line.slice(line.indexOf(',"value":') + 9, -1) };
+    });
+    expect(code).toBe(0);
+    const seen = await committed(broker.brokers, topic);
+    // A value that isn't JSON stands there as a string; a tombstone as null.
+    const spelled = seen.map(({ value, ...place }) => ({ ...place, value: value ?? 'null' }));
+    expect(byPlace(own)).toEqual(byPlace(spelled));
+  }
+  expect(await expectWhole(place)).toBe(1_550);
+  expect(service.requests).toHaveLength(17);
+}
+
+/** Enqueue takes a list and stdin; each is a new crawl; what is no user adds nothing. */
+async function enqueueFromListAndStdin({ work, service, broker }: KafkaPlace): Promise<void> {
+  const before = (await committed(broker.brokers, REQUESTS)).length;
+  expect((await work.headgate('enqueue', 'followers', 'beta', '@empty')).code).toBe(0);
+  expect((await work.headgateWith({ input: '# some\n\n@beta\n' }, 'enqueue', 'followers')).code).toBe(0);
+  const refused = await work.headgate('enqueue', 'followers', 'beta', 'no user at all');
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('Nothing was added')]);
+  expect(await committed(broker.brokers, REQUESTS)).toHaveLength(before + 3);
+  const run = await work.headgate('run');
+  expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('3 crawls, 9 pages')]);
+  expect(service.requests).toHaveLength(17 + 9);
+}
+
+/** A malformed wish of any producer becomes a dead letter with its reason, and stops nothing. */
+async function takeMalformedWishes({ work, broker, service }: KafkaPlace): Promise<void> {
+  const garbage = 'x\u0000\u{1F4A9}"'.repeat(150_000);
+  const wishes: readonly (PlainMessage & { readonly reason: RegExp })[] = [
+    { key: 'a', value: 'not JSON', reason: /not JSON/ },
+    { key: 'b', value: '{"screenName":"x","userId":"1"}', reason: /either screenName or userId/ },
+    { key: 'c', value: '{"userId":12}', reason: /must be a string of digits/ },
+    { key: 'd', value: null, reason: /no value/ },
+    { key: null, value: '{"screenname":"x"}', reason: /either screenName or userId/ },
+    { key: 'e', value: garbage, reason: /not JSON/ },
+    { key: 'f', value: '[]', reason: /malformed/, headers: { ce_id: 'own', other: 'ü' } },
+    { key: 'g', value: '', reason: /not JSON/ },
+  ];
+  const good: readonly PlainMessage[] = [
+    { key: null, value: '{"screenName":"empty"}', headers: { any: 'thing' } },
+    { key: '@elsewhere', value: '{"screenName":"@beta","count":100,"more":"is ignored"}' },
+  ];
+  await sendPlainly(broker.brokers, REQUESTS, [...wishes.map(({ key, value, headers = {} }) => ({ key, value, headers })), ...good]);
+  const asked = service.requests.length;
+  const run = await work.headgate('run');
+  expect([run.code, run.stderr]).toEqual([1, expect.stringContaining('2 crawls, 5 pages')]);
+  expect(service.requests.length - asked).toBe(5);
+
+  const letters = await committed(broker.brokers, 'followers.dead-letters');
+  const reasons = letters.map(({ key, value }) => {
+    const { error } = JSON.parse(value ?? '') as { error: { code: string; message: string } };
+    return { key, code: error.code, message: error.message };
+  });
+  expect(reasons).toHaveLength(wishes.length);
+  for (const { key, reason } of wishes) {
+    const letter = key === null ? reasons.find((one) => one.key?.startsWith(REQUESTS)) : reasons.find((one) => one.key === key);
+    expect(letter).toMatchObject({ code: 'HEADGATE_MALFORMED_WISH', message: expect.stringMatching(reason) as string });
+  }
+  const kept = letters.find(({ key }) => key === 'e')?.value ?? '';
+  expect((JSON.parse(kept) as { request: unknown }).request).toBe(garbage);
+
+  const again = await work.headgate('run');
+  expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('Nothing to do')]);
+}
+
+/** Replay puts each letter back once; what is malformed is so again. */
+async function replayOnce({ work, broker }: KafkaPlace): Promise<void> {
+  const replay = await work.headgate('replay', 'followers.dead-letters');
+  expect([replay.code, replay.stderr]).toEqual([0, expect.stringContaining(`8 put back into ${REQUESTS}`)]);
+  const none = await work.headgate('replay', 'followers.dead-letters');
+  expect([none.code, none.stderr]).toEqual([0, expect.stringContaining('0 put back')]);
+  expect((await work.headgate('run')).code).toBe(1);
+  expect(await committed(broker.brokers, 'followers.dead-letters')).toHaveLength(16);
+  expect((await work.headgate('replay', 'followers.pages')).code).toBe(2);
+  expect((await work.headgate('read', 'followers.idz')).code).toBe(2);
+}
+
+function byPlace<Place extends { readonly partition: number; readonly offset: number }>(records: readonly Place[]): readonly Place[] {
+  return records.toSorted((one, other) => one.partition - other.partition || one.offset - other.offset);
+}

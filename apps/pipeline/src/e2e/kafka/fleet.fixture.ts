@@ -1,0 +1,144 @@
+import { spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { type Ended, SECRETS } from '../headgate-process.fixture.ts';
+
+const MAIN = fileURLToPath(new URL('../../main.ts', import.meta.url));
+/** The shell becomes the process and leaves a watcher behind, which kills it, frozen or not, when this test process is gone. */
+const LIFELINE = '{ read -r line <&3 || kill -9 $$; } >/dev/null 2>&1 & exec "$@" 3<&-';
+
+/** A line of `--json` on stderr. */
+export interface LogLine {
+  /** Epoch ms. */
+  readonly at: number;
+  readonly event?: string;
+  readonly msg?: string;
+  readonly lane?: number;
+  readonly service?: string;
+  readonly reason?: string;
+}
+
+/** A process of the real command, that logs JSON. */
+export interface Runner {
+  readonly pid: number;
+  readonly name: string;
+  readonly running: boolean;
+  readonly ended: Promise<Ended>;
+  /** Sends a signal; nothing when it is gone. */
+  signal(name: NodeJS.Signals): void;
+  /** What it has logged so far. */
+  lines(): readonly LogLine[];
+  /** Resolves when it has logged such a line from number `from` on; rejects after `withinMs`, default 30,000, and when it ends. */
+  said(what: (line: LogLine) => boolean, options?: { readonly from?: number; readonly withinMs?: number }): Promise<LogLine>;
+}
+
+/** Processes in one folder; none outlives the test. */
+export interface Fleet extends AsyncDisposable {
+  start(...args: readonly string[]): Runner;
+  readonly runners: readonly Runner[];
+  /** SIGTERM to all, then waits for their end. */
+  stop(): Promise<readonly Ended[]>;
+}
+
+export interface FleetOptions {
+  readonly folder: string;
+  /** What starts the command; default: from source. */
+  readonly command?: readonly string[];
+}
+
+export function fleet({ folder, command = ['--conditions=@headgate/source', MAIN] }: FleetOptions): Fleet {
+  const runners: Runner[] = [];
+  const start: Fleet['start'] = (...args) => {
+    const node = [process.execPath, '--disable-warning=ExperimentalWarning', ...command, ...args, '--json'];
+    const runner = startRunner({ command: node, folder, name: `process ${runners.length + 1}` });
+    runners.push(runner);
+    return runner;
+  };
+  return {
+    start,
+    runners,
+    async stop() {
+      for (const runner of runners) runner.signal('SIGTERM');
+      return await Promise.all(runners.map(({ ended }) => ended));
+    },
+    async [Symbol.asyncDispose]() {
+      for (const runner of runners) runner.signal('SIGKILL');
+      await Promise.allSettled(runners.map(({ ended }) => ended));
+    },
+  };
+}
+
+function startRunner({
+  command,
+  folder,
+  name,
+}: {
+  readonly command: readonly string[];
+  readonly folder: string;
+  readonly name: string;
+}): Runner {
+  const child = spawn('sh', ['-c', LIFELINE, 'sh', ...command], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'] ?? '', TZ: 'UTC', ...SECRETS },
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    detached: true,
+  });
+  const out = { stdout: '', stderr: '' };
+  const logged: LogLine[] = [];
+  const listeners = new Set<() => void>();
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (out.stdout += text));
+  let rest = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    out.stderr += text;
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    logged.push(...lines.map(parsed));
+    for (const listener of listeners) listener();
+  });
+  const lifeline = child.stdio[3] as Socket;
+  lifeline.on('error', () => undefined);
+  child.once('exit', () => lifeline.end('over\n'));
+  const running = (): boolean => child.exitCode === null && child.signalCode === null;
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => resolve({ code, signal, ...out }));
+  });
+  ended.catch(() => undefined);
+
+  return {
+    pid: child.pid ?? 0,
+    name,
+    get running() {
+      return running();
+    },
+    ended,
+    signal: (which) => void (running() && child.kill(which)),
+    lines: () => logged,
+    said: (what, { from = 0, withinMs = 30_000 } = {}) =>
+      new Promise((resolve, reject) => {
+        const over = (done: () => void): void => {
+          clearTimeout(timer);
+          listeners.delete(look);
+          done();
+        };
+        const look = (): void => {
+          const found = logged.slice(from).find(what);
+          if (found !== undefined) over(() => resolve(found));
+        };
+        const fail = (why: string): void => over(() => reject(new Error(`${name} ${why}:\n${out.stderr.slice(-2_000)}`)));
+        const timer = setTimeout(() => fail(`has not said it within ${withinMs} ms`), withinMs);
+        listeners.add(look);
+        void ended.then(() => fail('ended before it said it'));
+        look();
+      }),
+  };
+}
+
+function parsed(line: string): LogLine {
+  try {
+    const { time, ...fields } = JSON.parse(line) as Record<string, unknown>;
+    return { ...fields, at: typeof time === 'string' ? Date.parse(time) : Date.now() };
+  } catch {
+    return { at: Date.now(), msg: line };
+  }
+}

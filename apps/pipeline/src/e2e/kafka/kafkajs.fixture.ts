@@ -1,0 +1,86 @@
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+/** What is used here of kafkajs, which only the Kafka driver depends on. */
+export interface PlainKafka {
+  admin(): PlainAdmin;
+  producer(options: { readonly allowAutoTopicCreation: false }): PlainProducer;
+  consumer(options: {
+    readonly groupId: string;
+    readonly maxWaitTimeInMs: number;
+    readonly maxBytesPerPartition: number;
+    readonly readUncommitted: false;
+  }): PlainConsumer;
+}
+
+interface Connected {
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+}
+
+export interface PlainAdmin extends Connected {
+  fetchTopicMetadata(options: { readonly topics: readonly string[] }): Promise<{
+    readonly topics: readonly {
+      readonly partitions: readonly { readonly partitionId: number; readonly leader: number; readonly replicas: readonly number[] }[];
+    }[];
+  }>;
+  alterPartitionReassignments(options: {
+    readonly topics: readonly {
+      readonly topic: string;
+      readonly partitionAssignment: readonly { readonly partition: number; readonly replicas: readonly number[] }[];
+    }[];
+  }): Promise<void>;
+}
+
+interface PlainProducer extends Connected {
+  send(batch: { readonly topic: string; readonly messages: readonly PlainMessage[] }): Promise<unknown>;
+}
+
+export interface PlainMessage {
+  readonly key: string | null;
+  readonly value: string | null;
+  readonly partition?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+interface PlainConsumer extends Connected {
+  subscribe(options: { readonly topic: string; readonly fromBeginning: true }): Promise<void>;
+  run(options: { readonly eachBatch: (payload: EachBatch) => Promise<void> }): Promise<void>;
+}
+
+export interface EachBatch {
+  readonly batch: {
+    readonly partition: number;
+    readonly messages: readonly { readonly key: Buffer | null; readonly value: Buffer | null; readonly offset: string }[];
+  };
+}
+
+interface KafkaJs {
+  readonly Kafka: new (options: {
+    readonly clientId: string;
+    readonly brokers: readonly string[];
+    readonly logLevel: number;
+    readonly retry: { readonly initialRetryTime: number; readonly maxRetryTime: number; readonly retries: number };
+  }) => PlainKafka;
+}
+
+const NO_LOG = 0;
+
+/** A client as anybody may have it: nothing of the driver is in between. */
+export function plainKafka(brokers: readonly string[]): PlainKafka {
+  const driver = fileURLToPath(new URL('../../../../../packages/topics/package.json', import.meta.url));
+  const { Kafka } = createRequire(driver)('kafkajs') as KafkaJs;
+  const retry = { initialRetryTime: 50, maxRetryTime: 500, retries: 20 };
+  return new Kafka({ clientId: 'onlooker', brokers: [...brokers], logLevel: NO_LOG, retry });
+}
+
+/** Sends messages to a topic by a plain producer. */
+export async function sendPlainly(brokers: readonly string[], topic: string, messages: readonly PlainMessage[]): Promise<void> {
+  const producer = plainKafka(brokers).producer({ allowAutoTopicCreation: false });
+  await producer.connect();
+  try {
+    await producer.send({ topic, messages });
+  } finally {
+    await producer.disconnect();
+  }
+}

@@ -1,0 +1,41 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { SEEDED, chanceOf } from './chance.fixture.ts';
+import { askedAgain, expectWhole, refusals } from './crawls.fixture.ts';
+import { BECAUSE, TORTURE, WHY_NOT, kafkaPlace } from './kafka-place.fixture.ts';
+import { pagesAsked } from './lane-moves.fixture.ts';
+
+const { kills, pages, pageSize } = TORTURE ? { kills: 30, pages: 300, pageSize: 5_000 } : { kills: 6, pages: 60, pageSize: 1_000 };
+
+describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka, killed ${SEEDED}${BECAUSE}`, () => {
+  it(
+    `${kills} times within ${pages} pages: every id once and in order, one page asked again per kill at most`,
+    { timeout: 120_000 + 30_000 * kills },
+    async () => {
+      const users = { alpha: { followers: pages * pageSize, pageSize } };
+      await using place = await kafkaPlace({ users, more: `  count: ${pageSize}\n` });
+      const { service, fleet } = place;
+      const chance = chanceOf('killed');
+      let killed = 0;
+      while (killed < kills) {
+        const before = service.requests.length;
+        const run = fleet.start('run');
+        // Some are killed before they have asked for anything, most within a few pages.
+        if (chance.next() < 0.2) await sleep(chance.between(0, 3_000));
+        else {
+          while (service.requests.length === before && run.running) await sleep(2);
+          await sleep(chance.between(0, Math.min(600, (20 * pages) / kills)));
+        }
+        run.signal('SIGKILL');
+        const { signal, code, stderr } = await run.ended;
+        expect({ signal, code, stderr: signal === 'SIGKILL' ? '' : stderr }).toEqual({ signal: 'SIGKILL', code: null, stderr: '' });
+        killed += 1;
+      }
+      const last = await fleet.start('run').ended;
+      expect({ ...last, asked: pagesAsked(place) }).toMatchObject({ code: 0, asked: pages });
+      expect(await expectWhole(place)).toBe(pages * pageSize);
+      expect(askedAgain(place)).toBeLessThanOrEqual(kills);
+      expect(refusals(place)).toBe(0);
+    },
+  );
+});

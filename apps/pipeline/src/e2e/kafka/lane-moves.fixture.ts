@@ -1,0 +1,107 @@
+import { partitionForKey } from '@headgate/topics';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FollowersUser } from '@headgate/sandbox';
+import type { KafkaPlace } from './kafka-place.fixture.ts';
+import type { Fleet, LogLine, Runner } from './fleet.fixture.ts';
+
+/** Something that happened to a process, and to the lanes it held. */
+export interface Blow {
+  readonly kind: 'SIGKILL' | 'SIGTERM' | 'SIGSTOP';
+  readonly name: string;
+  /** Epoch ms. */
+  readonly at: number;
+  readonly lanes: readonly number[];
+  /** From the blow until another process opened the lane, ms, in the order of `lanes`. */
+  readonly takenAfterMs: readonly number[];
+}
+
+/** The lanes of the followers service a process holds, by what it has logged. */
+export function lanesOf(runner: Runner): readonly number[] {
+  const held = new Set<number>();
+  for (const { event, lane } of runner.lines()) {
+    if (lane === undefined) continue;
+    if (event === 'lane-opened') held.add(lane);
+    if (event === 'lane-left') held.delete(lane);
+  }
+  return [...held].sort((one, other) => one - other);
+}
+
+/** Resolves when the process is in the group, with lanes or standing by: then it serves its status. Answers where. */
+export async function joined(runner: Runner): Promise<string> {
+  const { msg = '' } = await runner.said(({ event, msg: words }) => event === 'notice' && words?.startsWith('status at ') === true);
+  return /http:\S+/.exec(msg)?.[0] ?? '';
+}
+
+/** Sends the signal, and waits until other processes have opened each of the lanes that one held. Rejects when that takes over 30 s. */
+export async function strike(fleet: Fleet, victim: Runner, kind: Blow['kind']): Promise<Blow> {
+  const lanes = lanesOf(victim);
+  const at = Date.now();
+  victim.signal(kind);
+  const openings = await Promise.all(lanes.map(async (lane) => opened(fleet, lane, { after: at, not: victim })));
+  return { kind, name: victim.name, at, lanes, takenAfterMs: openings.map((line) => line.at - at) };
+}
+
+async function opened(fleet: Fleet, lane: number, { after, not }: { readonly after: number; readonly not: Runner }): Promise<LogLine> {
+  for (const deadline = after + 30_000; Date.now() < deadline; await sleep(20)) {
+    for (const runner of fleet.runners) {
+      if (runner === not) continue;
+      const line = runner.lines().find((one) => one.event === 'lane-opened' && one.lane === lane && one.at >= after);
+      if (line !== undefined) return line;
+    }
+  }
+  throw new Error(`Nobody opened lane ${lane} within 30 s of what happened to ${not.name}.`);
+}
+
+/** As many users in each lane. */
+export function usersPerLane(options: {
+  readonly lanes: number;
+  readonly each: number;
+  readonly user: FollowersUser;
+}): Record<string, FollowersUser> {
+  const { lanes, each, user } = options;
+  const users: Record<string, FollowersUser> = {};
+  const counts = Array.from({ length: lanes }, () => 0);
+  for (let i = 0; Object.keys(users).length < lanes * each; i += 1) {
+    const lane = partitionForKey(`@user${i}`, lanes);
+    if ((counts[lane] ?? each) >= each) continue;
+    counts[lane] = (counts[lane] ?? 0) + 1;
+    users[`user${i}`] = user;
+  }
+  return users;
+}
+
+/** How many different pages have been asked for. */
+export function pagesAsked({ service }: Pick<KafkaPlace, 'service'>): number {
+  return new Set(service.requests.map(({ user, cursor }) => `${user} ${cursor}`)).size;
+}
+
+/**
+ * The pages that were asked for twice without need: a process that is killed or frozen may have one request under way for each of its crawls,
+ * and nothing else is a reason.
+ */
+export function needlessRepeats({ service, lanes }: Pick<KafkaPlace, 'service' | 'lanes'>, blows: readonly Blow[]): readonly string[] {
+  const firsts = new Map<string, number>();
+  const used = new Set<string>();
+  const needless: string[] = [];
+  for (const { user = '', cursor, at } of service.requests) {
+    const page = `${user} ${cursor}`;
+    const first = firsts.get(page);
+    firsts.set(page, at);
+    if (first === undefined) continue;
+    const lane = partitionForKey(`@${user}`, lanes);
+    const reason = blows.find(
+      (blow) =>
+        blow.kind !== 'SIGTERM' &&
+        blow.lanes.includes(lane) &&
+        blow.at >= first - COUNTED_WITHIN_MS &&
+        blow.at <= at &&
+        !used.has(`${blow.at} ${user}`),
+    );
+    if (reason === undefined) needless.push(`${page} at ${new Date(first).toISOString()} and ${new Date(at).toISOString()}`);
+    else used.add(`${reason.at} ${user}`);
+  }
+  return needless;
+}
+
+/** The service counts a request at any moment before its answer, which may be after the blow that met its sender. */
+const COUNTED_WITHIN_MS = 1_500;

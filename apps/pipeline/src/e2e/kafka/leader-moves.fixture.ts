@@ -1,0 +1,44 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { plainKafka } from './kafkajs.fixture.ts';
+
+const TOPICS = ['followers.ids', 'followers.pages', 'followers.crawls', 'headgate.state'];
+const NODES = [1, 2, 3];
+const WITHIN_MS = 30_000;
+
+/** Gives every partition that a lane writes another leader, `times` times. Answers how many partitions were led by another in the end, in sum. */
+export async function moveLeaders(
+  brokers: readonly string[],
+  { times, betweenMoves }: { readonly times: number; readonly betweenMoves: () => Promise<void> },
+): Promise<number> {
+  const admin = plainKafka(brokers).admin();
+  await admin.connect();
+  const leaders = async (topic: string): Promise<ReadonlyMap<number, number>> => {
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+    return new Map((topics[0]?.partitions ?? []).map(({ partitionId, leader }) => [partitionId, leader]));
+  };
+  let moved = 0;
+  try {
+    for (let time = 0; time < times; time += 1) {
+      const before = await Promise.all(TOPICS.map(async (topic) => ({ topic, leaders: await leaders(topic) })));
+      // No leader is among the next replicas of its partition.
+      const topics = before.map((one) => ({
+        topic: one.topic,
+        partitionAssignment: [...one.leaders].map(([partition, leader]) => ({ partition, replicas: NODES.filter((id) => id !== leader) })),
+      }));
+      await admin.alterPartitionReassignments({ topics });
+      for (const one of before) {
+        for (const deadline = performance.now() + WITHIN_MS; ; await sleep(50)) {
+          const now = await leaders(one.topic);
+          const stayed = [...one.leaders].filter(([partition, leader]) => now.get(partition) === leader || now.get(partition) === -1);
+          if (stayed.length === 0) break;
+          if (performance.now() > deadline) throw new Error(`${one.topic}: no other leader within ${WITHIN_MS} ms`);
+        }
+        moved += one.leaders.size;
+      }
+      await betweenMoves();
+    }
+  } finally {
+    await admin.disconnect();
+  }
+  return moved;
+}

@@ -1,0 +1,46 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { askedAgain, expectWhole } from './crawls.fixture.ts';
+import { BECAUSE, TORTURE, WHY_NOT, kafkaPlace } from './kafka-place.fixture.ts';
+import { joined } from './lane-moves.fixture.ts';
+import { memoryMb, reportFigure } from './process-figures.fixture.ts';
+import { smallDisk, withTemporaryFoldersIn } from './small-disk.fixture.ts';
+
+const PAGE_SIZE = 5_000;
+const MEGABYTE = 1_048_576;
+const { pages, waitMs } = TORTURE ? { pages: 200, waitMs: 30_000 } : { pages: 40, waitMs: 3_000 };
+const users = { alpha: { followers: pages * PAGE_SIZE, pageSize: PAGE_SIZE } };
+
+describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka whose disk is full${BECAUSE}`, { timeout: 180_000 + waitMs }, () => {
+  it('waits and says so, and goes on when there is room and the broker is back: nothing lost or asked twice', async ({ skip }) => {
+    const disk = await smallDisk({ megabytes: 300 });
+    if (typeof disk === 'string') return skip(disk);
+    await using room = disk;
+    const options = { users, latencyMs: 50, status: '{ port: 0 }' };
+    await using place = await withTemporaryFoldersIn(room.folder, () => kafkaPlace(options));
+    const { fleet, broker, service } = place;
+    const [node] = broker.nodes;
+    const run = fleet.start('run', '--follow');
+    const status = await joined(run);
+    while (service.requests.length < 5) await sleep(10);
+    await room.fill(2 * MEGABYTE);
+    const unavailable = await run.said(({ event }) => event === 'log-unavailable', { withinMs: 60_000 });
+    expect(unavailable.reason).toEqual(expect.any(String));
+    const [asked, memory] = [service.requests.length, await memoryMb(run.pid)];
+    await sleep(waitMs);
+    expect(run.running).toBe(true);
+    expect((await fetch(new URL('/readyz', status))).status).toBe(503);
+    expect(service.requests.length).toBe(asked);
+    expect(asked).toBeLessThan(pages);
+    expect((await memoryMb(run.pid)).now - memory.now).toBeLessThan(30);
+    reportFigure(`full: broker ${node?.pid === undefined ? 'has ended' : 'still runs'}, said: ${unavailable.reason}`);
+
+    await room.empty();
+    await node?.kill();
+    await node?.start();
+    await run.said(({ event }) => event === 'crawl-completed', { withinMs: 90_000 });
+    await fleet.stop();
+    expect(await expectWhole(place)).toBe(pages * PAGE_SIZE);
+    expect(askedAgain(place)).toBe(0);
+  });
+});

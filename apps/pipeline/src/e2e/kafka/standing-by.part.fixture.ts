@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { askedAgain, expectWhole, refusals } from './crawls.fixture.ts';
+import { BECAUSE, TORTURE, WHY_NOT, kafkaPlace, kafkaYaml } from './kafka-place.fixture.ts';
+import { joined, lanesOf, strike } from './lane-moves.fixture.ts';
+import { cpuMs, reportFigure } from './process-figures.fixture.ts';
+
+const WATCHED_MS = TORTURE ? 30_000 : 5_000;
+const takeovers = TORTURE ? 5 : 1;
+
+describe.skipIf(WHY_NOT !== undefined)(
+  `headgate run --follow on Kafka with one lane${BECAUSE}`,
+  { timeout: 60_000 + 60_000 * takeovers },
+  () => {
+    it('a second process stands by for next to nothing, takes over from a killed one, and refuses other credentials', async () => {
+      const window = { kind: 'rolling', limit: 15, windowMs: 3_000 } as const;
+      const users = { alpha: { followers: 8_000, pageSize: 100 * takeovers } };
+      const options = { users, window, status: '{ port: 0 }', more: `  count: ${100 * takeovers}\n` };
+      await using place = await kafkaPlace(options);
+      const { fleet, broker, service, work } = place;
+      let first = fleet.start('run', '--follow');
+      await joined(first);
+      let second = fleet.start('run', '--follow');
+      await joined(second);
+
+      const stranger = kafkaYaml({ ...options, credentials: 2, listed: ['alpha'], brokers: broker.brokers, url: service.url });
+      await work.write('other.yaml', stranger);
+      const refused = await work.headgate('run', '--follow', '--config', 'other.yaml');
+      expect([refused.code, refused.stdout]).toEqual([1, '']);
+      expect(refused.stderr).toMatch(/Group "headgate" is worked by processes with other lanes or credentials/);
+      expect(refused.stderr).not.toMatch(/\n\s+at /);
+      expect(service.requests.filter(({ credential }) => credential !== 'app-0')).toEqual([]);
+      expect([first.running, second.running]).toEqual([true, true]);
+
+      for (let takeover = 0; takeover < takeovers; takeover += 1) {
+        if (takeover > 0) await joined((second = fleet.start('run', '--follow')));
+        expect([lanesOf(first), lanesOf(second)]).toEqual([[0], []]);
+        const before = await cpuMs(second.pid);
+        await sleep(WATCHED_MS);
+        const perSecond = ((await cpuMs(second.pid)) - before) / (WATCHED_MS / 1_000);
+        reportFigure(`standing by: ${perSecond.toFixed(1)} ms of CPU a second`);
+        expect(perSecond).toBeLessThan(10);
+        expect(lanesOf(second)).toEqual([]);
+        expect(second.lines().filter(({ event }) => event === 'request')).toEqual([]);
+
+        const { takenAfterMs } = await strike(fleet, first, 'SIGKILL');
+        reportFigure(`taken over after ${takenAfterMs.join()} ms`);
+        expect(takenAfterMs).toEqual([expect.any(Number)]);
+        expect(Math.max(...takenAfterMs)).toBeLessThan(11_000);
+        first = second;
+      }
+      await fleet.stop();
+      expect((await fleet.start('run').ended).code).toBe(0);
+      await expectWhole(place);
+      expect(askedAgain(place)).toBeLessThanOrEqual(takeovers);
+      expect(refusals(place)).toBe(0);
+    });
+  },
+);
