@@ -39,7 +39,7 @@ function requestsTopicOf(topic: string): string {
   throw new UsageError(`replay: ${topic} holds no dead letters. It takes ${TOPICS.followersDeadLetters} or ${TOPICS.booksDeadLetters}.`);
 }
 
-/** Undefined for what is no dead letter of ours: anybody may write to a topic. */
+/** Undefined for a letter whose request was too large to be kept, and for what is no dead letter of ours: anybody may write to a topic. */
 function requestOf(value: string | null): unknown {
   let letter: unknown;
   try {
@@ -47,5 +47,5 @@ function requestOf(value: string | null): unknown {
   } catch {
     return undefined;
   }
-  return typeof letter === 'object' && letter !== null && 'request' in letter ? letter.request : undefined;
+  return typeof letter === 'object' && letter !== null && 'request' in letter ? (letter.request ?? undefined) : undefined;
 }
