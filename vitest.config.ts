@@ -6,6 +6,8 @@ export default defineConfig({
   test: {
     include: ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts'],
     testTimeout: 30_000,
+    // Most tests wait for brokers and servers: on two cores one at a time would take twice as long.
+    maxWorkers: 2,
     reporters: ['default', './scripts/totals-reporter.ts'],
     coverage: { provider: 'v8', include: ['packages/*/src/**', 'apps/*/src/**'] },
   },

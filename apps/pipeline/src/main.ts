@@ -5,6 +5,8 @@ import { enableCompileCache } from 'node:module';
 enableCompileCache();
 /** A stop that takes longer than this is cut short: what was committed is safe. */
 const STOP_WITHIN_MS = 9_500;
+/** All that was opened is closed when a command has its exit code; whatever is still open after this is nobody's. */
+const LINGER_MS = 500;
 /** A terminal and npm may each send the same signal: that is one. */
 const SAME_SIGNAL_MS = 1_000;
 
@@ -47,3 +49,5 @@ const code = stop.signal.aborted
       signal: stop.signal,
     });
 process.exitCode ??= code;
+// A connection that a library has left open must not keep a command from ending; what was written has gone out by then.
+setTimeout(() => process.exit(), LINGER_MS).unref();
