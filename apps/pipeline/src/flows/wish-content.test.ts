@@ -12,4 +12,10 @@ describe('wishText', () => {
     expect(JSON.parse(wishText(deep))).toBe(deep);
     expect(wishText(null)).toBe('null');
   });
+
+  it('keeps the beginning of what is too large, however much it would grow as JSON', () => {
+    const text = wishText('\u0001'.repeat(100_000_000));
+    expect(text.length).toBeLessThan(10_000);
+    expect(JSON.parse(text)).toBe(`${'\u0001'.repeat(500)}…`);
+  });
 });

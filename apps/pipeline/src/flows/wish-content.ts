@@ -1,5 +1,8 @@
 /** Deeper than any wish; JSON that is much deeper can be read, but not written again. */
 const DEEPEST = 50;
+/** Characters of the largest wish that is kept whole, and of the beginning that is kept of a larger one. */
+const LARGEST = 32 * 1024 * 1024;
+const KEPT = 500;
 
 /**
  * A malformed wish as a dead letter keeps it, as JSON text: its own text where that is JSON, so that no number in it is spelled anew;
@@ -7,6 +10,8 @@ const DEEPEST = 50;
  */
 export function wishText(value: string | null): string {
   if (value === null) return 'null';
+  // A compressed record may hold far more than any topic takes; spelled as JSON it may be more than a string can hold.
+  if (value.length > LARGEST) return JSON.stringify(`${value.slice(0, KEPT)}…`);
   try {
     JSON.parse(value);
     if (depthOf(value) <= DEEPEST) return value;

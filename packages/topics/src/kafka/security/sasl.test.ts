@@ -86,7 +86,8 @@ describe.skipIf(why !== undefined)(`the Kafka driver over SASL${why === undefine
       for (; performance.now() < endMs; await sleep(100)) await Promise.all(writers.map((writer) => writer.write()));
       for (const { read, written } of writers) await expect.poll(() => read).toEqual(written);
       expect(tokens.length).toBeGreaterThan(tokensAtFirst);
-      expect(connections.count()).toBe(connectionsAtFirst);
+      // On a busy machine one may be renewed too late; without renewals each of the writers' would be made anew.
+      expect(connections.count() - connectionsAtFirst).toBeLessThanOrEqual(2);
       expect(changes).toEqual([]);
     } finally {
       await Promise.all(writers.map((writer) => writer.close()));
