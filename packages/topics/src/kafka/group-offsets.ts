@@ -1,3 +1,4 @@
+import type { OffsetCommit } from '../transaction-content.ts';
 import type { InnerCluster } from './inner-cluster.ts';
 
 /** The offsets a group reads next, of those partitions it has committed any for. */
@@ -15,10 +16,7 @@ export async function groupOffsets(
 }
 
 /** Commits what a group reads next, unless it has come further already. */
-export async function commitGroupOffset(
-  cluster: InnerCluster,
-  { group, topic, partition, next }: { readonly group: string; readonly topic: string; readonly partition: number; readonly next: number },
-): Promise<void> {
+export async function commitGroupOffset(cluster: InnerCluster, { group, topic, partition, next }: OffsetCommit): Promise<void> {
   const committed = (await groupOffsets(cluster, { group, topic, partitions: [partition] })).get(partition);
   if (committed !== undefined && committed >= next) return;
   const coordinator = await cluster.findGroupCoordinator({ groupId: group });

@@ -1,6 +1,5 @@
 import type { ConnectionOptions } from 'node:tls';
 import { type Admin, Kafka, type KafkaConfig, type SASLOptions } from 'kafkajs';
-import { LiveState } from '../state-reading.ts';
 import { TopicMismatchError } from '../topic-errors.ts';
 import { TopicLogClosedError, TopicLogOpenError } from '../topic-log-errors.ts';
 import type {
@@ -24,7 +23,6 @@ import { repairRequestQueue } from './kafkajs-repair.ts';
 import { createTopics, listTopics } from './kafka-topics.ts';
 import { BarrenStretches } from './barren-stretches.ts';
 import { awaitHandover } from './handover.ts';
-import { OWN_KEYS } from './lane-log.ts';
 import { type LaneProducer, laneProducer } from './lane-producer.ts';
 import { LaneSession } from './lane-session.ts';
 import { KafkaLaneWriter } from './lane-writer.ts';
@@ -116,9 +114,9 @@ class KafkaTopicLog implements TopicLog {
   readonly #barren = new BarrenStretches();
   readonly #lanes = new Set<KafkaLaneWriter>();
   readonly #readers = new Set<KafkaTopicReader>();
-  readonly #memberships = new Set<GroupMembership>();
+  /** With their groups. */
+  readonly #memberships = new Map<GroupMembership, string>();
   readonly #links = new Set<Link<InnerCluster>>();
-  #membership: { readonly group: string; readonly membership: GroupMembership } | undefined;
   #brokers = 1;
   #closed: Promise<void> | undefined;
 
@@ -149,7 +147,7 @@ class KafkaTopicLog implements TopicLog {
     this.#assertOpen();
     const { replication = 3 } = this.#options;
     await this.#admin.run((admin) => createTopics(admin, topics, replication));
-    this.#book.clear();
+    await this.#book.learn(topics.map(({ name }) => name));
   }
 
   async listTopics(): Promise<readonly TopicInfo[]> {
@@ -220,7 +218,7 @@ class KafkaTopicLog implements TopicLog {
         if (link !== this.#cluster) void this.#closeLink(link);
       },
     });
-    this.#readers.add(reader);
+    if (options.signal?.aborted !== true) this.#readers.add(reader);
     return reader;
   }
 
@@ -230,20 +228,14 @@ class KafkaTopicLog implements TopicLog {
     await this.#assertCompacted(topic);
     const state = new StatePartition({ topic, partition });
     await this.#cluster.run((cluster) => state.readToEnd({ cluster, ownWrites: this.#ownWrites }));
-    const now = Date.now() - CLOCKS_APART_MS;
-    return new LiveState(
-      [...state.entries]
-        .filter(([key]) => !key.startsWith(OWN_KEYS))
-        .map(([key, { value, timestampMs }]) => [key, { value, ageMs: now - timestampMs }]),
-    );
+    return state.reading(Date.now() - CLOCKS_APART_MS);
   }
 
   async joinGroup(options: JoinGroupOptions): Promise<GroupMember> {
     this.#assertOpen();
     const { sessionTimeoutMs } = this.#options;
     const membership = await joinGroup({ kafka: this.#kafka, ...options, ...(sessionTimeoutMs !== undefined && { sessionTimeoutMs }) });
-    this.#memberships.add(membership);
-    this.#membership = { group: options.group, membership };
+    this.#memberships.set(membership, options.group);
     return {
       leave: async () => {
         this.#memberships.delete(membership);
@@ -268,7 +260,7 @@ class KafkaTopicLog implements TopicLog {
   async #close(): Promise<void> {
     await Promise.allSettled([...this.#readers].map((reader) => reader.close()));
     await Promise.allSettled([...this.#lanes].map((lane) => lane.close()));
-    await Promise.allSettled([...this.#memberships].map((membership) => membership.leave()));
+    await Promise.allSettled([...this.#memberships.keys()].map((membership) => membership.leave()));
     this.#availability.close();
     await Promise.allSettled([this.#admin.close(), ...[...this.#links].map((link) => link.close())]);
   }
@@ -279,13 +271,14 @@ class KafkaTopicLog implements TopicLog {
   }
 
   #member(): { readonly group: string; readonly id: string } | undefined {
-    const id = this.#membership?.membership.memberId;
-    return this.#membership === undefined || id === undefined ? undefined : { group: this.#membership.group, id };
+    const [membership, group] = [...this.#memberships].at(-1) ?? [];
+    const id = membership?.memberId;
+    return group === undefined || id === undefined ? undefined : { group, id };
   }
 
   #producer(transactionalId: string): LaneProducer {
     const transactionTimeoutMs = this.#options.transactionTimeoutMs ?? 60_000;
-    return laneProducer({ kafka: this.#kafka, config: this.#config, transactionalId, transactionTimeoutMs, retry: RETRY });
+    return laneProducer({ kafka: this.#kafka, config: this.#config, transactionalId, transactionTimeoutMs });
   }
 
   #newLink(): Link<InnerCluster> {

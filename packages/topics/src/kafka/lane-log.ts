@@ -1,9 +1,9 @@
 import { LaneLostError } from '../lane-errors.ts';
-import { type AgedValue, LiveState } from '../state-reading.ts';
+import type { LiveState } from '../state-reading.ts';
 import type { LaneSpec, TopicRecord } from '../topic-log.ts';
 import type { InnerCluster } from './inner-cluster.ts';
 import type { OwnWrites } from './own-writes.ts';
-import { StatePartition } from './state-partition.ts';
+import { OWN_KEYS, StatePartition } from './state-partition.ts';
 
 /** Who holds a lane, as its state says. The newest one that was committed is right. */
 export interface LaneHolder {
@@ -21,9 +21,6 @@ export interface LaneHolder {
   /** It has given the lane up, and nothing of it is under way. */
   readonly released?: boolean | undefined;
 }
-
-/** The keys the driver itself keeps in a lane's state. */
-export const OWN_KEYS = '$lane/';
 
 /**
  * A lane's state as the log tells it. A taking of the lane and each transaction leave a note there, so that reading shows what became of a
@@ -75,13 +72,8 @@ export class LaneLog {
 
   /** The state as it is at the last taking. `skewMs`: by how much two brokers' clocks may differ. */
   state(skewMs: number): LiveState {
-    const { entries } = this.#partition;
-    const now = entries.get(this.holderKey)?.timestampMs ?? 0;
-    return new LiveState(
-      [...entries]
-        .filter(([key]) => !key.startsWith(OWN_KEYS))
-        .map(([key, { value, timestampMs }]): [string, AgedValue] => [key, { value, ageMs: now - timestampMs - skewMs }]),
-    );
+    const takenMs = this.#partition.entries.get(this.holderKey)?.timestampMs ?? 0;
+    return this.#partition.reading(takenMs - skewMs);
   }
 
   /** Answers the nonce of a taking of ours. */

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { Kafka, KafkaConfig, Partitioners, Producer, RetryOptions } from 'kafkajs';
+import type { Kafka, KafkaConfig, Partitioners, Producer } from 'kafkajs';
 import type { TopicPartition } from '../topic-log.ts';
 import { type InnerBroker, KafkajsCluster, clusterOptions } from './inner-cluster.ts';
 import { placeOf } from './record-sender.ts';
@@ -9,7 +9,6 @@ export interface LaneProducerOptions {
   readonly config: KafkaConfig;
   readonly transactionalId: string;
   readonly transactionTimeoutMs: number;
-  readonly retry: RetryOptions;
 }
 
 /** A transactional producer that is thrown away at its first error, which is why it may remember what kafkajs asks anew each time. */
@@ -38,12 +37,12 @@ const require = createRequire(import.meta.url);
 const createProducer = require('kafkajs/src/producer') as (options: object) => Producer;
 
 /** kafkajs's own producer, on a cluster that spares it requests: 4 of 8 for a page with its checkpoint. */
-export function laneProducer({ kafka, config, transactionalId, transactionTimeoutMs, retry }: LaneProducerOptions): LaneProducer {
+export function laneProducer({ kafka, config, transactionalId, transactionTimeoutMs }: LaneProducerOptions): LaneProducer {
   const cluster = new RememberingCluster({ ...clusterOptions(kafka, config), maxInFlightRequests: 1 });
   const producer = createProducer({
     cluster,
     logger: kafka.logger(),
-    retry: { ...config.retry, ...retry },
+    retry: config.retry,
     idempotent: true,
     transactionalId,
     transactionTimeout: transactionTimeoutMs,

@@ -1,13 +1,10 @@
 import type { Transaction } from 'kafkajs';
-import type { NewRecord, TopicPartition } from '../topic-log.ts';
+import type { NewRecord } from '../topic-log.ts';
 import type { OffsetCommit } from '../transaction-content.ts';
 import type { LaneProducer } from './lane-producer.ts';
 import type { OwnWrites } from './own-writes.ts';
-import { type RecordSender, placeOf } from './record-sender.ts';
-import { withinTime } from './time-limit.ts';
-
-/** kafkajs waits for what it has asked, and a broker may not answer. */
-const CLOSE_WITHIN_MS = 1_000;
+import { type RecordSender, type RecordsByPlace, byPlace } from './record-sender.ts';
+import { soon } from './time-limit.ts';
 
 export interface LaneSessionOptions {
   readonly producer: LaneProducer;
@@ -34,9 +31,9 @@ export class LaneSession {
 
   /** Writes all or nothing. Any error leaves the outcome unknown. */
   async write(records: readonly NewRecord[], offsets: readonly OffsetCommit[] = []): Promise<void> {
-    this.#announce(records);
-    const transaction = await this.#producer.transaction();
-    const sent = await this.#sender.send(transaction, records);
+    const places = byPlace(records);
+    const transaction = await this.#begin(places);
+    const sent = await this.#sender.send(transaction, places);
     // Never first: kafkajs doesn't try again when the last transaction isn't quite over.
     for (const { group, topic, partition, next } of offsets) {
       await transaction.sendOffsets({ consumerGroupId: group, topics: [{ topic, partitions: [{ partition, offset: String(next) }] }] });
@@ -47,21 +44,15 @@ export class LaneSession {
 
   /** Begins, and gives up: what is sent is never read, but the partitions get a mark that ends whatever came before. */
   async writeInVain(records: readonly NewRecord[]): Promise<void> {
-    this.#announce(records);
-    const transaction: Transaction = await this.#producer.transaction();
-    await this.#sender.send(transaction, records);
+    const places = byPlace(records);
+    const transaction = await this.#begin(places);
+    await this.#sender.send(transaction, places);
     await transaction.abort();
   }
 
-  #announce(records: readonly NewRecord[]): void {
-    const places = new Map<string, TopicPartition>();
-    let last: TopicPartition | undefined;
-    for (const { topic, partition = 0 } of records) {
-      if (last?.topic === topic && last.partition === partition) continue;
-      last = { topic, partition };
-      places.set(placeOf(topic, partition), last);
-    }
+  async #begin(places: RecordsByPlace): Promise<Transaction> {
     this.#producer.announce([...places.values()]);
+    return await this.#producer.transaction();
   }
 
   /** Doesn't wait for the connection to close. */
@@ -70,6 +61,6 @@ export class LaneSession {
   }
 
   async disconnect(): Promise<void> {
-    await withinTime(CLOSE_WITHIN_MS, this.#producer.disconnect()).catch(() => undefined);
+    await soon(this.#producer.disconnect());
   }
 }

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LaneLostError } from '../lane-errors.ts';
+import { QueuedLaneWriter } from '../queued-lane-writer.ts';
 import type { LiveState } from '../state-reading.ts';
-import { TopicLogClosedError } from '../topic-log-errors.ts';
-import type { LaneSpec, LaneTransaction, LaneWriter, StateReading } from '../topic-log.ts';
+import type { LaneSpec, LaneTransaction, StateReading } from '../topic-log.ts';
 import { type TransactionContent, collectTransaction } from '../transaction-content.ts';
 import type { AvailabilityWatcher } from './availability.ts';
 import type { InnerCluster } from './inner-cluster.ts';
@@ -40,7 +40,7 @@ const CLOSE_WITHIN_MS = 2_000;
  * The one writer of a lane. A fault of a broker or a connection leaves the outcome of a transaction unknown: then the lane is taken again,
  * what is really there is read, and the transaction counts as done or is written again. Nobody above sees more of it than a delay.
  */
-export class KafkaLaneWriter implements LaneWriter {
+export class KafkaLaneWriter extends QueuedLaneWriter {
   readonly #options: KafkaLaneWriterOptions;
   readonly #incarnation = randomUUID();
   readonly #sinceMs = Date.now();
@@ -48,16 +48,15 @@ export class KafkaLaneWriter implements LaneWriter {
   readonly #over = new AbortController();
   #state: LiveState | undefined;
   #session: LaneSession | undefined;
-  #last: Promise<unknown> = Promise.resolve();
   #lost: LaneLostError | undefined;
-  #closed: Promise<void> | undefined;
 
   constructor(options: KafkaLaneWriterOptions) {
+    super(options.lane.name);
     this.#options = options;
     this.#log = new LaneLog(options.lane, this.#incarnation);
   }
 
-  get state(): StateReading {
+  override get state(): StateReading {
     if (this.#state === undefined) throw new TypeError('The lane has not been taken yet.');
     return this.#state;
   }
@@ -73,26 +72,10 @@ export class KafkaLaneWriter implements LaneWriter {
     await this.#untilDone(() => Promise.resolve());
   }
 
-  transaction(work: (tx: LaneTransaction) => void): Promise<void> {
-    if (this.#closed !== undefined) return Promise.reject(this.#closedError());
-    const done = this.#last.then(() => this.#transaction(work));
-    this.#last = done.catch(() => {});
-    return done;
-  }
-
-  close(): Promise<void> {
-    this.#closed ??= this.#close();
-    return this.#closed;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  async #close(): Promise<void> {
+  protected override async release(pending: Promise<unknown>): Promise<void> {
     this.#options.onClose(this);
     const late = setTimeout(() => this.#over.abort(), CLOSE_WITHIN_MS);
-    await this.#last;
+    await pending;
     // Whoever takes the lane next need not wait for us then.
     if (this.#session !== undefined && this.#lost === undefined) {
       await this.#abortable(this.#session.write([this.#holderRecord({ nonce: randomUUID(), released: true })])).catch(() => undefined);
@@ -104,7 +87,7 @@ export class KafkaLaneWriter implements LaneWriter {
     await session?.disconnect();
   }
 
-  async #transaction(work: (tx: LaneTransaction) => void): Promise<void> {
+  protected override async write(work: (tx: LaneTransaction) => void): Promise<void> {
     if (this.#lost !== undefined) throw this.#lost;
     const { lane, checked } = this.#options;
     const content = await checked(collectTransaction(work, lane));
@@ -136,7 +119,7 @@ export class KafkaLaneWriter implements LaneWriter {
       } catch (error) {
         this.#session?.discard();
         this.#session = undefined;
-        if (this.#over.signal.aborted) throw this.#closedError();
+        if (this.#over.signal.aborted) throw this.closedError();
         if (error instanceof LaneLostError) this.#lost = error;
         if (!isTransient(error)) {
           availability.reached();
@@ -189,15 +172,11 @@ export class KafkaLaneWriter implements LaneWriter {
     return { ...lane.state, key: this.#log.holderKey, value: JSON.stringify(holder) };
   }
 
-  #closedError(): TopicLogClosedError {
-    return new TopicLogClosedError({ what: `Lane "${this.#options.lane.name}"` });
-  }
-
   /** A request to a broker that doesn't answer ends much later than a close may take. */
   #abortable<T>(work: Promise<T>): Promise<T> {
     const { signal } = this.#over;
     return new Promise((resolve, reject) => {
-      const abort = (): void => reject(this.#closedError());
+      const abort = (): void => reject(this.closedError());
       if (signal.aborted) abort();
       signal.addEventListener('abort', abort, { once: true });
       work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));

@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AvailabilityWatcher } from './availability.ts';
 import { failureText, isTransient } from './kafka-failure.ts';
-import { withinTime } from './time-limit.ts';
+import { soon } from './time-limit.ts';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
-const CLOSE_WITHIN_MS = 1_000;
 
 /** What can be connected, and is thrown away after a fault. */
 interface Connection {
@@ -60,8 +59,7 @@ export class Link<C extends Connection> {
   /** What is under way ends with an AbortError. */
   async close(): Promise<void> {
     this.#closed.abort();
-    // kafkajs waits for what it has asked, and a broker may not answer.
-    await withinTime(CLOSE_WITHIN_MS, this.#disconnect()).catch(() => undefined);
+    await soon(this.#disconnect());
   }
 
   async #disconnect(): Promise<void> {

@@ -6,7 +6,7 @@ import type { InnerCluster } from './inner-cluster.ts';
 import type { Link } from './link.ts';
 import type { OwnWrites } from './own-writes.ts';
 import { fetchRecords, partitionsOf } from './partition-log.ts';
-import { type RecordSender, type SentRecords, placeOf } from './record-sender.ts';
+import { type RecordSender, type SentRecords, byPlace, placeOf } from './record-sender.ts';
 
 const LOOK_AGAIN_MS = 20;
 
@@ -44,7 +44,7 @@ export async function appendRecords({
         unknown = undefined;
       }
       const transaction = await producer.transaction();
-      const sent = await sender.send(transaction, records).catch(async (error: unknown) => {
+      const sent = await sender.send(transaction, byPlace(records)).catch(async (error: unknown) => {
         // Readers would wait for its time-out.
         await transaction.abort().catch(() => undefined);
         throw error;

@@ -1,5 +1,5 @@
 import type { CompressionTypes, RecordMetadata, Transaction } from 'kafkajs';
-import type { NewRecord } from '../topic-log.ts';
+import type { NewRecord, TopicPartition } from '../topic-log.ts';
 import { refusedRecord } from './kafka-failure.ts';
 import type { MessageBlocks } from './record-block/index.ts';
 
@@ -24,13 +24,13 @@ export class RecordSender {
     this.#options = options;
   }
 
-  async send(transaction: Transaction, records: readonly NewRecord[]): Promise<SentRecords> {
+  async send(transaction: Transaction, places: RecordsByPlace): Promise<SentRecords> {
     const { compression: preferred, blocks, maxBatchBytes } = this.#options;
     const timestampMs = Date.now();
     const sent = new Map<string, { readonly first: number; readonly next: number }>();
-    for (const [place, [topic, partition, own]] of byPlace(records)) {
+    for (const [place, { topic, partition, records }] of places) {
       try {
-        const blocksOfPlace = blocks.split(own, { partition, timestampMs, maxBytes: maxBatchBytes(topic), compression: preferred });
+        const blocksOfPlace = blocks.split(records, { partition, timestampMs, maxBytes: maxBatchBytes(topic), compression: preferred });
         for (const { messages, count, compression } of blocksOfPlace) {
           const answer = await transaction.send({
             topic,
@@ -53,16 +53,20 @@ export function placeOf(topic: string, partition: number): string {
   return `${topic}-${partition}`;
 }
 
-function byPlace(records: readonly NewRecord[]): Map<string, [topic: string, partition: number, records: NewRecord[]]> {
-  const places = new Map<string, [string, number, NewRecord[]]>();
-  let last: [string, number, NewRecord[]] | undefined;
+/** Records by topic and partition (`placeOf`), in their order. */
+export type RecordsByPlace = ReadonlyMap<string, TopicPartition & { readonly records: readonly NewRecord[] }>;
+
+export function byPlace(records: readonly NewRecord[]): RecordsByPlace {
+  const places = new Map<string, TopicPartition & { readonly records: NewRecord[] }>();
+  let last: (TopicPartition & { readonly records: NewRecord[] }) | undefined;
   for (const record of records) {
     const { topic, partition = 0 } = record;
-    if (last === undefined || last[0] !== topic || last[1] !== partition) {
-      last = places.get(placeOf(topic, partition)) ?? [topic, partition, []];
+    // Thousands of records in a row go to one place.
+    if (last === undefined || last.topic !== topic || last.partition !== partition) {
+      last = places.get(placeOf(topic, partition)) ?? { topic, partition, records: [] };
       places.set(placeOf(topic, partition), last);
     }
-    last[2].push(record);
+    last.records.push(record);
   }
   return places;
 }

@@ -1,7 +1,11 @@
+import { type AgedValue, LiveState } from '../state-reading.ts';
 import type { LaneSpec, TopicRecord } from '../topic-log.ts';
 import type { InnerCluster } from './inner-cluster.ts';
 import type { OwnWrites } from './own-writes.ts';
 import { fetchRecords, partitionOffsets, partitionsOf } from './partition-log.ts';
+
+/** Begins the keys the driver itself keeps in a lane's state. */
+export const OWN_KEYS = '$lane/';
 
 /** A value of a compacted partition, and when it was appended by the broker's clock, ms since the epoch. */
 export interface StateEntry {
@@ -27,6 +31,15 @@ export class StatePartition {
 
   constructor(place: LaneSpec['state']) {
     this.place = place;
+  }
+
+  /** The values as far as they have been read, and how old they were at `nowMs`, by the brokers' clock; without the driver's own keys. */
+  reading(nowMs: number): LiveState {
+    return new LiveState(
+      [...this.entries]
+        .filter(([key]) => !key.startsWith(OWN_KEYS))
+        .map(([key, { value, timestampMs }]): [string, AgedValue] => [key, { value, ageMs: nowMs - timestampMs }]),
+    );
   }
 
   /** Reads all that is decided now. */

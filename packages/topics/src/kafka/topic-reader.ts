@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PullReader } from '../pull-reader.ts';
 import { TopicLogClosedError } from '../topic-log-errors.ts';
-import type { ReadOptions, RecordPosition, TopicReader, TopicRecord } from '../topic-log.ts';
+import type { ReadOptions, TopicRecord } from '../topic-log.ts';
+import type { OffsetCommit } from '../transaction-content.ts';
 import type { BarrenStretches } from './barren-stretches.ts';
 import { commitGroupOffset, groupOffsets } from './group-offsets.ts';
 import type { InnerCluster } from './inner-cluster.ts';
@@ -27,65 +29,30 @@ interface Position {
 }
 
 /** One pass over the records: fetches when asked, one partition after the other, and never more than one answer ahead. */
-export class KafkaTopicReader implements TopicReader, AsyncIterator<TopicRecord, undefined> {
+export class KafkaTopicReader extends PullReader {
   readonly #options: KafkaTopicReaderOptions;
   readonly #over = new AbortController();
-  readonly #abort: () => void;
   readonly #opened: Promise<Position[]>;
-  #turn: Promise<unknown> = Promise.resolve();
   #chunk: readonly TopicRecord[] = [];
   #at = 0;
-  #closed: Promise<void> | undefined;
 
   constructor(options: KafkaTopicReaderOptions) {
+    super(options.read);
     this.#options = options;
-    this.#abort = () => void this.close();
-    const { signal } = options.read;
-    if (signal?.aborted === true) this.#abort();
-    else signal?.addEventListener('abort', this.#abort, { once: true });
+    this.closeOnAbort();
     this.#opened = this.#run((cluster) => this.#open(cluster));
     // Told by the first `next`; a reader nobody reads is no unhandled rejection.
     this.#opened.catch(() => {});
   }
 
-  [Symbol.asyncIterator](): AsyncIterator<TopicRecord, undefined> {
-    return this;
+  protected override async commitOffset(offset: OffsetCommit): Promise<void> {
+    await this.#options.link.run((cluster) => commitGroupOffset(cluster, offset));
   }
 
-  next(): Promise<IteratorResult<TopicRecord, undefined>> {
-    const result = this.#turn.then(() => this.#next());
-    this.#turn = result.catch(() => {});
-    return result;
-  }
-
-  async return(): Promise<IteratorResult<TopicRecord, undefined>> {
-    await this.close();
-    return { done: true, value: undefined };
-  }
-
-  async commit({ topic, partition, offset }: RecordPosition): Promise<void> {
-    const { read } = this.#options;
-    const { group } = read;
-    if (group === undefined) throw new TypeError(`This reader of "${read.topic}" has no group to commit for. Give read() a group.`);
-    if (topic !== read.topic) throw new TypeError(`A reader of "${read.topic}" can't commit a record of "${topic}".`);
-    await this.#options.link.run((cluster) => commitGroupOffset(cluster, { group, topic, partition, next: offset + 1 }));
-  }
-
-  close(): Promise<void> {
-    this.#closed ??= this.#close();
-    return this.#closed;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  async #close(): Promise<void> {
-    const { read, onClose } = this.#options;
+  protected override async end(): Promise<void> {
     this.#chunk = [];
-    read.signal?.removeEventListener('abort', this.#abort);
     this.#over.abort();
-    onClose(this);
+    this.#options.onClose(this);
     await Promise.resolve();
   }
 
@@ -114,9 +81,9 @@ export class KafkaTopicReader implements TopicReader, AsyncIterator<TopicRecord,
     });
   }
 
-  async #next(): Promise<IteratorResult<TopicRecord, undefined>> {
+  protected override async nextResult(): Promise<IteratorResult<TopicRecord, undefined>> {
     try {
-      while (this.#closed === undefined) {
+      while (!this.isClosed) {
         const record = this.#chunk[this.#at];
         this.#at += 1;
         if (record !== undefined) return { done: false, value: record };
@@ -126,7 +93,7 @@ export class KafkaTopicReader implements TopicReader, AsyncIterator<TopicRecord,
         this.#at = 0;
       }
     } catch (error) {
-      if (this.#closed === undefined) throw await this.#failed(error);
+      if (!this.isClosed) throw await this.#failed(error);
     }
     await this.close();
     return { done: true, value: undefined };

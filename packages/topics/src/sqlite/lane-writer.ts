@@ -1,7 +1,7 @@
 import { LaneLostError } from '../lane-errors.ts';
+import { QueuedLaneWriter } from '../queued-lane-writer.ts';
 import type { LiveState } from '../state-reading.ts';
-import { TopicLogClosedError } from '../topic-log-errors.ts';
-import type { LaneSpec, LaneTransaction, LaneWriter, StateReading } from '../topic-log.ts';
+import type { LaneSpec, LaneTransaction, StateReading } from '../topic-log.ts';
 import { collectTransaction } from '../transaction-content.ts';
 import { AppendBatches } from './append-batches.ts';
 import type { WorkerLink } from './worker-link.ts';
@@ -15,47 +15,31 @@ export interface SqliteLaneWriterOptions {
   readonly onClose: (writer: SqliteLaneWriter) => void;
 }
 
-export class SqliteLaneWriter implements LaneWriter {
+export class SqliteLaneWriter extends QueuedLaneWriter {
   readonly #options: SqliteLaneWriterOptions;
-  #last: Promise<unknown> = Promise.resolve();
   #lost: LaneLostError | undefined;
-  #closed: Promise<void> | undefined;
 
   constructor(options: SqliteLaneWriterOptions) {
+    super(options.lane.name);
     this.#options = options;
   }
 
-  get state(): StateReading {
+  override get state(): StateReading {
     return this.#options.state;
   }
 
-  transaction(work: (tx: LaneTransaction) => void): Promise<void> {
-    if (this.#closed !== undefined) {
-      return Promise.reject(new TopicLogClosedError({ what: `Lane "${this.#options.lane.name}"` }));
+  protected override async release(pending: Promise<unknown>): Promise<void> {
+    await pending;
+    const { link, lane, epoch, onClose } = this.#options;
+    onClose(this);
+    try {
+      await link.call('close-lane', { name: lane.name, epoch });
+    } catch {
+      // With the log gone, so is its lane.
     }
-    const done = this.#last.then(() => this.#write(work));
-    this.#last = done.catch(() => {});
-    return done;
   }
 
-  close(): Promise<void> {
-    this.#closed ??= this.#last.then(async () => {
-      const { link, lane, epoch, onClose } = this.#options;
-      onClose(this);
-      try {
-        await link.call('close-lane', { name: lane.name, epoch });
-      } catch {
-        // With the log gone, so is its lane.
-      }
-    });
-    return this.#closed;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  async #write(work: (tx: LaneTransaction) => void): Promise<void> {
+  protected override async write(work: (tx: LaneTransaction) => void): Promise<void> {
     if (this.#lost !== undefined) throw this.#lost;
     const { link, lane, epoch, now } = this.#options;
     const { records, offsets, state: changes } = collectTransaction(work, lane);

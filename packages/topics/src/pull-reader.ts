@@ -1,0 +1,67 @@
+import type { ReadOptions, RecordPosition, TopicReader, TopicRecord } from './topic-log.ts';
+import type { OffsetCommit } from './transaction-content.ts';
+
+/**
+ * What readers of every driver have in common. An iterator by hand: an async generator's `return` would wait behind a pending `next`, for
+ * ever when following.
+ */
+export abstract class PullReader implements TopicReader, AsyncIterator<TopicRecord, undefined> {
+  readonly #read: ReadOptions;
+  readonly #abort: () => void;
+  #turn: Promise<unknown> = Promise.resolve();
+  #closed: Promise<void> | undefined;
+
+  constructor(read: ReadOptions) {
+    this.#read = read;
+    this.#abort = () => void this.close();
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<TopicRecord, undefined> {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<TopicRecord, undefined>> {
+    const result = this.#turn.then(() => this.nextResult());
+    this.#turn = result.catch(() => {});
+    return result;
+  }
+
+  async return(): Promise<IteratorResult<TopicRecord, undefined>> {
+    await this.close();
+    return { done: true, value: undefined };
+  }
+
+  async commit({ topic, partition, offset }: RecordPosition): Promise<void> {
+    const { group, topic: own } = this.#read;
+    if (group === undefined) throw new TypeError(`This reader of "${own}" has no group to commit for. Give read() a group.`);
+    if (topic !== own) throw new TypeError(`A reader of "${own}" can't commit a record of "${topic}".`);
+    await this.commitOffset({ group, topic, partition, next: offset + 1 });
+  }
+
+  close(): Promise<void> {
+    this.#read.signal?.removeEventListener('abort', this.#abort);
+    this.#closed ??= this.end();
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  protected get isClosed(): boolean {
+    return this.#closed !== undefined;
+  }
+
+  /** To be called when the reader is made: closes it when the signal aborts, or has. */
+  protected closeOnAbort(): void {
+    const { signal } = this.#read;
+    if (signal?.aborted === true) this.#abort();
+    else signal?.addEventListener('abort', this.#abort, { once: true });
+  }
+
+  /** One after the other. Closes the reader at the end, and before it throws. */
+  protected abstract nextResult(): Promise<IteratorResult<TopicRecord, undefined>>;
+  protected abstract commitOffset(offset: OffsetCommit): Promise<void>;
+  /** Lets go of everything; called once. */
+  protected abstract end(): Promise<void>;
+}

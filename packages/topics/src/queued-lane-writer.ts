@@ -1,0 +1,39 @@
+import { TopicLogClosedError } from './topic-log-errors.ts';
+import type { LaneTransaction, LaneWriter, StateReading } from './topic-log.ts';
+
+/** What lane writers of every driver have in common: transactions in the order they were asked for, and an end. */
+export abstract class QueuedLaneWriter implements LaneWriter {
+  readonly #name: string;
+  #last: Promise<unknown> = Promise.resolve();
+  #closed: Promise<void> | undefined;
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  abstract get state(): StateReading;
+
+  transaction(work: (tx: LaneTransaction) => void): Promise<void> {
+    if (this.#closed !== undefined) return Promise.reject(this.closedError());
+    const done = this.#last.then(() => this.write(work));
+    this.#last = done.catch(() => {});
+    return done;
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.release(this.#last);
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  protected closedError(): TopicLogClosedError {
+    return new TopicLogClosedError({ what: `Lane "${this.#name}"` });
+  }
+
+  protected abstract write(work: (tx: LaneTransaction) => void): Promise<void>;
+  /** Gives the lane up once `pending`, the transactions asked for before, have ended; called once. */
+  protected abstract release(pending: Promise<unknown>): Promise<void>;
+}
