@@ -1,10 +1,19 @@
+import { normalizeIsbn } from '@headgate/operators';
 import { TOPICS, SHARED_STATE_PARTITION, topicSpecs } from '../records/topic-names.ts';
+import { booksWish, followersWish, parseWish } from '../records/wish.ts';
+import { safeText } from '../status/text/safe-text.ts';
 import { type CommandContext, openLog, readTopicsConfig } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Puts the requests of dead letters back into their requests topic, each once. Resolves to the exit code. */
+/** More letters than these that stay are counted, not listed. */
+const LISTED = 10;
+
+/**
+ * Puts the requests of dead letters back into their requests topic, each once; one that no run could work stays a letter, with its reason on
+ * stderr. Resolves to the exit code, which is 0 whatever stays: the run that wrote such a letter has failed for it.
+ */
 export async function replay(topic: string, context: CommandContext): Promise<number> {
-  const target = requestsTopicOf(topic);
+  const { target, assertWorkable } = requestsOf(topic);
   const topics = await readTopicsConfig(context);
   const log = await openLog(context, topics);
   try {
@@ -16,36 +25,58 @@ export async function replay(topic: string, context: CommandContext): Promise<nu
     });
     const group = `${topics.group}.replay`;
     let replayed = 0;
-    let kept = 0;
+    let left = 0;
     for await (const { partition, offset, key, value } of log.read({ topic, group, signal: context.signal })) {
-      const request = requestOf(value);
-      if (request === undefined) kept += 1;
-      else replayed += 1;
+      const request = workableRequest(value, assertWorkable);
+      if ('reason' in request) {
+        left += 1;
+        if (left <= LISTED)
+          context.stderr.write(`left in ${topic} ${partition}:${offset}: ${safeText(`${key ?? 'no key'}: ${request.reason}`)}\n`);
+      } else replayed += 1;
       await lane.transaction((tx) => {
-        if (request !== undefined) tx.append([{ topic: target, key, value: JSON.stringify(request) }]);
+        if ('text' in request) tx.append([{ topic: target, key, value: request.text }]);
         tx.commitOffset({ group, topic, partition, offset: offset + 1 });
       });
     }
-    context.stderr.write(`${replayed} put back into ${target}${kept > 0 ? `, ${kept} without a request left alone` : ''}\n`);
+    context.stderr.write(`${replayed} put back into ${target}${left > 0 ? `, ${left} left where they are: no run could work them` : ''}\n`);
     return context.signal.aborted ? 130 : 0;
   } finally {
     await log.close();
   }
 }
 
-function requestsTopicOf(topic: string): string {
-  if (topic === TOPICS.followersDeadLetters) return TOPICS.followersRequests;
-  if (topic === TOPICS.booksDeadLetters) return TOPICS.booksRequests;
+interface Requests {
+  readonly target: string;
+  /** Throws for the text of a request that would be a dead letter again before anything is asked. */
+  readonly assertWorkable: (text: string) => void;
+}
+
+function requestsOf(topic: string): Requests {
+  if (topic === TOPICS.followersDeadLetters)
+    return { target: TOPICS.followersRequests, assertWorkable: (text) => void parseWish(followersWish, text) };
+  if (topic === TOPICS.booksDeadLetters) return { target: TOPICS.booksRequests, assertWorkable: assertBooksWish };
   throw new UsageError(`replay: ${topic} holds no dead letters. It takes ${TOPICS.followersDeadLetters} or ${TOPICS.booksDeadLetters}.`);
 }
 
-/** Undefined for a letter whose request was too large to be kept, and for what is no dead letter of ours: anybody may write to a topic. */
-function requestOf(value: string | null): unknown {
-  let letter: unknown;
+/** In a list each ISBN is judged by itself. */
+function assertBooksWish(text: string): void {
+  const wish = parseWish(booksWish, text);
+  if ('isbn' in wish) normalizeIsbn(wish.isbn);
+}
+
+/** A letter may lack its request, if that was too large to be kept, and anybody may write to a topic. */
+function workableRequest(
+  value: string | null,
+  assertWorkable: Requests['assertWorkable'],
+): { readonly text: string } | { readonly reason: string } {
   try {
-    letter = JSON.parse(value ?? 'null');
-  } catch {
-    return undefined;
+    const letter: unknown = JSON.parse(value ?? 'null');
+    const request = typeof letter === 'object' && letter !== null && 'request' in letter ? letter.request : undefined;
+    if (request === undefined || request === null) return { reason: 'It holds no request.' };
+    const text = JSON.stringify(request);
+    assertWorkable(text);
+    return { text };
+  } catch (error) {
+    return { reason: (error as Error).message };
   }
-  return typeof letter === 'object' && letter !== null && 'request' in letter ? (letter.request ?? undefined) : undefined;
 }

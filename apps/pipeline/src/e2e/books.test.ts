@@ -1,5 +1,6 @@
 import { sampleIsbn, startBooks } from '@headgate/sandbox';
 import { describe, expect, it } from 'vitest';
+import { addWishes } from './embedded-log.fixture.ts';
 import { workplace } from './headgate-process.fixture.ts';
 
 const AUTHORS = ['Charlotte Vale Allen', 'Ada / Bert? & Zoé'];
@@ -40,6 +41,41 @@ describe('headgate run, books', () => {
     expect(service.requests).toHaveLength(5);
   });
 
+  it('looks up once, and writes once, what a wish repeats', async () => {
+    const [a, b, unknown] = [sampleIsbn(1), sampleIsbn(2), sampleIsbn(3)];
+    await using service = await startBooks({ unknown: [unknown] });
+    await using place = await workplace(booksYaml(service.url, [], { maxBatch: 1, authors: [] }));
+    const spelled = `${a.slice(0, 3)}-${a.slice(3)}`;
+    await addWishes(
+      place,
+      'books',
+      [{ isbns: [a, 'x', a, b, spelled, unknown, 'x', unknown, b] }, { isbn: a }].map((wish) => JSON.stringify(wish)),
+    );
+    expect(JSON.parse((await place.headgate('plan', '--json')).stdout)).toMatchObject({ isbns: 4 });
+
+    expect((await place.headgate('run')).code).toBe(1);
+    expect(service.requests).toHaveLength(4);
+    expect((await place.records('books.records')).map(({ headers }) => headers['ce_id'])).toEqual([
+      `books.requests-0-0/${a}`,
+      `books.requests-0-0/${b}`,
+      `books.requests-0-1/${a}`,
+    ]);
+    expect((await place.records('books.missing')).map(({ key }) => key)).toEqual([unknown]);
+    expect((await place.records('books.dead-letters')).map(({ key }) => key)).toEqual(['x']);
+    expect((await place.headgate('run')).stderr).toContain('Nothing to do');
+  });
+
+  it('replays no ISBN that is none', async () => {
+    await using service = await startBooks();
+    await using place = await workplace(booksYaml(service.url, ['978-0-00-000000-1'], { authors: [] }));
+    await addWishes(place, 'books', ['{"isbn":5}']);
+    expect((await place.headgate('run')).code).toBe(1);
+    const replay = await place.headgate('replay', 'books.dead-letters');
+    expect([replay.code, replay.stderr]).toEqual([0, expect.stringContaining('0 put back into books.requests, 2 left where they are')]);
+    expect(replay.stderr).toMatch(/left in books\.dead-letters 0:\d: 978-0-00-000000-1: .* is not an ISBN/);
+    expect((await place.headgate('run')).code).toBe(0);
+  });
+
   it('names the cure when the key belongs to another plan', async () => {
     await using service = await startBooks({ keys: [{ name: 'mine', key: 'key-5Pq3-never-shown', plan: 'pro' }] });
     await using place = await workplace(booksYaml(service.url, [sampleIsbn(1)]));
@@ -51,13 +87,18 @@ describe('headgate run, books', () => {
   });
 });
 
-function booksYaml(url: string, isbns: readonly string[]): string {
+function booksYaml(
+  url: string,
+  isbns: readonly string[],
+  { maxBatch = 100, authors = AUTHORS }: { maxBatch?: number; authors?: readonly string[] } = {},
+): string {
   return `topics: { driver: sqlite, file: ./headgate.db }
 status: false
 books:
   baseUrl: ${url}
   key: "\${KEY}"
+  maxBatch: ${maxBatch}
   isbns: ${JSON.stringify(isbns)}
-  authors: ${JSON.stringify(AUTHORS)}
+  authors: ${JSON.stringify(authors)}
 `;
 }

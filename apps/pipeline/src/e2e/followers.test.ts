@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FollowersUser, loadRecording, startFollowers } from '@headgate/sandbox';
 import { describe, expect, it } from 'vitest';
+import { addWishes } from './embedded-log.fixture.ts';
 import { type ReadRecord, followersYaml, workplace } from './headgate-process.fixture.ts';
 
 /** `npm run torture` sets it: every window at full length. */
@@ -70,6 +71,26 @@ describe('headgate run, followers', () => {
     const again = await place.headgate('run');
     expect([again.code, service.requests.length]).toEqual([0, asked]);
     expect(again.stderr).toContain('Nothing to do');
+  });
+
+  it('replays what may go well, and leaves what is malformed where it is', async () => {
+    await using service = await startFollowers({ ...FREELY, users: { locked: { protected: true } } });
+    await using place = await workplace(followersYaml({ url: service.url, users: [] }));
+    await addWishes(place, 'followers', ['no JSON', '{"screenName":"locked"}', '{"userId":12}', 'null']);
+    expect((await place.headgate('run')).code).toBe(1);
+
+    const replay = await place.headgate('replay', 'followers.dead-letters');
+    expect([replay.code, replay.stderr]).toEqual([0, expect.stringContaining('1 put back into followers.requests, 3 left where they are')]);
+    expect(replay.stderr).toMatch(/left in followers\.dead-letters 0:\d+: wish 2: The request is malformed: userId must be/);
+    await place.headgate('run');
+    expect(service.requests).toHaveLength(2);
+    expect((await place.records('followers.dead-letters')).map(({ key }) => key).sort()).toEqual([
+      '@locked',
+      '@locked',
+      'wish 0',
+      'wish 2',
+      'wish 3',
+    ]);
   });
 
   it('loses nothing and doubles nothing, whatever the service does once', async () => {

@@ -1,16 +1,18 @@
-import { type BoundaryState, boundaryDuplicates } from '@headgate/operators';
+import { boundaryDuplicates } from '@headgate/operators';
 import type { FollowerPage, Followers } from '@headgate/sources/followers';
 import { SourceError } from '@headgate/sources';
 import type { Clock, CreditPool } from '@headgate/throttle';
-import type { NewRecord, TopicRecord } from '@headgate/topics';
+import type { NewRecord } from '@headgate/topics';
 import { type Subscription, defer } from 'rxjs';
 import type { Bell } from '../lanes/bell.ts';
 import type { Lane } from '../lanes/lane.ts';
 import { settled } from '../lanes/settled.ts';
+import type { WishRecord } from '../lanes/wishes-in-order.ts';
 import type { Flow } from '../lanes/work-lane.ts';
 import { TOPICS } from '../records/topic-names.ts';
 import { type FollowersWish, followersWish, parseWish, userKey } from '../records/wish.ts';
 import type { RunEvent } from '../status/run-event.ts';
+import { type CrawlCheckpoint, begunCrawls, crawlCheckpoints, crawlKey } from './crawl-checkpoint.ts';
 import { deadLetter, reasonOf } from './dead-letter.ts';
 import { assertFits } from './record-size.ts';
 import { type CrawlIdentity, crawlRecord, idRecords, pageRecord } from './followers-records.ts';
@@ -33,19 +35,6 @@ export interface FollowersFlowOptions {
   readonly emit: (event: RunEvent) => void;
 }
 
-/** What a crawl needs to go on, as the lane's state keeps it. */
-export interface CrawlCheckpoint {
-  readonly user: string;
-  readonly cursor: string;
-  /** The next page's number, 1-based. */
-  readonly page: number;
-  readonly ids: number;
-  /** What the dropping of boundary duplicates remembers. */
-  readonly boundary?: BoundaryState | undefined;
-  /** The cursors asked so far, as `seenCursors` writes them down. */
-  readonly seen?: string | undefined;
-}
-
 interface Crawl extends CrawlIdentity {
   readonly offset: number;
   readonly wish: FollowersWish;
@@ -58,7 +47,7 @@ const CURSOR_LOOP = 'HEADGATE_CURSOR_LOOP';
 /** Crawls users: all wishes taken are under way at once, and the budget's queue lets them take turns. */
 export function followersFlow(options: FollowersFlowOptions): Flow {
   const { api, lane, bell, clock, emit, credits } = options;
-  const checkpoints = new Map(lane.stateUnder('crawl/').map(({ key, value }) => [Number(key), value as CrawlCheckpoint]));
+  const checkpoints = crawlCheckpoints((prefix) => lane.stateUnder(prefix));
   const active = new Map<number, Crawl | 'refusing'>();
 
   const letterBase = { partition: lane.partition, tooLarge: (record: NewRecord) => lane.tooLarge(record) };
@@ -111,9 +100,9 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
     ids: readonly string[],
     remembered: Pick<CrawlCheckpoint, 'boundary' | 'seen'>,
   ): Promise<void> => {
-    const { at, user, offset } = crawl;
+    const { at, user, offset, wish } = crawl;
     const isLast = page.nextCursor === '0';
-    const next: CrawlCheckpoint = { user, cursor: page.nextCursor, page: at.page + 1, ids: at.ids + ids.length, ...remembered };
+    const next: CrawlCheckpoint = { user, cursor: page.nextCursor, page: at.page + 1, ids: at.ids + ids.length, ...remembered, wish };
     const pages = options.emitPages ? [pageRecord(crawl, at.page, page)] : [];
     assertFits(pages, lane, { service: 'followers', subject: user });
     await lane.commit({
@@ -123,7 +112,7 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
         ...(options.emitIds ? idRecords(crawl, at.page, ids) : []),
         ...(isLast ? [crawlRecord(crawl, { state: 'completed', pages: at.page, ids: next.ids })] : []),
       ],
-      state: [[`crawl/${offset}`, isLast ? null : next]],
+      state: [[crawlKey(offset), isLast ? null : next]],
       finished: isLast ? [offset] : [],
     });
     crawl.at = next;
@@ -156,7 +145,7 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
         crawlRecord(crawl, { state: 'failed', pages: at.page - 1, ids: at.ids, reason: { code, message } }),
         deadLetter({ ...letterBase, topic, key: user, id: crawl.crawl, content: { request }, error, at: clock.epochMs() }),
       ],
-      state: [[`crawl/${offset}`, null]],
+      state: [[crawlKey(offset), null]],
       finished: [offset],
     });
     emit({ type: 'crawl-failed', user, crawl: crawl.crawl, error: { code, message } });
@@ -164,7 +153,7 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
     ended(offset);
   };
 
-  const refuse = async ({ key, value, offset }: TopicRecord, error: unknown): Promise<void> => {
+  const refuse = async ({ key, value, offset }: WishRecord, error: unknown): Promise<void> => {
     const topic = TOPICS.followersDeadLetters;
     const id = crawlId(offset);
     const letter = deadLetter({
@@ -185,6 +174,7 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
     get load() {
       return active.size;
     },
+    begun: begunCrawls(checkpoints),
     take(wish) {
       if (active.has(wish.offset)) return;
       try {

@@ -1,13 +1,16 @@
-import type { TopicLog, TopicRecord } from '@headgate/topics';
+import type { TopicLog } from '@headgate/topics';
 import type { Bell } from './bell.ts';
 import type { Lane } from './lane.ts';
+import { type WishRecord, wishesInOrder } from './wishes-in-order.ts';
 
 /** What works a lane's wishes. It rings the lane's bell whenever its load has changed, and fails it when it can't go on. */
 export interface Flow {
   /** Wishes (or parts of wishes) taken and not finished. */
   readonly load: number;
+  /** Wishes that were begun before the lane was opened, as its state has kept them. */
+  readonly begun: readonly WishRecord[];
   /** Starts the work on a wish. */
-  take(wish: TopicRecord): void;
+  take(wish: WishRecord): void;
   /** The queue has been read to its end: nothing waits for company any longer. */
   flush(): void;
   /** Asks for nothing more; resolves when what is in hand has been written or given up. */
@@ -34,11 +37,12 @@ const LOOK_AGAIN_MS = 250;
 export async function workLane({ log, lane, flow, bell, backlog, follow, signal }: WorkLaneOptions): Promise<void> {
   const wake = (): void => bell.ring();
   signal.addEventListener('abort', wake);
+  const { topic, partition } = lane;
   let position = lane.next;
   try {
     while (!signal.aborted) {
       let idle = flow.load === 0;
-      for await (const wish of log.read({ topic: lane.topic, partitions: [lane.partition], from: position, signal })) {
+      for await (const wish of wishesInOrder({ log, topic, partition, from: position, begun: flow.begun, signal })) {
         lane.skip(position, wish.offset);
         position = wish.offset + 1;
         if (lane.isFinished(wish.offset)) continue;

@@ -1,10 +1,11 @@
 import type { Clock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
-import { normalizeIsbn } from '@headgate/operators';
-import type { CrawlCheckpoint } from '../flows/followers-flow.ts';
+import { begunLists, isIsbn } from '../flows/book-list.ts';
+import { type CrawlCheckpoint, begunCrawls, crawlCheckpoints } from '../flows/crawl-checkpoint.ts';
 import { listedAndDue } from '../flows/wish-list.ts';
-import { laneKeys } from '../lanes/lane-keys.ts';
-import { type OffsetRangesSnapshot, offsetRanges } from '../lanes/offset-ranges.ts';
+import { type LaneValue, laneKeys } from '../lanes/lane-keys.ts';
+import { type OffsetRanges, type OffsetRangesSnapshot, offsetRanges } from '../lanes/offset-ranges.ts';
+import { type WishRecord, wishesInOrder } from '../lanes/wishes-in-order.ts';
 import type { Config } from '../config/config.ts';
 import { TOPICS, statePartition } from '../records/topic-names.ts';
 import { booksWish, followersWish, parseWish, userKey } from '../records/wish.ts';
@@ -50,25 +51,29 @@ export async function leftToDo({ log, config, clock }: LeftToDoOptions): Promise
   };
 
   for (let lane = 0; lane < config.topics.lanes; lane += 1) {
-    for await (const { value, offset, state } of unfinished(log, config.topics.group, 'followers', lane)) {
+    const state = await laneState(log, config.topics.group, 'followers', lane);
+    const checkpoints = crawlCheckpoints(state.under);
+    for await (const { value, offset } of unfinished(log, state, begunCrawls(checkpoints))) {
       try {
         const wish = parseWish(followersWish, value);
-        add({ user: userKey(wish), cursor: wish.cursor, checkpoint: state(`crawl/${offset}`) as CrawlCheckpoint | undefined });
+        add({ user: userKey(wish), cursor: wish.cursor, checkpoint: checkpoints.get(offset) });
       } catch {
         // Malformed: it costs no request.
       }
     }
   }
-  for await (const { value, offset, state } of unfinished(log, config.topics.group, 'books', 0)) {
+  const state = await laneState(log, config.topics.group, 'books', 0);
+  const lists = begunLists(state.under);
+  for await (const { value, offset } of unfinished(log, state, lists.wishes)) {
     try {
       const wish = parseWish(booksWish, value);
       if ('author' in wish) {
         authors += 1;
         continue;
       }
-      const answered = offsetRanges(state(`wish/${offset}`) as OffsetRangesSnapshot | undefined);
-      const wanted = 'isbn' in wish ? [wish.isbn] : wish.isbns;
-      isbns += wanted.filter((isbn, place) => !answered.has(place) && isSound(isbn)).length;
+      const answered = offsetRanges(lists.answered.get(offset));
+      const asks = lists.asks(offset, 'isbn' in wish ? [wish.isbn] : wish.isbns);
+      isbns += asks.filter((isbn, place) => !answered.has(place) && isIsbn(isbn)).length;
     } catch {
       // As above.
     }
@@ -76,19 +81,36 @@ export async function leftToDo({ log, config, clock }: LeftToDoOptions): Promise
   for (const { wish } of await listedAndDue({ log, config, clock })) {
     if ('author' in wish) authors += 1;
     else if (!('isbn' in wish)) add({ user: userKey(wish) });
-    else if (isSound(wish.isbn)) isbns += 1;
+    else if (isIsbn(wish.isbn)) isbns += 1;
   }
   return { crawls, isbns, authors };
 }
 
-async function* unfinished(log: TopicLog, group: string, service: ServiceName, lane: number) {
-  const topic = service === 'followers' ? TOPICS.followersRequests : TOPICS.booksRequests;
-  const all = await log.readState(TOPICS.state, statePartition(service, lane));
+interface LaneState {
+  readonly topic: string;
+  readonly partition: number;
+  readonly finished: OffsetRanges;
+  under(this: void, prefix: string): readonly LaneValue[];
+}
+
+async function laneState(log: TopicLog, group: string, service: ServiceName, lane: number): Promise<LaneState> {
+  const state = await log.readState(TOPICS.state, statePartition(service, lane));
   const keys = laneKeys({ group, service, lane });
-  const state = (key: string): unknown => keys.get(all, key);
-  const finished = offsetRanges(state('lane') as OffsetRangesSnapshot | undefined);
-  for await (const { value, offset } of log.read({ topic, partitions: [lane], from: finished.next })) {
-    if (!finished.has(offset)) yield { value, offset, state };
+  return {
+    topic: service === 'followers' ? TOPICS.followersRequests : TOPICS.booksRequests,
+    partition: lane,
+    finished: offsetRanges(keys.get(state, 'lane') as OffsetRangesSnapshot | undefined),
+    under: (prefix) => keys.under(state, prefix),
+  };
+}
+
+async function* unfinished(
+  log: TopicLog,
+  { topic, partition, finished }: LaneState,
+  begun: readonly WishRecord[],
+): AsyncGenerator<WishRecord> {
+  for await (const wish of wishesInOrder({ log, topic, partition, from: finished.next, begun })) {
+    if (!finished.has(wish.offset)) yield wish;
   }
 }
 
@@ -99,13 +121,4 @@ async function pagesOfLastCrawls(log: TopicLog): Promise<ReadonlyMap<string, num
     if (state === 'completed' && user !== undefined && count !== undefined) pages.set(user, count);
   }
   return pages;
-}
-
-function isSound(isbn: string): boolean {
-  try {
-    normalizeIsbn(isbn);
-    return true;
-  } catch {
-    return false;
-  }
 }

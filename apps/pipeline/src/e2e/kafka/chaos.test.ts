@@ -10,5 +10,6 @@ describe.concurrent('on Kafka', async () => {
   await import('./dead-members.part.fixture.ts');
   await import('./stalled-readers.part.fixture.ts');
   await import('./list.part.fixture.ts');
+  await import('./vanished.part.fixture.ts');
   await import('./run-to-the-end.part.fixture.ts');
 });

@@ -19,11 +19,29 @@ interface Connected {
 }
 
 export interface PlainAdmin extends Connected {
+  listTopics(): Promise<readonly string[]>;
+  deleteTopics(options: { readonly topics: readonly string[] }): Promise<void>;
+  deleteGroups(groups: readonly string[]): Promise<unknown>;
+  /** `type` 2 is a topic. */
+  alterConfigs(options: {
+    readonly validateOnly: boolean;
+    readonly resources: readonly {
+      readonly type: 2;
+      readonly name: string;
+      readonly configEntries: readonly { readonly name: string; readonly value: string }[];
+    }[];
+  }): Promise<unknown>;
   fetchTopicMetadata(options: { readonly topics: readonly string[] }): Promise<{
     readonly topics: readonly {
       readonly partitions: readonly { readonly partitionId: number; readonly leader: number; readonly replicas: readonly number[] }[];
     }[];
   }>;
+  fetchTopicOffsets(topic: string): Promise<unknown>;
+  /** An offset of -1 stands for the end. Knows only topics that were asked about before. */
+  deleteTopicRecords(options: {
+    readonly topic: string;
+    readonly partitions: readonly { readonly partition: number; readonly offset: string }[];
+  }): Promise<void>;
   alterPartitionReassignments(options: {
     readonly topics: readonly {
       readonly topic: string;

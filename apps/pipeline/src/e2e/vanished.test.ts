@@ -1,0 +1,108 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sampleIsbn, startBooks, startFollowers } from '@headgate/sandbox';
+import { describe, expect, it } from 'vitest';
+import { TOPICS } from '../records/topic-names.ts';
+import { addWishes, embeddedLog } from './embedded-log.fixture.ts';
+import { type Workplace, followersYaml, workplace } from './headgate-process.fixture.ts';
+
+const FREELY = { window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 } } as const;
+
+describe('a wish under way that its topic no longer holds', () => {
+  it('of followers goes on where it was killed, at its own count', { timeout: 60_000 }, async () => {
+    await using service = await startFollowers({ ...FREELY, users: { alpha: { followers: 400 } }, latencyMs: 20 });
+    await using place = await workplace(followersYaml({ url: service.url, users: [], more: '  count: 100\n' }));
+    await addWishes(place, 'followers', ['{"screenName":"alpha","count":10}']);
+    const first = place.start('run');
+    while (service.requests.length < 12) await sleep(5);
+    first.child.kill('SIGKILL');
+    await first.ended;
+    const before = await ids(place);
+    await forgetWishes(place);
+
+    expect(JSON.parse((await place.headgate('plan', '--json')).stdout)).toMatchObject({
+      crawls: [{ user: '@alpha', page: before.length / 10 + 1 }],
+    });
+    const last = await place.headgate('run');
+    expect([last.code, last.stderr]).toEqual([0, expect.stringContaining('1 crawl')]);
+    expect([...before, ...(await ids(place))]).toEqual(service.followersOf('alpha'));
+    expect(new Set(service.requests.map(({ cursor }) => cursor)).size).toBe(40);
+    expect(await stateKeys(place, '/crawl/')).toEqual([]);
+    expect((await place.headgate('run')).stderr).toContain('Nothing to do');
+  });
+
+  it('goes on from the topic when an earlier version has kept the checkpoint alone', { timeout: 60_000 }, async () => {
+    await using service = await startFollowers({ ...FREELY, users: { alpha: { followers: 400 } }, latencyMs: 20 });
+    await using place = await workplace(followersYaml({ url: service.url, users: ['alpha'], more: '  count: 10\n' }));
+    const first = place.start('run');
+    while (service.requests.length < 12) await sleep(5);
+    first.child.kill('SIGKILL');
+    await first.ended;
+    const state = await stateOf(place);
+    const earlier = state.map(({ value, ...at }) => ({ ...at, value: value.replace(/,"wish":\{[^}]*\}/, '') }));
+    expect(earlier).not.toEqual(state);
+    await writeState(place, earlier);
+    expect((await place.headgate('run')).code).toBe(0);
+    expect(await ids(place)).toEqual(service.followersOf('alpha'));
+    expect(service.requests.length).toBeLessThanOrEqual(41);
+  });
+
+  it('of books goes on with the ISBNs that are not answered', { timeout: 60_000 }, async () => {
+    const isbns = Array.from({ length: 250 }, (_, i) => sampleIsbn(i));
+    await using service = await startBooks({ keys: [{ name: 'mine', key: 'key-5Pq3-never-shown', plan: 'default' }] });
+    await using place = await workplace(
+      `topics: { driver: sqlite, file: ./headgate.db }\nstatus: false\nbooks: { baseUrl: "${service.url}", key: "\${KEY}" }\n`,
+    );
+    await addWishes(place, 'books', [JSON.stringify({ isbns: ['no ISBN', ...isbns] })]);
+    const first = place.start('run');
+    while (service.requests.length < 2) await sleep(5);
+    first.child.kill('SIGKILL');
+    await first.ended;
+    const before = (await place.records('books.records')).map(({ key }) => key);
+    const letters = await place.records('books.dead-letters');
+    expect([before.length % 100, letters.length]).toEqual([0, 1]);
+    await forgetWishes(place);
+
+    expect(JSON.parse((await place.headgate('plan', '--json')).stdout)).toMatchObject({ isbns: 250 - before.length });
+    expect((await place.headgate('run')).code).toBe(0);
+    expect([...before, ...(await place.records('books.records')).map(({ key }) => key)]).toEqual(isbns);
+    expect(await place.records('books.dead-letters')).toEqual([]);
+    expect(service.requests.length).toBeLessThanOrEqual(4);
+    expect([...(await stateKeys(place, '/wish/')), ...(await stateKeys(place, '/isbns/'))]).toEqual([]);
+  });
+});
+
+async function ids(place: Workplace): Promise<unknown[]> {
+  return (await place.records('followers.ids')).map(({ value }) => value['id']);
+}
+
+/** Replaces the log by one that has its state and no wishes: the embedded log deletes none by itself. */
+async function forgetWishes(place: Workplace): Promise<void> {
+  const state = await stateOf(place);
+  for (const name of await readdir(place.folder))
+    if (name.startsWith('headgate.db')) await rm(join(place.folder, name), { recursive: true });
+  await writeState(place, state);
+}
+
+type State = readonly { readonly partition: number; readonly key: string; readonly value: string }[];
+
+async function stateOf(place: Workplace): Promise<State> {
+  await using log = await embeddedLog(place);
+  const partitions = Array.from({ length: 3 }, async (_, partition) =>
+    [...(await log.readState(TOPICS.state, partition))].map(([key, value]) => ({ partition, key, value })),
+  );
+  return (await Promise.all(partitions)).flat();
+}
+
+async function writeState(place: Workplace, state: State): Promise<void> {
+  await using log = await embeddedLog(place);
+  for (const { partition, key, value } of state) {
+    await using lane = await log.openLane({ name: 'any', state: { topic: TOPICS.state, partition } });
+    await lane.transaction((tx) => tx.checkpoint(key, value));
+  }
+}
+
+async function stateKeys(place: Workplace, part: string): Promise<readonly string[]> {
+  return (await stateOf(place)).map(({ key }) => key).filter((key) => key.includes(part));
+}
