@@ -17,6 +17,7 @@ export type {
   LaneTransaction,
   LaneWriter,
   NewRecord,
+  RecordSeries,
   ReadOptions,
   RecordPosition,
   StateReading,

@@ -82,6 +82,16 @@ export interface NewRecord {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/**
+ * Records that differ in their values only, each made when it is written: thousands of them need no memory of their own. They go to one
+ * partition, in their order.
+ */
+export interface RecordSeries extends Omit<NewRecord, 'value'> {
+  readonly count: number;
+  /** The value of the record at `index`, which begins at 0; the same whenever it is asked for. */
+  readonly valueAt: (index: number) => string;
+}
+
 export interface RecordPosition extends TopicPartition {
   readonly offset: number;
 }
@@ -118,7 +128,7 @@ export interface LaneWriter extends AsyncDisposable {
 }
 
 export interface LaneTransaction {
-  append(records: readonly NewRecord[]): void;
+  append(records: readonly (NewRecord | RecordSeries)[]): void;
   /** Sets one key of the lane's state; null removes it. */
   checkpoint(key: string, state: string | null): void;
   /** Commits `offset` as the one that `group` reads next in that partition. */

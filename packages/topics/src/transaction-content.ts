@@ -1,5 +1,5 @@
 import { TopicLogClosedError } from './topic-log-errors.ts';
-import type { LaneSpec, LaneTransaction, NewRecord, RecordPosition } from './topic-log.ts';
+import type { LaneSpec, LaneTransaction, NewRecord, RecordPosition, RecordSeries } from './topic-log.ts';
 
 /** The offset that `group` reads next in a partition. */
 export interface OffsetCommit {
@@ -12,24 +12,30 @@ export interface OffsetCommit {
 /** What one transaction writes. */
 export interface TransactionContent {
   /** In the order they came, those of the lane's state among them. */
-  readonly records: readonly NewRecord[];
+  readonly records: readonly (NewRecord | RecordSeries)[];
   readonly offsets: readonly OffsetCommit[];
   /** What the transaction does to the lane's state, in order. */
   readonly state: readonly (readonly [key: string, value: string | null])[];
 }
 
+export function isSeries(record: Pick<NewRecord, 'topic'> | RecordSeries): record is RecordSeries {
+  return 'valueAt' in record;
+}
+
 /** Runs the work of a transaction of `lane`, and collects what it wants written. Throws what `work` throws, and a `TypeError` when that waits. */
 export function collectTransaction(work: (tx: LaneTransaction) => void, { name, state: place }: LaneSpec): TransactionContent {
-  const records: NewRecord[] = [];
+  const records: (NewRecord | RecordSeries)[] = [];
   const offsets: OffsetCommit[] = [];
   const state: [string, string | null][] = [];
   let open = true;
   const assertOpen = (): void => {
     if (!open) throw new TopicLogClosedError({ what: 'This transaction' });
   };
-  const add = (record: NewRecord): void => {
+  const add = (record: NewRecord | RecordSeries): void => {
+    const isState = record.topic === place.topic && record.partition === place.partition;
+    if (isState && isSeries(record)) throw new TypeError(`A series of records can't be state of lane "${name}": a key has one value.`);
     records.push(record);
-    if (record.topic === place.topic && record.partition === place.partition && record.key !== null) state.push([record.key, record.value]);
+    if (isState && !isSeries(record) && record.key !== null) state.push([record.key, record.value]);
   };
   const returned: unknown = work({
     append(more) {

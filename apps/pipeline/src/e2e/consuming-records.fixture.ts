@@ -1,4 +1,4 @@
-import type { TopicLog } from '@headgate/topics';
+import type { NewRecord, TopicLog } from '@headgate/topics';
 import { idRecords, pageRecord } from '../flows/followers-records.ts';
 import { TOPICS, statePartition } from '../records/topic-names.ts';
 import type { WrittenTransaction } from './write-transactions.fixture.ts';
@@ -65,15 +65,20 @@ export function transactions(): readonly WrittenTransaction[] {
   const second = crawlIn(1);
   return [
     // Offsets 0 and 1, then the mark of the transaction; 3 to 5; 6 to 8.
-    { records: idRecords(first, 1, PAGES[0]), ends: 'committed' },
-    { records: idRecords(first, 2, ABORTED_PAGE), ends: 'aborted' },
-    { records: idRecords(first, 2, PAGES[1]), ends: 'committed' },
-    { records: idRecords(second, 1, OTHER_ABORTED_PAGE), ends: 'aborted' },
-    { records: idRecords(second, 1, OTHER_PAGE), ends: 'committed' },
+    { records: ids(first, 1, PAGES[0]), ends: 'committed' },
+    { records: ids(first, 2, ABORTED_PAGE), ends: 'aborted' },
+    { records: ids(first, 2, PAGES[1]), ends: 'committed' },
+    { records: ids(second, 1, OTHER_ABORTED_PAGE), ends: 'aborted' },
+    { records: ids(second, 1, OTHER_PAGE), ends: 'committed' },
     { records: [wholePage(1, PAGES[0])], ends: 'committed' },
     { records: [wholePage(2, ABORTED_PAGE)], ends: 'aborted' },
     { records: [wholePage(2, PAGES[1])], ends: 'committed' },
   ];
+}
+
+function ids(...page: Parameters<typeof idRecords>): NewRecord[] {
+  const { count, valueAt, ...common } = idRecords(...page);
+  return Array.from({ length: count }, (_, index) => ({ ...common, value: valueAt(index) }));
 }
 
 function crawlIn(partition: number) {

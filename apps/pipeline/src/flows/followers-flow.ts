@@ -109,7 +109,7 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
       records: [
         ...startedRecord(crawl),
         ...pages,
-        ...(options.emitIds ? idRecords(crawl, at.page, ids) : []),
+        ...(options.emitIds ? [idRecords(crawl, at.page, ids)] : []),
         ...(isLast ? [crawlRecord(crawl, { state: 'completed', pages: at.page, ids: next.ids })] : []),
       ],
       state: [[crawlKey(offset), isLast ? null : next]],

@@ -1,5 +1,5 @@
 import type { FollowerPage } from '@headgate/sources/followers';
-import type { NewRecord } from '@headgate/topics';
+import type { NewRecord, RecordSeries } from '@headgate/topics';
 import type { RecordOf } from '../records/schemas.ts';
 import { TOPICS } from '../records/topic-names.ts';
 import { cloudEventHeaders } from './cloud-event.ts';
@@ -25,10 +25,11 @@ export function pageRecord(
 }
 
 /** One record per id. They carry no headers: what those would say is in the value, 5,000 times a page. */
-export function idRecords({ user, crawl, partition }: CrawlIdentity, page: number, ids: readonly string[]): NewRecord[] {
+export function idRecords({ user, crawl, partition }: CrawlIdentity, page: number, ids: readonly string[]): RecordSeries {
   const before = JSON.stringify({ user, crawl, page } satisfies Omit<RecordOf<'followers.ids'>, 'id'>).slice(0, -1);
   // Ids are digits only, so they need no escaping.
-  return ids.map((id) => ({ topic: TOPICS.followersIds, partition, key: user, value: `${before},"id":"${id}"}` }));
+  const valueAt = (index: number): string => `${before},"id":"${ids[index]}"}`;
+  return { topic: TOPICS.followersIds, partition, key: user, count: ids.length, valueAt };
 }
 
 /** The record of a crawl's change of state. */

@@ -1,5 +1,5 @@
 import type { Clock } from '@headgate/throttle';
-import type { LaneTransaction, LaneWriter, NewRecord, TopicLog } from '@headgate/topics';
+import type { LaneTransaction, LaneWriter, NewRecord, RecordSeries, TopicLog } from '@headgate/topics';
 import { TOPICS, lanePartitions, statePartition } from '../records/topic-names.ts';
 import { type LaneValue, laneKeys } from './lane-keys.ts';
 import { type OffsetRangesSnapshot, offsetRanges } from './offset-ranges.ts';
@@ -9,7 +9,7 @@ export type StateChange = readonly [key: string, value: unknown];
 
 /** What one piece of work adds to the log, all of it or nothing. */
 export interface Contribution {
-  readonly records: readonly NewRecord[];
+  readonly records: readonly (NewRecord | RecordSeries)[];
   readonly state?: readonly StateChange[];
   /** Offsets of the requests topic that are finished with it. */
   readonly finished?: readonly number[];

@@ -1,5 +1,5 @@
 import type { Transaction } from 'kafkajs';
-import type { NewRecord } from '../topic-log.ts';
+import type { NewRecord, RecordSeries } from '../topic-log.ts';
 import type { OffsetCommit } from '../transaction-content.ts';
 import type { LaneProducer } from './lane-producer.ts';
 import type { OwnWrites } from './own-writes.ts';
@@ -30,7 +30,7 @@ export class LaneSession {
   }
 
   /** Writes all or nothing. Any error leaves the outcome unknown. */
-  async write(records: readonly NewRecord[], offsets: readonly OffsetCommit[] = []): Promise<void> {
+  async write(records: readonly (NewRecord | RecordSeries)[], offsets: readonly OffsetCommit[] = []): Promise<void> {
     const places = byPlace(records);
     const transaction = await this.#begin(places);
     const sent = await this.#sender.send(transaction, places);

@@ -1,7 +1,8 @@
 import type { CompressionTypes, RecordMetadata, Transaction } from 'kafkajs';
-import type { NewRecord, TopicPartition } from '../topic-log.ts';
+import type { NewRecord, RecordSeries, TopicPartition } from '../topic-log.ts';
+import { isSeries } from '../transaction-content.ts';
 import { refusedRecord } from './kafka-failure.ts';
-import type { MessageBlocks } from './record-block/index.ts';
+import type { BlockRecords, MessageBlocks } from './record-block/index.ts';
 
 export interface RecordSenderOptions {
   readonly compression: CompressionTypes;
@@ -28,18 +29,15 @@ export class RecordSender {
     const { compression: preferred, blocks, maxBatchBytes } = this.#options;
     const timestampMs = Date.now();
     const sent = new Map<string, { readonly first: number; readonly next: number }>();
-    for (const [place, { topic, partition, records }] of places) {
+    for (const [place, { topic, partition, runs }] of places) {
+      const options = { partition, timestampMs, maxBytes: maxBatchBytes(topic), compression: preferred };
       try {
-        const blocksOfPlace = blocks.split(records, { partition, timestampMs, maxBytes: maxBatchBytes(topic), compression: preferred });
-        for (const { messages, count, compression } of blocksOfPlace) {
-          const answer = await transaction.send({
-            topic,
-            messages,
-            acks: -1,
-            compression,
-          });
-          const offset = checkedOffset(answer, topic, partition);
-          sent.set(place, { first: sent.get(place)?.first ?? offset, next: offset + count });
+        for (const records of runs) {
+          for (const { messages, count, compression } of blocks.split(records, options)) {
+            const answer = await transaction.send({ topic, messages, acks: -1, compression });
+            const offset = checkedOffset(answer, topic, partition);
+            sent.set(place, { first: sent.get(place)?.first ?? offset, next: offset + count });
+          }
         }
       } catch (error) {
         throw refusedRecord(topic, error) ?? error;
@@ -53,22 +51,27 @@ export function placeOf(topic: string, partition: number): string {
   return `${topic}-${partition}`;
 }
 
-/** Records by topic and partition (`placeOf`), in their order. */
-export type RecordsByPlace = ReadonlyMap<string, TopicPartition & { readonly records: readonly NewRecord[] }>;
+/** Records by topic and partition (`placeOf`), in their order; a series is a run of its own. */
+export type RecordsByPlace = ReadonlyMap<string, TopicPartition & { readonly runs: readonly BlockRecords[] }>;
 
-export function byPlace(records: readonly NewRecord[]): RecordsByPlace {
-  const places = new Map<string, TopicPartition & { readonly records: NewRecord[] }>();
-  let last: (TopicPartition & { readonly records: NewRecord[] }) | undefined;
+export function byPlace(records: readonly (NewRecord | RecordSeries)[]): RecordsByPlace {
+  const places = new Map<string, TopicPartition & { readonly runs: BlockRecords[] }>();
   for (const record of records) {
     const { topic, partition = 0 } = record;
-    // Thousands of records in a row go to one place.
-    if (last === undefined || last.topic !== topic || last.partition !== partition) {
-      last = places.get(placeOf(topic, partition)) ?? { topic, partition, records: [] };
-      places.set(placeOf(topic, partition), last);
-    }
-    last.records.push(record);
+    const place = placeOf(topic, partition);
+    const runs: BlockRecords[] = places.get(place)?.runs ?? [];
+    const last = runs.at(-1);
+    if (isSeries(record)) runs.push(seriesRecords(record));
+    else if (Array.isArray(last)) last.push(record);
+    else runs.push([record]);
+    places.set(place, { topic, partition, runs });
   }
   return places;
+}
+
+function seriesRecords({ count, key, headers, valueAt }: RecordSeries): BlockRecords {
+  const common = headers === undefined ? { key } : { key, headers };
+  return { length: count, at: (index) => ({ ...common, value: valueAt(index) }) };
 }
 
 /** What was acknowledged has to be what was sent. */

@@ -1,7 +1,7 @@
 import type { Admin } from 'kafkajs';
 import { partitionForKey } from '../partition-for-key.ts';
 import { InvalidRecordError, TopicUnknownError } from '../topic-errors.ts';
-import type { NewRecord } from '../topic-log.ts';
+import type { NewRecord, RecordSeries } from '../topic-log.ts';
 import { type TopicFacts, topicFacts } from './kafka-topics.ts';
 import type { Link } from './link.ts';
 
@@ -10,7 +10,7 @@ const RECORD_OVERHEAD_BYTES = 61 + 64;
 /** What can't be compressed grows a little when it is compressed all the same. */
 const COMPRESSION_GROWTH = 0.99;
 
-export type PlacedRecord = NewRecord & { readonly partition: number };
+export type Placed<Record extends NewRecord | RecordSeries> = Record & { readonly partition: number };
 
 /** What is known of topics, looked up once, and again where it doesn't fit. */
 export class TopicBook {
@@ -57,8 +57,8 @@ export class TopicBook {
   }
 
   /** Chooses partitions where that is left to us. Throws `TopicUnknownError` and `InvalidRecordError`. */
-  async place(records: readonly NewRecord[]): Promise<readonly PlacedRecord[]> {
-    const placed: PlacedRecord[] = [];
+  async place<Record extends NewRecord | RecordSeries>(records: readonly Record[]): Promise<readonly Placed<Record>[]> {
+    const placed: Placed<Record>[] = [];
     let last: { readonly topic: string; readonly facts: TopicFacts } | undefined;
     for (const record of records) {
       const { topic, key } = record;
@@ -69,7 +69,7 @@ export class TopicBook {
       if (last.facts.compacted && key === null) {
         throw new InvalidRecordError({ topic, reason: 'has no key; a compacted topic keeps the newest record per key.' });
       }
-      placed.push(record.partition === undefined ? { ...record, partition } : (record as PlacedRecord));
+      placed.push({ ...record, partition });
     }
     return placed;
   }

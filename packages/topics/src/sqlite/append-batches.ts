@@ -1,4 +1,5 @@
-import type { NewRecord, RecordPosition } from '../topic-log.ts';
+import type { NewRecord, RecordPosition, RecordSeries } from '../topic-log.ts';
+import { isSeries } from '../transaction-content.ts';
 import type { AppendBatch } from './worker-protocol.ts';
 
 /** Records as lists per topic and partition, in the order they came: far cheaper to hand to a thread than 5,000 objects. */
@@ -11,12 +12,16 @@ export class AppendBatches {
     return [...this.#batches.values()];
   }
 
-  add(record: NewRecord): void {
+  add(record: NewRecord | RecordSeries): void {
     const batch = this.#find(record.topic, record.partition ?? null);
-    batch.keys.push(record.key);
-    batch.values.push(record.value);
-    batch.headers.push(headersJson(record.headers));
-    this.#batchOf.push(batch);
+    const headers = headersJson(record.headers);
+    const count = isSeries(record) ? record.count : 1;
+    for (let index = 0; index < count; index += 1) {
+      batch.keys.push(record.key);
+      batch.values.push(isSeries(record) ? record.valueAt(index) : record.value);
+      batch.headers.push(headers);
+      this.#batchOf.push(batch);
+    }
   }
 
   /** The records' places in the order they were added; `pairs` are the batches' partitions and offsets, one batch after the other. */

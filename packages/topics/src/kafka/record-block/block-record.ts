@@ -7,6 +7,24 @@ export interface BlockRecord {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** Records by index: an array, or what makes each when it is asked for. */
+export interface BlockRecords {
+  readonly length: number;
+  at(index: number): BlockRecord | undefined;
+}
+
+/** Throws a `TypeError` where there is none. */
+export function recordAt(records: BlockRecords, index: number): BlockRecord {
+  const record = records.at(index);
+  if (record === undefined) throw new TypeError(`Record ${index} is missing.`);
+  return record;
+}
+
+/** `count` of the records, from the one at `from`; not a copy. */
+export function part(records: BlockRecords, from: number, count: number): BlockRecords {
+  return { length: count, at: (index) => records.at(from + index) };
+}
+
 /** What all records of a block have in common. */
 export interface BlockOptions {
   /** The partition every record goes to. */

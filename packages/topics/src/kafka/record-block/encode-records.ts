@@ -1,4 +1,4 @@
-import type { BlockRecord } from './block-record.ts';
+import { type BlockRecord, type BlockRecords, recordAt } from './block-record.ts';
 import { RecordWriter } from './record-writer.ts';
 
 /** Records one after the other, as they stand in a record batch of magic 2. */
@@ -24,17 +24,12 @@ export interface EncodeRecordsOptions {
 }
 
 /** Encodes records; their offset deltas begin at 0 and their timestamp deltas are 0 (Kafka protocol, RecordBatch). */
-export function encodeRecords(
-  records: readonly BlockRecord[],
-  { from = 0, maxBytes = Infinity, room }: EncodeRecordsOptions = {},
-): EncodedRecords {
+export function encodeRecords(records: BlockRecords, { from = 0, maxBytes = Infinity, room }: EncodeRecordsOptions = {}): EncodedRecords {
   const writer = new RecordWriter(Math.min(likeTheFirst(records, from), maxBytes), room);
   let firstBytes = 0;
   for (let index = from; index < records.length; index += 1) {
-    const record = records[index];
-    if (record === undefined) throw new TypeError(`Record ${index} is missing.`);
     const before = writer.length;
-    writeRecord(writer, record, index - from);
+    writeRecord(writer, recordAt(records, index), index - from);
     const recordBytes = writer.length - before;
     if (writer.length > maxBytes)
       return { bytes: writer.written(before), room: writer.room, count: index - from, firstBytes, nextBytes: recordBytes };
@@ -63,8 +58,8 @@ function writeHeaders(writer: RecordWriter, headers: Readonly<Record<string, str
 }
 
 /** The bytes to begin with: enough where all records are like the first one, and not more than 4 MiB on its word alone. */
-function likeTheFirst(records: readonly BlockRecord[], from: number): number {
-  const first = records[from];
+function likeTheFirst(records: BlockRecords, from: number): number {
+  const first = records.at(from);
   if (first === undefined) return 0;
   const text = (first.key?.length ?? 0) + (first.value?.length ?? 0) + JSON.stringify(first.headers ?? {}).length;
   return Math.min((records.length - from) * (text + 24), 4 * 1024 * 1024);

@@ -1,5 +1,5 @@
 import { CompressionTypes, type Message } from 'kafkajs';
-import type { BlockOptions, BlockRecord } from './block-record.ts';
+import { type BlockOptions, type BlockRecords, part } from './block-record.ts';
 import { BlockRecordTooLargeError } from './block-record-too-large-error.ts';
 import { encodeRecords, type EncodedRecords } from './encode-records.ts';
 import { isOwn } from './codecs.ts';
@@ -53,7 +53,7 @@ export class MessageBlocks {
   }
 
   /** All records as one block, whatever its size; for one `send`, with no other messages of its topic beside it. May be sent again. */
-  messages(records: readonly BlockRecord[], options: BlockOptions): Message[] {
+  messages(records: BlockRecords, options: BlockOptions): Message[] {
     return this.#messages(records, encodeRecords(records), options);
   }
 
@@ -62,7 +62,7 @@ export class MessageBlocks {
    * one says that the one before has been sent.
    * Throws `BlockRecordTooLargeError` when it comes to a record that needs more by itself.
    */
-  *split(records: readonly BlockRecord[], options: SplitOptions): Generator<MessageBlock, void, undefined> {
+  *split(records: BlockRecords, options: SplitOptions): Generator<MessageBlock, void, undefined> {
     const maxBytes = options.maxBytes - BATCH_OVERHEAD_BYTES;
     for (let from = 0; from < records.length;) {
       const room = this.#room;
@@ -75,7 +75,7 @@ export class MessageBlocks {
       const compression = bytes < SMALL_BYTES ? CompressionTypes.None : (options.compression ?? CompressionTypes.None);
       const token = isOwn(compression) ? handOver(encoded.bytes) : undefined;
       try {
-        const messages = this.#messages(records.slice(from, from + encoded.count), encoded, { ...options, ...(token && { token }) });
+        const messages = this.#messages(part(records, from, encoded.count), encoded, { ...options, ...(token && { token }) });
         yield { messages, first: from, count: encoded.count, bytes, compression };
       } finally {
         if (token !== undefined) forget(token);
@@ -85,7 +85,7 @@ export class MessageBlocks {
     }
   }
 
-  #messages(records: readonly BlockRecord[], encoded: EncodedRecords, options: BlockOptions & { readonly token?: Buffer }): Message[] {
+  #messages(records: BlockRecords, encoded: EncodedRecords, options: BlockOptions & { readonly token?: Buffer }): Message[] {
     if (this.#plain || records.length === 0) return plainMessages(records, options);
     return recordBlock({ ...options, records, encoded, onMismatch: (reason) => this.#fallBack(reason) });
   }

@@ -1,5 +1,5 @@
 import type { Message } from 'kafkajs';
-import type { BlockOptions, BlockRecord } from './block-record.ts';
+import { type BlockOptions, type BlockRecords, part } from './block-record.ts';
 import { closedArray } from './closed-array.ts';
 import type { EncodedRecords } from './encode-records.ts';
 import { plainMessages } from './plain-messages.ts';
@@ -7,7 +7,7 @@ import { plainMessages } from './plain-messages.ts';
 /** What a block is made of. */
 export interface RecordBlockOptions extends BlockOptions {
   /** Never empty. */
-  readonly records: readonly BlockRecord[];
+  readonly records: BlockRecords;
   /** All of `records`. */
   readonly encoded: EncodedRecords;
   /** What kafkajs is given as the bytes of all records. Default: those. */
@@ -25,7 +25,7 @@ type Grouped = Readonly<Record<string, readonly Message[]>>;
  */
 export function recordBlock(options: RecordBlockOptions): Message[] {
   const { records, encoded, partition, onMismatch, token = encoded.bytes } = options;
-  const [first] = plainMessages(records.slice(0, 1), options);
+  const [first] = plainMessages(part(records, 0, Math.min(1, records.length)), options);
   if (first === undefined) throw new RangeError('A block has at least one record.');
 
   // messageProducer.js looks for a message without a value.
