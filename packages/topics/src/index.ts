@@ -1,6 +1,6 @@
 export { LaneHeldError, LaneLostError } from './lane-errors.ts';
 export { partitionForKey } from './partition-for-key.ts';
-export { InvalidRecordError, TopicMismatchError, TopicUnknownError } from './topic-errors.ts';
+export { InvalidRecordError, TopicLostError, TopicMismatchError, TopicUnknownError } from './topic-errors.ts';
 export {
   TopicLogBusyError,
   TopicLogClosedError,
@@ -10,16 +10,19 @@ export {
   TopicLogOpenError,
   TopicLogVersionError,
 } from './topic-log-errors.ts';
+export type { TopicMismatch } from './topic-errors.ts';
 export type {
+  CreatedTopics,
   GroupMember,
   JoinGroupOptions,
   LaneSpec,
   LaneTransaction,
   LaneWriter,
   NewRecord,
-  RecordSeries,
+  NewTopicSpec,
   ReadOptions,
   RecordPosition,
+  RecordSeries,
   StateReading,
   TopicInfo,
   TopicLog,

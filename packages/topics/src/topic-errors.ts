@@ -1,13 +1,28 @@
-/** A topic exists in a form that can't become the one asked for. */
+/** Why a topic can't become the one asked for. */
+export interface TopicMismatch {
+  readonly topic: string;
+  /** Goes on after the topic's name. */
+  readonly reason: string;
+  /** How many partitions it has, where that is more than were asked for. */
+  readonly partitions?: number;
+}
+
+/** Topics exist in a form that can't become the one asked for. */
 export class TopicMismatchError extends Error {
   override readonly name = 'TopicMismatchError';
   readonly code = 'HEADGATE_TOPIC_MISMATCH';
   readonly retryable = false;
+  /** The first of them. */
   readonly topic: string;
+  readonly mismatches: readonly TopicMismatch[];
 
-  constructor(details: { readonly topic: string; readonly reason: string }, options?: ErrorOptions) {
-    super(`Topic "${details.topic}" ${details.reason}`, options);
+  /** `others`: further ones, each a line of the message. */
+  constructor(details: TopicMismatch & { readonly others?: readonly TopicMismatch[] }, options?: ErrorOptions) {
+    const { others = [], ...first } = details;
+    const mismatches = [first, ...others];
+    super(mismatches.map(({ topic, reason }) => `Topic "${topic}" ${reason}`).join('\n'), options);
     this.topic = details.topic;
+    this.mismatches = mismatches;
   }
 }
 
@@ -32,6 +47,22 @@ export class TopicUnknownError extends Error {
     );
     this.topic = details.topic;
     this.partition = details.partition;
+  }
+}
+
+/** A topic was deleted and made anew while it was in use: what it held is gone. Nothing of the transaction that noticed it was written. */
+export class TopicLostError extends Error {
+  override readonly name = 'TopicLostError';
+  readonly code = 'HEADGATE_TOPIC_LOST';
+  readonly retryable = false;
+  readonly topic: string;
+
+  constructor(details: { readonly topic: string }, options?: ErrorOptions) {
+    super(
+      `Topic "${details.topic}" was deleted and made anew while it was in use: what it held is gone. Restore it, or start over.`,
+      options,
+    );
+    this.topic = details.topic;
   }
 }
 

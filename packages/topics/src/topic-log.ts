@@ -1,9 +1,12 @@
 /** The port behind which a log of topics stands: an embedded file or Kafka. */
 export interface TopicLog extends AsyncDisposable {
-  /** Creates the topics that are missing; an existing one with fewer partitions grows; all or nothing. Throws `TopicMismatchError` where that can't be. */
-  createTopics(topics: readonly TopicSpec[]): Promise<void>;
-  /** The topics there are, sorted by name. */
-  listTopics(): Promise<readonly TopicInfo[]>;
+  /**
+   * Creates the topics that are missing; an existing one with fewer partitions grows; all or nothing. Throws `TopicMismatchError` where that
+   * can't be. With `validateOnly` (default false) it says and throws the same, and changes nothing.
+   */
+  createTopics(topics: readonly NewTopicSpec[], options?: { readonly validateOnly?: boolean }): Promise<CreatedTopics>;
+  /** The topics there are, or those of `names` that are there; sorted by name. */
+  listTopics(names?: readonly string[]): Promise<readonly TopicInfo[]>;
   /**
    * Becomes the only writer of a lane, then reads the state its predecessors committed.
    * Throws `LaneHeldError` where the driver refuses a newcomer while the older holder lives, and `signal.reason` where that aborts before
@@ -21,6 +24,8 @@ export interface TopicLog extends AsyncDisposable {
    * What keeps two from writing is the lane, not this. Resolves when the first assignment is there.
    */
   joinGroup(options: JoinGroupOptions): Promise<GroupMember>;
+  /** The offset a group reads next in a partition; undefined where it has committed none. */
+  groupOffset(place: TopicPartition & { readonly group: string }): Promise<number | undefined>;
   /** Bytes of key, value and headers that a record of `topic` may have. */
   maxRecordBytes(topic: string): Promise<number>;
   /** Ends every reader, finishes the transactions asked for, releases every lane and closes the log. Idempotent. */
@@ -65,6 +70,21 @@ export interface TopicSpec {
   readonly partitions: number;
   /** Keep only the newest record per key. Default false. */
   readonly compacted?: boolean;
+}
+
+export interface NewTopicSpec extends TopicSpec {
+  /** Bytes of key, value and headers: a topic that takes smaller records only is refused. Default 0. */
+  readonly minRecordBytes?: number;
+  /** As `minRecordBytes`, but warned about only. Default 0. */
+  readonly usualRecordBytes?: number;
+}
+
+/** What `createTopics` has done, or would do. */
+export interface CreatedTopics {
+  /** The topics that were missing. */
+  readonly created: readonly string[];
+  /** What works, but less well than was asked for: a sentence each. */
+  readonly warnings: readonly string[];
 }
 
 export interface TopicInfo extends TopicSpec {

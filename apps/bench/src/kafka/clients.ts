@@ -26,7 +26,8 @@ export const HEADGATE: Client = {
   async start(job, folder) {
     await writeFile(join(folder, 'headgate.yaml'), headgateYaml(job));
     const main = fileURLToPath(new URL('../../../pipeline/src/main.ts', import.meta.url));
-    const node = ['--conditions=@headgate/source', '--disable-warning=ExperimentalWarning', main, 'run', '--follow'];
+    const flags = ['--conditions=@headgate/source', '--disable-warning=ExperimentalWarning', '--max-semi-space-size=4'];
+    const node = [...flags, main, 'run', '--follow'];
     return measuredProcess({ name: HEADGATE.name, program: { node }, folder, env: { BENCH_TOKEN: 'token' } });
   },
 };

@@ -85,3 +85,18 @@ test('a missing file is 2', async () => {
     text: 'other.yaml not found in this folder. Create one with: headgate init --config other.yaml\n',
   });
 });
+
+test('what a probe warns of is no problem; each of its lines stands under the first', async () => {
+  const probes = (): readonly Probe[] => [{ ...FINE, run: async () => ({ ok: true, message: 'answers\nand more', warnings: ['small.'] }) }];
+  expect(await checked(BOOKS, { probes })).toEqual({
+    code: 0,
+    text: `headgate.yaml
+  no problems
+environment
+  topic log   answers
+              and more
+              warning: small.
+no problems, 1 warning
+`,
+  });
+});

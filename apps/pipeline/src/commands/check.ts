@@ -13,10 +13,13 @@ export interface Probe {
   readonly run: () => Promise<ProbeResult>;
 }
 
-interface ProbeResult {
+/** How it stands with what was looked at. */
+export interface ProbeResult {
   readonly ok: boolean;
   /** What was found and, if it is not ok, what to do. */
   readonly message: string;
+  /** What is not wrong but unwise. Default none. */
+  readonly warnings?: readonly string[];
 }
 
 export interface CheckOptions extends LoadConfigOptions {
@@ -42,14 +45,16 @@ export async function check({ online = false, probes, stderr, ...load }: CheckOp
   if (online) stderr.write(`${spending(sound)}\n`);
   if (list.length > 0) stderr.write('environment\n');
   let failed = 0;
+  let unwise = warnings.length;
   for (const probe of list) {
-    const result = await outcome(probe);
-    if (!result.ok) failed += 1;
-    stderr.write(`${`  ${probe.name}`.padEnd(messageColumn)}${result.message}\n`);
+    const { ok, message: found, warnings: more = [] } = await outcome(probe);
+    if (!ok) failed += 1;
+    unwise += more.length;
+    const lines = [...found.split('\n'), ...more.map((warning) => `warning: ${warning}`)];
+    for (const [i, line] of lines.entries()) stderr.write(`${(i === 0 ? `  ${probe.name}` : '').padEnd(messageColumn)}${line}\n`);
   }
   const found = problems.length + failed;
-  if (found + warnings.length > 0)
-    stderr.write(`${[counted(found, 'problem'), ...(warnings.length > 0 ? [counted(warnings.length, 'warning')] : [])].join(', ')}\n`);
+  if (found + unwise > 0) stderr.write(`${[counted(found, 'problem'), ...(unwise > 0 ? [counted(unwise, 'warning')] : [])].join(', ')}\n`);
   if (problems.length > 0) return 2;
   return failed > 0 ? 1 : 0;
 }

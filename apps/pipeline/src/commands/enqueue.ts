@@ -4,7 +4,8 @@ import type { NewRecord } from '@headgate/topics';
 import { ConfigError } from '../config/config-error.ts';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
-import { TOPICS, topicSpecs } from '../records/topic-names.ts';
+import { TOPICS } from '../records/topic-names.ts';
+import { prepareTopics } from '../run/topics.ts';
 import { type CommandContext, openLog, readTopicsConfig } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -25,7 +26,7 @@ export async function enqueue({ service, entries, authors }: EnqueueOptions, con
   if (wishes.length === 0) throw new UsageError('enqueue: nothing to add. Name users or ISBNs, or write them to stdin, one a line.');
   const log = await openLog(context, topics);
   try {
-    await log.createTopics(topicSpecs(topics.lanes));
+    await prepareTopics({ log, config: { topics } });
     // All or nothing: after a failure the same command may be typed again.
     await log.append(wishes);
   } finally {

@@ -3,9 +3,10 @@ import { dirname } from 'node:path';
 import { creditPool } from '@headgate/throttle';
 import type { Config } from '../config/config.ts';
 import { booksService, followersService } from '../run/services.ts';
-import { topicSpecs } from '../records/topic-names.ts';
+import { assertStatesKept } from '../run/kept-state.ts';
 import { logAddress, openTopicLog } from '../run/open-topic-log.ts';
-import type { Probe } from './check.ts';
+import { type ConfigOfLog, prepareTopics } from '../run/topics.ts';
+import type { Probe, ProbeResult } from './check.ts';
 import type { CommandContext } from './command-context.ts';
 
 export interface EnvironmentProbesOptions {
@@ -20,8 +21,10 @@ export interface EnvironmentProbesOptions {
 export function environmentProbes({ sound, online, context }: EnvironmentProbesOptions): Probe[] {
   const probes: Probe[] = [];
   const { topics, followers, books } = sound;
-  if (topics?.driver === 'sqlite') probes.push({ name: `log ${topics.file}`, run: () => probeLog(topics) });
-  if (topics?.driver === 'kafka') probes.push({ name: logAddress(topics), run: () => probeKafka(topics) });
+  if (topics !== undefined) {
+    const name = topics.driver === 'sqlite' ? `log ${topics.file}` : logAddress(topics);
+    probes.push({ name, run: () => probeLog({ ...sound, topics }) });
+  }
   if (!online) return probes;
   const service = { ...context, emit: () => undefined };
   for (const credential of followers?.credentials ?? []) {
@@ -54,31 +57,30 @@ export function environmentProbes({ sound, online, context }: EnvironmentProbesO
   return probes;
 }
 
-async function probeLog(topics: Extract<Config['topics'], { driver: 'sqlite' }>): Promise<{ ok: boolean; message: string }> {
-  const { file } = topics;
-  const exists = await access(file).then(
+async function probeLog(config: ConfigOfLog): Promise<ProbeResult> {
+  const { topics } = config;
+  if (topics.driver === 'sqlite' && !(await isThere(topics.file))) {
+    // Looking must not leave a file behind.
+    await access(await nearestFolder(dirname(topics.file)), constants.W_OK);
+    return { ok: true, message: 'will be created' };
+  }
+  await using log = await openTopicLog(topics);
+  const { created, warnings } = await prepareTopics({ log, config, validateOnly: true });
+  await assertStatesKept({ log, config, missing: created });
+  const found = topics.driver === 'sqlite' ? 'can be read and written' : 'answers';
+  return { ok: true, message: `${found}, ${topicsToMake(created)}`, warnings };
+}
+
+function topicsToMake({ length }: readonly string[]): string {
+  if (length === 0) return 'all topics are there';
+  return length === 1 ? '1 topic will be created' : `${length} topics will be created`;
+}
+
+async function isThere(file: string): Promise<boolean> {
+  return await access(file).then(
     () => true,
     () => false,
   );
-  if (!exists) {
-    // Looking must not leave a file behind.
-    const parent = await nearestFolder(dirname(file));
-    await access(parent, constants.W_OK);
-    return { ok: true, message: 'will be created' };
-  }
-  const log = await openTopicLog(topics);
-  await log.close();
-  return { ok: true, message: 'can be read and written' };
-}
-
-async function probeKafka(topics: Extract<Config['topics'], { driver: 'kafka' }>): Promise<{ ok: boolean; message: string }> {
-  await using log = await openTopicLog(topics);
-  const there = new Set((await log.listTopics()).map(({ name }) => name));
-  const missing = topicSpecs(topics.lanes).filter(({ name }) => !there.has(name));
-  return {
-    ok: true,
-    message: missing.length === 0 ? 'answers, all topics are there' : `answers, ${missing.length} topics will be created`,
-  };
 }
 
 async function nearestFolder(path: string): Promise<string> {

@@ -2,7 +2,7 @@ import { requestsPerSecond } from '@headgate/sources/books';
 import type { Config } from '../config/config.ts';
 import { forecastMs, requestsUntilDone } from '../planning/forecast.ts';
 import { type CrawlLeft, type LeftToDo, leftToDo } from '../planning/left-to-do.ts';
-import { topicSpecs } from '../records/topic-names.ts';
+import { prepareTopics } from '../run/topics.ts';
 import { durationWords } from '../status/text/duration-words.ts';
 import { countWords, groupedNumber } from '../status/text/number-words.ts';
 import { safeText } from '../status/text/safe-text.ts';
@@ -17,7 +17,7 @@ export async function plan(context: CommandContext): Promise<number> {
   const config = await readConfig(context);
   const log = await openLog(context, config.topics);
   try {
-    await log.createTopics(topicSpecs(config.topics.lanes));
+    await prepareTopics({ log, config });
     const left = await leftToDo({ log, config, clock: context.clock });
     const now = context.clock.epochMs();
     context.stdout.write(context.json ? `${JSON.stringify(left)}\n` : planText({ config, left, now }));

@@ -1,6 +1,7 @@
 import { normalizeIsbn } from '@headgate/operators';
-import { TOPICS, SHARED_STATE_PARTITION, topicSpecs } from '../records/topic-names.ts';
+import { TOPICS, SHARED_STATE_PARTITION } from '../records/topic-names.ts';
 import { booksWish, followersWish, parseWish } from '../records/wish.ts';
+import { prepareTopics } from '../run/topics.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { type CommandContext, openLog, readTopicsConfig } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
@@ -17,7 +18,7 @@ export async function replay(topic: string, context: CommandContext): Promise<nu
   const topics = await readTopicsConfig(context);
   const log = await openLog(context, topics);
   try {
-    await log.createTopics(topicSpecs(topics.lanes));
+    await prepareTopics({ log, config: { topics } });
     // Two at once would put each letter back twice: the second finds the lane held.
     await using lane = await log.openLane({
       name: `${topics.group}.replay`,

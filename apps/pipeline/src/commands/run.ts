@@ -2,9 +2,9 @@ import type { Clock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
 import { enqueueList } from '../flows/wish-list.ts';
-import { topicSpecs } from '../records/topic-names.ts';
 import { errorText } from '../run/error-text.ts';
 import { logAddress, openTopicLog } from '../run/open-topic-log.ts';
+import { prepareTopics } from '../run/topics.ts';
 import { type Work, openWork } from '../run/work.ts';
 import { createReporter } from '../status/create-reporter.ts';
 import type { Reporter } from '../status/reporter.ts';
@@ -47,7 +47,7 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
   let stopListing: (() => void) | undefined;
   let failures: readonly unknown[];
   try {
-    await log.createTopics(topicSpecs(config.topics.lanes));
+    for (const message of (await prepareTopics({ log, config })).warnings) emit({ type: 'notice', level: 'warn', message });
     work = await openWork({ config, log, follow, signal, clock, env, emit });
     // After that: whom the group refuses has nothing to wish for.
     await enqueueList({ log, config, clock });

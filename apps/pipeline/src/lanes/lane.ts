@@ -58,7 +58,10 @@ export async function openLane({ log, group, service, partition, clock, signal }
   const writer = await log.openLane({ name: `${group}.${topic}.${partition}`, state, writes }, signal);
   const keys = laneKeys({ group, service, lane: partition });
   const { prefix } = keys;
-  const finished = offsetRanges(keys.get(writer.state, 'lane') as OffsetRangesSnapshot | undefined);
+  const kept = keys.get(writer.state, 'lane') as OffsetRangesSnapshot | undefined;
+  const finished = offsetRanges(kept);
+  /** The first transaction says that there is a state: one that is deleted later is missed. */
+  let isKept = kept !== undefined;
   const hooks: (() => readonly StateChange[])[] = [];
   const set = (tx: LaneTransaction, [key, value]: StateChange): void =>
     tx.checkpoint(prefix + key, value === null ? null : JSON.stringify(value));
@@ -74,9 +77,10 @@ export async function openLane({ log, group, service, partition, clock, signal }
       }
     }
     for (const more of hooks) for (const change of more()) set(tx, change);
-    if (!moved) return;
+    if (isKept && !moved) return;
     tx.checkpoint(`${prefix}lane`, JSON.stringify(finished.snapshot()));
-    if (finished.next > before) tx.commitOffset({ group, topic, partition, offset: finished.next });
+    if (!isKept || finished.next > before) tx.commitOffset({ group, topic, partition, offset: finished.next });
+    isKept = true;
   };
   const committer = groupCommitter({ writer, clock, write });
   return {

@@ -10,6 +10,7 @@ import { type Lane, openLane } from '../lanes/lane.ts';
 import { workLane } from '../lanes/work-lane.ts';
 import { TOPICS } from '../records/topic-names.ts';
 import type { RunEvent, RunGauges, ServiceName } from '../status/run-event.ts';
+import { assertStateKept, topicGone } from './kept-state.ts';
 import { booksService, followersService } from './services.ts';
 import { serviceGauges } from './service-gauges.ts';
 
@@ -40,7 +41,7 @@ export function requestsTopics({ followers, books }: Config): string[] {
   return [...(followers === undefined ? [] : [TOPICS.followersRequests]), ...(books === undefined ? [] : [TOPICS.booksRequests])];
 }
 
-/** Takes the lane of a requests topic's partition. Throws what `TopicLog.openLane` throws. */
+/** Takes the lane of a requests topic's partition. Throws what `TopicLog.openLane` throws, and a `StateLostError`. */
 export async function openServiceLane(
   options: ServiceLaneOptions,
   service: ServiceName,
@@ -51,9 +52,17 @@ export async function openServiceLane(
   const { group, lanes } = config.topics;
   const lane = await openLane({ log, group, service, partition: number, clock, signal });
   try {
+    await assertStateKept({
+      log,
+      topics: config.topics,
+      service,
+      lane: number,
+      next: lane.stateUnder('lane').length > 0 ? lane.next : undefined,
+    });
     const inherited = service === 'followers' ? await inheritedBudgets({ log, group, service, lane: number, lanes }) : [];
     const journal = laneJournal({ lane, clock, inherited });
-    return service === 'followers' ? followersLane(options, lane, journal) : booksLane(options, lane, journal);
+    const opened = service === 'followers' ? followersLane(options, lane, journal) : booksLane(options, lane, journal);
+    return { ...opened, run: (leave) => opened.run(leave).catch((error: unknown) => Promise.reject(topicGone(error, config.topics))) };
   } catch (error) {
     await lane.close();
     throw error;

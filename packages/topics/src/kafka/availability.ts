@@ -1,7 +1,7 @@
 /** What changed between the log and its brokers. */
 export type AvailabilityChange = { readonly available: false; readonly reason: string } | { readonly available: true };
 
-/** One who works with the brokers, and says how that goes. */
+/** One who works with the brokers, and says how that goes; `reached` also where it gives up. */
 export interface AvailabilityWatcher {
   missed(reason: string): void;
   reached(): void;
@@ -19,6 +19,7 @@ const HICCUP_MS = 2_000;
 export function availability(tell: (change: AvailabilityChange) => void): Availability {
   const missing = new Map<AvailabilityWatcher, string>();
   let told = false;
+  let closed = false;
   let timer: NodeJS.Timeout | undefined;
   const tellMissing = (): void => {
     told = true;
@@ -29,13 +30,13 @@ export function availability(tell: (change: AvailabilityChange) => void): Availa
       const watcher: AvailabilityWatcher = {
         missed(reason) {
           missing.set(watcher, reason);
-          if (!told) timer ??= setTimeout(tellMissing, HICCUP_MS).unref();
+          if (!told && !closed) timer ??= setTimeout(tellMissing, HICCUP_MS).unref();
         },
         reached() {
           if (!missing.delete(watcher) || missing.size > 0) return;
           clearTimeout(timer);
           timer = undefined;
-          if (told) tell({ available: true });
+          if (told && !closed) tell({ available: true });
           told = false;
         },
       };
@@ -43,7 +44,7 @@ export function availability(tell: (change: AvailabilityChange) => void): Availa
     },
     close() {
       clearTimeout(timer);
-      told = true;
+      closed = true;
     },
   };
 }

@@ -75,7 +75,6 @@ export const READ_COMMITTED = 1;
 
 const require = createRequire(import.meta.url);
 export const KafkajsCluster = require('kafkajs/src/cluster') as new (options: object) => InnerCluster;
-const socketFactory = require('kafkajs/src/network/socketFactory') as () => unknown;
 
 /** A connection of its own, for reading committed records. */
 export function innerCluster(kafka: Kafka, config: KafkaConfig): InnerCluster {
@@ -87,7 +86,6 @@ export function clusterOptions(kafka: Kafka, config: KafkaConfig): object {
   return {
     connectionTimeout: 1_000,
     enforceRequestTimeout: true,
-    socketFactory: socketFactory(),
     ...config,
     logger: kafka.logger(),
     metadataMaxAge: 30_000,

@@ -48,6 +48,17 @@ export function isTransient(error: unknown): boolean {
   return error instanceof Error;
 }
 
+/** Whether the brokers' answer is no, whatever is tried. */
+export function refusesForGood(error: unknown): boolean {
+  return [...chain(error)].some(({ type }) => type !== undefined && FINAL.has(type));
+}
+
+/** The topic an error is about, where it says so. */
+export function refusedTopic(error: unknown): string | undefined {
+  for (const each of chain(error)) if ('topic' in each && typeof each.topic === 'string') return each.topic;
+  return undefined;
+}
+
 /** By the innermost call of its stack. */
 function isThrownInKafkaJs(stack: string | undefined): boolean {
   return /^\s+at .*\bkafkajs\b/mu.exec(stack ?? '')?.index === /^\s+at /mu.exec(stack ?? '')?.index;

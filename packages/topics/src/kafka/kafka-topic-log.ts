@@ -3,25 +3,30 @@ import { type Admin, Kafka, type KafkaConfig, type SASLOptions } from 'kafkajs';
 import { TopicMismatchError } from '../topic-errors.ts';
 import { TopicLogClosedError, TopicLogOpenError } from '../topic-log-errors.ts';
 import type {
+  CreatedTopics,
   GroupMember,
   JoinGroupOptions,
   LaneSpec,
   LaneWriter,
   NewRecord,
+  NewTopicSpec,
   ReadOptions,
   RecordPosition,
   StateReading,
   TopicInfo,
   TopicLog,
+  TopicPartition,
   TopicReader,
-  TopicSpec,
 } from '../topic-log.ts';
 import { type Availability, type AvailabilityChange, availability } from './availability.ts';
+import { BrokerSockets } from './broker-sockets.ts';
+import { repairConnection } from './connection-repair.ts';
 import { type InnerCluster, innerCluster } from './inner-cluster.ts';
 import { failureText } from './kafka-failure.ts';
 import { repairRequestQueue } from './kafkajs-repair.ts';
 import { createTopics, listTopics } from './kafka-topics.ts';
 import { BarrenStretches } from './barren-stretches.ts';
+import { groupOffsets } from './group-offsets.ts';
 import { awaitHandover } from './handover.ts';
 import { type LaneProducer, laneProducer } from './lane-producer.ts';
 import { LaneSession } from './lane-session.ts';
@@ -76,6 +81,7 @@ const BROKERS_APART_MS = 1_000;
  */
 export async function kafkaTopicLog(options: KafkaTopicLogOptions): Promise<TopicLog> {
   repairRequestQueue();
+  repairConnection();
   const { brokers, clientId = 'headgate', ssl = false, sasl } = options;
   const config: KafkaConfig = {
     brokers: [...brokers],
@@ -90,7 +96,7 @@ export async function kafkaTopicLog(options: KafkaTopicLogOptions): Promise<Topi
     // What concerns the user comes as errors and as onAvailability.
     logCreator: () => () => undefined,
   };
-  const log = new KafkaTopicLog(new Kafka(config), config, options);
+  const log = new KafkaTopicLog(config, options);
   try {
     await log.assertReachable();
     return log;
@@ -106,6 +112,7 @@ class KafkaTopicLog implements TopicLog {
   readonly #config: KafkaConfig;
   readonly #options: KafkaTopicLogOptions;
   readonly #availability: Availability;
+  readonly #sockets: BrokerSockets;
   readonly #cluster: Link<InnerCluster>;
   readonly #admin: Link<Admin>;
   readonly #book: TopicBook;
@@ -120,13 +127,19 @@ class KafkaTopicLog implements TopicLog {
   #brokers = 1;
   #closed: Promise<void> | undefined;
 
-  constructor(kafka: Kafka, config: KafkaConfig, options: KafkaTopicLogOptions) {
-    this.#kafka = kafka;
-    this.#config = config;
+  constructor(config: KafkaConfig, options: KafkaTopicLogOptions) {
     this.#options = options;
     this.#availability = availability(options.onAvailability ?? (() => undefined));
+    this.#sockets = new BrokerSockets(this.#availability);
+    this.#config = {
+      ...config,
+      socketFactory: this.#sockets.makeWatched,
+      // Without any kafkajs stops trying.
+      brokers: () => (this.#sockets.closed ? [] : [...options.brokers]),
+    };
+    this.#kafka = new Kafka(this.#config);
     this.#cluster = this.#newLink();
-    this.#admin = new Link({ create: () => kafka.admin(), availability: this.#availability.watcher() });
+    this.#admin = new Link({ create: () => this.#kafka.admin(), availability: this.#availability });
     this.#book = new TopicBook(this.#admin);
     this.#sender = new RecordSender({
       compression: registerCodecs()[options.compression ?? 'gzip'],
@@ -136,23 +149,33 @@ class KafkaTopicLog implements TopicLog {
   }
 
   async assertReachable(): Promise<void> {
-    const { brokers } = await withinTime(
-      REACHABLE_WITHIN_MS,
-      this.#admin.once((admin) => admin.describeCluster()),
-    );
-    this.#brokers = brokers.length;
+    try {
+      const { brokers } = await withinTime(
+        REACHABLE_WITHIN_MS,
+        this.#admin.once((admin) => admin.describeCluster()),
+      );
+      this.#brokers = brokers.length;
+    } catch (error) {
+      // Closing need not wait for what is still asked then.
+      this.#sockets.close();
+      throw error;
+    }
   }
 
-  async createTopics(topics: readonly TopicSpec[]): Promise<void> {
+  async createTopics(
+    topics: readonly NewTopicSpec[],
+    { validateOnly = false }: { readonly validateOnly?: boolean } = {},
+  ): Promise<CreatedTopics> {
     this.#assertOpen();
     const { replication = 3 } = this.#options;
-    await this.#admin.run((admin) => createTopics(admin, topics, replication));
-    await this.#book.learn(topics.map(({ name }) => name));
+    const done = await this.#admin.run((admin) => createTopics({ admin, topics, replication, validateOnly }));
+    if (!validateOnly) await this.#book.learn(topics.map(({ name }) => name));
+    return done;
   }
 
-  async listTopics(): Promise<readonly TopicInfo[]> {
+  async listTopics(names?: readonly string[]): Promise<readonly TopicInfo[]> {
     this.#assertOpen();
-    const topics = await this.#admin.run((admin) => listTopics(admin));
+    const topics = await this.#admin.run((admin) => listTopics(admin, names));
     return await this.#cluster.run(async (cluster) => {
       const infos: TopicInfo[] = [];
       for (const [name, { partitions: count, compacted }] of topics) {
@@ -172,7 +195,8 @@ class KafkaTopicLog implements TopicLog {
     await this.#assertCompacted(lane.state.topic);
     const writer = new KafkaLaneWriter({
       lane,
-      session: () => new LaneSession({ producer: this.#producer(lane.name), sender: this.#sender, ownWrites: this.#ownWrites }),
+      session: () =>
+        new LaneSession({ producer: this.#producer(lane.name), sender: this.#sender, ownWrites: this.#ownWrites, state: lane.state }),
       ownWrites: this.#ownWrites,
       link: this.#cluster,
       availability: this.#availability.watcher(),
@@ -234,14 +258,28 @@ class KafkaTopicLog implements TopicLog {
   async joinGroup(options: JoinGroupOptions): Promise<GroupMember> {
     this.#assertOpen();
     const { sessionTimeoutMs } = this.#options;
-    const membership = await joinGroup({ kafka: this.#kafka, ...options, ...(sessionTimeoutMs !== undefined && { sessionTimeoutMs }) });
+    // A join is answered when the others have joined, too.
+    const kafka = new Kafka({ ...this.#config, socketFactory: this.#sockets.make });
+    const membership = joinGroup({ kafka, ...options, ...(sessionTimeoutMs !== undefined && { sessionTimeoutMs }) });
     this.#memberships.set(membership, options.group);
-    return {
-      leave: async () => {
-        this.#memberships.delete(membership);
-        await membership.leave();
-      },
+    const leave = async (): Promise<void> => {
+      this.#memberships.delete(membership);
+      await membership.leave();
     };
+    try {
+      await membership.joined;
+    } catch (error) {
+      await leave();
+      this.#assertOpen();
+      throw error;
+    }
+    return { leave };
+  }
+
+  async groupOffset({ group, topic, partition }: TopicPartition & { readonly group: string }): Promise<number | undefined> {
+    this.#assertOpen();
+    const committed = await this.#cluster.run((cluster) => groupOffsets(cluster, { group, topic, partitions: [partition] }));
+    return this.#ownWrites.groupOffset(group, topic, partition) ?? committed.get(partition);
   }
 
   async maxRecordBytes(topic: string): Promise<number> {
@@ -263,6 +301,7 @@ class KafkaTopicLog implements TopicLog {
     await Promise.allSettled([...this.#memberships.keys()].map((membership) => membership.leave()));
     this.#availability.close();
     await Promise.allSettled([this.#admin.close(), ...[...this.#links].map((link) => link.close())]);
+    this.#sockets.close();
   }
 
   async #assertCompacted(topic: string): Promise<void> {
@@ -271,7 +310,7 @@ class KafkaTopicLog implements TopicLog {
   }
 
   #member(): { readonly group: string; readonly id: string } | undefined {
-    const [membership, group] = [...this.#memberships].at(-1) ?? [];
+    const [membership, group] = [...this.#memberships].findLast(([{ memberId }]) => memberId !== undefined) ?? [];
     const id = membership?.memberId;
     return group === undefined || id === undefined ? undefined : { group, id };
   }
@@ -282,7 +321,7 @@ class KafkaTopicLog implements TopicLog {
   }
 
   #newLink(): Link<InnerCluster> {
-    const link = new Link({ create: () => innerCluster(this.#kafka, this.#config), availability: this.#availability.watcher() });
+    const link = new Link({ create: () => innerCluster(this.#kafka, this.#config), availability: this.#availability });
     this.#links.add(link);
     return link;
   }

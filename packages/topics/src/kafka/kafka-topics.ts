@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs, { type Admin } from 'kafkajs';
 import { TopicMismatchError } from '../topic-errors.ts';
-import type { TopicSpec } from '../topic-log.ts';
+import type { CreatedTopics, NewTopicSpec, TopicSpec } from '../topic-log.ts';
+import { failureText, refusedTopic, refusesForGood } from './kafka-failure.ts';
+import { type FoundTopic, READ_SETTINGS, isCompacted, maxMessageBytes, mismatches, shortcomings } from './topic-fit.ts';
 
 /** Of a compacted topic: ages are told by one clock, the brokers', and opening a lane reads little. */
 const STATE_SETTINGS: Readonly<Record<string, string>> = {
@@ -14,7 +16,6 @@ const STATE_SETTINGS: Readonly<Record<string, string>> = {
 };
 /** A book's record may be far above Kafka's usual 1 MiB; managed clusters allow as much as this. */
 const RECORD_SETTINGS: Readonly<Record<string, string>> = { 'max.message.bytes': '8388608' };
-const READ_SETTINGS = ['cleanup.policy', 'message.timestamp.type', 'max.message.bytes'];
 
 const KNOWN_WITHIN_MS = 10_000;
 const LOOK_AGAIN_MS = 20;
@@ -27,26 +28,40 @@ export interface TopicFacts {
   readonly maxMessageBytes: number;
 }
 
-interface FoundTopic {
-  readonly partitions: number;
-  readonly settings: ReadonlyMap<string, string>;
+export interface CreateTopicsOptions {
+  readonly admin: Admin;
+  readonly topics: readonly NewTopicSpec[];
+  /** Copies of each partition. */
+  readonly replication: number;
+  /** Changes nothing: the brokers are asked whether they would. */
+  readonly validateOnly: boolean;
 }
 
-/** Makes what is missing, lets grow what is too small. Throws `TopicMismatchError` before anything is changed. `replication`: copies of each partition. */
-export async function createTopics(admin: Admin, wanted: readonly TopicSpec[], replication: number): Promise<void> {
+/** Makes what is missing, lets grow what is too small. Throws `TopicMismatchError` before anything is changed. */
+export async function createTopics({ admin, topics, replication, validateOnly }: CreateTopicsOptions): Promise<CreatedTopics> {
   const there = await findTopics(
     admin,
-    wanted.map(({ name }) => name),
+    topics.map(({ name }) => name),
   );
-  for (const spec of wanted) assertFits(spec, there.get(spec.name));
-  const missing = wanted.filter(({ name }) => !there.has(name));
-  if (missing.length > 0) await createMissing(admin, missing, replication);
+  const known = topics.flatMap((spec) => {
+    const found = there.get(spec.name);
+    return found === undefined ? [] : [{ spec, found }];
+  });
+  const [first, ...others] = known.flatMap(({ spec, found }) => mismatches(spec, found));
+  if (first !== undefined) throw new TopicMismatchError({ ...first, others });
+  const missing = topics.filter(({ name }) => !there.has(name));
+  if (missing.length > 0) await createMissing({ admin, topics: missing, replication, validateOnly });
   // A requests topic grows when all that its lanes write to has grown.
-  const grown = wanted.filter(({ name, partitions }) => (there.get(name)?.partitions ?? partitions) < partitions);
-  for (const { name, partitions } of grown.toSorted(requestsLast)) {
-    await admin.createPartitions({ topicPartitions: [{ topic: name, count: partitions }] });
+  const grown = known.flatMap(({ spec, found }) => (found.partitions < spec.partitions ? [spec] : [])).toSorted(requestsLast);
+  for (const { name, partitions } of grown) {
+    const growing = admin.createPartitions({ validateOnly, topicPartitions: [{ topic: name, count: partitions }] });
+    await growing.catch((error: unknown) => refuse(error, name, `can't get ${partitions} partitions`));
   }
-  if (missing.length > 0 || grown.length > 0) await untilKnown(admin, wanted);
+  if (!validateOnly && missing.length + grown.length > 0) await untilKnown(admin, topics);
+  return {
+    created: missing.map(({ name }) => name),
+    warnings: known.flatMap(({ spec, found }) => shortcomings(spec, found, replication)),
+  };
 }
 
 /** A broker learns of what its controller has made a moment later. */
@@ -60,23 +75,23 @@ async function untilKnown(admin: Admin, wanted: readonly TopicSpec[]): Promise<v
 }
 
 /** All topics but the brokers' own. */
-export async function listTopics(admin: Admin): Promise<ReadonlyMap<string, TopicFacts>> {
-  const names = (await admin.listTopics()).filter((name) => !name.startsWith('__'));
-  return await topicFacts(admin, names.sort());
+export async function listTopics(admin: Admin, names?: readonly string[]): Promise<ReadonlyMap<string, TopicFacts>> {
+  const wanted = names ?? (await admin.listTopics()).filter((name) => !name.startsWith('__'));
+  return await topicFacts(admin, wanted.toSorted());
 }
 
 /** The facts of those that are there. */
 export async function topicFacts(admin: Admin, names: readonly string[]): Promise<ReadonlyMap<string, TopicFacts>> {
   const found = await findTopics(admin, names);
   return new Map(
-    [...found].map(([name, { partitions, settings }]) => {
-      const maxMessageBytes = Number(settings.get('max.message.bytes') ?? KAFKA_MAX_MESSAGE_BYTES);
-      return [name, { partitions, compacted: isCompacted(settings), maxMessageBytes }];
-    }),
+    [...found].map(([name, topic]) => [
+      name,
+      { partitions: topic.partitions, compacted: isCompacted(topic), maxMessageBytes: maxMessageBytes(topic) },
+    ]),
   );
 }
 
-async function createMissing(admin: Admin, missing: readonly TopicSpec[], replication: number): Promise<void> {
+async function createMissing({ admin, topics: missing, replication, validateOnly }: CreateTopicsOptions): Promise<void> {
   const brokers = (await admin.describeCluster()).brokers.length;
   const [first] = missing;
   if (brokers < replication && first !== undefined) {
@@ -97,7 +112,8 @@ async function createMissing(admin: Admin, missing: readonly TopicSpec[], replic
     })),
   }));
   // Another process may have been first.
-  await admin.createTopics({ topics, waitForLeaders: true });
+  const creating = admin.createTopics({ topics, validateOnly, waitForLeaders: !validateOnly });
+  await creating.catch((error: unknown) => refuse(error, first?.name ?? '', "can't be made"));
 }
 
 async function findTopics(admin: Admin, names: readonly string[]): Promise<ReadonlyMap<string, FoundTopic>> {
@@ -108,7 +124,7 @@ async function findTopics(admin: Admin, names: readonly string[]): Promise<Reado
     admin.fetchTopicMetadata({ topics: known }),
     admin.describeConfigs({
       includeSynonyms: false,
-      resources: known.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name, configNames: READ_SETTINGS })),
+      resources: known.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name, configNames: [...READ_SETTINGS] })),
     }),
   ]);
   const settings = new Map(
@@ -117,32 +133,21 @@ async function findTopics(admin: Admin, names: readonly string[]): Promise<Reado
       new Map(configEntries.map(({ configName, configValue }) => [configName, configValue])),
     ]),
   );
-  const partitions = new Map(topics.map((topic) => [topic.name, topic.partitions.length]));
-  return new Map(known.map((name) => [name, { partitions: partitions.get(name) ?? 0, settings: settings.get(name) ?? new Map() }]));
+  const partitions = new Map(topics.map((topic) => [topic.name, topic.partitions]));
+  return new Map(
+    known.map((name) => {
+      const all = partitions.get(name) ?? [];
+      const copies = Math.min(...all.map(({ replicas }) => replicas.length));
+      return [name, { partitions: all.length, copies, settings: settings.get(name) ?? new Map() }];
+    }),
+  );
 }
 
-/** What a broker takes as it is delivered. */
-const KAFKA_MAX_MESSAGE_BYTES = 1_048_588;
-
-function isCompacted(settings: ReadonlyMap<string, string>): boolean {
-  return settings.get('cleanup.policy')?.includes('compact') ?? false;
-}
-
-function assertFits({ name, partitions, compacted = false }: TopicSpec, found: FoundTopic | undefined): void {
-  if (found === undefined) return;
-  if (found.partitions > partitions) {
-    const reason = `has ${found.partitions} partitions; it can't shrink to ${partitions}. Ask for at least ${found.partitions}.`;
-    throw new TopicMismatchError({ topic: name, reason });
-  }
-  if (isCompacted(found.settings) !== compacted) {
-    const reason = `has cleanup.policy=${found.settings.get('cleanup.policy')}; it needs ${compacted ? 'compact' : 'delete'}. Set that, or use another topic.`;
-    throw new TopicMismatchError({ topic: name, reason });
-  }
-  const stamps = found.settings.get('message.timestamp.type') ?? 'LogAppendTime';
-  if (compacted && stamps !== 'LogAppendTime') {
-    const reason = `has message.timestamp.type=${stamps}; it needs LogAppendTime: what is kept there ages by the brokers' clock. Set that on the topic.`;
-    throw new TopicMismatchError({ topic: name, reason });
-  }
+/** Where the brokers' answer is no: in words, and not tried again. */
+function refuse(error: unknown, topic: string, what: string): void {
+  if (!refusesForGood(error)) throw error;
+  const reason = `${what}: ${failureText(error)}. Give this user Create and Alter on it, or make it yourself as the documentation says.`;
+  throw new TopicMismatchError({ topic: refusedTopic(error) ?? topic, reason }, { cause: error });
 }
 
 function requestsLast(a: TopicSpec, b: TopicSpec): number {

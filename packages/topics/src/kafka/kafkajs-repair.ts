@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
+import { isKnownMethod } from './known-method.ts';
 
 /** How long requests that can't be sent yet wait for the next look, as kafkajs has it. */
 const LOOK_AGAIN_MS = 10;
 
-const KNOWN_VERSION = '2.2.4';
-/** Of the text of `scheduleCheckPendingRequests` in that version. */
+/** Of the text of `scheduleCheckPendingRequests` in kafkajs 2.2.4. */
 const KNOWN_SHA256 = '04347ea969c6f2e3754427c0cbaee0bd4ce947fbd82f7b6e027506a06dfc581a';
 
 /** What the method uses of kafkajs's inner request queue. */
@@ -20,13 +19,11 @@ export interface RequestQueue {
 
 /**
  * Mends the request queue of kafkajs 2.2.4, which keeps a timer with a negative delay going on each connection, also an idle one: it costs
- * CPU all the time, and Node prints a TimeoutNegativeWarning (tulios/kafkajs#1704, #1751). Nothing is touched when kafkajs or the method is
- * any other than the known one. Answers whether the queue is mended; to be called before the first connection, and as often as one likes.
+ * CPU all the time, and Node prints a TimeoutNegativeWarning (tulios/kafkajs#1704, #1751). Nothing is touched when the method is any
+ * other than the known one. Answers whether the queue is mended; to be called before the first connection, and as often as one likes.
  */
 export function repairRequestQueue(): boolean {
   const require = createRequire(import.meta.url);
-  const { version } = require('kafkajs/package.json') as { readonly version: string };
-  if (version !== KNOWN_VERSION) return false;
   const { prototype } = require('kafkajs/src/network/requestQueue') as { readonly prototype: RequestQueue };
   return repairPrototype(prototype);
 }
@@ -35,7 +32,7 @@ export function repairRequestQueue(): boolean {
 export function repairPrototype(prototype: RequestQueue): boolean {
   const method: unknown = Reflect.get(prototype, 'scheduleCheckPendingRequests');
   if (method === lookWhenSomethingWaits) return true;
-  if (typeof method !== 'function' || sha256(method.toString()) !== KNOWN_SHA256) return false;
+  if (!isKnownMethod(method, KNOWN_SHA256)) return false;
   prototype.scheduleCheckPendingRequests = lookWhenSomethingWaits;
   return true;
 }
@@ -50,8 +47,4 @@ function lookWhenSomethingWaits(this: RequestQueue): void {
     },
     throttledMs > 0 ? throttledMs : LOOK_AGAIN_MS,
   );
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

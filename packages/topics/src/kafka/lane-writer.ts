@@ -31,8 +31,6 @@ export interface KafkaLaneWriterOptions {
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
-/** A frozen broker keeps its connections: a request to it fails after its time-out only. */
-const SILENCE_MS = 5_000;
 /** A close waits so long for what is under way; a broker that is away may take far longer. */
 const CLOSE_WITHIN_MS = 2_000;
 
@@ -81,6 +79,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
       await this.#abortable(this.#session.write([this.#holderRecord({ nonce: randomUUID(), released: true })])).catch(() => undefined);
     }
     clearTimeout(late);
+    this.#over.abort();
     const session = this.#session;
     this.#session = undefined;
     this.#options.availability.reached();
@@ -110,7 +109,6 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   async #untilDone(work: (session: LaneSession) => Promise<void>): Promise<void> {
     const { availability } = this.#options;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
-      const silence = setTimeout(() => availability.missed('The brokers do not answer'), SILENCE_MS);
       try {
         const session = (this.#session ??= await this.#abortable(this.#take()));
         await this.#abortable(work(session));
@@ -130,8 +128,6 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
         availability.missed(failureText(error));
         // Fenced by a newcomer whose taking isn't readable yet: who comes back at once would throw it out again.
         if (isFenced(error)) pauseMs = Math.max(pauseMs, 250 + 500 * Math.random());
-      } finally {
-        clearTimeout(silence);
       }
       await sleep(pauseMs, undefined, { signal: this.#over.signal }).catch(() => undefined);
     }
@@ -142,6 +138,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     const { lane, link } = this.#options;
     // A look first, trusted only for bad news: a lane that somebody else has taken is not taken back.
     await link.once((cluster) => this.#log.look(cluster, this.#options.ownWrites));
+    this.#over.signal.throwIfAborted();
     const session = this.#options.session();
     try {
       await session.connect();
@@ -150,6 +147,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
       const nonce = randomUUID();
       await session.write([this.#holderRecord({ nonce })]);
       await link.once((cluster) => this.#log.readTo(cluster, nonce));
+      this.#over.signal.throwIfAborted();
       this.#state ??= this.#log.state(this.#options.skewMs());
       return session;
     } catch (error) {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AvailabilityWatcher } from './availability.ts';
+import type { Availability } from './availability.ts';
 import { failureText, isTransient } from './kafka-failure.ts';
 import { soon } from './time-limit.ts';
 
@@ -14,7 +14,7 @@ interface Connection {
 
 export interface LinkOptions<C extends Connection> {
   readonly create: () => C;
-  readonly availability: AvailabilityWatcher;
+  readonly availability: Availability;
 }
 
 /** A connection that is made anew whenever it fails. */
@@ -30,43 +30,48 @@ export class Link<C extends Connection> {
   /** Runs `work` until it goes well, fails for good, or `signal` aborts (it rejects with its reason then). Brokers that are away are waited for. */
   async run<T>(work: (connection: C) => Promise<T>, signal?: AbortSignal): Promise<T> {
     const over = signal === undefined ? this.#closed.signal : AbortSignal.any([signal, this.#closed.signal]);
-    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
-      over.throwIfAborted();
-      try {
-        const result = await work(await this.#connected());
-        this.#options.availability.reached();
-        return result;
-      } catch (error) {
+    const watcher = this.#options.availability.watcher();
+    try {
+      for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
         over.throwIfAborted();
-        if (!isTransient(error)) throw error;
-        this.#drop();
-        this.#options.availability.missed(failureText(error));
+        try {
+          return await this.once(work);
+        } catch (error) {
+          over.throwIfAborted();
+          if (!isTransient(error)) throw error;
+          watcher.missed(failureText(error));
+        }
+        await sleep(pauseMs, undefined, { signal: over });
       }
-      await sleep(pauseMs, undefined, { signal: over });
+    } finally {
+      watcher.reached();
     }
   }
 
   /** As `run`, once: throws what `work` throws. */
   async once<T>(work: (connection: C) => Promise<T>): Promise<T> {
+    const connection = this.#connected();
     try {
-      return await work(await this.#connected());
+      return await work(await connection);
     } catch (error) {
-      this.#drop();
+      if (this.#connection === connection && isTransient(error)) this.#connection = undefined;
       throw error;
+    } finally {
+      // Somebody else's failure may have ended it meanwhile, and kafkajs connects again for whoever still works with it.
+      if (this.#connection !== connection) connection.then((dropped) => dropped.disconnect()).catch(() => undefined);
     }
   }
 
   /** What is under way ends with an AbortError. */
   async close(): Promise<void> {
     this.#closed.abort();
-    await soon(this.#disconnect());
-  }
-
-  async #disconnect(): Promise<void> {
-    await (await this.#connection)?.disconnect();
+    const connection = this.#connection;
+    this.#connection = undefined;
+    await soon(Promise.resolve(connection?.then((last) => last.disconnect())));
   }
 
   #connected(): Promise<C> {
+    this.#closed.signal.throwIfAborted();
     this.#connection ??= this.#connect();
     return this.#connection;
   }
@@ -77,14 +82,9 @@ export class Link<C extends Connection> {
       await connection.connect();
       return connection;
     } catch (error) {
+      this.#connection = undefined;
       connection.disconnect().catch(() => undefined);
       throw error;
     }
-  }
-
-  #drop(): void {
-    const dropped = this.#connection;
-    this.#connection = undefined;
-    dropped?.then((connection) => connection.disconnect()).catch(() => undefined);
   }
 }

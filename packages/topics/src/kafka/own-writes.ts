@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { TopicLostError } from '../topic-errors.ts';
+import type { TopicPartition } from '../topic-log.ts';
 import type { OffsetCommit } from '../transaction-content.ts';
 import type { InnerCluster } from './inner-cluster.ts';
 import { partitionOffsets } from './partition-log.ts';
@@ -14,10 +16,19 @@ const WAIT_MS = 1_000;
 export class OwnWrites {
   readonly #ends = new Map<string, number>();
   readonly #offsets = new Map<string, number>();
+  readonly #lost = new Set<string>();
 
   committed(sent: SentRecords, offsets: readonly OffsetCommit[] = []): void {
     for (const [place, { next }] of sent) this.#ends.set(place, Math.max(next, this.#ends.get(place) ?? 0));
     for (const { group, topic, partition, next } of offsets) this.#offsets.set(`${group} ${placeOf(topic, partition)}`, next);
+  }
+
+  /** Throws `TopicLostError` where what was sent to a place stands before what we have committed there: the log is another one, and stays so. */
+  assertBehind(sent: SentRecords, { topic, partition }: TopicPartition): void {
+    const place = placeOf(topic, partition);
+    const { first = Infinity } = sent.get(place) ?? {};
+    if (first < (this.#ends.get(place) ?? 0)) this.#lost.add(place);
+    if (this.#lost.has(place)) throw new TopicLostError({ topic });
   }
 
   /** The last stable offsets, once they are behind everything we have committed, unless somebody's open transaction holds them back. */

@@ -4,11 +4,7 @@ import { InvalidRecordError, TopicUnknownError } from '../topic-errors.ts';
 import type { NewRecord, RecordSeries } from '../topic-log.ts';
 import { type TopicFacts, topicFacts } from './kafka-topics.ts';
 import type { Link } from './link.ts';
-
-/** A batch's own bytes, and what a record needs beside key, value and headers: lengths, deltas. */
-const RECORD_OVERHEAD_BYTES = 61 + 64;
-/** What can't be compressed grows a little when it is compressed all the same. */
-const COMPRESSION_GROWTH = 0.99;
+import { batchBytes, recordBytes } from './record-room.ts';
 
 export type Placed<Record extends NewRecord | RecordSeries> = Record & { readonly partition: number };
 
@@ -47,13 +43,12 @@ export class TopicBook {
 
   /** Bytes of the largest batch that is sent to a topic whose facts are known. */
   maxBatchBytes(topic: string): number {
-    return Math.floor((this.#facts.get(topic)?.maxMessageBytes ?? 1_000_000) * COMPRESSION_GROWTH);
+    return batchBytes(this.#facts.get(topic)?.maxMessageBytes ?? 1_000_000);
   }
 
   /** Bytes of key, value and headers. */
   async maxRecordBytes(topic: string): Promise<number> {
-    await this.facts(topic);
-    return this.maxBatchBytes(topic) - RECORD_OVERHEAD_BYTES;
+    return recordBytes((await this.facts(topic)).maxMessageBytes);
   }
 
   /** Chooses partitions where that is left to us. Throws `TopicUnknownError` and `InvalidRecordError`. */

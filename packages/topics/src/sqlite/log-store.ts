@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { partitionForKey } from '../partition-for-key.ts';
-import type { LaneSpec, TopicInfo, TopicSpec } from '../topic-log.ts';
+import type { LaneSpec, TopicInfo, TopicPartition, TopicSpec } from '../topic-log.ts';
 import type { OffsetCommit } from '../transaction-content.ts';
 import { openDatabase } from './database.ts';
 import { GroupOffsetTable } from './group-offset-table.ts';
@@ -34,8 +34,10 @@ export class LogStore {
     this.#lanes = new LaneTable(db);
   }
 
-  createTopics(specs: readonly TopicSpec[]): void {
-    this.#transaction(() => specs.forEach((spec) => this.topics.create(spec)));
+  /** Answers which of them were missing. */
+  createTopics(specs: readonly TopicSpec[], validateOnly: boolean): readonly string[] {
+    const end = validateOnly ? 'ROLLBACK' : 'COMMIT';
+    return this.#transaction(() => specs.filter((spec) => this.topics.create(spec)).map(({ name }) => name), end);
   }
 
   listTopics(): readonly TopicInfo[] {
@@ -90,6 +92,11 @@ export class LogStore {
 
   commitRead(offset: OffsetCommit): void {
     this.#transaction(() => this.groups.advance(offset.group, this.#committed(offset), offset.next));
+  }
+
+  groupOffset({ group, topic, partition }: TopicPartition & { readonly group: string }): number | null {
+    const found = this.topics.find(topic)?.partitions[partition];
+    return found === undefined ? null : this.groups.get(group, found.id);
   }
 
   /** Changes when another process has committed. */
@@ -152,11 +159,11 @@ export class LogStore {
     return partitionOf(this.topics.get(offset.topic), offset.partition).id;
   }
 
-  #transaction<T>(work: () => T): T {
+  #transaction<T>(work: () => T, end: 'COMMIT' | 'ROLLBACK' = 'COMMIT'): T {
     try {
       this.#db.exec('BEGIN IMMEDIATE');
       const result = work();
-      this.#db.exec('COMMIT');
+      this.#db.exec(end);
       return result;
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { LiveState } from '../state-reading.ts';
 import { TopicLogClosedError } from '../topic-log-errors.ts';
 import type {
+  CreatedTopics,
   GroupMember,
   JoinGroupOptions,
   LaneSpec,
@@ -12,6 +13,7 @@ import type {
   StateReading,
   TopicInfo,
   TopicLog,
+  TopicPartition,
   TopicReader,
   TopicSpec,
 } from '../topic-log.ts';
@@ -73,14 +75,18 @@ class SqliteTopicLog implements TopicLog {
     this.#now = now;
   }
 
-  async createTopics(topics: readonly TopicSpec[]): Promise<void> {
+  async createTopics(
+    topics: readonly TopicSpec[],
+    { validateOnly = false }: { readonly validateOnly?: boolean } = {},
+  ): Promise<CreatedTopics> {
     this.#assertOpen();
-    await this.#link.call('create-topics', topics);
+    return { created: await this.#link.call('create-topics', { topics, validateOnly }), warnings: [] };
   }
 
-  async listTopics(): Promise<readonly TopicInfo[]> {
+  async listTopics(names?: readonly string[]): Promise<readonly TopicInfo[]> {
     this.#assertOpen();
-    return this.#link.call('list-topics', null);
+    const topics = await this.#link.call('list-topics', null);
+    return names === undefined ? topics : topics.filter(({ name }) => names.includes(name));
   }
 
   async openLane(lane: LaneSpec, signal?: AbortSignal): Promise<LaneWriter> {
@@ -134,6 +140,11 @@ class SqliteTopicLog implements TopicLog {
         .flatMap(({ name, partitions }) => Array.from({ length: partitions }, (_, partition) => ({ topic: name, partition }))),
     );
     return { leave: () => Promise.resolve() };
+  }
+
+  async groupOffset(place: TopicPartition & { readonly group: string }): Promise<number | undefined> {
+    this.#assertOpen();
+    return (await this.#link.call('group-offset', place)) ?? undefined;
   }
 
   maxRecordBytes(): Promise<number> {

@@ -65,8 +65,8 @@ export class TopicTable {
     }));
   }
 
-  /** To be called within a transaction. */
-  create(spec: TopicSpec): void {
+  /** To be called within a transaction. Answers whether it was missing. */
+  create(spec: TopicSpec): boolean {
     const { name, partitions, compacted = false } = spec;
     if (!TOPIC_NAME.test(name)) {
       throw new WorkerFailure({ kind: 'range', reason: `"${name}" is no topic name: 1 to 249 of the characters A-Z a-z 0-9 . _ -` });
@@ -81,9 +81,10 @@ export class TopicTable {
       throw new WorkerFailure({ kind: 'topic-mismatch', topic: name, reason });
     } else if (existing.partitions.length > partitions) {
       const reason = `has ${existing.partitions.length} partitions and can't shrink to ${partitions}. Ask for ${existing.partitions.length} or more.`;
-      throw new WorkerFailure({ kind: 'topic-mismatch', topic: name, reason });
+      throw new WorkerFailure({ kind: 'topic-mismatch', topic: name, reason, partitions: existing.partitions.length });
     }
     for (let partition = existing?.partitions.length ?? 0; partition < partitions; partition++) this.#insertPartition.run(name, partition);
+    return existing === null;
   }
 
   setNextOffset(partitionId: number, nextOffset: number): void {

@@ -1,4 +1,4 @@
-import type { LaneSpec, TopicInfo, TopicSpec } from '../topic-log.ts';
+import type { LaneSpec, TopicInfo, TopicPartition, TopicSpec } from '../topic-log.ts';
 import type { OffsetCommit } from '../transaction-content.ts';
 
 /** What the worker is started with. */
@@ -14,7 +14,7 @@ export interface WorkerOptions {
 /** Every call the worker answers, in the order they were sent; `next-chunk` of a following reader may be answered later. */
 export interface WorkerCalls {
   open: { args: null; result: null };
-  'create-topics': { args: readonly TopicSpec[]; result: null };
+  'create-topics': { args: { readonly topics: readonly TopicSpec[]; readonly validateOnly: boolean }; result: readonly string[] };
   'list-topics': { args: null; result: readonly TopicInfo[] };
   'open-lane': {
     args: { readonly lane: LaneSpec; readonly nowMs: number };
@@ -27,6 +27,7 @@ export interface WorkerCalls {
   'next-chunk': { args: { readonly reader: number }; result: RecordChunk | null };
   'close-reader': { args: { readonly reader: number }; result: null };
   'commit-read': { args: OffsetCommit; result: null };
+  'group-offset': { args: TopicPartition & { readonly group: string }; result: number | null };
   close: { args: null; result: null };
 }
 
@@ -96,7 +97,7 @@ export interface RecordChunk {
 export type Failure =
   | { readonly kind: 'lane-held'; readonly lane: string; readonly pid: number | null; readonly sinceMs: number | null }
   | { readonly kind: 'lane-lost'; readonly lane: string }
-  | { readonly kind: 'topic-mismatch'; readonly topic: string; readonly reason: string }
+  | { readonly kind: 'topic-mismatch'; readonly topic: string; readonly reason: string; readonly partitions?: number }
   | { readonly kind: 'topic-unknown'; readonly topic: string; readonly partition: number | null; readonly partitions: number | null }
   | { readonly kind: 'invalid-record'; readonly topic: string; readonly reason: string }
   | { readonly kind: 'range'; readonly reason: string }

@@ -24,10 +24,10 @@ function serve(port: NonNullable<typeof parentPort>, options: WorkerOptions): vo
       opened = { store, readers: new OpenReaders(store, options.pollMs) };
       return null;
     },
-    'create-topics': (topics) => {
-      log().store.createTopics(topics);
+    'create-topics': ({ topics, validateOnly }) => {
+      const created = log().store.createTopics(topics, validateOnly);
       log().readers.wake();
-      return null;
+      return created;
     },
     'list-topics': () => log().store.listTopics(),
     'open-lane': ({ lane, nowMs }) => log().store.openLane(lane, nowMs),
@@ -55,6 +55,7 @@ function serve(port: NonNullable<typeof parentPort>, options: WorkerOptions): vo
       log().store.commitRead(offset);
       return null;
     },
+    'group-offset': (place) => log().store.groupOffset(place),
     close: () => {
       const closing = opened;
       opened = undefined;

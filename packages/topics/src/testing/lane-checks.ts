@@ -36,6 +36,41 @@ export function laneChecks(): readonly ContractCheck[] {
       },
     },
     {
+      name: "a group's offset in a partition is told: none, then that of a transaction, to whoever asks",
+      async run(open) {
+        await using log = await open();
+        const { topic, lane } = await prepareLane(log);
+        await using writer = await log.openLane(lane);
+        const group = uniqueName('group');
+        assert.equal(await log.groupOffset({ group, topic, partition: 1 }), undefined);
+        assert.equal(await log.groupOffset({ group, topic: uniqueName('missing'), partition: 0 }), undefined);
+        await writer.transaction((tx) => tx.commitOffset({ group, topic, partition: 1, offset: 2 }));
+        assert.equal(await log.groupOffset({ group, topic, partition: 1 }), 2);
+        assert.equal(await log.groupOffset({ group, topic, partition: 0 }), undefined);
+        await writer.close();
+        await using other = await open();
+        assert.equal(await other.groupOffset({ group, topic, partition: 1 }), 2);
+      },
+    },
+    {
+      name: 'a series has each of its records written, in order, between those beside it',
+      async run(open) {
+        await using log = await open();
+        const { topic, lane } = await prepareLane(log);
+        await using writer = await log.openLane(lane);
+        const one = { topic, partition: 1, key: 'k', headers: { h: 'x' } };
+        const series = { ...one, count: 3, valueAt: (index: number) => `s${index}` };
+        await writer.transaction((tx) => {
+          tx.append([{ ...one, value: 'before' }, series, { ...one, value: 'after' }, { ...series, count: 0 }]);
+        });
+        const records = await collect(log, { topic, partitions: [1] });
+        assert.deepEqual(values(records), ['before', 's0', 's1', 's2', 'after']);
+        for (const { key, headers } of records) assert.deepEqual([key, headers], ['k', { h: 'x' }]);
+        const asState = writer.transaction((tx) => tx.append([{ ...lane.state, key: 'k', count: 1, valueAt: () => 'x' }]));
+        await assert.rejects(asState, TypeError);
+      },
+    },
+    {
       name: 'a transaction that fails writes nothing, neither records nor state nor offsets, and the lane goes on',
       async run(open) {
         await using log = await open();

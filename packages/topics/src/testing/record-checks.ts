@@ -25,6 +25,7 @@ export function recordChecks(): readonly ContractCheck[] {
           names.toSorted((a, b) => (a < b ? -1 : 1)),
         );
         const found = topics.filter((topic) => topic.name === plain || topic.name === state);
+        assert.deepEqual(await log.listTopics([state, uniqueName('missing'), plain]), found);
         assert.deepEqual(
           found.map(({ name, partitions, compacted }) => [name, partitions, compacted]),
           [
@@ -51,6 +52,30 @@ export function recordChecks(): readonly ContractCheck[] {
           (await log.listTopics()).find((topic) => topic.name === other),
           undefined,
         );
+      },
+    },
+    {
+      name: 'createTopics with validateOnly says what is missing and throws the same, and makes nothing',
+      async run(open) {
+        await using log = await open();
+        const [name, other] = [uniqueName('topic'), uniqueName('other')];
+        await log.createTopics([{ name, partitions: 2 }]);
+        const wanted = [
+          { name, partitions: 3 },
+          { name: other, partitions: 1 },
+        ];
+        assert.deepEqual((await log.createTopics(wanted, { validateOnly: true })).created, [other]);
+        const tooSmall = log.createTopics([{ name, partitions: 1 }], { validateOnly: true });
+        await assert.rejects(
+          tooSmall,
+          (error) => error instanceof TopicMismatchError && error.topic === name && error.mismatches[0]?.partitions === 2,
+        );
+        const there = (await log.listTopics()).filter((topic) => topic.name === name || topic.name === other);
+        assert.deepEqual(
+          there.map((topic) => [topic.name, topic.partitions]),
+          [[name, 2]],
+        );
+        assert.deepEqual((await log.createTopics(wanted)).created, [other]);
       },
     },
     {

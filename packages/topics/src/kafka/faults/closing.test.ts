@@ -28,4 +28,30 @@ describe.skipIf(why !== undefined)(`logs that are closed${because}`, { timeout: 
     expect(stdout).toMatch(/^closed \d+\n$/u);
     expect(ended - Number(stdout.slice('closed '.length))).toBeLessThan(1_500);
   });
+
+  it.each([
+    ['first fetches of several readers', 0],
+    ['opening a lane', 40],
+    ['opening a lane', 150],
+    ['joining a group', 15],
+    ['joining a group', 500],
+    ['appending', 15],
+    ['all of it, and the broker freezes', 100],
+  ])('amid %s, after %i ms: nothing keeps the process', async (order, waitMs) => {
+    const [node] = broker.nodes;
+    try {
+      await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
+      const { lane, topic } = await newPages(log);
+      await log.append([{ topic, partition: 0, key: 'k', value: 'v' }]);
+      const script = fileURLToPath(new URL('./close-amid.fixture.ts', import.meta.url));
+      const args = [script, order, String(waitMs), ...broker.brokers, String(node?.pid), lane.name, lane.state.topic, topic];
+      const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { timeout: 30_000 });
+      const ended = Date.now();
+      expect(stderr).toBe('');
+      expect(stdout).toMatch(/^closed \d+\nsettled\n$/u);
+      expect(ended - Number(/\d+/u.exec(stdout)?.[0])).toBeLessThan(1_500);
+    } finally {
+      node?.resume();
+    }
+  });
 });

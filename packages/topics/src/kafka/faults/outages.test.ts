@@ -25,6 +25,14 @@ describe
       return kafkaTopicLog({ brokers, replication: 1, onAvailability });
     }
 
+    async function opened(
+      broker: KafkaBroker,
+    ): Promise<{ readonly log: TopicLog; readonly changes: readonly AvailabilityChange[] } & AsyncDisposable> {
+      const changes: AvailabilityChange[] = [];
+      const log = await open(broker, (change) => changes.push(change));
+      return { log, changes, [Symbol.asyncDispose]: () => log.close() };
+    }
+
     it(`killed ${KILLS} times while a lane writes: every page once`, async ({ expect }) => {
       await using broker = await start();
       await using log = await open(broker);
@@ -68,7 +76,7 @@ describe
           expect(within(5_000, busy.close()), 'closing a log that writes').resolves.toBe(true),
           expect(
             within(
-              10_000,
+              8_000,
               open(broker).catch((error: unknown) => expect(error).toBeInstanceOf(TopicLogOpenError)),
             ),
             'opening',
@@ -86,6 +94,40 @@ describe
       }
       expect(changes.slice(1)).toEqual([{ available: true }]);
       await pages.verify(broker.brokers, log);
+    });
+
+    it('frozen for 2 s nobody says so; for longer, whoever waits for it does within 6 s', async ({ expect }) => {
+      await using broker = await start();
+      const { node } = broker;
+      await using reading = await opened(broker);
+      await using writing = await opened(broker);
+      await using listing = await opened(broker);
+      const pages = await newPages(writing.log);
+      await using writes = writeOn(pages, await writing.log.openLane(pages.lane));
+      const records = reading.log.read({ topic: pages.topic, follow: true })[Symbol.asyncIterator]();
+      const reads = (async () => {
+        while ((await records.next()).done !== true);
+      })();
+      reads.catch(() => undefined);
+      await writes.further(2);
+      const logs = [reading, writing, listing];
+      const silent = { available: false, reason: `${broker.brokers[0]} does not answer` };
+      try {
+        node.pause();
+        const listed = listing.log.listTopics();
+        await sleep(2_000);
+        node.resume();
+        await listed;
+        await writes.further(2);
+        for (const { changes } of logs) expect(changes).not.toContainEqual(silent);
+
+        node.pause();
+        listing.log.listTopics().catch(() => undefined);
+        await Promise.all(logs.map(({ changes }) => expect.poll(() => changes, { timeout: 6_000 }).toContainEqual(silent)));
+      } finally {
+        node.resume();
+      }
+      for (const { changes } of logs) await expect.poll(() => changes.at(-1), { timeout: 10_000 }).toEqual({ available: true });
     });
 
     it('and nobody listens: opening says so soon', async ({ expect }) => {

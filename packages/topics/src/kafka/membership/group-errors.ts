@@ -23,7 +23,11 @@ export class GroupTakenError extends Error {
   readonly group: string;
 
   constructor(details: { readonly group: string }, options?: ErrorOptions) {
-    super(`Group "${details.group}" is in use by consumers that aren't Headgate's, or by another release: choose another group.`, options);
+    super(
+      `Group "${details.group}" is in use by consumers that aren't Headgate's, or by another release. If they have just been killed, brokers ` +
+        'keep their places until their session time-out has passed (45 s as a rule): start again after that. Else choose another group.',
+      options,
+    );
     this.group = details.group;
   }
 }

@@ -23,6 +23,11 @@ export interface GroupMembershipOptions {
 }
 
 export interface GroupMembership {
+  /**
+   * Resolves after the first assignment, which may be empty. Rejects with `GroupDisagreementError` when the group is worked under another
+   * agreement (if those members have just died, it waits until the group has noticed), and when it is left before.
+   */
+  readonly joined: Promise<void>;
   /** This member's id, or undefined while it is none. A consumer that had to be made anew has another. */
   readonly memberId: string | undefined;
   /** Leaves the group, so that the others get the partitions at once. Takes a session at most; nothing is called after it was called. */
@@ -32,12 +37,7 @@ export interface GroupMembership {
 /**
  * Joins the group and stays in it, however often its brokers go and come back. It reads no record and commits no offset. The group only says
  * who should work a partition: for a moment two members may both believe it is theirs.
- *
- * Resolves after the first assignment, which may be empty. Rejects with `GroupDisagreementError` when the group is worked under another
- * agreement: if those members have just died, it waits until the group has noticed.
  */
-export async function joinGroup(options: GroupMembershipOptions): Promise<GroupMembership> {
-  const member = new Member(options);
-  await member.firstAssignment;
-  return member;
+export function joinGroup(options: GroupMembershipOptions): GroupMembership {
+  return new Member(options);
 }

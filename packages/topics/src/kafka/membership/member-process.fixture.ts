@@ -11,7 +11,7 @@ process.on('warning', ({ name }) => say(`warning ${name}`));
 
 const stdinEnded = new Promise((resolve) => process.stdin.once('end', resolve));
 process.stdin.resume();
-const membership = await joinGroup({
+const membership = joinGroup({
   kafka: quietKafka([broker]),
   group,
   topics: [topic],
@@ -19,7 +19,8 @@ const membership = await joinGroup({
   onUncertain: () => say(`assigned ${Date.now()} `),
   onAssigned: (partitions) => say(`assigned ${Date.now()} ${partitions.map(({ partition }) => partition).join(',')}`),
   onFailed: (error) => say(`failed ${'code' in error ? String(error.code) : error.name}`),
-}).catch((error: unknown) => {
+});
+await membership.joined.catch((error: unknown) => {
   say(`refused ${error instanceof Error && 'code' in error ? String(error.code) : String(error)}`);
   process.exit();
 });

@@ -40,8 +40,7 @@ export class Member implements GroupMembership {
     this.#running = this.#run();
   }
 
-  /** Rejects when there will be none. */
-  get firstAssignment(): Promise<void> {
+  get joined(): Promise<void> {
     return this.#first.promise;
   }
 
@@ -51,8 +50,9 @@ export class Member implements GroupMembership {
 
   async leave(): Promise<void> {
     this.#holding.close();
-    const left = new Error('left');
+    const left = new Error('The group was left.');
     this.#stopped.abort(left);
+    this.#first.reject(left);
     this.#current?.end(left);
     await atMost(this.#running, this.#sessionTimeoutMs);
   }

@@ -45,7 +45,7 @@ describe.skipIf(reason !== undefined)(
     async function join(options: Partial<GroupMembershipOptions> = {}): Promise<LocalMember> {
       const told: number[][] = [];
       const failures: Error[] = [];
-      const membership = await joinGroup({
+      const membership = joinGroup({
         kafka: quietKafka(broker.brokers),
         group: topic,
         topics: [topic],
@@ -57,6 +57,7 @@ describe.skipIf(reason !== undefined)(
         ...options,
       });
       onTestFinished(() => membership.leave());
+      await membership.joined;
       return { membership, told, failures, has: () => told.at(-1) ?? [] };
     }
 

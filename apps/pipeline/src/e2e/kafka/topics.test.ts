@@ -1,0 +1,158 @@
+import { describe, expect, it } from 'vitest';
+import { expectWhole } from './crawls.fixture.ts';
+import { BECAUSE, type KafkaPlace, WHY_NOT, kafkaPlace, kafkaYaml } from './kafka-place.fixture.ts';
+import { type PlainAdmin, plainKafka } from './kafkajs.fixture.ts';
+
+const STATE = 'headgate.state';
+const WINDOW = { kind: 'rolling', limit: 100_000, windowMs: 1_000 } as const;
+
+describe.skipIf(WHY_NOT !== undefined)(`what check and run say of topics on Kafka${BECAUSE}`, { timeout: 180_000 }, () => {
+  it('of those that are missing, too many, too small or without their state: the same, and check makes nothing', async () => {
+    const users = { alpha: { followers: 300, pageSize: 100 } };
+    await using place = await kafkaPlace({ users, lanes: 2, credentials: 2, more: '  count: 100\n' });
+    await using admin = await adminOf(place);
+    await missing(place, admin);
+    expect((await place.work.headgate('run')).code).toBe(0);
+    expect(await said(place, 'check')).toEqual([0, expect.stringMatching(/answers, all topics are there/u)]);
+    await fewerLanes(place);
+    await littleRoom(place, admin);
+    await withoutState(place, admin);
+    await wishesMadeAnew(place, admin);
+  });
+
+  it('a run whose pages are deleted under it says so, and the next goes on behind them', async () => {
+    const users = { alpha: { followers: 2_000, pageSize: 20 } };
+    await using place = await kafkaPlace({ users, latencyMs: 50, more: '  count: 100\n' });
+    await using admin = await adminOf(place);
+    const run = place.fleet.start('run');
+    await run.said(({ event }) => event === 'page-written');
+    await admin.deleteTopics({ topics: ['followers.pages'] });
+    const { code, stderr } = await run.ended;
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/Topic \\"followers\.pages\\" was deleted while .* The next run makes it anew/u),
+    ]);
+    const asked = place.service.requests.length;
+    expect((await place.work.headgate('run')).code).toBe(0);
+    expect(place.service.requests.length).toBeLessThan(100 + 3);
+    expect(asked).toBeGreaterThan(0);
+  });
+
+  it('a run whose state is deleted under it ends with that, and so does the next, also when another command has made it anew', async () => {
+    const users = { alpha: { followers: 100, pageSize: 100 }, beta: { followers: 2_000, pageSize: 10 } };
+    await using place = await kafkaPlace({ users, latencyMs: 50, more: '  count: 100\n' });
+    await using admin = await adminOf(place);
+    const run = place.fleet.start('run', '--follow');
+    await run.said(({ event }) => event === 'crawl-completed');
+    await admin.deleteTopics({ topics: [STATE] });
+    const deletedMs = Date.now();
+    const { code, stderr } = await run.ended;
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/Topic \\"headgate\.state\\" was deleted while this run worked with it/u)]);
+    expect(Date.now() - deletedMs).toBeLessThan(20_000);
+    expect(stderr).not.toMatch(/\\n\s+at /u);
+    const asked = place.service.requests.length;
+    await place.work.headgate('plan');
+    expect(await admin.listTopics()).toContain(STATE);
+    expect(await said(place, 'run')).toEqual([1, expect.stringMatching(/has nothing of followers\.requests partition 0/u)]);
+    expect(place.service.requests).toHaveLength(asked);
+  });
+
+  it('a broker that is merely restarted ends nothing', async () => {
+    await using place = await kafkaPlace({ users: { alpha: { followers: 3_000, pageSize: 100 } }, latencyMs: 50, more: '  count: 100\n' });
+    const run = place.fleet.start('run');
+    while (place.service.requests.length < 5) await new Promise((resolve) => setTimeout(resolve, 10));
+    for (const node of place.broker.nodes) {
+      await node.kill();
+      await node.start();
+    }
+    expect((await run.ended).code).toBe(0);
+    expect(await expectWhole(place)).toBe(3_000);
+  });
+});
+
+/** Check says how many topics will be made, and makes none. */
+async function missing(place: KafkaPlace, admin: PlainAdmin): Promise<void> {
+  expect(await said(place, 'check')).toEqual([0, expect.stringMatching(/answers, 12 topics will be created/u)]);
+  expect(await admin.listTopics()).toEqual([]);
+  await configure(place, { replication: 3 });
+  await expectTheSame(place, /can't have 3 copies of its data: the cluster has one broker\. Set topics\.replication to 1/u);
+  expect(await admin.listTopics()).toEqual([]);
+  await configure(place, {});
+}
+
+/** What is advised can be done, and helps. */
+async function fewerLanes(place: KafkaPlace): Promise<void> {
+  const count = /followers\.requests" has 2 partitions, .*headgate\.state 5: more than topics\.lanes of 1 can use/u;
+  await configure(place, { lanes: 1, credentials: 2 });
+  await expectTheSame(place, new RegExp(`${count.source}.* Set topics\\.lanes to 2\\.$`, 'mu'));
+  await configure(place, { lanes: 1, credentials: 1 });
+  await expectTheSame(place, /Add followers credentials \(there is 1\) and set topics\.lanes to 2\. Or: .*kafka-topics\.sh .*--delete/u);
+  await configure(place, {});
+}
+
+/** Where not even a dead letter fits nothing is begun; where a page doesn't it is said. */
+async function littleRoom(place: KafkaPlace, admin: PlainAdmin): Promise<void> {
+  await takes(admin, 'followers.dead-letters', 1_000);
+  await expectTheSame(place, /Topic "followers\.dead-letters" has max\.message\.bytes=1000; it needs at least 16676/u);
+  await takes(admin, 'followers.dead-letters', 1_000_000);
+  await takes(admin, 'followers.pages', 17_000);
+  const warning = /Topic "followers\.pages" has max\.message\.bytes=17000; its usual records may need 18999/u;
+  expect(await said(place, 'check')).toEqual([
+    0,
+    expect.stringMatching(new RegExp(`warning: ${warning.source}.*[^]*no problems, 1 warning`, 'u')),
+  ]);
+  expect(await said(place, 'run')).toEqual([0, expect.stringMatching(warning)]);
+  await takes(admin, 'followers.pages', 1_000_000);
+}
+
+/** Without its state nothing is asked for again, until somebody says so by Kafka's own tool. */
+async function withoutState(place: KafkaPlace, admin: PlainAdmin): Promise<void> {
+  const asked = place.service.requests.length;
+  await admin.deleteTopics({ topics: [STATE] });
+  await expectTheSame(place, /headgate\.state has nothing of followers\.requests partition \d, .*--delete --group headgate$/mu);
+  expect(place.service.requests).toHaveLength(asked);
+  await admin.deleteGroups(['headgate']);
+  expect((await place.work.headgate('run')).code).toBe(0);
+  expect(place.service.requests.length).toBeGreaterThan(asked);
+}
+
+/** New wishes in a topic made anew would stand where finished ones stood. */
+async function wishesMadeAnew(place: KafkaPlace, admin: PlainAdmin): Promise<void> {
+  const asked = place.service.requests.length;
+  await admin.deleteTopics({ topics: ['followers.requests'] });
+  expect((await place.work.headgate('enqueue', 'followers', 'alpha')).code).toBe(0);
+  await expectTheSame(place, /followers\.requests partition \d ends at offset \d+, .* finished all before \d+: .* set topics\.group/u);
+  expect(place.service.requests).toHaveLength(asked);
+}
+
+/** Both end with 1, and with the same words. */
+async function expectTheSame(place: KafkaPlace, words: RegExp): Promise<void> {
+  for (const command of ['check', 'run'] as const) {
+    const [code, text] = await said(place, command);
+    expect({ command, code, text }).toEqual({ command, code: 1, text: expect.stringMatching(words) as string });
+    expect(text).not.toMatch(/\n\s+at /u);
+  }
+}
+
+async function said({ work }: KafkaPlace, command: 'check' | 'run'): Promise<readonly [number | null, string]> {
+  const { code, stderr } = await work.headgate(command);
+  return [code, stderr];
+}
+
+/** Writes the config anew; what isn't named is as the place was made. */
+async function configure(place: KafkaPlace, changes: Partial<Parameters<typeof kafkaYaml>[0]>): Promise<void> {
+  const { work, broker, service, users } = place;
+  const base = { brokers: broker.brokers, url: service.url, window: WINDOW, lanes: 2, credentials: 2, listed: Object.keys(users) };
+  await work.write('headgate.yaml', kafkaYaml({ ...base, more: '  count: 100\n', ...changes }));
+}
+
+async function takes(admin: PlainAdmin, name: string, bytes: number): Promise<void> {
+  const configEntries = [{ name: 'max.message.bytes', value: String(bytes) }];
+  await admin.alterConfigs({ validateOnly: false, resources: [{ type: 2, name, configEntries }] });
+}
+
+async function adminOf({ broker }: KafkaPlace): Promise<PlainAdmin & AsyncDisposable> {
+  const admin = plainKafka(broker.brokers).admin();
+  await admin.connect();
+  return Object.assign(admin, { [Symbol.asyncDispose]: () => admin.disconnect() });
+}

@@ -1,0 +1,85 @@
+import { type CreatedTopics, type NewTopicSpec, type TopicLog, type TopicMismatch, TopicMismatchError } from '@headgate/topics';
+import type { Config, TopicsConfig } from '../config/config.ts';
+import { TOPICS, topicSpecs } from '../records/topic-names.ts';
+
+/** What of the configuration decides on topics. */
+export type ConfigOfLog = Pick<Config, 'topics' | 'followers' | 'books'>;
+
+export interface PrepareTopicsOptions {
+  readonly log: TopicLog;
+  readonly config: ConfigOfLog;
+  /** Only find out, and change nothing. Default false. */
+  readonly validateOnly?: boolean;
+}
+
+/** A dead letter without its content takes a third of it; nothing else that has to be written is larger. */
+export const LEAST_RECORD_BYTES = 16_384;
+/** A crawl's checkpoint has 8 bytes for each of its pages. */
+const LEAST_STATE_BYTES = 65_536;
+const USUAL_STATE_BYTES = 524_288;
+/** 20 digits, quotes and a comma. */
+const ID_BYTES = 23;
+
+/** Makes the topics of a run where they are missing. Throws a `TopicMismatchError` that says what to do about those that don't fit. */
+export async function prepareTopics({ log, config, validateOnly = false }: PrepareTopicsOptions): Promise<CreatedTopics> {
+  try {
+    return await log.createTopics(runTopics(config), { validateOnly });
+  } catch (error) {
+    throw error instanceof TopicMismatchError ? advised(error, config) : error;
+  }
+}
+
+function runTopics({ topics, followers }: ConfigOfLog): NewTopicSpec[] {
+  const pageBytes = followers?.emit.includes('pages') === true ? LEAST_RECORD_BYTES + ID_BYTES * followers.count : 0;
+  return topicSpecs(topics.lanes).map((spec) => {
+    if (spec.name === TOPICS.state) return { ...spec, minRecordBytes: LEAST_STATE_BYTES, usualRecordBytes: USUAL_STATE_BYTES };
+    return { ...spec, minRecordBytes: LEAST_RECORD_BYTES, ...(spec.name === TOPICS.followersPages && { usualRecordBytes: pageBytes }) };
+  });
+}
+
+/** The driver knows of partitions only; that lanes are behind them, and credentials behind those, is known here. */
+function advised(error: TopicMismatchError, config: ConfigOfLog): TopicMismatchError {
+  const large = error.mismatches.filter((mismatch) => mismatch.partitions !== undefined);
+  const ofLanes = large.filter(({ topic }) => lanesFor(topic, 1) !== undefined);
+  const ofBooks = large.filter((mismatch) => !ofLanes.includes(mismatch));
+  const [first, ...others] = [
+    ...(ofLanes.length > 0 ? [tooManyForLanes(ofLanes, config)] : []),
+    ...ofBooks.map(({ topic, partitions }) => {
+      return { topic, reason: `has ${partitions} partitions, and has to have one. ${startOver([topic], config.topics)}` };
+    }),
+    ...error.mismatches.filter((mismatch) => !large.includes(mismatch)),
+  ];
+  return first === undefined ? error : new TopicMismatchError({ ...first, others }, { cause: error });
+}
+
+function tooManyForLanes(large: readonly TopicMismatch[], { topics, followers }: ConfigOfLog): TopicMismatch {
+  const names = large.map(({ topic }) => topic);
+  const [topic = ''] = names;
+  const lanes = Math.max(...large.map(({ topic: name, partitions = 1 }) => lanesFor(name, partitions) ?? 1));
+  const credentials = followers?.credentials.length ?? Infinity;
+  const counts = large.map(({ topic: name, partitions }, i) => (i === 0 ? `has ${partitions} partitions` : `${name} ${partitions}`));
+  const advice =
+    credentials >= lanes
+      ? `Set topics.lanes to ${lanes}.`
+      : `Add followers credentials (there ${credentials === 1 ? 'is' : 'are'} ${credentials}) and set topics.lanes to ${lanes}. Or: ${startOver(names, topics)}`;
+  return {
+    topic,
+    reason: `${counts.join(', ')}: more than topics.lanes of ${topics.lanes} can use, and partitions can't be taken away. ${advice}`,
+  };
+}
+
+/** The lanes a topic of so many partitions is made for; undefined where lanes don't matter. */
+function lanesFor(topic: string, partitions: number): number | undefined {
+  if (topic === TOPICS.state) return Math.ceil((partitions - 1) / 2);
+  return topic.startsWith('followers.') ? partitions : undefined;
+}
+
+function startOver(names: readonly string[], topics: TopicsConfig): string {
+  if (topics.driver === 'sqlite') return 'Start over with another topics.file.';
+  const servers = topics.brokers.join(',');
+  const [it, is] = names.length === 1 ? ['it', 'it is'] : ['them', 'they are'];
+  return (
+    `Delete ${it} with all that is in ${it}, and ${is} made anew: ` +
+    `kafka-topics.sh --bootstrap-server ${servers} --delete --topic '${names.join(',')}'`
+  );
+}

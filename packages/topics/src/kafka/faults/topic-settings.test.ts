@@ -1,0 +1,109 @@
+import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import type { Admin } from 'kafkajs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { TopicLostError, TopicMismatchError, TopicUnknownError } from '../../topic-errors.ts';
+import type { NewTopicSpec, TopicLog } from '../../topic-log.ts';
+import { kafkaTopicLog } from '../index.ts';
+import { plainKafka } from './committed-records.fixture.ts';
+import { newPages } from './pages.fixture.ts';
+
+const why = await whyNoKafkaBroker();
+const because = why === undefined ? '' : ` (skipped: ${why})`;
+
+describe.skipIf(why !== undefined)(`topics that others have made, or deleted${because}`, { timeout: 60_000 }, () => {
+  let broker: KafkaBroker;
+  let log: TopicLog;
+  let admin: Admin;
+  beforeAll(async () => {
+    broker = await startKafkaBroker();
+    log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
+    admin = plainKafka(broker.brokers).admin();
+    await admin.connect();
+  }, 180_000);
+  afterAll(async () => {
+    await Promise.allSettled([admin.disconnect(), log.close()]);
+    await broker.close();
+  });
+
+  async function made(name: string, settings: Readonly<Record<string, string>>, numPartitions = 1): Promise<void> {
+    const configEntries = Object.entries(settings).map(([key, value]) => ({ name: key, value }));
+    await admin.createTopics({ topics: [{ topic: name, numPartitions, configEntries }], waitForLeaders: true });
+  }
+
+  it.for<{ what: string; settings: Record<string, string>; spec?: Partial<NewTopicSpec>; says: RegExp }>([
+    {
+      what: 'state that retention deletes from',
+      settings: { 'cleanup.policy': 'compact,delete', 'message.timestamp.type': 'LogAppendTime' },
+      spec: { compacted: true },
+      says: /cleanup\.policy=compact,delete; it needs compact alone/u,
+    },
+    { what: 'more copies in sync than there are', settings: { 'min.insync.replicas': '2' }, says: /min\.insync\.replicas=2 and one copy/u },
+    {
+      what: 'room for less than the least record',
+      settings: { 'max.message.bytes': '1000' },
+      spec: { minRecordBytes: 10_000 },
+      says: /max\.message\.bytes=1000; it needs at least 10228/u,
+    },
+  ])('$what is refused, the same when it is only looked at', async ({ what, settings, spec, says }, { expect }) => {
+    const name = what.replaceAll(' ', '-');
+    await made(name, settings);
+    for (const validateOnly of [true, false]) {
+      const refused = log.createTopics([{ name, partitions: 1, ...spec }], { validateOnly });
+      await expect(refused).rejects.toThrow(TopicMismatchError);
+      await expect(refused).rejects.toThrow(says);
+    }
+  });
+
+  it('all that does not fit is said at once, a line each', async ({ expect }) => {
+    await made('large', { 'max.message.bytes': '1000' }, 3);
+    await made('larger', {}, 4);
+    const refused = log.createTopics([
+      { name: 'large', partitions: 1, minRecordBytes: 2_000 },
+      { name: 'larger', partitions: 2 },
+    ]);
+    await expect(refused).rejects.toThrow(/^Topic "large" has 3 part.*\nTopic "large" has max\.mess.*\nTopic "larger" has 4 part/u);
+  });
+
+  it('one that is there has fewer copies than are asked for, or less room than usual records need: works, and says so', async ({
+    expect,
+  }) => {
+    await using demanding = await kafkaTopicLog({ brokers: broker.brokers, replication: 3 });
+    await made('small', { 'max.message.bytes': '20000' });
+    const { warnings } = await demanding.createTopics([{ name: 'small', partitions: 1, usualRecordBytes: 150_000 }]);
+    expect(warnings).toEqual([
+      expect.stringMatching(/^Topic "small" has one copy of its data, and topics\.replication asks for 3/u),
+      expect.stringMatching(/^Topic "small" has max\.message\.bytes=20000; its usual records may need 151642/u),
+    ]);
+  });
+
+  it('a lane whose state is deleted ends with that, at once', async ({ expect }) => {
+    const pages = await newPages(log);
+    const writer = await log.openLane(pages.lane);
+    await pages.write(writer, 2);
+    await admin.deleteTopics({ topics: [pages.lane.state.topic] });
+    const before = performance.now();
+    await expect(pages.write(writer)).rejects.toThrow(TopicUnknownError);
+    expect(performance.now() - before).toBeLessThan(15_000);
+    await writer.close();
+  });
+
+  it('a lane whose state is deleted and made anew commits nothing more', async ({ expect }) => {
+    const pages = await newPages(log);
+    const { topic } = pages.lane.state;
+    const writer = await log.openLane(pages.lane);
+    await pages.write(writer, 2);
+    await admin.deleteTopics({ topics: [topic] });
+    // A broker takes a moment to let go of the name.
+    const anew = async (): Promise<boolean> =>
+      await made(topic, { 'cleanup.policy': 'compact', 'message.timestamp.type': 'LogAppendTime' }).then(
+        () => true,
+        () => sleep(50, false),
+      );
+    await expect.poll(anew, { timeout: 20_000 }).toBe(true);
+    for (let again = 0; again < 3; again += 1) await expect(pages.write(writer)).rejects.toThrow(TopicLostError);
+    await writer.close();
+    expect((await log.readState(topic, 0)).get('page')).toBeUndefined();
+    expect(await log.groupOffset({ group: pages.group, topic: `${pages.lane.name}.requests`, partition: 0 })).toBe(2);
+  });
+});

@@ -1,0 +1,41 @@
+import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { describe, expect, it } from 'vitest';
+import { startChild } from '../../sqlite/child.fixture.ts';
+import { kafkaTopicLog } from '../index.ts';
+import { GroupTakenError } from './group-errors.ts';
+
+const SESSION_MS = 6_000;
+const why = await whyNoKafkaBroker();
+
+describe.skipIf(why !== undefined)(`a group of other consumers${why === undefined ? '' : ` (skipped: ${why})`}`, () => {
+  it('is refused, and can be had when they have been dead for a session, as the refusal says', { timeout: 90_000 }, async () => {
+    await using broker = await startKafkaBroker();
+    await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
+    await log.createTopics([{ name: 'requests', partitions: 1 }]);
+    const join = () =>
+      log.joinGroup({
+        group: 'shared',
+        topics: ['requests'],
+        agreement: 'same',
+        onAssigned: () => undefined,
+        onUncertain: () => undefined,
+        onFailed: () => undefined,
+      });
+    const script = new URL('./stranger.fixture.ts', import.meta.url);
+    const stranger = startChild({ script, args: [broker.brokers[0] ?? '', 'shared', 'requests', String(SESSION_MS)] });
+    await stranger.line('joined');
+    await stranger.kill();
+    await expect(join()).rejects.toThrow(GroupTakenError);
+    await expect(join()).rejects.toThrow(/just been killed.*session time-out has passed/u);
+    const joins = async (): Promise<boolean> => {
+      try {
+        await (await join()).leave();
+        return true;
+      } catch (error) {
+        if (error instanceof GroupTakenError) return false;
+        throw error;
+      }
+    };
+    await expect.poll(joins, { timeout: 2 * SESSION_MS, interval: 250 }).toBe(true);
+  });
+});

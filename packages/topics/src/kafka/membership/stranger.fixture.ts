@@ -1,0 +1,10 @@
+import { writeSync } from 'node:fs';
+import { quietKafka } from './quiet-kafka.fixture.ts';
+
+/** A consumer of another kind: joins the group with kafkajs's own assigner, says so, and stays until it is killed. */
+const [broker = '', group = '', topic = '', sessionTimeout = ''] = process.argv.slice(2);
+const consumer = quietKafka([broker]).consumer({ groupId: group, sessionTimeout: Number(sessionTimeout), heartbeatInterval: 500 });
+consumer.on(consumer.events.GROUP_JOIN, () => writeSync(1, 'joined\n'));
+await consumer.connect();
+await consumer.subscribe({ topic });
+await consumer.run({ eachMessage: () => Promise.resolve() });

@@ -1,0 +1,19 @@
+/** A batch's own bytes, and what a record needs beside key, value and headers: lengths, deltas. */
+const RECORD_OVERHEAD_BYTES = 61 + 64;
+/** What can't be compressed grows a little when it is compressed all the same. */
+const COMPRESSION_GROWTH = 0.99;
+
+/** Bytes of the largest batch that is sent to a topic of that `max.message.bytes`. */
+export function batchBytes(maxMessageBytes: number): number {
+  return Math.floor(maxMessageBytes * COMPRESSION_GROWTH);
+}
+
+/** Bytes of key, value and headers of the largest record such a topic takes. */
+export function recordBytes(maxMessageBytes: number): number {
+  return batchBytes(maxMessageBytes) - RECORD_OVERHEAD_BYTES;
+}
+
+/** The least `max.message.bytes` of a topic that takes records of so many bytes. */
+export function messageBytesFor(record: number): number {
+  return Math.ceil((record + RECORD_OVERHEAD_BYTES) / COMPRESSION_GROWTH);
+}

@@ -1,0 +1,72 @@
+import { once } from 'node:events';
+import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
+import { expect, it, vi } from 'vitest';
+import { Silence } from './silence.ts';
+
+it('a broker that owes an answer at six looks is missed, until it answers', async () => {
+  await using wire = await newWire();
+  wire.look(10);
+  wire.client.write('request');
+  await once(wire.broker, 'data');
+  wire.look(5);
+  expect(wire.told).toEqual([]);
+  wire.look(3);
+  expect(wire.told).toEqual(['127.0.0.1:9092 does not answer']);
+  wire.broker.write('answer');
+  await once(wire.client, 'data');
+  wire.look(10);
+  expect(wire.told).toEqual(['127.0.0.1:9092 does not answer', 'reached']);
+});
+
+it('one that takes its time, but less than that, is not', async () => {
+  await using wire = await newWire();
+  for (let request = 0; request < 5; request += 1) {
+    wire.client.write('request');
+    await once(wire.broker, 'data');
+    wire.look(5);
+    wire.broker.write('answer');
+    await once(wire.client, 'data');
+  }
+  expect(wire.told).toEqual([]);
+});
+
+it('a closed connection is missed a while longer: what was under way there says so itself meanwhile', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  try {
+    await using wire = await newWire();
+    wire.client.write('request');
+    await once(wire.broker, 'data');
+    wire.look(6);
+    wire.silence.end();
+    expect(wire.told).toHaveLength(1);
+    vi.advanceTimersByTime(2_000);
+    expect(wire.told.at(-1)).toBe('reached');
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+async function newWire() {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const [broker] = (await once(server, 'connection')) as [Socket];
+  const told: string[] = [];
+  const watcher = { missed: (reason: string) => void told.push(reason), reached: () => void told.push('reached') };
+  const silence = new Silence({ socket: client, broker: '127.0.0.1:9092', watcher });
+  return {
+    client,
+    broker,
+    told,
+    silence,
+    look: (times: number) => {
+      for (let look = 0; look < times; look += 1) silence.look();
+    },
+    async [Symbol.asyncDispose]() {
+      client.destroy();
+      broker.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
