@@ -29,7 +29,6 @@ describe('a wish under way that its topic no longer holds', () => {
     expect([...before, ...(await ids(place))]).toEqual(service.followersOf('alpha'));
     expect(new Set(service.requests.map(({ cursor }) => cursor)).size).toBe(40);
     expect(await stateKeys(place, '/crawl/')).toEqual([]);
-    expect((await place.headgate('run')).stderr).toContain('Nothing to do');
   });
 
   it('goes on from the topic when an earlier version has kept the checkpoint alone', { timeout: 60_000 }, async () => {

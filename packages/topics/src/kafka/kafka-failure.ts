@@ -64,6 +64,11 @@ function isThrownInKafkaJs(stack: string | undefined): boolean {
   return /^\s+at .*\bkafkajs\b/mu.exec(stack ?? '')?.index === /^\s+at /mu.exec(stack ?? '')?.index;
 }
 
+/** Whether a broker knows no such topic or partition, or one of those named beside it. */
+export function isTopicUnknown(error: unknown): boolean {
+  return [...chain(error)].some(({ type }) => type === 'UNKNOWN_TOPIC_OR_PARTITION' || type === 'OPERATION_NOT_ATTEMPTED');
+}
+
 /** Whether a newer holder of the transactional id, or a time-out of its transaction, has put this producer out. */
 export function isFenced(error: unknown): boolean {
   for (const { type, code } of chain(error)) {

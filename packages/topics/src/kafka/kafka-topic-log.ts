@@ -29,6 +29,7 @@ import { BarrenStretches } from './barren-stretches.ts';
 import { groupOffsets } from './group-offsets.ts';
 import { awaitHandover } from './handover.ts';
 import { type LaneProducer, laneProducer } from './lane-producer.ts';
+import { Leftovers } from './leftovers.ts';
 import { LaneSession } from './lane-session.ts';
 import { KafkaLaneWriter } from './lane-writer.ts';
 import { Link } from './link.ts';
@@ -193,10 +194,17 @@ class KafkaTopicLog implements TopicLog {
     this.#assertOpen();
     for (const { topic, partition } of [lane.state, ...(lane.writes ?? [])]) await this.#book.assertPartition(topic, partition);
     await this.#assertCompacted(lane.state.topic);
+    const places = [lane.state, ...(lane.writes ?? [])];
+    const leftovers = new Leftovers(places);
     const writer = new KafkaLaneWriter({
       lane,
       session: () =>
-        new LaneSession({ producer: this.#producer(lane.name), sender: this.#sender, ownWrites: this.#ownWrites, state: lane.state }),
+        new LaneSession({
+          producer: this.#producer(lane.name, leftovers),
+          sender: this.#sender,
+          ownWrites: this.#ownWrites,
+          state: lane.state,
+        }),
       ownWrites: this.#ownWrites,
       link: this.#cluster,
       availability: this.#availability.watcher(),
@@ -204,6 +212,7 @@ class KafkaTopicLog implements TopicLog {
         for (const { topic, partition } of content.offsets) await this.#book.assertPartition(topic, partition);
         return { ...content, records: await this.#book.place(content.records) };
       },
+      assertThere: () => this.#book.assertStillThere(places),
       member: () => this.#member(),
       skewMs: () => (this.#brokers > 1 ? BROKERS_APART_MS : 0),
       onClose: (closed) => this.#lanes.delete(closed),
@@ -225,7 +234,7 @@ class KafkaTopicLog implements TopicLog {
     const placed = await this.#book.place(records);
     if (placed.length === 0) return [];
     const [sender, ownWrites, link] = [this.#sender, this.#ownWrites, this.#cluster];
-    return await appendRecords({ producer: (id) => this.#producer(id), sender, ownWrites, link, records: placed });
+    return await appendRecords({ producer: (id, leftovers) => this.#producer(id, leftovers), sender, ownWrites, link, records: placed });
   }
 
   read(options: ReadOptions): TopicReader {
@@ -315,9 +324,9 @@ class KafkaTopicLog implements TopicLog {
     return group === undefined || id === undefined ? undefined : { group, id };
   }
 
-  #producer(transactionalId: string): LaneProducer {
+  #producer(transactionalId: string, leftovers: Leftovers): LaneProducer {
     const transactionTimeoutMs = this.#options.transactionTimeoutMs ?? 60_000;
-    return laneProducer({ kafka: this.#kafka, config: this.#config, transactionalId, transactionTimeoutMs });
+    return laneProducer({ kafka: this.#kafka, config: this.#config, transactionalId, transactionTimeoutMs, leftovers });
   }
 
   #newLink(): Link<InnerCluster> {

@@ -1,7 +1,9 @@
 import { createRequire } from 'node:module';
 import type { Kafka, KafkaConfig, Partitioners, Producer } from 'kafkajs';
 import type { TopicPartition } from '../topic-log.ts';
+import { type Coordinator, byTopic } from './coordinator.ts';
 import { type InnerBroker, KafkajsCluster, clusterOptions } from './inner-cluster.ts';
+import type { Leftovers } from './leftovers.ts';
 import { placeOf } from './record-sender.ts';
 
 export interface LaneProducerOptions {
@@ -9,25 +11,16 @@ export interface LaneProducerOptions {
   readonly config: KafkaConfig;
   readonly transactionalId: string;
   readonly transactionTimeoutMs: number;
+  /** To be ended before the first transaction. */
+  readonly leftovers: Leftovers;
 }
 
 /** A transactional producer that is thrown away at its first error, which is why it may remember what kafkajs asks anew each time. */
 export interface LaneProducer extends Producer {
   /** The partitions the next transaction writes: the broker is told of them all at once. */
   announce(places: readonly TopicPartition[]): void;
-}
-
-interface Partitions {
-  readonly topic: string;
-  readonly partitions: readonly number[];
-}
-
-/** A transaction's coordinator, as kafkajs 2.2.4 uses it (producer/eosManager/index.js). */
-interface Coordinator extends InnerBroker {
-  initProducerId(options: object): Promise<unknown>;
-  addPartitionsToTxn(options: { readonly topics: readonly Partitions[] }): Promise<unknown>;
-  addOffsetsToTxn(options: object): Promise<unknown>;
-  endTxn(options: object): Promise<unknown>;
+  /** Whether the coordinator has gone since the last transaction: it may have forgotten to end that. */
+  isOutdated(): boolean;
 }
 
 /** kafkajs's COORDINATOR_TYPES.TRANSACTION. */
@@ -37,8 +30,8 @@ const require = createRequire(import.meta.url);
 const createProducer = require('kafkajs/src/producer') as (options: object) => Producer;
 
 /** kafkajs's own producer, on a cluster that spares it requests: 4 of 8 for a page with its checkpoint. */
-export function laneProducer({ kafka, config, transactionalId, transactionTimeoutMs }: LaneProducerOptions): LaneProducer {
-  const cluster = new RememberingCluster({ ...clusterOptions(kafka, config), maxInFlightRequests: 1 });
+export function laneProducer({ kafka, config, transactionalId, transactionTimeoutMs, leftovers }: LaneProducerOptions): LaneProducer {
+  const cluster = new RememberingCluster({ ...clusterOptions(kafka, config), maxInFlightRequests: 1 }, leftovers);
   const producer = createProducer({
     cluster,
     logger: kafka.logger(),
@@ -52,6 +45,7 @@ export function laneProducer({ kafka, config, transactionalId, transactionTimeou
     announce(places: readonly TopicPartition[]) {
       cluster.announced = places;
     },
+    isOutdated: () => cluster.coordinator?.isConnected() === false,
   });
 }
 
@@ -65,7 +59,15 @@ const byTheirOwn: () => ReturnType<typeof Partitioners.DefaultPartitioner> =
 
 class RememberingCluster extends KafkajsCluster {
   announced: readonly TopicPartition[] = [];
+  /** Of the transactions. */
+  coordinator: InnerBroker | undefined;
+  readonly #leftovers: Leftovers;
   readonly #coordinators = new Map<string, InnerBroker>();
+
+  constructor(options: object, leftovers: Leftovers) {
+    super(options);
+    this.#leftovers = leftovers;
+  }
 
   /** kafkajs asks for it before each request to it. */
   override async findGroupCoordinator(options: { readonly groupId: string; readonly coordinatorType?: number }): Promise<InnerBroker> {
@@ -73,9 +75,13 @@ class RememberingCluster extends KafkajsCluster {
     const known = this.#coordinators.get(name);
     if (known?.isConnected() === true) return known;
     const broker = await super.findGroupCoordinator(options);
-    const found = options.coordinatorType === TRANSACTION ? this.#announcing(broker as Coordinator) : broker;
-    this.#coordinators.set(name, found);
-    return found;
+    if (options.coordinatorType !== TRANSACTION) {
+      this.#coordinators.set(name, broker);
+      return broker;
+    }
+    this.coordinator = this.#announcing(broker as Coordinator);
+    this.#coordinators.set(name, this.coordinator);
+    return this.coordinator;
   }
 
   /** kafkajs adds partitions to a transaction one send at a time. */
@@ -83,7 +89,7 @@ class RememberingCluster extends KafkajsCluster {
     const added = new Set<string>();
     const coordinator: Partial<Coordinator> = {
       isConnected: () => broker.isConnected(),
-      initProducerId: (options) => broker.initProducerId(options),
+      initProducerId: (options) => this.#leftovers.fence(broker, options),
       addOffsetsToTxn: (options) => broker.addOffsetsToTxn(options),
       addPartitionsToTxn: async (options) => {
         const wanted = options.topics.flatMap(({ topic, partitions }) => partitions.map((partition) => ({ topic, partition })));
@@ -100,10 +106,4 @@ class RememberingCluster extends KafkajsCluster {
     };
     return coordinator as InnerBroker;
   }
-}
-
-function byTopic(places: readonly TopicPartition[]): Partitions[] {
-  const topics = new Map<string, number[]>();
-  for (const { topic, partition } of places) topics.set(topic, [...(topics.get(topic) ?? []), partition]);
-  return [...topics].map(([topic, partitions]) => ({ topic, partitions }));
 }

@@ -47,15 +47,8 @@ export class LaneSession {
     this.#ownWrites.committed(sent, offsets);
   }
 
-  /** Begins, and gives up: what is sent is never read, but the partitions get a mark that ends whatever came before. */
-  async writeInVain(records: readonly NewRecord[]): Promise<void> {
-    const places = byPlace(records);
-    const transaction = await this.#begin(places);
-    await this.#sender.send(transaction, places);
-    await transaction.abort();
-  }
-
   async #begin(places: RecordsByPlace): Promise<Transaction> {
+    if (this.#producer.isOutdated()) throw new Error('The connection to the coordinator was lost.');
     this.#producer.announce([...places.values()]);
     return await this.#producer.transaction();
   }

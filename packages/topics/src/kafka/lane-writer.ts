@@ -8,7 +8,7 @@ import type { LaneSpec, LaneTransaction, StateReading } from '../topic-log.ts';
 import { type TransactionContent, collectTransaction } from '../transaction-content.ts';
 import type { AvailabilityWatcher } from './availability.ts';
 import type { InnerCluster } from './inner-cluster.ts';
-import { failureText, isFenced, isTransient } from './kafka-failure.ts';
+import { failureText, isFenced, isTopicUnknown, isTransient } from './kafka-failure.ts';
 import { type LaneHolder, LaneLog, type TransactionNote } from './lane-log.ts';
 import type { LaneSession } from './lane-session.ts';
 import type { Link } from './link.ts';
@@ -23,6 +23,8 @@ export interface KafkaLaneWriterOptions {
   readonly availability: AvailabilityWatcher;
   /** Throws for records that can't be written. */
   readonly checked: (content: TransactionContent) => Promise<TransactionContent>;
+  /** Throws `TopicUnknownError` where a topic of the lane was deleted. */
+  readonly assertThere: () => Promise<void>;
   readonly member: () => LaneHolder['member'];
   /** By how much the clocks of two brokers may differ, ms. */
   readonly skewMs: () => number;
@@ -114,9 +116,10 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
         await this.#abortable(work(session));
         availability.reached();
         return;
-      } catch (error) {
+      } catch (fault) {
         this.#session?.discard();
         this.#session = undefined;
+        const error = isTopicUnknown(fault) ? await this.#whyUnknown(fault) : fault;
         if (this.#over.signal.aborted) throw this.closedError();
         if (error instanceof LaneLostError) this.#lost = error;
         if (!isTransient(error)) {
@@ -133,17 +136,23 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     }
   }
 
+  /** A broker that has just started may not know yet what it has. */
+  async #whyUnknown(fault: unknown): Promise<unknown> {
+    return await this.#abortable(this.#options.assertThere()).then(
+      () => fault,
+      (error: unknown) => error,
+    );
+  }
+
   /** Fences every other holder, THEN reads what is committed. The other way round an older state would be believed. */
   async #take(): Promise<LaneSession> {
-    const { lane, link } = this.#options;
+    const { link } = this.#options;
     // A look first, trusted only for bad news: a lane that somebody else has taken is not taken back.
     await link.once((cluster) => this.#log.look(cluster, this.#options.ownWrites));
     this.#over.signal.throwIfAborted();
     const session = this.#options.session();
     try {
       await session.connect();
-      // A broker that crashed may have left records of a predecessor without an end; the next commit would bring them to light.
-      await session.writeInVain([lane.state, ...(lane.writes ?? [])].map((place) => ({ ...place, key: this.#log.holderKey, value: '' })));
       const nonce = randomUUID();
       await session.write([this.#holderRecord({ nonce })]);
       await link.once((cluster) => this.#log.readTo(cluster, nonce));

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Producer } from 'kafkajs';
 import type { NewRecord, RecordPosition } from '../topic-log.ts';
 import type { InnerCluster } from './inner-cluster.ts';
+import { Leftovers } from './leftovers.ts';
 import type { Link } from './link.ts';
 import type { OwnWrites } from './own-writes.ts';
 import { fetchRecords, partitionsOf } from './partition-log.ts';
@@ -12,7 +13,7 @@ const LOOK_AGAIN_MS = 20;
 
 export interface AppendOptions {
   /** A new producer of that transactional id. */
-  readonly producer: (transactionalId: string) => Producer;
+  readonly producer: (transactionalId: string, leftovers: Leftovers) => Producer;
   readonly sender: RecordSender;
   readonly ownWrites: OwnWrites;
   readonly link: Link<InnerCluster>;
@@ -29,10 +30,11 @@ export async function appendRecords({
   records,
 }: AppendOptions): Promise<readonly RecordPosition[]> {
   const transactionalId = `append-${randomUUID()}`;
+  let leftovers = new Leftovers([]);
   let unknown: { readonly sent: SentRecords; readonly positions: readonly RecordPosition[] } | undefined;
   return await link.run(async (cluster) => {
     // Its first transaction ends what an earlier one of the same id has left open.
-    const producer = newProducer(transactionalId);
+    const producer = newProducer(transactionalId, leftovers);
     try {
       await producer.connect();
       if (unknown !== undefined) {
@@ -43,6 +45,7 @@ export async function appendRecords({
         }
         unknown = undefined;
       }
+      leftovers = new Leftovers(records);
       const transaction = await producer.transaction();
       const sent = await sender.send(transaction, byPlace(records)).catch(async (error: unknown) => {
         // Readers would wait for its time-out.

@@ -1,7 +1,7 @@
 import type { Admin } from 'kafkajs';
 import { partitionForKey } from '../partition-for-key.ts';
 import { InvalidRecordError, TopicUnknownError } from '../topic-errors.ts';
-import type { NewRecord, RecordSeries } from '../topic-log.ts';
+import type { NewRecord, RecordSeries, TopicPartition } from '../topic-log.ts';
 import { type TopicFacts, topicFacts } from './kafka-topics.ts';
 import type { Link } from './link.ts';
 import { batchBytes, recordBytes } from './record-room.ts';
@@ -39,6 +39,12 @@ export class TopicBook {
     const facts = await this.facts(topic);
     if (partition < 0 || partition >= facts.partitions) throw new TopicUnknownError({ topic, partition, partitions: facts.partitions });
     return facts;
+  }
+
+  /** As `assertPartition`, looked up anew. */
+  async assertStillThere(places: readonly TopicPartition[]): Promise<void> {
+    for (const { topic } of places) this.#facts.delete(topic);
+    for (const { topic, partition } of places) await this.assertPartition(topic, partition);
   }
 
   /** Bytes of the largest batch that is sent to a topic whose facts are known. */

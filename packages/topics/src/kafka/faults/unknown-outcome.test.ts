@@ -65,8 +65,9 @@ describe.skipIf(why !== undefined).concurrent(`a connection that is cut${because
   it.for(deeds)('at any request of an opening: %s', async (deed, { expect, onTestFinished }) => {
     const { log, strike } = await open(onTestFinished);
     const pages = await newPages(log);
-    // A fence with a mark in each partition, then the barrier in the state; looks before it and after it.
-    const requests = { Metadata: 1, ListOffsets: 2, InitProducerId: 2, AddPartitionsToTxn: 2, Produce: 4, EndTxn: 2, Fetch: 1 };
+    // A look, a fence with a mark in each partition, the barrier in the state, and a look up to that.
+    const fence = { DescribeTransactions: 1, InitProducerId: 2, AddPartitionsToTxn: 2, EndTxn: 2 };
+    const requests = { Metadata: 1, ListOffsets: 2, ...fence, Produce: 1, Fetch: 1 };
     for (const [api, times] of Object.entries(requests)) {
       for (let nth = 0; nth < times; nth += 1) {
         const struck = strike({ api, nth, deed });

@@ -1,0 +1,58 @@
+import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TopicLog } from '../../topic-log.ts';
+import { kafkaTopicLog } from '../index.ts';
+import { committedRecords } from './committed-records.fixture.ts';
+import { FORGETFUL, forgottenTopicProducer } from './forgetful-broker.fixture.ts';
+import { type Pages, newPages } from './pages.fixture.ts';
+
+const why = await whyNoKafkaBroker();
+const because = why === undefined ? '' : ` (skipped: ${why})`;
+
+describe.skipIf(why !== undefined)(`a transaction whose end a partition was not told${because}`, { timeout: 60_000 }, () => {
+  let broker: KafkaBroker;
+  let log: TopicLog;
+  beforeAll(async () => {
+    broker = await startKafkaBroker({ settings: FORGETFUL });
+    log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
+  }, 180_000);
+  afterAll(async () => {
+    await log.close();
+    await broker.close();
+  });
+
+  /** The last holder of the lane writes its first page: the checkpoint is told of the end, the records are not. */
+  async function lastWords(pages: Pages, end: 'commit' | 'abort'): Promise<void> {
+    const producer = forgottenTopicProducer(broker.brokers, pages.lane.name, pages.topic);
+    await producer.connect();
+    const transaction = await producer.transaction();
+    await transaction.send({ topic: pages.lane.state.topic, messages: [{ key: 'page', value: '0' }] });
+    await transaction.send({ topic: pages.topic, messages: [{ key: 'page', value: '0/0', partition: 0 }] });
+    await transaction[end]();
+    await producer.disconnect();
+  }
+
+  async function seen(pages: Pages): Promise<(string | null)[]> {
+    return (await committedRecords(broker.brokers, pages.topic)).filter(({ partition }) => partition === 0).map(({ value }) => value);
+  }
+
+  it('that was committed is there for whoever takes the lane, and for its readers', async () => {
+    const pages = await newPages(log);
+    await lastWords(pages, 'commit');
+    await expect(committedRecords(broker.brokers, pages.topic, 1_000)).rejects.toThrow(/held back/u);
+    await using writer = await log.openLane(pages.lane);
+    expect(writer.state.get('page')).toBe('0');
+    expect(await seen(pages)).toEqual(['0/0']);
+    await writer.transaction((tx) => tx.append([{ topic: pages.topic, partition: 0, key: 'page', value: '1/0' }]));
+    expect(await seen(pages)).toEqual(['0/0', '1/0']);
+  });
+
+  it('that was aborted does not come to light with the next one', async () => {
+    const pages = await newPages(log);
+    await lastWords(pages, 'abort');
+    await using writer = await log.openLane(pages.lane);
+    expect(writer.state.get('page')).toBeUndefined();
+    await writer.transaction((tx) => tx.append([{ topic: pages.topic, partition: 0, key: 'page', value: '1/0' }]));
+    expect(await seen(pages)).toEqual(['1/0']);
+  });
+});
