@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { TopicLostError } from '../topic-errors.ts';
 import type { TopicPartition } from '../topic-log.ts';
 import type { OffsetCommit } from '../transaction-content.ts';
+import { byTopic } from './coordinator.ts';
 import type { InnerCluster } from './inner-cluster.ts';
-import { partitionOffsets } from './partition-log.ts';
+import { partitionOffsets, partitionsOf } from './partition-log.ts';
 import { type SentRecords, placeOf } from './record-sender.ts';
 
 const LOOK_AGAIN_MS = 5;
@@ -35,10 +36,24 @@ export class OwnWrites {
   async stableOffsets(cluster: InnerCluster, topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, number>> {
     for (const deadline = performance.now() + WAIT_MS; ;) {
       const stable = await partitionOffsets(cluster, topic, partitions, 'stable');
-      const isBehind = (partition: number): boolean => (stable.get(partition) ?? 0) >= (this.#ends.get(placeOf(topic, partition)) ?? 0);
-      if (partitions.every(isBehind) || performance.now() >= deadline) return stable;
+      const all = partitions.every((partition) => this.#isBehindUs(stable, topic, partition));
+      if (all || performance.now() >= deadline) return stable;
       await sleep(LOOK_AGAIN_MS);
     }
+  }
+
+  #isBehindUs(stable: ReadonlyMap<number, number>, topic: string, partition: number): boolean {
+    return (stable.get(partition) ?? 0) >= (this.#ends.get(placeOf(topic, partition)) ?? 0);
+  }
+
+  /** Whether all that we have committed to those partitions can be read, or can within a second. */
+  async areReadable(cluster: InnerCluster, places: readonly TopicPartition[]): Promise<boolean> {
+    for (const { topic, partitions } of byTopic(places)) {
+      await partitionsOf(cluster, topic);
+      const stable = await this.stableOffsets(cluster, topic, partitions);
+      if (!partitions.every((partition) => this.#isBehindUs(stable, topic, partition))) return false;
+    }
+    return true;
   }
 
   /** What a group reads next by our own last commit. */

@@ -32,6 +32,7 @@ export async function appendRecords({
   const transactionalId = `append-${randomUUID()}`;
   let leftovers = new Leftovers([]);
   let unknown: { readonly sent: SentRecords; readonly positions: readonly RecordPosition[] } | undefined;
+  let isAcknowledged = false;
   return await link.run(async (cluster) => {
     // Its first transaction ends what an earlier one of the same id has left open.
     const producer = newProducer(transactionalId, leftovers);
@@ -39,7 +40,7 @@ export async function appendRecords({
       await producer.connect();
       if (unknown !== undefined) {
         await (await producer.transaction()).abort();
-        if (await isCommitted(cluster, unknown.positions[0])) {
+        if (isAcknowledged || (await isCommitted(cluster, unknown.positions[0]))) {
           ownWrites.committed(unknown.sent);
           return unknown.positions;
         }
@@ -55,7 +56,10 @@ export async function appendRecords({
       const positions = positionsOf(records, sent);
       unknown = { sent, positions };
       await transaction.commit();
+      isAcknowledged = true;
       ownWrites.committed(sent);
+      // Nobody takes this id over: what a killed broker has not told its partitions would hold back all that comes behind it.
+      if (!(await ownWrites.areReadable(cluster, positions))) throw new Error('What was committed can not be read yet.');
       return positions;
     } finally {
       producer.disconnect().catch(() => undefined);

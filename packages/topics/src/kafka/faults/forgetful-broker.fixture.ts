@@ -38,3 +38,14 @@ export function forgottenTopicProducer(brokers: readonly string[], transactional
   });
   return createProducer({ cluster, logger: kafka.logger(), idempotent: true, transactionalId, transactionTimeout: 60_000 });
 }
+
+/** The next transaction in this process that writes to `forgotten` does not tell its coordinator. */
+export function forgetOnce(forgotten: string): void {
+  const { prototype } = require('kafkajs/src/broker') as { readonly prototype: Coordinator };
+  const method = Reflect.get(prototype, 'addPartitionsToTxn') as (this: Coordinator, request: object) => Promise<unknown>;
+  prototype.addPartitionsToTxn = function (this: Coordinator, request) {
+    if (request.topics.every(({ topic }) => topic !== forgotten)) return method.call(this, request);
+    prototype.addPartitionsToTxn = method;
+    return method.call(this, { ...request, topics: request.topics.filter(({ topic }) => topic !== forgotten) });
+  };
+}

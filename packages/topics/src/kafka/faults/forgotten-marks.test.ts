@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TopicLog } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
 import { committedRecords } from './committed-records.fixture.ts';
-import { FORGETFUL, forgottenTopicProducer } from './forgetful-broker.fixture.ts';
+import { FORGETFUL, forgetOnce, forgottenTopicProducer } from './forgetful-broker.fixture.ts';
 import { type Pages, newPages } from './pages.fixture.ts';
 
 const why = await whyNoKafkaBroker();
@@ -45,6 +45,20 @@ describe.skipIf(why !== undefined)(`a transaction whose end a partition was not 
     expect(await seen(pages)).toEqual(['0/0']);
     await writer.transaction((tx) => tx.append([{ topic: pages.topic, partition: 0, key: 'page', value: '1/0' }]));
     expect(await seen(pages)).toEqual(['0/0', '1/0']);
+  });
+
+  it('that an append has committed is there for its readers, and what comes behind it', async () => {
+    const [told, forgotten] = ['append-told', 'append-forgotten'];
+    await log.createTopics([told, forgotten].map((name) => ({ name, partitions: 1 })));
+    const record = { partition: 0, key: 'k' };
+    forgetOnce(forgotten);
+    const [first, second] = await log.append([
+      { ...record, topic: told, value: 'a' },
+      { ...record, topic: forgotten, value: 'b' },
+    ]);
+    expect([first?.offset, second?.offset]).toEqual([0, 0]);
+    await log.append([{ ...record, topic: forgotten, value: 'c' }]);
+    expect((await committedRecords(broker.brokers, forgotten)).map(({ value }) => value)).toEqual(['b', 'c']);
   });
 
   it('that was aborted does not come to light with the next one', async () => {
