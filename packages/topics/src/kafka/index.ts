@@ -1,2 +1,2 @@
 export { type KafkaTopicLogOptions, kafkaTopicLog } from './kafka-topic-log.ts';
-export type { AvailabilityChange } from './availability.ts';
+export type { AvailabilityChange } from './connection/availability.ts';

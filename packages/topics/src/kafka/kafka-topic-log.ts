@@ -18,32 +18,32 @@ import type {
   TopicPartition,
   TopicReader,
 } from '../topic-log.ts';
-import { type Availability, type AvailabilityChange, availability } from './availability.ts';
-import { BrokerSockets } from './broker-sockets.ts';
-import { repairConnection } from './connection-repair.ts';
+import { type Availability, type AvailabilityChange, availability } from './connection/availability.ts';
+import { BrokerSockets } from './connection/broker-sockets.ts';
+import { repairConnection } from './connection/connection-repair.ts';
 import { type InnerCluster, innerCluster } from './inner-cluster.ts';
 import { failureText } from './kafka-failure.ts';
-import { repairRequestQueue } from './kafkajs-repair.ts';
-import { createTopics, listTopics } from './kafka-topics.ts';
-import { BarrenStretches } from './barren-stretches.ts';
-import { groupOffsets } from './group-offsets.ts';
-import { awaitHandover } from './handover.ts';
-import { type LaneProducer, laneProducer } from './lane-producer.ts';
-import { Leftovers } from './leftovers.ts';
-import { LaneSession } from './lane-session.ts';
-import { KafkaLaneWriter } from './lane-writer.ts';
-import { Link } from './link.ts';
+import { repairRequestQueue } from './connection/kafkajs-repair.ts';
+import { createTopics, listTopics } from './topics/kafka-topics.ts';
+import { BarrenStretches } from './reading/barren-stretches.ts';
+import { groupOffsets } from './reading/group-offsets.ts';
+import { awaitHandover } from './lane/handover.ts';
+import { type LaneProducer, laneProducer } from './lane/lane-producer.ts';
+import { Leftovers } from './lane/leftovers.ts';
+import { LaneSession } from './lane/lane-session.ts';
+import { KafkaLaneWriter } from './lane/lane-writer.ts';
+import { Link } from './connection/link.ts';
 import { type GroupMembership, joinGroup } from './membership/join-group.ts';
-import { OwnWrites } from './own-writes.ts';
-import { partitionOffsets, partitionsOf } from './partition-log.ts';
-import { appendRecords } from './record-append.ts';
+import { OwnWrites } from './reading/own-writes.ts';
+import { partitionOffsets, partitionsOf } from './reading/partition-log.ts';
+import { appendRecords } from './sending/record-append.ts';
 import { MessageBlocks, registerCodecs } from './record-block/index.ts';
-import { RecordSender } from './record-sender.ts';
+import { RecordSender } from './sending/record-sender.ts';
 import { saslForKafkajs } from './security/sasl-for-kafkajs.ts';
-import { StatePartition } from './state-partition.ts';
-import { withinTime } from './time-limit.ts';
-import { TopicBook } from './topic-book.ts';
-import { KafkaTopicReader } from './topic-reader.ts';
+import { StatePartition } from './lane/state-partition.ts';
+import { withinTime } from './connection/time-limit.ts';
+import { TopicBook } from './topics/topic-book.ts';
+import { KafkaTopicReader } from './reading/topic-reader.ts';
 
 export interface KafkaTopicLogOptions {
   /** `host:port` of some of the cluster's brokers. */

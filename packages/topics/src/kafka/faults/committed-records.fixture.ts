@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Kafka, logLevel } from 'kafkajs';
-import { repairRequestQueue } from '../kafkajs-repair.ts';
+import { repairRequestQueue } from '../connection/kafkajs-repair.ts';
 
 /** A record as a reader of committed records sees it. */
 export interface SeenRecord {

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { ISocketFactory, Producer } from 'kafkajs';
-import type { Coordinator } from '../coordinator.ts';
+import type { Coordinator } from '../lane/coordinator.ts';
 import { type InnerBroker, KafkajsCluster, clusterOptions } from '../inner-cluster.ts';
 import { plainKafka } from './committed-records.fixture.ts';
 

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { repairRequestQueue } from '../kafkajs-repair.ts';
+import { repairRequestQueue } from '../connection/kafkajs-repair.ts';
 import { joinGroup } from './join-group.ts';
 import { quietKafka } from './quiet-kafka.fixture.ts';
 

@@ -3,7 +3,7 @@ import type { Kafka } from 'kafkajs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type Child, startChild } from '../../sqlite/child.fixture.ts';
-import { repairRequestQueue } from '../kafkajs-repair.ts';
+import { repairRequestQueue } from '../connection/kafkajs-repair.ts';
 import { groupMembers } from './group-members.ts';
 import { type GroupMembership, type GroupMembershipOptions, joinGroup } from './join-group.ts';
 import { quietKafka } from './quiet-kafka.fixture.ts';

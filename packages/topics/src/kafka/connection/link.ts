@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Availability } from './availability.ts';
-import { failureText, isTransient } from './kafka-failure.ts';
+import { failureText, isTransient } from '../kafka-failure.ts';
 import { soon } from './time-limit.ts';
 
 const FIRST_PAUSE_MS = 50;

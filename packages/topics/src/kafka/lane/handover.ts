@@ -2,8 +2,8 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
 import type { KafkaLaneWriter } from './lane-writer.ts';
-import type { Link } from './link.ts';
-import { groupMembers } from './membership/group-members.ts';
+import type { Link } from '../connection/link.ts';
+import { groupMembers } from '../membership/group-members.ts';
 
 const LOOK_AGAIN_MS = 100;
 

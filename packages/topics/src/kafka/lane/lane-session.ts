@@ -1,10 +1,10 @@
 import type { Transaction } from 'kafkajs';
-import type { NewRecord, RecordSeries, TopicPartition } from '../topic-log.ts';
-import type { OffsetCommit } from '../transaction-content.ts';
+import type { NewRecord, RecordSeries, TopicPartition } from '../../topic-log.ts';
+import type { OffsetCommit } from '../../transaction-content.ts';
 import type { LaneProducer } from './lane-producer.ts';
-import type { OwnWrites } from './own-writes.ts';
-import { type RecordSender, type RecordsByPlace, byPlace } from './record-sender.ts';
-import { soon } from './time-limit.ts';
+import type { OwnWrites } from '../reading/own-writes.ts';
+import { type RecordSender, type RecordsByPlace, byPlace } from '../sending/record-sender.ts';
+import { soon } from '../connection/time-limit.ts';
 
 export interface LaneSessionOptions {
   readonly producer: LaneProducer;

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Producer } from 'kafkajs';
-import type { NewRecord, RecordPosition } from '../topic-log.ts';
-import type { InnerCluster } from './inner-cluster.ts';
-import { Leftovers } from './leftovers.ts';
-import type { Link } from './link.ts';
-import type { OwnWrites } from './own-writes.ts';
-import { fetchRecords, partitionsOf } from './partition-log.ts';
+import type { NewRecord, RecordPosition } from '../../topic-log.ts';
+import type { InnerCluster } from '../inner-cluster.ts';
+import { Leftovers } from '../lane/leftovers.ts';
+import type { Link } from '../connection/link.ts';
+import type { OwnWrites } from '../reading/own-writes.ts';
+import { fetchRecords, partitionsOf } from '../reading/partition-log.ts';
 import { type RecordSender, type SentRecords, byPlace, placeOf } from './record-sender.ts';
 
 const LOOK_AGAIN_MS = 20;

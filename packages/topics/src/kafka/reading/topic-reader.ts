@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PullReader } from '../pull-reader.ts';
-import { TopicLogClosedError } from '../topic-log-errors.ts';
-import type { ReadOptions, TopicRecord } from '../topic-log.ts';
-import type { OffsetCommit } from '../transaction-content.ts';
+import { PullReader } from '../../pull-reader.ts';
+import { TopicLogClosedError } from '../../topic-log-errors.ts';
+import type { ReadOptions, TopicRecord } from '../../topic-log.ts';
+import type { OffsetCommit } from '../../transaction-content.ts';
 import type { BarrenStretches } from './barren-stretches.ts';
 import { commitGroupOffset, groupOffsets } from './group-offsets.ts';
-import type { InnerCluster } from './inner-cluster.ts';
-import type { Link } from './link.ts';
+import type { InnerCluster } from '../inner-cluster.ts';
+import type { Link } from '../connection/link.ts';
 import type { OwnWrites } from './own-writes.ts';
 import { assertPartitions, fetchRecords, partitionOffsets, partitionsOf } from './partition-log.ts';
 

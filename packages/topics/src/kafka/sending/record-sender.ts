@@ -1,8 +1,8 @@
 import type { CompressionTypes, RecordMetadata, Transaction } from 'kafkajs';
-import type { NewRecord, RecordSeries, TopicPartition } from '../topic-log.ts';
-import { isSeries } from '../transaction-content.ts';
-import { refusedRecord } from './kafka-failure.ts';
-import type { BlockRecords, MessageBlocks } from './record-block/index.ts';
+import type { NewRecord, RecordSeries, TopicPartition } from '../../topic-log.ts';
+import { isSeries } from '../../transaction-content.ts';
+import { refusedRecord } from '../kafka-failure.ts';
+import type { BlockRecords, MessageBlocks } from '../record-block/index.ts';
 
 export interface RecordSenderOptions {
   readonly compression: CompressionTypes;

@@ -1,8 +1,8 @@
-import { type AgedValue, LiveState } from '../state-reading.ts';
-import type { LaneSpec, TopicRecord } from '../topic-log.ts';
-import type { InnerCluster } from './inner-cluster.ts';
-import type { OwnWrites } from './own-writes.ts';
-import { fetchRecords, partitionOffsets, partitionsOf } from './partition-log.ts';
+import { type AgedValue, LiveState } from '../../state-reading.ts';
+import type { LaneSpec, TopicRecord } from '../../topic-log.ts';
+import type { InnerCluster } from '../inner-cluster.ts';
+import type { OwnWrites } from '../reading/own-writes.ts';
+import { fetchRecords, partitionOffsets, partitionsOf } from '../reading/partition-log.ts';
 
 /** Begins the keys the driver itself keeps in a lane's state. */
 export const OWN_KEYS = '$lane/';

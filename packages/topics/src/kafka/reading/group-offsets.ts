@@ -1,5 +1,5 @@
-import type { OffsetCommit } from '../transaction-content.ts';
-import type { InnerCluster } from './inner-cluster.ts';
+import type { OffsetCommit } from '../../transaction-content.ts';
+import type { InnerCluster } from '../inner-cluster.ts';
 
 /** The offsets a group reads next, of those partitions it has committed any for. */
 export async function groupOffsets(

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs, { type Admin } from 'kafkajs';
-import { TopicMismatchError } from '../topic-errors.ts';
-import type { CreatedTopics, NewTopicSpec, TopicSpec } from '../topic-log.ts';
-import { failureText, refusedTopic, refusesForGood } from './kafka-failure.ts';
+import { TopicMismatchError } from '../../topic-errors.ts';
+import type { CreatedTopics, NewTopicSpec, TopicSpec } from '../../topic-log.ts';
+import { failureText, refusedTopic, refusesForGood } from '../kafka-failure.ts';
 import { type FoundTopic, READ_SETTINGS, isCompacted, maxMessageBytes, mismatches, shortcomings } from './topic-fit.ts';
 
 /** Of a compacted topic: ages are told by one clock, the brokers', and opening a lane reads little. */

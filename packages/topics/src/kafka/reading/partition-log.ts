@@ -1,6 +1,6 @@
-import { TopicUnknownError } from '../topic-errors.ts';
-import type { TopicRecord } from '../topic-log.ts';
-import { type InnerCluster, type InnerMessage, type InnerPartitionData, READ_COMMITTED, committedMessages } from './inner-cluster.ts';
+import { TopicUnknownError } from '../../topic-errors.ts';
+import type { TopicRecord } from '../../topic-log.ts';
+import { type InnerCluster, type InnerMessage, type InnerPartitionData, READ_COMMITTED, committedMessages } from '../inner-cluster.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LaneLostError } from '../lane-errors.ts';
-import { QueuedLaneWriter } from '../queued-lane-writer.ts';
-import type { LiveState } from '../state-reading.ts';
-import type { LaneSpec, LaneTransaction, StateReading } from '../topic-log.ts';
-import { type TransactionContent, collectTransaction } from '../transaction-content.ts';
-import type { AvailabilityWatcher } from './availability.ts';
-import type { InnerCluster } from './inner-cluster.ts';
-import { failureText, isFenced, isTopicUnknown, isTransient } from './kafka-failure.ts';
+import { LaneLostError } from '../../lane-errors.ts';
+import { QueuedLaneWriter } from '../../queued-lane-writer.ts';
+import type { LiveState } from '../../state-reading.ts';
+import type { LaneSpec, LaneTransaction, StateReading } from '../../topic-log.ts';
+import { type TransactionContent, collectTransaction } from '../../transaction-content.ts';
+import type { AvailabilityWatcher } from '../connection/availability.ts';
+import type { InnerCluster } from '../inner-cluster.ts';
+import { failureText, isFenced, isTopicUnknown, isTransient } from '../kafka-failure.ts';
 import { type LaneHolder, LaneLog, type TransactionNote } from './lane-log.ts';
 import type { LaneSession } from './lane-session.ts';
-import type { Link } from './link.ts';
-import type { OwnWrites } from './own-writes.ts';
+import type { Link } from '../connection/link.ts';
+import type { OwnWrites } from '../reading/own-writes.ts';
 
 export interface KafkaLaneWriterOptions {
   readonly lane: LaneSpec;

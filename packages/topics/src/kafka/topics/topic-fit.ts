@@ -1,5 +1,5 @@
-import type { TopicMismatch } from '../topic-errors.ts';
-import type { NewTopicSpec } from '../topic-log.ts';
+import type { TopicMismatch } from '../../topic-errors.ts';
+import type { NewTopicSpec } from '../../topic-log.ts';
 import { messageBytesFor } from './record-room.ts';
 
 /** A topic as the brokers describe it. */

@@ -1,4 +1,4 @@
-import type { TopicPartition } from '../topic-log.ts';
+import type { TopicPartition } from '../../topic-log.ts';
 import { type Coordinator, type InitOptions, byTopic, transactionState } from './coordinator.ts';
 
 /**

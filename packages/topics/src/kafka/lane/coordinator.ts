@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
-import type { TopicPartition } from '../topic-log.ts';
-import type { InnerBroker } from './inner-cluster.ts';
+import type { TopicPartition } from '../../topic-log.ts';
+import type { InnerBroker } from '../inner-cluster.ts';
 
 /** A transaction's coordinator, as kafkajs 2.2.4 uses it (producer/eosManager/index.js). */
 export interface Coordinator extends InnerBroker {

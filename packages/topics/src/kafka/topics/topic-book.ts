@@ -1,9 +1,9 @@
 import type { Admin } from 'kafkajs';
-import { partitionForKey } from '../partition-for-key.ts';
-import { InvalidRecordError, TopicUnknownError } from '../topic-errors.ts';
-import type { NewRecord, RecordSeries, TopicPartition } from '../topic-log.ts';
+import { partitionForKey } from '../../partition-for-key.ts';
+import { InvalidRecordError, TopicUnknownError } from '../../topic-errors.ts';
+import type { NewRecord, RecordSeries, TopicPartition } from '../../topic-log.ts';
 import { type TopicFacts, topicFacts } from './kafka-topics.ts';
-import type { Link } from './link.ts';
+import type { Link } from '../connection/link.ts';
 import { batchBytes, recordBytes } from './record-room.ts';
 
 export type Placed<Record extends NewRecord | RecordSeries> = Record & { readonly partition: number };
