@@ -9,7 +9,7 @@ export interface Coordinator extends InnerBroker {
   addOffsetsToTxn(options: object): Promise<unknown>;
   endTxn(options: TransactionOptions & { readonly transactionResult: boolean }): Promise<unknown>;
   readonly versions?: Readonly<Record<number, unknown>> | null;
-  readonly connectionPool: { send(request: object): Promise<unknown> };
+  readonly connectionPool: { send(request: object): Promise<unknown>; isConnected(): boolean };
 }
 
 export interface InitOptions {

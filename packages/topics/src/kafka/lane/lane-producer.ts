@@ -45,7 +45,8 @@ export function laneProducer({ kafka, config, transactionalId, transactionTimeou
     announce(places: readonly TopicPartition[]) {
       cluster.announced = places;
     },
-    isOutdated: () => cluster.coordinator?.isConnected() === false,
+    // The broker's own isConnected is false also when it is time to authenticate again.
+    isOutdated: () => cluster.coordinator?.connectionPool.isConnected() === false,
   });
 }
 
@@ -60,7 +61,7 @@ const byTheirOwn: () => ReturnType<typeof Partitioners.DefaultPartitioner> =
 class RememberingCluster extends KafkajsCluster {
   announced: readonly TopicPartition[] = [];
   /** Of the transactions. */
-  coordinator: InnerBroker | undefined;
+  coordinator: Coordinator | undefined;
   readonly #leftovers: Leftovers;
   readonly #coordinators = new Map<string, InnerBroker>();
 
@@ -79,9 +80,10 @@ class RememberingCluster extends KafkajsCluster {
       this.#coordinators.set(name, broker);
       return broker;
     }
-    this.coordinator = this.#announcing(broker as Coordinator);
-    this.#coordinators.set(name, this.coordinator);
-    return this.coordinator;
+    this.coordinator = broker as Coordinator;
+    const announcing = this.#announcing(this.coordinator);
+    this.#coordinators.set(name, announcing);
+    return announcing;
   }
 
   /** kafkajs adds partitions to a transaction one send at a time. */
