@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
-import type { TopicPartition } from '../../topic-log.ts';
 import type { InnerBroker } from '../inner-cluster.ts';
+import type { Partitions } from '../places.ts';
 
 /** A transaction's coordinator, as kafkajs 2.2.4 uses it (producer/eosManager/index.js). */
 export interface Coordinator extends InnerBroker {
@@ -24,18 +24,6 @@ interface ProducerEpoch {
 
 interface TransactionOptions extends ProducerEpoch {
   readonly transactionalId: string;
-}
-
-interface Partitions {
-  readonly topic: string;
-  readonly partitions: readonly number[];
-}
-
-/** As requests name partitions. */
-export function byTopic(places: readonly TopicPartition[]): Partitions[] {
-  const topics = new Map<string, Set<number>>();
-  for (const { topic, partition } of places) topics.set(topic, (topics.get(topic) ?? new Set()).add(partition));
-  return [...topics].map(([topic, partitions]) => ({ topic, partitions: [...partitions] }));
 }
 
 /** What is used of kafkajs's encoder and decoder. */

@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module';
 import type { Kafka, KafkaConfig, Partitioners, Producer } from 'kafkajs';
 import type { TopicPartition } from '../../topic-log.ts';
-import { type Coordinator, byTopic } from './coordinator.ts';
+import type { Coordinator } from './coordinator.ts';
 import { type InnerBroker, KafkajsCluster, clusterOptions } from '../inner-cluster.ts';
 import type { Leftovers } from './leftovers.ts';
-import { placeOf } from '../sending/record-sender.ts';
+import { byTopic, placeOf } from '../places.ts';
 
 export interface LaneProducerOptions {
   readonly kafka: Kafka;

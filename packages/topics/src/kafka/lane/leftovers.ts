@@ -1,5 +1,6 @@
 import type { TopicPartition } from '../../topic-log.ts';
-import { type Coordinator, type InitOptions, byTopic, transactionState } from './coordinator.ts';
+import { byTopic } from '../places.ts';
+import { type Coordinator, type InitOptions, transactionState } from './coordinator.ts';
 
 /**
  * What the last transaction of a transactional id may have left without an end. A broker that is killed right after it has decided on a

@@ -3,7 +3,7 @@ import { disagrees, waitForAgreement } from './group-agreement.ts';
 import { GroupDisagreementError } from './group-errors.ts';
 import { Holding, type Joined } from './holding.ts';
 import { hopeless } from './hopeless.ts';
-import type { GroupMembership, GroupMembershipOptions } from './join-group.ts';
+import type { GroupMembership, GroupMembershipOptions } from './group-membership.ts';
 import { MembershipConsumer } from './membership-consumer.ts';
 import { removeMember } from './remove-member.ts';
 

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import { type Child, startChild } from '../../sqlite/child.fixture.ts';
 import { repairRequestQueue } from '../connection/kafkajs-repair.ts';
 import { groupMembers } from './group-members.ts';
-import { type GroupMembership, type GroupMembershipOptions, joinGroup } from './join-group.ts';
+import type { GroupMembership, GroupMembershipOptions } from './group-membership.ts';
+import { joinGroup } from './join-group.ts';
 import { quietKafka } from './quiet-kafka.fixture.ts';
 
 const SESSION_MS = 6_000;

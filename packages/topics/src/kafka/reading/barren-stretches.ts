@@ -1,4 +1,4 @@
-import { placeOf } from '../sending/record-sender.ts';
+import { placeOf } from '../places.ts';
 
 /**
  * Per partition the last stretch that was found to hold no record, such as the mark at the end of a transaction: whoever looks for news again

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { TopicLostError } from '../../topic-errors.ts';
 import type { TopicPartition } from '../../topic-log.ts';
 import type { OffsetCommit } from '../../transaction-content.ts';
-import { byTopic } from '../lane/coordinator.ts';
+import { byTopic, placeOf } from '../places.ts';
 import type { InnerCluster } from '../inner-cluster.ts';
 import { partitionOffsets, partitionsOf } from './partition-log.ts';
-import { type SentRecords, placeOf } from '../sending/record-sender.ts';
+import type { SentRecords } from '../sending/record-sender.ts';
 
 const LOOK_AGAIN_MS = 5;
 const WAIT_MS = 1_000;

@@ -7,7 +7,8 @@ import { Leftovers } from '../lane/leftovers.ts';
 import type { Link } from '../connection/link.ts';
 import type { OwnWrites } from '../reading/own-writes.ts';
 import { fetchRecords, partitionsOf } from '../reading/partition-log.ts';
-import { type RecordSender, type SentRecords, byPlace, placeOf } from './record-sender.ts';
+import { placeOf } from '../places.ts';
+import { type RecordSender, type SentRecords, byPlace } from './record-sender.ts';
 
 const LOOK_AGAIN_MS = 20;
 

@@ -2,6 +2,7 @@ import type { CompressionTypes, RecordMetadata, Transaction } from 'kafkajs';
 import type { NewRecord, RecordSeries, TopicPartition } from '../../topic-log.ts';
 import { isSeries } from '../../transaction-content.ts';
 import { refusedRecord } from '../kafka-failure.ts';
+import { placeOf } from '../places.ts';
 import type { BlockRecords, MessageBlocks } from '../record-block/index.ts';
 
 export interface RecordSenderOptions {
@@ -45,10 +46,6 @@ export class RecordSender {
     }
     return sent;
   }
-}
-
-export function placeOf(topic: string, partition: number): string {
-  return `${topic}-${partition}`;
 }
 
 /** Records by topic and partition (`placeOf`), in their order; a series is a run of its own. */
