@@ -41,7 +41,8 @@ function* chain(error: unknown): Iterable<KafkaJsError> {
 export function isTransient(error: unknown): boolean {
   for (const { name, type, code, stack } of chain(error)) {
     if (type !== undefined && FINAL.has(type)) return false;
-    if (name === 'KafkaJSSASLAuthenticationError' || (OWN.has(name) && !isThrownInKafkaJs(stack))) return false;
+    if (name === 'KafkaJSSASLAuthenticationError' || name === 'KafkaJSNotImplemented' || (OWN.has(name) && !isThrownInKafkaJs(stack)))
+      return false;
     if (typeof code === 'string' && (code.startsWith('HEADGATE_') || code.startsWith('ERR_TLS') || code.startsWith('ERR_SSL')))
       return false;
   }

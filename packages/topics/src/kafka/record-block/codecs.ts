@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { constants, gzip, unzip, zstdCompress, zstdDecompress } from 'node:zlib';
 import kafkajs, { CompressionTypes } from 'kafkajs';
+import { LZ4, SNAPPY } from './foreign-codecs.ts';
 import { handedOver } from './handed-over.ts';
 import { kafkajsVersion, whyPlain } from './kafkajs-version.ts';
 
@@ -18,13 +19,19 @@ export interface RegisterCodecsOptions {
 export type CodecTable = Record<number, () => unknown>;
 
 /**
- * Gives kafkajs gzip and zstd at level 1 under numbers of their own, and zstd under its usual number where nobody else has: to read it needs that.
- * Nothing that is registered is replaced, so other users of kafkajs in the process keep what they have; they can read zstd after this, too.
+ * Gives kafkajs gzip and zstd at level 1 under numbers of their own, and what it lacks (zstd, Snappy, LZ4) under its usual numbers where nobody
+ * else has: a batch that can't be read would hold back all behind it. Nothing that is registered is replaced, so other users of kafkajs in
+ * the process keep what they have; they can read more after this, too.
  * Answers what `send` takes as `compression`. With another kafkajs than the known one these are the usual numbers, gzip at kafkajs's own level.
  */
 export function registerCodecs(options: RegisterCodecsOptions = {}): Compressions {
   const codecs: CodecTable = options.codecs ?? kafkajs.CompressionCodecs;
-  if (!hasCodec(codecs, CompressionTypes.ZSTD)) codecs[CompressionTypes.ZSTD] = () => ZSTD;
+  for (const [type, codec] of [
+    [CompressionTypes.ZSTD, ZSTD],
+    [CompressionTypes.Snappy, SNAPPY],
+    [CompressionTypes.LZ4, LZ4],
+  ] as const)
+    if (!hasCodec(codecs, type)) codecs[type] = () => codec;
   if (whyPlain(options.version ?? kafkajsVersion()) !== undefined) {
     return { none: CompressionTypes.None, gzip: CompressionTypes.GZIP, zstd: CompressionTypes.ZSTD };
   }
@@ -57,7 +64,7 @@ function hasCodec(codecs: CodecTable, type: CompressionTypes): boolean {
 }
 
 /** A codec as kafkajs calls it. */
-interface Codec {
+export interface Codec {
   compress(encoder: { readonly buffer: Buffer }): Promise<Buffer>;
   decompress(bytes: Buffer): Promise<Buffer>;
 }

@@ -1,0 +1,49 @@
+import { createRequire } from 'node:module';
+import type { Codec } from './codecs.ts';
+import { UnreadableBatchError } from './unreadable-batch-error.ts';
+
+const require = createRequire(import.meta.url);
+// Neither has types of its own.
+const snappy = require('snappyjs') as { uncompress(bytes: Buffer): Buffer };
+const lz4 = require('lz4js') as { decompress(bytes: Buffer): Uint8Array };
+
+/** Snappy as others write it: bare, or cut into blocks by the framing of Java's library (xerial). */
+export const SNAPPY: Codec = {
+  compress: () => Promise.reject(new TypeError('Snappy is only read here.')),
+  async decompress(bytes) {
+    if (!isFramed(bytes)) return await readable('Snappy', () => snappy.uncompress(bytes));
+    return await readable('Snappy', () => Buffer.concat(blocks(bytes).map((block) => snappy.uncompress(block))));
+  },
+};
+
+export const LZ4: Codec = {
+  compress: () => Promise.reject(new TypeError('LZ4 is only read here.')),
+  decompress: (bytes) => readable('LZ4', () => Buffer.from(lz4.decompress(bytes))),
+};
+
+async function readable(compression: string, decompress: () => Buffer): Promise<Buffer> {
+  try {
+    return await Promise.resolve(decompress());
+  } catch (error) {
+    throw new UnreadableBatchError({ compression }, { cause: error });
+  }
+}
+
+const MAGIC = Buffer.from('\x82SNAPPY\0', 'latin1');
+/** The magic, a version and the oldest version that reads it. */
+const HEADER_BYTES = MAGIC.length + 8;
+
+function isFramed(bytes: Buffer): boolean {
+  return bytes.subarray(0, MAGIC.length).equals(MAGIC);
+}
+
+/** Each after its length. */
+function blocks(bytes: Buffer): Buffer[] {
+  const found: Buffer[] = [];
+  for (let at = HEADER_BYTES; at + 4 <= bytes.length;) {
+    const end = at + 4 + bytes.readUInt32BE(at);
+    found.push(bytes.subarray(at + 4, end));
+    at = end;
+  }
+  return found;
+}
