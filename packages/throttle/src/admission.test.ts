@@ -188,6 +188,26 @@ describe('admission', () => {
     expect(served).toEqual(['big', 'small', 'big', 'small', 'big']);
   });
 
+  it('gives a walk under way its turn among newcomers, however many come', async () => {
+    const { clock, pool, gate: door } = gate({ limit: 1 });
+    const credits = plenty();
+    const served: string[] = [];
+    const ask = (label: string, walk: object): void =>
+      void door.acquire({ pool, credits, items: 1, label, walk }).then((permit) => {
+        served.push(label);
+        permit.sent();
+        permit.answered();
+        // The walk asks for its next page; in a newcomer's stead comes another.
+        if (label === 'walk') ask('walk', walk);
+        else ask('new', {});
+      });
+    ask('walk', {});
+    for (let i = 0; i < 4; i += 1) ask('new', {});
+    await clock.advance(29_000);
+    expect(served).toHaveLength(30);
+    for (let from = 0; from < 25; from += 5) expect(served.slice(from, from + 5)).toContain('walk');
+  });
+
   it('tells who waits, and for what, whenever that changes', async () => {
     const { clock, pool, gate: door } = gate({ limit: 1 });
     const seen: string[] = [];

@@ -62,6 +62,63 @@ describe('FairQueue', () => {
     expect(order(queue).slice(0, 8)).toMatch(/^e?lelele/);
   });
 
+  it('lets nobody go before one that waits who comes after the turn it came in, however many come', () => {
+    const step = fc.oneof(fc.constant('serve'), fc.constant('newcomer'), fc.nat(3));
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 200, size: 'max' }), (steps) => {
+        // Four walks ask anew whenever they like; newcomers ask once.
+        const walks = Array.from({ length: 4 }, () => ({}));
+        const queue = new FairQueue<Entry & { grantsLeft?: number }>();
+        for (const what of steps) {
+          const walk = typeof what === 'number' ? walks[what] : undefined;
+          const waiting = [...queue];
+          if (what !== 'serve') {
+            if (walk === undefined || waiting.every((other) => other.walk !== walk)) queue.add(entry('x', walk));
+            continue;
+          }
+          const [next, ...others] = waiting;
+          if (next === undefined) continue;
+          queue.delete(next);
+          queue.served(next);
+          for (const other of others) other.grantsLeft = (other.grantsLeft ?? waiting.length) - 1;
+          expect(others.every(({ grantsLeft = 0 }) => grantsLeft > 0)).toBe(true);
+        }
+      }),
+    );
+  });
+
+  it('gives no walk more than its share, and one turn, while another waits', () => {
+    const share = fc.constantFrom(0.5, 1, 2, 4);
+    const walks = fc.array(fc.record({ share, pauses: fc.array(fc.nat(8), { minLength: 1, maxLength: 40, size: 'max' }) }), {
+      minLength: 2,
+      maxLength: 12,
+    });
+    fc.assert(
+      fc.property(walks, (specs) => {
+        const queue = new FairQueue<Entry & { readonly number: number; readonly turns: number[] }>();
+        // A walk asks, gets its turn, and asks again after as many grants to others as it says.
+        const plans = specs.map(({ share: own, pauses }) => ({ walk: {}, share: own, pauses: [...pauses], askAt: pauses[0] ?? 0 }));
+        for (let grant = 0; grant < 400; grant += 1) {
+          for (const [number, plan] of plans.entries()) {
+            if (plan.askAt > grant) continue;
+            plan.askAt = Infinity;
+            queue.add({ ...entry('x', plan.walk, plan.share), number, turns: specs.map(() => 0) });
+          }
+          const [next, ...others] = queue;
+          if (next === undefined) continue;
+          queue.delete(next);
+          queue.served(next);
+          const plan = plans[next.number];
+          if (plan?.pauses.shift() !== undefined) plan.askAt = grant + 1 + (plan.pauses[0] ?? Infinity);
+          for (const { share: mine = 1, turns } of others) {
+            turns[next.number] = (turns[next.number] ?? 0) + 1;
+            expect(turns[next.number]).toBeLessThanOrEqual((next.share ?? 1) / mine + 1);
+          }
+        }
+      }),
+    );
+  });
+
   it('serves everyone in the end, and each walk in its own order', () => {
     fc.assert(
       fc.property(fc.array(fc.record({ walk: fc.nat(4), share: fc.integer({ min: 1, max: 5 }) }), { maxLength: 60 }), (adds) => {

@@ -4,24 +4,29 @@ export interface Queued {
   readonly walk?: object;
   /** How large a share of the turns the walk gets, against 1 of others. Default 1. */
   readonly share?: number;
-  /** When its turn is, in turns since the beginning; set by the queue. */
+  /** When its turn is, in rounds since the beginning; set by the queue. */
   turn: number;
 }
 
 /**
- * Start-time fair queueing: however many requests a walk has waiting, walks take turns in proportion to their shares, and
- * one that comes late gets its turn next, without catching up on the time it wasn't there.
+ * Self-clocked fair queueing (Golestani, 1994): however many requests a walk has waiting, walks take turns in proportion to their
+ * shares. One that comes late, or comes back, gets its turn in the round that is being served: it neither catches up on the time it
+ * wasn't there, nor goes before those of its share that wait already.
  */
 export class FairQueue<Entry extends Queued> implements Iterable<Entry> {
   /** By turn, then by arrival. */
   #entries: Entry[] = [];
-  readonly #nextTurns = new Map<object, number>();
+  readonly #lastTurns = new Map<object, number>();
+  /** The end of the last turn that is over: each lasts until the next is served. */
   #now = 0;
+  #current = 0;
 
   add(entry: Entry): void {
     const { walk, share = 1 } = entry;
-    entry.turn = Math.max(this.#now, (walk === undefined ? undefined : this.#nextTurns.get(walk)) ?? 0);
-    if (walk !== undefined) this.#nextTurns.set(walk, entry.turn + 1 / share);
+    const last = (walk === undefined ? undefined : this.#lastTurns.get(walk)) ?? 0;
+    // By its end: by starts, all who come during a round would go before those who wait for the next, for ever.
+    entry.turn = Math.max(this.#now, last) + 1 / share;
+    if (walk !== undefined) this.#lastTurns.set(walk, entry.turn);
     let at = this.#entries.length;
     for (let before = this.#entries[at - 1]; before !== undefined && before.turn > entry.turn; before = this.#entries[at - 1]) at -= 1;
     this.#entries.splice(at, 0, entry);
@@ -37,14 +42,18 @@ export class FairQueue<Entry extends Queued> implements Iterable<Entry> {
 
   /** An entry has got its turn. */
   served({ turn }: Entry): void {
-    if (turn <= this.#now) return;
-    this.#now = turn;
-    // Whoever's next turn has come anyway needs no remembering.
-    for (const [walk, next] of this.#nextTurns) if (next <= turn) this.#nextTurns.delete(walk);
+    if (this.#current > this.#now) this.#endTurn();
+    this.#current = Math.max(this.#current, turn);
   }
 
   /** By their turns; entries may be deleted on the way. */
   [Symbol.iterator](): Iterator<Entry> {
     return this.#entries.values();
+  }
+
+  #endTurn(): void {
+    this.#now = this.#current;
+    // Whose last turn is over needs no remembering.
+    for (const [walk, last] of this.#lastTurns) if (last <= this.#now) this.#lastTurns.delete(walk);
   }
 }

@@ -3,7 +3,14 @@
  * all of every shorter one.
  */
 export function requestsUntilDone(pages: readonly number[]): number[] {
-  return pages.map((own) => pages.reduce((sum, other) => sum + Math.min(own, other), 0));
+  const ascending = pages.toSorted((one, other) => one - other);
+  const requests = new Map<number, number>();
+  let shorter = 0;
+  for (const [i, own] of ascending.entries()) {
+    if (!requests.has(own)) requests.set(own, shorter + own * (ascending.length - i));
+    shorter += own;
+  }
+  return pages.map((own) => requests.get(own) ?? 0);
 }
 
 /** When work that needs so many requests is done, at a budget of `limit` per `windowMs` of each of `credentials`, starting with all of it free. */
