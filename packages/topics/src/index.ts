@@ -14,6 +14,7 @@ export type { TopicMismatch } from './topic-errors.ts';
 export type {
   CreatedTopics,
   GroupMember,
+  HeldBack,
   JoinGroupOptions,
   LaneSpec,
   LaneTransaction,

@@ -17,6 +17,11 @@ export interface TopicLog extends AsyncDisposable {
   append(records: readonly NewRecord[]): Promise<readonly RecordPosition[]>;
   /** Reads committed records in order per partition. The reading begins now, not with the first record asked for. */
   read(options: ReadOptions): TopicReader;
+  /**
+   * What readers of a partition can't pass now: somebody's transaction that has written there and hasn't ended. Undefined where there is
+   * none. Throws `signal.reason` where that aborts.
+   */
+  heldBack(place: TopicPartition, signal?: AbortSignal): Promise<HeldBack | undefined>;
   /** The newest committed value per key of one partition of a compacted topic, without holding any lane. */
   readState(topic: string, partition: number): Promise<StateReading>;
   /**
@@ -36,6 +41,14 @@ export interface TopicLog extends AsyncDisposable {
 export interface StateReading extends ReadonlyMap<string, string> {
   /** How long before the reading the key's value was committed, ms on the log's own clock; never more than that. 0 for what was written since. */
   ageMs(key: string): number;
+}
+
+/** An open transaction: what has been committed behind its first record can't be read before it ends. */
+export interface HeldBack {
+  /** Of its first record. */
+  readonly offset: number;
+  /** When that was appended, milliseconds since the epoch, on the log's or its writer's clock. */
+  readonly sinceMs: number;
 }
 
 export interface JoinGroupOptions {

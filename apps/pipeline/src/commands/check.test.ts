@@ -47,7 +47,7 @@ test('probes are made of the sections that are sound', async () => {
 test('nothing wrong is 0', async () => {
   expect(await checked(BOOKS, { probes: () => [FINE] })).toEqual({
     code: 0,
-    text: 'headgate.yaml\n  no problems\nenvironment\n  topic log   can be written\n',
+    text: 'headgate.yaml\n  no problems in this file\nenvironment\n  topic log   can be written\n',
   });
 });
 
@@ -65,14 +65,14 @@ test('an environment that fails is 1, also where a probe throws', async () => {
   const probes = (): readonly Probe[] => [{ name: 'sqlite', run: () => Promise.reject(new Error('the disk is full. Make room.')) }];
   expect(await checked(BOOKS, { probes })).toEqual({
     code: 1,
-    text: 'headgate.yaml\n  no problems\nenvironment\n  sqlite   the disk is full. Make room.\n1 problem\n',
+    text: 'headgate.yaml\n  no problems in this file\nenvironment\n  sqlite   the disk is full. Make room.\n1 problem\n',
   });
 });
 
 test('what --online spends is said before it is spent', async () => {
   const { text } = await checked(FOLLOWERS + BOOKS, { online: true, probes: () => [FINE] });
   expect(text).toBe(`headgate.yaml
-  no problems
+  no problems in this file
 --online: one request is spent for each of: followers credential app, followers credential user, the books key
 environment
   topic log   can be written
@@ -91,7 +91,7 @@ test('what a probe warns of is no problem; each of its lines stands under the fi
   expect(await checked(BOOKS, { probes })).toEqual({
     code: 0,
     text: `headgate.yaml
-  no problems
+  no problems in this file
 environment
   topic log   answers
               and more

@@ -41,7 +41,7 @@ export async function check({ online = false, probes, stderr, ...load }: CheckOp
   const nameColumn = 2 + Math.max(0, ...list.map((probe) => probe.name.length)) + 3;
   const messageColumn = Math.max(nameColumn, problems.length + warnings.length === 0 ? 0 : messageColumnOf([...problems, ...warnings]));
   stderr.write(formatProblems({ fileName, problems, warnings, messageColumn }));
-  if (problems.length + warnings.length === 0) stderr.write('  no problems\n');
+  if (problems.length + warnings.length === 0) stderr.write('  no problems in this file\n');
   if (online) stderr.write(`${spending(sound)}\n`);
   if (list.length > 0) stderr.write('environment\n');
   let failed = 0;

@@ -38,11 +38,17 @@ export async function readConfig({ file, cwd, env, stderr, json }: CommandContex
 
 /** Opens the log for a command that shows nothing else while it waits for brokers. Throws what the driver throws. */
 export async function openLog({ stderr, signal }: Pick<CommandContext, 'stderr' | 'signal'>, topics: TopicsConfig): Promise<TopicLog> {
+  let isOpen = false;
+  let isSaid = false;
   const log = await openTopicLog(topics, (change) => {
+    // Opening gives up by itself, and says so.
+    if (change.available ? !isSaid : !isOpen) return;
+    isSaid = !change.available;
     stderr.write(
       change.available ? 'kafka answers again\n' : `kafka can't be reached (${change.reason}): waiting for it, Ctrl-C ends that\n`,
     );
   });
+  isOpen = true;
   signal.addEventListener('abort', () => void log.close(), { once: true });
   return log;
 }

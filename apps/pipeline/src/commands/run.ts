@@ -40,7 +40,7 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
     reporter?.event(event);
   };
   const log = await openTopicLog(config.topics, (change) =>
-    emit(change.available ? { type: 'log-available' } : { type: 'log-unavailable', reason: change.reason }),
+    emit(change.available ? { type: 'log-available' } : { type: 'log-unavailable', reason: change.reason, since: change.sinceMs }),
   );
   reporter = await createReporter({ stderr, json, color, clock: statusClock, gauges, header, readCommand });
   let status: { close(): Promise<void> } | undefined;

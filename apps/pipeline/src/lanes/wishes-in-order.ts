@@ -25,7 +25,10 @@ export async function* wishesInOrder({
   signal,
 }: WishesInOrderOptions): AsyncGenerator<WishRecord, void, void> {
   const rest = begun.filter(({ offset }) => offset >= from).toSorted((one, other) => one.offset - other.offset);
-  const before = (end: number): WishRecord[] => rest.splice(0, rest.filter(({ offset }) => offset < end).length);
+  const before = (end: number): WishRecord[] => {
+    const after = rest.findIndex(({ offset }) => offset >= end);
+    return rest.splice(0, after === -1 ? rest.length : after);
+  };
   for await (const wish of log.read({ topic, partitions: [partition], from, ...(signal !== undefined && { signal }) })) {
     yield* before(wish.offset);
     if (rest[0]?.offset === wish.offset) rest.shift();

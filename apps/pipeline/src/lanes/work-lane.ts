@@ -1,5 +1,7 @@
-import type { TopicLog } from '@headgate/topics';
+import type { Clock } from '@headgate/throttle';
+import type { HeldBack, TopicLog } from '@headgate/topics';
 import type { Bell } from './bell.ts';
+import { heldBackWatch } from './held-back-watch.ts';
 import type { Lane } from './lane.ts';
 import { type WishRecord, wishesInOrder } from './wishes-in-order.ts';
 
@@ -26,6 +28,9 @@ export interface WorkLaneOptions {
   readonly backlog: number;
   /** Stay when nothing is left. */
   readonly follow: boolean;
+  readonly clock: Clock;
+  /** Told when somebody's open transaction keeps wishes from being read, and with undefined when it no longer does. */
+  readonly onHeldBack: (heldBack: HeldBack | undefined) => void;
   /** Ends the work gracefully. */
   readonly signal: AbortSignal;
 }
@@ -34,14 +39,18 @@ export interface WorkLaneOptions {
 const LOOK_AGAIN_MS = 250;
 
 /** Works a lane until nothing is left, or until `signal`. Rejects when the lane or its flow can't go on. */
-export async function workLane({ log, lane, flow, bell, backlog, follow, signal }: WorkLaneOptions): Promise<void> {
+export async function workLane(options: WorkLaneOptions): Promise<void> {
+  const { log, lane, flow, bell, backlog, follow, signal, clock, onHeldBack } = options;
   const wake = (): void => bell.ring();
   signal.addEventListener('abort', wake);
   const { topic, partition } = lane;
+  const watch = heldBackWatch({ log, lane, clock, onChange: onHeldBack, signal });
   let position = lane.next;
   try {
     while (!signal.aborted) {
       let idle = flow.load === 0;
+      // Before reading: what was committed by then is seen, unless it is held back.
+      const isHeldBack = await watch.look(idle && !follow);
       for await (const wish of wishesInOrder({ log, topic, partition, from: position, begun: flow.begun, signal })) {
         lane.skip(position, wish.offset);
         position = wish.offset + 1;
@@ -52,7 +61,7 @@ export async function workLane({ log, lane, flow, bell, backlog, follow, signal 
         flow.take(wish);
       }
       flow.flush();
-      if (idle && !follow) return;
+      if (idle && !follow && !isHeldBack) return;
       await bell.wait(LOOK_AGAIN_MS);
     }
   } finally {

@@ -132,7 +132,22 @@ describe('laneWorkers', () => {
     expect(ended).toBe(false);
     await clock.advance(200);
     expect(await run).toEqual([]);
-    expect(events).toMatchObject([{ type: 'notice' }]);
+    expect(events).toMatchObject([{ type: 'notice' }, { type: 'lanes-elsewhere', lanes: 2 }]);
+  });
+
+  it('says at its end that other lanes were worked elsewhere, unless it was stopped', async () => {
+    for (const stopped of [false, true]) {
+      const { workers, running, events, clock, stop } = stage({ follow: false });
+      workers.assign([place(1)]);
+      await workers.opened();
+      const run = workers.run();
+      await turns();
+      if (stopped) stop.abort();
+      else running.get(1)?.resolve();
+      await clock.advance(20_000);
+      expect(await run).toEqual([]);
+      expect(events.slice(1)).toEqual(stopped ? [] : [{ type: 'lanes-elsewhere', lanes: 1 }]);
+    }
   });
 
   it('works the lanes of the dead when they come, also when it has done its own', async () => {

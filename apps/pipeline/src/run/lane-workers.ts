@@ -170,6 +170,7 @@ export function laneWorkers({ open, lanes, follow, signal, clock, emit }: LaneWo
       look();
       await over.promise;
       stay();
+      if (!all.aborted && workers.size < lanes) emit({ type: 'lanes-elsewhere', lanes: lanes - workers.size });
       all.removeEventListener('abort', end);
       await Promise.allSettled(works.values());
       return failures;

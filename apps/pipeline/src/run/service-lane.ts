@@ -1,5 +1,5 @@
 import { type Clock, creditPool } from '@headgate/throttle';
-import type { TopicLog } from '@headgate/topics';
+import type { HeldBack, TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
 import { booksFlow } from '../flows/books-flow.ts';
 import { followersFlow } from '../flows/followers-flow.ts';
@@ -91,8 +91,9 @@ function followersLane(options: ServiceLaneOptions, lane: Lane, journal: LaneJou
     clock,
     emit,
   });
+  const onHeldBack = heldBackEvents({ service: 'followers', lane: lane.partition, emit });
   return {
-    run: (signal) => workLane({ log, lane, flow, bell: waker, backlog: BACKLOG, follow, signal }),
+    run: (signal) => workLane({ log, lane, flow, bell: waker, backlog: BACKLOG, follow, clock, onHeldBack, signal }),
     gauges: () => serviceGauges({ service: 'followers', gauges: api.gauges(), credits, clock }),
     close: closing(api, lane),
   };
@@ -106,11 +107,30 @@ function booksLane(options: ServiceLaneOptions, lane: Lane, journal: LaneJournal
   const waker = bell({ clock });
   const maxBatch = Math.min(config.maxBatch, config.perDay?.isbns ?? Infinity);
   const flow = booksFlow({ api, lane, bell: waker, credits, maxBatch, clock, emit });
+  const backlog = Math.max(BACKLOG, 2 * config.maxBatch);
+  const onHeldBack = heldBackEvents({ service: 'books', lane: lane.partition, emit });
   return {
-    run: (signal) => workLane({ log, lane, flow, bell: waker, backlog: Math.max(BACKLOG, 2 * config.maxBatch), follow, signal }),
+    run: (signal) => workLane({ log, lane, flow, bell: waker, backlog, follow, clock, onHeldBack, signal }),
     gauges: () => serviceGauges({ service: 'books', gauges: api.gauges(), credits, clock }),
     close: closing(api, lane),
   };
+}
+
+function heldBackEvents({
+  service,
+  lane,
+  emit,
+}: {
+  readonly service: ServiceName;
+  readonly lane: number;
+  readonly emit: (event: RunEvent) => void;
+}): (heldBack: HeldBack | undefined) => void {
+  return (heldBack) =>
+    emit(
+      heldBack === undefined
+        ? { type: 'requests-readable', service, lane }
+        : { type: 'requests-held-back', service, lane, offset: heldBack.offset, since: heldBack.sinceMs },
+    );
 }
 
 function configured<Section>(section: Section | undefined): Section {

@@ -1,4 +1,5 @@
-import { laneEventWords } from './lane-words.ts';
+import { heldBackEventWords } from './held-back-lanes.ts';
+import { elsewhereWords, laneEventWords } from './lane-words.ts';
 import { logEventWords } from './log-words.ts';
 import { durationWords } from './text/duration-words.ts';
 import { countWords } from './text/number-words.ts';
@@ -31,6 +32,11 @@ export function eventWords(event: RunEvent): string {
     case 'lane-opened':
     case 'lane-left':
       return laneEventWords(event);
+    case 'requests-held-back':
+    case 'requests-readable':
+      return heldBackEventWords(event);
+    case 'lanes-elsewhere':
+      return elsewhereWords(event.lanes);
     case 'log-unavailable':
     case 'log-available':
       return logEventWords(event);

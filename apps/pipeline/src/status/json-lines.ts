@@ -48,6 +48,7 @@ function levelOf(event: RunEvent): 'info' | 'warn' | 'error' {
       return event.level;
     case 'lane-left':
       return event.reason === undefined ? 'info' : 'warn';
+    case 'requests-held-back':
     case 'log-unavailable':
       return 'warn';
     case 'crawl-started':
@@ -57,6 +58,8 @@ function levelOf(event: RunEvent): 'info' | 'warn' | 'error' {
     case 'books-written':
     case 'author-written':
     case 'lane-opened':
+    case 'lanes-elsewhere':
+    case 'requests-readable':
     case 'log-available':
       return 'info';
   }

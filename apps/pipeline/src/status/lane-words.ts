@@ -1,3 +1,4 @@
+import { countWords } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
 import type { LaneEvent } from './held-lanes.ts';
 import type { RunSnapshot } from './run-snapshot.ts';
@@ -16,6 +17,11 @@ export function lanesWords({ lanes, lanesShared }: Pick<RunSnapshot, 'lanes' | '
   if (followers === '' && books === '') return 'no lane';
   if (books === '' || books === followers) return `lanes ${followers}`;
   return followers === '' ? `lanes books ${books}` : `lanes followers ${followers}, books ${books}`;
+}
+
+/** That other lanes are worked by others: `1 other lane is worked by other processes of the group`. */
+export function elsewhereWords(count: number): string {
+  return `${countWords(count, 'other lane')} ${count === 1 ? 'is' : 'are'} worked by other processes of the group`;
 }
 
 /** What happened to a lane, on one line. */

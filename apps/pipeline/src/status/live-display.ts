@@ -32,6 +32,7 @@ export function createLiveDisplay(options: Omit<ReporterOptions, 'json' | 'live'
       model.apply(event);
       switch (event.type) {
         case 'notice':
+        case 'requests-readable':
           stay(eventWords(event));
           return;
         case 'crawl-failed':
@@ -51,6 +52,10 @@ export function createLiveDisplay(options: Omit<ReporterOptions, 'json' | 'live'
           if (line !== undefined && event.type === 'log-available') stay(line);
           return;
         }
+        case 'requests-held-back':
+          // While it lasts it has its line in the display.
+          return;
+        case 'lanes-elsewhere':
         case 'lane-opened':
         case 'crawl-started':
         case 'page-written':

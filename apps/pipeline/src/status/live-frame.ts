@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
 import { crawlRows } from './crawl-rows.ts';
 import { faultName } from './fault-kind.ts';
+import { heldBackWords } from './held-back-lanes.ts';
 import { lanesWords, standsBy } from './lane-words.ts';
 import { logUnavailableLines } from './log-words.ts';
 import { displayWidth, fitWidth, padWidth } from './text/display-width.ts';
@@ -102,7 +103,8 @@ function waits({ gauges, snapshot, times, columns }: LiveFrameOptions): TableLin
   const unavailable = snapshot.logUnavailable;
   const outage = unavailable === undefined ? [] : logUnavailableLines({ unavailable, now: snapshot.now, times, width: columns - 2 });
   const full = fullCredits(gauges).map((credit) => `${credit.service}: ${creditWords(credit)}`);
-  const lines = [...outage, ...full].map((text) => toned(`  ${text}`, 'wait'));
+  const heldBack = snapshot.heldBack.map((lane) => heldBackWords(lane, times.when(lane.since, snapshot.now)));
+  const lines = [...outage, ...heldBack, ...full].map((text) => toned(`  ${text}`, 'wait'));
   const fault = snapshot.lastFault;
   if (fault !== undefined && (snapshot.now - fault.at < recentFaultMs || (fault.retryAt ?? 0) > snapshot.now)) {
     const total = snapshot.faults.reduce((sum, one) => sum + one.count, 0);
@@ -111,7 +113,7 @@ function waits({ gauges, snapshot, times, columns }: LiveFrameOptions): TableLin
     const said = `${countWords(total, 'fault')}, the last at ${times.time(fault.at)}: ${fault.subject} ${faultName(fault.kind)}${retry}`;
     lines.push(plain(`  ${said}`));
   }
-  if (unavailable === undefined && !isBusy(gauges) && snapshot.now - snapshot.lastEventAt > idleMs) {
+  if (unavailable === undefined && heldBack.length === 0 && !isBusy(gauges) && snapshot.now - snapshot.lastEventAt > idleMs) {
     lines.push(plain(`  ${snapshot.lanes.length === 0 ? standsBy : 'nothing left to do: waits for new requests'}`));
   }
   return lines;

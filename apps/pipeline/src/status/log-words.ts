@@ -53,7 +53,7 @@ export function createLogLines(options: {
   return {
     say(event) {
       const wasGoneSince = since;
-      since = event.type === 'log-available' ? undefined : (since ?? options.now());
+      since = event.type === 'log-available' ? undefined : (since ?? event.since ?? options.now());
       if ((since === undefined) === (wasGoneSince === undefined)) return undefined;
       const after = wasGoneSince === undefined ? '' : ` after ${durationWords(options.now() - wasGoneSince)}`;
       return `${logEventWords(event)}${after}`;

@@ -68,8 +68,13 @@ export function createPlainLines(options: Pick<ReporterOptions, 'stderr' | 'cloc
           if (event.type === 'lane-left') pages.endLane(event);
           write(eventWords(event));
           return;
+        case 'lanes-elsewhere':
+          // The summary says it.
+          return;
         case 'books-queued':
         case 'notice':
+        case 'requests-held-back':
+        case 'requests-readable':
           write(eventWords(event));
           return;
       }

@@ -414,6 +414,20 @@ describe('the live display', () => {
     expect(at.terminal.text).not.toContain('stands by');
   });
 
+  it('says that requests are held back, instead of that nothing is left to do', async () => {
+    const at = await stage({ isTTY: true, columns: 160 });
+    for (const event of opened(0)) at.reporter.event(event);
+    at.reporter.event({ type: 'requests-held-back', service: 'followers', lane: 0, offset: 12, since: at.clock.now() });
+    at.clock.pass(2400);
+    const [line] = at.terminal.screen().filter((one) => /requests|nothing/.test(one));
+    expect(line).toBe(
+      "  followers.requests partition 0: since 10:31:04 another client's open transaction (offset 12) holds requests back; they are worked when it ends",
+    );
+    at.reporter.event({ type: 'requests-readable', service: 'followers', lane: 0 });
+    at.clock.pass(2400);
+    expect(at.terminal.screen().join('\n')).toMatch(/the transaction it waited for has ended[^]*nothing left to do/);
+  });
+
   it.each([
     [
       160,

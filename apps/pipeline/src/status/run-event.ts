@@ -50,9 +50,27 @@ export type RunEvent =
       readonly reason?: string;
     }
   | {
+      /** Another client's transaction that hasn't ended keeps a lane's requests from being read; told once that has lasted two seconds. */
+      readonly type: 'requests-held-back';
+      readonly service: ServiceName;
+      readonly lane: number;
+      /** Of the transaction's first record. */
+      readonly offset: number;
+      /** When that was written, epoch ms. */
+      readonly since: number;
+    }
+  | { readonly type: 'requests-readable'; readonly service: ServiceName; readonly lane: number }
+  | {
+      /** At the end: so many lanes were others' to work. */
+      readonly type: 'lanes-elsewhere';
+      readonly lanes: number;
+    }
+  | {
       /** The brokers can't be worked with; told once that has lasted two seconds. */
       readonly type: 'log-unavailable';
       readonly reason: string;
+      /** Since when, epoch ms; default: since this event. */
+      readonly since?: number;
     }
   | { readonly type: 'log-available' };
 

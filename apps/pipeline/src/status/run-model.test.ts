@@ -117,13 +117,25 @@ describe('a run as its events leave it', () => {
   it('knows since when and why the log is away, until it is back', () => {
     const clock = virtualClock();
     const model = createRunModel({ clock });
-    const since = clock.now();
-    model.apply({ type: 'log-unavailable', reason: 'connect ECONNREFUSED 127.0.0.1:9092' });
+    const since = clock.now() - 5000;
+    model.apply({ type: 'log-unavailable', reason: 'connect ECONNREFUSED 127.0.0.1:9092', since });
     clock.pass(5000);
     model.apply({ type: 'log-unavailable', reason: 'no leader' });
     expect(model.snapshot().logUnavailable).toEqual({ since, reason: 'no leader' });
     model.apply({ type: 'log-available' });
     expect(model.snapshot()).not.toHaveProperty('logUnavailable');
+  });
+
+  it('keeps which lanes are held back, until they can be read or are left', () => {
+    const clock = virtualClock();
+    const model = createRunModel({ clock });
+    const lanes = [0, 1].map((lane) => ({ service: 'followers', lane, offset: 12, since: clock.now() }) as const);
+    for (const lane of lanes) model.apply({ type: 'requests-held-back', ...lane });
+    expect(model.snapshot().heldBack).toEqual(lanes);
+    model.apply({ type: 'requests-readable', service: 'followers', lane: 0 });
+    expect(model.snapshot().heldBack).toEqual(lanes.slice(1));
+    model.apply({ type: 'lane-left', service: 'followers', lane: 1 });
+    expect(model.snapshot().heldBack).toEqual([]);
   });
 
   it('keeps why crawls failed', () => {

@@ -5,6 +5,7 @@ import { keepLast } from './keep-last.ts';
 import { shortReason } from './short-reason.ts';
 import { safeText } from './text/safe-text.ts';
 import type { FaultKind } from './fault-kind.ts';
+import type { HeldBackLane } from './held-back-lanes.ts';
 import type { RunEvent, ServiceName } from './run-event.ts';
 import type { BooksState, DeadLetterState, LastFault, LogUnavailable, OutcomeCounts, RunSnapshot } from './run-snapshot.ts';
 
@@ -29,6 +30,8 @@ export function createRunModel(options: RunModelOptions): RunModel {
   let lastEventAt = startedAt;
   const crawls = createCrawlStates();
   const lanes = createHeldLanes();
+  const heldBack = new Map<string, HeldBackLane>();
+  let lanesElsewhere = 0;
   let logUnavailable: LogUnavailable | undefined;
   const books: Record<keyof BooksState, number> = { queuedIsbns: 0, queuedAuthors: 0, found: 0, missing: 0, authors: 0, authorBooks: 0 };
   const deadLetters = new Map<string, number>();
@@ -54,9 +57,21 @@ export function createRunModel(options: RunModelOptions): RunModel {
         case 'lane-left':
           lanes.apply(event);
           crawls.apply(event, at);
+          heldBack.delete(`${event.service} ${event.lane}`);
+          return;
+        case 'requests-held-back': {
+          const { type: _, ...lane } = event;
+          heldBack.set(`${event.service} ${event.lane}`, lane);
+          return;
+        }
+        case 'requests-readable':
+          heldBack.delete(`${event.service} ${event.lane}`);
+          return;
+        case 'lanes-elsewhere':
+          lanesElsewhere = event.lanes;
           return;
         case 'log-unavailable':
-          logUnavailable = { since: logUnavailable?.since ?? at, reason: safeText(event.reason) };
+          logUnavailable = { since: logUnavailable?.since ?? event.since ?? at, reason: safeText(event.reason) };
           return;
         case 'log-available':
           logUnavailable = undefined;
@@ -98,6 +113,8 @@ export function createRunModel(options: RunModelOptions): RunModel {
       ...crawls.snapshot(),
       lanes: lanes.held,
       lanesShared: lanes.shared,
+      lanesElsewhere,
+      heldBack: [...heldBack.values()],
       ...(logUnavailable === undefined ? {} : { logUnavailable }),
       books: { ...books },
       deadLetters: {

@@ -1,4 +1,5 @@
 import type { FaultKind } from './fault-kind.ts';
+import type { HeldBackLane } from './held-back-lanes.ts';
 import type { HeldLane } from './held-lanes.ts';
 import type { Reason, RunEvent, ServiceName } from './run-event.ts';
 
@@ -16,6 +17,10 @@ export interface RunSnapshot {
   readonly lanes: readonly HeldLane[];
   /** Whether a service has, or had, more than one lane here, or a lane was left. */
   readonly lanesShared: boolean;
+  /** How many lanes were others' to work, as it was at the end of the run; 0 before. */
+  readonly lanesElsewhere: number;
+  /** The lanes whose requests wait for the end of another client's transaction. */
+  readonly heldBack: readonly HeldBackLane[];
   /** Set while the log can't be worked with. */
   readonly logUnavailable?: LogUnavailable;
   /** Of this run, all its crawls together; one that starts again under its own id, because its lane came back, counts once. */
@@ -43,7 +48,7 @@ export interface RunSnapshot {
 }
 
 export interface LogUnavailable {
-  /** When that was told. */
+  /** Epoch ms. */
   readonly since: number;
   readonly reason: string;
 }

@@ -1,4 +1,5 @@
 import { crawlRows } from './crawl-rows.ts';
+import { heldBackWords } from './held-back-lanes.ts';
 import { htmlText } from './html-text.ts';
 import { lanesWords, standsBy } from './lane-words.ts';
 import { logUnavailableLines } from './log-words.ts';
@@ -33,6 +34,7 @@ export function statusPage({ snapshot, gauges, times }: StatusPageOptions): stri
   const { now, logUnavailable: unavailable } = snapshot;
   const waits = [
     ...(unavailable === undefined ? [] : logUnavailableLines({ unavailable, now, times })),
+    ...snapshot.heldBack.map((lane) => heldBackWords(lane, times.when(lane.since, now))),
     ...fullCredits(gauges).map((credit) => `${credit.service}: ${creditWords(credit)}`),
   ].map((text) => `<p class="wait">${htmlText(text)}</p>`);
   const lanes = snapshot.lanes.length === 0 && unavailable === undefined && !isBusy(gauges) ? standsBy : lanesWords(snapshot);

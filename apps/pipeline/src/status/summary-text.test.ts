@@ -67,6 +67,20 @@ describe('the end of a run', () => {
     ]);
   });
 
+  it('says that other lanes were worked elsewhere, and does not take their requests for finished', () => {
+    const elsewhere: RunEvent = { type: 'lanes-elsewhere', lanes: 1 };
+    const own: RunEvent = { type: 'lane-opened', service: 'followers', lane: 1 };
+    expect(summaryText({ snapshot: after([own, elsewhere]) })).toContain(
+      'Nothing to do here: this process had lanes 1, whose requests were finished by an earlier run.\nElsewhere:        1 other lane is worked by other processes of the group.\n',
+    );
+    expect(summaryText({ snapshot: after([own, ...crawl('@alpha', 1, 5), { ...elsewhere, lanes: 3 }]) })).toContain(
+      '\nElsewhere:        3 other lanes are worked by other processes of the group.\n',
+    );
+    expect(summaryText({ snapshot: after([{ ...elsewhere, lanes: 2 }]) })).toMatch(
+      /^Nothing was done here: other processes of the group work all lanes\.$/m,
+    );
+  });
+
   it('says which requests were refused', () => {
     const snapshot = after([
       ...crawl('@alpha', 1, 5),

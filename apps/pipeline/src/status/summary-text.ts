@@ -1,5 +1,6 @@
 import { reasonWithout } from './event-words.ts';
 import { faultWords } from './fault-kind.ts';
+import { elsewhereWords, lanesWords } from './lane-words.ts';
 import { displayWidth, padWidth } from './text/display-width.ts';
 import { durationWords } from './text/duration-words.ts';
 import { countWords, groupedNumber, percentWords } from './text/number-words.ts';
@@ -30,7 +31,7 @@ export function summaryText(options: SummaryOptions): string {
   const last = `${'Read it:'.padEnd(18)}${read(topicToRead(snapshot, followersTopics))} --max 10`;
 
   if (!interrupted && isNothing(snapshot) && snapshot.logUnavailable === undefined)
-    return ['Nothing to do: every request was finished by an earlier run.', last].join('\n');
+    return [nothingWords(snapshot), ...elsewhere(snapshot), last].join('\n');
   const title = `${interrupted ? 'Stopped after' : 'Done in'} ${elapsed}: `;
   return [
     ...block(title, arrived.length > 0 ? arrived : [{ what: 'nothing was written', where: '' }]),
@@ -38,9 +39,22 @@ export function summaryText(options: SummaryOptions): string {
     ...failedCrawls(snapshot, read),
     ...otherDeadLetters(snapshot, read),
     ...unreachedLog(snapshot),
+    ...elsewhere(snapshot),
     ...(interrupted ? [goOnLine(snapshot)] : []),
     last,
   ].join('\n');
+}
+
+function nothingWords({ lanes, lanesElsewhere }: RunSnapshot): string {
+  if (lanesElsewhere === 0) return 'Nothing to do: every request was finished by an earlier run.';
+  if (lanes.length === 0) return 'Nothing was done here: other processes of the group work all lanes.';
+  const own = lanesWords({ lanes, lanesShared: true });
+  return `Nothing to do here: this process had ${own}, whose requests were finished by an earlier run.`;
+}
+
+function elsewhere({ lanes, lanesElsewhere }: RunSnapshot): string[] {
+  if (lanes.length === 0 || lanesElsewhere === 0) return [];
+  return [`${'Elsewhere:'.padEnd(18)}${elsewhereWords(lanesElsewhere)}.`];
 }
 
 interface Arrival {

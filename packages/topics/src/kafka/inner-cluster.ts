@@ -71,6 +71,7 @@ export interface InnerMessage {
   readonly batchContext: { readonly producerId: string; readonly inTransaction: boolean };
 }
 
+export const READ_UNCOMMITTED = 0;
 export const READ_COMMITTED = 1;
 
 const require = createRequire(import.meta.url);

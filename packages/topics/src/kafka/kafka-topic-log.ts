@@ -5,6 +5,7 @@ import { TopicLogClosedError, TopicLogOpenError } from '../topic-log-errors.ts';
 import type {
   CreatedTopics,
   GroupMember,
+  HeldBack,
   JoinGroupOptions,
   LaneSpec,
   LaneWriter,
@@ -36,6 +37,7 @@ import { Link } from './connection/link.ts';
 import type { GroupMembership } from './membership/group-membership.ts';
 import { joinGroup } from './membership/join-group.ts';
 import { OwnWrites } from './reading/own-writes.ts';
+import { openTransaction } from './reading/open-transaction.ts';
 import { partitionOffsets, partitionsOf } from './reading/partition-log.ts';
 import { appendRecords } from './sending/record-append.ts';
 import { MessageBlocks, registerCodecs } from './record-block/index.ts';
@@ -254,6 +256,11 @@ class KafkaTopicLog implements TopicLog {
     });
     if (options.signal?.aborted !== true) this.#readers.add(reader);
     return reader;
+  }
+
+  async heldBack(place: TopicPartition, signal?: AbortSignal): Promise<HeldBack | undefined> {
+    this.#assertOpen();
+    return await this.#cluster.run((cluster) => openTransaction(cluster, place), signal);
   }
 
   async readState(topic: string, partition: number): Promise<StateReading> {

@@ -126,6 +126,11 @@ class SqliteTopicLog implements TopicLog {
     return reader;
   }
 
+  /** What isn't committed is in no partition. */
+  heldBack(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
   async readState(topic: string, partition: number): Promise<StateReading> {
     this.#assertOpen();
     return this.#reading(await this.#link.call('read-state', { topic, partition }));

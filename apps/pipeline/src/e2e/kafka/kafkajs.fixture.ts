@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 export interface PlainKafka {
   admin(): PlainAdmin;
   producer(options: { readonly allowAutoTopicCreation: false }): PlainProducer;
+  producer(options: { readonly transactionalId: string; readonly maxInFlightRequests: 1 }): TransactionalProducer;
   consumer(options: {
     readonly groupId: string;
     readonly maxWaitTimeInMs: number;
@@ -52,6 +53,16 @@ export interface PlainAdmin extends Connected {
 
 interface PlainProducer extends Connected {
   send(batch: { readonly topic: string; readonly messages: readonly PlainMessage[] }): Promise<unknown>;
+}
+
+interface TransactionalProducer extends Connected {
+  transaction(): Promise<PlainTransaction>;
+}
+
+export interface PlainTransaction {
+  send(batch: { readonly topic: string; readonly messages: readonly PlainMessage[] }): Promise<unknown>;
+  commit(): Promise<void>;
+  abort(): Promise<void>;
 }
 
 export interface PlainMessage {

@@ -1,9 +1,17 @@
 /** What changed between the log and its brokers. */
-export type AvailabilityChange = { readonly available: false; readonly reason: string } | { readonly available: true };
+export type AvailabilityChange =
+  | {
+      readonly available: false;
+      readonly reason: string;
+      /** Since when nothing has come back, epoch ms: that is told some seconds later. */
+      readonly sinceMs: number;
+    }
+  | { readonly available: true };
 
 /** One who works with the brokers, and says how that goes; `reached` also where it gives up. */
 export interface AvailabilityWatcher {
-  missed(reason: string): void;
+  /** `sinceMs`: since when it has, epoch ms; default now, or when it was first told. */
+  missed(reason: string, sinceMs?: number): void;
   reached(): void;
 }
 
@@ -17,19 +25,20 @@ export interface Availability {
 const HICCUP_MS = 2_000;
 
 export function availability(tell: (change: AvailabilityChange) => void): Availability {
-  const missing = new Map<AvailabilityWatcher, string>();
+  const missing = new Map<AvailabilityWatcher, { readonly reason: string; readonly sinceMs: number }>();
   let told = false;
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
   const tellMissing = (): void => {
     told = true;
-    tell({ available: false, reason: [...missing.values()][0] ?? '' });
+    const all = [...missing.values()];
+    tell({ available: false, reason: all[0]?.reason ?? '', sinceMs: Math.min(...all.map(({ sinceMs }) => sinceMs)) });
   };
   return {
     watcher() {
       const watcher: AvailabilityWatcher = {
-        missed(reason) {
-          missing.set(watcher, reason);
+        missed(reason, sinceMs = Date.now()) {
+          missing.set(watcher, { reason, sinceMs: missing.get(watcher)?.sinceMs ?? sinceMs });
           if (!told && !closed) timer ??= setTimeout(tellMissing, HICCUP_MS).unref();
         },
         reached() {

@@ -8,10 +8,11 @@ afterEach(() => vi.useRealTimers());
 it('who gives up misses nothing any more', async () => {
   const { link, changes } = newLink();
   const giveUp = new AbortController();
+  const askedMs = Date.now();
   const running = link.run(() => Promise.reject(new Error('gone')), giveUp.signal);
   running.catch(() => undefined);
   await vi.advanceTimersByTimeAsync(5_000);
-  expect(changes).toEqual([{ available: false, reason: 'gone' }]);
+  expect(changes).toEqual([{ available: false, reason: 'gone', sinceMs: askedMs }]);
   giveUp.abort();
   await expect(running).rejects.toThrow(/aborted/u);
   expect(changes.slice(1)).toEqual([{ available: true }]);

@@ -34,12 +34,13 @@ export class Link<C extends Connection> {
     try {
       for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
         over.throwIfAborted();
+        const askedMs = Date.now();
         try {
           return await this.once(work);
         } catch (error) {
           over.throwIfAborted();
           if (!isTransient(error)) throw error;
-          watcher.missed(failureText(error));
+          watcher.missed(failureText(error), askedMs);
         }
         await sleep(pauseMs, undefined, { signal: over });
       }

@@ -18,6 +18,23 @@ it('a broker that owes an answer at six looks is missed, until it answers', asyn
   expect(wire.told).toEqual(['127.0.0.1:9092 does not answer', 'reached']);
 });
 
+it('is missed since the first look that found an answer owed', async () => {
+  await using wire = await newWire();
+  wire.client.write('request');
+  await once(wire.broker, 'data');
+  vi.useFakeTimers({ toFake: ['Date'] });
+  try {
+    const firstMs = Date.now();
+    for (let look = 0; look < 8; look += 1) {
+      wire.look(1);
+      vi.setSystemTime(Date.now() + 500);
+    }
+    expect(wire.since).toEqual([firstMs]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 it('one that takes its time, but less than that, is not', async () => {
   await using wire = await newWire();
   for (let request = 0; request < 5; request += 1) {
@@ -53,12 +70,20 @@ async function newWire() {
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
   const [broker] = (await once(server, 'connection')) as [Socket];
   const told: string[] = [];
-  const watcher = { missed: (reason: string) => void told.push(reason), reached: () => void told.push('reached') };
+  const since: (number | undefined)[] = [];
+  const watcher = {
+    missed: (reason: string, sinceMs?: number) => {
+      told.push(reason);
+      since.push(sinceMs);
+    },
+    reached: () => void told.push('reached'),
+  };
   const silence = new Silence({ socket: client, broker: '127.0.0.1:9092', watcher });
   return {
     client,
     broker,
     told,
+    since,
     silence,
     look: (times: number) => {
       for (let look = 0; look < times; look += 1) silence.look();

@@ -19,6 +19,8 @@ export class Silence {
   /** Written when the newest answer came. Nothing of it is still open where one request waits for the other's answer. */
   #answeredBytes = 0;
   #looks = 0;
+  /** Of the first look that found an answer owed. */
+  #sinceMs = 0;
 
   constructor(options: SilenceOptions) {
     this.#options = options;
@@ -36,7 +38,8 @@ export class Silence {
     if (socket.writableEnded) return this.end();
     if (socket.bytesWritten === this.#answeredBytes) return;
     this.#looks += 1;
-    if (this.#looks === SILENT_LOOKS) watcher.missed(`${broker} does not answer`);
+    if (this.#looks === 1) this.#sinceMs = Date.now();
+    if (this.#looks === SILENT_LOOKS) watcher.missed(`${broker} does not answer`, this.#sinceMs);
   }
 
   /** Nothing is asked on the connection any more. */

@@ -86,7 +86,7 @@ describe
         await sleep(FROZEN_MS - (performance.now() - frozen));
         expect(process.memoryUsage().rss - memory).toBeLessThan(50_000_000);
         expect(done).toBe(false);
-        expect(changes).toEqual([{ available: false, reason: expect.any(String) }]);
+        expect(changes).toEqual([{ available: false, reason: expect.any(String), sinceMs: expect.any(Number) }]);
         node.resume();
         await written;
       } finally {
@@ -111,7 +111,7 @@ describe
       reads.catch(() => undefined);
       await writes.further(2);
       const logs = [reading, writing, listing];
-      const silent = { available: false, reason: `${broker.brokers[0]} does not answer` };
+      const silent = { available: false, reason: `${broker.brokers[0]} does not answer`, sinceMs: expect.any(Number) };
       try {
         node.pause();
         const listed = listing.log.listTopics();
@@ -122,8 +122,14 @@ describe
         for (const { changes } of logs) expect(changes).not.toContainEqual(silent);
 
         node.pause();
+        const pausedMs = Date.now();
         listing.log.listTopics().catch(() => undefined);
         await Promise.all(logs.map(({ changes }) => expect.poll(() => changes, { timeout: 6_000 }).toContainEqual(silent)));
+        // Told 5 s later, it says when it began.
+        for (const { changes } of logs) {
+          const last = changes.at(-1);
+          expect(last?.available === false && last.sinceMs - pausedMs).toBeLessThan(2_000);
+        }
       } finally {
         node.resume();
       }

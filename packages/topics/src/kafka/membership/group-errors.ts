@@ -1,4 +1,4 @@
-/** The group's living members have other lanes or credentials than this process, so it gets no lanes and has left. */
+/** The group's living members have agreed on something else than this process brings (lanes, services, credentials, limits, the books plan), so it gets no lanes and has left. */
 export class GroupDisagreementError extends Error {
   override readonly name = 'GroupDisagreementError';
   readonly code = 'HEADGATE_GROUP_DISAGREEMENT';
@@ -7,8 +7,8 @@ export class GroupDisagreementError extends Error {
 
   constructor(details: { readonly group: string }, options?: ErrorOptions) {
     super(
-      `Group "${details.group}" is worked by processes with other lanes or credentials. All processes of a group need the same ones: ` +
-        'stop the others, or start this one with their config.',
+      `Group "${details.group}" is worked by processes with other settings: lanes, services, credentials' names, limits or the books' plan. ` +
+        'All processes of a group need the same ones: stop the others, or start this one with their config.',
       options,
     );
     this.group = details.group;

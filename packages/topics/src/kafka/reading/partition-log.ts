@@ -62,21 +62,36 @@ export async function partitionOffsets(
  * look like a stretch without committed records.
  */
 export async function fetchRecords(cluster: InnerCluster, { topic, partition, offset, maxWaitMs }: FetchOptions): Promise<FetchedRecords> {
+  const data = await fetchPartition(cluster, { topic, partition, offset, maxWaitMs, maxBytes: MAX_BYTES, isolationLevel: READ_COMMITTED });
+  const records = committedMessages(offset, data).map((message) => topicRecord(topic, partition, message));
+  const lastStable = Number(data.lastStableOffset);
+  return { records, next: nextOffset(data, offset, lastStable), lastStable };
+}
+
+export interface FetchPartitionOptions extends FetchOptions {
+  /** A first batch that is larger comes all the same. */
+  readonly maxBytes: number;
+  readonly isolationLevel: number;
+}
+
+/** What the leader of a partition has there. Its place must be known to the cluster (`partitionsOf`). */
+export async function fetchPartition(
+  cluster: InnerCluster,
+  { topic, partition, offset, maxWaitMs, maxBytes, isolationLevel }: FetchPartitionOptions,
+): Promise<InnerPartitionData> {
   const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
   if (nodeId === undefined) throw new TopicUnknownError({ topic, partition, partitions: null });
   const broker = await cluster.findBroker({ nodeId });
   const { responses } = await broker.fetch({
-    isolationLevel: READ_COMMITTED,
+    isolationLevel,
     maxWaitTime: maxWaitMs,
     minBytes: 1,
-    maxBytes: MAX_BYTES,
-    topics: [{ topic, partitions: [{ partition, fetchOffset: String(offset), maxBytes: MAX_BYTES }] }],
+    maxBytes,
+    topics: [{ topic, partitions: [{ partition, fetchOffset: String(offset), maxBytes }] }],
   });
   const data = responses[0]?.partitions[0];
   if (data === undefined) throw new Error(`The broker's answer to a fetch of ${topic}-${partition} is empty.`);
-  const records = committedMessages(offset, data).map((message) => topicRecord(topic, partition, message));
-  const lastStable = Number(data.lastStableOffset);
-  return { records, next: nextOffset(data, offset, lastStable), lastStable };
+  return data;
 }
 
 /** Behind everything fetched, the records of aborted transactions and markers, too. */
@@ -104,4 +119,9 @@ function headerTexts(headers: InnerMessage['headers']): Readonly<Record<string, 
   if (entries.length === 0) return NO_HEADERS;
   // Kafka allows a header several times; the last one counts.
   return Object.fromEntries(entries.map(([name, value]) => [name, String((Array.isArray(value) ? value.at(-1) : value) ?? '')]));
+}
+
+/** Whether retention has taken what was to be fetched. */
+export function isOutOfRange(error: unknown): boolean {
+  return (error as { type?: unknown }).type === 'OFFSET_OUT_OF_RANGE';
 }

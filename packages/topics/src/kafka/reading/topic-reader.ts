@@ -8,7 +8,7 @@ import { commitGroupOffset, groupOffsets } from './group-offsets.ts';
 import type { InnerCluster } from '../inner-cluster.ts';
 import type { Link } from '../connection/link.ts';
 import type { OwnWrites } from './own-writes.ts';
-import { assertPartitions, fetchRecords, partitionOffsets, partitionsOf } from './partition-log.ts';
+import { assertPartitions, fetchRecords, isOutOfRange, partitionOffsets, partitionsOf } from './partition-log.ts';
 
 /** A broker holds a question for news this long. It is also how long a connection takes to close. */
 const LONG_POLL_MS = 250;
@@ -164,8 +164,4 @@ export class KafkaTopicReader extends PullReader {
     // Of a reader that follows; any other has an end of its own, which retention can only have passed.
     position.end = this.#options.read.follow === true ? stable : Math.max(position.end, position.next);
   }
-}
-
-function isOutOfRange(error: unknown): boolean {
-  return (error as { type?: unknown }).type === 'OFFSET_OUT_OF_RANGE';
 }

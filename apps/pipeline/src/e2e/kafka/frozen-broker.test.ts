@@ -1,0 +1,17 @@
+import { describe, expect, it } from 'vitest';
+import { BECAUSE, WHY_NOT, kafkaPlace } from './kafka-place.fixture.ts';
+
+describe.skipIf(WHY_NOT !== undefined)(`commands on Kafka whose broker is frozen${BECAUSE}`, { timeout: 120_000 }, () => {
+  it.for([['read', 'followers.pages'], ['check']] as const)('%s gives up, and says nothing else', async (command) => {
+    await using place = await kafkaPlace({ users: {} });
+    const [node] = place.broker.nodes;
+    node?.pause();
+    try {
+      const { code, stderr } = await place.work.headgate(...command);
+      expect([code, stderr]).toEqual([1, expect.stringContaining('No answer within 7 s')]);
+      expect(stderr).not.toMatch(/waiting|no problems$/mu);
+    } finally {
+      node?.resume();
+    }
+  });
+});

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { BECAUSE, type KafkaPlace, WHY_NOT, kafkaPlace } from './kafka-place.fixture.ts';
+import { type PlainTransaction, plainKafka } from './kafkajs.fixture.ts';
+import { joined } from './lane-moves.fixture.ts';
+
+const users = { alpha: { followers: 100, pageSize: 100 }, beta: { followers: 100, pageSize: 100 } };
+
+describe.skipIf(WHY_NOT !== undefined)(`requests behind another client's open transaction${BECAUSE}`, { timeout: 180_000 }, () => {
+  it('are waited for, which is said, and worked when it has ended; Ctrl-C ends the waiting', async () => {
+    await using place = await kafkaPlace({ users, listed: [], more: '  count: 100\n', status: '{ port: 0 }' });
+    const { fleet, work } = place;
+    expect((await work.headgate('run')).code).toBe(0);
+    await using stranger = await openTransaction(place, 'beta');
+    expect((await work.headgate('enqueue', 'followers', 'alpha')).code).toBe(0);
+
+    const stopped = fleet.start('run');
+    await stopped.said(({ event }) => event === 'requests-held-back');
+    stopped.signal('SIGINT');
+    expect((await stopped.ended).code).toBe(130);
+
+    const run = fleet.start('run');
+    const status = await joined(run);
+    const { msg } = await run.said(({ event }) => event === 'requests-held-back');
+    expect(msg).toMatch(
+      /^followers\.requests partition 0: since \S+ another client's open transaction \(offset \d+\) holds requests back; /u,
+    );
+    expect(await (await fetch(status)).text()).toMatch(/open transaction \(offset \d+\) holds requests back/u);
+    await stranger.abort();
+    expect((await run.ended).code).toBe(0);
+    expect(run.lines().filter(({ event }) => event === 'crawl-completed' || event === 'requests-readable')).toHaveLength(2);
+    expect(place.service.requests).toHaveLength(1);
+  });
+
+  it("with --follow, too, and the other client's own when it commits", async () => {
+    await using place = await kafkaPlace({ users, listed: [], more: '  count: 100\n' });
+    const run = place.fleet.start('run', '--follow');
+    await run.said(({ event }) => event === 'lane-opened');
+    await using stranger = await openTransaction(place, 'beta');
+    await run.said(({ event }) => event === 'requests-held-back');
+    await stranger.commit();
+    await run.said(({ event }) => event === 'crawl-completed');
+    await run.said(({ event }) => event === 'requests-readable');
+    expect(place.service.requests).toHaveLength(1);
+  });
+});
+
+/** A client's transaction that has written a wish, and stays open. */
+async function openTransaction({ broker }: KafkaPlace, screenName: string): Promise<PlainTransaction & AsyncDisposable> {
+  const producer = plainKafka(broker.brokers).producer({ transactionalId: 'stranger', maxInFlightRequests: 1 });
+  await producer.connect();
+  const transaction = await producer.transaction();
+  await transaction.send({
+    topic: 'followers.requests',
+    messages: [{ key: `@${screenName}`, value: JSON.stringify({ screenName }), partition: 0 }],
+  });
+  return Object.assign(transaction, { [Symbol.asyncDispose]: () => producer.disconnect() });
+}

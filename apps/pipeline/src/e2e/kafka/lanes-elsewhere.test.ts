@@ -1,0 +1,18 @@
+import { describe, expect, it } from 'vitest';
+import { BECAUSE, WHY_NOT, kafkaPlace } from './kafka-place.fixture.ts';
+import { joined } from './lane-moves.fixture.ts';
+
+describe.skipIf(WHY_NOT !== undefined)(`headgate run beside a process that works on${BECAUSE}`, { timeout: 120_000 }, () => {
+  it('says which lanes it had, and that the others are worked elsewhere', async () => {
+    const options = { users: {}, lanes: 2, credentials: 2, status: '{ port: 0 }' };
+    await using place = await kafkaPlace(options);
+    await joined(place.fleet.start('run', '--follow'));
+    const { code, stderr } = await place.work.headgate('run');
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(
+        /^Nothing to do here: this process had lanes [01], .*\nElsewhere: +1 other lane is worked by other processes of the group\.$/mu,
+      ),
+    ]);
+  });
+});

@@ -1,0 +1,41 @@
+import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { expect, it } from 'vitest';
+import { kafkaTopicLog } from '../index.ts';
+import { plainKafka } from '../faults/committed-records.fixture.ts';
+
+const why = await whyNoKafkaBroker();
+
+it.skipIf(why !== undefined)(
+  `a partition is held back by the earliest transaction that is open there, and by nothing else${why === undefined ? '' : ` (skipped: ${why})`}`,
+  { timeout: 180_000 },
+  async () => {
+    await using broker = await startKafkaBroker();
+    await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
+    const place = { topic: 'wishes', partition: 0 };
+    await log.createTopics([{ name: 'wishes', partitions: 2 }]);
+    const wish = { ...place, key: 'k', value: 'v' };
+    expect(await log.heldBack(place)).toBeUndefined();
+    expect(await log.append([wish])).toEqual([{ ...place, offset: 0 }]);
+    expect(await log.heldBack(place)).toBeUndefined();
+
+    const before = Date.now();
+    await using producer = await begin(broker.brokers, 'stranger');
+    await producer.transaction.send({ topic: 'wishes', messages: [wish] });
+    await log.append([wish]);
+    const heldBack = await log.heldBack(place);
+    // Behind the record and the mark of what was appended.
+    expect(heldBack).toEqual({ offset: 2, sinceMs: expect.any(Number) });
+    expect(Math.abs((heldBack?.sinceMs ?? 0) - before)).toBeLessThan(60_000);
+    expect(await log.heldBack({ ...place, partition: 1 })).toBeUndefined();
+    await producer.transaction.abort();
+    await expect.poll(() => log.heldBack(place)).toBeUndefined();
+    await expect(log.heldBack(place, AbortSignal.abort(new Error('enough')))).rejects.toThrow(/enough|aborted/u);
+    await expect(log.heldBack({ ...place, partition: 2 })).rejects.toMatchObject({ code: 'HEADGATE_TOPIC_UNKNOWN' });
+  },
+);
+
+async function begin(brokers: readonly string[], transactionalId: string) {
+  const producer = plainKafka(brokers).producer({ transactionalId, maxInFlightRequests: 1, idempotent: true });
+  await producer.connect();
+  return { transaction: await producer.transaction(), [Symbol.asyncDispose]: () => producer.disconnect() };
+}
