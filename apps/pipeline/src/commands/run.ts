@@ -52,9 +52,6 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
     // After that: whom the group refuses has nothing to wish for.
     await enqueueList({ log, config, clock });
     status = await serveStatus(config, { model, gauges, emit });
-    if (config.followers?.emit.includes('changes') === true) {
-      emit({ type: 'notice', level: 'warn', message: 'followers.emit: this release writes no changes yet; followers.changes stays empty' });
-    }
     stopListing = follow ? listAgain({ log, config, clock, emit }) : undefined;
     failures = await work.run();
   } finally {

@@ -39,7 +39,7 @@ function followersPart({ baseUrl }: NonNullable<ConfigTemplateOptions['followers
     - { name: app, bearer: "\${FOLLOWERS_BEARER_TOKEN}" }
     # - { name: user, oauth1: { consumerKey: "\${CONSUMER_KEY}", consumerSecret: "\${CONSUMER_SECRET}", token: "\${TOKEN}", tokenSecret: "\${TOKEN_SECRET}" } }
   users: []                                        # whom to crawl: [alpha, { userId: "12" }, { file: users.txt }]
-  emit: [pages, ids]                               # pages, ids
+  emit: [pages, ids]                               # pages, ids, changes (who followed and unfollowed since the last crawl; with pages only)
   # limit: { requests: 15, window: 15m }           # per credential
   # count: 5000                                    # ids a page
   # maxOutstanding: 20000                          # ids asked for and not yet written

@@ -13,6 +13,7 @@ test.each([
   ['every:', '6:9 followers.every: has no value. Write 24h, or remove the key.'],
   ['emit: []', '6:9 followers.emit: is empty. Write [pages, ids].'],
   ['emit: [pages, id]', '6:17 followers.emit[1]: "id" is not known. Did you mean ids?'],
+  ['emit: [ids, changes]', '6:9 followers.emit: changes are made of pages. Write pages beside it, as in [pages, changes].'],
   ['emit: [everything]', '6:10 followers.emit[0]: "everything" is not known. Write pages, ids or changes.'],
   ['stringifyIds: yes', '6:17 followers.stringifyIds: "yes" does not fit. Write true or false, without quotes.'],
   ['userAgent: "a\\nb"', '6:14 followers.userAgent: goes into a header. Write plain letters, as in my-crawler/1.0.'],

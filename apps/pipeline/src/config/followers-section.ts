@@ -2,7 +2,7 @@ import { baseUrl } from './addresses.ts';
 import type { FollowersConfig } from './config.ts';
 import { credentialsList } from './credentials-list.ts';
 import { httpConfigFrom, httpKeys } from './http-keys.ts';
-import type { TreeMapping } from './leaf.ts';
+import { Leaf, type TreeMapping } from './leaf.ts';
 import type { ReadContext } from './read-context.ts';
 import { list, mapping } from './schema-parts.ts';
 import type { RuleBreach, Schema } from './schema-parts.ts';
@@ -31,7 +31,11 @@ export function followersSection({ context }: { readonly context: ReadContext })
     every: duration({ example: '24h' }).exactOptional(),
     dropBoundaryDuplicates: flag().default(false),
   };
-  return mapping({ shape, example: 'followers: with baseUrl and credentials under it', rules: roomForAPage }).transform((read) => ({
+  return mapping({
+    shape,
+    example: 'followers: with baseUrl and credentials under it',
+    rules: (read) => [...roomForAPage(read), ...pagesForChanges(read)],
+  }).transform((read) => ({
     ...httpConfigFrom({ baseUrl: read.baseUrl, read }),
     credentials: read.credentials,
     limit: { requests: read.limit.requests, windowMs: read.limit.window },
@@ -43,6 +47,13 @@ export function followersSection({ context }: { readonly context: ReadContext })
     dropBoundaryDuplicates: read.dropBoundaryDuplicates,
     ...(read.every === undefined ? {} : { everyMs: read.every }),
   }));
+}
+
+/** The crawl that a later one is compared with is read from its pages. */
+function pagesForChanges({ emit }: TreeMapping): readonly RuleBreach[] {
+  const kinds = Array.isArray(emit) ? emit.map((item) => (item instanceof Leaf ? item.value : undefined)) : [];
+  if (!kinds.includes('changes') || kinds.includes('pages')) return [];
+  return [{ path: ['emit'], message: 'changes are made of pages. Write pages beside it, as in [pages, changes].' }];
 }
 
 /** A page larger than all the room there is would go through only when nothing else is on its way. */

@@ -65,7 +65,7 @@ followers:
   users: [alpha]
   stringifyIds: false
   dropBoundaryDuplicates: true
-  emit: [ids, changes, ids]
+  emit: [ids, pages, changes, ids]
   every: 24h
 books:
   plan: pro
@@ -93,7 +93,7 @@ books:
     users: [{ screenName: 'alpha' }],
     stringifyIds: false,
     dropBoundaryDuplicates: true,
-    emit: ['ids', 'changes'],
+    emit: ['ids', 'pages', 'changes'],
     everyMs: 86_400_000,
   });
   const [, user] = config.followers?.credentials ?? [];

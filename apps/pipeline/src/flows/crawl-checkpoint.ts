@@ -14,6 +14,8 @@ export interface CrawlCheckpoint {
   readonly boundary?: BoundaryState | undefined;
   /** The cursors asked so far, as `seenCursors` writes them down. */
   readonly seen?: string | undefined;
+  /** No page of the crawl lies before this offset of `followers.pages`; kept for the comparison of crawls. */
+  readonly pagesFrom?: number | undefined;
   /** What was asked for: the requests topic may not hold it as long as the crawl takes. Checkpoints of earlier versions lack it. */
   readonly wish?: FollowersWish | undefined;
 }

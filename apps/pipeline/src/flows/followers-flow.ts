@@ -13,6 +13,7 @@ import { TOPICS } from '../records/topic-names.ts';
 import { type FollowersWish, followersWish, parseWish, userKey } from '../records/wish.ts';
 import type { RunEvent } from '../status/run-event.ts';
 import { type CrawlCheckpoint, begunCrawls, crawlCheckpoints, crawlKey } from './crawl-checkpoint.ts';
+import type { CrawlComparisons } from './crawl-comparisons.ts';
 import { deadLetter, reasonOf } from './dead-letter.ts';
 import { assertFits } from './record-size.ts';
 import { type CrawlIdentity, crawlRecord, idRecords, pageRecord } from './followers-records.ts';
@@ -30,6 +31,8 @@ export interface FollowersFlowOptions {
   readonly count: number;
   readonly emitPages: boolean;
   readonly emitIds: boolean;
+  /** Absent where changes are not to be written. */
+  readonly comparisons?: CrawlComparisons | undefined;
   readonly dropBoundaryDuplicates: boolean;
   readonly clock: Clock;
   readonly emit: (event: RunEvent) => void;
@@ -46,7 +49,7 @@ const CURSOR_LOOP = 'HEADGATE_CURSOR_LOOP';
 
 /** Crawls users: all wishes taken are under way at once, and the budget's queue lets them take turns. */
 export function followersFlow(options: FollowersFlowOptions): Flow {
-  const { api, lane, bell, clock, emit, credits } = options;
+  const { api, lane, bell, clock, emit, credits, comparisons } = options;
   const checkpoints = crawlCheckpoints((prefix) => lane.stateUnder(prefix));
   const active = new Map<number, Crawl | 'refusing'>();
 
@@ -102,22 +105,26 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
   ): Promise<void> => {
     const { at, user, offset, wish } = crawl;
     const isLast = page.nextCursor === '0';
-    const next: CrawlCheckpoint = { user, cursor: page.nextCursor, page: at.page + 1, ids: at.ids + ids.length, ...remembered, wish };
     const pages = options.emitPages ? [pageRecord(crawl, at.page, page)] : [];
     assertFits(pages, lane, { service: 'followers', subject: user });
+    const from = await comparisons?.pagesFrom(at);
+    const total = at.ids + ids.length;
+    const next: CrawlCheckpoint = { user, cursor: page.nextCursor, page: at.page + 1, ids: total, ...remembered, pagesFrom: from, wish };
+    const compared = isLast && from !== undefined ? comparisons?.ending(user, { crawl: crawl.crawl, pages: at.page, from }) : undefined;
     await lane.commit({
       records: [
         ...startedRecord(crawl),
         ...pages,
         ...(options.emitIds ? [idRecords(crawl, at.page, ids)] : []),
-        ...(isLast ? [crawlRecord(crawl, { state: 'completed', pages: at.page, ids: next.ids })] : []),
+        ...(isLast ? [crawlRecord(crawl, { state: 'completed', pages: at.page, ids: total })] : []),
       ],
-      state: [[crawlKey(offset), isLast ? null : next]],
+      state: [[crawlKey(offset), isLast ? null : next], ...(compared?.state ?? [])],
       finished: isLast ? [offset] : [],
     });
     crawl.at = next;
     emit({ type: 'page-written', user, crawl: crawl.crawl, page: at.page, ids: ids.length, credential: page.credential });
-    if (isLast) emit({ type: 'crawl-completed', user, crawl: crawl.crawl, pages: at.page, ids: next.ids });
+    if (isLast) emit({ type: 'crawl-completed', user, crawl: crawl.crawl, pages: at.page, ids: total });
+    compared?.start();
   };
 
   /** A crawl's first transaction says that it was started; a resumed one has said so. */
@@ -172,7 +179,7 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
 
   return {
     get load() {
-      return active.size;
+      return active.size + (comparisons?.load ?? 0);
     },
     begun: begunCrawls(checkpoints),
     take(wish) {
@@ -187,8 +194,9 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
     flush: () => undefined,
     async stop() {
       api.stop();
+      comparisons?.stop();
       try {
-        await settled({ bell, clock, isBusy: () => active.size > 0 });
+        await settled({ bell, clock, isBusy: () => active.size > 0 || comparisons?.isBusy === true });
       } finally {
         for (const crawl of active.values()) if (crawl !== 'refusing') crawl.subscription?.unsubscribe();
       }

@@ -32,6 +32,13 @@ export function idRecords({ user, crawl, partition }: CrawlIdentity, page: numbe
   return { topic: TOPICS.followersIds, partition, key: user, count: ids.length, valueAt };
 }
 
+/** The record of one who has followed or unfollowed since the user's crawl before. */
+export function changeRecord({ user, crawl, partition }: CrawlIdentity, change: 'followed' | 'unfollowed', id: string): NewRecord {
+  const value: RecordOf<'followers.changes'> = { user, crawl, change, id };
+  const headers = cloudEventHeaders({ topic: TOPICS.followersChanges, id: `${crawl}/${id}` });
+  return { topic: TOPICS.followersChanges, partition, key: user, value: JSON.stringify(value), headers };
+}
+
 /** The record of a crawl's change of state. */
 export function crawlRecord(
   { user, crawl, partition }: CrawlIdentity,

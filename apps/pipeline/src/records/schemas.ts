@@ -4,6 +4,8 @@ import { z } from 'zod';
 export interface RecordValues {
   'followers.pages': CrawlPart & { page: number; cursor: string; nextCursor: string; previousCursor: string; ids: readonly string[] };
   'followers.ids': CrawlPart & { page: number; id: string };
+  /** `crawl` is the later of the two that were compared. */
+  'followers.changes': CrawlPart & { change: 'followed' | 'unfollowed'; id: string };
   'followers.crawls': CrawlPart & {
     state: 'started' | 'completed' | 'failed';
     pages: number;
@@ -46,6 +48,7 @@ const deadLetter = {
 export const recordSchemas: { readonly [Topic in RecordTopic]: z.ZodType<RecordValues[Topic]> } = {
   'followers.pages': z.object({ ...crawlPart, page: z.int(), cursor, nextCursor: cursor, previousCursor: cursor, ids: z.array(id) }),
   'followers.ids': z.object({ ...crawlPart, page: z.int(), id }),
+  'followers.changes': z.object({ ...crawlPart, change: z.enum(['followed', 'unfollowed']), id }),
   'followers.crawls': z.object({
     ...crawlPart,
     state: z.enum(['started', 'completed', 'failed']),

@@ -2,6 +2,7 @@ import { type Clock, creditPool } from '@headgate/throttle';
 import type { HeldBack, TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
 import { booksFlow } from '../flows/books-flow.ts';
+import { crawlComparisons } from '../flows/crawl-comparisons.ts';
 import { followersFlow } from '../flows/followers-flow.ts';
 import { bell } from '../lanes/bell.ts';
 import { inheritedBudgets } from '../lanes/inherited-budgets.ts';
@@ -87,6 +88,7 @@ function followersLane(options: ServiceLaneOptions, lane: Lane, journal: LaneJou
     count: config.count,
     emitPages: config.emit.includes('pages'),
     emitIds: config.emit.includes('ids'),
+    comparisons: config.emit.includes('changes') ? crawlComparisons({ log, lane, bell: waker, emit }) : undefined,
     dropBoundaryDuplicates: config.dropBoundaryDuplicates,
     clock,
     emit,

@@ -2,7 +2,7 @@ import { heldBackEventWords } from './held-back-lanes.ts';
 import { elsewhereWords, laneEventWords } from './lane-words.ts';
 import { logEventWords } from './log-words.ts';
 import { durationWords } from './text/duration-words.ts';
-import { countWords } from './text/number-words.ts';
+import { countWords, groupedNumber } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
 import type { Reason, RunEvent } from './run-event.ts';
 
@@ -15,6 +15,8 @@ export function eventWords(event: RunEvent): string {
       return `${safeText(event.user)} page ${event.page}: ${countWords(event.ids, 'id')}`;
     case 'crawl-completed':
       return `${safeText(event.user)} done: ${countWords(event.pages, 'page')}, ${countWords(event.ids, 'id')}`;
+    case 'changes-written':
+      return `${safeText(event.user)} since its last crawl: ${changesWords(event)}`;
     case 'crawl-failed':
       return reasonWords(event.user, event.error);
     case 'books-queued':
@@ -41,6 +43,11 @@ export function eventWords(event: RunEvent): string {
     case 'log-available':
       return logEventWords(event);
   }
+}
+
+/** `3 followed, 1 unfollowed`. */
+export function changesWords({ followed, unfollowed }: { readonly followed: number; readonly unfollowed: number }): string {
+  return `${groupedNumber(followed)} followed, ${groupedNumber(unfollowed)} unfollowed`;
 }
 
 /** Why something failed, as a sentence that names whom it was about once: `@carol: the account is protected (401).` */

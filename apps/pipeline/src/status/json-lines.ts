@@ -54,6 +54,7 @@ function levelOf(event: RunEvent): 'info' | 'warn' | 'error' {
     case 'crawl-started':
     case 'page-written':
     case 'crawl-completed':
+    case 'changes-written':
     case 'books-queued':
     case 'books-written':
     case 'author-written':

@@ -60,6 +60,7 @@ export function createLiveDisplay(options: Omit<ReporterOptions, 'json' | 'live'
         case 'crawl-started':
         case 'page-written':
         case 'crawl-completed':
+        case 'changes-written':
         case 'books-queued':
         case 'books-written':
         case 'author-written':

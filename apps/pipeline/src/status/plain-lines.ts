@@ -72,6 +72,7 @@ export function createPlainLines(options: Pick<ReporterOptions, 'stderr' | 'cloc
           // The summary says it.
           return;
         case 'books-queued':
+        case 'changes-written':
         case 'notice':
         case 'requests-held-back':
         case 'requests-readable':

@@ -20,6 +20,14 @@ export type RunEvent =
       readonly credential: string;
     }
   | { readonly type: 'crawl-completed'; readonly user: string; readonly crawl: string; readonly pages: number; readonly ids: number }
+  /** A user's last two crawls were compared: how many changes there were in all. */
+  | {
+      readonly type: 'changes-written';
+      readonly user: string;
+      readonly crawl: string;
+      readonly followed: number;
+      readonly unfollowed: number;
+    }
   | { readonly type: 'crawl-failed'; readonly user: string; readonly crawl: string; readonly error: Reason }
   | { readonly type: 'books-written'; readonly found: number; readonly missing: number }
   | { readonly type: 'author-written'; readonly author: string; readonly books: number }

@@ -19,6 +19,10 @@ export function createRunMetrics(options: RunMetricsOptions): Registry {
   ]);
   counter('headgate_pages_total', 'Pages written.', [], ({ totals }) => [[{}, totals.pages]]);
   counter('headgate_ids_total', 'Ids written.', [], ({ totals }) => [[{}, totals.ids]]);
+  counter('headgate_changes_total', 'Changes of crawls compared, by kind.', ['change'], ({ changes }) => [
+    [{ change: 'followed' }, changes.followed],
+    [{ change: 'unfollowed' }, changes.unfollowed],
+  ]);
   counter('headgate_books_total', 'ISBNs answered, by result.', ['result'], ({ books }) => [
     [{ result: 'found' }, books.found],
     [{ result: 'missing' }, books.missing],

@@ -34,6 +34,7 @@ export function createRunModel(options: RunModelOptions): RunModel {
   let lanesElsewhere = 0;
   let logUnavailable: LogUnavailable | undefined;
   const books: Record<keyof BooksState, number> = { queuedIsbns: 0, queuedAuthors: 0, found: 0, missing: 0, authors: 0, authorBooks: 0 };
+  const changes = { followed: 0, unfollowed: 0 };
   const deadLetters = new Map<string, number>();
   const lastDeadLetters: DeadLetterState[] = [];
   const requests: Record<ServiceName, Record<keyof OutcomeCounts, number>> = { followers: noOutcomes(), books: noOutcomes() };
@@ -76,6 +77,10 @@ export function createRunModel(options: RunModelOptions): RunModel {
         case 'log-available':
           logUnavailable = undefined;
           return;
+        case 'changes-written':
+          changes.followed += event.followed;
+          changes.unfollowed += event.unfollowed;
+          return;
         case 'books-queued':
           books.queuedIsbns += event.isbns;
           books.queuedAuthors += event.authors;
@@ -116,6 +121,7 @@ export function createRunModel(options: RunModelOptions): RunModel {
       lanesElsewhere,
       heldBack: [...heldBack.values()],
       ...(logUnavailable === undefined ? {} : { logUnavailable }),
+      changes: { ...changes },
       books: { ...books },
       deadLetters: {
         total: [...deadLetters.values()].reduce((sum, count) => sum + count, 0),

@@ -48,6 +48,15 @@ const books: readonly RunEvent[] = [
 ];
 
 describe('the end of a run', () => {
+  it('says who followed and unfollowed, also where that is all that was done', () => {
+    const changes: RunEvent = { type: 'changes-written', user: '@alpha', crawl: 'c2', followed: 1_200, unfollowed: 3 };
+    expect(summaryText({ snapshot: after([...crawl('@alpha', 1, 10), changes]) })).toMatch(
+      /1 crawl, 1 page, 10 ids +-> followers\.pages\n +1,200 followed, 3 unfollowed -> followers\.changes\n/,
+    );
+    const alone = summaryText({ snapshot: after([changes]), followersTopics: ['followers.pages', 'followers.ids'] });
+    expect(alone).toMatch(/^Done in .*1,200 followed, 3 unfollowed -> followers\.changes\nRead it: +headgate read followers\.changes /);
+  });
+
   it('says what arrived, where it is, what it cost, what failed, and how to read it', () => {
     const snapshot = after([
       ...crawl('@alpha', 412, 5000),

@@ -1,4 +1,4 @@
-import { reasonWithout } from './event-words.ts';
+import { changesWords, reasonWithout } from './event-words.ts';
 import { faultWords } from './fault-kind.ts';
 import { elsewhereWords, lanesWords } from './lane-words.ts';
 import { displayWidth, padWidth } from './text/display-width.ts';
@@ -62,7 +62,7 @@ interface Arrival {
   readonly where: string;
 }
 
-function arrivals({ totals, books }: RunSnapshot, followersTopics: readonly string[], interrupted: boolean): Arrival[] {
+function arrivals({ totals, changes, books }: RunSnapshot, followersTopics: readonly string[], interrupted: boolean): Arrival[] {
   const list: Arrival[] = [];
   if (totals.crawlsCompleted > 0 || totals.pages > 0) {
     const done = groupedNumber(totals.crawlsCompleted);
@@ -75,6 +75,7 @@ function arrivals({ totals, books }: RunSnapshot, followersTopics: readonly stri
       where: followersTopics.join(', '),
     });
   }
+  if (hasChanges(changes)) list.push({ what: changesWords(changes), where: 'followers.changes' });
   if (books.found > 0 || books.missing > 0) {
     const missing = books.missing > 0 ? `, ${groupedNumber(books.missing)} not found` : '';
     list.push({
@@ -163,20 +164,26 @@ function goOnLine({ crawls }: RunSnapshot): string {
   return `${'To go on:'.padEnd(18)}run the same command again: it goes on ${where}.`;
 }
 
-function topicToRead({ totals, books }: RunSnapshot, followersTopics: readonly string[]): string {
+function topicToRead({ totals, changes, books }: RunSnapshot, followersTopics: readonly string[]): string {
   const followers = followersTopics.at(-1);
   if (totals.pages > 0 && followers !== undefined) return followers;
+  if (hasChanges(changes)) return 'followers.changes';
   if (books.found > 0) return 'books.records';
   if (books.authors > 0) return 'books.authors';
   if (books.missing > 0) return 'books.missing';
   return followers ?? 'books.records';
 }
 
-function isNothing({ totals, books, deadLetters, requests }: RunSnapshot): boolean {
+function hasChanges({ followed, unfollowed }: RunSnapshot['changes']): boolean {
+  return followed + unfollowed > 0;
+}
+
+function isNothing({ totals, changes, books, deadLetters, requests }: RunSnapshot): boolean {
   return (
     totals.crawlsStarted === 0 &&
     totals.crawlsFailed === 0 &&
     totals.pages === 0 &&
+    !hasChanges(changes) &&
     books.found + books.missing + books.authors === 0 &&
     deadLetters.total === 0 &&
     sum(requests.followers) + sum(requests.books) === 0

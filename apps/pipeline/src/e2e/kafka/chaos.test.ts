@@ -12,4 +12,5 @@ describe.concurrent('on Kafka', async () => {
   await import('./list.part.fixture.ts');
   await import('./vanished.part.fixture.ts');
   await import('./run-to-the-end.part.fixture.ts');
+  await import('./changes.part.fixture.ts');
 });

@@ -1,0 +1,30 @@
+import { expect } from 'vitest';
+import { recordSchemas } from '../records/index.ts';
+
+/** So many ids above 2^60, from the given one on. */
+export function exactIds({ from, count }: { readonly from: number; readonly count: number }): string[] {
+  return Array.from({ length: count }, (_, i) => String(2n ** 60n + BigInt(from + i)));
+}
+
+/** Proves that `values` of `followers.changes` are the differences of two crawls, each once: who followed in the order of the later, then the others. */
+export function expectChanges(
+  values: readonly unknown[],
+  { before, after }: { before: readonly string[]; after: readonly string[] },
+): void {
+  const changes = values.map((value) => recordSchemas['followers.changes'].parse(value));
+  const had = new Set(before);
+  const has = new Set(after);
+  const followed = after.filter((id) => !had.has(id));
+  expect(changes.slice(0, followed.length).map(({ change, id }) => `${change} ${id}`)).toEqual(followed.map((id) => `followed ${id}`));
+  expect(
+    changes
+      .slice(followed.length)
+      .map(({ change, id }) => `${change} ${id}`)
+      .toSorted(),
+  ).toEqual(
+    before
+      .filter((id) => !has.has(id))
+      .map((id) => `unfollowed ${id}`)
+      .toSorted(),
+  );
+}
