@@ -41,6 +41,8 @@ test('the changes are the differences of two sets', async () => {
       expect(followed).toEqual([...new Set(after)].filter((id) => !before.includes(id)));
       expect(unfollowed).toHaveLength(new Set(unfollowed).size);
       expect(new Set(unfollowed)).toEqual(new Set(before.filter((id) => !after.includes(id))));
+      // Who was cut short goes on by counting.
+      expect(await all({ before, after })).toEqual(changes);
     }),
   );
 });

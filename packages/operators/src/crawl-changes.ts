@@ -26,7 +26,8 @@ const AFTER = 2;
 /**
  * Compares two crawls as sets and gives every id that only one of them has, once.
  *
- * First those that were followed, in the order of the later crawl and as it is read; then those that were unfollowed, in no particular order.
+ * First those that were followed, in the order of the later crawl and as it is read; then those that were unfollowed, in no particular order,
+ * but in the same whenever the same crawls are compared.
  * Both are read one id at a time, as fast as the changes are taken. Memory in use: no more than 16 bytes for each different id of both
  * crawls together, and 36 kB. What was outgrown waits for the garbage collector on top of that, for a while about half as much again.
  *

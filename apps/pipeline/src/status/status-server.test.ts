@@ -148,6 +148,7 @@ describe('the status server', () => {
     model.apply({ type: 'page-written', user: '@alpha', crawl: 'c1', page: 1, ids: 5000, credential: 'app' });
     model.apply({ type: 'request', service: 'followers', credential: 'app', outcome: 'transient', subject: '@alpha', status: 503 });
     model.apply({ type: 'dead-letter', topic: 'books.dead-letters', key: 'k', error: { code: 'X', message: 'x' } });
+    model.apply({ type: 'changes-written', user: '@alpha', crawl: 'c1', followed: 7, unfollowed: 2 });
     await fetch(`${url}metrics`);
     const response = await fetch(`${url}metrics`);
     expect(response.headers.get('content-type')).toContain('text/plain; version=0.0.4');
@@ -155,6 +156,7 @@ describe('the status server', () => {
     for (const line of [
       'headgate_pages_total 1',
       'headgate_ids_total 5000',
+      'headgate_changes_total{change="unfollowed"} 2',
       'headgate_requests_total{service="followers",outcome="transient"} 1',
       'headgate_faults_total{kind="503"} 1',
       'headgate_dead_letters_total{topic="books.dead-letters"} 1',
