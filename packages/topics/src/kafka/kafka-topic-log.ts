@@ -201,13 +201,7 @@ class KafkaTopicLog implements TopicLog {
     const leftovers = new Leftovers(places);
     const writer = new KafkaLaneWriter({
       lane,
-      session: () =>
-        new LaneSession({
-          producer: this.#producer(lane.name, leftovers),
-          sender: this.#sender,
-          ownWrites: this.#ownWrites,
-          state: lane.state,
-        }),
+      session: () => new LaneSession({ producer: this.#producer(lane.name, leftovers), sender: this.#sender, ownWrites: this.#ownWrites }),
       ownWrites: this.#ownWrites,
       link: this.#cluster,
       availability: this.#availability.watcher(),

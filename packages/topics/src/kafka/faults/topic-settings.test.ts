@@ -31,6 +31,14 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
     await admin.createTopics({ topics: [{ topic: name, numPartitions, configEntries }], waitForLeaders: true });
   }
 
+  /** A broker takes a moment to let go of the name. */
+  async function madeAnew(name: string, settings: Readonly<Record<string, string>>): Promise<boolean> {
+    return await made(name, settings).then(
+      () => true,
+      () => sleep(50, false),
+    );
+  }
+
   it.for<{ what: string; settings: Record<string, string>; spec?: Partial<NewTopicSpec>; says: RegExp }>([
     {
       what: 'state that retention deletes from',
@@ -88,19 +96,25 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
     await writer.close();
   });
 
+  it('a lane whose records are deleted and made anew commits nothing more', async ({ expect }) => {
+    const pages = await newPages(log, { partitions: 1 });
+    const writer = await log.openLane(pages.lane);
+    await pages.write(writer, 2);
+    await admin.deleteTopics({ topics: [pages.topic] });
+    await expect.poll(() => madeAnew(pages.topic, {}), { timeout: 20_000 }).toBe(true);
+    for (let again = 0; again < 3; again += 1) await expect(pages.write(writer)).rejects.toThrow(TopicLostError);
+    await writer.close();
+    expect((await log.readState(pages.lane.state.topic, 0)).get('page')).toBe('1');
+  });
+
   it('a lane whose state is deleted and made anew commits nothing more', async ({ expect }) => {
     const pages = await newPages(log);
     const { topic } = pages.lane.state;
     const writer = await log.openLane(pages.lane);
     await pages.write(writer, 2);
     await admin.deleteTopics({ topics: [topic] });
-    // A broker takes a moment to let go of the name.
-    const anew = async (): Promise<boolean> =>
-      await made(topic, { 'cleanup.policy': 'compact', 'message.timestamp.type': 'LogAppendTime' }).then(
-        () => true,
-        () => sleep(50, false),
-      );
-    await expect.poll(anew, { timeout: 20_000 }).toBe(true);
+    const settings = { 'cleanup.policy': 'compact', 'message.timestamp.type': 'LogAppendTime' };
+    await expect.poll(() => madeAnew(topic, settings), { timeout: 20_000 }).toBe(true);
     for (let again = 0; again < 3; again += 1) await expect(pages.write(writer)).rejects.toThrow(TopicLostError);
     await writer.close();
     expect((await log.readState(topic, 0)).get('page')).toBeUndefined();

@@ -1,5 +1,5 @@
 import type { Transaction } from 'kafkajs';
-import type { NewRecord, RecordSeries, TopicPartition } from '../../topic-log.ts';
+import type { NewRecord, RecordSeries } from '../../topic-log.ts';
 import type { OffsetCommit } from '../../transaction-content.ts';
 import type { LaneProducer } from './lane-producer.ts';
 import type { OwnWrites } from '../reading/own-writes.ts';
@@ -10,8 +10,6 @@ export interface LaneSessionOptions {
   readonly producer: LaneProducer;
   readonly sender: RecordSender;
   readonly ownWrites: OwnWrites;
-  /** Where the lane's state is: the one partition whose loss is not to be written over. */
-  readonly state: TopicPartition;
 }
 
 /** One producer of a lane, from its fence to its first fault: a kafkajs producer that has failed must never be used again. */
@@ -19,14 +17,12 @@ export class LaneSession {
   readonly #producer: LaneProducer;
   readonly #sender: RecordSender;
   readonly #ownWrites: OwnWrites;
-  readonly #state: TopicPartition;
 
   /** Its first transaction fences every older producer of the same transactional id; connecting alone does not. */
-  constructor({ producer, sender, ownWrites, state }: LaneSessionOptions) {
+  constructor({ producer, sender, ownWrites }: LaneSessionOptions) {
     this.#producer = producer;
     this.#sender = sender;
     this.#ownWrites = ownWrites;
-    this.#state = state;
   }
 
   async connect(): Promise<void> {
@@ -38,7 +34,7 @@ export class LaneSession {
     const places = byPlace(records);
     const transaction = await this.#begin(places);
     const sent = await this.#sender.send(transaction, places);
-    this.#ownWrites.assertBehind(sent, this.#state);
+    this.#ownWrites.assertBehind(sent, places.values());
     // Never first: kafkajs doesn't try again when the last transaction isn't quite over.
     for (const { group, topic, partition, next } of offsets) {
       await transaction.sendOffsets({ consumerGroupId: group, topics: [{ topic, partitions: [{ partition, offset: String(next) }] }] });

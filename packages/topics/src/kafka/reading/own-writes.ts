@@ -24,12 +24,14 @@ export class OwnWrites {
     for (const { group, topic, partition, next } of offsets) this.#offsets.set(`${group} ${placeOf(topic, partition)}`, next);
   }
 
-  /** Throws `TopicLostError` where what was sent to a place stands before what we have committed there: the log is another one, and stays so. */
-  assertBehind(sent: SentRecords, { topic, partition }: TopicPartition): void {
-    const place = placeOf(topic, partition);
-    const { first = Infinity } = sent.get(place) ?? {};
-    if (first < (this.#ends.get(place) ?? 0)) this.#lost.add(place);
-    if (this.#lost.has(place)) throw new TopicLostError({ topic });
+  /** Throws `TopicLostError` where what was sent stands before what we have committed there: that is another log, and stays so. */
+  assertBehind(sent: SentRecords, places: Iterable<TopicPartition>): void {
+    for (const { topic, partition } of places) {
+      const place = placeOf(topic, partition);
+      const { first = Infinity } = sent.get(place) ?? {};
+      if (first < (this.#ends.get(place) ?? 0)) this.#lost.add(place);
+      if (this.#lost.has(place)) throw new TopicLostError({ topic });
+    }
   }
 
   /** The last stable offsets, once they are behind everything we have committed, unless somebody's open transaction holds them back. */
