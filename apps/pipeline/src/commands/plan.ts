@@ -37,7 +37,8 @@ interface PlanTextOptions {
 /** The plan in words. */
 function planText({ config, left, now }: PlanTextOptions): string {
   const rows = [...crawlRows(config, left.crawls, now), ...bookRows(config, left, now)];
-  if (rows.length === 0) return 'Nothing is left to do.\n';
+  const comparing = left.comparisons > 0 ? `${countWords(left.comparisons, 'comparison')} of crawls, without a request.\n` : '';
+  if (rows.length === 0) return comparing === '' ? 'Nothing is left to do.\n' : comparing;
   const table = [['', '', 'requests', 'with', 'done'], ...rows];
   const widths = [0, 1, 2, 3].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
   const lines = table.map((row) =>
@@ -46,7 +47,7 @@ function planText({ config, left, now }: PlanTextOptions): string {
       .join('   ')
       .trimEnd(),
   );
-  return `${[...lines, ...advice(config, left)].join('\n')}\n`;
+  return `${[...lines, ...advice(config, left)].join('\n')}\n${comparing}`;
 }
 
 function crawlRows({ followers }: Config, crawls: readonly CrawlLeft[], now: number): string[][] {

@@ -38,16 +38,19 @@ test('each change is written once, in chunks, however often the comparison is st
   );
 });
 
-test('what a run has written it does not write again after a restart, and says how many there were in all', async () => {
+test('what a run has written it does not write again after a restart, and each says what it has written', async () => {
   await using place = await temporaryLog();
   const stopped = await inLane(place.log, async (work) => {
     await work.crawl('@alpha', 'one', ['1', '2', '3', '4', '5']);
     await work.crawl('@alpha', 'two', ['5', '6', '7'], 2);
   });
-  expect(stopped).toEqual([]);
+  expect(stopped).toEqual([{ type: 'changes-written', user: '@alpha', crawl: 'two', followed: 2, unfollowed: 2 }]);
   expect(await changesOf(place.log, '@alpha')).toHaveLength(4);
   const events = await inLane(place.log, (work) => work.finish());
-  expect(events).toEqual([{ type: 'changes-written', user: '@alpha', crawl: 'two', followed: 2, unfollowed: 4 }]);
+  expect(events).toEqual([
+    { type: 'notice', level: 'info', message: '@alpha: the comparison of its last two crawls goes on' },
+    { type: 'changes-written', user: '@alpha', crawl: 'two', followed: 0, unfollowed: 2 },
+  ]);
   expect(await changesOf(place.log, '@alpha')).toHaveLength(6);
   expect(await inLane(place.log, (work) => work.finish())).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import { InvalidIdError, TooManyIdsError, crawlChanges } from '@headgate/operators';
 import type { NewRecord, TopicLog } from '@headgate/topics';
 import type { Bell } from '../lanes/bell.ts';
+import type { LaneValue } from '../lanes/lane-keys.ts';
 import type { Lane, StateChange } from '../lanes/lane.ts';
 import { TOPICS } from '../records/topic-names.ts';
 import type { RunEvent } from '../status/run-event.ts';
@@ -46,9 +47,16 @@ interface Comparison {
   readonly written: number;
 }
 
+type Counts = Record<'followed' | 'unfollowed', number>;
+
 const LAST = 'last/';
 /** Followed by a number that tells in which order comparisons were begun. */
 const COMPARE = 'compare/';
+
+/** How many comparisons a lane's state holds that are not finished. */
+export function unfinishedComparisons(stateUnder: (prefix: string) => readonly LaneValue[]): number {
+  return stateUnder(COMPARE).length;
+}
 
 /** Goes on with the comparisons that the lane's state holds. */
 export function crawlComparisons({ log, lane, bell, emit, chunk = 5_000 }: CrawlComparisonsOptions): CrawlComparisons {
@@ -80,36 +88,51 @@ export function crawlComparisons({ log, lane, bell, emit, chunk = 5_000 }: Crawl
 
   const compare = async (comparison: Comparison, key: string): Promise<void> => {
     const { user, before, after } = comparison;
+    /** By this process. */
+    const written = { followed: 0, unfollowed: 0 };
+    let isDone = false;
     try {
-      const counts = await writeChanges(comparison, key);
-      emit({ type: 'changes-written', user, crawl: after.crawl, ...counts });
+      await writeChanges(comparison, key, written);
+      isDone = true;
     } catch (error) {
       if (!(error instanceof PagesGoneError || error instanceof InvalidIdError || error instanceof TooManyIdsError)) throw error;
       await lane.commit({ records: [], state: [[key, null]] });
       const message = `${user}: crawls ${before.crawl} and ${after.crawl} can't be compared, so their changes are not all in ${TOPICS.followersChanges}. ${error.message}${adviceFor(error)}`;
       emit({ type: 'notice', level: 'warn', message });
+    } finally {
+      const isNew = comparison.written === 0 && isDone;
+      if (isNew || written.followed + written.unfollowed > 0) emit({ type: 'changes-written', user, crawl: after.crawl, ...written });
     }
   };
 
-  const writeChanges = async (comparison: Comparison, key: string): Promise<Record<'followed' | 'unfollowed', number>> => {
+  /** Counts up `counts` as changes become durable. */
+  const writeChanges = async (comparison: Comparison, key: string, counts: Counts): Promise<void> => {
     const { user, before, after } = comparison;
     const idsOf = (crawl: WholeCrawl): AsyncIterable<string> => crawlIds({ log, partition, user, crawl, signal });
-    const counts = { followed: 0, unfollowed: 0 };
+    let written = 0;
     let records: NewRecord[] = [];
+    let inHand: Counts = { followed: 0, unfollowed: 0 };
+    const commit = async (left: Comparison | null): Promise<void> => {
+      await lane.commit({ records, state: [[key, left]] });
+      counts.followed += inHand.followed;
+      counts.unfollowed += inHand.unfollowed;
+      records = [];
+      inHand = { followed: 0, unfollowed: 0 };
+    };
     for await (const { change, id } of crawlChanges({ before: idsOf(before), after: idsOf(after) })) {
-      counts[change] += 1;
-      const written = counts.followed + counts.unfollowed;
+      written += 1;
       if (written <= comparison.written) continue;
+      inHand[change] += 1;
       records.push(changeRecord({ user, crawl: after.crawl, partition }, change, id));
       if (records.length < chunk) continue;
-      await lane.commit({ records, state: [[key, { ...comparison, written }]] });
-      records = [];
+      await commit({ ...comparison, written });
       signal.throwIfAborted();
     }
-    await lane.commit({ records, state: [[key, null]] });
-    return counts;
+    await commit(null);
   };
 
+  for (const { comparison } of queue)
+    emit({ type: 'notice', level: 'info', message: `${comparison.user}: the comparison of its last two crawls goes on` });
   void work();
   return {
     get load() {

@@ -2,6 +2,7 @@ import type { Clock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import { begunLists, isIsbn } from '../flows/book-list.ts';
 import { type CrawlCheckpoint, begunCrawls, crawlCheckpoints } from '../flows/crawl-checkpoint.ts';
+import { unfinishedComparisons } from '../flows/crawl-comparisons.ts';
 import { listedAndDue } from '../flows/wish-list.ts';
 import { type LaneValue, laneKeys } from '../lanes/lane-keys.ts';
 import { type OffsetRanges, type OffsetRangesSnapshot, offsetRanges } from '../lanes/offset-ranges.ts';
@@ -22,6 +23,8 @@ export interface LeftToDo {
   readonly crawls: readonly CrawlLeft[];
   readonly isbns: number;
   readonly authors: number;
+  /** Comparisons of crawls that were begun: they need no request. */
+  readonly comparisons: number;
 }
 
 export interface CrawlLeft {
@@ -38,6 +41,7 @@ export async function leftToDo({ log, config, clock }: LeftToDoOptions): Promise
   const crawls: CrawlLeft[] = [];
   let isbns = 0;
   let authors = 0;
+  let comparisons = 0;
   const lastTime = await pagesOfLastCrawls(log);
   const add = (wish: { user: string; checkpoint?: CrawlCheckpoint | undefined; cursor?: string | undefined }): void => {
     const { user, checkpoint, cursor = '-1' } = wish;
@@ -53,6 +57,7 @@ export async function leftToDo({ log, config, clock }: LeftToDoOptions): Promise
   for (let lane = 0; lane < config.topics.lanes; lane += 1) {
     const state = await laneState(log, config.topics.group, 'followers', lane);
     const checkpoints = crawlCheckpoints(state.under);
+    if (config.followers?.emit.includes('changes') === true) comparisons += unfinishedComparisons(state.under);
     for await (const { value, offset } of unfinished(log, state, begunCrawls(checkpoints))) {
       try {
         const wish = parseWish(followersWish, value);
@@ -83,7 +88,7 @@ export async function leftToDo({ log, config, clock }: LeftToDoOptions): Promise
     else if (!('isbn' in wish)) add({ user: userKey(wish) });
     else if (isIsbn(wish.isbn)) isbns += 1;
   }
-  return { crawls, isbns, authors };
+  return { crawls, isbns, authors, comparisons };
 }
 
 interface LaneState {

@@ -20,7 +20,7 @@ export type RunEvent =
       readonly credential: string;
     }
   | { readonly type: 'crawl-completed'; readonly user: string; readonly crawl: string; readonly pages: number; readonly ids: number }
-  /** A user's last two crawls were compared: how many changes there were in all. */
+  /** A user's last two crawls were compared: how many changes this process has written of it, also where it was stopped. */
   | {
       readonly type: 'changes-written';
       readonly user: string;
