@@ -37,6 +37,7 @@ function stage({ follow = true }: { readonly follow?: boolean } = {}) {
           signal.addEventListener('abort', () => over.resolve(), { once: true });
           return over.promise;
         },
+        confirm: () => void said.push(`confirm ${lane}`),
         gauges: () => ({ budgets: [], credits: [], activities: [] }),
         close: async () => void said.push(`close ${lane}`),
       } satisfies ServiceLane;
@@ -95,15 +96,18 @@ describe('laneWorkers', () => {
     expect(await run).toEqual([]);
   });
 
-  it('lets held lanes go on while the group is silent', async () => {
+  it('lets held lanes go on while the group is silent, and has them confirmed when it speaks again', async () => {
     const { workers, said, stop } = stage();
     workers.assign([place(0)]);
     await workers.opened();
     const run = workers.run();
     await turns();
+    workers.assign([place(0)]);
     workers.doubt();
     await turns();
     expect(said).toEqual(['open 0', 'run 0']);
+    workers.assign([place(0)]);
+    expect(said).toEqual(['open 0', 'run 0', 'confirm 0']);
     stop.abort();
     await run;
   });

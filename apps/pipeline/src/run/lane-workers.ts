@@ -134,6 +134,7 @@ export function laneWorkers({ open, lanes, follow, signal, clock, emit }: LaneWo
       isCertain = false;
     },
     assign(partitions) {
+      const wasCertain = isCertain;
       isCertain = true;
       certain.resolve();
       stay();
@@ -143,6 +144,8 @@ export function laneWorkers({ open, lanes, follow, signal, clock, emit }: LaneWo
         workers.delete(name);
         worker.leave.abort();
       }
+      // Others may have had them meanwhile.
+      if (!wasCertain) for (const { lane } of workers.values()) lane?.confirm();
       for (const [name, place] of wanted) if (!workers.has(name)) begin(name, place);
       look();
     },

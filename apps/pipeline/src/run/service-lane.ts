@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import { booksFlow } from '../flows/books-flow.ts';
 import { crawlComparisons } from '../flows/crawl-comparisons.ts';
 import { followersFlow } from '../flows/followers-flow.ts';
-import { bell } from '../lanes/bell.ts';
+import { type Bell, bell } from '../lanes/bell.ts';
 import { inheritedBudgets } from '../lanes/inherited-budgets.ts';
 import { laneJournal } from '../lanes/lane-journal.ts';
 import { type Lane, openLane } from '../lanes/lane.ts';
@@ -29,6 +29,8 @@ export interface ServiceLaneOptions {
 export interface ServiceLane {
   /** Works until nothing is left, or until the signal. Rejects when the lane can't go on. */
   run(signal: AbortSignal): Promise<void>;
+  /** Finds out whether the lane is still this process's: one without work would not notice. Where it isn't, `run` rejects. */
+  confirm(): void;
   gauges(): RunGauges;
   /** Gives the lane up. */
   close(): Promise<void>;
@@ -70,6 +72,10 @@ export async function openServiceLane(
   }
 }
 
+function confirm(lane: Lane, waker: Bell): void {
+  lane.commit({ records: [] }).catch((error: unknown) => waker.fail(error));
+}
+
 type LaneJournal = ReturnType<typeof laneJournal>;
 
 function followersLane(options: ServiceLaneOptions, lane: Lane, journal: LaneJournal): ServiceLane {
@@ -96,6 +102,7 @@ function followersLane(options: ServiceLaneOptions, lane: Lane, journal: LaneJou
   const onHeldBack = heldBackEvents({ service: 'followers', lane: lane.partition, emit });
   return {
     run: (signal) => workLane({ log, lane, flow, bell: waker, backlog: BACKLOG, follow, clock, onHeldBack, signal }),
+    confirm: () => confirm(lane, waker),
     gauges: () => serviceGauges({ service: 'followers', gauges: api.gauges(), credits, clock }),
     close: closing(api, lane),
   };
@@ -113,6 +120,7 @@ function booksLane(options: ServiceLaneOptions, lane: Lane, journal: LaneJournal
   const onHeldBack = heldBackEvents({ service: 'books', lane: lane.partition, emit });
   return {
     run: (signal) => workLane({ log, lane, flow, bell: waker, backlog, follow, clock, onHeldBack, signal }),
+    confirm: () => confirm(lane, waker),
     gauges: () => serviceGauges({ service: 'books', gauges: api.gauges(), credits, clock }),
     close: closing(api, lane),
   };
