@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { TopicLog } from '@headgate/topics';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
-import { TOPICS, topicSpecs } from '../records/topic-names.ts';
+import { requestsTopic, topicSpecs } from '../records/topic-names.ts';
 import type { Workplace } from './headgate-process.fixture.ts';
 
 /** The log of a place, which nobody works meanwhile. */
@@ -14,6 +14,6 @@ export async function embeddedLog(place: Workplace): Promise<TopicLog> {
 /** Adds wishes as any program may: values are written as they are. */
 export async function addWishes(place: Workplace, service: 'followers' | 'books', values: readonly string[]): Promise<void> {
   await using log = await embeddedLog(place);
-  const topic = service === 'followers' ? TOPICS.followersRequests : TOPICS.booksRequests;
+  const topic = requestsTopic(service);
   await log.append(values.map((value, i) => ({ topic, key: `wish ${i}`, value })));
 }

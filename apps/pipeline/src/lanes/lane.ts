@@ -1,6 +1,6 @@
 import type { Clock } from '@headgate/throttle';
 import type { LaneTransaction, LaneWriter, NewRecord, RecordSeries, TopicLog } from '@headgate/topics';
-import { TOPICS, lanePartitions, statePartition } from '../records/topic-names.ts';
+import { TOPICS, lanePartitions, requestsTopic, statePartition } from '../records/topic-names.ts';
 import { type LaneValue, laneKeys } from './lane-keys.ts';
 import { type OffsetRangesSnapshot, offsetRanges } from './offset-ranges.ts';
 
@@ -51,7 +51,7 @@ export interface OpenLaneOptions {
 
 /** Takes a lane and reads how far it has come. Throws what `TopicLog.openLane` throws. */
 export async function openLane({ log, group, service, partition, clock, signal }: OpenLaneOptions): Promise<Lane> {
-  const topic = service === 'followers' ? TOPICS.followersRequests : TOPICS.booksRequests;
+  const topic = requestsTopic(service);
   const state = { topic: TOPICS.state, partition: statePartition(service, partition) };
   const writes = lanePartitions(service, partition);
   const limits = new Map(await Promise.all(writes.map(async (place) => [place.topic, await log.maxRecordBytes(place.topic)] as const)));

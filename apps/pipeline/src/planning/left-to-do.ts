@@ -8,7 +8,7 @@ import { type LaneValue, laneKeys } from '../lanes/lane-keys.ts';
 import { type OffsetRanges, type OffsetRangesSnapshot, offsetRanges } from '../lanes/offset-ranges.ts';
 import { type WishRecord, wishesInOrder } from '../lanes/wishes-in-order.ts';
 import type { Config } from '../config/config.ts';
-import { TOPICS, statePartition } from '../records/topic-names.ts';
+import { TOPICS, requestsTopic, statePartition } from '../records/topic-names.ts';
 import { booksWish, followersWish, parseWish, userKey } from '../records/wish.ts';
 import type { ServiceName } from '../status/run-event.ts';
 
@@ -102,7 +102,7 @@ async function laneState(log: TopicLog, group: string, service: ServiceName, lan
   const state = await log.readState(TOPICS.state, statePartition(service, lane));
   const keys = laneKeys({ group, service, lane });
   return {
-    topic: service === 'followers' ? TOPICS.followersRequests : TOPICS.booksRequests,
+    topic: requestsTopic(service),
     partition: lane,
     finished: offsetRanges(keys.get(state, 'lane') as OffsetRangesSnapshot | undefined),
     under: (prefix) => keys.under(state, prefix),

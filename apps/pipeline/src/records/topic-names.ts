@@ -27,6 +27,11 @@ export function topicSpecs(lanes: number): TopicSpec[] {
   });
 }
 
+/** Where a service's wishes are. */
+export function requestsTopic(service: 'followers' | 'books'): string {
+  return service === 'followers' ? TOPICS.followersRequests : TOPICS.booksRequests;
+}
+
 /** The partition of the state topic for what belongs to no lane. */
 export const SHARED_STATE_PARTITION = 0;
 

@@ -2,7 +2,7 @@ import { type StateReading, type TopicLog, TopicLostError, TopicUnknownError } f
 import type { TopicsConfig } from '../config/config.ts';
 import { laneKeys } from '../lanes/lane-keys.ts';
 import { type OffsetRangesSnapshot, offsetRanges } from '../lanes/offset-ranges.ts';
-import { TOPICS, statePartition } from '../records/topic-names.ts';
+import { TOPICS, requestsTopic, statePartition } from '../records/topic-names.ts';
 import type { ServiceName } from '../status/run-event.ts';
 import type { ConfigOfLog } from './topics.ts';
 import { StateLostError } from './state-lost-error.ts';
@@ -58,10 +58,6 @@ export async function assertStatesKept({
     const finished = found && (keys.get(found, 'lane') as OffsetRangesSnapshot | undefined);
     await assertStateKept({ log, topics, service, lane, next: finished && offsetRanges(finished).next });
   }
-}
-
-function requestsTopic(service: ServiceName): string {
-  return service === 'followers' ? TOPICS.followersRequests : TOPICS.booksRequests;
 }
 
 /** Undefined where there is no such partition: one of a new lane is made with the next run. */

@@ -33,7 +33,7 @@ export interface RunSnapshot {
   };
   /** The last 100 crawls that failed. */
   readonly failures: readonly FailedCrawl[];
-  /** Of the comparisons that were finished in this run. */
+  /** Written by this process. */
   readonly changes: { readonly followed: number; readonly unfollowed: number };
   readonly books: BooksState;
   readonly deadLetters: {

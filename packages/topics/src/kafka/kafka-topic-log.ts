@@ -195,9 +195,9 @@ class KafkaTopicLog implements TopicLog {
 
   async openLane(lane: LaneSpec, signal?: AbortSignal): Promise<LaneWriter> {
     this.#assertOpen();
-    for (const { topic, partition } of [lane.state, ...(lane.writes ?? [])]) await this.#book.assertPartition(topic, partition);
-    await this.#assertCompacted(lane.state.topic);
     const places = [lane.state, ...(lane.writes ?? [])];
+    for (const { topic, partition } of places) await this.#book.assertPartition(topic, partition);
+    await this.#assertCompacted(lane.state.topic);
     const leftovers = new Leftovers(places);
     const writer = new KafkaLaneWriter({
       lane,

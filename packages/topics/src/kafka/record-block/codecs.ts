@@ -3,7 +3,7 @@ import { constants, gzip, unzip, zstdCompress, zstdDecompress } from 'node:zlib'
 import kafkajs, { CompressionTypes } from 'kafkajs';
 import { LZ4, SNAPPY } from './foreign-codecs.ts';
 import { handedOver } from './handed-over.ts';
-import { kafkajsVersion, whyPlain } from './kafkajs-version.ts';
+import { kafkajsVersion, whyPlain } from '../kafkajs-version.ts';
 
 /** What `send` takes as `compression`, by name. */
 export type Compressions = Readonly<Record<'none' | 'gzip' | 'zstd', CompressionTypes>>;

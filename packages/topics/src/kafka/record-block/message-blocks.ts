@@ -4,7 +4,7 @@ import { BlockRecordTooLargeError } from './block-record-too-large-error.ts';
 import { encodeRecords, type EncodedRecords } from './encode-records.ts';
 import { isOwn } from './codecs.ts';
 import { forget, handOver } from './handed-over.ts';
-import { kafkajsVersion, whyPlain } from './kafkajs-version.ts';
+import { kafkajsVersion, whyPlain } from '../kafkajs-version.ts';
 import { plainMessages } from './plain-messages.ts';
 import { recordBlock } from './record-block.ts';
 

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-/** The release whose array calls and codec look-up this room relies on. */
+/** The release whose inner workings the driver relies on: its array calls and codec look-up, and the methods it repairs. */
 const KNOWN_VERSION = '2.2.4';
 
 /** The version of the kafkajs that is installed; `unknown` where its package.json names none. */
