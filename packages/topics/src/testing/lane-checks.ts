@@ -203,6 +203,40 @@ export function laneChecks(): readonly ContractCheck[] {
       },
     },
     {
+      name: 'lanes of one log write to the same partition side by side, each in its order',
+      async run(open) {
+        await using log = await open();
+        const { lane } = await prepareLane(log);
+        const topic = uniqueName('shared');
+        await log.createTopics([{ name: topic, partitions: 8 }]);
+        const [rounds, count] = [10, 2];
+        const work = [
+          // It is long at it after it has written to the first partition, where the other one comes and goes.
+          { lane, label: 'wide', partitions: Array.from({ length: 8 }, (_, partition) => partition) },
+          { lane: { name: uniqueName('lane'), state: { ...lane.state, partition: 0 } }, label: 'narrow', partitions: [0] },
+        ];
+        await Promise.all(
+          work.map(async ({ lane, label, partitions }) => {
+            await using writer = await log.openLane(lane);
+            for (let round = 0; round < rounds; round++) {
+              await writer.transaction((tx) => {
+                for (const partition of partitions) tx.append(numbered(topic, count, `${label}${round}/`, partition));
+              });
+            }
+          }),
+        );
+        const found = values(await collect(log, { topic, partitions: [0] }));
+        for (const { label } of work) {
+          const expected = Array.from({ length: count * rounds }, (_, index) => `${label}${Math.floor(index / count)}/${index % count}`);
+          assert.deepEqual(
+            found.filter((value) => value?.startsWith(label)),
+            expected,
+          );
+        }
+        assert.equal(found.length, work.length * count * rounds);
+      },
+    },
+    {
       name: 'a lane needs a compacted state partition that is there',
       async run(open) {
         await using log = await open();

@@ -33,8 +33,9 @@ export class LaneSession {
   async write(records: readonly (NewRecord | RecordSeries)[], offsets: readonly OffsetCommit[] = []): Promise<void> {
     const places = byPlace(records);
     const transaction = await this.#begin(places);
+    const assertBehind = this.#ownWrites.behind(places.values());
     const sent = await this.#sender.send(transaction, places);
-    this.#ownWrites.assertBehind(sent, places.values());
+    assertBehind(sent);
     // Never first: kafkajs doesn't try again when the last transaction isn't quite over.
     for (const { group, topic, partition, next } of offsets) {
       await transaction.sendOffsets({ consumerGroupId: group, topics: [{ topic, partitions: [{ partition, offset: String(next) }] }] });

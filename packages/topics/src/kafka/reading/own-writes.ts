@@ -24,14 +24,22 @@ export class OwnWrites {
     for (const { group, topic, partition, next } of offsets) this.#offsets.set(`${group} ${placeOf(topic, partition)}`, next);
   }
 
-  /** Throws `TopicLostError` where what was sent stands before what we have committed there: that is another log, and stays so. */
-  assertBehind(sent: SentRecords, places: Iterable<TopicPartition>): void {
-    for (const { topic, partition } of places) {
+  /**
+   * To be asked before something is sent there: what it answers throws `TopicLostError` where that stands before what we had committed by
+   * then, for it went into another log, and all that follows will.
+   */
+  behind(places: Iterable<TopicPartition>): (sent: SentRecords) => void {
+    const ends = Array.from(places, ({ topic, partition }) => {
       const place = placeOf(topic, partition);
-      const { first = Infinity } = sent.get(place) ?? {};
-      if (first < (this.#ends.get(place) ?? 0)) this.#lost.add(place);
-      if (this.#lost.has(place)) throw new TopicLostError({ topic });
-    }
+      return { topic, place, end: this.#ends.get(place) ?? 0 };
+    });
+    return (sent) => {
+      for (const { topic, place, end } of ends) {
+        const { first = Infinity } = sent.get(place) ?? {};
+        if (first < end) this.#lost.add(place);
+        if (this.#lost.has(place)) throw new TopicLostError({ topic });
+      }
+    };
   }
 
   /** The last stable offsets, once they are behind everything we have committed, unless somebody's open transaction holds them back. */
