@@ -68,8 +68,9 @@ describe('headgate run, books', () => {
   it('replays no ISBN that is none', async () => {
     await using service = await startBooks();
     await using place = await workplace(booksYaml(service.url, ['978-0-00-000000-1'], { authors: [] }));
-    await addWishes(place, 'books', ['{"isbn":5}']);
+    await addWishes(place, 'books', ['{"isbn":5}'], '');
     expect((await place.headgate('run')).code).toBe(1);
+    expect((await place.records('books.dead-letters')).map(({ key }) => key)).toContain('books.requests-0-0');
     const replay = await place.headgate('replay', 'books.dead-letters');
     expect([replay.code, replay.stderr]).toEqual([0, expect.stringContaining('0 put back into books.requests, 2 left where they are')]);
     expect(replay.stderr).toMatch(/left in books\.dead-letters 0:\d: 978-0-00-000000-1: .* is not an ISBN/);

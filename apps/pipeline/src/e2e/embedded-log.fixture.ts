@@ -11,9 +11,9 @@ export async function embeddedLog(place: Workplace): Promise<TopicLog> {
   return log;
 }
 
-/** Adds wishes as any program may: values are written as they are. */
-export async function addWishes(place: Workplace, service: 'followers' | 'books', values: readonly string[]): Promise<void> {
+/** Adds wishes as any program may: values are written as they are. Their key: default `wish 0` and so on. */
+export async function addWishes(place: Workplace, service: 'followers' | 'books', values: readonly string[], key?: string): Promise<void> {
   await using log = await embeddedLog(place);
   const topic = requestsTopic(service);
-  await log.append(values.map((value, i) => ({ topic, key: `wish ${i}`, value })));
+  await log.append(values.map((value, i) => ({ topic, key: key ?? `wish ${i}`, value })));
 }

@@ -93,6 +93,14 @@ describe('headgate run, followers', () => {
     ]);
   });
 
+  it('names a malformed wish of an empty key by its place', async () => {
+    await using place = await workplace(followersYaml({ url: 'http://127.0.0.1:9', users: [] }));
+    await addWishes(place, 'followers', ['no JSON'], '');
+    const run = await place.headgate('run');
+    expect([run.code, run.stderr]).toEqual([1, expect.stringContaining('followers.requests-0-0: The request is not JSON')]);
+    expect((await place.records('followers.dead-letters')).map(({ key }) => key)).toEqual(['followers.requests-0-0']);
+  });
+
   it('loses nothing and doubles nothing, whatever the service does once', async () => {
     const faults = ['429', '503', 'html', 'html-503', 'reset', 'cut', 'truncated', 'drip', 'hang', 'oversize', 'clock-skew'] as const;
     await Promise.all(

@@ -71,7 +71,7 @@ export function booksFlow({ api, lane, bell, credits, maxBatch, clock, emit }: B
         waiting.push({ wish, place, isbn: normalizeIsbn(text) });
       } catch (error) {
         // A wish's own key where what it asks for can't be one.
-        const key = text.trim() === '' ? (wish.key ?? wish.id) : text;
+        const key = text.trim() === '' ? wish.key || wish.id : text;
         refused.push({ wish, place });
         letters.push(outcomes.ofError(wish, key, { request: { isbn: text } }, error));
       }
@@ -144,7 +144,7 @@ export function booksFlow({ api, lane, bell, credits, maxBatch, clock, emit }: B
         parsed = parseWish(booksWish, record.value);
       } catch (error) {
         const wish = wishes.open(record, '');
-        const outcome = outcomes.ofError(wish, record.key ?? wish.id, { requestText: wishText(record.value) }, error);
+        const outcome = outcomes.ofError(wish, record.key || wish.id, { requestText: wishText(record.value) }, error);
         run(write([{ wish, place: 0 }], outcome));
         return;
       }

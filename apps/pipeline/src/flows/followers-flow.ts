@@ -166,14 +166,14 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
     const letter = deadLetter({
       ...letterBase,
       topic,
-      key: key ?? id,
+      key: key || id,
       id,
       content: { requestText: wishText(value) },
       error,
       at: clock.epochMs(),
     });
     await lane.commit({ records: [letter], finished: [offset] });
-    emit({ type: 'dead-letter', topic, key: key ?? id, error: reasonOf(error) });
+    emit({ type: 'dead-letter', topic, key: key || id, error: reasonOf(error) });
     ended(offset);
   };
 
