@@ -42,6 +42,15 @@ test('bare digits are ambiguous, with and without quotes', async () => {
   ]);
 });
 
+test('digits that can be no id are offered as a name alone', async () => {
+  const noId = 'is no user id: an id has at most 20 digits, and no zero in front.';
+  expect(await problems('["012", "123456789012345678901"]')).toEqual([
+    `6:11 followers.users[0]: 012 ${noId} If it is a screen name, write { screenName: "012" }.`,
+    `6:18 followers.users[1]: 123456789012345678901 ${noId} If it is a screen name, write { screenName: "123456789012345678901" }.`,
+  ]);
+  expect(await problems(`["${'1'.repeat(51)}"]`)).toEqual([`6:11 followers.users[0]: ${'1'.repeat(51)} ${noId}`]);
+});
+
 test.each([
   ['[a b]', '6:11 followers.users[0]: "a b" is no screen name. Write 1 to 50 letters, digits and "_", as in alpha.'],
   ['[{ userId: 012 }]', '6:21 followers.users[0].userId: "012" is no user id. Write digits alone, without a leading zero, as in "12".'],

@@ -8,6 +8,8 @@ import type { ReadContext } from './read-context.ts';
 import { chosen, mapping, single } from './schema-parts.ts';
 import type { Schema } from './schema-parts.ts';
 
+const SCREEN_NAME = /^\w{1,50}$/;
+const USER_ID = /^[1-9]\d{0,19}$/;
 const ENTRY_EXAMPLE = 'alpha, { userId: "12" } or { file: users.txt }';
 
 /** Users to crawl: `alpha`, `"@alpha"`, `{ screenName: alpha }`, `{ userId: "12" }`, `{ file: users.txt }`; in a file `alpha`, `@alpha` or `id:12`. */
@@ -37,15 +39,29 @@ function looksLikeId(tree: object): boolean {
 function readEntry(leaf: Leaf): UserReference | Complaint {
   const text = leaf.text ?? '';
   if (!/^\d+$/.test(text)) return readName(text, leaf.written);
-  const id = shown(leaf.variables.length === 0 ? text : leaf.written);
-  return new Complaint(`${leaf.written} may be an id or a screen name. Write { userId: ${id} } or { screenName: ${id} }.`);
+  const digits = shown(leaf.variables.length === 0 ? text : leaf.written);
+  return bareDigits({ text, written: leaf.written, asId: `{ userId: ${digits} }`, asName: `{ screenName: ${digits} }` });
 }
 
 function readLine(line: string): UserReference | Complaint {
-  if (/^\d+$/.test(line)) return new Complaint(`${line} may be an id or a screen name. Write id:${line} or @${line}.`);
+  if (/^\d+$/.test(line)) return bareDigits({ text: line, written: line, asId: `id:${line}`, asName: `@${line}` });
   if (!line.startsWith('id:')) return readName(line, line);
   const userId = readUserId(line.slice('id:'.length).trim(), line);
   return userId instanceof Complaint ? userId : { userId };
+}
+
+interface BareDigits {
+  readonly text: string;
+  readonly written: string;
+  /** How it is written where an id is meant, and where a name is. */
+  readonly asId: string;
+  readonly asName: string;
+}
+
+function bareDigits({ text, written, asId, asName }: BareDigits): Complaint {
+  if (USER_ID.test(text)) return new Complaint(`${written} may be an id or a screen name. Write ${asId} or ${asName}.`);
+  const noId = `${written} is no user id: an id has at most 20 digits, and no zero in front.`;
+  return new Complaint(SCREEN_NAME.test(text) ? `${noId} If it is a screen name, write ${asName}.` : noId);
 }
 
 function readName(text: string, written: string): UserReference | Complaint {
@@ -55,13 +71,13 @@ function readName(text: string, written: string): UserReference | Complaint {
 
 function readScreenName(text: string, written: string): string | Complaint {
   const name = text.trim().replace(/^@/, '');
-  return /^\w{1,50}$/.test(name)
+  return SCREEN_NAME.test(name)
     ? name
     : new Complaint(`${shown(written)} is no screen name. Write 1 to 50 letters, digits and "_", as in alpha.`);
 }
 
 function readUserId(text: string, written: string): string | Complaint {
-  return /^[1-9]\d{0,19}$/.test(text)
+  return USER_ID.test(text)
     ? text
     : new Complaint(`${shown(written)} is no user id. Write digits alone, without a leading zero, as in "12".`);
 }
