@@ -141,11 +141,9 @@ function groupCommitter({ writer, clock, write }: GroupCommitterOptions) {
   return {
     commit(contribution: Contribution): Promise<void> {
       waiting.push(contribution);
-      if (next === undefined) {
-        next = start(last);
-        // Whoever commits next waits for this one to end, not for it to go well: a lane that failed fails again.
-        last = next.catch(() => undefined);
-      }
+      // Whoever commits next waits for this one, and fails where it does: what is noted as done in memory would be written as done with
+      // another's transaction, though the records are not there.
+      if (next === undefined) last = next = start(last);
       return next;
     },
     get slowestMs() {
