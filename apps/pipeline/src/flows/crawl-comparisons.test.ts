@@ -127,7 +127,7 @@ async function inLane(log: TopicLog, use: (work: LaneWork) => Promise<void>): Pr
       if (contribution.records.some(({ topic }) => topic === TOPICS.followersChanges) && (chunksLeft -= 1) <= 0) comparisons.stop();
     },
   };
-  const comparisons = crawlComparisons({ log, lane: stopping, bell: waker, emit: (event) => void events.push(event), chunk: CHUNK });
+  const comparisons = crawlComparisons({ log, lane: stopping, bell: waker, clock, emit: (event) => void events.push(event), chunk: CHUNK });
   const settle = async (): Promise<void> => {
     while (comparisons.isBusy) await waker.wait();
   };

@@ -1,4 +1,5 @@
 import { InvalidIdError, TooManyIdsError, crawlChanges } from '@headgate/operators';
+import type { Clock } from '@headgate/throttle';
 import type { NewRecord, TopicLog } from '@headgate/topics';
 import type { Bell } from '../lanes/bell.ts';
 import type { LaneValue } from '../lanes/lane-keys.ts';
@@ -13,6 +14,7 @@ export interface CrawlComparisonsOptions {
   readonly log: TopicLog;
   readonly lane: Lane;
   readonly bell: Bell;
+  readonly clock: Clock;
   readonly emit: (event: RunEvent) => void;
   /** Changes written in one transaction. Default 5,000. */
   readonly chunk?: number;
@@ -59,7 +61,7 @@ export function unfinishedComparisons(stateUnder: (prefix: string) => readonly L
 }
 
 /** Goes on with the comparisons that the lane's state holds. */
-export function crawlComparisons({ log, lane, bell, emit, chunk = 5_000 }: CrawlComparisonsOptions): CrawlComparisons {
+export function crawlComparisons({ log, lane, bell, clock, emit, chunk = 5_000 }: CrawlComparisonsOptions): CrawlComparisons {
   const { partition } = lane;
   const last = new Map(lane.stateUnder(LAST).map(({ key, value }) => [key, value as WholeCrawl]));
   const begun = lane.stateUnder(COMPARE).map(({ key, value }) => ({ number: Number(key), comparison: value as Comparison }));
@@ -108,7 +110,14 @@ export function crawlComparisons({ log, lane, bell, emit, chunk = 5_000 }: Crawl
   /** Counts up `counts` as changes become durable. */
   const writeChanges = async (comparison: Comparison, key: string, counts: Counts): Promise<void> => {
     const { user, before, after } = comparison;
-    const idsOf = (crawl: WholeCrawl): AsyncIterable<string> => crawlIds({ log, partition, user, crawl, signal });
+    let isTold = false;
+    const onHeldBack = (): void => {
+      if (isTold) return;
+      isTold = true;
+      const message = `${user}: the comparison of its last two crawls waits for an open transaction in ${TOPICS.followersPages} to end`;
+      emit({ type: 'notice', level: 'warn', message });
+    };
+    const idsOf = (crawl: WholeCrawl): AsyncIterable<string> => crawlIds({ log, partition, user, crawl, clock, signal, onHeldBack });
     let written = 0;
     let records: NewRecord[] = [];
     let inHand: Counts = { followed: 0, unfollowed: 0 };

@@ -1,5 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import type { Clock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
+import { pause } from '../lanes/pause.ts';
 import { type RecordOf, recordSchemas } from '../records/schemas.ts';
 import { TOPICS } from '../records/topic-names.ts';
 
@@ -17,7 +19,10 @@ export interface CrawlIdsOptions {
   /** `@alpha`, or the digits of an id. */
   readonly user: string;
   readonly crawl: WholeCrawl;
+  readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Told each second that nothing more can be read because of another's transaction. */
+  readonly onHeldBack: () => void;
 }
 
 /** Pages of a crawl are in their topic no longer. */
@@ -27,24 +32,38 @@ export class PagesGoneError extends Error {
   readonly retryable = false;
 }
 
-/** Reads the ids of a crawl back, a page at a time. Throws a `PagesGoneError`, and `signal.reason` where that aborts. */
-export async function* crawlIds({ log, partition, user, crawl, signal }: CrawlIdsOptions): AsyncGenerator<string, void, undefined> {
-  const { from, pages } = crawl;
+const LOOK_AGAIN_MS = 1_000;
+
+/**
+ * Reads the ids of a crawl back, a page at a time. Waits while an open transaction, or one that is decided and not yet ended everywhere,
+ * keeps pages from being read. Throws a `PagesGoneError`, and `signal.reason` where that aborts.
+ */
+export async function* crawlIds(options: CrawlIdsOptions): AsyncGenerator<string, void, undefined> {
+  const { log, partition, user, crawl, clock, signal, onHeldBack } = options;
+  const topic = TOPICS.followersPages;
+  let { from } = crawl;
   let page = 0;
-  await using reader = log.read({ topic: TOPICS.followersPages, partitions: [partition], from, signal });
-  for await (const { key, value } of reader) {
-    if (key !== user) continue;
-    const found = parsedPage(value);
-    if (found?.crawl !== crawl.crawl || found.page !== page + 1) continue;
-    page = found.page;
-    yield* found.ids;
-    if (page === pages) return;
-    // Pages that were fetched together come without a pause: budgets' timers and the requests under way have theirs in between.
-    await turn();
+  for (let isDecided = false; ;) {
+    await using reader = log.read({ topic, partitions: [partition], from, signal });
+    for await (const { offset, key, value } of reader) {
+      if (key !== user) continue;
+      const found = parsedPage(value);
+      if (found?.crawl !== crawl.crawl || found.page !== page + 1) continue;
+      page = found.page;
+      from = offset + 1;
+      yield* found.ids;
+      if (page === crawl.pages) return;
+      // Pages that were fetched together come without a pause: budgets' timers and the requests under way have theirs in between.
+      await turn();
+      signal.throwIfAborted();
+    }
     signal.throwIfAborted();
+    if (isDecided) throw new PagesGoneError(`Page ${page + 1} of ${crawl.pages} of crawl ${crawl.crawl} is no longer in ${topic}.`);
+    isDecided = (await log.heldBack({ topic, partition }, signal)) === undefined;
+    if (isDecided) continue;
+    onHeldBack();
+    await pause(clock, LOOK_AGAIN_MS, signal);
   }
-  signal.throwIfAborted();
-  throw new PagesGoneError(`Page ${page + 1} of ${pages} of crawl ${crawl.crawl} is no longer in ${TOPICS.followersPages}.`);
 }
 
 /** Undefined for what somebody else has put into the topic. */

@@ -1,5 +1,6 @@
 import type { Clock } from '@headgate/throttle';
 import { LaneLostError, type TopicPartition } from '@headgate/topics';
+import { aborted, pause } from '../lanes/pause.ts';
 import { TOPICS } from '../records/topic-names.ts';
 import type { RunEvent, RunGauges, ServiceName } from '../status/run-event.ts';
 import type { ServiceLane } from './service-lane.ts';
@@ -58,6 +59,8 @@ export function laneWorkers({ open, lanes, follow, signal, clock, emit }: LaneWo
   let cancelEnd: (() => void) | undefined;
   let isCertain = false;
   let certain = Promise.withResolvers<void>();
+  /** Those that are still closing are waited for; a lane that comes now would be nobody's. */
+  let isOver = false;
   const all = AbortSignal.any([signal, stop.signal]);
 
   const look = (): void => {
@@ -74,6 +77,7 @@ export function laneWorkers({ open, lanes, follow, signal, clock, emit }: LaneWo
   };
 
   const begin = (name: string, { topic, partition }: TopicPartition): void => {
+    if (isOver) return;
     const service = topic === TOPICS.followersRequests ? 'followers' : 'books';
     const opened = Promise.withResolvers<void>();
     const worker: Worker = {
@@ -172,6 +176,7 @@ export function laneWorkers({ open, lanes, follow, signal, clock, emit }: LaneWo
       }
       look();
       await over.promise;
+      isOver = true;
       stay();
       if (!all.aborted && workers.size < lanes) emit({ type: 'lanes-elsewhere', lanes: lanes - workers.size });
       all.removeEventListener('abort', end);
@@ -192,18 +197,4 @@ export function laneWorkers({ open, lanes, follow, signal, clock, emit }: LaneWo
       };
     },
   };
-}
-
-async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  const over = Promise.withResolvers<void>();
-  const cancel = clock.schedule(ms, over.resolve);
-  await Promise.race([over.promise, aborted(signal)]);
-  cancel();
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

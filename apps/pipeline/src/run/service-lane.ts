@@ -94,7 +94,7 @@ function followersLane(options: ServiceLaneOptions, lane: Lane, journal: LaneJou
     count: config.count,
     emitPages: config.emit.includes('pages'),
     emitIds: config.emit.includes('ids'),
-    comparisons: config.emit.includes('changes') ? crawlComparisons({ log, lane, bell: waker, emit }) : undefined,
+    comparisons: config.emit.includes('changes') ? crawlComparisons({ log, lane, bell: waker, clock, emit }) : undefined,
     dropBoundaryDuplicates: config.dropBoundaryDuplicates,
     clock,
     emit,

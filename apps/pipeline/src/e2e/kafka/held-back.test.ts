@@ -10,7 +10,7 @@ describe.skipIf(WHY_NOT !== undefined)(`requests behind another client's open tr
     await using place = await kafkaPlace({ users, listed: [], more: '  count: 100\n', status: '{ port: 0 }' });
     const { fleet, work } = place;
     expect((await work.headgate('run')).code).toBe(0);
-    await using stranger = await openTransaction(place, 'beta');
+    await using stranger = await openTransaction(place, wishFor('beta'));
     expect((await work.headgate('enqueue', 'followers', 'alpha')).code).toBe(0);
 
     const stopped = fleet.start('run');
@@ -35,7 +35,7 @@ describe.skipIf(WHY_NOT !== undefined)(`requests behind another client's open tr
     await using place = await kafkaPlace({ users, listed: [], more: '  count: 100\n' });
     const run = place.fleet.start('run', '--follow');
     await run.said(({ event }) => event === 'lane-opened');
-    await using stranger = await openTransaction(place, 'beta');
+    await using stranger = await openTransaction(place, wishFor('beta'));
     await run.said(({ event }) => event === 'requests-held-back');
     await stranger.commit();
     await run.said(({ event }) => event === 'crawl-completed');
@@ -44,14 +44,34 @@ describe.skipIf(WHY_NOT !== undefined)(`requests behind another client's open tr
   });
 });
 
-/** A client's transaction that has written a wish, and stays open. */
-async function openTransaction({ broker }: KafkaPlace, screenName: string): Promise<PlainTransaction & AsyncDisposable> {
+describe.skipIf(WHY_NOT !== undefined)(`pages behind another client's open transaction${BECAUSE}`, { timeout: 180_000 }, () => {
+  it('are compared when it has ended, which is said', async () => {
+    await using place = await kafkaPlace({ users, emit: '[pages, changes]' });
+    const { fleet, work } = place;
+    expect((await work.headgate('run')).code).toBe(0);
+    await using stranger = await openTransaction(place, { topic: 'followers.pages', key: 'stranger', value: '{}' });
+    expect((await work.headgate('enqueue', 'followers', 'alpha')).code).toBe(0);
+
+    const run = fleet.start('run');
+    await run.said(({ msg }) => /^@alpha: the comparison .* waits for an open transaction in followers\.pages/u.test(msg ?? ''));
+    await stranger.abort();
+    expect((await run.ended).code).toBe(0);
+    expect(run.lines().filter(({ event }) => event === 'changes-written')).toMatchObject([{ user: '@alpha', followed: 0, unfollowed: 0 }]);
+  });
+});
+
+function wishFor(screenName: string) {
+  return { topic: 'followers.requests', key: `@${screenName}`, value: JSON.stringify({ screenName }) };
+}
+
+/** A client's transaction that has written a record to partition 0, and stays open. */
+async function openTransaction(
+  { broker }: KafkaPlace,
+  { topic, key, value }: { readonly topic: string; readonly key: string; readonly value: string },
+): Promise<PlainTransaction & AsyncDisposable> {
   const producer = plainKafka(broker.brokers).producer({ transactionalId: 'stranger', maxInFlightRequests: 1 });
   await producer.connect();
   const transaction = await producer.transaction();
-  await transaction.send({
-    topic: 'followers.requests',
-    messages: [{ key: `@${screenName}`, value: JSON.stringify({ screenName }), partition: 0 }],
-  });
+  await transaction.send({ topic, messages: [{ key, value, partition: 0 }] });
   return Object.assign(transaction, { [Symbol.asyncDispose]: () => producer.disconnect() });
 }
