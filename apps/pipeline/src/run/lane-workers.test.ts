@@ -11,7 +11,7 @@ const turns = async (): Promise<void> => {
 };
 
 /** Lanes that do nothing until they are told, and say what is done with them. */
-function stage({ follow = true }: { readonly follow?: boolean } = {}) {
+function stage({ follow = true, given }: { readonly follow?: boolean; readonly given?: Promise<void> } = {}) {
   const clock = virtualClock();
   const stop = new AbortController();
   const said: string[] = [];
@@ -39,7 +39,10 @@ function stage({ follow = true }: { readonly follow?: boolean } = {}) {
         },
         confirm: () => void said.push(`confirm ${lane}`),
         gauges: () => ({ budgets: [], credits: [], activities: [] }),
-        close: async () => void said.push(`close ${lane}`),
+        close: async () => {
+          if (given !== undefined) await given;
+          said.push(`close ${lane}`);
+        },
       } satisfies ServiceLane;
     },
   });
@@ -152,6 +155,22 @@ describe('laneWorkers', () => {
       expect(await run).toEqual([]);
       expect(events.slice(1)).toEqual(stopped ? [] : [{ type: 'lanes-elsewhere', lanes: 1 }]);
     }
+  });
+
+  it('takes no lane that comes at the end, while one is still being given up', async () => {
+    const given = Promise.withResolvers<void>();
+    const { workers, clock, said } = stage({ follow: false, given: given.promise });
+    workers.assign([place(0)]);
+    await workers.opened();
+    const run = workers.run();
+    await turns();
+    workers.assign([]);
+    await clock.advance(60_000);
+    workers.assign([place(1)]);
+    await turns();
+    given.resolve();
+    expect(await run).toEqual([]);
+    expect(said).toEqual(['open 0', 'run 0', 'close 0']);
   });
 
   it('works the lanes of the dead when they come, also when it has done its own', async () => {
