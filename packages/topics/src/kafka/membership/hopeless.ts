@@ -1,6 +1,6 @@
 import { GroupDisagreementError, GroupTakenError } from './group-errors.ts';
 
-/** Answers of a broker that waiting doesn't change. */
+/** Answers of a broker that waiting doesn't change. ILLEGAL_SASL_STATE is none: after a time-out kafkajs begins again on the same connection. */
 const FINAL = new Set([
   'GROUP_AUTHORIZATION_FAILED',
   'TOPIC_AUTHORIZATION_FAILED',
@@ -8,7 +8,6 @@ const FINAL = new Set([
   'INVALID_SESSION_TIMEOUT',
   'INVALID_TOPIC_EXCEPTION',
   'UNSUPPORTED_SASL_MECHANISM',
-  'ILLEGAL_SASL_STATE',
 ]);
 
 /** The error to give up with, or undefined when trying again may help. Everything that a broker's or a network's absence can cause may pass. */

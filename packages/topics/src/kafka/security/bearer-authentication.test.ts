@@ -1,7 +1,6 @@
 import type { SaslAuthenticateArgs } from 'kafkajs';
 import { expect, it } from 'vitest';
 import { bearerAuthentication } from './bearer-authentication.ts';
-import { saslForKafkajs } from './sasl-for-kafkajs.ts';
 import { unsecuredToken } from './unsecured-token.fixture.ts';
 
 interface Exchange {
@@ -54,9 +53,4 @@ it.each(['', 'a b', 'a\u0001auth=Bearer b', 'a\n'])('never sends %j, which is no
   const { sent, error } = await exchange(token, ['']);
   expect(sent).toEqual([]);
   expect(error).toMatchObject({ message: 'The token for the brokers is empty, or has a character that no token has' });
-});
-
-it('leaves other mechanisms to kafkajs', () => {
-  const sasl = { mechanism: 'plain', username: 'alice', password: 'secret' } as const;
-  expect(saslForKafkajs(sasl)).toBe(sasl);
 });

@@ -49,6 +49,13 @@ describe.skipIf(why !== undefined)(`the Kafka driver over SASL${why === undefine
     expect(tookMs).toBeLessThan(10_000);
   });
 
+  it('a listener that asks nobody who he is, is told at once', async () => {
+    const nodes = [{ addresses: { OWN: broker.brokers[0] ?? '' } }];
+    const { message, tookMs } = await refusal({ broker: { nodes }, listener: 'OWN', sasl: byPassword('plain') });
+    expect(message).toContain('ILLEGAL_SASL_STATE');
+    expect(tookMs).toBeLessThan(10_000);
+  });
+
   it('an expired token is told as such, and not itself', async () => {
     const token = unsecuredToken({ subject: USER, lifetimeMs: -60_000 });
     const { message, printed, tookMs } = await refusal({ broker, listener: 'OPEN', sasl: byToken(() => token) });

@@ -1,0 +1,77 @@
+import { createRequire } from 'node:module';
+import { inspect } from 'node:util';
+import type { AuthenticationProviderArgs, SASLOptions } from 'kafkajs';
+import { describe, expect, it } from 'vitest';
+import { isTransient } from '../kafka-failure.ts';
+import { hopeless } from '../membership/hopeless.ts';
+import { kafkajsAuthentication } from './kafkajs-authentication.ts';
+
+const require = createRequire(import.meta.url);
+const errors = require('kafkajs/src/errors') as Readonly<Record<string, new (message: string) => Error>>;
+const { createErrorFromCode } = require('kafkajs/src/protocol/error') as { readonly createErrorFromCode: (code: number) => Error };
+const answered = (code: number) => (): never => {
+  throw createErrorFromCode(code);
+};
+const lost = (name: string) => (): never => {
+  throw new (errors[name] ?? Error)('lost');
+};
+const quiet = { debug: () => undefined, error: () => undefined } as unknown as AuthenticationProviderArgs['logger'];
+
+/** Answers one message after the other; each is given what the client has sent. */
+type Answer = (sent: string) => string;
+
+async function fault(mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512', ...answers: readonly Answer[]): Promise<Error> {
+  const left = [...answers];
+  const sasl: SASLOptions = { mechanism, username: 'alice', password: 'wonder-land' };
+  const saslAuthenticate: AuthenticationProviderArgs['saslAuthenticate'] = async ({ request, response }) => {
+    const answer = Buffer.from(left.shift()?.((await request.encode()).toString()) ?? '');
+    const size = Buffer.alloc(4);
+    size.writeInt32BE(answer.length);
+    return response?.parse(await response.decode(Buffer.concat([size, answer])));
+  };
+  const authenticator = kafkajsAuthentication(sasl)?.({ host: 'broker', port: 9092, logger: quiet, saslAuthenticate });
+  const error: unknown = await authenticator?.authenticate().then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof Error)) throw new Error('It was let in.');
+  expect(inspect(error, { depth: null, showHidden: true })).not.toContain('wonder-land');
+  return error;
+}
+
+function isFinal(error: Error): readonly boolean[] {
+  return [!isTransient(error), hopeless(error, 'group') !== undefined];
+}
+
+const challenge: Answer = (sent) => `r=${/r=(.*)$/u.exec(sent)?.[1]}-server,s=c2FsdA==,i=4096`;
+
+describe.each(['plain', 'scram-sha-256', 'scram-sha-512'] as const)('%s', (mechanism) => {
+  it.each(['KafkaJSConnectionClosedError', 'KafkaJSConnectionError', 'KafkaJSRequestTimeoutError'])('%s may pass', async (name) => {
+    const error = await fault(mechanism, lost(name));
+    expect(error).toMatchObject({ name, message: 'lost', retriable: true });
+    expect(isFinal(error)).toEqual([false, false]);
+  });
+
+  it('a refusal is final', async () => {
+    const error = await fault(mechanism, answered(58));
+    expect(error.message).toMatch(/^SASL .* authentication failed: SASL Authentication failed$/u);
+    expect(isFinal(error)).toEqual([true, true]);
+  });
+
+  // After a time-out kafkajs begins again on the same connection; the broker is in the midst of it.
+  it('a request out of turn may pass', async () => expect(isFinal(await fault(mechanism, answered(34)))).toEqual([false, false]));
+});
+
+describe.each(['scram-sha-256', 'scram-sha-512'] as const)('%s', (mechanism) => {
+  it('a broker that does not know the password itself is a fault for good', async () => {
+    const error = await fault(mechanism, challenge, () => 'v=bm90IGl0');
+    expect(error.message).toContain('Invalid server signature');
+    expect(isFinal(error)).toEqual([true, true]);
+  });
+
+  it('a connection lost after the challenge may pass', async () =>
+    expect(isFinal(await fault(mechanism, challenge, lost('KafkaJSConnectionClosedError')))).toEqual([false, false]));
+});
+
+it('has no mechanism that kafkajs has not', () =>
+  expect(kafkajsAuthentication({ mechanism: 'other' } as unknown as SASLOptions)).toBeUndefined());

@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import type { Deed, ProxiedBroker } from '../faults/proxied-broker.fixture.ts';
+import { kafkaTopicLog } from '../index.ts';
+import { proxiedSaslBroker } from './proxied-sasl-broker.fixture.ts';
+import { PASSWORD, USER } from './secure-broker.fixture.ts';
+import { steadyWriter } from './steady-writer.fixture.ts';
+
+const why = await whyNoKafkaBroker();
+const because = why === undefined ? '' : ` (skipped: ${why})`;
+/** Clients authenticate again 2 s before: a second after the last time. */
+const REAUTHENTICATE_MS = 3_000;
+const SASL_AUTHENTICATE = '#36';
+/** More than kafkajs tries one connection again. */
+const CUTS = 12;
+
+describe.skipIf(why !== undefined).concurrent(`a connection lost while it authenticates${because}`, { timeout: 60_000 }, () => {
+  let broker: ProxiedBroker;
+  beforeAll(async () => {
+    broker = await proxiedSaslBroker({ start: startKafkaBroker, reauthenticateMs: REAUTHENTICATE_MS });
+  }, 120_000);
+  afterAll(() => broker?.close());
+
+  it.for<{ mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; deed: Deed }>([
+    { mechanism: 'plain', deed: 'cut request' },
+    { mechanism: 'scram-sha-256', deed: 'cut request' },
+    { mechanism: 'scram-sha-512', deed: 'cut answer' },
+  ])('ends neither a lane, a reader nor a membership: $mechanism, $deed', async ({ mechanism, deed }, { expect }) => {
+    const sasl = { mechanism, username: USER, password: PASSWORD };
+    const log = await kafkaTopicLog({ brokers: broker.brokers, clientId: mechanism, replication: 1, sasl });
+    const writer = await steadyWriter({ log, name: mechanism });
+    const failures: unknown[] = [];
+    try {
+      await log.joinGroup({
+        group: mechanism,
+        topics: [`records-of-${mechanism}`],
+        agreement: 'all',
+        onAssigned: () => undefined,
+        onUncertain: () => undefined,
+        onFailed: (error) => failures.push(error),
+      });
+      let asked = 0;
+      broker.rules.set(mechanism, ({ api }) => {
+        if (api === SASL_AUTHENTICATE) asked += 1;
+        return api === SASL_AUTHENTICATE && asked <= CUTS ? deed : 'pass';
+      });
+      for (; asked <= CUTS; await sleep(50)) await writer.write();
+      await writer.write();
+      await expect.poll(() => writer.read, { timeout: 10_000 }).toEqual(writer.written);
+      expect(failures).toEqual([]);
+    } finally {
+      await writer.close();
+    }
+  });
+});

@@ -1,0 +1,30 @@
+import { type ProxiedBroker, proxiedBroker } from '../faults/proxied-broker.fixture.ts';
+import { type SecureBrokerOptions, addScramUser, saslBrokerOptions } from './secure-broker.fixture.ts';
+
+interface Broker {
+  readonly brokers: readonly string[];
+  readonly nodes: readonly { readonly addresses: Readonly<Record<string, string>> }[];
+  readonly jars: string;
+  readonly close: () => Promise<void>;
+}
+
+export interface ProxiedSaslBrokerOptions {
+  readonly start: (options: SecureBrokerOptions) => Promise<Broker>;
+  readonly reauthenticateMs: number;
+}
+
+/** As `proxiedBroker`, for clients of its listener SHORT. */
+export async function proxiedSaslBroker({ start, reauthenticateMs }: ProxiedSaslBrokerOptions): Promise<ProxiedBroker> {
+  const { listeners, settings } = saslBrokerOptions({ reauthenticateMs });
+  return await proxiedBroker(async ({ settings: { 'advertised.listeners': clients = '' } }) => {
+    let broker: Broker | undefined;
+    // The broker is a client of its own, on the listener without security.
+    const own = await proxiedBroker(async ({ settings: { 'advertised.listeners': itself = '' } }) => {
+      const advertised = [itself, clients.replace('BROKER', 'SHORT')].join(',');
+      broker = await start({ listeners, settings: { ...settings, 'advertised.listeners': advertised } });
+      return broker;
+    });
+    await addScramUser({ brokers: own.brokers, jars: broker?.jars ?? '' });
+    return { brokers: [broker?.nodes[0]?.addresses['SHORT'] ?? ''], close: () => own.close() };
+  });
+}
