@@ -1,3 +1,4 @@
+export { GroupInUseError } from './group-errors.ts';
 export { LaneHeldError, LaneLostError } from './lane-errors.ts';
 export { partitionForKey } from './partition-for-key.ts';
 export { InvalidRecordError, TopicLostError, TopicMismatchError, TopicUnknownError } from './topic-errors.ts';
@@ -10,6 +11,7 @@ export {
   TopicLogOpenError,
   TopicLogVersionError,
 } from './topic-log-errors.ts';
+export type { AvailabilityChange } from './availability.ts';
 export type { TopicMismatch } from './topic-errors.ts';
 export type {
   CreatedTopics,

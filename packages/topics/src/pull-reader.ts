@@ -9,6 +9,10 @@ export abstract class PullReader implements TopicReader, AsyncIterator<TopicReco
   readonly #read: ReadOptions;
   readonly #abort: () => void;
   #turn: Promise<unknown> = Promise.resolve();
+  /** One commit after the other: drivers may look before they write. */
+  #commits: Promise<unknown> = Promise.resolve();
+  /** By partition: what is read next. */
+  readonly #committed = new Map<number, number>();
   #closed: Promise<void> | undefined;
 
   constructor(read: ReadOptions) {
@@ -35,7 +39,14 @@ export abstract class PullReader implements TopicReader, AsyncIterator<TopicReco
     const { group, topic: own } = this.#read;
     if (group === undefined) throw new TypeError(`This reader of "${own}" has no group to commit for. Give read() a group.`);
     if (topic !== own) throw new TypeError(`A reader of "${own}" can't commit a record of "${topic}".`);
-    await this.commitOffset({ group, topic, partition, next: offset + 1 });
+    const next = offset + 1;
+    const done = this.#commits.then(async () => {
+      if ((this.#committed.get(partition) ?? 0) >= next) return;
+      await this.commitOffset({ group, topic, partition, next });
+      this.#committed.set(partition, next);
+    });
+    this.#commits = done.catch(() => undefined);
+    await done;
   }
 
   close(): Promise<void> {

@@ -59,7 +59,7 @@ export class TopicLostError extends Error {
 
   constructor(details: { readonly topic: string }, options?: ErrorOptions) {
     super(
-      `Topic "${details.topic}" was deleted and made anew while it was in use: what it held is gone. Restore it, or start over.`,
+      `Topic "${details.topic}" lost what it held while it was in use: it was deleted and made anew, or its end was cut off. Restore it, or start over.`,
       options,
     );
     this.topic = details.topic;

@@ -183,7 +183,10 @@ export interface ReadOptions {
 
 /** Ends when the end is reached, `signal` aborts or `close` is called; backpressure is the consumer's pace. */
 export interface TopicReader extends AsyncIterable<TopicRecord>, AsyncDisposable {
-  /** Commits `record` and all before it in its partition for the reader's group; never takes a later commit back. Throws without a group. */
+  /**
+   * Commits `record` and all before it in its partition for the reader's group; never takes a later commit of this reader back, also where
+   * several are under way. Throws without a group, and `GroupInUseError` where the driver takes offsets of a joined group from its members alone.
+   */
   commit(record: RecordPosition): Promise<void>;
   close(): Promise<void>;
 }

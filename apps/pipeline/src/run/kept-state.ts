@@ -25,9 +25,10 @@ export async function assertStateKept({ log, topics, service, lane, next }: Kept
   const topic = requestsTopic(service);
   if (next !== undefined) {
     const [requests] = await log.listTopics([topic]);
-    const end = requests?.offsets[lane]?.end ?? 0;
-    if (next <= end) return;
-    const what = `${topic} partition ${lane} ends at offset ${end}, and group "${topics.group}" has finished all before ${next}: was it deleted and made anew?`;
+    const end = requests?.offsets[lane]?.end;
+    if (next <= (end ?? 0)) return;
+    const found = end === undefined ? 'is not there' : `ends at offset ${end}`;
+    const what = `${topic} partition ${lane} ${found}, and group "${topics.group}" has finished all before ${next}: was it deleted${end === undefined ? '' : ' and made anew'}?`;
     throw new StateLostError({ what, loss: 'wishes', topics });
   }
   const offset = await log.groupOffset({ group: topics.group, topic, partition: lane });
@@ -50,14 +51,16 @@ export async function assertStatesKept({
     ...(followers === undefined ? [] : Array.from({ length: topics.lanes }, (_, lane) => ({ service: 'followers' as const, lane }))),
     ...(books === undefined ? [] : [{ service: 'books' as const, lane: 0 }]),
   ];
-  for (const { service, lane } of lanes) {
+  // At once: that there is no such partition takes brokers a moment to be sure of.
+  const checks = lanes.map(async ({ service, lane }) => {
     // Asking for a group makes brokers make their topic of groups.
-    if (missing.includes(requestsTopic(service))) continue;
+    if (missing.includes(requestsTopic(service))) return;
     const keys = laneKeys({ group: topics.group, service, lane });
-    const found = await stateOf(log, statePartition(service, lane));
+    const found = missing.includes(TOPICS.state) ? undefined : await stateOf(log, statePartition(service, lane));
     const finished = found && (keys.get(found, 'lane') as OffsetRangesSnapshot | undefined);
     await assertStateKept({ log, topics, service, lane, next: finished && offsetRanges(finished).next });
-  }
+  });
+  await Promise.all(checks);
 }
 
 /** Undefined where there is no such partition: one of a new lane is made with the next run. */

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
-import type { Kafka, KafkaConfig } from 'kafkajs';
+import type { Admin, Kafka, KafkaConfig } from 'kafkajs';
+import { askBroker } from './topics/topic-metadata.ts';
 
 /**
  * What is used of kafkajs 2.2.4 that it doesn't offer in public: fetching a partition from an offset without joining a group. Its consumers
@@ -10,10 +11,13 @@ export interface InnerCluster {
   disconnect(): Promise<void>;
   isConnected(): boolean;
   refreshMetadata(): Promise<void>;
+  /** Of the brokers that are up. */
+  getNodeIds(): readonly string[];
   addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
   findTopicPartitionMetadata(topic: string): readonly { readonly partitionId: number; readonly leader: number }[];
   findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>>;
   findBroker(options: { readonly nodeId: string | number }): Promise<InnerBroker>;
+  readonly brokerPool: { findConnectedBroker(): Promise<InnerBroker> };
   findGroupCoordinator(options: { readonly groupId: string; readonly coordinatorType?: number }): Promise<InnerBroker>;
   fetchTopicsOffset(
     topics: readonly { readonly topic: string; readonly partitions: readonly { partition: number }[]; readonly fromBeginning: boolean }[],
@@ -34,6 +38,9 @@ export interface InnerBroker {
       readonly partitions: readonly { readonly partition: number; readonly fetchOffset: string; readonly maxBytes: number }[];
     }[];
   }): Promise<{ readonly responses: readonly { readonly topicName: string; readonly partitions: readonly InnerPartitionData[] }[] }>;
+  describeConfigs(options: {
+    readonly resources: readonly { readonly type: number; readonly name: string; readonly configNames: readonly string[] }[];
+  }): Promise<{ readonly resources: readonly { readonly configEntries: readonly { readonly configValue: string }[] }[] }>;
   offsetFetch(options: {
     readonly groupId: string;
     readonly topics: readonly { readonly topic: string; readonly partitions: readonly { readonly partition: number }[] }[];
@@ -68,14 +75,49 @@ export interface InnerMessage {
   readonly value: Buffer | null;
   readonly headers?: Readonly<Record<string, Buffer | string | readonly (Buffer | string)[] | null | undefined>>;
   readonly isControlRecord: boolean;
-  readonly batchContext: { readonly producerId: string; readonly inTransaction: boolean };
+  readonly batchContext: {
+    readonly producerId: string;
+    readonly inTransaction: boolean;
+    readonly firstOffset: string;
+    readonly lastOffsetDelta: number;
+  };
 }
 
 export const READ_UNCOMMITTED = 0;
 export const READ_COMMITTED = 1;
 
 const require = createRequire(import.meta.url);
-export const KafkajsCluster = require('kafkajs/src/cluster') as new (options: object) => InnerCluster;
+const Cluster = require('kafkajs/src/cluster') as new (options: object) => InnerCluster & { readonly brokerPool: BrokerPool };
+const createAdmin = require('kafkajs/src/admin') as (options: object) => Admin;
+
+interface BrokerPool {
+  createBroker: (options: object) => InnerBroker & { metadata(topics?: readonly string[]): Promise<unknown> };
+}
+
+/** kafkajs's own, but one that has no topics yet asks for none: else a partition offline in anybody's topic would stop it. */
+export class KafkajsCluster extends Cluster {
+  constructor(options: object) {
+    super(options);
+    const { brokerPool } = this;
+    const { createBroker } = brokerPool;
+    brokerPool.createBroker = (brokerOptions) => {
+      const broker = createBroker(brokerOptions);
+      const metadata = broker.metadata.bind(broker);
+      broker.metadata = (topics = []) => (topics.length === 0 ? askBroker(broker, []) : metadata(topics));
+      return broker;
+    };
+  }
+}
+
+/** kafkajs's administration, and the cluster it works on. */
+export interface InnerAdmin extends Admin {
+  readonly cluster: InnerCluster;
+}
+
+export function innerAdmin(kafka: Kafka, config: KafkaConfig): InnerAdmin {
+  const cluster = new KafkajsCluster(clusterOptions(kafka, config));
+  return Object.assign(createAdmin({ logger: kafka.logger(), retry: config.retry, cluster }), { cluster });
+}
 
 /** A connection of its own, for reading committed records. */
 export function innerCluster(kafka: Kafka, config: KafkaConfig): InnerCluster {

@@ -1,5 +1,5 @@
 import type { ConnectionOptions } from 'node:tls';
-import { type Admin, Kafka, type KafkaConfig, type SASLOptions } from 'kafkajs';
+import { Kafka, type KafkaConfig, type SASLOptions } from 'kafkajs';
 import { TopicMismatchError } from '../topic-errors.ts';
 import { TopicLogClosedError, TopicLogOpenError } from '../topic-log-errors.ts';
 import type {
@@ -19,13 +19,13 @@ import type {
   TopicPartition,
   TopicReader,
 } from '../topic-log.ts';
-import { type Availability, type AvailabilityChange, availability } from './connection/availability.ts';
+import { type Availability, type AvailabilityChange, availability } from '../availability.ts';
 import { BrokerSockets } from './connection/broker-sockets.ts';
 import { repairConnection } from './connection/connection-repair.ts';
-import { type InnerCluster, innerCluster } from './inner-cluster.ts';
+import { type InnerAdmin, type InnerCluster, innerAdmin, innerCluster } from './inner-cluster.ts';
 import { failureText } from './kafka-failure.ts';
 import { repairRequestQueue } from './connection/kafkajs-repair.ts';
-import { createTopics, listTopics } from './topics/kafka-topics.ts';
+import { allTopicFacts, createTopics } from './topics/kafka-topics.ts';
 import { BarrenStretches } from './reading/barren-stretches.ts';
 import { groupOffsets } from './reading/group-offsets.ts';
 import { awaitHandover } from './lane/handover.ts';
@@ -38,7 +38,6 @@ import type { GroupMembership } from './membership/group-membership.ts';
 import { joinGroup } from './membership/join-group.ts';
 import { OwnWrites } from './reading/own-writes.ts';
 import { openTransaction } from './reading/open-transaction.ts';
-import { partitionOffsets, partitionsOf } from './reading/partition-log.ts';
 import { appendRecords } from './sending/record-append.ts';
 import { MessageBlocks, registerCodecs } from './record-block/index.ts';
 import { RecordSender } from './sending/record-sender.ts';
@@ -46,6 +45,7 @@ import { saslForKafkajs } from './security/sasl-for-kafkajs.ts';
 import { StatePartition } from './lane/state-partition.ts';
 import { withinTime } from './connection/time-limit.ts';
 import { TopicBook } from './topics/topic-book.ts';
+import { topicInfo } from './topics/topic-info.ts';
 import { KafkaTopicReader } from './reading/topic-reader.ts';
 
 export interface KafkaTopicLogOptions {
@@ -118,7 +118,7 @@ class KafkaTopicLog implements TopicLog {
   readonly #availability: Availability;
   readonly #sockets: BrokerSockets;
   readonly #cluster: Link<InnerCluster>;
-  readonly #admin: Link<Admin>;
+  readonly #admin: Link<InnerAdmin>;
   readonly #book: TopicBook;
   readonly #sender: RecordSender;
   readonly #ownWrites = new OwnWrites();
@@ -143,7 +143,7 @@ class KafkaTopicLog implements TopicLog {
     };
     this.#kafka = new Kafka(this.#config);
     this.#cluster = this.#newLink();
-    this.#admin = new Link({ create: () => this.#kafka.admin(), availability: this.#availability });
+    this.#admin = new Link({ create: () => innerAdmin(this.#kafka, this.#config), availability: this.#availability });
     this.#book = new TopicBook(this.#admin);
     this.#sender = new RecordSender({
       compression: registerCodecs()[options.compression ?? 'gzip'],
@@ -154,11 +154,13 @@ class KafkaTopicLog implements TopicLog {
 
   async assertReachable(): Promise<void> {
     try {
-      const { brokers } = await withinTime(
+      await withinTime(
         REACHABLE_WITHIN_MS,
-        this.#admin.once((admin) => admin.describeCluster()),
+        this.#admin.once(async ({ cluster }) => {
+          await cluster.refreshMetadata();
+          this.#brokers = cluster.getNodeIds().length;
+        }),
       );
-      this.#brokers = brokers.length;
     } catch (error) {
       // Closing need not wait for what is still asked then.
       this.#sockets.close();
@@ -173,21 +175,22 @@ class KafkaTopicLog implements TopicLog {
     this.#assertOpen();
     const { replication = 3 } = this.#options;
     const done = await this.#admin.run((admin) => createTopics({ admin, topics, replication, validateOnly }));
-    if (!validateOnly) await this.#book.learn(topics.map(({ name }) => name));
+    const there = validateOnly ? topics.filter(({ name }) => !done.created.includes(name)) : topics;
+    await this.#book.learn(there.map(({ name, partitions }) => ({ topic: name, partition: validateOnly ? 0 : partitions - 1 })));
     return done;
   }
 
   async listTopics(names?: readonly string[]): Promise<readonly TopicInfo[]> {
     this.#assertOpen();
-    const topics = await this.#admin.run((admin) => listTopics(admin, names));
+    const topics =
+      names === undefined
+        ? await this.#admin.run((admin) => allTopicFacts(admin))
+        : await this.#book.learn(names.map((topic) => ({ topic, partition: 0 })));
     return await this.#cluster.run(async (cluster) => {
       const infos: TopicInfo[] = [];
-      for (const [name, { partitions: count, compacted }] of topics) {
-        const partitions = await partitionsOf(cluster, name);
-        const earliest = await partitionOffsets(cluster, name, partitions, 'earliest');
-        const stable = await partitionOffsets(cluster, name, partitions, 'stable');
-        const offsets = partitions.map((partition) => ({ earliest: earliest.get(partition) ?? 0, end: stable.get(partition) ?? 0 }));
-        infos.push({ name, partitions: count, compacted, offsets });
+      for (const [name, facts] of topics) {
+        const info = await topicInfo(cluster, name, facts);
+        if (info !== undefined) infos.push(info);
       }
       return infos;
     });
@@ -230,8 +233,14 @@ class KafkaTopicLog implements TopicLog {
     this.#assertOpen();
     const placed = await this.#book.place(records);
     if (placed.length === 0) return [];
-    const [sender, ownWrites, link] = [this.#sender, this.#ownWrites, this.#cluster];
-    return await appendRecords({ producer: (id, leftovers) => this.#producer(id, leftovers), sender, ownWrites, link, records: placed });
+    return await appendRecords({
+      producer: (id, leftovers) => this.#producer(id, leftovers),
+      sender: this.#sender,
+      ownWrites: this.#ownWrites,
+      link: this.#cluster,
+      assertThere: () => this.#book.assertStillThere(placed),
+      records: placed,
+    });
   }
 
   read(options: ReadOptions): TopicReader {
@@ -290,7 +299,7 @@ class KafkaTopicLog implements TopicLog {
   async groupOffset({ group, topic, partition }: TopicPartition & { readonly group: string }): Promise<number | undefined> {
     this.#assertOpen();
     const committed = await this.#cluster.run((cluster) => groupOffsets(cluster, { group, topic, partitions: [partition] }));
-    return this.#ownWrites.groupOffset(group, topic, partition) ?? committed.get(partition);
+    return this.#ownWrites.groupOffset({ group, topic, partition }, committed.get(partition));
   }
 
   async maxRecordBytes(topic: string): Promise<number> {

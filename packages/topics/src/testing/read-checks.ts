@@ -86,6 +86,19 @@ export function readChecks(): readonly ContractCheck[] {
       },
     },
     {
+      name: 'of commits under way together the one that reaches furthest stays, whichever came first',
+      async run(open) {
+        await using log = await open();
+        const topic = await newTopic(log);
+        const group = uniqueName('group');
+        const positions = await log.append(numbered(topic, 10));
+        await using reader = log.read({ topic, group });
+        for (const indices of [[0], [8, 3, 5]])
+          await Promise.all(indices.map((index) => reader.commit(positions[index] ?? { topic, partition: 0, offset: -1 })));
+        assert.equal(await log.groupOffset({ group, topic, partition: 0 }), (positions[8]?.offset ?? -1) + 1);
+      },
+    },
+    {
       name: 'a reader without a group has nothing to commit for',
       async run(open) {
         await using log = await open();

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import type { ISocketFactory } from 'kafkajs';
-import type { Availability } from './availability.ts';
+import type { Availability } from '../../availability.ts';
 import { Silence } from './silence.ts';
 
 const require = createRequire(import.meta.url);

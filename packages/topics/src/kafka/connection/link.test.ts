@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { type AvailabilityChange, availability } from './availability.ts';
+import { type AvailabilityChange, availability } from '../../availability.ts';
 import { Link } from './link.ts';
 
 beforeEach(() => vi.useFakeTimers());

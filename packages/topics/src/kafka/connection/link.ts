@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Availability } from './availability.ts';
+import type { Availability } from '../../availability.ts';
 import { failureText, isTransient } from '../kafka-failure.ts';
 import { soon } from './time-limit.ts';
 

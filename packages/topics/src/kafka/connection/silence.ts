@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { AvailabilityWatcher } from './availability.ts';
+import type { AvailabilityWatcher } from '../../availability.ts';
 
 /** In looks, not by a clock: a process that was stopped itself finds the answers only when it goes on. */
 const SILENT_LOOKS = 6;

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, it } from 'vitest';
 import { TopicLogOpenError } from '../../topic-log-errors.ts';
 import type { TopicLog } from '../../topic-log.ts';
-import { type AvailabilityChange, kafkaTopicLog } from '../index.ts';
+import type { AvailabilityChange } from '../../availability.ts';
+import { kafkaTopicLog } from '../index.ts';
 import { newPages } from './pages.fixture.ts';
 import { writeOn } from './write-on.fixture.ts';
 

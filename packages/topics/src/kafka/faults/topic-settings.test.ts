@@ -1,11 +1,15 @@
 import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
 import type { Admin } from 'kafkajs';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { TopicLostError, TopicMismatchError, TopicUnknownError } from '../../topic-errors.ts';
 import type { NewTopicSpec, TopicLog } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
 import { plainKafka } from './committed-records.fixture.ts';
+import { innerCluster } from '../inner-cluster.ts';
+import { StatePartition } from '../lane/state-partition.ts';
+import { OwnWrites } from '../reading/own-writes.ts';
 import { newPages } from './pages.fixture.ts';
 
 const why = await whyNoKafkaBroker();
@@ -119,5 +123,37 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
     await writer.close();
     expect((await log.readState(topic, 0)).get('page')).toBeUndefined();
     expect(await log.groupOffset({ group: pages.group, topic: `${pages.lane.name}.requests`, partition: 0 })).toBe(2);
+  });
+
+  it('an append to a topic that was deleted says so', async ({ expect }) => {
+    const { topic } = await newPages(log);
+    await log.append([{ topic, key: 'a', value: '1' }]);
+    await admin.deleteTopics({ topics: [topic] });
+    await expect(log.append([{ topic, key: 'a', value: '2' }])).rejects.toThrow(TopicUnknownError);
+  });
+
+  it('state that ends before what was there to read is lost', async ({ expect }) => {
+    const pages = await newPages(log);
+    const writer = await log.openLane(pages.lane);
+    await pages.write(writer, 2);
+    const cluster = innerCluster(plainKafka(broker.brokers), {
+      brokers: [...broker.brokers],
+      socketFactory: ({ host, port, onConnect }) => connect({ host, port }, onConnect),
+    });
+    await cluster.connect();
+    const ownWrites = new OwnWrites();
+    const state = new StatePartition(pages.lane.state);
+    await state.readToEnd({ cluster, ownWrites });
+    expect(state.entries.get('page')?.value).toBe('1');
+    const cutMeanwhile = Object.assign(new OwnWrites(), { stableOffsets: () => Promise.resolve(new Map([[0, 1_000]])) });
+    await expect(state.readToEnd({ cluster, ownWrites: cutMeanwhile })).rejects.toThrow(TopicLostError);
+    await writer.close();
+
+    const { topic } = pages.lane.state;
+    await admin.deleteTopics({ topics: [topic] });
+    await expect.poll(() => madeAnew(topic, { 'cleanup.policy': 'compact' }), { timeout: 20_000 }).toBe(true);
+    await cluster.refreshMetadata();
+    await expect(state.readUntil(cluster, () => false)).rejects.toThrow(TopicLostError);
+    await cluster.disconnect();
   });
 });

@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LaneLostError } from '../../lane-errors.ts';
+import { TopicUnknownError } from '../../topic-errors.ts';
 import { QueuedLaneWriter } from '../../queued-lane-writer.ts';
 import type { LiveState } from '../../state-reading.ts';
 import type { LaneSpec, LaneTransaction, StateReading } from '../../topic-log.ts';
 import { type TransactionContent, collectTransaction } from '../../transaction-content.ts';
-import type { AvailabilityWatcher } from '../connection/availability.ts';
+import type { AvailabilityWatcher } from '../../availability.ts';
 import type { InnerCluster } from '../inner-cluster.ts';
 import { failureText, isFenced, isTopicUnknown, isTransient } from '../kafka-failure.ts';
 import { type LaneHolder, LaneLog, type TransactionNote } from './lane-log.ts';
@@ -136,10 +137,10 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     }
   }
 
-  /** A broker that has just started may not know yet what it has. */
+  /** A broker that has just started may not know yet what it has: that passes, whoever took it for the truth. */
   async #whyUnknown(fault: unknown): Promise<unknown> {
     return await this.#abortable(this.#options.assertThere()).then(
-      () => fault,
+      () => new Error('A broker did not know what it has.', { cause: fault instanceof TopicUnknownError ? fault.cause : fault }),
       (error: unknown) => error,
     );
   }
@@ -153,6 +154,8 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     const session = this.#options.session();
     try {
       await session.connect();
+      // Who was closed meanwhile would fence whoever has come since.
+      this.#over.signal.throwIfAborted();
       const nonce = randomUUID();
       await session.write([this.#holderRecord({ nonce })]);
       await link.once((cluster) => this.#log.readTo(cluster, nonce));

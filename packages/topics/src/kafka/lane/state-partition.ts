@@ -1,8 +1,9 @@
 import { type AgedValue, LiveState } from '../../state-reading.ts';
+import { TopicLostError } from '../../topic-errors.ts';
 import type { LaneSpec, TopicRecord } from '../../topic-log.ts';
 import type { InnerCluster } from '../inner-cluster.ts';
 import type { OwnWrites } from '../reading/own-writes.ts';
-import { fetchRecords, partitionOffsets, partitionsOf } from '../reading/partition-log.ts';
+import { fetchRecords, isOutOfRange, partitionOffsets, partitionsOf } from '../reading/partition-log.ts';
 
 /** Begins the keys the driver itself keeps in a lane's state. */
 export const OWN_KEYS = '$lane/';
@@ -22,6 +23,8 @@ export interface ReadToEndOptions {
 /** More than the state of any lane takes to read. */
 const LONGEST_READ_MS = 60_000;
 const WAIT_MS = 100;
+/** A new leader may take a moment to know how far its log is decided. */
+const LOST_AFTER_MS = 3_000;
 
 /** The newest value per key of one compacted partition, as far as it has been read. Reading again goes on where it stopped. */
 export class StatePartition {
@@ -42,12 +45,19 @@ export class StatePartition {
     );
   }
 
-  /** Reads all that is decided now. */
+  /** Reads all that is decided now. Throws `TopicLostError` where that is there no longer. */
   async readToEnd({ cluster, ownWrites, onRecord = () => undefined }: ReadToEndOptions): Promise<void> {
     const { topic, partition } = this.place;
     await partitionsOf(cluster, topic);
     const end = (await ownWrites.stableOffsets(cluster, topic, [partition])).get(partition) ?? 0;
-    while ((await this.#position(cluster)) < end) await this.#read(cluster, onRecord);
+    let movedMs = performance.now();
+    for (let at = await this.#position(cluster); at < end;) {
+      await this.#read(cluster, onRecord);
+      const next = await this.#position(cluster);
+      if (next !== at) movedMs = performance.now();
+      else if (performance.now() - movedMs > LOST_AFTER_MS) throw new TopicLostError({ topic });
+      at = next;
+    }
   }
 
   /**
@@ -74,7 +84,10 @@ export class StatePartition {
   }
 
   async #read(cluster: InnerCluster, onRecord: (record: TopicRecord) => void): Promise<void> {
-    const { records, next } = await fetchRecords(cluster, { ...this.place, offset: await this.#position(cluster), maxWaitMs: WAIT_MS });
+    const offset = await this.#position(cluster);
+    const { records, next } = await fetchRecords(cluster, { ...this.place, offset, maxWaitMs: WAIT_MS }).catch((error: unknown) => {
+      throw isOutOfRange(error) ? new TopicLostError({ topic: this.place.topic }, { cause: error }) : error;
+    });
     for (const record of records) {
       const { key, value, timestampMs } = record;
       if (key !== null && value === null) this.entries.delete(key);

@@ -17,6 +17,7 @@ const WAIT_MS = 1_000;
 export class OwnWrites {
   readonly #ends = new Map<string, number>();
   readonly #offsets = new Map<string, number>();
+  readonly #reached = new Map<string, number>();
   readonly #lost = new Set<string>();
 
   committed(sent: SentRecords, offsets: readonly OffsetCommit[] = []): void {
@@ -46,10 +47,19 @@ export class OwnWrites {
   async stableOffsets(cluster: InnerCluster, topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, number>> {
     for (const deadline = performance.now() + WAIT_MS; ;) {
       const stable = await partitionOffsets(cluster, topic, partitions, 'stable');
+      for (const [partition, offset] of stable) {
+        const place = placeOf(topic, partition);
+        this.#reached.set(place, Math.max(offset, this.#reached.get(place) ?? 0));
+      }
       const all = partitions.every((partition) => this.#isBehindUs(stable, topic, partition));
       if (all || performance.now() >= deadline) return stable;
       await sleep(LOOK_AGAIN_MS);
     }
+  }
+
+  /** The last stable offset that a partition has had by what was asked here. */
+  reached(topic: string, partition: number): number {
+    return this.#reached.get(placeOf(topic, partition)) ?? 0;
   }
 
   #isBehindUs(stable: ReadonlyMap<number, number>, topic: string, partition: number): boolean {
@@ -66,8 +76,9 @@ export class OwnWrites {
     return true;
   }
 
-  /** What a group reads next by our own last commit. */
-  groupOffset(group: string, topic: string, partition: number): number | undefined {
-    return this.#offsets.get(`${group} ${placeOf(topic, partition)}`);
+  /** What a group reads next: what its coordinator says is committed, or what we have committed beyond that. */
+  groupOffset({ group, topic, partition }: Omit<OffsetCommit, 'next'>, committed: number | undefined): number | undefined {
+    const own = this.#offsets.get(`${group} ${placeOf(topic, partition)}`);
+    return own === undefined || (committed ?? -1) > own ? committed : own;
   }
 }

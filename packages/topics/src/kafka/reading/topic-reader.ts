@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PullReader } from '../../pull-reader.ts';
+import { TopicLostError } from '../../topic-errors.ts';
 import { TopicLogClosedError } from '../../topic-log-errors.ts';
 import type { ReadOptions, TopicRecord } from '../../topic-log.ts';
 import type { OffsetCommit } from '../../transaction-content.ts';
@@ -12,6 +13,8 @@ import { assertPartitions, fetchRecords, isOutOfRange, partitionOffsets, partiti
 
 /** A broker holds a question for news this long. It is also how long a connection takes to close. */
 const LONG_POLL_MS = 250;
+/** A partition is believed to have become shorter when it was said so often, by leaders looked up anew. */
+const LOOKS_AT_A_LOSS = 4;
 
 export interface KafkaTopicReaderOptions {
   readonly link: Link<InnerCluster>;
@@ -24,7 +27,7 @@ export interface KafkaTopicReaderOptions {
 interface Position {
   readonly partition: number;
   next: number;
-  /** Where a reader that doesn't follow ends. */
+  /** How far the log has come, all of it decided. There a reader ends that doesn't follow. */
   end: number;
 }
 
@@ -71,14 +74,18 @@ export class KafkaTopicReader extends PullReader {
       ownWrites.stableOffsets(cluster, topic, wanted),
     ]);
     const committed = group === undefined ? undefined : await groupOffsets(cluster, { group, topic, partitions: wanted });
-    return wanted.map((partition) => {
+    const positions = wanted.map((partition) => {
       const first = earliest.get(partition) ?? 0;
       const end = stable.get(partition) ?? 0;
       const start = from === 'earliest' ? first : from === 'latest' ? end : from;
-      const own = group === undefined ? undefined : ownWrites.groupOffset(group, topic, partition);
-      const goesOn = Math.max(committed?.get(partition) ?? -1, own ?? -1);
-      return { partition, next: barren.behind(topic, partition, Math.max(first, goesOn >= 0 ? goesOn : start)), end };
+      const goesOn = group === undefined ? undefined : ownWrites.groupOffset({ group, topic, partition }, committed?.get(partition));
+      const next = Math.max(first, goesOn ?? start);
+      // One who goes on from where the log had come already. What it has never reached may be waited for.
+      const had = goesOn ?? Math.min(next, ownWrites.reached(topic, partition));
+      return { partition, next: barren.behind(topic, partition, next), end, had };
     });
+    for (const { partition, end, had } of positions) if (had > end) await this.#assertReaches(cluster, partition, had);
+    return positions;
   }
 
   protected override async nextResult(): Promise<IteratorResult<TopicRecord, undefined>> {
@@ -123,20 +130,28 @@ export class KafkaTopicReader extends PullReader {
   /** Fetches what is there; where nothing is, the broker waits for news. */
   async #advance(position: Position): Promise<readonly TopicRecord[]> {
     const { topic, follow = false } = this.#options.read;
-    const { partition, end } = position;
+    const { partition, next: offset, end } = position;
     return await this.#run(async (cluster) => {
       await partitionsOf(cluster, topic);
       try {
-        const maxWaitMs = position.next < end ? 0 : LONG_POLL_MS;
-        const { records, next, lastStable } = await fetchRecords(cluster, { topic, partition, offset: position.next, maxWaitMs });
-        if (records.length === 0) this.#options.barren.add(topic, partition, position.next, next);
+        const { records, next, lastStable } = await fetchRecords(cluster, { topic, partition, offset, maxWaitMs: LONG_POLL_MS });
+        // Before anything of another log is handed out.
+        if (lastStable < end) await this.#assertReaches(cluster, partition, end);
+        if (records.length === 0) this.#options.barren.add(topic, partition, offset, next);
         position.next = next;
-        if (!follow) return records.filter(({ offset }) => offset < end);
-        position.end = lastStable;
+        if (!follow) return records.filter((record) => record.offset < end);
+        position.end = Math.max(end, lastStable);
         return records;
       } catch (error) {
         if (!isOutOfRange(error)) throw error;
-        await this.#findPlace(cluster, position);
+        const earliest = (await partitionOffsets(cluster, topic, [partition], 'earliest')).get(partition) ?? 0;
+        if (earliest <= offset) {
+          await this.#assertReaches(cluster, partition, end);
+          throw error;
+        }
+        // Retention has taken what was to be read next.
+        position.next = earliest;
+        position.end = Math.max(end, earliest);
         return [];
       }
     });
@@ -146,22 +161,29 @@ export class KafkaTopicReader extends PullReader {
   async #lookForNews(positions: readonly Position[]): Promise<void> {
     const { topic } = this.#options.read;
     const partitions = positions.map(({ partition }) => partition);
-    const ends = await this.#run(async (cluster) => {
+    await this.#run(async (cluster) => {
       await partitionsOf(cluster, topic);
-      return await partitionOffsets(cluster, topic, partitions, 'stable');
+      const ends = await partitionOffsets(cluster, topic, partitions, 'stable');
+      for (const position of positions) {
+        const end = ends.get(position.partition) ?? position.end;
+        if (end < position.end) await this.#assertReaches(cluster, position.partition, position.end);
+        position.end = Math.max(end, position.end);
+      }
     });
-    for (const position of positions) position.end = ends.get(position.partition) ?? position.end;
     if (positions.every(({ next, end }) => next >= end)) await sleep(LONG_POLL_MS, undefined, { signal: this.#over.signal });
   }
 
-  /** Retention has taken what was to be read next: goes on at the first offset kept. */
-  async #findPlace(cluster: InnerCluster, position: Position): Promise<void> {
+  /** Throws `TopicLostError` where a partition ends before what it had reached: its topic was made anew, or its end is lost. */
+  async #assertReaches(cluster: InnerCluster, partition: number, reached: number): Promise<void> {
     const { topic } = this.#options.read;
-    const { partition } = position;
-    const earliest = (await partitionOffsets(cluster, topic, [partition], 'earliest')).get(partition) ?? 0;
-    const stable = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;
-    position.next = Math.max(position.next, earliest);
-    // Of a reader that follows; any other has an end of its own, which retention can only have passed.
-    position.end = this.#options.read.follow === true ? stable : Math.max(position.end, position.next);
+    let end = 0;
+    for (let look = 0; look < LOOKS_AT_A_LOSS; look += 1) {
+      if (look > 0) await sleep(LONG_POLL_MS, undefined, { signal: this.#over.signal });
+      await cluster.refreshMetadata();
+      await partitionsOf(cluster, topic);
+      end = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;
+      if (end >= reached) return;
+    }
+    throw new TopicLostError({ topic }, { cause: new Error(`Partition ${partition} had reached offset ${reached}, and ends at ${end}.`) });
   }
 }

@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Producer } from 'kafkajs';
 import type { NewRecord, RecordPosition } from '../../topic-log.ts';
-import type { InnerCluster } from '../inner-cluster.ts';
+import { type InnerCluster, committedMessages } from '../inner-cluster.ts';
+import { isTopicUnknown } from '../kafka-failure.ts';
 import { Leftovers } from '../lane/leftovers.ts';
 import type { Link } from '../connection/link.ts';
 import type { OwnWrites } from '../reading/own-writes.ts';
-import { fetchRecords, partitionsOf } from '../reading/partition-log.ts';
+import { fetchMessages, isOutOfRange, partitionOffsets, partitionsOf } from '../reading/partition-log.ts';
 import { placeOf } from '../places.ts';
 import { type RecordSender, type SentRecords, byPlace } from './record-sender.ts';
 
@@ -18,6 +19,8 @@ export interface AppendOptions {
   readonly sender: RecordSender;
   readonly ownWrites: OwnWrites;
   readonly link: Link<InnerCluster>;
+  /** Throws `TopicUnknownError` where a topic of the records was deleted. */
+  readonly assertThere: () => Promise<void>;
   /** Their partitions known. */
   readonly records: readonly (NewRecord & { readonly partition: number })[];
 }
@@ -28,6 +31,7 @@ export async function appendRecords({
   sender,
   ownWrites,
   link,
+  assertThere,
   records,
 }: AppendOptions): Promise<readonly RecordPosition[]> {
   const transactionalId = `append-${randomUUID()}`;
@@ -41,7 +45,7 @@ export async function appendRecords({
       await producer.connect();
       if (unknown !== undefined) {
         await (await producer.transaction()).abort();
-        if (isAcknowledged || (await isCommitted(cluster, unknown.positions[0]))) {
+        if (isAcknowledged || (await isCommitted(cluster, unknown.positions))) {
           ownWrites.committed(unknown.sent);
           return unknown.positions;
         }
@@ -62,6 +66,9 @@ export async function appendRecords({
       // Nobody takes this id over: what a killed broker has not told its partitions would hold back all that comes behind it.
       if (!(await ownWrites.areReadable(cluster, positions))) throw new Error('What was committed can not be read yet.');
       return positions;
+    } catch (error) {
+      if (isTopicUnknown(error)) await assertThere();
+      throw error;
     } finally {
       producer.disconnect().catch(() => undefined);
     }
@@ -78,15 +85,39 @@ function positionsOf(records: AppendOptions['records'], sent: SentRecords): read
   });
 }
 
-/** Whether a reader of committed records sees the record at that place, whose transaction has ended. */
-async function isCommitted(cluster: InnerCluster, position: RecordPosition | undefined): Promise<boolean> {
-  if (position === undefined || position.offset < 0) return false;
-  const { topic, partition, offset } = position;
+/**
+ * Whether an append whose transaction has ended was committed: its first record that is still there tells. Where retention or compaction has
+ * taken all of them it counts as committed. Whether it was, nobody can know then; a committed one would be gone as well, and sending it again
+ * would show it twice to whoever has read it, or put an old value over a newer one.
+ */
+async function isCommitted(cluster: InnerCluster, positions: readonly RecordPosition[]): Promise<boolean> {
+  for (const position of positions) {
+    const fate = await fateOf(cluster, position);
+    if (fate !== 'gone') return fate === 'committed';
+  }
+  return true;
+}
+
+/** What became of a record whose transaction has ended. One that the log doesn't reach, or no longer, counts as aborted. */
+async function fateOf(cluster: InnerCluster, { topic, partition, offset }: RecordPosition): Promise<'committed' | 'aborted' | 'gone'> {
+  if (offset < 0) return 'aborted';
   await partitionsOf(cluster, topic);
-  for (;;) {
-    const { records, lastStable } = await fetchRecords(cluster, { topic, partition, offset, maxWaitMs: 100 });
-    if (records.length > 0 || lastStable > offset) return records[0]?.offset === offset;
-    // Somebody else's open transaction holds it back.
-    await sleep(LOOK_AGAIN_MS);
+  try {
+    for (;;) {
+      // Fails while a new leader doesn't know yet how far its log is replicated.
+      await partitionOffsets(cluster, topic, [partition], 'stable');
+      const { data } = await fetchMessages(cluster, { topic, partition, offset, maxWaitMs: 100 });
+      if (data.messages.some((message) => Number(message.offset) === offset)) {
+        return Number(committedMessages(offset, data)[0]?.offset) === offset ? 'committed' : 'aborted';
+      }
+      if (Number(data.lastStableOffset) > offset) return 'gone';
+      if (Number(data.highWatermark) <= offset) return 'aborted';
+      // Somebody else's open transaction holds it back.
+      await sleep(LOOK_AGAIN_MS);
+    }
+  } catch (error) {
+    if (!isOutOfRange(error)) throw error;
+    const earliest = (await partitionOffsets(cluster, topic, [partition], 'earliest')).get(partition) ?? 0;
+    return offset < earliest ? 'gone' : 'aborted';
   }
 }

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import kafkajs, { type Admin } from 'kafkajs';
+import kafkajs from 'kafkajs';
 import { TopicMismatchError } from '../../topic-errors.ts';
 import type { CreatedTopics, NewTopicSpec, TopicSpec } from '../../topic-log.ts';
+import type { InnerAdmin } from '../inner-cluster.ts';
 import { failureText, refusedTopic, refusesForGood } from '../kafka-failure.ts';
 import { type FoundTopic, READ_SETTINGS, isCompacted, maxMessageBytes, mismatches, shortcomings } from './topic-fit.ts';
+import { type TopicMetadata, certainTopicMetadata, topicMetadata } from './topic-metadata.ts';
 
 /** Of a compacted topic: ages are told by one clock, the brokers', and opening a lane reads little. */
 const STATE_SETTINGS: Readonly<Record<string, string>> = {
@@ -19,6 +21,9 @@ const RECORD_SETTINGS: Readonly<Record<string, string>> = { 'max.message.bytes':
 
 const KNOWN_WITHIN_MS = 10_000;
 const LOOK_AGAIN_MS = 20;
+/** A cluster that starts may not have all its brokers yet. */
+const BROKERS_WITHIN_MS = 3_000;
+const ASK_AGAIN_MS = 200;
 
 /** What a writer has to know of a topic. */
 export interface TopicFacts {
@@ -29,7 +34,7 @@ export interface TopicFacts {
 }
 
 export interface CreateTopicsOptions {
-  readonly admin: Admin;
+  readonly admin: InnerAdmin;
   readonly topics: readonly NewTopicSpec[];
   /** Copies of each partition. */
   readonly replication: number;
@@ -65,7 +70,7 @@ export async function createTopics({ admin, topics, replication, validateOnly }:
 }
 
 /** A broker learns of what its controller has made a moment later. */
-async function untilKnown(admin: Admin, wanted: readonly TopicSpec[]): Promise<void> {
+async function untilKnown(admin: InnerAdmin, wanted: readonly TopicSpec[]): Promise<void> {
   const names = wanted.map(({ name }) => name);
   for (const deadline = performance.now() + KNOWN_WITHIN_MS; performance.now() < deadline; await sleep(LOOK_AGAIN_MS)) {
     const there = await findTopics(admin, names);
@@ -74,17 +79,20 @@ async function untilKnown(admin: Admin, wanted: readonly TopicSpec[]): Promise<v
   throw new Error(`The brokers do not list new topics within ${KNOWN_WITHIN_MS / 1_000} s: ${names.join(', ')}`);
 }
 
-/** All topics but the brokers' own. */
-export async function listTopics(admin: Admin, names?: readonly string[]): Promise<ReadonlyMap<string, TopicFacts>> {
-  const wanted = names ?? (await admin.listTopics()).filter((name) => !name.startsWith('__'));
-  return await topicFacts(admin, wanted.toSorted());
+/** The facts of all topics but the brokers' own. */
+export async function allTopicFacts(admin: InnerAdmin): Promise<ReadonlyMap<string, TopicFacts>> {
+  const all = [...(await topicMetadata(admin.cluster, null))].filter(([name]) => !name.startsWith('__'));
+  return factsOf(await describedTopics(admin, new Map(all)));
 }
 
-/** The facts of those that are there. */
-export async function topicFacts(admin: Admin, names: readonly string[]): Promise<ReadonlyMap<string, TopicFacts>> {
-  const found = await findTopics(admin, names);
+/** The facts of those that are there. What is missing, or has fewer partitions than `wanted` says, is so for certain. */
+export async function certainTopicFacts(admin: InnerAdmin, wanted: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, TopicFacts>> {
+  return factsOf(await describedTopics(admin, await certainTopicMetadata(admin.cluster, wanted)));
+}
+
+function factsOf(topics: ReadonlyMap<string, FoundTopic>): ReadonlyMap<string, TopicFacts> {
   return new Map(
-    [...found].map(([name, topic]) => [
+    [...topics].map(([name, topic]) => [
       name,
       { partitions: topic.partitions, compacted: isCompacted(topic), maxMessageBytes: maxMessageBytes(topic) },
     ]),
@@ -92,14 +100,6 @@ export async function topicFacts(admin: Admin, names: readonly string[]): Promis
 }
 
 async function createMissing({ admin, topics: missing, replication, validateOnly }: CreateTopicsOptions): Promise<void> {
-  const brokers = (await admin.describeCluster()).brokers.length;
-  const [first] = missing;
-  if (brokers < replication && first !== undefined) {
-    const reason =
-      `can't have ${replication} copies of its data: the cluster has ${brokers === 1 ? 'one broker' : `${brokers} brokers`}. ` +
-      `Set topics.replication to ${brokers} to do with less.`;
-    throw new TopicMismatchError({ topic: first.name, reason });
-  }
   // Of three copies two have to have a record before it counts: one broker may be away.
   const safety = replication > 1 ? { 'min.insync.replicas': String(replication - 1) } : {};
   const topics = missing.map(({ name, partitions, compacted = false }) => ({
@@ -111,40 +111,65 @@ async function createMissing({ admin, topics: missing, replication, validateOnly
       value,
     })),
   }));
-  // Another process may have been first.
-  const creating = admin.createTopics({ topics, validateOnly, waitForLeaders: !validateOnly });
-  await creating.catch((error: unknown) => refuse(error, first?.name ?? '', "can't be made"));
+  const [{ name: first } = { name: '' }] = missing;
+  for (const deadline = performance.now() + BROKERS_WITHIN_MS; ; await sleep(ASK_AGAIN_MS)) {
+    try {
+      if (await admin.createTopics({ topics, validateOnly, waitForLeaders: !validateOnly })) return;
+      // Another process was first, or the broker that was asked has not heard of them yet. Whether they fit is to be seen.
+      throw new Error('Some of the topics that were missing are there after all.');
+    } catch (error) {
+      if (!lacksBrokers(error)) refuse(error, first, "can't be made");
+      if (performance.now() >= deadline) await refuseCopies(admin, first, replication, error);
+    }
+  }
 }
 
-async function findTopics(admin: Admin, names: readonly string[]): Promise<ReadonlyMap<string, FoundTopic>> {
-  const there = new Set(await admin.listTopics());
-  const known = names.filter((name) => there.has(name));
-  if (known.length === 0) return new Map();
-  const [{ topics }, { resources }] = await Promise.all([
-    admin.fetchTopicMetadata({ topics: known }),
-    admin.describeConfigs({
-      includeSynonyms: false,
-      resources: known.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name, configNames: [...READ_SETTINGS] })),
-    }),
-  ]);
+/** A broker counts once it has been there, up or not. */
+function lacksBrokers(error: unknown): boolean {
+  const { errors = [] } = error as { readonly errors?: readonly { readonly type?: string }[] };
+  return errors.some(({ type }) => type === 'INVALID_REPLICATION_FACTOR');
+}
+
+async function refuseCopies({ cluster }: InnerAdmin, topic: string, replication: number, cause: unknown): Promise<never> {
+  await cluster.refreshMetadata();
+  const { length: up } = cluster.getNodeIds();
+  if (up >= replication) refuse(cause, topic, "can't be made");
+  const reason =
+    `can't have ${replication} copies of its data: the cluster has ${up === 1 ? 'one broker' : `${up} brokers`} that can be reached. ` +
+    `Start the others, if there are any; else set topics.replication to ${up} to do with less.`;
+  throw new TopicMismatchError({ topic, reason }, { cause });
+}
+
+/** As the broker that is asked knows them: one that is not there may be unknown to it only. */
+async function findTopics(admin: InnerAdmin, names: readonly string[]): Promise<ReadonlyMap<string, FoundTopic>> {
+  return await describedTopics(admin, await topicMetadata(admin.cluster, names));
+}
+
+/** With their settings, sorted by name. */
+async function describedTopics(admin: InnerAdmin, topics: TopicMetadata): Promise<ReadonlyMap<string, FoundTopic>> {
+  if (topics.size === 0) return new Map();
+  const names = [...topics.keys()].toSorted();
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: names.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name, configNames: [...READ_SETTINGS] })),
+  });
   const settings = new Map(
     resources.map(({ resourceName, configEntries }) => [
       resourceName,
       new Map(configEntries.map(({ configName, configValue }) => [configName, configValue])),
     ]),
   );
-  const partitions = new Map(topics.map((topic) => [topic.name, topic.partitions]));
   return new Map(
-    known.map((name) => {
-      const all = partitions.get(name) ?? [];
+    names.map((name) => {
+      const all = topics.get(name) ?? [];
       const copies = Math.min(...all.map(({ replicas }) => replicas.length));
-      return [name, { partitions: all.length, copies, settings: settings.get(name) ?? new Map() }];
+      return [name, { partitions: all.length, copies, settings: settings.get(name) ?? new Map<string, string>() }];
     }),
   );
 }
 
 /** Where the brokers' answer is no: in words, and not tried again. */
-function refuse(error: unknown, topic: string, what: string): void {
+function refuse(error: unknown, topic: string, what: string): never {
   if (!refusesForGood(error)) throw error;
   const reason = `${what}: ${failureText(error)}. Give this user Create and Alter on it, or make it yourself as the documentation says.`;
   throw new TopicMismatchError({ topic: refusedTopic(error) ?? topic, reason }, { cause: error });

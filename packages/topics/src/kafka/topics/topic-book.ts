@@ -1,50 +1,55 @@
-import type { Admin } from 'kafkajs';
 import { partitionForKey } from '../../partition-for-key.ts';
 import { InvalidRecordError, TopicUnknownError } from '../../topic-errors.ts';
 import type { NewRecord, RecordSeries, TopicPartition } from '../../topic-log.ts';
-import { type TopicFacts, topicFacts } from './kafka-topics.ts';
+import type { InnerAdmin } from '../inner-cluster.ts';
+import { type TopicFacts, certainTopicFacts } from './kafka-topics.ts';
 import type { Link } from '../connection/link.ts';
 import { batchBytes, recordBytes } from './record-room.ts';
 
 export type Placed<Record extends NewRecord | RecordSeries> = Record & { readonly partition: number };
 
-/** What is known of topics, looked up once, and again where it doesn't fit. */
+/** What is known of topics, looked up once, and again where it doesn't fit. That one is missing is believed only when it is certain. */
 export class TopicBook {
-  readonly #link: Link<Admin>;
+  readonly #link: Link<InnerAdmin>;
+  /** Of those that are gone, without partitions: what is under way to them still asks how large it may be. */
   readonly #facts = new Map<string, TopicFacts>();
 
-  constructor(link: Link<Admin>) {
+  constructor(link: Link<InnerAdmin>) {
     this.#link = link;
-  }
-
-  /** Looks topics up that have been made or have grown: all at once, where one by one would cost each lane its requests. */
-  async learn(topics: readonly string[]): Promise<void> {
-    const found = await this.#link.run((admin) => topicFacts(admin, topics));
-    for (const [topic, facts] of found) this.#facts.set(topic, facts);
   }
 
   /** Throws `TopicUnknownError`. */
   async facts(topic: string): Promise<TopicFacts> {
-    const known = this.#facts.get(topic);
-    if (known !== undefined) return known;
-    await this.learn([topic]);
-    const found = this.#facts.get(topic);
-    if (found === undefined) throw new TopicUnknownError({ topic, partition: null, partitions: null });
-    return found;
+    return await this.assertPartition(topic, 0);
   }
 
   /** Throws `TopicUnknownError`. */
   async assertPartition(topic: string, partition: number): Promise<TopicFacts> {
-    if (partition >= (await this.facts(topic)).partitions) this.#facts.delete(topic);
-    const facts = await this.facts(topic);
-    if (partition < 0 || partition >= facts.partitions) throw new TopicUnknownError({ topic, partition, partitions: facts.partitions });
-    return facts;
+    const known = this.#facts.get(topic);
+    if (known !== undefined && partition >= 0 && partition < known.partitions) return known;
+    return assertThere(await this.learn([{ topic, partition }]), { topic, partition });
   }
 
-  /** As `assertPartition`, looked up anew. */
+  /** As `assertPartition`, looked up anew, all at once. */
   async assertStillThere(places: readonly TopicPartition[]): Promise<void> {
-    for (const { topic } of places) this.#facts.delete(topic);
-    for (const { topic, partition } of places) await this.assertPartition(topic, partition);
+    const found = await this.learn(places);
+    for (const place of places) assertThere(found, place);
+  }
+
+  /** Looks topics up anew, all at once, where one by one would cost each lane its requests. Answers those that are there. */
+  async learn(places: readonly TopicPartition[]): Promise<ReadonlyMap<string, TopicFacts>> {
+    const wanted = new Map<string, number>();
+    for (const { topic, partition } of places) {
+      const known = this.#facts.get(topic)?.partitions ?? 0;
+      wanted.set(topic, Math.max(1, known, partition + 1, wanted.get(topic) ?? 0));
+    }
+    const found = await this.#link.run((admin) => certainTopicFacts(admin, wanted));
+    for (const topic of wanted.keys()) {
+      const known = this.#facts.get(topic);
+      const facts = found.get(topic) ?? (known && { ...known, partitions: 0 });
+      if (facts !== undefined) this.#facts.set(topic, facts);
+    }
+    return found;
   }
 
   /** Bytes of the largest batch that is sent to a topic whose facts are known. */
@@ -74,4 +79,11 @@ export class TopicBook {
     }
     return placed;
   }
+}
+
+function assertThere(found: ReadonlyMap<string, TopicFacts>, { topic, partition }: TopicPartition): TopicFacts {
+  const facts = found.get(topic);
+  if (facts === undefined) throw new TopicUnknownError({ topic, partition: null, partitions: null });
+  if (partition < 0 || partition >= facts.partitions) throw new TopicUnknownError({ topic, partition, partitions: facts.partitions });
+  return facts;
 }

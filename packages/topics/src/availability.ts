@@ -1,4 +1,4 @@
-/** What changed between the log and its brokers. */
+/** What changed between the log and its brokers, or its file. */
 export type AvailabilityChange =
   | {
       readonly available: false;
@@ -8,14 +8,14 @@ export type AvailabilityChange =
     }
   | { readonly available: true };
 
-/** One who works with the brokers, and says how that goes; `reached` also where it gives up. */
+/** One who works with them, and says how that goes; `reached` also where it gives up. */
 export interface AvailabilityWatcher {
   /** `sinceMs`: since when it has, epoch ms; default now, or when it was first told. */
   missed(reason: string, sinceMs?: number): void;
   reached(): void;
 }
 
-/** Tells once that somebody can't work with the brokers, and once that all can again. Short hiccups are nobody's business. */
+/** Tells once that somebody can't work with them, and once that all can again. Short hiccups are nobody's business. */
 export interface Availability {
   watcher(): AvailabilityWatcher;
   close(): void;

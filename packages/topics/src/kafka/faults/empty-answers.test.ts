@@ -1,0 +1,62 @@
+import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { createRequire } from 'node:module';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
+import type { AvailabilityChange } from '../../availability.ts';
+import { kafkaTopicLog } from '../index.ts';
+import type { InnerBroker } from '../inner-cluster.ts';
+
+const why = await whyNoKafkaBroker();
+const because = why === undefined ? '' : ` (skipped: ${why})`;
+
+const require = createRequire(import.meta.url);
+const { prototype } = require('kafkajs/src/broker') as {
+  readonly prototype: { fetch: (this: InnerBroker, ...options: Parameters<InnerBroker['fetch']>) => ReturnType<InnerBroker['fetch']> };
+};
+const realFetch = prototype.fetch;
+
+/** As brokers answer that have not read their remote storage in time, while `isSlow` says so. */
+function forgeSlowRemoteStorage(isSlow: () => boolean): void {
+  prototype.fetch = async function (this: InnerBroker, options) {
+    const { responses } = await realFetch.call(this, options);
+    if (!isSlow()) return { responses };
+    return {
+      responses: responses.map((response) => ({ ...response, partitions: response.partitions.map((data) => ({ ...data, messages: [] })) })),
+    };
+  };
+}
+
+describe.skipIf(why !== undefined)(`an answer without records, where records are${because}`, { timeout: 60_000 }, () => {
+  let broker: KafkaBroker;
+  beforeAll(async () => {
+    broker = await startKafkaBroker();
+  }, 180_000);
+  afterEach(() => {
+    prototype.fetch = realFetch;
+  });
+  afterAll(() => broker.close());
+
+  it.for([true, false])(
+    'is asked for again, and said to be waited for: no record is stepped over (follow: %s)',
+    async (follow, { expect }) => {
+      let isSlow = true;
+      const reasons: string[] = [];
+      const onAvailability = (change: AvailabilityChange): void => {
+        if (change.available) return;
+        reasons.push(change.reason);
+        isSlow = false;
+      };
+      await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1, onAvailability });
+      const topic = `remote-${String(follow)}`;
+      await log.createTopics([{ name: topic, partitions: 1 }]);
+      const values = ['0', '1', '2'];
+      for (const value of values) await log.append([{ topic, key: null, value }]);
+      forgeSlowRemoteStorage(() => isSlow);
+      const read: (string | null)[] = [];
+      for await (const { value } of log.read({ topic, follow })) if (read.push(value) === values.length) break;
+      expect(read).toEqual(values);
+      expect(reasons).toEqual([
+        `The broker has not handed out what is committed at ${topic}-0:0. Is its remote storage slow, or was the topic compacted before?`,
+      ]);
+    },
+  );
+});

@@ -1,0 +1,61 @@
+import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { GroupInUseError } from '../../group-errors.ts';
+import type { GroupMember, RecordPosition, TopicLog } from '../../topic-log.ts';
+import { kafkaTopicLog } from '../index.ts';
+import { newPages } from './pages.fixture.ts';
+
+const why = await whyNoKafkaBroker();
+const because = why === undefined ? '' : ` (skipped: ${why})`;
+
+describe.skipIf(why !== undefined).concurrent(`what a group has read${because}`, { timeout: 60_000 }, () => {
+  let broker: KafkaBroker;
+  let log: TopicLog;
+  beforeAll(async () => {
+    broker = await startKafkaBroker();
+    log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
+  }, 180_000);
+  afterAll(async () => {
+    await log.close();
+    await broker.close();
+  });
+
+  async function groupAtWork(group: string): Promise<{ readonly member: GroupMember; readonly record: RecordPosition }> {
+    await log.createTopics([{ name: group, partitions: 1 }]);
+    const [record = { topic: group, partition: 0, offset: -1 }] = await log.append([{ topic: group, key: null, value: 'v' }]);
+    const [onAssigned, onUncertain, onFailed] = [() => undefined, () => undefined, () => undefined];
+    const member = await log.joinGroup({ group, topics: [group], agreement: 'same', onAssigned, onUncertain, onFailed });
+    return { member, record };
+  }
+
+  it('is not committed past its members: an error names the group', async ({ expect }) => {
+    const { member, record } = await groupAtWork('at-work');
+    await using reader = log.read({ topic: 'at-work', group: 'at-work' });
+    const refused = reader.commit(record);
+    await expect(refused).rejects.toThrow(GroupInUseError);
+    await expect(refused).rejects.toThrow(/^Nothing can be committed for group "at-work"/u);
+    await member.leave();
+    await reader.commit(record);
+    expect(await log.groupOffset({ group: 'at-work', topic: 'at-work', partition: 0 })).toBe(1);
+  });
+
+  it('is committed as soon as its last member has left', async ({ expect }) => {
+    const { member, record } = await groupAtWork('leaving');
+    await using reader = log.read({ topic: 'leaving', group: 'leaving' });
+    await Promise.all([reader.commit(record), member.leave()]);
+    expect(await log.groupOffset({ group: 'leaving', topic: 'leaving', partition: 0 })).toBe(1);
+  });
+
+  it('is what another process has committed, where that is further than our own', async ({ expect }) => {
+    const pages = await newPages(log, { partitions: 1 });
+    const place = { group: pages.group, topic: `${pages.lane.name}.requests`, partition: 0 };
+    await using other = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
+    const ours = await log.openLane(pages.lane);
+    await pages.write(ours);
+    await ours.close();
+    const theirs = await other.openLane(pages.lane);
+    await pages.write(theirs, 2);
+    expect(await log.groupOffset(place)).toBe(3);
+    await theirs.close();
+  });
+});

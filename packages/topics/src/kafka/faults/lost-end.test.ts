@@ -1,0 +1,103 @@
+import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import type { Admin } from 'kafkajs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TopicLostError } from '../../topic-errors.ts';
+import type { TopicLog } from '../../topic-log.ts';
+import { kafkaTopicLog } from '../index.ts';
+import { plainKafka } from './committed-records.fixture.ts';
+
+const why = await whyNoKafkaBroker();
+const because = why === undefined ? '' : ` (skipped: ${why})`;
+
+describe.skipIf(why !== undefined)(`a reader whose topic ends before what it had reached${because}`, { timeout: 60_000 }, () => {
+  let broker: KafkaBroker;
+  let log: TopicLog;
+  let admin: Admin;
+  beforeAll(async () => {
+    broker = await startKafkaBroker();
+    log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1, compression: 'none' });
+    admin = plainKafka(broker.brokers).admin();
+    await admin.connect();
+  }, 180_000);
+  afterAll(async () => {
+    await Promise.allSettled([admin.disconnect(), log.close()]);
+    await broker.close();
+  });
+
+  /** An answer to a fetch holds one of them. */
+  async function append(topic: string, count: number): Promise<void> {
+    for (let left = count; left > 0; left -= 1) await log.append([{ topic, key: null, value: 'x'.repeat(3_000_000) }]);
+  }
+
+  async function madeWith(topic: string, partitions: number): Promise<void> {
+    await admin.createTopics({
+      topics: [{ topic, numPartitions: partitions, configEntries: [{ name: 'max.message.bytes', value: '4000000' }] }],
+      waitForLeaders: true,
+    });
+  }
+
+  /** A broker takes a moment to let go of the name. */
+  async function makeAnew(topic: string, partitions = 1): Promise<void> {
+    await admin.deleteTopics({ topics: [topic] });
+    const made = (): Promise<boolean> =>
+      madeWith(topic, partitions).then(
+        () => true,
+        () => sleep(50, false),
+      );
+    await expect.poll(made, { timeout: 20_000 }).toBe(true);
+  }
+
+  const cases = [
+    { follow: false, taken: 0, left: 0 },
+    { follow: false, taken: 1, left: 1 },
+    { follow: false, taken: 2, left: 0 },
+    { follow: false, taken: 0, left: 1 },
+    { follow: true, taken: 2, left: 0 },
+    { follow: true, taken: 4, left: 2 },
+  ];
+  it.for(cases)('says that it is lost: follow $follow, $taken of 4 taken, $left in the new one', async ({ follow, taken, left }) => {
+    const topic = `anew-${String(follow)}-${taken}-${left}`;
+    await madeWith(topic, 1);
+    await append(topic, 4);
+    await using reader = log.read({ topic, follow });
+    const records = reader[Symbol.asyncIterator]();
+    // The reading has begun.
+    if (taken === 0) await log.append([{ topic, key: null, value: 'behind its end' }]);
+    for (let count = 0; count < taken; count += 1) expect((await records.next()).done).toBe(false);
+    await makeAnew(topic);
+    await append(topic, left);
+    await expect(records.next()).rejects.toThrow(TopicLostError);
+  });
+
+  it('says so, too, where it follows several partitions', async () => {
+    const topic = 'anew-partitions';
+    await madeWith(topic, 2);
+    await log.append([0, 1].map((partition) => ({ topic, partition, key: null, value: 'old' })));
+    await using reader = log.read({ topic, follow: true });
+    const records = reader[Symbol.asyncIterator]();
+    for (let count = 0; count < 2; count += 1) expect((await records.next()).done).toBe(false);
+    await makeAnew(topic, 2);
+    await expect(records.next()).rejects.toThrow(TopicLostError);
+  });
+
+  it('says so, too, where it goes on from an offset that the topic had', async () => {
+    const topic = 'anew-from';
+    await madeWith(topic, 1);
+    await log.append(['0', '1'].map((value) => ({ topic, key: null, value })));
+    const ended = { done: true, value: undefined };
+    // Behind two records and the mark of their transaction.
+    expect(await log.read({ topic, from: 3 })[Symbol.asyncIterator]().next()).toEqual(ended);
+    await makeAnew(topic);
+    await expect(log.read({ topic, from: 3 })[Symbol.asyncIterator]().next()).rejects.toThrow(TopicLostError);
+    expect(await log.read({ topic })[Symbol.asyncIterator]().next()).toEqual(ended);
+  });
+
+  it('says so, too, where its group has read further', async () => {
+    const topic = 'short';
+    await madeWith(topic, 1);
+    await log.append(['0', '1'].map((value) => ({ topic, key: null, value })));
+    await admin.setOffsets({ groupId: 'further', topic, partitions: [{ partition: 0, offset: '4' }] });
+    await expect(log.read({ topic, group: 'further' })[Symbol.asyncIterator]().next()).rejects.toThrow(TopicLostError);
+  });
+});

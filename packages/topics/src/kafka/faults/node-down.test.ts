@@ -1,0 +1,71 @@
+import { type KafkaBroker, type KafkaNode, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import type { Admin } from 'kafkajs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { kafkaTopicLog } from '../index.ts';
+import { plainKafka } from './committed-records.fixture.ts';
+import { newPages } from './pages.fixture.ts';
+
+const why = await whyNoKafkaBroker();
+const because = why === undefined ? '' : ` (skipped: ${why})`;
+const LONE = [1, 2, 3];
+
+describe.skipIf(why !== undefined)(`three brokers of which one is down${because}`, { timeout: 60_000 }, () => {
+  let broker: KafkaBroker;
+  let admin: Admin;
+  let down: KafkaNode;
+  beforeAll(async () => {
+    broker = await startKafkaBroker({ nodes: 3 });
+    admin = plainKafka(broker.brokers).admin();
+    await admin.connect();
+    // A partition on each node, and no copies.
+    const replicaAssignment = LONE.map((id, partition) => ({ partition, replicas: [id] }));
+    const configEntries = [{ name: 'min.insync.replicas', value: '1' }];
+    const topics = ['of-others', 'ours'].map((topic) => ({ topic, replicaAssignment, configEntries }));
+    await admin.createTopics({ topics, waitForLeaders: true });
+    down = broker.nodes[2] as KafkaNode;
+    await down.kill();
+  }, 240_000);
+  afterAll(async () => {
+    await admin.disconnect();
+    await broker.close();
+  });
+
+  it("nobody minds a partition of somebody else's that is offline; topics with three copies are made", async () => {
+    await isOffline();
+    await using log = await kafkaTopicLog({ brokers: broker.brokers });
+    const pages = await newPages(log);
+    const writer = await log.openLane(pages.lane);
+    await pages.write(writer, 2);
+    await writer.close();
+    await log.append([{ topic: pages.topic, partition: 0, key: 'page', value: 'v' }]);
+    const read: unknown[] = [];
+    for await (const { key } of log.read({ topic: pages.topic, partitions: [0], group: 'readers' })) read.push(key);
+    expect(read).toHaveLength(7);
+    expect(await log.groupOffset({ group: pages.group, topic: `${pages.lane.name}.requests`, partition: 0 })).toBe(2);
+    expect((await log.readState(pages.lane.state.topic, 0)).get('page')).toBe('1');
+    expect(await log.listTopics([pages.topic])).toMatchObject([{ partitions: 2 }]);
+  });
+
+  it('a topic of ours with a partition that is offline is there, and what is for that partition waits', async () => {
+    await isOffline();
+    await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
+    expect((await log.createTopics([{ name: 'ours', partitions: 3 }])).created).toEqual([]);
+    let isWritten = false;
+    const writing = log.append([{ topic: 'ours', partition: 2, key: 'k', value: 'v' }]).then(() => (isWritten = true));
+    const listing = log.listTopics(['ours']);
+    expect(isWritten).toBe(false);
+    await down.start();
+    await writing;
+    expect((await listing)[0]?.offsets).toHaveLength(3);
+  });
+
+  /** Its node has to have been missed. */
+  async function isOffline(): Promise<void> {
+    const offline = async (): Promise<string> =>
+      await admin.fetchTopicMetadata({ topics: ['of-others'] }).then(
+        () => 'online',
+        () => 'offline',
+      );
+    await expect.poll(offline, { timeout: 20_000 }).toBe('offline');
+  }
+});

@@ -1,0 +1,88 @@
+import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import type { Admin } from 'kafkajs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { TopicUnknownError } from '../../topic-errors.ts';
+import type { TopicLog } from '../../topic-log.ts';
+import { kafkaTopicLog } from '../index.ts';
+import { plainKafka } from './committed-records.fixture.ts';
+
+const why = await whyNoKafkaBroker();
+const because = why === undefined ? '' : ` (skipped: ${why})`;
+/** A broker's answer takes some ms; it is asked again for 3 s. */
+const UNKNOWN_FOR_MS = 700;
+
+describe.skipIf(why !== undefined)(`topics a broker does not know${because}`, { timeout: 60_000 }, () => {
+  let broker: KafkaBroker;
+  let log: TopicLog;
+  let admin: Admin;
+  beforeAll(async () => {
+    broker = await startKafkaBroker();
+    log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
+    admin = plainKafka(broker.brokers).admin();
+    await admin.connect();
+  }, 180_000);
+  afterAll(async () => {
+    await Promise.allSettled([admin.disconnect(), log.close()]);
+    await broker.close();
+  });
+
+  async function made(topic: string, compacted = false): Promise<void> {
+    const configEntries = compacted ? [{ name: 'cleanup.policy', value: 'compact' }] : [];
+    await admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }], waitForLeaders: true });
+  }
+
+  async function keys(topic: string): Promise<readonly (string | null)[]> {
+    const seen: (string | null)[] = [];
+    for await (const { key } of log.read({ topic })) seen.push(key);
+    return seen;
+  }
+
+  it.for<{ what: string; compacted?: boolean; ask: (topic: string) => Promise<unknown>; answer: unknown }>([
+    { what: 'read', ask: keys, answer: [] },
+    { what: 'listed', ask: async (topic) => (await log.listTopics([topic])).map(({ partitions }) => partitions), answer: [1] },
+    { what: 'written', ask: async (topic) => (await log.append([{ topic, key: 'k', value: 'v' }]))[0]?.offset, answer: 0 },
+    { what: 'read for its state', compacted: true, ask: async (topic) => [...(await log.readState(topic, 0))], answer: [] },
+    {
+      what: 'a lane',
+      compacted: true,
+      ask: async (topic) => await (await log.openLane({ name: topic, state: { topic, partition: 0 } })).close(),
+      answer: undefined,
+    },
+  ])('for a moment only: $what all the same', async ({ what, compacted, ask, answer }, { expect }) => {
+    const topic = `late-${what.replaceAll(' ', '-')}`;
+    const asked = ask(topic);
+    asked.catch(() => undefined);
+    await sleep(UNKNOWN_FOR_MS);
+    await made(topic, compacted);
+    expect(await asked).toEqual(answer);
+  });
+
+  it('at all: said within 3 s, however many are asked for, and a first creation does not wait', async ({ expect }) => {
+    const names = Array.from({ length: 20 }, (_, index) => `nowhere-${index}`);
+    let before = performance.now();
+    expect(await log.listTopics(names)).toEqual([]);
+    expect(performance.now() - before).toBeLessThan(4_000);
+    before = performance.now();
+    await expect(keys('nowhere-0')).rejects.toThrow(TopicUnknownError);
+    expect(performance.now() - before).toBeLessThan(4_000);
+    before = performance.now();
+    const specs = names.map((name) => ({ name, partitions: 1 }));
+    expect((await log.createTopics(specs, { validateOnly: true })).created).toEqual(names);
+    expect(performance.now() - before).toBeLessThan(1_500);
+    expect(await admin.listTopics()).not.toContain('nowhere-0');
+  });
+
+  it('one that was read is deleted: another one is read for the first time, and is not blamed', async ({ expect }) => {
+    await log.createTopics(['deleted', 'kept'].map((name) => ({ name, partitions: 1 })));
+    await log.append(['deleted', 'kept'].map((topic) => ({ topic, key: topic, value: 'v' })));
+    await using other = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
+    const first = other.read({ topic: 'deleted' });
+    for await (const { key } of first) expect(key).toBe('deleted');
+    await admin.deleteTopics({ topics: ['deleted'] });
+    const seen: unknown[] = [];
+    for await (const { key } of other.read({ topic: 'kept' })) seen.push(key);
+    expect(seen).toEqual(['kept']);
+    await expect(other.readState('deleted', 0)).rejects.toThrow(TopicUnknownError);
+  });
+});

@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest';
+import { TopicUnknownError } from '../../topic-errors.ts';
+import type { InnerCluster } from '../inner-cluster.ts';
+import type { Link } from '../connection/link.ts';
+import { OwnWrites } from '../reading/own-writes.ts';
+import type { LaneSession } from './lane-session.ts';
+import { KafkaLaneWriter, type KafkaLaneWriterOptions } from './lane-writer.ts';
+
+/** As a broker says it of a topic it has not heard of yet. */
+const UNKNOWN = Object.assign(new Error('This server does not host this topic-partition'), { type: 'UNKNOWN_TOPIC_OR_PARTITION' });
+
+test.for([
+  { what: 'a broker', fault: UNKNOWN },
+  { what: 'a reading', fault: new TopicUnknownError({ topic: 'state', partition: null, partitions: null }, { cause: UNKNOWN }) },
+])('a topic that $what takes for missing, and that is there, ends no lane', async ({ fault }) => {
+  let looks = 0;
+  const lane = await writer({
+    look: async () => {
+      looks += 1;
+      await (looks === 1 ? Promise.reject(fault) : Promise.resolve());
+    },
+  });
+  await lane.open();
+  expect(looks).toBeGreaterThan(1);
+});
+
+test('a lane that is closed while it connects anew does not write when it is connected', async () => {
+  const gate = Promise.withResolvers<void>();
+  const reached = Promise.withResolvers<void>();
+  let written = 0;
+  const lane = await writer({
+    connect: async () => {
+      reached.resolve();
+      await gate.promise;
+    },
+    write: async () => {
+      written += 1;
+      await Promise.resolve();
+    },
+  });
+  const opening = lane.open();
+  opening.catch(() => undefined);
+  await reached.promise;
+  await lane.close();
+  gate.resolve();
+  await expect(opening).rejects.toThrow('closed');
+  await new Promise(setImmediate);
+  expect(written).toBe(0);
+});
+
+interface Parts {
+  readonly look?: () => Promise<void>;
+  readonly connect?: () => Promise<void>;
+  readonly write?: () => Promise<void>;
+}
+
+/** A lane whose broker is no more than that; its topics are there. */
+async function writer({ look, connect, write }: Parts): Promise<KafkaLaneWriter> {
+  const nothing = async (): Promise<void> => await Promise.resolve();
+  const session = { connect: connect ?? nothing, write: write ?? nothing, discard: () => undefined, disconnect: nothing };
+  const link: Pick<Link<InnerCluster>, 'once'> = { once: (look ?? nothing) as () => Promise<never> };
+  const options: KafkaLaneWriterOptions = {
+    lane: { name: 'lane', state: { topic: 'state', partition: 0 } },
+    session: () => session as object as LaneSession,
+    ownWrites: new OwnWrites(),
+    link: link as Link<InnerCluster>,
+    availability: { missed: () => undefined, reached: () => undefined },
+    checked: async (content) => await Promise.resolve(content),
+    assertThere: nothing,
+    member: () => undefined,
+    skewMs: () => 0,
+    onClose: () => undefined,
+  };
+  return await Promise.resolve(new KafkaLaneWriter(options));
+}

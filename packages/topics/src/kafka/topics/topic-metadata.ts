@@ -1,0 +1,121 @@
+import { createRequire } from 'node:module';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TopicMismatchError } from '../../topic-errors.ts';
+import { withinTime } from '../connection/time-limit.ts';
+import type { InnerBroker, InnerCluster } from '../inner-cluster.ts';
+
+/** A partition as a broker describes it, with or without a leader. */
+export interface PartitionMetadata {
+  readonly partitionId: number;
+  readonly replicas: readonly number[];
+}
+
+/** The partitions of each topic that is there. */
+export type TopicMetadata = ReadonlyMap<string, readonly PartitionMetadata[]>;
+
+/** What is used of kafkajs's broker to ask it. */
+interface AskableBroker extends InnerBroker {
+  /** The newest form both sides know. */
+  lookupRequest(apiKey: number, definition: unknown): (options: object) => ProtocolRequest;
+  readonly connectionPool: { send(request: object): Promise<unknown> };
+}
+
+interface ProtocolRequest {
+  readonly request: object;
+  readonly response: object;
+}
+
+interface MetadataAnswer {
+  readonly topicMetadata: readonly {
+    readonly topic: string;
+    readonly topicErrorCode: number;
+    readonly partitionMetadata: readonly PartitionMetadata[];
+  }[];
+}
+
+interface Encoder {
+  writeArray(names: readonly string[], type: 'string', length: number): Encoder;
+  writeBoolean(value: boolean): Encoder;
+}
+
+const METADATA = 3;
+/** UNKNOWN_TOPIC_OR_PARTITION, and INVALID_TOPIC_EXCEPTION: there can't be one of that name. */
+const ABSENT: ReadonlySet<number> = new Set([3, 17]);
+/** TOPIC_AUTHORIZATION_FAILED: whether it is there is not told. */
+const HIDDEN = 29;
+
+/** For so long what a broker does not know is asked for again: one that has just started, or lags, may not have heard of it. */
+const CERTAIN_WITHIN_MS = 3_000;
+const ASK_AGAIN_MS = 200;
+const ANSWER_WITHIN_MS = 1_000;
+
+const require = createRequire(import.meta.url);
+const KafkajsEncoder = require('kafkajs/src/protocol/encoder') as new () => Encoder;
+const { requests } = require('kafkajs/src/protocol/requests') as { readonly requests: { readonly Metadata: unknown } };
+const { createErrorFromCode } = require('kafkajs/src/protocol/error') as { createErrorFromCode: (code: number) => Error };
+
+/**
+ * A Metadata request for the named topics, none where that is empty, or all (null); the answer as it came. kafkajs takes an empty list for
+ * all topics, and throws for one partition without a leader among them, which may be anybody's. Asking never makes a topic.
+ */
+export async function askBroker(broker: InnerBroker, names: readonly string[] | null): Promise<MetadataAnswer> {
+  const askable = broker as AskableBroker;
+  const { request, response } = askable.lookupRequest(METADATA, requests.Metadata)({ topics: [] });
+  const encode = (): Promise<Encoder> =>
+    Promise.resolve(new KafkajsEncoder().writeArray(names ?? [], 'string', names?.length ?? -1).writeBoolean(false));
+  const asIs = (answer: unknown): Promise<unknown> => Promise.resolve(answer);
+  const asked = { request: { ...request, encode }, response: { ...response, parse: asIs } };
+  return (await askable.connectionPool.send(asked)) as MetadataAnswer;
+}
+
+/** The topics as one broker knows them now; those it doesn't know, or doesn't tell of, are left out. `names`: null for all. */
+export async function topicMetadata(cluster: InnerCluster, names: readonly string[] | null): Promise<TopicMetadata> {
+  return partitionsOfEach(await askBroker(await cluster.brokerPool.findConnectedBroker(), names), () => undefined);
+}
+
+/**
+ * The topics as the cluster knows them: where one is missing, or has fewer partitions than `wanted` says, that is believed only after brokers
+ * have been asked in turn for 3 s. For those to whom a missing topic is bad news; they share the wait, however many there are.
+ */
+export async function certainTopicMetadata(cluster: InnerCluster, wanted: ReadonlyMap<string, number>): Promise<TopicMetadata> {
+  const names = [...wanted.keys()];
+  const found = new Map<string, readonly PartitionMetadata[]>();
+  const isThere = (name: string): boolean => (found.get(name)?.length ?? 0) >= Math.max(1, wanted.get(name) ?? 1);
+  const deadline = performance.now() + CERTAIN_WITHIN_MS;
+  let hasAnswer = false;
+  for (let turn = 0; ; turn += 1) {
+    try {
+      const answer = await withinTime(ANSWER_WITHIN_MS, askInTurn(cluster, turn, names));
+      for (const [name, partitions] of partitionsOfEach(answer, refuse))
+        if (partitions.length >= (found.get(name)?.length ?? 0)) found.set(name, partitions);
+      hasAnswer = true;
+      if (names.every(isThere)) return found;
+    } catch (error) {
+      if (!hasAnswer && performance.now() + ASK_AGAIN_MS >= deadline) throw error;
+    }
+    if (performance.now() + ASK_AGAIN_MS >= deadline) return found;
+    await sleep(ASK_AGAIN_MS);
+  }
+}
+
+async function askInTurn(cluster: InnerCluster, turn: number, names: readonly string[]): Promise<MetadataAnswer> {
+  if (turn === 0) return await askBroker(await cluster.brokerPool.findConnectedBroker(), names);
+  if (cluster.getNodeIds().length === 0) await cluster.refreshMetadata();
+  const nodeIds = cluster.getNodeIds();
+  return await askBroker(await cluster.findBroker({ nodeId: nodeIds[turn % nodeIds.length] ?? '' }), names);
+}
+
+function partitionsOfEach({ topicMetadata: topics }: MetadataAnswer, onHidden: (topic: string) => void): TopicMetadata {
+  const found = new Map<string, readonly PartitionMetadata[]>();
+  for (const { topic, topicErrorCode, partitionMetadata } of topics) {
+    if (topicErrorCode === HIDDEN) onHidden(topic);
+    else if (topicErrorCode === 0) found.set(topic, partitionMetadata);
+    else if (!ABSENT.has(topicErrorCode)) throw createErrorFromCode(topicErrorCode);
+  }
+  return found;
+}
+
+function refuse(topic: string): never {
+  const cause = createErrorFromCode(HIDDEN);
+  throw new TopicMismatchError({ topic, reason: `can't be looked at: ${cause.message}. Give this user Describe on it.` }, { cause });
+}
