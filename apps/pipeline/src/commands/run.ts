@@ -39,8 +39,13 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
     model.apply(event);
     reporter?.event(event);
   };
+  const { driver } = config.topics;
   const log = await openTopicLog(config.topics, (change) =>
-    emit(change.available ? { type: 'log-available' } : { type: 'log-unavailable', reason: change.reason, since: change.sinceMs }),
+    emit(
+      change.available
+        ? { type: 'log-available', driver }
+        : { type: 'log-unavailable', driver, reason: change.reason, since: change.sinceMs },
+    ),
   );
   reporter = await createReporter({ stderr, json, color, clock: statusClock, gauges, header, readCommand });
   let status: { close(): Promise<void> } | undefined;
@@ -126,7 +131,7 @@ function conclude({ config, model, failures, readCommand, context }: ConcludeOpt
     stderr.write(json ? `${JSON.stringify({ level: 'error', msg: errorText(failure) })}\n` : `headgate: ${errorText(failure)}\n`);
   const emitted = config.followers?.emit ?? [];
   const followersTopics = (['pages', 'ids'] as const).filter((kind) => emitted.includes(kind)).map((kind) => `followers.${kind}`);
-  const somethingWasDone = failures.length === 0 || snapshot.totals.pages + snapshot.books.found > 0;
+  const somethingWasDone = failures.length === 0 || snapshot.totals.pages + snapshot.books.found + snapshot.books.authors > 0;
   if (!json && somethingWasDone)
     stderr.write(`${summaryText({ snapshot, followersTopics, readCommand, interrupted: signal.aborted || failures.length > 0 })}\n`);
   if (signal.aborted) return 130;

@@ -116,7 +116,7 @@ describe('laneWorkers', () => {
   });
 
   it('ends when nothing is left, unless it is to stay; a lane that failed is told, and the others go on', async () => {
-    const { workers, running, said } = stage({ follow: false });
+    const { workers, running, said, events } = stage({ follow: false });
     workers.assign([place(0), place(1)]);
     await workers.opened();
     const run = workers.run();
@@ -125,8 +125,18 @@ describe('laneWorkers', () => {
     running.get(0)?.reject(failure);
     await turns();
     expect(said.at(-1)).toBe('close 0');
-    running.get(1)?.resolve();
-    expect(await run).toEqual([failure]);
+    const told = {
+      type: 'lane-left',
+      service: 'followers',
+      lane: 0,
+      failed: true,
+      reason: expect.stringContaining(failure.message) as string,
+    };
+    expect(events.at(-1)).toEqual(told);
+    running.get(1)?.reject(failure);
+    expect(await run).toEqual([failure, failure]);
+    // The run's end says it.
+    expect(events.at(-1)).toEqual(told);
   });
 
   it('ends, when others work all lanes and it is not to stay, after the time in which lanes of the dead would come', async () => {

@@ -3,6 +3,7 @@ import { LaneLostError, type TopicPartition } from '@headgate/topics';
 import { aborted, pause } from '../lanes/pause.ts';
 import { TOPICS } from '../records/topic-names.ts';
 import type { RunEvent, RunGauges, ServiceName } from '../status/run-event.ts';
+import { errorText } from './error-text.ts';
 import type { ServiceLane } from './service-lane.ts';
 
 export interface LaneWorkersOptions {
@@ -76,6 +77,8 @@ export function laneWorkers({ open, lanes, follow, signal, clock, emit }: LaneWo
     cancelEnd = undefined;
   };
 
+  const isAnyAtWork = (but: Worker): boolean => [...workers.values()].some((worker) => worker !== but && !worker.ended);
+
   const begin = (name: string, { topic, partition }: TopicPartition): void => {
     if (isOver) return;
     const service = topic === TOPICS.followersRequests ? 'followers' : 'books';
@@ -94,7 +97,11 @@ export function laneWorkers({ open, lanes, follow, signal, clock, emit }: LaneWo
     const work = (works.get(name) ?? Promise.resolve())
       .then(() => workOn(worker, opened.resolve))
       .catch((error: unknown) => {
-        if (!worker.leave.signal.aborted && !all.aborted) failures.push(error);
+        if (!worker.leave.signal.aborted && !all.aborted) {
+          failures.push(error);
+          // With the last one the run ends, and says it.
+          if (isAnyAtWork(worker)) emit({ type: 'lane-left', service, lane: partition, reason: errorText(error), failed: true });
+        }
         opened.reject(error);
       })
       .finally(() => {

@@ -28,7 +28,7 @@ export function eventWords(event: RunEvent): string {
     case 'dead-letter':
       return `${reasonWords(event.key, event.error)} It is in ${safeText(event.topic)}.`;
     case 'request':
-      return `${safeText(event.subject, 100)}: ${outcomeWords(event)}${event.retryInMs === undefined ? '' : `, again ${retryWords(event.retryInMs)}`}`;
+      return `${safeText(event.subject, 100)}: ${outcomeWords(event)}`;
     case 'notice':
       return safeText(event.message, 1000);
     case 'lane-opened':
@@ -80,8 +80,10 @@ function booksQueued(isbns: number, authors: number): string {
 }
 
 function outcomeWords(event: Extract<RunEvent, { type: 'request' }>): string {
-  if (event.reason !== undefined && event.reason !== '') return safeText(event.reason);
-  return event.status === undefined ? event.outcome : `${event.outcome} (${event.status})`;
+  const { outcome, reason = '', status, retryInMs } = event;
+  const unsaid = status === undefined ? outcome : `${outcome} (${status})`;
+  const said = reason === '' ? unsaid : safeText(reason);
+  return retryInMs === undefined ? said : `${said.replace(/\.$/, '')}, again ${retryWords(retryInMs)}`;
 }
 
 function retryWords(retryInMs: number): string {

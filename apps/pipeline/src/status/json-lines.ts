@@ -47,6 +47,7 @@ function levelOf(event: RunEvent): 'info' | 'warn' | 'error' {
     case 'notice':
       return event.level;
     case 'lane-left':
+      if (event.failed) return 'error';
       return event.reason === undefined ? 'info' : 'warn';
     case 'requests-held-back':
     case 'log-unavailable':

@@ -1,6 +1,6 @@
 import { countWords } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
-import type { LaneEvent } from './held-lanes.ts';
+import type { FailedLane, LaneEvent } from './held-lanes.ts';
 import type { RunSnapshot } from './run-snapshot.ts';
 
 /** Why a process that holds no lane has nothing to do. */
@@ -28,9 +28,15 @@ export function elsewhereWords(count: number): string {
 export function laneEventWords(event: LaneEvent): string {
   const name = `${event.service} lane ${event.lane}`;
   if (event.type === 'lane-opened') return `${name}: this process works it now`;
+  if (event.failed) return failedLaneWords({ ...event, reason: safeText(event.reason ?? '', 500) });
   const reason = safeText(event.reason ?? '').replace(/[.;\s]+$/, '');
   if (reason === '') return `${name}: given up; what is unfinished goes on wherever it is opened next`;
   return `${name}: ${reason}; this process stopped working on it. Nothing is lost.`;
+}
+
+/** Why a lane can't go on. */
+export function failedLaneWords({ service, lane, reason }: FailedLane): string {
+  return `${service} lane ${lane} can't go on: ${reason.replace(/[.;\s]+$/, '')}. Nothing is lost: its requests wait for the next run.`;
 }
 
 /** Sorted numbers; a run of more than four is said by its ends. */

@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import { crawlRows } from './crawl-rows.ts';
 import { faultName } from './fault-kind.ts';
 import { heldBackWords } from './held-back-lanes.ts';
-import { lanesWords, standsBy } from './lane-words.ts';
+import { failedLaneWords, lanesWords, standsBy } from './lane-words.ts';
 import { logUnavailableLines } from './log-words.ts';
 import { displayWidth, fitWidth, padWidth } from './text/display-width.ts';
 import { elapsedWords } from './text/duration-words.ts';
@@ -104,7 +104,8 @@ function waits({ gauges, snapshot, times, columns }: LiveFrameOptions): TableLin
   const outage = unavailable === undefined ? [] : logUnavailableLines({ unavailable, now: snapshot.now, times, width: columns - 2 });
   const full = fullCredits(gauges).map((credit) => `${credit.service}: ${creditWords(credit)}`);
   const heldBack = snapshot.heldBack.map((lane) => heldBackWords(lane, times.when(lane.since, snapshot.now)));
-  const lines = [...outage, ...heldBack, ...full].map((text) => toned(`  ${text}`, 'wait'));
+  const failed = snapshot.failedLanes.map((lane) => toned(`  ${failedLaneWords(lane)}`, 'bad'));
+  const lines = [...failed, ...[...outage, ...heldBack, ...full].map((text) => toned(`  ${text}`, 'wait'))];
   const fault = snapshot.lastFault;
   if (fault !== undefined && (snapshot.now - fault.at < recentFaultMs || (fault.retryAt ?? 0) > snapshot.now)) {
     const total = snapshot.faults.reduce((sum, one) => sum + one.count, 0);

@@ -1,13 +1,16 @@
 import { displayWidth } from './text/display-width.ts';
 import { durationWords } from './text/duration-words.ts';
 import { safeText } from './text/safe-text.ts';
-import type { RunEvent } from './run-event.ts';
+import type { LogDriver, RunEvent } from './run-event.ts';
 import type { LogUnavailable } from './run-snapshot.ts';
 import type { TimeWords } from './text/time-words.ts';
 
 export type LogEvent = Extract<RunEvent, { type: 'log-unavailable' | 'log-available' }>;
 
 const comfort = 'nothing is lost, goes on by itself';
+
+const gone: Readonly<Record<LogDriver, string>> = { kafka: "kafka can't be reached", sqlite: "the topic log can't be written" };
+const back: Readonly<Record<LogDriver, string>> = { kafka: 'kafka can be reached again', sqlite: 'the topic log can be written again' };
 
 /** That the log can't be reached, since when and why, and what to do about it: nothing. One line, or two where it is wider than `width` cells. */
 export function logUnavailableLines(options: {
@@ -19,10 +22,10 @@ export function logUnavailableLines(options: {
   readonly width?: number;
 }): readonly string[] {
   const { unavailable, now, times, width = Number.POSITIVE_INFINITY } = options;
-  const { since, reason } = unavailable;
+  const { driver, since, reason } = unavailable;
   const seconds = Math.floor((now - since) / 1000);
   const elapsed = seconds < 1 ? '' : `, for ${durationWords(seconds * 1000)}`;
-  const said = `kafka can't be reached since ${times.when(since, now)}${elapsed}`;
+  const said = `${gone[driver]} since ${times.when(since, now)}${elapsed}`;
   const line = `${said} (${reason}): ${comfort}`;
   // A narrow terminal cuts the end, which is to be the reason's.
   return displayWidth(line) <= width ? [line] : [`${said}:`, `${comfort} (${reason})`];
@@ -32,9 +35,9 @@ export function logUnavailableLines(options: {
 export function logEventWords(event: LogEvent): string {
   switch (event.type) {
     case 'log-unavailable':
-      return `kafka can't be reached (${safeText(event.reason)}): ${comfort}`;
+      return `${gone[event.driver]} (${safeText(event.reason)}): ${comfort}`;
     case 'log-available':
-      return 'kafka can be reached again';
+      return back[event.driver];
   }
 }
 

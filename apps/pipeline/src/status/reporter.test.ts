@@ -58,11 +58,11 @@ const everyEvent: readonly RunEvent[] = [
   { type: 'notice', level: 'warn', message: hostile },
   { type: 'lane-opened', service: 'followers', lane: 2 },
   { type: 'lane-left', service: 'followers', lane: 2, reason: hostile },
-  { type: 'log-unavailable', reason: hostile },
-  { type: 'log-available' },
+  { type: 'log-unavailable', driver: 'kafka', reason: hostile },
+  { type: 'log-available', driver: 'kafka' },
 ];
 
-const refused: RunEvent = { type: 'log-unavailable', reason: 'connect ECONNREFUSED 127.0.0.1:9092' };
+const refused: RunEvent = { type: 'log-unavailable', driver: 'kafka', reason: 'connect ECONNREFUSED 127.0.0.1:9092' };
 const takenOver = 'process 12 on host-b (since 10:41:12) has taken this lane over.';
 
 function opened(...lanes: readonly number[]): RunEvent[] {
@@ -219,12 +219,12 @@ describe('plain lines', () => {
 
   it('tells once that the log is away, and once that it is back', async () => {
     const at = await stage();
-    at.reporter.event({ type: 'log-available' });
+    at.reporter.event({ type: 'log-available', driver: 'kafka' });
     at.reporter.event(refused);
     at.clock.pass(42_000);
     at.reporter.event(refused);
-    at.reporter.event({ type: 'log-available' });
-    at.reporter.event({ type: 'log-available' });
+    at.reporter.event({ type: 'log-available', driver: 'kafka' });
+    at.reporter.event({ type: 'log-available', driver: 'kafka' });
     expect(at.terminal.lines.slice(1)).toEqual([
       "10:31:04 kafka can't be reached (connect ECONNREFUSED 127.0.0.1:9092): nothing is lost, goes on by itself",
       '10:31:46 kafka can be reached again after 42 s',
@@ -284,7 +284,7 @@ describe('JSON lines', () => {
     at.reporter.event({ type: 'lane-left', service: 'followers', lane: 2, reason: takenOver });
     at.reporter.event({ type: 'lane-left', service: 'books', lane: 0 });
     at.reporter.event(refused);
-    at.reporter.event({ type: 'log-available' });
+    at.reporter.event({ type: 'log-available', driver: 'kafka' });
     expect(at.terminal.lines.slice(1).map((line): unknown => JSON.parse(line))).toMatchObject([
       { level: 'info', event: 'lane-opened', service: 'followers', lane: 2, msg: 'followers lane 2: this process works it now' },
       { level: 'warn', event: 'lane-left', service: 'followers', lane: 2, reason: takenOver, msg: expect.stringContaining('host-b') },
@@ -447,7 +447,7 @@ describe('the live display', () => {
     const screen = at.terminal.screen();
     expect(screen.filter((line) => /kafka|nothing/.test(line))).toEqual(lines);
     expect(at.terminal.text).toContain("\u001B[33mkafka can't be reached");
-    at.reporter.event({ type: 'log-available' });
+    at.reporter.event({ type: 'log-available', driver: 'kafka' });
     at.clock.pass(200);
     expect(at.terminal.screen()[0]).toBe('10:32:16 kafka can be reached again after 1 m 12 s');
     expect(at.terminal.screen().join('\n')).not.toContain("can't be reached");

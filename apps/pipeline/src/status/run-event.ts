@@ -56,6 +56,8 @@ export type RunEvent =
       readonly lane: number;
       /** Why, where it was not given up in good order: in words, e.g. `process 12 on host-b since … has taken it over`. */
       readonly reason?: string;
+      /** Nobody goes on with it before the cause is mended and a run begins anew; the other lanes go on. */
+      readonly failed?: true;
     }
   | {
       /** Another client's transaction that hasn't ended keeps a lane's requests from being read; told once that has lasted two seconds. */
@@ -74,13 +76,16 @@ export type RunEvent =
       readonly lanes: number;
     }
   | {
-      /** The brokers can't be worked with; told once that has lasted two seconds. */
+      /** The brokers can't be worked with, or the file can't be written; told once that has lasted two seconds. */
       readonly type: 'log-unavailable';
+      readonly driver: LogDriver;
       readonly reason: string;
       /** Since when, epoch ms; default: since this event. */
       readonly since?: number;
     }
-  | { readonly type: 'log-available' };
+  | { readonly type: 'log-available'; readonly driver: LogDriver };
+
+export type LogDriver = 'kafka' | 'sqlite';
 
 export type ServiceName = 'followers' | 'books';
 

@@ -118,11 +118,11 @@ describe('a run as its events leave it', () => {
     const clock = virtualClock();
     const model = createRunModel({ clock });
     const since = clock.now() - 5000;
-    model.apply({ type: 'log-unavailable', reason: 'connect ECONNREFUSED 127.0.0.1:9092', since });
+    model.apply({ type: 'log-unavailable', driver: 'kafka', reason: 'connect ECONNREFUSED 127.0.0.1:9092', since });
     clock.pass(5000);
-    model.apply({ type: 'log-unavailable', reason: 'no leader' });
-    expect(model.snapshot().logUnavailable).toEqual({ since, reason: 'no leader' });
-    model.apply({ type: 'log-available' });
+    model.apply({ type: 'log-unavailable', driver: 'kafka', reason: 'no leader' });
+    expect(model.snapshot().logUnavailable).toEqual({ driver: 'kafka', since, reason: 'no leader' });
+    model.apply({ type: 'log-available', driver: 'kafka' });
     expect(model.snapshot()).not.toHaveProperty('logUnavailable');
   });
 
@@ -230,7 +230,7 @@ describe('a run as its events leave it', () => {
     const model = createRunModel({ clock: virtualClock() });
     model.apply({ type: 'crawl-failed', user: '@a\u001B[2J', crawl: 'c', error: { code: 'X', message: 'b\u0007ad\u009B1m' } });
     model.apply({ type: 'dead-letter', topic: 'books.dead-letters', key: '\u001B]0;t\u0007k', error: { code: 'X', message: '\n' } });
-    model.apply({ type: 'log-unavailable', reason: '\u001B[2Jgone\u009B1m' });
+    model.apply({ type: 'log-unavailable', driver: 'kafka', reason: '\u001B[2Jgone\u009B1m' });
     // eslint-disable-next-line no-control-regex
     expect(JSON.stringify(model.snapshot())).not.toMatch(/\\u00[01]|[\u007F-\u009F]/);
   });

@@ -72,7 +72,7 @@ export function createRunModel(options: RunModelOptions): RunModel {
           lanesElsewhere = event.lanes;
           return;
         case 'log-unavailable':
-          logUnavailable = { since: logUnavailable?.since ?? event.since ?? at, reason: safeText(event.reason) };
+          logUnavailable = { driver: event.driver, since: logUnavailable?.since ?? event.since ?? at, reason: safeText(event.reason) };
           return;
         case 'log-available':
           logUnavailable = undefined;
@@ -119,6 +119,7 @@ export function createRunModel(options: RunModelOptions): RunModel {
       lanes: lanes.held,
       lanesShared: lanes.shared,
       lanesElsewhere,
+      failedLanes: lanes.failed,
       heldBack: [...heldBack.values()],
       ...(logUnavailable === undefined ? {} : { logUnavailable }),
       changes: { ...changes },

@@ -1,7 +1,7 @@
 import type { FaultKind } from './fault-kind.ts';
 import type { HeldBackLane } from './held-back-lanes.ts';
-import type { HeldLane } from './held-lanes.ts';
-import type { Reason, RunEvent, ServiceName } from './run-event.ts';
+import type { FailedLane, HeldLane } from './held-lanes.ts';
+import type { LogDriver, Reason, RunEvent, ServiceName } from './run-event.ts';
 
 type RequestEvent = Extract<RunEvent, { type: 'request' }>;
 
@@ -21,6 +21,8 @@ export interface RunSnapshot {
   readonly lanesElsewhere: number;
   /** The lanes whose requests wait for the end of another client's transaction. */
   readonly heldBack: readonly HeldBackLane[];
+  /** The lanes that can't go on, and why. */
+  readonly failedLanes: readonly FailedLane[];
   /** Set while the log can't be worked with. */
   readonly logUnavailable?: LogUnavailable;
   /** Of this run, all its crawls together; one that starts again under its own id, because its lane came back, counts once. */
@@ -50,6 +52,7 @@ export interface RunSnapshot {
 }
 
 export interface LogUnavailable {
+  readonly driver: LogDriver;
   /** Epoch ms. */
   readonly since: number;
   readonly reason: string;

@@ -1,7 +1,7 @@
 import { crawlRows } from './crawl-rows.ts';
 import { heldBackWords } from './held-back-lanes.ts';
 import { htmlText } from './html-text.ts';
-import { lanesWords, standsBy } from './lane-words.ts';
+import { failedLaneWords, lanesWords, standsBy } from './lane-words.ts';
 import { logUnavailableLines } from './log-words.ts';
 import { elapsedWords } from './text/duration-words.ts';
 import { countWords, groupedNumber } from './text/number-words.ts';
@@ -37,7 +37,9 @@ export function statusPage({ snapshot, gauges, times }: StatusPageOptions): stri
     ...snapshot.heldBack.map((lane) => heldBackWords(lane, times.when(lane.since, now))),
     ...fullCredits(gauges).map((credit) => `${credit.service}: ${creditWords(credit)}`),
   ].map((text) => `<p class="wait">${htmlText(text)}</p>`);
-  const lanes = snapshot.lanes.length === 0 && unavailable === undefined && !isBusy(gauges) ? standsBy : lanesWords(snapshot);
+  const failed = snapshot.failedLanes.map((lane) => `<p class="bad">${htmlText(failedLaneWords(lane))}</p>`);
+  const lanes =
+    snapshot.lanes.length === 0 && failed.length === 0 && unavailable === undefined && !isBusy(gauges) ? standsBy : lanesWords(snapshot);
   const { totals } = snapshot;
 
   return `<!doctype html>
@@ -53,7 +55,7 @@ export function statusPage({ snapshot, gauges, times }: StatusPageOptions): stri
 <h1>headgate, running for ${elapsedWords(snapshot.now - snapshot.startedAt)}</h1>
 <p>${htmlText(`${countWords(totals.crawlsCompleted, 'crawl')} done, ${countWords(totals.pages, 'page')}, ${countWords(totals.ids, 'id')}`)}</p>
 ${lanes === '' ? '' : `<p>${htmlText(lanes)}</p>`}
-${waits.join('\n')}
+${[...failed, ...waits].join('\n')}
 ${table(
   'Work',
   rows.map((row) => [htmlText(row.name), progress(row.share), htmlText(row.progress), htmlText(row.amount), noted(row.note, row.tone)]),

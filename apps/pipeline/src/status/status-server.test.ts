@@ -104,7 +104,7 @@ describe('the status server', () => {
 
   it('is not ready, and alive, while the log is away, and says why', async () => {
     const { url, model } = await start();
-    model.apply({ type: 'log-unavailable', reason: `connect ECONNREFUSED 127.0.0.1:9092 ${evil}` });
+    model.apply({ type: 'log-unavailable', driver: 'kafka', reason: `connect ECONNREFUSED 127.0.0.1:9092 ${evil}` });
     const response = await fetch(`${url}readyz`);
     expect([response.status, await response.text()]).toEqual([
       503,
@@ -120,19 +120,47 @@ describe('the status server', () => {
     expect(html).toContain('<p class="wait">kafka can&#39;t be reached since 10:31:04 (connect ECONNREFUSED');
     expect(html).not.toContain('<script');
     expect(await metricsOf(url)).toContain('headgate_log_available 0');
-    model.apply({ type: 'log-available' });
+    model.apply({ type: 'log-available', driver: 'kafka' });
     expect((await fetch(`${url}readyz`)).status).toBe(200);
     expect(await metricsOf(url)).toContain('headgate_log_available 1');
     expect(await (await fetch(`${url}status.json`)).json()).toMatchObject({ ready: true });
     expect(await (await fetch(url)).text()).not.toContain('kafka');
   });
 
+  it('is not ready when a lane can not go on, and says why', async () => {
+    const { url, model } = await start();
+    model.apply({ type: 'lane-opened', service: 'books', lane: 0 });
+    const lane = { service: 'followers', lane: 0 } as const;
+    model.apply({ type: 'lane-opened', ...lane });
+    model.apply({ type: 'lane-left', ...lane, reason: `The token is refused.${evil}`, failed: true });
+    const response = await fetch(`${url}readyz`);
+    const words = "followers lane 0 can't go on: The token is refused.";
+    expect([response.status, await response.text()]).toEqual([503, expect.stringContaining(words)]);
+    expect(await (await fetch(`${url}status.json`)).json()).toMatchObject({
+      ready: false,
+      run: { failedLanes: [lane], lanes: [{ service: 'books' }] },
+    });
+    const html = await (await fetch(url)).text();
+    expect(html).toContain('<p class="bad">followers lane 0 can&#39;t go on: The token is refused.');
+    expect(html).not.toContain('<script');
+    model.apply({ type: 'lane-opened', ...lane });
+    expect((await fetch(`${url}readyz`)).status).toBe(200);
+  });
+
+  it('waits for a file as for brokers', async () => {
+    const { url, model } = await start();
+    model.apply({ type: 'log-unavailable', driver: 'sqlite', reason: 'no room' });
+    expect(await (await fetch(`${url}readyz`)).text()).toContain(
+      "the topic log can't be written since 10:31:04 (no room): nothing is lost",
+    );
+  });
+
   it('shows the lanes that are held', async () => {
     const { url, model } = await start({ gauges: () => ({ budgets: [], credits: [], activities: [] }) });
     expect(await (await fetch(url)).text()).toContain('<p>stands by: other processes of the group work all lanes</p>');
-    model.apply({ type: 'log-unavailable', reason: 'no leader' });
+    model.apply({ type: 'log-unavailable', driver: 'kafka', reason: 'no leader' });
     expect(await (await fetch(url)).text()).not.toContain('stands by');
-    model.apply({ type: 'log-available' });
+    model.apply({ type: 'log-available', driver: 'kafka' });
     for (const lane of [0, 1]) model.apply({ type: 'lane-opened', service: 'followers', lane });
     expect(await metricsOf(url)).toEqual(
       expect.arrayContaining(['headgate_lanes{service="followers"} 2', 'headgate_lanes{service="books"} 0']),

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import { listenFree } from './listen-free.ts';
+import { failedLaneWords } from './lane-words.ts';
 import { logUnavailableLines } from './log-words.ts';
 import { statusPage } from './status-page.ts';
 import { createTimeWords } from './text/time-words.ts';
@@ -14,7 +15,7 @@ export interface StatusServerOptions {
   readonly host: string;
   readonly model: Pick<RunModel, 'snapshot'>;
   readonly gauges: () => RunGauges;
-  /** Whether the run has begun to work; until then, and while the log can't be reached, `/readyz` answers 503. */
+  /** Whether the run has begun to work; until then, while the log can't be reached, and when a lane can't go on, `/readyz` answers 503. */
   readonly ready: () => boolean;
   /** IANA name of the zone the page says times in; default: the machine's. */
   readonly timeZone?: string;
@@ -87,8 +88,12 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
 
   function readiness(): Answer {
     if (!ready()) return text(503, 'not yet\n');
-    const { now, logUnavailable: unavailable } = model.snapshot();
-    return unavailable === undefined ? text(200, 'ok\n') : text(503, `${logUnavailableLines({ unavailable, now, times }).join('\n')}\n`);
+    const { now, failedLanes, logUnavailable: unavailable } = model.snapshot();
+    const why = [
+      ...(unavailable === undefined ? [] : logUnavailableLines({ unavailable, now, times })),
+      ...failedLanes.map((lane) => failedLaneWords(lane)),
+    ];
+    return why.length === 0 ? text(200, 'ok\n') : text(503, `${why.join('\n')}\n`);
   }
 
   function page(): Answer {
@@ -98,7 +103,7 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
 
   function statusJson(): Answer {
     const run = model.snapshot();
-    const body = `${JSON.stringify({ ready: ready() && run.logUnavailable === undefined, run, now: gauges() })}\n`;
+    const body = `${JSON.stringify({ ready: ready() && run.logUnavailable === undefined && run.failedLanes.length === 0, run, now: gauges() })}\n`;
     return { status: 200, headers: { 'content-type': 'application/json', vary: 'accept' }, body };
   }
 }

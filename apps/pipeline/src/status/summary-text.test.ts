@@ -136,7 +136,7 @@ describe('the end of a run', () => {
   });
 
   it('says that the log was away at the end, and only then', () => {
-    const away: RunEvent = { type: 'log-unavailable', reason: 'connect ECONNREFUSED 127.0.0.1:9092' };
+    const away: RunEvent = { type: 'log-unavailable', driver: 'kafka', reason: 'connect ECONNREFUSED 127.0.0.1:9092' };
     const line =
       "Log not reached:  kafka, for the last 3 s (connect ECONNREFUSED 127.0.0.1:9092): what isn't in it yet is asked for again.";
     const lines = summaryText({ snapshot: after([...crawl('@alpha', 1, 5), away], 3000), interrupted: true }).split('\n');
@@ -144,7 +144,7 @@ describe('the end of a run', () => {
     const nothing = summaryText({ snapshot: after([away], 3000) });
     expect(nothing).toContain(line);
     expect(nothing).not.toContain('Nothing to do');
-    expect(summaryText({ snapshot: after([away, { type: 'log-available' }]) })).not.toContain('kafka');
+    expect(summaryText({ snapshot: after([away, { type: 'log-available', driver: 'kafka' }]) })).not.toContain('kafka');
   });
 
   it('points at what there is to read', () => {

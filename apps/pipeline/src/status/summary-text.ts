@@ -151,9 +151,11 @@ function failureLines(title: string, shown: readonly { name: string; reason: str
 
 function unreachedLog({ logUnavailable, now }: RunSnapshot): string[] {
   if (logUnavailable === undefined) return [];
-  const { since, reason } = logUnavailable;
+  const { driver, since, reason } = logUnavailable;
   const title = 'Log not reached:'.padEnd(18);
-  return [`${title}kafka, for the last ${durationWords(now - since)} (${reason}): what isn't in it yet is asked for again.`];
+  return [
+    `${title}${driver === 'kafka' ? 'kafka' : 'the file'}, for the last ${durationWords(now - since)} (${reason}): what isn't in it yet is asked for again.`,
+  ];
 }
 
 function goOnLine({ crawls }: RunSnapshot): string {

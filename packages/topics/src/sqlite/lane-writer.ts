@@ -1,7 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AvailabilityWatcher } from '../availability.ts';
 import { LaneLostError } from '../lane-errors.ts';
 import { QueuedLaneWriter } from '../queued-lane-writer.ts';
 import type { LiveState } from '../state-reading.ts';
 import type { LaneSpec, LaneTransaction, StateReading } from '../topic-log.ts';
+import { TopicLogBusyError, TopicLogFullError } from '../topic-log-errors.ts';
 import { collectTransaction } from '../transaction-content.ts';
 import { AppendBatches } from './append-batches.ts';
 import type { WorkerLink } from './worker-link.ts';
@@ -12,11 +15,16 @@ export interface SqliteLaneWriterOptions {
   readonly epoch: number;
   readonly state: LiveState;
   readonly now: () => number;
+  /** Told what keeps the lane from being written, which then waits; without it the error is thrown. */
+  readonly availability: AvailabilityWatcher | undefined;
   readonly onClose: (writer: SqliteLaneWriter) => void;
 }
 
+const TRY_AGAIN_MS = 1_000;
+
 export class SqliteLaneWriter extends QueuedLaneWriter {
   readonly #options: SqliteLaneWriterOptions;
+  readonly #closing = new AbortController();
   #lost: LaneLostError | undefined;
 
   constructor(options: SqliteLaneWriterOptions) {
@@ -29,6 +37,7 @@ export class SqliteLaneWriter extends QueuedLaneWriter {
   }
 
   protected override async release(pending: Promise<unknown>): Promise<void> {
+    this.#closing.abort();
     await pending;
     const { link, lane, epoch, onClose } = this.#options;
     onClose(this);
@@ -45,12 +54,30 @@ export class SqliteLaneWriter extends QueuedLaneWriter {
     const { records, offsets, state: changes } = collectTransaction(work, lane);
     const batches = new AppendBatches();
     for (const record of records) batches.add(record);
-    try {
-      await link.call('write', { lane: { name: lane.name, epoch }, batches: batches.list, offsets, nowMs: now(), positions: false });
-    } catch (error) {
-      if (error instanceof LaneLostError) this.#lost = error;
-      throw error;
-    }
+    await this.#untilDone(() =>
+      link.call('write', { lane: { name: lane.name, epoch }, batches: batches.list, offsets, nowMs: now(), positions: false }),
+    );
     this.#options.state.apply(changes);
+  }
+
+  /** Nothing is written where the file is locked or full: it can be tried again until the lane is closed. */
+  async #untilDone(write: () => Promise<unknown>): Promise<void> {
+    const { availability } = this.#options;
+    for (;;) {
+      try {
+        await write();
+        availability?.reached();
+        return;
+      } catch (error) {
+        if (error instanceof LaneLostError) this.#lost = error;
+        const mayPass = error instanceof TopicLogBusyError || error instanceof TopicLogFullError;
+        if (!mayPass || availability === undefined || this.#closing.signal.aborted) {
+          availability?.reached();
+          throw error;
+        }
+        availability.missed(error.message);
+      }
+      await sleep(TRY_AGAIN_MS, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+    }
   }
 }

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { type Availability, type AvailabilityChange, availability } from '../availability.ts';
 import { LiveState } from '../state-reading.ts';
 import { TopicLogClosedError } from '../topic-log-errors.ts';
 import type {
@@ -34,6 +35,8 @@ export interface SqliteTopicLogOptions {
   readonly tombstoneRetentionMs?: number;
   /** The file may not grow beyond this, bytes; writes that would throw `TopicLogFullError`. Default 0: the disk is the limit. */
   readonly maxFileBytes?: number;
+  /** Told when lanes can't be written, and when they can again: their transactions then wait for room or a lock, where they would throw. */
+  readonly onAvailability?: (change: AvailabilityChange) => void;
   /** The clock records are stamped by, milliseconds since the epoch. Default `Date.now`. */
   readonly now?: () => number;
 }
@@ -48,7 +51,14 @@ const MAX_RECORD_BYTES = 500_000_000;
  * `TopicLogBusyError`; the same errors may end any later call.
  */
 export async function sqliteTopicLog(options: SqliteTopicLogOptions): Promise<TopicLog> {
-  const { busyTimeoutMs = 5_000, pollMs = 50, tombstoneRetentionMs = 86_400_000, maxFileBytes = 0, now = Date.now } = options;
+  const {
+    busyTimeoutMs = 5_000,
+    pollMs = 50,
+    tombstoneRetentionMs = 86_400_000,
+    maxFileBytes = 0,
+    onAvailability,
+    now = Date.now,
+  } = options;
   const file = resolve(options.file);
   const link = new WorkerLink({ file, busyTimeoutMs, pollMs, tombstoneRetentionMs, maxFileBytes });
   try {
@@ -57,22 +67,31 @@ export async function sqliteTopicLog(options: SqliteTopicLogOptions): Promise<To
     await link.close();
     throw error;
   }
-  return new SqliteTopicLog(link, file, now);
+  return new SqliteTopicLog({ link, file, now, availability: onAvailability && availability(onAvailability) });
+}
+
+interface InnerOptions {
+  readonly link: WorkerLink;
+  readonly file: string;
+  readonly now: () => number;
+  readonly availability: Availability | undefined;
 }
 
 class SqliteTopicLog implements TopicLog {
   readonly #link: WorkerLink;
   readonly #file: string;
   readonly #now: () => number;
+  readonly #availability: Availability | undefined;
   readonly #lanes = new Set<SqliteLaneWriter>();
   readonly #readers = new Set<SqliteTopicReader>();
   #lastReader = 0;
   #closed: Promise<void> | undefined;
 
-  constructor(link: WorkerLink, file: string, now: () => number) {
+  constructor({ link, file, now, availability }: InnerOptions) {
     this.#link = link;
     this.#file = file;
     this.#now = now;
+    this.#availability = availability;
   }
 
   async createTopics(
@@ -100,6 +119,7 @@ class SqliteTopicLog implements TopicLog {
       epoch,
       state: this.#reading(state),
       now: this.#now,
+      availability: this.#availability?.watcher(),
       onClose: (closed) => this.#lanes.delete(closed),
     });
     this.#lanes.add(writer);
@@ -168,6 +188,7 @@ class SqliteTopicLog implements TopicLog {
   async #close(): Promise<void> {
     await Promise.allSettled([...this.#readers].map((reader) => reader.close()));
     await Promise.allSettled([...this.#lanes].map((lane) => lane.close()));
+    this.#availability?.close();
     await this.#link.close();
   }
 

@@ -1,0 +1,27 @@
+import { startBooks, startFollowers } from '@headgate/sandbox';
+import { expect, it } from 'vitest';
+import { addWishes } from './embedded-log.fixture.ts';
+import { followersYaml, workplace } from './headgate-process.fixture.ts';
+
+it('says at once that a lane can not go on, and why, while the others do', { timeout: 60_000 }, async () => {
+  await using followers = await startFollowers({ credentials: [{ name: 'app', bearer: 'another one' }] });
+  await using books = await startBooks();
+  const config = followersYaml({ url: followers.url, users: ['alpha'] }).replace('status: false', 'status: { port: 0 }');
+  await using place = await workplace(`${config}
+books: { plan: premium, baseUrl: "${books.url}", key: "\${KEY}" }
+`);
+  const run = place.start('run', '--follow');
+  const said = async (what: RegExp): Promise<string> => {
+    await expect.poll(() => run.text().stderr, { timeout: 20_000 }).toMatch(what);
+    return what.exec(run.text().stderr)?.[1] ?? '';
+  };
+  const url = await said(/status at (\S+)/u);
+  await said(/followers lane 0 can't go on: .*401/u);
+  const ready = await fetch(new URL('readyz', url));
+  expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining("followers lane 0 can't go on")]);
+
+  await addWishes(place, 'books', ['{"author":"Ursula K. Le Guin"}']);
+  await said(/author (Ursula K\. Le Guin)/u);
+  run.child.kill('SIGTERM');
+  expect(await run.ended).toMatchObject({ code: 130, stderr: expect.stringMatching(/Stopped after/u) as string });
+});

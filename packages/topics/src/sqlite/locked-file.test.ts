@@ -1,0 +1,68 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
+import type { AvailabilityChange } from '../availability.ts';
+import { TopicLogBusyError } from '../topic-log-errors.ts';
+import type { LaneWriter } from '../topic-log.ts';
+import { sqliteTopicLog } from './index.ts';
+import { temporaryFolder } from './temporary-folder.fixture.ts';
+
+test('a lane waits for a file that another process keeps locked, which is told', { timeout: 30_000 }, async () => {
+  await using place = await lockable({ telling: true });
+  place.lock();
+  const written = place.write('1');
+  await expect
+    .poll(() => place.told, { timeout: 10_000 })
+    .toEqual([
+      { available: false, reason: expect.stringContaining('locked by another process') as string, sinceMs: expect.any(Number) as number },
+    ]);
+  place.unlock();
+  await written;
+  expect(place.lane.state.get('done')).toBe('1');
+  expect(place.told.at(-1)).toEqual({ available: true });
+});
+
+test('closing ends that', async () => {
+  await using place = await lockable({ telling: true });
+  place.lock();
+  const written = place.write('1').catch((error: unknown) => error);
+  await place.lane.close();
+  expect(await written).toBeInstanceOf(TopicLogBusyError);
+  place.unlock();
+});
+
+test('whoever asks to be told nothing gets the error', async () => {
+  await using place = await lockable({ telling: false });
+  place.lock();
+  await expect(place.write('1')).rejects.toThrow(TopicLogBusyError);
+  place.unlock();
+  await place.write('2');
+});
+
+interface Lockable extends AsyncDisposable {
+  readonly lane: LaneWriter;
+  readonly told: readonly AvailabilityChange[];
+  write(done: string): Promise<void>;
+  lock(): void;
+  unlock(): void;
+}
+
+async function lockable({ telling }: { readonly telling: boolean }): Promise<Lockable> {
+  const file = join(temporaryFolder(), 'log.db');
+  const told: AvailabilityChange[] = [];
+  const log = await sqliteTopicLog({ file, busyTimeoutMs: 100, ...(telling && { onAvailability: (change) => void told.push(change) }) });
+  await log.createTopics([{ name: 'state', partitions: 1, compacted: true }]);
+  const lane = await log.openLane({ name: 'lane', state: { topic: 'state', partition: 0 } });
+  const other = new DatabaseSync(file);
+  return {
+    lane,
+    told,
+    write: (done) => lane.transaction((tx) => tx.checkpoint('done', done)),
+    lock: () => other.exec('BEGIN IMMEDIATE'),
+    unlock: () => other.exec('ROLLBACK'),
+    async [Symbol.asyncDispose]() {
+      other.close();
+      await log.close();
+    },
+  };
+}
