@@ -21,6 +21,21 @@ describe('a list of ISBNs', () => {
     expect(new Set(listDone(3, [...isbns, 'x']).map(([key]) => key))).toEqual(new Set(state.map(([key]) => key)));
   });
 
+  it('has parts of half of the smallest state record at most', () => {
+    const isbns = Array.from({ length: 25_000 }, (_, i) => sampleIsbn(i));
+    const sizes = listBegun(3, isbns).map((change) => JSON.stringify(change).length);
+    expect(Math.max(...sizes)).toBeLessThan(32_800);
+  });
+
+  it('begun by an earlier version, in larger parts, is read and forgotten whole', () => {
+    const isbns = Array.from({ length: 25_000 }, (_, i) => sampleIsbn(i));
+    const parts = [0, 1, 2].map((i) => [`isbns/3/${i}`, isbns.slice(i * 10_000, (i + 1) * 10_000)] as const);
+    const lists = begunLists(stateOf([...parts, listGoesOn(3, { next: 100, done: [] })]));
+    expect(lists.asks(3, isbns)).toEqual(isbns);
+    expect(lists.wishes).toEqual([{ offset: 3, key: null, value: JSON.stringify({ isbns }) }]);
+    expect(listDone(3, isbns).map(([key]) => key)).toEqual(expect.arrayContaining(parts.map(([key]) => key)));
+  });
+
   it('begun by an earlier version keeps the places it was begun with', () => {
     expect(begunLists(stateOf([listGoesOn(3, { next: 2, done: [] })])).asks(3, ['x', a, a, b])).toEqual(['x', a, a, b]);
   });

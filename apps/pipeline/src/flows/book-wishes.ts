@@ -79,7 +79,7 @@ export function bookWishes(lane: Lane): BookWishes {
       const state = wishes.flatMap(stateOf);
       await lane.commit({ records, state, finished: wishes.filter(isDone).map(({ offset }) => offset) });
       for (const { wish } of places) wish.left -= 1;
-      for (const wish of wishes) if (isDone(wish)) active.delete(wish.offset);
+      for (const wish of wishes) if (wish.left === 0) active.delete(wish.offset);
     },
   };
 }

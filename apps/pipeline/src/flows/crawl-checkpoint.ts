@@ -12,7 +12,7 @@ export interface CrawlCheckpoint {
   readonly ids: number;
   /** What the dropping of boundary duplicates remembers. */
   readonly boundary?: BoundaryState | undefined;
-  /** The cursors asked so far, as `seenCursors` writes them down. */
+  /** What `seenCursors` remembers of the cursors asked so far. */
   readonly seen?: string | undefined;
   /** No page of the crawl lies before this offset of `followers.pages`; kept for the comparison of crawls. */
   readonly pagesFrom?: number | undefined;

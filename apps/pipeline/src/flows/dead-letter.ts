@@ -1,5 +1,6 @@
 import type { NewRecord } from '@headgate/topics';
 import { cloudEventHeaders } from './cloud-event.ts';
+import { digest } from './digest.ts';
 
 /** What a dead letter says of its reason: every error class of Headgate has these. */
 export interface DeadLetterReason {
@@ -23,28 +24,40 @@ export interface DeadLetterOptions {
   readonly tooLarge: (record: NewRecord) => number | undefined;
 }
 
-const LONGEST_TEXT = 500;
+/** In a letter that has to be short. Quoted as JSON, a byte may become six. */
+const LONGEST_BYTES = { key: 500, message: 500, id: 100, code: 100 } as const;
 
 /** A wish, or its JSON text as it stands, or a record. */
 export type DeadLetterContent = { readonly request: unknown } | { readonly requestText: string } | { readonly record: unknown };
 
-/** The record of a dead letter. What is too large to be kept is left out, and said so: the reason must not be lost with it. */
+/**
+ * The record of a dead letter. What is too large to be kept is left out, and said so: the reason must not be lost with it. Such a letter has
+ * less than 6 kB, whatever the key, the id and the reason.
+ */
 export function deadLetter(options: DeadLetterOptions): NewRecord {
   const letter = letterRecord(options, options.content);
   const limit = options.tooLarge(letter);
   if (limit === undefined) return letter;
-  const { error, id } = options;
-  const { code, message, retryable } = reasonOf(error);
-  const left = {
-    code,
+  const { code, message, retryable } = reasonOf(options.error);
+  const id = shortId(options.id);
+  const error = {
+    code: shortened(code, LONGEST_BYTES.code),
     retryable,
-    message: `${shortened(message)} (What it is about is left out: ${options.topic} takes ${limit} bytes. It is ${id}.)`,
+    message: `${shortened(message, LONGEST_BYTES.message)} (What it is about is left out: ${options.topic} takes ${limit} bytes. It is ${id}.)`,
   };
-  return letterRecord({ ...options, key: shortened(options.key), error: left }, { request: null });
+  return letterRecord({ ...options, key: shortened(options.key, LONGEST_BYTES.key), id, error }, { request: null });
 }
 
-function shortened(text: string): string {
-  return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
+/** Ids that differ stay different. */
+function shortId(id: string): string {
+  const short = shortened(id, LONGEST_BYTES.id);
+  return short === id ? id : `${short}${digest(id, 22)}`;
+}
+
+/** Cut between characters. */
+function shortened(text: string, bytes: number): string {
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));
+  return read === text.length ? text : `${text.slice(0, read)}…`;
 }
 
 function letterRecord({ topic, partition, key, id, error, at }: DeadLetterOptions, content: DeadLetterContent): NewRecord {

@@ -1,25 +1,42 @@
-import { createHash } from 'node:crypto';
+import { digest } from './digest.ts';
 
 /** The cursors of one crawl, remembered over restarts. */
 export interface SeenCursors {
   has(cursor: string): boolean;
   add(cursor: string): void;
-  /** All of them as text, 8 characters each: 48 bits of a hash, which two of ten thousand cursors share once in five million crawls. */
+  /** Those remembered as text, 8 characters each: 48 bits of a hash, which two of ten thousand cursors share once in five million crawls. */
   snapshot(): string;
 }
 
 const LENGTH = 8;
+/** 32 kB of them: half of what the state takes at the least. */
+const MOST = 4_096;
 
-/** Remembers what the snapshot did; nothing without one. */
+/**
+ * Remembers what the snapshot did; nothing without one. The first 4,096 are all remembered, of more every second one, then every fourth,
+ * and so on: a walk in a circle comes past one of them a little later, and the memory stays as it is however long the crawl.
+ */
 export function seenCursors(snapshot = ''): SeenCursors {
-  const seen = new Set(snapshot.match(new RegExp(`.{${LENGTH}}`, 'g')) ?? []);
-  return {
-    has: (cursor) => seen.has(digest(cursor)),
-    add: (cursor) => void seen.add(digest(cursor)),
-    snapshot: () => [...seen].join(''),
+  const [digests = '', interval = '1'] = snapshot.split('/');
+  let seen = new Set(digests.match(new RegExp(`.{${LENGTH}}`, 'g')) ?? []);
+  let every = Number(interval);
+  let toSkip = 0;
+  const thinOut = (): void => {
+    while (seen.size > MOST) {
+      seen = new Set([...seen].filter((_, i) => i % 2 === 0));
+      every *= 2;
+    }
   };
-}
-
-function digest(cursor: string): string {
-  return createHash('sha256').update(cursor).digest('base64url').slice(0, LENGTH);
+  thinOut();
+  return {
+    has: (cursor) => seen.has(digest(cursor, LENGTH)),
+    add(cursor) {
+      toSkip -= 1;
+      if (toSkip >= 0) return;
+      seen.add(digest(cursor, LENGTH));
+      thinOut();
+      toSkip = every - 1;
+    },
+    snapshot: () => [...seen].join('') + (every === 1 ? '' : `/${every}`),
+  };
 }

@@ -12,9 +12,9 @@ export interface PrepareTopicsOptions {
   readonly validateOnly?: boolean;
 }
 
-/** A dead letter without its content takes a third of it; nothing else that has to be written is larger. */
+/** A dead letter without its content takes a third of it, however long its key, id and reason; nothing else that has to be written is larger. */
 export const LEAST_RECORD_BYTES = 16_384;
-/** A crawl's checkpoint has 8 bytes for each of its pages. */
+/** A crawl's checkpoint, and a part of a list of ISBNs, take up to 40 kB. */
 const LEAST_STATE_BYTES = 65_536;
 const USUAL_STATE_BYTES = 524_288;
 /** 20 digits, quotes and a comma. */

@@ -1,0 +1,65 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { sampleIsbn } from '@headgate/sandbox';
+import { expect, it } from 'vitest';
+import { workplace } from './headgate-process.fixture.ts';
+
+const [found, nameless, unknown] = [sampleIsbn(1), sampleIsbn(2), sampleIsbn(3)];
+
+it('asks again, by replay, for the ISBNs that a record without one may have stood for', async () => {
+  let isMended = false;
+  await using service = await booksService((isbns) =>
+    isbns.flatMap((isbn) => {
+      if (isbn === unknown) return [];
+      return [isbn === nameless && !isMended ? { title: 'Nameless' } : { isbn13: isbn }];
+    }),
+  );
+  await using place = await workplace(`topics: { driver: sqlite, file: ./headgate.db }
+status: false
+books:
+  baseUrl: ${service.url}
+  key: "\${KEY}"
+  isbns: ${JSON.stringify([found, nameless, unknown])}
+`);
+  const run = await place.headgate('run');
+  expect(run.code).toBe(1);
+  expect(run.stderr).toContain(`${unknown}: no record names it, but its batch had a record that names no ISBN`);
+  expect((await place.records('books.records')).map(({ key }) => key)).toEqual([found]);
+  expect(await place.records('books.missing')).toEqual([]);
+  const letters = await place.records('books.dead-letters');
+  expect(letters.map(({ value }) => value['request'] ?? value['record'])).toEqual([
+    { isbn: nameless },
+    { isbn: unknown },
+    { title: 'Nameless' },
+  ]);
+  expect(new Set(letters.map(({ headers }) => headers['ce_id'])).size).toBe(3);
+
+  isMended = true;
+  expect((await place.headgate('replay', 'books.dead-letters')).stderr).toContain('2 put back into books.requests, 1 left where they are');
+  expect((await place.headgate('run')).code).toBe(0);
+  expect((await place.records('books.records')).map(({ key }) => key)).toEqual([found, nameless]);
+  expect((await place.records('books.missing')).map(({ key }) => key)).toEqual([unknown]);
+});
+
+/** Answers batches with what `recordsOf` gives. */
+async function booksService(recordsOf: (isbns: readonly string[]) => unknown): Promise<AsyncDisposable & { readonly url: string }> {
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      const isbns = body.replace('isbns=', '').split(',');
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ total: isbns.length, requested: isbns.length, data: recordsOf(isbns) }));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
