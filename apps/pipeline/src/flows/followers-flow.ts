@@ -3,7 +3,7 @@ import type { FollowerPage, Followers } from '@headgate/sources/followers';
 import { SourceError } from '@headgate/sources';
 import type { Clock, CreditPool } from '@headgate/throttle';
 import type { NewRecord } from '@headgate/topics';
-import { type Subscription, defer } from 'rxjs';
+import { type Subscription, defer, mergeMap, of } from 'rxjs';
 import type { Bell } from '../lanes/bell.ts';
 import type { Lane } from '../lanes/lane.ts';
 import { settled } from '../lanes/settled.ts';
@@ -83,17 +83,19 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
       count: wish.count ?? options.count,
       firstPage: crawl.at.page,
     });
-    const write = async (page: FollowerPage): Promise<void> => {
+    const write = async (page: FollowerPage, pagesFrom: number | undefined): Promise<void> => {
       const { ids } = boundary?.apply(page) ?? page;
       const comesAgain = page.nextCursor !== '0' && seen.has(page.nextCursor);
       seen.add(page.nextCursor);
-      await writePage(crawl, page, ids, { boundary: boundary?.state(), seen: seen.snapshot() });
+      await writePage(crawl, page, ids, { boundary: boundary?.state(), seen: seen.snapshot(), pagesFrom });
       // The walk itself sees a circle since its start only, which was the last restart.
       if (comesAgain) throw cursorLoop(user, page.nextCursor);
     };
+    const begun = comparisons === undefined ? of(undefined) : defer(() => comparisons.pagesFrom(crawl.at));
     // The grant for the next page is in the transaction of this one, and it is asked for after that: a crash repeats one page at most.
-    crawl.subscription = pages
-      .drain((page) => defer(() => write(page)), { credits, readAhead: 1 })
+    // So nothing may be waited for between a page and its commit.
+    crawl.subscription = begun
+      .pipe(mergeMap((from) => pages.drain((page) => defer(() => write(page, from)), { credits, readAhead: 1 })))
       .subscribe({ error: (error: unknown) => stopCrawl(crawl, error), complete: () => ended(offset) });
   };
 
@@ -101,15 +103,15 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
     crawl: Crawl,
     page: FollowerPage,
     ids: readonly string[],
-    remembered: Pick<CrawlCheckpoint, 'boundary' | 'seen'>,
+    remembered: Pick<CrawlCheckpoint, 'boundary' | 'seen' | 'pagesFrom'>,
   ): Promise<void> => {
     const { at, user, offset, wish } = crawl;
     const isLast = page.nextCursor === '0';
     const pages = options.emitPages ? [pageRecord(crawl, at.page, page)] : [];
     assertFits(pages, lane, { service: 'followers', subject: user });
-    const from = await comparisons?.pagesFrom(at);
+    const { pagesFrom: from } = remembered;
     const total = at.ids + ids.length;
-    const next: CrawlCheckpoint = { user, cursor: page.nextCursor, page: at.page + 1, ids: total, ...remembered, pagesFrom: from, wish };
+    const next: CrawlCheckpoint = { user, cursor: page.nextCursor, page: at.page + 1, ids: total, ...remembered, wish };
     const compared = isLast && from !== undefined ? comparisons?.ending(user, { crawl: crawl.crawl, pages: at.page, from }) : undefined;
     await lane.commit({
       records: [
