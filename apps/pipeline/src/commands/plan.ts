@@ -1,6 +1,9 @@
 import { requestsPerSecond } from '@headgate/sources/books';
 import type { Config } from '../config/config.ts';
-import { forecastMs, requestsUntilDone } from '../planning/forecast.ts';
+import { forecastBooks } from '../planning/book-forecast.ts';
+import { type Done, forecastCrawls } from '../planning/crawl-forecast.ts';
+import { freeBooks, freeCredentials } from '../planning/free-budgets.ts';
+import { type LaneStates, readLaneStates } from '../planning/lane-states.ts';
 import { type CrawlLeft, type LeftToDo, leftToDo } from '../planning/left-to-do.ts';
 import { prepareTopics } from '../run/topics.ts';
 import { durationWords } from '../status/text/duration-words.ts';
@@ -14,13 +17,14 @@ const LISTED = 50;
 
 /** Writes what is left to do, the requests it needs and when it will be done, to stdout. Resolves to the exit code. */
 export async function plan(context: CommandContext): Promise<number> {
+  const { clock, json, stdout } = context;
   const config = await readConfig(context);
   const log = await openLog(context, config.topics);
   try {
     await prepareTopics({ log, config });
-    const left = await leftToDo({ log, config, clock: context.clock });
-    const now = context.clock.epochMs();
-    context.stdout.write(context.json ? `${JSON.stringify(left)}\n` : planText({ config, left, now }));
+    const states = await readLaneStates({ log, topics: config.topics });
+    const left = await leftToDo({ log, config, clock, states });
+    stdout.write(json ? `${JSON.stringify(left)}\n` : planText({ config, left, states, now: clock.epochMs() }));
     return 0;
   } finally {
     await log.close();
@@ -30,13 +34,14 @@ export async function plan(context: CommandContext): Promise<number> {
 interface PlanTextOptions {
   readonly config: Config;
   readonly left: LeftToDo;
+  readonly states: LaneStates;
   /** Epoch ms. */
   readonly now: number;
 }
 
 /** The plan in words. */
-function planText({ config, left, now }: PlanTextOptions): string {
-  const rows = [...crawlRows(config, left.crawls, now), ...bookRows(config, left, now)];
+function planText({ config, left, states, now }: PlanTextOptions): string {
+  const { rows, advice } = together([followersPart({ config, left, states, now }), booksPart({ config, left, states, now })]);
   const comparing = left.comparisons > 0 ? `${countWords(left.comparisons, 'comparison')} of crawls, without a request.\n` : '';
   if (rows.length === 0) return comparing === '' ? 'Nothing is left to do.\n' : comparing;
   const table = [['', '', 'requests', 'with', 'done'], ...rows];
@@ -47,82 +52,63 @@ function planText({ config, left, now }: PlanTextOptions): string {
       .join('   ')
       .trimEnd(),
   );
-  return `${[...lines, ...advice(config, left)].join('\n')}\n${comparing}`;
+  return `${[...lines, ...advice].join('\n')}\n${comparing}`;
 }
 
-function crawlRows({ followers }: Config, crawls: readonly CrawlLeft[], now: number): string[][] {
-  if (followers === undefined) return [];
-  const { limit, credentials } = followers;
-  const names = credentials.length > 3 ? countWords(credentials.length, 'credential') : credentials.map(({ name }) => name).join(', ');
-  const turns = requestsUntilDone(crawls.map((crawl) => pagesLeft(crawl) ?? 1));
-  const allKnown = crawls.every((crawl) => pagesLeft(crawl) !== undefined);
-  const rows = crawls.slice(0, LISTED).map(({ user, page, cursor, pagesLastTime }, i) => {
-    const pages = pagesLeft({ page, ...(pagesLastTime !== undefined && { pagesLastTime }) });
-    const known = pages !== undefined;
-    const start = cursor === '-1' ? 'from the start' : `from cursor ${cursor}`;
-    const where = page > 1 ? `from page ${groupedNumber(page)}` : start;
-    const doneMs = forecastMs({
-      requests: turns[i] ?? 1,
-      limit: limit.requests,
-      windowMs: limit.windowMs,
-      credentials: credentials.length,
-    });
-    const done = allKnown ? when(now, doneMs) : notBefore(now, doneMs);
-    const size = known ? `${done} (if it is as long as last time)` : '(size not known before its last page)';
-    return [safeText(user), where, known ? groupedNumber(pages) : '?', names, size];
+/** What there is to say of one service. */
+interface Part {
+  readonly rows: readonly (readonly string[])[];
+  readonly advice: readonly string[];
+}
+
+function together(parts: readonly Part[]): Part {
+  return { rows: parts.flatMap(({ rows }) => rows), advice: parts.flatMap(({ advice }) => advice) };
+}
+
+function followersPart({ config: { followers, topics }, left: { crawls }, states, now }: PlanTextOptions): Part {
+  if (followers === undefined || crawls.length === 0) return { rows: [], advice: [] };
+  const free = freeCredentials(followers, states.followers);
+  const forecast = forecastCrawls({ followers, lanes: topics.lanes, crawls, free, first: LISTED });
+  const everybody = namesOf(followers.credentials.map(({ name }) => name));
+  const rows = forecast.crawls.map((done, i) => {
+    const { pages, credentials } = done;
+    const size = pages === undefined ? '(size not known before its last page)' : `${when(now, done)} (if it is as long as last time)`;
+    const crawl = crawls[i];
+    return crawl === undefined
+      ? []
+      : [safeText(crawl.user), where(crawl), pages === undefined ? '?' : groupedNumber(pages), namesOf(credentials), size];
   });
-  if (crawls.length > LISTED) rows.push([`and ${countWords(crawls.length - LISTED, 'more crawl')}`, '', '?', names, '']);
-  const atLeast = crawls.reduce((sum, crawl) => sum + (pagesLeft(crawl) ?? 1), 0);
-  if (crawls.length > 0) {
-    const done = forecastMs({ requests: atLeast, limit: limit.requests, windowMs: limit.windowMs, credentials: credentials.length });
-    rows.push(['all crawls', '', groupedNumber(atLeast), names, allKnown ? when(now, done) : notBefore(now, done)]);
-  }
-  return rows;
+  if (crawls.length > LISTED) rows.push([`and ${countWords(crawls.length - LISTED, 'more crawl')}`, '', '?', everybody, '']);
+  const { all, savedMs = 0 } = forecast;
+  rows.push(['all crawls', '', groupedNumber(all.requests), everybody, when(now, all)]);
+  return { rows, advice: savedMs > 0 ? [`One more credential would save ${durationWords(savedMs)}.`] : [] };
 }
 
-/** Pages still to come, going by the last crawl of the same user. */
-function pagesLeft({ page, pagesLastTime }: Pick<CrawlLeft, 'page' | 'pagesLastTime'>): number | undefined {
-  return pagesLastTime === undefined ? undefined : Math.max(1, pagesLastTime - page + 1);
+function where({ page, cursor }: CrawlLeft): string {
+  if (page > 1) return `from page ${groupedNumber(page)}`;
+  return cursor === '-1' ? 'from the start' : `from cursor ${cursor}`;
 }
 
-function bookRows({ books }: Config, { isbns, authors }: LeftToDo, now: number): string[][] {
-  if (books === undefined) return [];
-  const perSecond = requestsPerSecond(books.plan);
-  const batches = Math.ceil(isbns / books.maxBatch);
-  const done = forecastMs({ requests: batches + authors, limit: perSecond, windowMs: 1_000, credentials: 1 });
-  const rate = `${perSecond} a second`;
-  return [
-    ...(isbns > 0
-      ? [['isbns', `${groupedNumber(isbns)} in batches of ${books.maxBatch}`, groupedNumber(batches), rate, when(now, done)]]
-      : []),
-    ...(authors > 0 ? [['authors', groupedNumber(authors), groupedNumber(authors), rate, when(now, done)]] : []),
+function namesOf(credentials: readonly string[]): string {
+  return credentials.length > 3 ? countWords(credentials.length, 'credential') : credentials.join(', ');
+}
+
+function booksPart({ config: { books }, left: { isbns, authors }, states, now }: PlanTextOptions): Part {
+  if (books === undefined) return { rows: [], advice: [] };
+  const free = freeBooks(books, states.books, now);
+  const { batches, batch, inMs, savedMs } = forecastBooks({ books, isbns, authors, free, now });
+  const quota = books.perDay === undefined ? '' : `, ${groupedNumber(books.perDay.isbns)} ISBNs a day`;
+  const rate = `${requestsPerSecond(books.plan)} a second${quota}`;
+  const done = when(now, { inMs, isExact: true });
+  const rows = [
+    ...(isbns > 0 ? [['isbns', `${groupedNumber(isbns)} in batches of ${batch}`, groupedNumber(batches), rate, done]] : []),
+    ...(authors > 0 ? [['authors', groupedNumber(authors), groupedNumber(authors), rate, done]] : []),
   ];
+  return { rows, advice: savedMs >= 1_000 ? [`A pro plan for books would save ${durationWords(savedMs)}.`] : [] };
 }
 
-function advice({ followers, books }: Config, { crawls, isbns, authors }: LeftToDo): string[] {
-  const lines: string[] = [];
-  if (followers !== undefined && crawls.length > 0) {
-    const requests = crawls.reduce((sum, crawl) => sum + (pagesLeft(crawl) ?? 1), 0);
-    const budget = { requests, limit: followers.limit.requests, windowMs: followers.limit.windowMs };
-    const saved =
-      forecastMs({ ...budget, credentials: followers.credentials.length }) -
-      forecastMs({ ...budget, credentials: followers.credentials.length + 1 });
-    if (saved > 0) lines.push(`One more credential would save ${durationWords(saved)}.`);
-  }
-  if (books !== undefined && books.plan !== 'pro') {
-    const requests = Math.ceil(isbns / books.maxBatch) + authors;
-    const saved =
-      forecastMs({ requests, limit: requestsPerSecond(books.plan), windowMs: 1_000, credentials: 1 }) -
-      forecastMs({ requests, limit: requestsPerSecond('pro'), windowMs: 1_000, credentials: 1 });
-    if (saved >= 1_000) lines.push(`A pro plan for books would save ${durationWords(saved)}.`);
-  }
-  return lines;
-}
-
-function notBefore(now: number, inMs: number): string {
-  return inMs === 0 ? '(size not known yet)' : `not before ${when(now, inMs)}`;
-}
-
-function when(now: number, inMs: number): string {
-  return inMs === 0 ? 'at once' : `in ${durationWords(inMs)}${inMs < 60_000 ? '' : `, ${createTimeWords().when(now + inMs, now)}`}`;
+function when(now: number, { inMs, isExact }: Done): string {
+  const words = inMs === 0 ? 'at once' : `in ${durationWords(inMs)}${inMs < 60_000 ? '' : `, ${createTimeWords().when(now + inMs, now)}`}`;
+  if (isExact) return words;
+  return inMs === 0 ? '(size not known yet)' : `not before ${words}`;
 }

@@ -1,7 +1,7 @@
-import type { Clock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
-import { enqueueList } from '../flows/wish-list.ts';
+import { type EnqueueListOptions, type NothingDue, enqueueList } from '../flows/wish-list.ts';
+import { wishListSchedule } from '../flows/wish-list-schedule.ts';
 import { errorText } from '../run/error-text.ts';
 import { logAddress, openTopicLog } from '../run/open-topic-log.ts';
 import { prepareTopics } from '../run/topics.ts';
@@ -12,6 +12,7 @@ import type { RunEvent, RunGauges } from '../status/run-event.ts';
 import { type RunModel, createRunModel } from '../status/run-model.ts';
 import { systemStatusClock } from '../status/status-clock.ts';
 import { startStatusServer } from '../status/status-server.ts';
+import { durationWords } from '../status/text/duration-words.ts';
 import { summaryText } from '../status/summary-text.ts';
 import { type CommandContext, readCommandFor } from './command-context.ts';
 
@@ -55,9 +56,9 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
     for (const message of (await prepareTopics({ log, config })).warnings) emit({ type: 'notice', level: 'warn', message });
     work = await openWork({ config, log, follow, signal, clock, env, emit });
     // After that: whom the group refuses has nothing to wish for.
-    await enqueueList({ log, config, clock });
+    const nothingDue = await enqueueList({ log, config, clock });
     status = await serveStatus(config, { model, gauges, emit });
-    stopListing = follow ? listAgain({ log, config, clock, emit }) : undefined;
+    stopListing = follow ? listAgain(nothingDue, { log, config, clock, emit }) : undefined;
     failures = await work.run();
   } finally {
     stopListing?.();
@@ -68,34 +69,20 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
   return conclude({ config, model, failures, readCommand, context });
 }
 
-/** Puts the lists into the requests topics again whenever some of them may be due. Returns what ends that. */
-function listAgain({
-  log,
-  config,
-  clock,
-  emit,
-}: {
-  log: TopicLog;
-  config: Config;
-  clock: Clock;
-  emit: (event: RunEvent) => void;
-}): () => void {
-  const everyMs = Math.min(config.followers?.everyMs ?? Infinity, config.books?.everyMs ?? Infinity);
-  if (everyMs === Infinity) return () => undefined;
-  let cancel = (): void => undefined;
-  const later = (): void => {
-    cancel = clock.schedule(everyMs, () => void again());
-  };
-  const again = async (): Promise<void> => {
-    try {
-      await enqueueList({ log, config, clock });
-    } catch (error) {
-      emit({ type: 'notice', level: 'warn', message: `the lists could not be enqueued again: ${errorText(error)}` });
-    }
-    later();
-  };
-  later();
-  return () => cancel();
+/** Puts the lists into the requests topics again whenever some of them are due. Returns what ends that. */
+function listAgain(
+  nothingDue: NothingDue,
+  { emit, ...list }: EnqueueListOptions & { readonly emit: (event: RunEvent) => void },
+): () => void {
+  return wishListSchedule({
+    nothingDue,
+    look: () => enqueueList(list),
+    clock: list.clock,
+    onFailure: (error, retryInMs) => {
+      const message = `the lists could not be enqueued again, another try in ${durationWords(retryInMs)}: ${errorText(error)}`;
+      emit({ type: 'notice', level: 'warn', message });
+    },
+  });
 }
 
 async function serveStatus(

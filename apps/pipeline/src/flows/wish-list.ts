@@ -14,17 +14,25 @@ export interface EnqueueListOptions {
 /** Wishes written in one transaction. */
 const CHUNK = 1_000;
 
+/** The wall clock's times, epoch ms, at which nothing is due: before `from`, the notes would have been written in the future. */
+export interface NothingDue {
+  readonly from: number;
+  readonly until: number;
+}
+
 /**
- * Puts the config's lists into the requests topics: a wish per entry, once, again after `every`. Returns how many were new.
+ * Puts the config's lists into the requests topics: a wish per entry, once, again after `every`. Returns when nothing is due after that.
  * Several processes may do so with the same list: each takes the same lane of its own, and writes what isn't noted there yet.
  */
-export async function enqueueList({ log, config, clock }: EnqueueListOptions): Promise<number> {
+export async function enqueueList({ log, config, clock }: EnqueueListOptions): Promise<NothingDue> {
   const { group } = config.topics;
   const wishes = listedWishes(config);
-  const now = clock.epochMs();
-  const due = (state: ReadonlyMap<string, string>): ListedWish[] => wishes.filter((wish) => isDue(wish, state, now));
-  // A look costs less than a lane, and mostly there is nothing to do.
-  while (due(await log.readState(TOPICS.state, SHARED_STATE_PARTITION)).length > 0) {
+  for (;;) {
+    const now = clock.epochMs();
+    const due = (state: ReadonlyMap<string, string>): ListedWish[] => wishes.filter((wish) => isDue(wish, state, now));
+    // A look costs less than a lane, and mostly there is nothing to do.
+    const state = await log.readState(TOPICS.state, SHARED_STATE_PARTITION);
+    if (due(state).length === 0) return nothingDue(wishes, ({ note }) => state.get(note));
     try {
       await using lane = await log.openLane({
         name: `${group}.wish-list`,
@@ -32,14 +40,14 @@ export async function enqueueList({ log, config, clock }: EnqueueListOptions): P
       });
       const missing = due(lane.state);
       for (let i = 0; i < missing.length; i += CHUNK) await enqueueChunk(lane, missing.slice(i, i + CHUNK), now);
-      return missing.length;
+      const written = new Set(missing);
+      return nothingDue(wishes, (wish) => (written.has(wish) ? String(now) : lane.state.get(wish.note)));
     } catch (error) {
       if (!(error instanceof LaneLostError)) throw error;
       // Another process has the same list: what it hasn't written is ours to write.
       await new Promise<void>((resolve) => clock.schedule(100 + 400 * Math.random(), resolve));
     }
   }
-  return 0;
 }
 
 async function enqueueChunk(lane: LaneWriter, chunk: readonly ListedWish[], now: number): Promise<void> {
@@ -62,7 +70,25 @@ export async function listedAndDue({
 
 function isDue({ note, everyMs }: ListedWish, state: ReadonlyMap<string, string>, now: number): boolean {
   const before = state.get(note);
-  return before === undefined || (everyMs !== undefined && now - Number(before) >= everyMs);
+  if (before === undefined || everyMs === undefined) return before === undefined;
+  const { from, until } = notDue(before, everyMs);
+  return !(now >= from && now < until);
+}
+
+/** A note that lies more than a period ahead was written by a clock that was wrong. */
+function notDue(before: string, everyMs: number): NothingDue {
+  return { from: Number(before) - everyMs, until: Number(before) + everyMs };
+}
+
+function nothingDue(wishes: readonly ListedWish[], noted: (wish: ListedWish) => string | undefined): NothingDue {
+  let [from, until] = [-Infinity, Infinity];
+  for (const wish of wishes) {
+    if (wish.everyMs === undefined) continue;
+    const times = notDue(noted(wish) ?? 'never', wish.everyMs);
+    from = Math.max(from, times.from);
+    until = Math.min(until, times.until);
+  }
+  return { from, until };
 }
 
 export type ListedContent = UserReference | { readonly isbn: string } | { readonly author: string };

@@ -1,0 +1,72 @@
+import { sampleIsbn, startFollowers } from '@headgate/sandbox';
+import { partitionForKey } from '@headgate/topics';
+import { describe, expect, it } from 'vitest';
+import { embeddedLog } from './embedded-log.fixture.ts';
+import { followersYaml, workplace } from './headgate-process.fixture.ts';
+
+const FREELY = { window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 } } as const;
+
+describe('headgate plan', () => {
+  it('knows what of a budget was used already', { timeout: 60_000 }, async () => {
+    await using service = await startFollowers({ ...FREELY, users: { a: { followers: 20, pageSize: 10 } } });
+    const more = '  count: 10\n';
+    await using place = await workplace(followersYaml({ url: service.url, users: ['a'], limit: '{ requests: 3, window: 15m }', more }));
+    expect((await place.headgate('plan')).stdout).toContain('(size not known yet)');
+    expect((await place.headgate('run')).code).toBe(0);
+    await place.headgate('enqueue', 'followers', 'a');
+    const { stdout } = await place.headgate('plan');
+    expect(stdout).toMatch(/@a +from the start +2 +app +in (15 m|14 m \d+ s), .* \(if it is as long as last time\)/u);
+    expect(stdout).toMatch(/One more credential would save (15 m|14 m \d+ s)\./u);
+  });
+
+  it('takes the quota of a day into account', { timeout: 60_000 }, async () => {
+    await using place = await workplace(`topics: { driver: sqlite, file: ./headgate.db }
+books:
+  baseUrl: http://127.0.0.1:9
+  key: "\${KEY}"
+  perDay: { isbns: 100 }
+`);
+    const input = Array.from({ length: 1_000 }, (_, i) => sampleIsbn(i)).join('\n');
+    await place.headgateWith({ input }, 'enqueue', 'books', '-');
+    const { stdout } = await place.headgate('plan');
+    expect(stdout).toMatch(/isbns +1,000 in batches of 100 +10 +1 a second, 100 ISBNs a day +in (9 d|8 d \d+ h),/u);
+    expect(stdout).not.toContain('pro plan');
+  });
+
+  it('gives a crawl the credentials of its lane only', { timeout: 60_000 }, async () => {
+    await using place = await workplace(`topics: { driver: sqlite, file: ./headgate.db, lanes: 4 }
+followers:
+  baseUrl: http://127.0.0.1:9
+  credentials: [${['zero', 'one', 'two', 'three'].map((name) => `{ name: ${name}, bearer: "\${TOKEN}" }`).join(', ')}]
+  users: [alpha, beta]
+`);
+    const lanes = { alpha: partitionForKey('@alpha', 4), beta: partitionForKey('@beta', 4) };
+    await place.headgate('enqueue', 'followers', 'alpha');
+    const { crawls } = JSON.parse((await place.headgate('plan', '--json')).stdout) as { crawls: { user: string; lane: number }[] };
+    const planned = crawls.map(({ user, lane }) => `${user} ${lane}`).sort();
+    expect(planned).toEqual([`@alpha ${lanes.alpha}`, `@alpha ${lanes.alpha}`, `@beta ${lanes.beta}`]);
+    const names = ['zero', 'one', 'two', 'three'];
+    expect((await place.headgate('plan')).stdout).toMatch(
+      new RegExp(`@beta +from the start +\\? +${names[lanes.beta]} +\\(size not known`, 'u'),
+    );
+  });
+
+  it('takes neither a part of a walk nor what others wrote for the size of a user', { timeout: 60_000 }, async () => {
+    await using service = await startFollowers({ ...FREELY, users: { a: { followers: 50, pageSize: 10 } } });
+    await using place = await workplace(followersYaml({ url: service.url, users: ['a'], more: '  count: 10\n' }));
+    expect((await place.headgate('run')).code).toBe(0);
+    const cursor = service.requests.at(-1)?.cursor;
+    const wish = { topic: 'followers.requests', key: '@a', value: JSON.stringify({ screenName: 'a', cursor }) };
+    const size = async (): Promise<unknown> => (JSON.parse((await place.headgate('plan', '--json')).stdout) as { crawls: unknown }).crawls;
+    {
+      await using log = await embeddedLog(place);
+      const values = [null, 'not json', '7', '{"user":"@a"}', '{"user":"@a","crawl":"mine","state":"completed","pages":9,"ids":9}'];
+      await log.append([wish, ...values.map((value) => ({ topic: 'followers.crawls', key: '@a', value }))]);
+    }
+    expect(await size()).toEqual([{ user: '@a', page: 1, cursor, lane: 0 }]);
+    expect((await place.headgate('plan')).stdout).toContain(`from cursor ${cursor}`);
+    expect((await place.headgate('run')).code).toBe(0);
+    await place.headgate('enqueue', 'followers', 'a');
+    expect(await size()).toEqual([{ user: '@a', page: 1, cursor: '-1', lane: 0, pagesLastTime: 5 }]);
+  });
+});
