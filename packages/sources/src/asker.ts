@@ -35,6 +35,8 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
     const subject = definition.subject(ask);
     const items = definition.items(ask);
     const weights = definition.weights?.(ask) ?? [];
+    // Given up by then, it may still be counted for a while.
+    const countedWithinMs = (options.journal?.leaseMs ?? 0) + options.timeoutMs + options.maxDelayMs;
     checkWeights({ service, subject, weights, pool });
     const progress: AskProgress = { deadline: retryDeadline({ clock, random, retryForMs }), doubted: false, stale: false };
     const { deadline } = progress;
@@ -59,6 +61,8 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
         },
         gaveUp: (reason) => gaveUp({ service, subject, credential: credential.name, reason, ...deadline, status: tried.status }),
       });
+      // No page's transaction will carry what this answer has shown of the budgets.
+      if (step.kind === 'again' && tried.status !== undefined) credential.journal?.learned();
       options.onTry({
         service,
         credential: credential.name,
@@ -79,6 +83,7 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
         const permit = await admission.acquire({
           pool,
           weights,
+          countedWithinMs,
           credits,
           items,
           label: subject,

@@ -1,4 +1,4 @@
-import { creditPool, type CreditPool, type Delivery } from '@headgate/throttle';
+import { type BudgetSnapshot, creditPool, type CreditPool, type Delivery, type Journal } from '@headgate/throttle';
 import { type VirtualClock, virtualClock } from '@headgate/throttle/testing';
 import { bearer } from '@headgate/auth';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -53,6 +53,28 @@ describe('a refusal for the rate', () => {
     expect(scene.events.map((event) => event.credential)).toEqual(['a', 'b']);
     expect(scene.clock.monotonicMs()).toBe(0);
   });
+});
+
+test('what an answer without a page says of the budgets is written at once; a page writes it itself', async () => {
+  const written: (readonly BudgetSnapshot[])[] = [];
+  const journal: Journal = {
+    leaseMs: 1_000,
+    open: (_, snapshots) => ({
+      restored: undefined,
+      granted: () => Promise.resolve(),
+      settled: () => undefined,
+      learned: () => void written.push(snapshots()),
+    }),
+  };
+  const scene = await play([said('rate-limited', { retryInMs: 900_000 }), said('transient'), reset, ok], { journal });
+  const asked = scene.ask();
+  await expect.poll(() => scene.events.length).toBe(1);
+  expect(written.map(([budget]) => budget?.heldMs)).toEqual([900_000]);
+  await scene.drive(asked, 1_000);
+  expect(scene.events.map(({ outcome }) => outcome)).toEqual(['rate-limited', 'transient', 'transient', 'ok']);
+  expect(written).toHaveLength(2);
+  await scene.ask();
+  expect(written).toHaveLength(2);
 });
 
 describe('a transient failure', () => {

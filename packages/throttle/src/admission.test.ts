@@ -133,6 +133,7 @@ describe('admission', () => {
       restored: undefined,
       granted: () => new Promise<void>((resolve, reject) => written.push({ resolve, reject })),
       settled: () => undefined,
+      learned: () => undefined,
     };
     const budget = rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, clock });
     const pool = credentialPool({ members: [{ name: 'app', budgets: [budget], journal }], clock });

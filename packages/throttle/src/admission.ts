@@ -17,6 +17,11 @@ export interface AcquireOptions {
   readonly credits: CreditPool;
   /** Items that the answer may hold at most. */
   readonly items: number;
+  /**
+   * Longest from the permit until the service has counted the request, in ms. With it a request may go before a heavier one that waits
+   * for its budgets, where that is sure to put it off by nothing. Default: not known.
+   */
+  readonly countedWithinMs?: number;
   /** Whom the request is about, for those who ask what is waiting. */
   readonly label?: string;
   /** Requests of one walk take their turns among walks, however many of them wait. Default: each request is a walk of its own. */
@@ -37,6 +42,8 @@ export interface Waiting {
   readonly for: 'budget' | 'downstream';
   /** Epoch ms at which the wait ends, where that is known. */
   readonly until?: number;
+  /** What it costs in each budget, where that was said. */
+  readonly weights?: readonly number[];
 }
 
 /** The one queue in which requests wait for budget and credit. */
@@ -56,6 +63,15 @@ export interface Admission {
   wake(): void;
 }
 
+/** Who can't go yet, of those who wait for the same pool. */
+interface Blocked {
+  /** When the first of them may. */
+  readonly at: number;
+  readonly weights: readonly (readonly number[])[];
+}
+
+const NOBODY: Blocked = { at: Infinity, weights: [] };
+
 interface Waiter extends AcquireOptions, Queued {
   readonly weights: readonly number[];
   readonly resolve: (permit: Permit) => void;
@@ -64,7 +80,7 @@ interface Waiter extends AcquireOptions, Queued {
 
 /**
  * Makes an admission: walks take turns, first come first served among those of equal standing, and nobody waits behind
- * somebody else's full downstream.
+ * somebody else's full downstream, nor behind a heavier request that goes no later for it.
  */
 export function admission({ clock = systemClock() }: AdmissionOptions = {}): Admission {
   const queue = new FairQueue<Waiter>();
@@ -108,10 +124,11 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
 
   /** Grants to all who may go; returns when the next may. */
   const serve = (): number => {
-    const blocked = new Map<CredentialPool, number>();
+    const blocked = new Map<CredentialPool, Blocked>();
+    const closed = new Set<CredentialPool>();
     const full = new Set<CreditPool>();
     for (const waiter of queue) {
-      if (blocked.size > 0 && blocked.size === pools.size) break;
+      if (closed.size > 0 && closed.size === pools.size) break;
       const { pool, weights, credits, items } = waiter;
       if (pool.exhausted !== undefined) {
         remove(waiter);
@@ -123,17 +140,22 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
         full.add(credits);
         continue;
       }
-      if (blocked.has(pool)) continue;
+      const before = blocked.get(pool) ?? NOBODY;
+      if (before.weights.some((one) => costsAsMuch(weights, one))) continue;
       const at = pool.freeAt(weights);
-      if (at > clock.monotonicMs()) {
-        blocked.set(pool, at);
+      const isFree = at <= clock.monotonicMs();
+      if (!isFree || putsOff(waiter, before)) {
+        blocked.set(pool, { at: isFree ? before.at : Math.min(before.at, at), weights: [...before.weights, weights] });
+        // Nothing costs less, so that nobody else can go.
+        if (costsAsMuch([], weights)) closed.add(pool);
         continue;
       }
       remove(waiter);
-      queue.served(waiter);
+      // Who passes has not had its turn: for those who come later the round is still that of those who wait.
+      if (before.weights.length === 0) queue.served(waiter);
       hand(waiter, pool.take(weights), credits.reserve(items));
     }
-    return Math.min(Infinity, ...blocked.values());
+    return Math.min(Infinity, ...[...blocked.values()].map(({ at }) => at));
   };
 
   /** Gives the permit over, once its grant is durable. */
@@ -156,10 +178,15 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
 
   const waiting = (): readonly Waiting[] => {
     const offset = clock.epochMs() - clock.monotonicMs();
+    const first = new Map<CredentialPool, number>();
     return [...queue].map(({ label = '', pool, weights, credits, items }) => {
-      if (!credits.hasRoom(items)) return { label, for: 'downstream' as const };
-      const at = pool.freeAt(weights);
-      return { label, for: 'budget' as const, ...(Number.isFinite(at) && { until: at + offset }) };
+      const said = { label, ...(weights.length > 0 && { weights }) };
+      if (!credits.hasRoom(items)) return { ...said, for: 'downstream' as const };
+      const own = pool.freeAt(weights);
+      // Who could go, and waits all the same, waits for those before it.
+      const at = own === -Infinity ? (first.get(pool) ?? own) : own;
+      first.set(pool, Math.min(first.get(pool) ?? Infinity, at));
+      return { ...said, for: 'budget' as const, ...(Number.isFinite(at) && { until: at + offset }) };
     });
   };
 
@@ -205,6 +232,16 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
     }),
     wake,
   };
+}
+
+/** Whether it might put somebody off who waits before it. */
+function putsOff({ pool, weights, countedWithinMs }: Waiter, { weights: ahead }: Blocked): boolean {
+  if (ahead.length === 0) return false;
+  return countedWithinMs === undefined || !pool.putsNobodyOff(weights, { ahead, countedWithinMs });
+}
+
+function costsAsMuch(one: readonly number[], other: readonly number[]): boolean {
+  return Array.from({ length: Math.max(one.length, other.length) }, (_, i) => (one[i] ?? 1) >= (other[i] ?? 1)).every(Boolean);
 }
 
 function permitOf(grant: Grant, credit: Credit, wake: () => void): Permit {

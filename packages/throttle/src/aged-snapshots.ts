@@ -1,11 +1,15 @@
 import type { BudgetSnapshot } from './journal.ts';
 
-/** What is left of snapshots after `elapsedMs`. A wall clock that was set back makes it no longer than it was. */
+/**
+ * How snapshots stand after `elapsedMs`. What is no longer busy stays: it may be for a longer window.
+ * A wall clock that was set back makes nothing longer than it was.
+ */
 export function agedSnapshots(snapshots: readonly BudgetSnapshot[], elapsedMs: number): BudgetSnapshot[] {
   const gone = Math.max(0, elapsedMs);
-  return snapshots.map(({ windowMs, busy, heldMs = 0 }) => ({
+  return snapshots.map(({ windowMs, busy, heldMs = 0, freedMs = 0 }) => ({
     windowMs,
-    busy: busy.map(([ms, weight]) => [ms - gone, weight] as const).filter(([ms]) => ms > 0),
+    busy: busy.map(([ms, weight]) => [ms - gone, weight] as const),
     ...(heldMs > gone && { heldMs: heldMs - gone }),
+    freedMs: freedMs === null ? null : freedMs + gone,
   }));
 }

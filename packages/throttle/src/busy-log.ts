@@ -12,6 +12,7 @@ export class BusyLog {
   #entries: Entry[] = [];
   #first = 0;
   #total = 0;
+  #freedAt = -Infinity;
 
   constructor({ limit, windowMs }: { readonly limit: number; readonly windowMs: number }) {
     this.#bucketMs = limit > EXACT_UP_TO ? windowMs / 1_000 : 0;
@@ -21,6 +22,12 @@ export class BusyLog {
   busy(now: number): number {
     this.#expire(now);
     return this.#total;
+  }
+
+  /** When the last came free of what is no longer busy at `now`; `-Infinity` where nothing has. */
+  freedAt(now: number): number {
+    this.#expire(now);
+    return this.#freedAt;
   }
 
   /** Weight that is busy at `at` or later. */
@@ -78,6 +85,7 @@ export class BusyLog {
     for (let entry = this.#entries[this.#first]; entry !== undefined && entry.until <= now; entry = this.#entries[this.#first]) {
       this.#total -= entry.weight;
       this.#first += 1;
+      this.#freedAt = Math.max(this.#freedAt, entry.until);
     }
     if (this.#first > 64 && this.#first * 2 > this.#entries.length) {
       this.#entries = this.#entries.slice(this.#first);

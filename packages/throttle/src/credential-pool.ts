@@ -25,6 +25,14 @@ export interface CredentialPool {
   readonly members: readonly PoolMember[];
   /** The monotonic ms at which some member may go, `-Infinity` when one may now, `Infinity` while only requests under way can tell. */
   freeAt(weights: readonly number[]): number;
+  /**
+   * Whether what is taken now, and counted within so many ms, is free again before any of `ahead` can go: then taking it puts none of
+   * them off.
+   */
+  putsNobodyOff(
+    weights: readonly number[],
+    options: { readonly ahead: readonly (readonly number[])[]; readonly countedWithinMs: number },
+  ): boolean;
   /** Takes a slot of every budget of the member that may go first. Throws a `RangeError` unless `freeAt` has come. */
   take(weights: readonly number[]): Grant;
   /** Takes a credential out for good: `error` says why. */
@@ -102,6 +110,11 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
       return exhausted;
     },
     freeAt: (weights) => best(weights).at,
+    putsNobodyOff(weights, { ahead, countedWithinMs }) {
+      const { budgets = [] } = best(weights).node?.member ?? {};
+      const freeAgainAt = Math.max(...budgets.map((budget) => budget.freeAgainAt(countedWithinMs)));
+      return ahead.every((heavier) => freeAgainAt <= Math.max(...budgets.map((budget, i) => budget.soonestAt(heavier[i]))));
+    },
     take(weights) {
       const { node } = best(weights);
       if (node === undefined) throw new RangeError('credentialPool: no credential is left');

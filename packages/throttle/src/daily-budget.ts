@@ -32,6 +32,7 @@ export function dailyBudget(options: DailyBudgetOptions): RateBudget {
     limit,
     windowMs: DAY_MS,
     guardMs,
+    endGrainMs: guardMs,
     clock,
     busyForMs: (countedWithinMs) => countedWithinMs + msToReset(clock.epochMs() + countedWithinMs) + guardMs,
     ...(maxDelayMs !== undefined && { maxDelayMs }),

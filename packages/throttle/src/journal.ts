@@ -17,13 +17,17 @@ export interface JournalEntry {
   granted(): Promise<void>;
   /** Something was settled: to be written with whatever is written next. */
   settled(): void;
+  /** An answer that brings nothing to write has said something of the budgets: to be written now, without being waited for. */
+  learned(): void;
 }
 
 /** How a budget stands, as JSON can hold it. */
 export interface BudgetSnapshot {
   readonly windowMs: number;
-  /** For how long how much is busy, ascending. */
+  /** For how long how much is busy, ascending; below 0 what was until so long ago. */
   readonly busy: readonly (readonly [ms: number, weight: number])[];
   /** For how long nothing may start at all. */
   readonly heldMs?: number;
+  /** How long ago the last came free of what `busy` does not show; null where nothing ever did. Default: just then. */
+  readonly freedMs?: number | null;
 }

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { agedSnapshots } from './aged-snapshots.ts';
 import { handClock, overruns, simulate } from './budget-simulation.fixture.ts';
+import type { BudgetSnapshot } from './journal.ts';
 import { rateBudget } from './rate-budget.ts';
 
 describe('rateBudget', () => {
@@ -68,6 +70,63 @@ describe('rateBudget', () => {
     expect(budget.freeAt(2)).toBe(1_000);
     expect(budget.freeAt(9)).toBe(1_100);
     expect(() => budget.freeAt(11)).toThrow(RangeError);
+  });
+
+  describe('in a longer window than the journal was kept in', () => {
+    const before = (answers: readonly number[], writtenAt: number): BudgetSnapshot => {
+      const clock = handClock();
+      const budget = rateBudget({ limit: 2, windowMs: 1_000, guardMs: 0, clock });
+      for (const at of answers) {
+        clock.now = at;
+        budget.take().answered();
+      }
+      clock.now = writtenAt;
+      return budget.snapshot();
+    };
+    const after = (snapshot: BudgetSnapshot, elapsedMs: number, limit = 2) => {
+      const clock = handClock();
+      const budget = rateBudget({ limit, windowMs: 60_000, guardMs: 0, clock });
+      for (const aged of agedSnapshots([snapshot], elapsedMs)) budget.restore(aged);
+      return { clock, budget };
+    };
+    /** 59 s more, and what clocks may drift meanwhile. */
+    const moreMs = 59_000 * 1.0005;
+
+    it('counts what was free again in the shorter one', () => {
+      const { clock, budget } = after(before([0, 0], 100), 2_000);
+      expect([budget.used, budget.freeAt()]).toEqual([2, moreMs - 2_000 + 900]);
+      clock.now = budget.freeAt();
+      expect(budget.used).toBe(0);
+    });
+
+    it('leaves free what was never used', () => {
+      const { budget } = after(before([0, 0], 100), 2_000, 3);
+      expect([budget.freeAt(1), budget.freeAt(2)]).toEqual([0, moreMs - 2_000 + 900]);
+    });
+
+    it('holds all as long as what the journal no longer lists may count', () => {
+      const { budget } = after(before([0, 0, 1_000, 1_000], 1_500), 2_000, 100);
+      expect(budget.freeAt()).toBe(moreMs - 2_000 - 500);
+      // So does one that was kept by a version that said nothing of it.
+      const { freedMs: _, ...old } = before([0], 100);
+      expect(after(old, 2_000, 100).budget.freeAt()).toBe(moreMs - 2_000);
+    });
+
+    it('holds nothing when the journal is older than the window, and nothing in the same window', () => {
+      const snapshot = before([0, 0, 1_000, 1_000], 1_500);
+      expect(after(snapshot, 61_000).budget.freeAt()).toBe(0);
+      const clock = handClock();
+      const same = rateBudget({ limit: 2, windowMs: 1_000, guardMs: 0, clock });
+      for (const aged of agedSnapshots([snapshot], 600)) same.restore(aged);
+      expect([same.freeAt(), same.used, same.snapshot().freedMs]).toEqual([0, 0, 100]);
+    });
+
+    it('goes on so over a third process', () => {
+      const second = after(before([0, 0, 1_000, 1_000], 1_500), 2_000, 100);
+      second.clock.now = 10_000;
+      const third = after(second.budget.snapshot(), 5_000, 100);
+      expect(third.budget.freeAt()).toBeCloseTo(moreMs - 2_000 - 500 - 15_000, -1);
+    });
   });
 
   it.each([{ limit: 0 }, { limit: 1.5 }, { windowMs: 0 }, { windowMs: Number.NaN }])('refuses %o', (wrong) => {

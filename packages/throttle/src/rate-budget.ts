@@ -34,6 +34,10 @@ export interface RateBudget {
    * end of requests under way can tell. Throws a `RangeError` for a weight above the limit: it could never be taken.
    */
   freeAt(weight?: number): number;
+  /** The monotonic ms before which `weight` can't be taken, whatever becomes of requests under way. */
+  soonestAt(weight?: number): number;
+  /** The monotonic ms at which a slot is free again at the latest that is taken now and counted within so many ms. */
+  freeAgainAt(countedWithinMs: number): number;
   /** Takes a slot. Throws a `RangeError` unless `freeAt` has come. */
   take(weight?: number): Slot;
   /** Lets nothing start before the monotonic instant `untilMs`: the service has said so. Never shortens an earlier hold. */
@@ -66,6 +70,8 @@ export interface Slot {
   aborted(): void;
 }
 
+/** How much faster or slower than true a clock may run. */
+const DRIFT = 500e-6;
 /** Pairs of a snapshot at most. */
 const SNAPSHOT_PAIRS = 64;
 /** Resets and dates are whole seconds: by so much the end of a window may be misjudged. */
@@ -82,6 +88,8 @@ export function rateBudget(options: RateBudgetOptions): RateBudget {
 export interface RollingBudgetOptions extends RateBudgetOptions {
   /** For how long, from now, a slot is busy that is counted within so many ms. Default: those, the window and the guard. */
   readonly busyForMs?: (countedWithinMs: number) => number;
+  /** By how much two ends of one window may seem to differ, in ms: the wall clock is corrected now and then. Default 0. */
+  readonly endGrainMs?: number;
 }
 
 /** A class, so that a hundred thousand of them share their methods. */
@@ -91,22 +99,26 @@ export class RollingBudget implements RateBudget {
   readonly #maxDelayMs: number;
   readonly #leaseMs: (() => number) | undefined;
   readonly #busyForMs: (countedWithinMs: number) => number;
+  readonly #endGrainMs: number;
   readonly #clock: Clock;
   readonly #log: BusyLog;
   readonly #underWay = new Set<RollingSlot>();
   #weightUnderWay = 0;
   #heldUntil = -Infinity;
+  /** When what an earlier process had in use, and no longer listed, came free. */
+  #freedBefore = -Infinity;
   /** What answers have shown of others who use the credential. */
   #others: { until: number; weight: number } = { until: -Infinity, weight: 0 };
 
   constructor(options: RollingBudgetOptions) {
-    const { limit, windowMs, guardMs = windowMs * 500e-6 + 5, maxDelayMs = 5_000, leaseMs, clock = systemClock() } = options;
-    const { busyForMs = (countedWithinMs) => countedWithinMs + windowMs + guardMs } = options;
+    const { limit, windowMs, guardMs = windowMs * DRIFT + 5, maxDelayMs = 5_000, leaseMs, clock = systemClock() } = options;
+    const { busyForMs = (countedWithinMs) => countedWithinMs + windowMs + guardMs, endGrainMs = 0 } = options;
     this.limit = limit;
     this.windowMs = windowMs;
     this.#maxDelayMs = maxDelayMs;
     this.#leaseMs = leaseMs;
     this.#busyForMs = busyForMs;
+    this.#endGrainMs = endGrainMs;
     this.#clock = clock;
     this.#log = new BusyLog({ limit, windowMs });
   }
@@ -117,10 +129,22 @@ export class RollingBudget implements RateBudget {
   }
 
   freeAt(weight = 1): number {
+    return this.#freeAt(weight, this.#weightUnderWay);
+  }
+
+  soonestAt(weight = 1): number {
+    return this.#freeAt(weight, 0);
+  }
+
+  freeAgainAt(countedWithinMs: number): number {
+    return this.#clock.monotonicMs() + this.#busyForMs(countedWithinMs) - this.#endGrainMs;
+  }
+
+  #freeAt(weight: number, underWay: number): number {
     if (!(weight >= 1 && weight <= this.limit))
       throw new RangeError(`rateBudget: a weight of ${weight} does not fit a limit of ${this.limit}`);
     const now = this.#clock.monotonicMs();
-    const room = this.limit - this.#weightUnderWay - weight;
+    const room = this.limit - underWay - weight;
     const others = this.#othersUse(now);
     const besideOthers = this.#log.freeAt(room - others, now);
     const afterOthers = others === 0 ? Infinity : Math.max(this.#others.until, this.#log.freeAt(room, now));
@@ -156,26 +180,28 @@ export class RollingBudget implements RateBudget {
     const now = this.#clock.monotonicMs();
     const busy = [...this.#log.left(now, SNAPSHOT_PAIRS)];
     const longest = this.#busyForMs(this.#maxDelayMs);
-    for (const { weight, takenAt, leaseMs } of this.#underWay) {
-      const ms = (leaseMs < Infinity ? leaseMs : 0) + longest - (now - takenAt);
-      if (ms > 0) busy.push([ms, weight]);
-    }
+    for (const { weight, takenAt, leaseMs } of this.#underWay)
+      busy.push([(leaseMs < Infinity ? leaseMs : 0) + longest - (now - takenAt), weight]);
     if (this.#othersUse(now) > 0) busy.push([this.#others.until - now, this.#others.weight]);
     busy.sort(([a], [b]) => a - b);
     const heldMs = this.#heldUntil - now;
+    const othersEnded = this.#others.until <= now ? this.#others.until : -Infinity;
+    const freedMs = now - Math.max(this.#log.freedAt(now), this.#freedBefore, othersEnded);
     return {
       windowMs: this.windowMs,
       busy: busy.map(([ms, weight]) => [Math.ceil(ms), weight]),
       ...(heldMs > 0 && { heldMs: Math.ceil(heldMs) }),
+      freedMs: freedMs < Infinity ? Math.floor(freedMs) : null,
     };
   }
 
-  restore({ windowMs, busy, heldMs = 0 }: BudgetSnapshot): void {
+  restore({ windowMs, busy, heldMs = 0, freedMs = 0 }: BudgetSnapshot): void {
     const now = this.#clock.monotonicMs();
-    // What was counted under a shorter window is busy for the longer one.
-    const moreMs = Math.max(0, this.windowMs - windowMs);
-    for (const [ms, weight] of busy) if (ms + moreMs > 0) this.#log.add(now + ms + moreMs, weight);
-    if (heldMs > 0) this.holdUntil(now + heldMs);
+    // What was counted under a shorter window is busy for the longer one; what is listed no longer may fill it.
+    const moreMs = Math.max(0, this.windowMs - windowMs) * (1 + DRIFT);
+    for (const [ms, weight] of busy) this.#log.add(now + ms + moreMs, weight);
+    this.#freedBefore = Math.max(this.#freedBefore, now - (freedMs ?? Infinity) + moreMs);
+    this.holdUntil(Math.max(now + heldMs, this.#freedBefore));
   }
 
   #othersUse(now: number): number {

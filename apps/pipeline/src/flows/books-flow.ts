@@ -42,6 +42,7 @@ export function booksFlow({ api, lane, bell, credits, maxBatch, clock, emit }: B
   let cancelTimer: (() => void) | undefined;
   let stopping = false;
   let inHand = 0;
+  let batches = 0;
   let queued = { isbns: 0, authors: 0 };
 
   /** Work goes on by itself; its failure is the lane's. */
@@ -77,9 +78,19 @@ export function booksFlow({ api, lane, bell, credits, maxBatch, clock, emit }: B
       }
     }
     if (refused.length > 0) run(write(refused, together(letters)));
-    while (waiting.length >= maxBatch) run(lookUp(waiting.splice(0, maxBatch)));
+    ask(maxBatch);
     cancelTimer?.();
     cancelTimer = waiting.length > 0 ? clock.schedule(LONGEST_WAIT_MS, flush) : undefined;
+  };
+
+  /** Asks while `least` wait and the day has calls left, which the last batch is cut to; then one more waits for the day to turn. */
+  const ask = (least: number): void => {
+    let { leftToday = Infinity } = api.gauges();
+    while (waiting.length >= least && (leftToday > 0 || batches === 0)) {
+      const places = waiting.splice(0, Math.min(maxBatch, leftToday || maxBatch));
+      leftToday = Math.max(0, leftToday - places.length);
+      run(lookUp(places));
+    }
   };
 
   /** A list of thousands is one thing that happened, not thousands. */
@@ -93,19 +104,28 @@ export function booksFlow({ api, lane, bell, credits, maxBatch, clock, emit }: B
     tellQueued();
     cancelTimer?.();
     cancelTimer = undefined;
-    if (waiting.length > 0) run(lookUp(waiting.splice(0)));
+    ask(1);
+  };
+
+  /** A batch is answered: perhaps the day has turned for those that it had no room for. */
+  const askOn = (): void => {
+    batches -= 1;
+    if (cancelTimer === undefined) ask(1);
   };
 
   const lookUp = async (places: readonly WaitingIsbn[]): Promise<void> => {
     tellQueued();
     let delivery: Awaited<ReturnType<Books['batch']>>;
+    batches += 1;
     try {
       delivery = await api.batch(
         places.map(({ isbn }) => isbn),
         { credits, signal: abort.signal },
       );
+      askOn();
     } catch (error) {
       if (!endsOneRequestOnly(error)) throw error;
+      askOn();
       const letters = places.map(({ wish, isbn }) => outcomes.ofError(wish, isbn, { request: { isbn } }, error));
       await write(places, together(letters));
       return;

@@ -32,6 +32,8 @@ export interface Lane {
   tooLarge(record: NewRecord): number | undefined;
   /** Adds what `more` gives at the time to every transaction's state. */
   beforeCommit(more: () => readonly StateChange[]): void;
+  /** Calls back when a commit has failed: no later one will succeed. */
+  onFailure(callback: (error: unknown) => void): void;
   /** The longest of the last 50 commits, ms. */
   readonly slowestCommitMs: number;
   /** Writes what is still to be written, then gives the lane up. */
@@ -98,6 +100,7 @@ export async function openLane({ log, group, service, partition, clock, signal }
       return recordBytes(record) > limit ? limit : undefined;
     },
     beforeCommit: (more) => void hooks.push(more),
+    onFailure: (callback) => committer.onFailure(callback),
     get slowestCommitMs() {
       return committer.slowestMs;
     },
@@ -126,6 +129,7 @@ function groupCommitter({ writer, clock, write }: GroupCommitterOptions) {
   let waiting: Contribution[] = [];
   let next: Promise<void> | undefined;
   let last: Promise<void> = Promise.resolve();
+  const listeners: ((error: unknown) => void)[] = [];
 
   const start = async (after: Promise<void>): Promise<void> => {
     await after;
@@ -143,9 +147,15 @@ function groupCommitter({ writer, clock, write }: GroupCommitterOptions) {
       waiting.push(contribution);
       // Whoever commits next waits for this one, and fails where it does: what is noted as done in memory would be written as done with
       // another's transaction, though the records are not there.
-      if (next === undefined) last = next = start(last);
+      if (next === undefined) {
+        last = next = start(last);
+        next.catch((error: unknown) => {
+          for (const listener of listeners.splice(0)) listener(error);
+        });
+      }
       return next;
     },
+    onFailure: (callback: (error: unknown) => void): void => void listeners.push(callback),
     get slowestMs() {
       return Math.max(0, ...took);
     },

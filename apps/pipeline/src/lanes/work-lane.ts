@@ -43,6 +43,7 @@ export async function workLane(options: WorkLaneOptions): Promise<void> {
   const { log, lane, flow, bell, backlog, follow, signal, clock, onHeldBack } = options;
   const wake = (): void => bell.ring();
   signal.addEventListener('abort', wake);
+  lane.onFailure((error) => bell.fail(error));
   const { topic, partition } = lane;
   const watch = heldBackWatch({ log, lane, clock, onChange: onHeldBack, signal });
   let position = lane.next;

@@ -13,6 +13,8 @@ import { lookup } from './lookup.ts';
 import { toRequest } from './request.ts';
 import { roomFor } from './room-for.ts';
 
+const DAY_MS = 86_400_000;
+
 /** A book catalogue: books by ISBN, singly or in batches, and authors by name. */
 export interface Books extends AsyncDisposable {
   /**
@@ -54,6 +56,8 @@ export interface Books extends AsyncDisposable {
 export interface BooksGauges extends SourceGauges {
   /** Records the service sent that nobody had asked for, or that came twice in a batch. */
   readonly ignoredRecords: number;
+  /** Of the day's quota what nobody has used, nor can still use who waits already; absent where there is none. */
+  readonly leftToday?: number;
 }
 
 /** Makes a client of the books service. Throws a `SourceError` with `HEADGATE_INVALID_OPTION`. */
@@ -121,7 +125,10 @@ export function books(options: BooksOptions): Books {
       return askBatch(entries, askOptions);
     },
     askAuthor,
-    gauges: () => ({ ...source.gauges(), ignoredRecords }),
+    gauges() {
+      const gauges = source.gauges();
+      return { ...gauges, ignoredRecords, ...(hasQuota && { leftToday: leftToday(gauges) }) };
+    },
     changes: source.changes,
     stop: () => source.stop(),
     close: () => source.close(),
@@ -132,6 +139,14 @@ export function books(options: BooksOptions): Books {
 interface Asked<K extends BooksValue['kind']> {
   readonly value: Extract<BooksValue, { readonly kind: K }>;
   readonly credit: Credit;
+}
+
+function leftToday({ budgets, waiting }: SourceGauges): number {
+  const quotas = budgets.filter(({ windowMs }) => windowMs === DAY_MS);
+  let left = Math.max(0, ...quotas.map(({ limit, used }) => limit - used));
+  // Those that don't fit into what is left go another day.
+  for (const { weights: [, calls = 1] = [] } of waiting) if (calls <= left) left -= calls;
+  return left;
 }
 
 function isKind<K extends BooksValue['kind']>(value: BooksValue, kind: K): value is Extract<BooksValue, { readonly kind: K }> {

@@ -97,13 +97,16 @@ export async function fileJournal({ file, clock = systemClock() }: FileJournalOp
     open(credential, snapshot) {
       snapshots.set(credential, snapshot);
       const line = saved.get(credential);
+      const granted = (): Promise<void> => {
+        changed.add(credential);
+        return written();
+      };
       return {
         restored: line === undefined ? undefined : agedSnapshots(line.budgets, clock.epochMs() - line.at),
-        granted() {
-          changed.add(credential);
-          return written();
-        },
+        granted,
         settled: () => void changed.add(credential),
+        // Where it can't be written the next grant can't, and says so.
+        learned: () => void granted().catch(() => undefined),
       };
     },
     close,

@@ -50,13 +50,17 @@ function memoryJournal({ store, clock }: GateOptions): Journal {
   return {
     leaseMs: LEASE_MS,
     open(_, snapshots) {
+      const write = (): void => {
+        written.current = { snapshots: snapshots(), atMs: clock.epochMs() };
+      };
       return {
         restored: written.current && agedSnapshots(written.current.snapshots, clock.epochMs() - written.current.atMs),
         granted() {
-          written.current = { snapshots: snapshots(), atMs: clock.epochMs() };
+          write();
           return Promise.resolve();
         },
         settled: () => undefined,
+        learned: write,
       };
     },
   };

@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sampleIsbn, startBooks, startFollowers } from '@headgate/sandbox';
+import { describe, expect, it } from 'vitest';
+import { type Workplace, followersYaml, workplace } from './headgate-process.fixture.ts';
+
+const HOUR_MS = 3_600_000;
+
+interface Status {
+  readonly budgets: readonly { readonly windowMs: number; readonly used: number; readonly freeAt: number }[];
+  readonly activities: readonly { readonly subject: string; readonly state: string; readonly until: number }[];
+}
+
+describe('headgate run, its budgets', () => {
+  it('does not ask before a Retry-After is over, however often it is killed', { timeout: 60_000 }, async () => {
+    await using service = await startFollowers({
+      users: { alpha: { followers: 10 } },
+      faults: [{ name: '429', at: 1, times: 9, retryAfterMs: 900_000 }],
+    });
+    const yaml = followersYaml({ url: service.url, users: ['alpha'], limit: '{ requests: 15, window: 15m }' });
+    await using place = await workplace(withStatus(yaml));
+    for (let kill = 0; kill < 2; kill += 1) {
+      const run = place.start('run');
+      const { activities } = await statusWhere(run, ({ activities: [crawl] }) => crawl?.state === 'waiting-for-budget');
+      expect((activities[0]?.until ?? 0) - Date.now()).toBeGreaterThan(800_000);
+      await until(async () => (await journal(place))[0]?.heldMs !== undefined);
+      run.child.kill('SIGKILL');
+      await run.ended;
+    }
+    expect(service.requests.map(({ status }) => status)).toEqual([429]);
+  });
+
+  it('counts for a longer window what went under a shorter one', { timeout: 60_000 }, async () => {
+    await using service = await startFollowers({ users: Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, { followers: 3 }])) });
+    const yaml = (limit: string, users: readonly string[]): string => followersYaml({ url: service.url, users, limit });
+    await using place = await workplace(yaml('{ requests: 2, window: 1s }', ['a', 'b']));
+    expect((await place.headgate('run')).code).toBe(0);
+    await sleep(1_100);
+    await place.write('headgate.yaml', withStatus(yaml('{ requests: 3, window: 1m }', ['a', 'b', 'c', 'd'])));
+    const run = place.start('run');
+    const { budgets, activities } = await statusWhere(run, ({ activities: [first] }) => first?.state === 'waiting-for-budget');
+    run.child.kill('SIGTERM');
+    await run.ended;
+    expect(service.requests).toHaveLength(3);
+    expect(budgets).toMatchObject([{ used: 3, windowMs: 60_000 }]);
+    expect(activities[0]?.until).toBeGreaterThanOrEqual((service.requests[0]?.at ?? Infinity) + 60_000);
+  });
+
+  it('uses all of a day up, the last batch cut to it, and then waits for the day to turn', { timeout: 60_000 }, async () => {
+    const perDay = 150;
+    // Far from now, whenever that is.
+    const turn = (Math.floor(Date.now() / HOUR_MS) + 12) * HOUR_MS;
+    const resetsAt = new Date(turn).toISOString().slice(11, 16);
+    await using service = await startBooks({
+      keys: [{ name: 'mine', key: 'key-5Pq3-never-shown', plan: 'default' }],
+      dailyQuota: { isbns: perDay, resetsAt },
+    });
+    await using place = await workplace(`topics: { driver: sqlite, file: ./headgate.db }
+status: { port: 0 }
+books:
+  baseUrl: ${service.url}
+  key: "\${KEY}"
+  maxBatch: 100
+  perDay: { isbns: ${perDay}, resetsAt: "${resetsAt}" }
+  isbns: ${JSON.stringify(Array.from({ length: 200 }, (_, i) => sampleIsbn(i)))}
+  authors: [Ada, Bert]
+`);
+    const run = place.start('run');
+    const { budgets, activities } = await statusWhere(
+      run,
+      ({ budgets: [, day], activities: [first] }) => day?.used === perDay && first?.state === 'waiting-for-budget',
+    );
+    run.child.kill('SIGTERM');
+    await run.ended;
+    expect(service.requests.filter(({ status }) => status !== 200)).toEqual([]);
+    const [written, authors] = [await place.records('books.records'), await place.records('books.authors')];
+    expect(written.length + authors.length).toBe(perDay);
+    for (const at of [budgets[1]?.freeAt, activities[0]?.until]) expect(Math.abs((at ?? 0) - turn - 5_000)).toBeLessThan(1_000);
+  });
+});
+
+function withStatus(yaml: string): string {
+  return yaml.replace('status: false', 'status: { port: 0 }');
+}
+
+interface Journalled {
+  readonly heldMs?: number;
+}
+
+async function journal(place: Workplace): Promise<readonly Journalled[]> {
+  const records = await place.records('headgate.state');
+  return (records.findLast(({ key }) => key === 'headgate/followers/0/budget/app')?.value ?? []) as readonly Journalled[];
+}
+
+/** Looks at the status of a run until it is as wanted. */
+async function statusWhere(run: ReturnType<Workplace['start']>, isWanted: (status: Status) => boolean): Promise<Status> {
+  let now: Status = { budgets: [], activities: [] };
+  await until(async () => {
+    const url = /status at (\S+)/.exec(run.text().stderr)?.[1];
+    if (url === undefined) return false;
+    ({ now } = (await (await fetch(new URL('/status.json', url))).json()) as { readonly now: Status });
+    return isWanted(now);
+  });
+  return now;
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await sleep(50);
+}
