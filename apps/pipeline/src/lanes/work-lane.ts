@@ -35,6 +35,8 @@ export interface WorkLaneOptions {
   readonly signal: AbortSignal;
 }
 
+/** Wishes that a lane has under way before the rest is left in the topic. */
+export const BACKLOG = 500;
 /** How long to wait before looking for new wishes. */
 const LOOK_AGAIN_MS = 250;
 

@@ -1,4 +1,5 @@
 import type { FollowersConfig } from '../config/config.ts';
+import { BACKLOG } from '../lanes/work-lane.ts';
 import { type FreeSlots, forecastMs, requestsUntilDone } from './forecast.ts';
 import type { CrawlLeft } from './left-to-do.ts';
 
@@ -32,9 +33,6 @@ export interface CrawlForecast {
   /** What another credential at the end of the list would save; undefined where that isn't known. */
   readonly savedMs: number | undefined;
 }
-
-/** Wishes a lane has under way at most. */
-const CRAWLS_AT_ONCE = 500;
 
 /** Forecasts crawls, each with the credentials of its lane only. */
 export function forecastCrawls({ followers, lanes: count, crawls, free, first }: CrawlForecastOptions): CrawlForecast {
@@ -70,7 +68,7 @@ function forecastLane({ crawls, listed, names, slots, windowMs }: LaneForecastOp
   const pages = sizes.map((size) => size ?? 1);
   const requests = pages.reduce((sum, size) => sum + size, 0);
   const first = crawls.filter((crawl) => listed.has(crawl));
-  const turns = requestsUntilDone(pages, { atOnce: CRAWLS_AT_ONCE, first: first.length });
+  const turns = requestsUntilDone(pages, { atOnce: BACKLOG, first: first.length });
   const done = first.map((crawl, i): readonly [CrawlLeft, CrawlDone] => {
     const size = sizes[i];
     const inMs = forecastMs({ requests: turns[i] ?? 0, slots, windowMs });

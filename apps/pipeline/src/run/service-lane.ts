@@ -8,7 +8,7 @@ import { type Bell, bell } from '../lanes/bell.ts';
 import { inheritedBudgets } from '../lanes/inherited-budgets.ts';
 import { laneJournal } from '../lanes/lane-journal.ts';
 import { type Lane, openLane } from '../lanes/lane.ts';
-import { workLane } from '../lanes/work-lane.ts';
+import { BACKLOG, workLane } from '../lanes/work-lane.ts';
 import { TOPICS } from '../records/topic-names.ts';
 import type { RunEvent, RunGauges, ServiceName } from '../status/run-event.ts';
 import { assertStateKept, topicGone } from './kept-state.ts';
@@ -35,9 +35,6 @@ export interface ServiceLane {
   /** Gives the lane up. */
   close(): Promise<void>;
 }
-
-/** Requests taken per lane before the rest is left in the topic. */
-const BACKLOG = 500;
 
 /** The requests topics of the services a config has. */
 export function requestsTopics({ followers, books }: Config): string[] {
