@@ -87,6 +87,7 @@ test.each([
   `{"ids":["1"],"next_cursor":0,"next_cursor":8882581338626179201}`,
   `{"ids":["1"],"__proto__":{"ids":["2"]},${END}`,
   `{"ids":["1"], "next_cursor" : 0 }\n`,
+  `{"ids":[1],"next_cursor":0.5,"next_cursor_str":"0","previous_cursor":-0.0002,"previous_cursor_str":"-2"}`,
 ])('%s is taken', (text) => {
   expect(check(Buffer.from(text))).toBe('taken');
 });

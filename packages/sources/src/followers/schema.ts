@@ -57,8 +57,7 @@ export function readPage(value: unknown, text: () => string, isExact = false): R
       : { kind: 'unfit', reason: `${issue?.path.join('.') ?? 'the page'}: ${issue?.message ?? 'unexpected'}` };
   }
   const page = parsed.data;
-  const next = page.next_cursor_str ?? page.next_cursor;
-  const previous = page.previous_cursor_str ?? page.previous_cursor;
+  const [next, previous] = cursorsOf(page);
   if (hasLostDigits(next) || hasLostDigits(previous)) return readExactPage(text);
   const ids: string[] = [];
   let hasNumbers = typeof next === 'number' || typeof previous === 'number';
@@ -83,6 +82,11 @@ export function readPage(value: unknown, text: () => string, isExact = false): R
   return { kind: 'page', content: { ids, nextCursor, previousCursor } };
 }
 
+/** The next and the previous one. A cursor that is there as text, too, is not read as a number. */
+function cursorsOf(page: z.infer<typeof wirePage>) {
+  return [page.next_cursor_str ?? page.next_cursor, page.previous_cursor_str ?? page.previous_cursor] as const;
+}
+
 const CURSOR = /^-?\d{1,20}$/;
 
 function hasLostDigits(value: unknown): boolean {
@@ -96,7 +100,7 @@ function readExactPage(text: () => string): ReadPage {
     const exact = parseExact(text());
     const { success, data } = wirePage.safeParse(exact);
     // A number that is spelled as JavaScript spells it, yet not whole, would come back here for ever.
-    const readable = success && ![data.next_cursor, data.previous_cursor, ...data.ids].some(hasLostDigits);
+    const readable = success && ![...cursorsOf(data), ...data.ids].some(hasLostDigits);
     return readable ? readPage(exact, text, true) : unfit;
   } catch {
     return unfit;
