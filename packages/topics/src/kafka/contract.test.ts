@@ -1,5 +1,5 @@
 import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { contractChecks } from '../testing/index.ts';
 import { kafkaTopicLog } from './index.ts';
 
@@ -12,7 +12,8 @@ describe.skipIf(why !== undefined)(`the Kafka driver keeps the promises of Topic
   }, 120_000);
   afterAll(() => broker.close());
 
-  it.for(contractChecks({ newcomer: 'fences' }))('$name', { timeout: 60_000 }, async (check) => {
+  // Some wait for seconds until brokers are sure.
+  it.concurrent.for(contractChecks({ newcomer: 'fences' }))('$name', { timeout: 60_000 }, async (check, { expect }) => {
     await expect(check.run(() => kafkaTopicLog({ brokers: broker.brokers, replication: 1 }))).resolves.toBeUndefined();
   });
 });
