@@ -20,7 +20,7 @@ describe('headgate run, its budgets', () => {
     await using place = await workplace(withStatus(yaml));
     for (let kill = 0; kill < 2; kill += 1) {
       const run = place.start('run');
-      const { activities } = await statusWhere(run, ({ activities: [crawl] }) => crawl?.state === 'waiting-for-budget');
+      const { activities } = await statusWhere(run, ({ activities: [crawl] }) => isToldWhen(crawl));
       expect((activities[0]?.until ?? 0) - Date.now()).toBeGreaterThan(800_000);
       await until(async () => (await journal(place))[0]?.heldMs !== undefined);
       run.child.kill('SIGKILL');
@@ -37,7 +37,7 @@ describe('headgate run, its budgets', () => {
     await sleep(1_100);
     await place.write('headgate.yaml', withStatus(yaml('{ requests: 3, window: 1m }', ['a', 'b', 'c', 'd'])));
     const run = place.start('run');
-    const { budgets, activities } = await statusWhere(run, ({ activities: [first] }) => first?.state === 'waiting-for-budget');
+    const { budgets, activities } = await statusWhere(run, ({ activities: [first] }) => isToldWhen(first));
     run.child.kill('SIGTERM');
     await run.ended;
     expect(service.requests).toHaveLength(3);
@@ -67,9 +67,7 @@ books:
     const run = place.start('run');
     const { budgets, activities } = await statusWhere(
       run,
-      // While one is under way nobody knows for sure.
-      ({ budgets: [, day], activities: [first] }) =>
-        day?.used === perDay && day.freeAt !== undefined && first?.state === 'waiting-for-budget' && first.until !== undefined,
+      ({ budgets: [, day], activities: [first] }) => day?.used === perDay && day.freeAt !== undefined && isToldWhen(first),
     );
     run.child.kill('SIGTERM');
     await run.ended;
@@ -82,6 +80,11 @@ books:
 
 function withStatus(yaml: string): string {
   return yaml.replace('status: false', 'status: { port: 0 }');
+}
+
+/** Waits for its budget until a time that is known: while a request is under way it isn't. */
+function isToldWhen(activity: Status['activities'][number] | undefined): boolean {
+  return activity?.state === 'waiting-for-budget' && activity.until !== undefined;
 }
 
 interface Journalled {
