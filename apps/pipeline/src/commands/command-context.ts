@@ -5,6 +5,7 @@ import type { Config, TopicsConfig } from '../config/config.ts';
 import { formatProblems } from '../config/format-problems.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { openTopicLog } from '../run/open-topic-log.ts';
+import { gone, logEventWords } from '../status/log-words.ts';
 import type { Terminal } from '../status/terminal.ts';
 
 /** What every command gets of the world outside. */
@@ -36,8 +37,9 @@ export async function readConfig({ file, cwd, env, stderr, json }: CommandContex
   return config;
 }
 
-/** Opens the log for a command that shows nothing else while it waits for brokers. Throws what the driver throws. */
+/** Opens the log for a command that shows nothing else while it waits for brokers, or for a file. Throws what the driver throws. */
 export async function openLog({ stderr, signal }: Pick<CommandContext, 'stderr' | 'signal'>, topics: TopicsConfig): Promise<TopicLog> {
+  const { driver } = topics;
   let isOpen = false;
   let isSaid = false;
   const log = await openTopicLog(topics, (change) => {
@@ -45,7 +47,9 @@ export async function openLog({ stderr, signal }: Pick<CommandContext, 'stderr' 
     if (change.available ? !isSaid : !isOpen) return;
     isSaid = !change.available;
     stderr.write(
-      change.available ? 'kafka answers again\n' : `kafka can't be reached (${change.reason}): waiting for it, Ctrl-C ends that\n`,
+      change.available
+        ? `${logEventWords({ type: 'log-available', driver })}\n`
+        : `${gone[driver]} (${change.reason}): waiting for it, Ctrl-C ends that\n`,
     );
   });
   isOpen = true;

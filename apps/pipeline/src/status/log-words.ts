@@ -9,7 +9,8 @@ export type LogEvent = Extract<RunEvent, { type: 'log-unavailable' | 'log-availa
 
 const comfort = 'nothing is lost, goes on by itself';
 
-const gone: Readonly<Record<LogDriver, string>> = { kafka: "kafka can't be reached", sqlite: "the topic log can't be written" };
+/** That a log can't be worked with, by its driver. */
+export const gone: Readonly<Record<LogDriver, string>> = { kafka: "kafka can't be reached", sqlite: "the topic log can't be written" };
 const back: Readonly<Record<LogDriver, string>> = { kafka: 'kafka can be reached again', sqlite: 'the topic log can be written again' };
 
 /** That the log can't be reached, since when and why, and what to do about it: nothing. One line, or two where it is wider than `width` cells. */

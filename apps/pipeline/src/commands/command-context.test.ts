@@ -1,0 +1,29 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { PassThrough } from 'node:stream';
+import { expect, test } from 'vitest';
+import { openLog } from './command-context.ts';
+
+test('a file that is locked is called so, not brokers that are away', { timeout: 60_000 }, async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-open-'));
+  const file = join(folder, 'headgate.db');
+  let said = '';
+  const stderr = new PassThrough({ encoding: 'utf8' }).on('data', (text: string) => (said += text));
+  const topics = { driver: 'sqlite', file, group: 'g', lanes: 1 } as const;
+  const log = await openLog({ stderr, signal: new AbortController().signal }, topics);
+  await log.createTopics([{ name: 'state', partitions: 1, compacted: true }]);
+  const lane = await log.openLane({ name: 'lane', state: { topic: 'state', partition: 0 } });
+  const other = new DatabaseSync(file);
+  other.exec('BEGIN IMMEDIATE');
+  const written = lane.transaction((tx) => tx.checkpoint('done', '1'));
+  await expect
+    .poll(() => said, { timeout: 20_000 })
+    .toMatch(/^the topic log can't be written \(.*locked.*\): waiting for it, Ctrl-C ends that\n$/u);
+  other.close();
+  await written;
+  await expect.poll(() => said).toMatch(/\nthe topic log can be written again\n$/u);
+  await log.close();
+  await rm(folder, { recursive: true });
+});
