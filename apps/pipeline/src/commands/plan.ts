@@ -5,6 +5,7 @@ import { type Done, forecastCrawls } from '../planning/crawl-forecast.ts';
 import { freeBooks, freeCredentials } from '../planning/free-budgets.ts';
 import { type LaneStates, readLaneStates } from '../planning/lane-states.ts';
 import { type CrawlLeft, type LeftToDo, leftToDo } from '../planning/left-to-do.ts';
+import { FIRST_CURSOR } from '../records/wish.ts';
 import { prepareTopics } from '../run/topics.ts';
 import { durationWords } from '../status/text/duration-words.ts';
 import { countWords, groupedNumber } from '../status/text/number-words.ts';
@@ -86,7 +87,7 @@ function followersPart({ config: { followers, topics }, left: { crawls }, states
 
 function where({ page, cursor }: CrawlLeft): string {
   if (page > 1) return `from page ${groupedNumber(page)}`;
-  return cursor === '-1' ? 'from the start' : `from cursor ${cursor}`;
+  return cursor === FIRST_CURSOR ? 'from the start' : `from cursor ${cursor}`;
 }
 
 function namesOf(credentials: readonly string[]): string {

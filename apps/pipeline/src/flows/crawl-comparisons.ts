@@ -5,6 +5,7 @@ import type { Bell } from '../lanes/bell.ts';
 import type { LaneValue } from '../lanes/lane-keys.ts';
 import type { Lane, StateChange } from '../lanes/lane.ts';
 import { TOPICS } from '../records/topic-names.ts';
+import { FIRST_CURSOR } from '../records/wish.ts';
 import type { RunEvent } from '../status/run-event.ts';
 import type { CrawlCheckpoint } from './crawl-checkpoint.ts';
 import { PagesGoneError, type WholeCrawl, crawlIds } from './crawl-ids.ts';
@@ -175,9 +176,6 @@ export function crawlComparisons({ log, lane, bell, clock, emit, chunk = 5_000 }
     stop: () => stopping.abort(),
   };
 }
-
-/** Of a walk that begins at its beginning. */
-const FIRST_CURSOR = '-1';
 
 function adviceFor(error: Error): string {
   return error instanceof PagesGoneError ? ` Keep that topic for longer than a user's crawls are apart.` : '';

@@ -10,7 +10,7 @@ import { settled } from '../lanes/settled.ts';
 import type { WishRecord } from '../lanes/wishes-in-order.ts';
 import type { Flow } from '../lanes/work-lane.ts';
 import { TOPICS } from '../records/topic-names.ts';
-import { type FollowersWish, followersWish, parseWish, userKey } from '../records/wish.ts';
+import { FIRST_CURSOR, type FollowersWish, followersWish, parseWish, userKey } from '../records/wish.ts';
 import type { RunEvent } from '../status/run-event.ts';
 import { type CrawlCheckpoint, begunCrawls, crawlCheckpoints, crawlKey } from './crawl-checkpoint.ts';
 import type { CrawlComparisons } from './crawl-comparisons.ts';
@@ -69,7 +69,7 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
       partition: lane.partition,
       offset,
       wish,
-      at: saved ?? { user, cursor: wish.cursor ?? '-1', page: 1, ids: 0 },
+      at: saved ?? { user, cursor: wish.cursor ?? FIRST_CURSOR, page: 1, ids: 0 },
     };
     active.set(offset, crawl);
     const seen = seenCursors(crawl.at.seen);

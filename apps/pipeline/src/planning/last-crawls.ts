@@ -1,11 +1,11 @@
 import type { TopicLog } from '@headgate/topics';
 import { recordSchemas, type RecordOf } from '../records/schemas.ts';
 import { TOPICS } from '../records/topic-names.ts';
-import { type FollowersWish, followersWish, parseWish } from '../records/wish.ts';
+import { FIRST_CURSOR, type FollowersWish, followersWish, parseWish } from '../records/wish.ts';
 
 /** Whether a wish is for all pages of its user. */
-export function isFromStart({ cursor = '-1' }: Pick<FollowersWish, 'cursor'>): boolean {
-  return cursor === '-1';
+export function isFromStart({ cursor = FIRST_CURSOR }: Pick<FollowersWish, 'cursor'>): boolean {
+  return cursor === FIRST_CURSOR;
 }
 
 /** Pages of the last complete crawl of each of these users, where one began at the start. */

@@ -7,7 +7,7 @@ import { listedAndDue } from '../flows/wish-list.ts';
 import { offsetRanges } from '../lanes/offset-ranges.ts';
 import { type WishRecord, wishesInOrder } from '../lanes/wishes-in-order.ts';
 import type { Config } from '../config/config.ts';
-import { type FollowersWish, booksWish, followersWish, parseWish, userKey } from '../records/wish.ts';
+import { FIRST_CURSOR, type FollowersWish, booksWish, followersWish, parseWish, userKey } from '../records/wish.ts';
 import type { LaneState, LaneStates } from './lane-states.ts';
 import { isFromStart, pagesOfLastCrawls } from './last-crawls.ts';
 
@@ -45,7 +45,7 @@ export async function leftToDo({ log, config, clock, states }: LeftToDoOptions):
   let authors = 0;
   let comparisons = 0;
   const add = (wish: FollowersWish, lane: number, checkpoint?: CrawlCheckpoint): void => {
-    const { page = 1, cursor = wish.cursor ?? '-1' } = checkpoint ?? {};
+    const { page = 1, cursor = wish.cursor ?? FIRST_CURSOR } = checkpoint ?? {};
     begun.push({ user: userKey(wish), page, cursor, lane, isWhole: isFromStart(wish) });
   };
 

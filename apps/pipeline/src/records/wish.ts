@@ -6,6 +6,9 @@ const screenName = z
   .transform((name) => name.replace(/^@/, ''))
   .pipe(z.string().regex(/^\w{1,50}$/, 'must be 1 to 50 letters, digits or underscores'));
 
+/** Where a walk begins that is for all of a user's pages. */
+export const FIRST_CURSOR = '-1';
+
 /** A wish in `followers.requests`: crawl this user, all of it or from a cursor on. */
 export const followersWish: z.ZodType<FollowersWish> = z
   .object({

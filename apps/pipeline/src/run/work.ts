@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { Config } from '../config/config.ts';
+import { digest } from '../flows/digest.ts';
 import type { RunGauges } from '../status/run-event.ts';
 import { laneWorkers } from './lane-workers.ts';
 import { type ServiceLaneOptions, openServiceLane, requestsTopics } from './service-lane.ts';
@@ -60,5 +60,5 @@ function agreement({ topics, followers, books }: Config): string {
     followers: followers && { credentials: followers.credentials.map(({ name }) => name), limit: followers.limit },
     books: books && { plan: books.plan, perDay: books.perDay },
   };
-  return createHash('sha256').update(JSON.stringify(terms)).digest('base64url').slice(0, 16);
+  return digest(JSON.stringify(terms), 16);
 }
