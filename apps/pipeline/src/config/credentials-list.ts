@@ -15,10 +15,10 @@ export function credentialsList({ context }: { readonly context: ReadContext }):
   const name = text({ pattern: /^[A-Za-z\d][\w.-]{0,63}$/, example: 'app (letters, digits, ".", "_" and "-")' });
   const oauth1 = mapping({
     shape: {
-      consumerKey: secret({ context, variable: 'CONSUMER_KEY' }),
-      consumerSecret: secret({ context, variable: 'CONSUMER_SECRET', empty: true }),
-      token: secret({ context, variable: 'TOKEN' }).exactOptional(),
-      tokenSecret: secret({ context, variable: 'TOKEN_SECRET', empty: true }).exactOptional(),
+      consumerKey: secret({ context, variable: 'CONSUMER_KEY', encoded: true }),
+      consumerSecret: secret({ context, variable: 'CONSUMER_SECRET', empty: true, encoded: true }),
+      token: secret({ context, variable: 'TOKEN', encoded: true }).exactOptional(),
+      tokenSecret: secret({ context, variable: 'TOKEN_SECRET', empty: true, encoded: true }).exactOptional(),
     },
     example: '{ consumerKey: "${CONSUMER_KEY}", consumerSecret: "${CONSUMER_SECRET}" }',
     rules: tokenWithItsSecret,

@@ -58,6 +58,23 @@ test.each([
   expect(await problemsOf(yaml, { env: ENV })).toContain(problem);
 });
 
+test('a secret of OAuth 1.0a may have any letters: it is signed with or percent-encoded, never sent as it is', async () => {
+  const yaml = `followers:
+  baseUrl: https://api.example.com
+  credentials:
+    - { name: app, oauth1: { consumerKey: "\${A}", consumerSecret: "\${B}", token: "\${C}", tokenSecret: "\${D}" } }
+`;
+  const env = { A: 'schlüssel', B: 'Geheimnis €', C: 'тайна', D: '秘密' };
+  const [credential] = (await load(yaml, { env })).config.followers?.credentials ?? [];
+  const secrets = credential !== undefined && 'oauth1' in credential ? Object.values(credential.oauth1).map((read) => read()) : [];
+  expect(secrets).toEqual(Object.values(env));
+  const control = 'has a line break or another control character. Copy it again.';
+  expect(await problemsOf(yaml, { env: { ...env, B: 'two\nlines', D: 'half \ud800 of one' } })).toEqual([
+    `4:67 followers.credentials[0].oauth1.consumerSecret: the value of \${B} ${control}`,
+    '4:103 followers.credentials[0].oauth1.tokenSecret: the value of ${D} has half a surrogate pair, which has no UTF-8 form. Copy it again.',
+  ]);
+});
+
 test('credentials have names of their own', async () => {
   expect(await problemsOf(FOLLOWERS.replace('user', 'app'), { env: ENV })).toEqual([
     '5:15 followers.credentials[1].name: is the name of credentials[0], too. Give each a name of its own.',

@@ -11,18 +11,20 @@ export interface SecretOptions {
   readonly variable: string;
   /** Whether it may be empty; default false. */
   readonly empty?: boolean;
+  /** Whether it is signed with, or percent-encoded before it is sent, so that it may have any letters; default false: it goes into a header as it is. */
+  readonly encoded?: boolean;
 }
 
 /** A secret, hidden behind a function; in plain text it is warned about, and never repeated. */
-export function secret({ context, variable, empty = false }: SecretOptions): Schema<Secret> {
+export function secret({ context, variable, empty = false, encoded = false }: SecretOptions): Schema<Secret> {
   return single({
     example: `"\${${variable}}"`,
     read: (leaf) => {
       const value = leaf.text ?? '';
       if (value === '' && !empty) return new Complaint(`${source(leaf)} is empty. Give it a value.`);
       // Checked here: a header refuses such a value later, in an error that may repeat it.
-      if (!/^[\x20-\x7e]*$/.test(value))
-        return new Complaint(`${source(leaf)} has a line break or another character no header can carry. Copy it again.`);
+      const flaw = encoded ? textFlaw(value) : headerFlaw(value);
+      if (flaw !== undefined) return new Complaint(`${source(leaf)} ${flaw}. Copy it again.`);
       if (value.trim() !== value) return new Complaint(`${source(leaf)} starts or ends with a space. Copy it again, without.`);
       if (/^bearer\s/i.test(value))
         return new Complaint(`${source(leaf)} starts with the word Bearer, which is put there anyway. Keep what follows it.`);
@@ -30,6 +32,15 @@ export function secret({ context, variable, empty = false }: SecretOptions): Sch
       return hide(value);
     },
   });
+}
+
+function headerFlaw(value: string): string | undefined {
+  return /^[\x20-\x7e]*$/.test(value) ? undefined : 'has a line break or another character no header can carry';
+}
+
+function textFlaw(value: string): string | undefined {
+  if (/\p{Cc}/u.test(value)) return 'has a line break or another control character';
+  return value.isWellFormed() ? undefined : 'has half a surrogate pair, which has no UTF-8 form';
 }
 
 /** Puts a text behind a function, so that no object that might be printed holds it. */
