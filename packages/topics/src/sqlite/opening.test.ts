@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { TopicLogOpenError, TopicLogVersionError } from '../topic-log-errors.ts';
 import { sqliteTopicLog } from './index.ts';
+import { checkSchema, migrate } from './schema.ts';
 import { temporaryFolder } from './temporary-folder.fixture.ts';
 
 describe('opening', () => {
@@ -62,6 +63,23 @@ describe('opening', () => {
     await (await sqliteTopicLog({ file })).close();
     chmodSync(file, 0o444);
     await expect(sqliteTopicLog({ file })).rejects.toThrow(/not readable and writable/);
+  });
+
+  it('takes a file for one thing while another process makes a log of it', () => {
+    const file = join(temporaryFolder(), 'log.db');
+    const other = new DatabaseSync(file);
+    other.exec('PRAGMA journal_mode = WAL');
+    const db = new DatabaseSync(file);
+    const prepare = db.prepare.bind(db);
+    db.prepare = (sql) => {
+      // The log is made when the file's marks have been read, and its tables haven't.
+      if (sql.includes('sqlite_schema')) migrate(other, file);
+      return prepare(sql);
+    };
+    checkSchema(db, file);
+    expect(other.prepare('PRAGMA user_version').get()).toEqual({ user_version: 1 });
+    other.close();
+    db.close();
   });
 
   it('takes an empty file, as an interrupted first start leaves it', async () => {

@@ -48,16 +48,17 @@ const MIGRATIONS: readonly string[] = [
   `,
 ];
 
-/** Refuses a file of a newer release, or one that isn't a topic log; touches nothing. */
+/**
+ * Refuses a file of a newer release, or one that isn't a topic log; touches nothing. It looks in one transaction: read one by one, marks and
+ * tables of a file that another process is just making could be from before its commit and from after it.
+ */
 export function checkSchema(db: DatabaseSync, file: string): void {
-  const version = pragma(db, 'user_version');
-  const owner = pragma(db, 'application_id');
-  const tables = integer(db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()?.['tables']);
-  if (owner !== APPLICATION_ID && (owner !== 0 || version !== 0 || tables > 0)) {
-    const detail = `application_id ${owner}, user_version ${version}`;
-    throw new WorkerFailure({ kind: 'open', file, reason: 'it is a database of another application. Name another file.', detail });
+  db.exec('BEGIN');
+  try {
+    judge(db, file);
+  } finally {
+    if (db.isTransaction) db.exec('ROLLBACK');
   }
-  if (version > MIGRATIONS.length) throw new WorkerFailure({ kind: 'version', file, version, known: MIGRATIONS.length });
 }
 
 /** Brings the file to this release's schema in one transaction; several processes may do so at once. */
@@ -65,7 +66,7 @@ export function migrate(db: DatabaseSync, file: string): void {
   if (pragma(db, 'user_version') === MIGRATIONS.length) return;
   db.exec('BEGIN IMMEDIATE');
   try {
-    checkSchema(db, file);
+    judge(db, file);
     for (const step of MIGRATIONS.slice(pragma(db, 'user_version'))) db.exec(step);
     db.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
     db.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
@@ -74,6 +75,18 @@ export function migrate(db: DatabaseSync, file: string): void {
     if (db.isTransaction) db.exec('ROLLBACK');
     throw error;
   }
+}
+
+/** To be called within a transaction. */
+function judge(db: DatabaseSync, file: string): void {
+  const version = pragma(db, 'user_version');
+  const owner = pragma(db, 'application_id');
+  const tables = integer(db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()?.['tables']);
+  if (owner !== APPLICATION_ID && (owner !== 0 || version !== 0 || tables > 0)) {
+    const detail = `application_id ${owner}, user_version ${version}`;
+    throw new WorkerFailure({ kind: 'open', file, reason: 'it is a database of another application. Name another file.', detail });
+  }
+  if (version > MIGRATIONS.length) throw new WorkerFailure({ kind: 'version', file, version, known: MIGRATIONS.length });
 }
 
 function pragma(db: DatabaseSync, name: 'user_version' | 'application_id'): number {
