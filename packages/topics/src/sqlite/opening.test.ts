@@ -29,6 +29,20 @@ describe('opening', () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
+  it.each([0, -1])('refuses a log whose schema version was set to %i, says what to do, and does not touch it', async (version) => {
+    const file = join(temporaryFolder(), 'log.db');
+    await (await sqliteTopicLog({ file })).close();
+    const db = new DatabaseSync(file);
+    db.exec(`PRAGMA user_version = ${version}`);
+    db.close();
+    const before = readFileSync(file);
+    const error: unknown = await sqliteTopicLog({ file }).catch((refusal: unknown) => refusal);
+    expect(error).toBeInstanceOf(TopicLogOpenError);
+    expect(String(error)).toContain(`schema version (user_version) is ${version}, which no release writes`);
+    expect(String(error)).toContain('Restore a backup');
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
   it("refuses another application's database and does not touch it", async () => {
     const file = join(temporaryFolder(), 'other.db');
     const db = new DatabaseSync(file);

@@ -86,6 +86,12 @@ function judge(db: DatabaseSync, file: string): void {
     const detail = `application_id ${owner}, user_version ${version}`;
     throw new WorkerFailure({ kind: 'open', file, reason: 'it is a database of another application. Name another file.', detail });
   }
+  if (owner === APPLICATION_ID && version < 1) {
+    const reason =
+      `its schema version (user_version) is ${version}, which no release writes: the file was altered or is damaged. ` +
+      'Restore a backup, or name another file.';
+    throw new WorkerFailure({ kind: 'open', file, reason, detail: `user_version ${version}` });
+  }
   if (version > MIGRATIONS.length) throw new WorkerFailure({ kind: 'version', file, version, known: MIGRATIONS.length });
 }
 
