@@ -170,7 +170,7 @@ export interface LaneTransaction {
 
 export interface ReadOptions {
   readonly topic: string;
-  /** Default: every partition. */
+  /** Default: every partition; a reader that follows takes those that are added later too, some seconds later and from their start. */
   readonly partitions?: readonly number[];
   /** Start at this group's committed offsets; where there are none, at `from`. */
   readonly group?: string;

@@ -132,6 +132,45 @@ export function readChecks(): readonly ContractCheck[] {
       },
     },
     {
+      name: 'a following reader takes turns: the backlog of some partitions does not hold up what comes to another meanwhile',
+      async run(open) {
+        await using log = await open();
+        const topic = await newTopic(log, 3);
+        // Of both together three times what a driver reads at once, also where it compresses.
+        const value = Buffer.from(crypto.getRandomValues(new Uint8Array(65_536)))
+          .toString('base64')
+          .repeat(7);
+        const batch = [0, 0, 1, 1].map((partition) => ({ topic, partition, key: 'k', value }));
+        const rounds = 6;
+        for (let round = 0; round < rounds; round++) await log.append(batch);
+        let seen = 0;
+        for await (const { partition } of log.read({ topic, follow: true })) {
+          if (partition === 2) break;
+          if (seen === 0) await log.append(numbered(topic, 1, 'other', 2));
+          seen++;
+          assert.ok(seen < rounds * batch.length, 'Partition 2 was not read before the end of the others.');
+        }
+      },
+    },
+    {
+      name: 'a following reader of all partitions reads those that are added later, from their start; one of some does not',
+      async run(open) {
+        await using log = await open();
+        await using other = await open();
+        const topic = await newTopic(log);
+        const signal = AbortSignal.timeout(20_000);
+        const all = collect(log, { topic, follow: true, from: 'latest', signal }, 5);
+        const first = collect(log, { topic, follow: true, partitions: [0], signal }, 2);
+        await log.append(numbered(topic, 1, 'first', 0));
+        await other.createTopics([{ name: topic, partitions: 3 }]);
+        await other.append([...numbered(topic, 2, 'third', 2), ...numbered(topic, 1, 'second', 1), ...numbered(topic, 1, 'last', 0)]);
+        const found = await all;
+        const of = (partition: number) => values(found.filter((record) => record.partition === partition));
+        assert.deepEqual([of(0), of(1), of(2)], [['first0', 'last0'], ['second0'], ['third0', 'third1']]);
+        assert.deepEqual(values(await first), ['first0', 'last0']);
+      },
+    },
+    {
       name: 'several readers at once each get everything, at their own pace',
       async run(open) {
         await using log = await open();

@@ -10,9 +10,12 @@ import type { InnerCluster } from '../inner-cluster.ts';
 import type { Link } from '../connection/link.ts';
 import type { OwnWrites } from './own-writes.ts';
 import { assertPartitions, fetchRecords, isOutOfRange, partitionOffsets, partitionsOf } from './partition-log.ts';
+import { topicMetadata } from '../topics/topic-metadata.ts';
 
 /** A broker holds a question for news this long. It is also how long a connection takes to close. */
 const LONG_POLL_MS = 250;
+/** How often a reader of all partitions asks whether there are more. */
+const LOOK_FOR_PARTITIONS_MS = 3_000;
 /** A partition is believed to have become shorter when it was said so often, by leaders looked up anew. */
 const LOOKS_AT_A_LOSS = 4;
 
@@ -31,11 +34,12 @@ interface Position {
   end: number;
 }
 
-/** One pass over the records: fetches when asked, one partition after the other, and never more than one answer ahead. */
+/** One pass over the records: fetches when asked, the partitions in turns, and never more than one answer ahead. */
 export class KafkaTopicReader extends PullReader {
   readonly #options: KafkaTopicReaderOptions;
   readonly #over = new AbortController();
   readonly #opened: Promise<Position[]>;
+  #partitionsAskedMs = performance.now();
   #chunk: readonly TopicRecord[] = [];
   #at = 0;
 
@@ -64,9 +68,14 @@ export class KafkaTopicReader extends PullReader {
   }
 
   async #open(cluster: InnerCluster): Promise<Position[]> {
-    const { topic, partitions, group, from = 'earliest' } = this.#options.read;
+    const { topic, partitions, from = 'earliest' } = this.#options.read;
     const wanted = partitions ?? (await partitionsOf(cluster, topic));
     await assertPartitions(cluster, topic, wanted);
+    return await this.#positions(cluster, wanted, from);
+  }
+
+  async #positions(cluster: InnerCluster, wanted: readonly number[], from: NonNullable<ReadOptions['from']>): Promise<Position[]> {
+    const { topic, group } = this.#options.read;
     const { ownWrites, barren } = this.#options;
     const [earliest, stable] = await Promise.all([
       // An offset that retention has taken is noticed when it is fetched.
@@ -112,14 +121,19 @@ export class KafkaTopicReader extends PullReader {
     return aborted ? new TopicLogClosedError({ what: 'The topic log' }) : error;
   }
 
-  /** The next records of any partition; undefined at the end. */
-  async #fetch(positions: readonly Position[]): Promise<readonly TopicRecord[] | undefined> {
+  /** The next records of any partition; undefined at the end. The positions stand in the order of their turns. */
+  async #fetch(positions: Position[]): Promise<readonly TopicRecord[] | undefined> {
     const { follow = false } = this.#options.read;
     for (;;) {
+      if (follow) await this.#lookForPartitions(positions);
       const [only] = positions;
       const isCaughtUp = positions.length === 1 && only !== undefined && only.next === only.end;
-      const ready = positions.find(({ next, end }) => next < end) ?? (follow && isCaughtUp ? only : undefined);
+      const at = positions.findIndex(({ next, end }) => next < end);
+      const ready = positions[at] ?? (follow && isCaughtUp ? only : undefined);
       if (ready !== undefined) {
+        // Those before it had nothing when they were asked last, which may be long ago while others are busy.
+        if (follow && at > 0 && (await this.#learnEnds(positions.slice(0, at)))) continue;
+        positions.push(...positions.splice(0, at + 1));
         const records = await this.#advance(ready);
         if (records.length > 0) return records;
       } else if (follow) await this.#lookForNews(positions);
@@ -157,8 +171,12 @@ export class KafkaTopicReader extends PullReader {
     });
   }
 
-  /** A connection answers one question after the other: several partitions are asked for their ends at once. */
   async #lookForNews(positions: readonly Position[]): Promise<void> {
+    if (!(await this.#learnEnds(positions))) await sleep(LONG_POLL_MS, undefined, { signal: this.#over.signal });
+  }
+
+  /** A connection answers one question after the other: several partitions are asked for their ends at once. Answers whether any has news. */
+  async #learnEnds(positions: readonly Position[]): Promise<boolean> {
     const { topic } = this.#options.read;
     const partitions = positions.map(({ partition }) => partition);
     await this.#run(async (cluster) => {
@@ -170,7 +188,22 @@ export class KafkaTopicReader extends PullReader {
         position.end = Math.max(end, position.end);
       }
     });
-    if (positions.every(({ next, end }) => next >= end)) await sleep(LONG_POLL_MS, undefined, { signal: this.#over.signal });
+    return positions.some(({ next, end }) => next < end);
+  }
+
+  /** Adds those that a growing topic has got since it was asked last. */
+  async #lookForPartitions(positions: Position[]): Promise<void> {
+    const { topic, partitions } = this.#options.read;
+    if (partitions !== undefined || performance.now() - this.#partitionsAskedMs < LOOK_FOR_PARTITIONS_MS) return;
+    await this.#run(async (cluster) => {
+      const there = (await topicMetadata(cluster, [topic])).get(topic) ?? [];
+      const known = new Set(positions.map(({ partition }) => partition));
+      const added = there.map(({ partitionId }) => partitionId).filter((partition) => !known.has(partition));
+      if (added.length === 0) return;
+      await cluster.refreshMetadata();
+      positions.unshift(...(await this.#positions(cluster, added, 'earliest')));
+    });
+    this.#partitionsAskedMs = performance.now();
   }
 
   /** Throws `TopicLostError` where a partition ends before what it had reached: its topic was made anew, or its end is lost. */
