@@ -108,6 +108,8 @@ export function exchange(options: ExchangeOptions): Promise<Exchanged> {
       onResponseStart(_, code, given) {
         if (settled) return;
         begun = true;
+        // An interim answer (RFC 9110, section 15.2): the service may count the request later.
+        if (code < 200) return;
         status = code;
         headers = joined(given);
         options.onAnswered();

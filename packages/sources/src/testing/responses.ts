@@ -50,6 +50,14 @@ export function bomb(body: string, bytes: number): Respond {
   return compressed(body.padEnd(bytes), 'gzip');
 }
 
+/** Sends 103 Early Hints at once, and the answer later. */
+export function hinted(answer: Respond, afterMs: number): Respond {
+  return (request, response) => {
+    response.writeEarlyHints({ link: '</style.css>; rel=preload' });
+    setTimeout(() => answer(request, response), afterMs);
+  };
+}
+
 export function redirect(to: string): Respond {
   return (_, response) => response.writeHead(302, { location: to }).end();
 }

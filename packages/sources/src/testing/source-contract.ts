@@ -4,7 +4,7 @@ import { bearer } from '@headgate/auth';
 import { creditPool, type CreditPool, type Delivery } from '@headgate/throttle';
 import { SourceError } from '../source-error.ts';
 import type { SourceOptions } from '../source-options.ts';
-import { bomb, compressed, cut, echo, endless, hang, html, redirect, reset, whole } from './responses.ts';
+import { bomb, compressed, cut, echo, endless, hang, hinted, html, redirect, reset, whole } from './responses.ts';
 import { type Respond, scriptedServer, type ScriptedServer } from './scripted-server.ts';
 
 export interface SourceContractOptions<Api extends AsyncDisposable, Value> {
@@ -143,6 +143,34 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
       assert.equal(error.retryable, false);
     }),
     {
+      name: 'an interim answer (103) is not the answer: its request counts until a window after the real one',
+      run: async () => {
+        const at: number[] = [];
+        const timed =
+          (respond: Respond): Respond =>
+          (...exchange) => {
+            at.push(performance.now());
+            respond(...exchange);
+          };
+        const answer = timed(whole(body));
+        await play(
+          [hinted(answer, HINTED_MS), answer],
+          async ({ ask }) => {
+            for (const delivery of [await ask(), await ask()]) {
+              assert.deepEqual(delivery?.value, expected);
+              delivery?.credit.release();
+            }
+          },
+          { limit: { requests: 1, windowMs: WINDOW_MS }, timeout: 5_000 },
+        );
+        const [answeredAt = NaN, nextAt = NaN] = at;
+        assert.ok(
+          nextAt - answeredAt >= WINDOW_MS,
+          `${Math.round(nextAt - answeredAt)} ms after the answer, in a window of ${WINDOW_MS} ms`,
+        );
+      },
+    },
+    {
       name: 'every try takes a permit of its own',
       run: () =>
         play(
@@ -191,6 +219,9 @@ interface Scene<Value> {
 
 const SECRET = 'contract-secret-0123456789';
 const MOST_BYTES = 64 * 1024;
+const WINDOW_MS = 200;
+/** From an interim answer to the real one. */
+const HINTED_MS = 150;
 
 /** Everything an error shows, in any way. */
 function revealing(error: Error): string {
