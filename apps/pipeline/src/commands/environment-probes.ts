@@ -36,7 +36,7 @@ export function environmentProbes({ sound, online, context }: EnvironmentProbesO
         const [user = { screenName: 'headgate' }] = followers.users;
         return await answers(() =>
           api
-            .pages({ ...user, count: 1 })
+            .pages({ ...user, count: 1, stringifyIds: followers.stringifyIds })
             .reader()
             .read({ credits: creditPool({ max: 1 }), signal: context.signal }),
         );

@@ -42,6 +42,7 @@ function followersPart({ baseUrl }: NonNullable<ConfigTemplateOptions['followers
   emit: [pages, ids]                               # pages, ids, changes (who followed and unfollowed since the last crawl; with pages only)
   # limit: { requests: 15, window: 15m }           # per credential
   # count: 5000                                    # ids a page
+  # stringifyIds: true                             # false asks for bare numbers; ids arrive exact either way
   # maxOutstanding: 20000                          # ids asked for and not yet written
   # timeout: 30s                                   # per try
   # retryFor: 10m                                  # then the request becomes a dead letter

@@ -29,6 +29,8 @@ export interface FollowersFlowOptions {
   readonly credits: CreditPool;
   /** Ids to ask for per page. */
   readonly count: number;
+  /** Whether to ask for ids as strings. */
+  readonly stringifyIds: boolean;
   readonly emitPages: boolean;
   readonly emitIds: boolean;
   /** Absent where changes are not to be written. */
@@ -81,6 +83,7 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
       ...(wish.screenName === undefined ? { userId: wish.userId } : { screenName: wish.screenName }),
       cursor: crawl.at.cursor,
       count: wish.count ?? options.count,
+      stringifyIds: options.stringifyIds,
       firstPage: crawl.at.page,
     });
     const write = async (page: FollowerPage, pagesFrom: number | undefined): Promise<void> => {

@@ -89,6 +89,7 @@ function followersLane(options: ServiceLaneOptions, lane: Lane, journal: LaneJou
     bell: waker,
     credits,
     count: config.count,
+    stringifyIds: config.stringifyIds,
     emitPages: config.emit.includes('pages'),
     emitIds: config.emit.includes('ids'),
     comparisons: config.emit.includes('changes') ? crawlComparisons({ log, lane, bell: waker, clock, emit }) : undefined,

@@ -1,0 +1,88 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Clock, systemClock } from '@headgate/throttle';
+import type { TopicLog, TopicRecord } from '@headgate/topics';
+import { sqliteTopicLog } from '@headgate/topics/sqlite';
+import type { Config } from '../config/config.ts';
+import { loadConfig } from '../config/load-config.ts';
+import { enqueueList } from '../flows/wish-list.ts';
+import { prepareTopics } from '../run/topics.ts';
+import { openWork } from '../run/work.ts';
+import type { RunEvent } from '../status/run-event.ts';
+import { SECRETS } from './headgate-process.fixture.ts';
+
+export interface InProcessOptions {
+  /** Of the runs and of their log. Default: the machine's. */
+  readonly clock?: Clock;
+  /** Stands between the runs and their log. Default: nothing does. */
+  readonly around?: (log: TopicLog) => TopicLog;
+}
+
+export interface InProcessRun {
+  /** All that has happened so far. */
+  readonly events: readonly RunEvent[];
+  /** Resolves at the end of the run, to the reasons of the lanes that could not go on. */
+  readonly ended: Promise<readonly unknown[]>;
+  /** As Ctrl-C does. */
+  stop(): void;
+}
+
+/** Runs of configurations on one embedded log, within this process: for virtual time, and for a log that misbehaves. */
+export interface InProcess extends AsyncDisposable {
+  readonly log: TopicLog;
+  /** Paths in the YAML are relative to a folder of its own; variables as those of a `workplace`. */
+  config(yaml: string): Promise<Config>;
+  /** Works as `headgate run` does, its lists included. */
+  start(yaml: string, options?: { readonly follow?: boolean }): InProcessRun;
+  /** The values of a topic's records. */
+  values(topic: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
+}
+
+export async function inProcess({ clock = systemClock(), around = (log) => log }: InProcessOptions = {}): Promise<InProcess> {
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-in-process-'));
+  const embedded = await sqliteTopicLog({ file: join(folder, 'headgate.db'), now: () => clock.epochMs() });
+  const log = around(embedded);
+  const runs = new Set<InProcessRun>();
+
+  const config = async (yaml: string): Promise<Config> => {
+    await writeFile(join(folder, 'headgate.yaml'), yaml);
+    return (await loadConfig({ cwd: folder, env: SECRETS })).config;
+  };
+
+  return {
+    log,
+    config,
+    start(yaml, { follow = false } = {}) {
+      const events: RunEvent[] = [];
+      const stop = new AbortController();
+      const work = async (): Promise<readonly unknown[]> => {
+        const options = { config: await config(yaml), log, clock };
+        await prepareTopics(options);
+        const emit = (event: RunEvent): void => void events.push(event);
+        const opened = await openWork({ ...options, follow, signal: stop.signal, env: {}, emit });
+        await enqueueList(options);
+        return await opened.run();
+      };
+      const run = { events, ended: work(), stop: () => stop.abort() };
+      run.ended.catch(() => undefined);
+      runs.add(run);
+      return run;
+    },
+    async values(topic) {
+      const values: Readonly<Record<string, unknown>>[] = [];
+      for await (const { value } of embedded.read({ topic })) values.push(parsed(value));
+      return values;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const run of runs) run.stop();
+      await Promise.allSettled([...runs].map(({ ended }) => ended));
+      await embedded.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function parsed(value: TopicRecord['value']): Readonly<Record<string, unknown>> {
+  return JSON.parse(value ?? '{}') as Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,17 @@
+import { startFollowers } from '@headgate/sandbox';
+import { expect, it } from 'vitest';
+import { followersYaml } from './headgate-process.fixture.ts';
+import { inProcess } from './in-process.fixture.ts';
+
+it.each([
+  ['', '5000', 'true'],
+  ['  stringifyIds: true\n  count: 2\n', '2', 'true'],
+  ['  stringifyIds: false\n', '5000', 'false'],
+])('asks for pages as the config says: %j', async (more, count, stringifyIds) => {
+  const ids = ['18446744073709551615', '9007199254740993'];
+  await using service = await startFollowers({ users: { a: { followers: ids } } });
+  await using place = await inProcess();
+  expect(await place.start(followersYaml({ url: service.url, users: ['a'], more })).ended).toEqual([]);
+  expect(service.requests.map(({ query }) => query)).toEqual([{ screen_name: 'a', cursor: '-1', count, stringify_ids: stringifyIds }]);
+  expect((await place.values('followers.ids')).map(({ id }) => id)).toEqual(ids);
+});
