@@ -59,7 +59,8 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
           pool.retire(credential.name, lastOne(error));
           admission.wake();
         },
-        gaveUp: (reason) => gaveUp({ service, subject, credential: credential.name, reason, ...deadline, status: tried.status }),
+        gaveUp: (reason, retryInMs) =>
+          gaveUp({ service, subject, credential: credential.name, reason, retryInMs, ...deadline, status: tried.status }),
       });
       // No page's transaction will carry what this answer has shown of the budgets.
       if (step.kind === 'again' && tried.status !== undefined) credential.journal?.learned();
@@ -136,12 +137,17 @@ interface GaveUp {
   readonly reason: string;
   readonly failures: number;
   readonly elapsedMs: number;
+  readonly leftMs: number;
+  /** The wait that the service asks for. */
+  readonly retryInMs: number | undefined;
   readonly status: number | undefined;
 }
 
-function gaveUp({ service, subject, credential, reason, failures, elapsedMs, status }: GaveUp): SourceError {
-  const over = `${failures} ${failures === 1 ? 'try' : `tries over ${Math.round(elapsedMs / 1000)} s`}`;
-  const message = `${subject}: gave up after ${over}: ${reason}. Ask again later, or allow more time (retryForMs; retryFor in headgate.yaml).`;
+function gaveUp({ service, subject, credential, reason, failures, elapsedMs, leftMs, retryInMs = 0, status }: GaveUp): SourceError {
+  const over = `${failures} ${failures === 1 ? 'try' : `tries over ${seconds(elapsedMs)}`}`;
+  const left = Math.max(0, leftMs);
+  const wait = retryInMs > left ? ` The service asks for a wait of ${seconds(retryInMs)}, and ${seconds(left)} are left.` : '';
+  const message = `${subject}: gave up after ${over}: ${reason}.${wait} Ask again ${wait === '' ? 'later' : 'after that'}, or allow more time (retryForMs; retryFor in headgate.yaml).`;
   return new SourceError({
     code: 'HEADGATE_GAVE_UP',
     retryable: true,
@@ -151,6 +157,10 @@ function gaveUp({ service, subject, credential, reason, failures, elapsedMs, sta
     message,
     ...(status !== undefined && { status }),
   });
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1000).toLocaleString('en-US')} s`;
 }
 
 interface CheckWeightsOptions {

@@ -92,6 +92,19 @@ describe('a transient failure', () => {
     expect(scene.events.at(-1)).not.toHaveProperty('retryInMs');
   });
 
+  test('that the service wants to be left alone for beyond that time is given up at once, and says so', async () => {
+    const scene = await play([said('transient', { reason: 'it is tired', retryInMs: 3_600_000 })], { retryForMs: 600_000 });
+    await expect(scene.ask()).rejects.toMatchObject({
+      code: 'HEADGATE_GAVE_UP',
+      retryable: true,
+      message:
+        '/x: gave up after 1 try: it is tired. The service asks for a wait of 3,600 s, and 600 s are left. ' +
+        'Ask again after that, or allow more time (retryForMs; retryFor in headgate.yaml).',
+    });
+    expect(scene.clock.monotonicMs()).toBe(0);
+    expect(scene.server.requests).toHaveLength(1);
+  });
+
   test('is not given up because budget has to be waited for', async () => {
     const scene = await play([said('transient'), said('transient'), ok], {
       retryForMs: 5_000,

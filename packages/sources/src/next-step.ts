@@ -23,8 +23,8 @@ export interface NextStepOptions<Value> {
   readonly progress: AskProgress;
   /** Takes the credential out of the pool. */
   readonly retire: (error: SourceError) => void;
-  /** The error for when the time to try again is over. */
-  readonly gaveUp: (reason: string) => SourceError;
+  /** The error for when the time to try again is over, or would be before the wait that the service asks for. */
+  readonly gaveUp: (reason: string, retryInMs: number | undefined) => SourceError;
 }
 
 export type Step<Value> =
@@ -57,7 +57,7 @@ export function nextStep<Value>(options: NextStepOptions<Value>): Step<Value> {
       return { kind: 'again', outcome: 'rate-limited', reason: verdict.reason, retryInMs, pauseMs: 0 };
     }
     case 'transient': {
-      const { reason } = verdict;
+      const { reason, retryInMs } = verdict;
       if (tried.stale === true && !wasStale) {
         progress.stale = true;
         // The pool asks the client that lost its connection first, and that one has to make a new one.
@@ -69,8 +69,8 @@ export function nextStep<Value>(options: NextStepOptions<Value>): Step<Value> {
           pauseMs: 0,
         };
       }
-      const pauseMs = progress.deadline.failed(verdict.retryInMs);
-      if (pauseMs === undefined) return { kind: 'reject', outcome: 'transient', error: options.gaveUp(reason) };
+      const pauseMs = progress.deadline.failed(retryInMs);
+      if (pauseMs === undefined) return { kind: 'reject', outcome: 'transient', error: options.gaveUp(reason, retryInMs) };
       return { kind: 'again', outcome: 'transient', reason, retryInMs: pauseMs, pauseMs };
     }
     case 'unauthorized':

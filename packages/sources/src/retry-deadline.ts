@@ -14,7 +14,12 @@ export interface RetryDeadline {
   readonly failures: number;
   /** Ms since the first failure, waits for a permit left out. */
   readonly elapsedMs: number;
-  /** A try has failed: how long to wait before the next, or undefined when the time is over. `atLeastMs`: what the service asks for. */
+  /** Ms until the time is over. */
+  readonly leftMs: number;
+  /**
+   * A try has failed: how long to wait before the next. Undefined when the time is over, or would be before `atLeastMs`, the wait that
+   * the service asks for: an earlier try is sure to be refused.
+   */
   failed(atLeastMs?: number): number | undefined;
   /** A wait for budget or room of this long is not the service's failing: it doesn't count. */
   waited(ms: number): void;
@@ -28,6 +33,7 @@ export function retryDeadline({ clock, random, retryForMs }: RetryDeadlineOption
   let failures = 0;
   let countedFrom: number | undefined;
   const elapsedMs = (): number => (countedFrom === undefined ? 0 : clock.monotonicMs() - countedFrom);
+  const leftMs = (): number => retryForMs - elapsedMs();
   return {
     get failures() {
       return failures;
@@ -35,12 +41,15 @@ export function retryDeadline({ clock, random, retryForMs }: RetryDeadlineOption
     get elapsedMs() {
       return elapsedMs();
     },
+    get leftMs() {
+      return leftMs();
+    },
     failed(atLeastMs = 0) {
       countedFrom ??= clock.monotonicMs();
-      const leftMs = retryForMs - elapsedMs();
+      const left = leftMs();
       const delayMs = random() * Math.min(CAP_MS, BASE_MS * 2 ** failures);
       failures += 1;
-      return leftMs > 0 ? Math.min(leftMs, Math.max(delayMs, atLeastMs)) : undefined;
+      return left > 0 && atLeastMs <= left ? Math.min(left, Math.max(delayMs, atLeastMs)) : undefined;
     },
     waited(ms) {
       if (countedFrom !== undefined) countedFrom += ms;

@@ -14,7 +14,10 @@ export interface SourceOptions {
   readonly timeout?: number;
   /** Most bytes of a body, as sent and as decoded. Default 16 MiB. */
   readonly maxBodyBytes?: number;
-  /** How long a request is tried again before it is given up; waiting for budget or room doesn't count. Default 600,000 ms. */
+  /**
+   * How long a request is tried again before it is given up; waiting for budget or room doesn't count. A request whose service asks, as it
+   * fails, for a longer wait than is left is given up at once. Default 600,000 ms.
+   */
   readonly retryForMs?: number;
   /** Longest a request that was sent may take to be counted by the service. Default 5,000 ms. */
   readonly maxDelayMs?: number;

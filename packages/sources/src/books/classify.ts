@@ -1,6 +1,7 @@
 import type { QuotaReset } from './books-options.ts';
 import type { Answer } from '../answer.ts';
 import type { ClassifyContext } from '../source-definition.ts';
+import { retryAfterMs } from '../rate-headers.ts';
 import type { Verdict } from '../verdict.ts';
 import type { BooksValue } from './answers.ts';
 import type { BooksAsk } from './ask.ts';
@@ -38,7 +39,8 @@ export function classifyBooks({
       return { kind: plain ? 'gone' : 'doubtful', error: notFound(asked) };
     }
     if (status >= 500 || status === 408 || status === 425 || (status > 200 && status < 300)) {
-      return { kind: 'transient', reason: `the service answered ${status}` };
+      const retryInMs = retryAfterMs({ headers: answer.headers, epochMs });
+      return { kind: 'transient', reason: `the service answered ${status}`, ...(retryInMs !== undefined && { retryInMs }) };
     }
     if (ask.kind === 'batch' && (status === 400 || status === 413 || status === 422)) {
       return { kind: 'fatal', error: batchRefused({ ...asked, maxBatch }) };

@@ -12,6 +12,11 @@ export function html(status: number): Respond {
     response.writeHead(status, { 'content-type': 'text/html' }).end('<!DOCTYPE html><html><body>Over capacity</body></html>');
 }
 
+/** Fails, and asks not to be asked again for a while. */
+export function busy(retryAfterS: number): Respond {
+  return (_, response) => response.writeHead(503, { ...JSON_TYPE, 'retry-after': String(retryAfterS) }).end('{}');
+}
+
 export function compressed(body: string, encoding: 'gzip' | 'br'): Respond {
   const bytes = encoding === 'gzip' ? gzipSync(body) : brotliCompressSync(body);
   return (_, response) => response.writeHead(200, { ...JSON_TYPE, 'content-encoding': encoding }).end(bytes);

@@ -4,7 +4,7 @@ import { bearer } from '@headgate/auth';
 import { creditPool, type CreditPool, type Delivery } from '@headgate/throttle';
 import { SourceError } from '../source-error.ts';
 import type { SourceOptions } from '../source-options.ts';
-import { bomb, compressed, cut, echo, endless, hang, hinted, html, redirect, reset, whole } from './responses.ts';
+import { bomb, busy, compressed, cut, echo, endless, hang, hinted, html, redirect, reset, whole } from './responses.ts';
 import { type Respond, scriptedServer, type ScriptedServer } from './scripted-server.ts';
 
 export interface SourceContractOptions<Api extends AsyncDisposable, Value> {
@@ -132,6 +132,17 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
         assert.equal(server.requests.length, 1);
       },
       { retryForMs: 0 },
+    ),
+    fails(
+      'a service that asks for a longer wait than there is time left is not asked again too early, but given up',
+      busy(3_600),
+      (error, server) => {
+        assert.equal(error.code, 'HEADGATE_GAVE_UP');
+        assert.equal(error.retryable, true);
+        assert.equal(server.requests.length, 1);
+        assert.match(error.message, /\b3,600 s\b/);
+      },
+      { retryForMs: 500 },
     ),
     fails('a redirect is not followed', redirect('https://example.com/?token=elsewhere'), (error, server) => {
       assert.equal(error.code, 'HEADGATE_REDIRECTED');
