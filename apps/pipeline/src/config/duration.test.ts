@@ -22,7 +22,7 @@ test.each([
   ['-15m', '"-15m" is not a duration. Write a whole number with ms, s, m, h or d, as in 15m.'],
   ['', '"" is not a duration. Write a whole number with ms, s, m, h or d, as in 15m.'],
   ['0s', 'must be longer than nothing.'],
-  ['999999999999999999d', '"999999999999999999d" is longer than 3650d. Write less.'],
+  ['999999999999999999d', 'is longer than 3650d. Write less.'],
 ])('%j is refused with what was probably meant', (text, message) => {
   expect(readDuration({ text })).toEqual(new Complaint(message));
 });

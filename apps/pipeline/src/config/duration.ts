@@ -26,7 +26,7 @@ export function readDuration({ text, written = text, zero = false }: ReadDuratio
   if (factor === undefined) return new Complaint(`${shown(written)} is not a duration. Write ${proposal(text === written ? text : '')}.`);
   const ms = Number(digits) * factor;
   if (ms === 0 && !zero) return new Complaint('must be longer than nothing.');
-  if (ms > LONGEST_MS) return new Complaint(`${shown(written)} is longer than 3650d. Write less.`);
+  if (ms > LONGEST_MS) return new Complaint('is longer than 3650d. Write less.');
   return ms;
 }
 

@@ -4,7 +4,7 @@ import { isMapping } from './leaf.ts';
 import type { ReadContext } from './read-context.ts';
 import { chosen, list, mapping, single } from './schema-parts.ts';
 import type { Schema } from './schema-parts.ts';
-import { shown } from './problem.ts';
+import { shownPath } from './problem.ts';
 
 const MOST_COMPLAINTS = 5;
 
@@ -58,7 +58,9 @@ function readLines<T>({ name, text, fromLine }: ReadLinesOptions<T>): readonly T
   }
   if (complaints.length === 0) return entries;
   const more = complaints.length - MOST_COMPLAINTS;
-  return new Complaint(`${shown(name)}, ${complaints.slice(0, MOST_COMPLAINTS).join(' ')}${more > 0 ? ` And ${more} more lines.` : ''}`);
+  return new Complaint(
+    `${shownPath(name)}, ${complaints.slice(0, MOST_COMPLAINTS).join(' ')}${more > 0 ? ` And ${more} more lines.` : ''}`,
+  );
 }
 
 /** An entry that is any text, taken as it is written: `0123456789` keeps its zero without quotes. */

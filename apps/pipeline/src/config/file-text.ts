@@ -1,23 +1,23 @@
 import { Complaint } from './complaint.ts';
-import { shown } from './problem.ts';
+import { shownPath } from './problem.ts';
 import type { ReadContext } from './read-context.ts';
 
 export interface FileTextOptions {
   readonly context: ReadContext;
   /** As written in the file. */
   readonly path: string;
-  /** What a complaint calls it; default the path. */
+  /** What a complaint calls it; default `the file`, for one whose path may be a secret that was written in its place. */
   readonly written?: string;
 }
 
 /** The text of a file a configuration names, relative to the configuration's own folder. */
-export async function fileText({ context, path, written = path }: FileTextOptions): Promise<string | Complaint> {
+export async function fileText({ context, path, written }: FileTextOptions): Promise<string | Complaint> {
   if (path.trim() === '') return new Complaint('names no file. Write a path, relative to this file.');
   try {
     const text = await context.readText(context.resolvePath(path));
     return text.replace(/^\uFEFF/, '');
   } catch (error) {
-    return new Complaint(`${shown(written)} ${unreadable(error)}`);
+    return new Complaint(`${written === undefined ? 'the file' : shownPath(written)} ${unreadable(error)}`);
   }
 }
 

@@ -156,7 +156,7 @@ test.each([
 test('an unknown section is told with the near one', async () => {
   expect(await problemsOf(`${BOOKS}folowers: {}\nxyz: 1\n`, { env: ENV })).toEqual([
     '4:1 folowers: unknown key. Did you mean followers?',
-    '5:1 xyz: unknown key. Here stand: topics, status, followers, books.',
+    '5:1 (a key that is not shown): unknown key. Here stand: topics, status, followers, books.',
   ]);
 });
 

@@ -39,7 +39,8 @@ async function readPem({
   const given = leaf.text ?? '';
   // A text that stands here in place of a path may be a key: it is not repeated as a path.
   if (/[\r\n]/.test(given) && !isPem(given)) return new Complaint(`is neither a path nor PEM text. Write a path, as in ${example}.`);
-  const pem = isPem(given) ? given : await fileText({ context, path: given, written: leaf.written });
+  const written = word === 'PRIVATE KEY' ? undefined : leaf.written;
+  const pem = isPem(given) ? given : await fileText({ context, path: given, ...(written !== undefined && { written }) });
   if (pem instanceof Complaint || pem.includes(`${word}-----`)) return pem;
   return new Complaint(`holds no PEM text with BEGIN ${word}. Write a path, as in ${example}.`);
 }

@@ -1,3 +1,7 @@
+import { escapedControls } from '../status/text/escaped-controls.ts';
+import { KNOWN_KEYS } from './known-keys.ts';
+import { nearest } from './nearest.ts';
+
 /** One thing about a configuration file that somebody has to see to. */
 export interface Problem {
   /** 1-based; of the value meant, or of the key where the key is what is wrong or the value is missing. */
@@ -12,19 +16,37 @@ export interface Problem {
 
 export type KeyPath = readonly (string | number)[];
 
-/** Writes a path the way people say it: `users[2].file`; a key that is no plain word stands in quotes. */
+/** Writes a path the way people say it: `users[2].file`. */
 export function formatKey(path: KeyPath): string {
   return path.reduce<string>((before, part) => {
     if (typeof part === 'number') return `${before}[${part}]`;
-    const isWord = /^[\w-]+$/.test(part);
-    // Where a colon was forgotten the secret is part of the key.
-    const other = path.includes('credentials') ? '(a key that is not shown)' : shown(part);
-    const word = isWord ? part : other;
-    return before === '' ? word : `${before}.${word}`;
+    return before === '' ? shownKey(part) : `${before}.${shownKey(part)}`;
   }, '');
 }
 
-/** A text in quotes for a message: control characters escaped, cut after 60 characters. */
+/** Where a colon or its space was forgotten, the secret is part of the key: a key shows where it is a known one, or nearly. */
+function shownKey(key: string): string {
+  return /^[\w-]+$/.test(key) && nearest(key, KNOWN_KEYS) !== undefined ? key : '(a key that is not shown)';
+}
+
+/** A text in quotes for a message, unless it may hold a secret. */
 export function shown(text: string): string {
-  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
+  return text.length > 24 || mayHoldSecret(text) ? '(a text that is not shown)' : quoted(text);
+}
+
+/** A path in quotes for a message, unless it may hold a secret: it may be long where its parts look like words. */
+export function shownPath(path: string): string {
+  return path.length > 200 || path.split(/[/\\.]/u).some((part) => mayHoldSecret(part)) ? '(a path that is not shown)' : quoted(path);
+}
+
+/**
+ * Whether a text looks like a line of an environment file; like a header or an address with a password, with more behind a colon or an @ than a
+ * port has digits; or has a word like a token.
+ */
+function mayHoldSecret(text: string): boolean {
+  return /=|(?!^)[:@].{6}|(?=\S*\d)(?=\S*[a-z])\S{16}/isu.test(text);
+}
+
+function quoted(text: string): string {
+  return escapedControls(JSON.stringify(text));
 }

@@ -91,7 +91,7 @@ function tokenFile({ context }: { readonly context: ReadContext }): Schema<strin
   return single({
     example: './token',
     read: async (leaf) => {
-      const content = await fileText({ context, path: leaf.text ?? '', written: leaf.written });
+      const content = await fileText({ context, path: leaf.text ?? '' });
       if (content instanceof Complaint) return content;
       if (TOKEN.test(content.trim())) return context.resolvePath(leaf.text ?? '');
       return new Complaint('names a file that holds no token. Write the token into it, and nothing else.');

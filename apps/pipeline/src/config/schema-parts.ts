@@ -1,8 +1,9 @@
-import { distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 import { Complaint } from './complaint.ts';
+import type { KnownKey } from './known-keys.ts';
 import { Leaf, isMapping } from './leaf.ts';
 import type { Tree, TreeMapping } from './leaf.ts';
+import { nearest } from './nearest.ts';
 import { shown } from './problem.ts';
 import type { KeyPath } from './problem.ts';
 
@@ -43,7 +44,8 @@ export function single<T>({ read, example }: SingleOptions<T>): Schema<T> {
 }
 
 export interface MappingOptions<S extends z.ZodRawShape> {
-  readonly shape: S;
+  /** Of known keys alone: a message shows no others. */
+  readonly shape: S & Readonly<Record<Exclude<keyof S, KnownKey>, never>>;
   /** Completes `is missing. Write …`. */
   readonly example: string;
   /** Rules across keys; asked even where single keys are wrong, so it takes the tree as it was read. */
@@ -56,7 +58,7 @@ export function mapping<S extends z.ZodRawShape>({
   example,
   rules,
 }: MappingOptions<S>): Schema<z.output<z.ZodObject<S, z.core.$strict>>> {
-  const object = z.strictObject(shape);
+  const object = z.strictObject<S>(shape);
   return z.unknown().transform(async (tree, ctx) => {
     if (tree instanceof Leaf && tree.broken) return refuse(ctx, 'reported already', { silent: true });
     if (tree === undefined) return refuse(ctx, `is missing. Write ${example}.`);
@@ -127,20 +129,6 @@ export function notOneOf(leaf: Leaf, known: readonly string[]): Complaint {
   return new Complaint(
     `${shown(leaf.written)} is not known. ${meant === undefined ? `Write ${choice}` : `Did you mean ${meant}`}${meant === undefined ? '.' : '?'}`,
   );
-}
-
-function nearest(word: string, known: readonly string[]): string | undefined {
-  const ranked = known
-    .map((candidate) => ({ candidate, steps: steps(word.toLowerCase(), candidate.toLowerCase()) }))
-    .toSorted((a, b) => a.steps - b.steps);
-  const [best] = ranked;
-  return best !== undefined && best.steps <= Math.max(1, Math.floor(best.candidate.length / 3)) ? best.candidate : undefined;
-}
-
-/** Letters to change; two that have changed places are one slip. */
-function steps(one: string, other: string): number {
-  const letters = (word: string): string => word.split('').toSorted().join('');
-  return distance(one, other) - (letters(one) === letters(other) && one !== other ? 1 : 0);
 }
 
 function refuse(ctx: z.RefinementCtx, message: string, params: IssueParams = {}): never {

@@ -88,7 +88,7 @@ test.each([
     '{ driver: kafka, brokers: [a:1], sasl: { mechanism: oauthbearer, token: "${KEY}", tokenFile: ./token } }',
     [
       '1:102 topics.sasl.tokenFile: stands beside token. Keep one of the two.',
-      '1:102 topics.sasl.tokenFile: "./token" does not exist. Paths are relative to this file.',
+      '1:102 topics.sasl.tokenFile: the file does not exist. Paths are relative to this file.',
     ],
   ],
   [

@@ -39,7 +39,7 @@ function looksLikeId(tree: object): boolean {
 function readEntry(leaf: Leaf): UserReference | Complaint {
   const text = leaf.text ?? '';
   if (!/^\d+$/.test(text)) return readName(text, leaf.written);
-  const digits = shown(leaf.variables.length === 0 ? text : leaf.written);
+  const digits = JSON.stringify(leaf.variables.length === 0 ? text : leaf.written);
   return bareDigits({ text, written: leaf.written, asId: `{ userId: ${digits} }`, asName: `{ screenName: ${digits} }` });
 }
 
@@ -60,7 +60,7 @@ interface BareDigits {
 
 function bareDigits({ text, written, asId, asName }: BareDigits): Complaint {
   if (USER_ID.test(text)) return new Complaint(`${written} may be an id or a screen name. Write ${asId} or ${asName}.`);
-  const noId = `${written} is no user id: an id has at most 20 digits, and no zero in front.`;
+  const noId = `${SCREEN_NAME.test(text) ? written : shown(written)} is no user id: an id has at most 20 digits, and no zero in front.`;
   return new Complaint(SCREEN_NAME.test(text) ? `${noId} If it is a screen name, write ${asName}.` : noId);
 }
 

@@ -2,9 +2,9 @@ import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument } from 'yam
 import type { ParsedNode, Scalar, YAMLMap } from 'yaml';
 import { Leaf } from './leaf.ts';
 import type { Tree } from './leaf.ts';
-import { formatKey, shown } from './problem.ts';
+import { formatKey } from './problem.ts';
 import type { KeyPath, Problem } from './problem.ts';
-import { substituteVariables } from './variables.ts';
+import { shownVariable, substituteVariables } from './variables.ts';
 import { yamlSyntaxMessage } from './yaml-syntax.ts';
 
 export interface ReadYamlTreeOptions {
@@ -74,7 +74,7 @@ export function readYamlTree({ text, lookup }: ReadYamlTreeOptions): YamlTree {
       }
       const name = key.source;
       if (name in mapping) {
-        problems.push(problemFrom(key.range[0], [...path, name], `the key ${shown(name)} stands here a second time. Keep one.`));
+        problems.push(problemFrom(key.range[0], [...path, name], 'the key stands here a second time. Keep one.'));
         continue;
       }
       mapping[name] = walk(value, [...path, name], key.range[0]);
@@ -91,7 +91,11 @@ export function readYamlTree({ text, lookup }: ReadYamlTreeOptions): YamlTree {
     const { text: filled, names, unset, malformed } = substituteVariables({ text: written, lookup });
     for (const name of new Set(unset)) {
       problems.push(
-        problemFrom(scalar.range[0], path, `takes \${${name}}, which is not set. Export it, or put it into .env beside this file.`),
+        problemFrom(
+          scalar.range[0],
+          path,
+          `takes ${shownVariable(name)}, which is not set. Export it, or put it into .env beside this file.`,
+        ),
       );
     }
     if (malformed) {

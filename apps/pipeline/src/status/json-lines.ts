@@ -1,11 +1,9 @@
 import { pino } from 'pino';
 import { eventWords } from './event-words.ts';
+import { escapedControls } from './text/escaped-controls.ts';
 import { safeText } from './text/safe-text.ts';
 import type { Reporter, ReporterOptions } from './reporter.ts';
 import type { RunEvent } from './run-event.ts';
-
-/** Controls that JSON leaves as they are and some terminals obey, and the marks that turn the writing direction. */
-const controls = /[\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/g;
 
 /** One JSON object per event: `level`, `time` (ISO 8601), `event`, the event's own fields as they are, and `msg` in words. */
 export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock' | 'gauges' | 'header'>): Reporter {
@@ -16,7 +14,7 @@ export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock
       timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
       formatters: { level: (level) => ({ level }) },
     },
-    { write: (line) => void stderr.write(line.replace(controls, escaped)) },
+    { write: (line) => void stderr.write(escapedControls(line)) },
   );
   log.info({ event: 'run-started' }, safeText(options.header));
 
@@ -65,8 +63,4 @@ function levelOf(event: RunEvent): 'info' | 'warn' | 'error' {
     case 'log-available':
       return 'info';
   }
-}
-
-function escaped(control: string): string {
-  return `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

@@ -1,0 +1,21 @@
+import { distance } from 'fastest-levenshtein';
+
+/** The known word that was probably meant; undefined where none is near. */
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  const ranked = known
+    .filter((candidate) => Math.abs(candidate.length - word.length) <= slips(candidate))
+    .map((candidate) => ({ candidate, steps: steps(word.toLowerCase(), candidate.toLowerCase()) }))
+    .toSorted((a, b) => a.steps - b.steps);
+  const [best] = ranked;
+  return best !== undefined && best.steps <= slips(best.candidate) ? best.candidate : undefined;
+}
+
+function slips({ length }: string): number {
+  return Math.max(1, Math.floor(length / 3));
+}
+
+/** Letters to change; two that have changed places are one slip. */
+function steps(one: string, other: string): number {
+  const letters = (word: string): string => word.split('').toSorted().join('');
+  return distance(one, other) - (letters(one) === letters(other) && one !== other ? 1 : 0);
+}
