@@ -8,7 +8,8 @@ export interface AgedValue {
 
 /** A reading that its owner keeps up to date. */
 export class LiveState extends Map<string, string> implements StateReading {
-  readonly #ages: ReadonlyMap<string, number>;
+  /** Of the values that were read; one that was written since has none. */
+  readonly #ages: Map<string, number>;
 
   constructor(entries: Iterable<readonly [key: string, entry: AgedValue]> = []) {
     super();
@@ -26,6 +27,7 @@ export class LiveState extends Map<string, string> implements StateReading {
 
   apply(changes: readonly (readonly [key: string, value: string | null])[]): void {
     for (const [key, value] of changes) {
+      this.#ages.delete(key);
       if (value === null) this.delete(key);
       else this.set(key, value);
     }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { TopicUnknownError } from '../topic-errors.ts';
 import type { LaneSpec, TopicLog } from '../topic-log.ts';
 import { type ContractCheck, collect, numbered, uniqueName, values } from './contract-check.ts';
@@ -12,6 +13,9 @@ export async function prepareLane(log: TopicLog): Promise<{ readonly topic: stri
   ]);
   return { topic, lane: { name: uniqueName('lane'), state: { topic: state, partition: 1 } } };
 }
+
+/** A driver's clock shows it, whatever its steps. */
+const AGE_MS = 50;
 
 /** What one holder of a lane can rely on. */
 export function laneChecks(): readonly ContractCheck[] {
@@ -161,6 +165,34 @@ export function laneChecks(): readonly ContractCheck[] {
         assert.deepEqual(Object.fromEntries(next.state), expected);
         await next.transaction((tx) => tx.checkpoint('b', 'back'));
         assert.deepEqual(Object.fromEntries(await second.readState(lane.state.topic, 1)), { ...expected, b: 'back' });
+      },
+    },
+    {
+      name: 'an own write is new: no age of the value before it stays',
+      async run(open) {
+        await using log = await open();
+        const { lane } = await prepareLane(log);
+        {
+          await using writer = await log.openLane(lane);
+          await writer.transaction((tx) => {
+            tx.checkpoint('written', '1');
+            tx.checkpoint('removed', '1');
+          });
+        }
+        await sleep(AGE_MS);
+        await using writer = await log.openLane(lane);
+        await writer.transaction((tx) => {
+          tx.checkpoint('written', '2');
+          tx.checkpoint('removed', null);
+        });
+        await writer.transaction((tx) => tx.checkpoint('removed', 'again'));
+        assert.deepEqual(
+          [...writer.state.keys()].map((key) => [key, writer.state.ageMs(key)]),
+          [
+            ['written', 0],
+            ['removed', 0],
+          ],
+        );
       },
     },
     {
