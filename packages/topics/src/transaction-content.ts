@@ -14,8 +14,6 @@ export interface TransactionContent {
   /** In the order they came, those of the lane's state among them. */
   readonly records: readonly (NewRecord | RecordSeries)[];
   readonly offsets: readonly OffsetCommit[];
-  /** What the transaction does to the lane's state, in order. */
-  readonly state: readonly (readonly [key: string, value: string | null])[];
 }
 
 export function isSeries(record: Pick<NewRecord, 'topic'> | RecordSeries): record is RecordSeries {
@@ -26,16 +24,15 @@ export function isSeries(record: Pick<NewRecord, 'topic'> | RecordSeries): recor
 export function collectTransaction(work: (tx: LaneTransaction) => void, { name, state: place }: LaneSpec): TransactionContent {
   const records: (NewRecord | RecordSeries)[] = [];
   const offsets: OffsetCommit[] = [];
-  const state: [string, string | null][] = [];
   let open = true;
   const assertOpen = (): void => {
     if (!open) throw new TopicLogClosedError({ what: 'This transaction' });
   };
   const add = (record: NewRecord | RecordSeries): void => {
-    const isState = record.topic === place.topic && record.partition === place.partition;
+    // Without a partition its key may lead it there, too.
+    const isState = record.topic === place.topic && (record.partition ?? place.partition) === place.partition;
     if (isState && isSeries(record)) throw new TypeError(`A series of records can't be state of lane "${name}": a key has one value.`);
     records.push(record);
-    if (isState && !isSeries(record) && record.key !== null) state.push([record.key, record.value]);
   };
   const returned: unknown = work({
     append(more) {
@@ -58,5 +55,18 @@ export function collectTransaction(work: (tx: LaneTransaction) => void, { name, 
       `The work of a transaction of lane "${name}" is asynchronous; nothing was written. Wait before the transaction, not in it.`,
     );
   }
-  return { records, offsets, state };
+  return { records, offsets };
+}
+
+/** The changes that records whose partitions are known make to a lane's state, in order. */
+export function stateChanges(
+  records: readonly (NewRecord | RecordSeries)[],
+  { topic, partition }: LaneSpec['state'],
+): readonly (readonly [key: string, value: string | null])[] {
+  const changes: (readonly [key: string, value: string | null])[] = [];
+  for (const record of records) {
+    if (record.topic !== topic || record.partition !== partition || isSeries(record) || record.key === null) continue;
+    changes.push([record.key, record.value]);
+  }
+  return changes;
 }

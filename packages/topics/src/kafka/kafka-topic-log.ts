@@ -208,7 +208,7 @@ class KafkaTopicLog implements TopicLog {
       ownWrites: this.#ownWrites,
       link: this.#cluster,
       availability: this.#availability.watcher(),
-      checked: async (content) => {
+      placed: async (content) => {
         for (const { topic, partition } of content.offsets) await this.#book.assertPartition(topic, partition);
         return { ...content, records: await this.#book.place(content.records) };
       },

@@ -2,7 +2,7 @@ import type { NewRecord, RecordPosition, RecordSeries } from '../topic-log.ts';
 import { isSeries } from '../transaction-content.ts';
 import type { AppendBatch } from './worker-protocol.ts';
 
-/** Records as lists per topic and partition, in the order they came: far cheaper to hand to a thread than 5,000 objects. */
+/** Records as lists per topic, in the order they came: far cheaper to hand to a thread than 5,000 objects. */
 export class AppendBatches {
   readonly #batches = new Map<string, AppendBatch>();
   readonly #batchOf: AppendBatch[] = [];
@@ -13,10 +13,12 @@ export class AppendBatches {
   }
 
   add(record: NewRecord | RecordSeries): void {
-    const batch = this.#find(record.topic, record.partition ?? null);
+    const batch = this.#find(record.topic);
+    const partition = record.partition ?? null;
     const headers = headersJson(record.headers);
     const count = isSeries(record) ? record.count : 1;
     for (let index = 0; index < count; index += 1) {
+      batch.partitions.push(partition);
       batch.keys.push(record.key);
       batch.values.push(isSeries(record) ? record.valueAt(index) : record.value);
       batch.headers.push(headers);
@@ -39,11 +41,11 @@ export class AppendBatches {
     });
   }
 
-  #find(topic: string, partition: number | null): AppendBatch {
-    if (this.#last?.topic === topic && this.#last.partition === partition) return this.#last;
-    const name = `${topic}/${partition ?? ''}`;
-    let batch = this.#batches.get(name);
-    if (batch === undefined) this.#batches.set(name, (batch = { topic, partition, keys: [], values: [], headers: [] }));
+  /** One batch a topic, whatever partitions its records name: in two, those of one partition could change their order. */
+  #find(topic: string): AppendBatch {
+    if (this.#last?.topic === topic) return this.#last;
+    let batch = this.#batches.get(topic);
+    if (batch === undefined) this.#batches.set(topic, (batch = { topic, partitions: [], keys: [], values: [], headers: [] }));
     this.#last = batch;
     return batch;
   }

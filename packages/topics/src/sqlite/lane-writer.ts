@@ -3,9 +3,9 @@ import type { AvailabilityWatcher } from '../availability.ts';
 import { LaneLostError } from '../lane-errors.ts';
 import { QueuedLaneWriter } from '../queued-lane-writer.ts';
 import type { LiveState } from '../state-reading.ts';
-import type { LaneSpec, LaneTransaction, StateReading } from '../topic-log.ts';
+import type { LaneSpec, LaneTransaction, NewRecord, RecordPosition, RecordSeries, StateReading } from '../topic-log.ts';
 import { TopicLogBusyError, TopicLogFullError } from '../topic-log-errors.ts';
-import { collectTransaction } from '../transaction-content.ts';
+import { collectTransaction, isSeries, stateChanges } from '../transaction-content.ts';
 import { AppendBatches } from './append-batches.ts';
 import type { WorkerLink } from './worker-link.ts';
 
@@ -51,23 +51,26 @@ export class SqliteLaneWriter extends QueuedLaneWriter {
   protected override async write(work: (tx: LaneTransaction) => void): Promise<void> {
     if (this.#lost !== undefined) throw this.#lost;
     const { link, lane, epoch, now } = this.#options;
-    const { records, offsets, state: changes } = collectTransaction(work, lane);
+    const { records, offsets } = collectTransaction(work, lane);
     const batches = new AppendBatches();
     for (const record of records) batches.add(record);
-    await this.#untilDone(() =>
-      link.call('write', { lane: { name: lane.name, epoch }, batches: batches.list, offsets, nowMs: now(), positions: false }),
+    // Which of them are state shows where they went.
+    const positions = records.some(({ topic, partition }) => topic === lane.state.topic && partition === undefined);
+    const pairs = await this.#untilDone(() =>
+      link.call('write', { lane: { name: lane.name, epoch }, batches: batches.list, offsets, nowMs: now(), positions }),
     );
-    this.#options.state.apply(changes);
+    const placed = pairs === null ? records : placedRecords(records, batches.positions(pairs));
+    this.#options.state.apply(stateChanges(placed, lane.state));
   }
 
   /** Nothing is written where the file is locked or full: it can be tried again until the lane is closed. */
-  async #untilDone(write: () => Promise<unknown>): Promise<void> {
+  async #untilDone<T>(write: () => Promise<T>): Promise<T> {
     const { availability } = this.#options;
     for (;;) {
       try {
-        await write();
+        const written = await write();
         availability?.reached();
-        return;
+        return written;
       } catch (error) {
         if (error instanceof LaneLostError) this.#lost = error;
         const mayPass = error instanceof TopicLogBusyError || error instanceof TopicLogFullError;
@@ -80,4 +83,17 @@ export class SqliteLaneWriter extends QueuedLaneWriter {
       await sleep(TRY_AGAIN_MS, undefined, { signal: this.#closing.signal }).catch(() => undefined);
     }
   }
+}
+
+/** The records with their partitions; a series has a position for each of its records. */
+function placedRecords(
+  records: readonly (NewRecord | RecordSeries)[],
+  positions: readonly RecordPosition[],
+): readonly (NewRecord | RecordSeries)[] {
+  let at = 0;
+  return records.map((record) => {
+    const partition = record.partition ?? positions[at]?.partition ?? 0;
+    at += isSeries(record) ? record.count : 1;
+    return { ...record, partition };
+  });
 }

@@ -115,7 +115,8 @@ export class LogStore {
     const nextOffsets = new Map<number, number>();
     const rows: NewRow[] = [];
     for (const [index, key] of batch.keys.entries()) {
-      const partition = partitionOf(topic, batch.partition ?? (key === null ? 0 : partitionForKey(key, topic.partitions.length)));
+      const byKey = (): number => (key === null ? 0 : partitionForKey(key, topic.partitions.length));
+      const partition = partitionOf(topic, batch.partitions[index] ?? byKey());
       if (topic.compacted && key === null) {
         throw new WorkerFailure({
           kind: 'invalid-record',

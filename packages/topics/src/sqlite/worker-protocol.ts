@@ -54,10 +54,11 @@ export interface LaneHold {
   readonly epoch: number;
 }
 
-/** Records of one topic, in order, as lists; `partition` null: each by its key. */
+/** Records of one topic, in order, as lists. */
 export interface AppendBatch {
   readonly topic: string;
-  readonly partition: number | null;
+  /** Null: by the record's key. */
+  readonly partitions: (number | null)[];
   readonly keys: (string | null)[];
   readonly values: (string | null)[];
   /** JSON, or null for none. */

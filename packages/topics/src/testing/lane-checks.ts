@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { partitionForKey } from '../partition-for-key.ts';
 import { TopicUnknownError } from '../topic-errors.ts';
 import type { LaneSpec, TopicLog } from '../topic-log.ts';
 import { type ContractCheck, collect, numbered, uniqueName, values } from './contract-check.ts';
@@ -16,6 +17,11 @@ export async function prepareLane(log: TopicLog): Promise<{ readonly topic: stri
 
 /** A driver's clock shows it, whatever its steps. */
 const AGE_MS = 50;
+
+/** A key that leads to one of two partitions. */
+function keyOf(partition: number): string {
+  return Array.from({ length: 100 }, (_, index) => `k${index}`).find((key) => partitionForKey(key, 2) === partition) ?? '';
+}
 
 /** What one holder of a lane can rely on. */
 export function laneChecks(): readonly ContractCheck[] {
@@ -165,6 +171,33 @@ export function laneChecks(): readonly ContractCheck[] {
         assert.deepEqual(Object.fromEntries(next.state), expected);
         await next.transaction((tx) => tx.checkpoint('b', 'back'));
         assert.deepEqual(Object.fromEntries(await second.readState(lane.state.topic, 1)), { ...expected, b: 'back' });
+      },
+    },
+    {
+      name: 'state in memory is what the log holds, also where a record of it leaves its partition to its key',
+      async run(open) {
+        await using log = await open();
+        const { topic: plain, lane } = await prepareLane(log);
+        const { topic, partition } = lane.state;
+        const [here, there] = [keyOf(partition), keyOf(1 - partition)];
+        await using writer = await log.openLane(lane);
+        await writer.transaction((tx) => {
+          tx.append([{ topic: plain, partition: 0, key: 'k', count: 3, valueAt: String }]);
+          tx.append([{ topic, key: there, value: 'elsewhere' }]);
+          tx.checkpoint(here, 'A');
+          tx.append([{ topic, key: here, value: 'B' }]);
+        });
+        assert.deepEqual([...writer.state], [[here, 'B']]);
+        assert.deepEqual([...(await log.readState(topic, partition))], [[here, 'B']]);
+        await writer.transaction((tx) => {
+          tx.checkpoint(here, 'A');
+          tx.append([{ topic, key: here, value: 'B' }]);
+          tx.checkpoint(here, 'C');
+        });
+        assert.deepEqual([...writer.state], [[here, 'C']]);
+        assert.deepEqual([...(await log.readState(topic, partition))], [[here, 'C']]);
+        const series = writer.transaction((tx) => tx.append([{ topic, key: here, count: 1, valueAt: () => 'x' }]));
+        await assert.rejects(series, TypeError);
       },
     },
     {

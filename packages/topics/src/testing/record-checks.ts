@@ -151,6 +151,30 @@ export function recordChecks(): readonly ContractCheck[] {
       },
     },
     {
+      name: 'records of one append keep their order in a partition, also where only some of them name it',
+      async run(open) {
+        await using log = await open();
+        const topic = uniqueName('topic');
+        await log.createTopics([{ name: topic, partitions: 2 }]);
+        const records = Array.from({ length: 12 }, (_, index) => {
+          const key = `@user${index % 5}`;
+          const record = { topic, key, value: String(index) };
+          return index % 3 === 0 ? record : { ...record, partition: partitionForKey(key, 2) };
+        });
+        const positions = await log.append(records);
+        const found = await collect(log, { topic });
+        for (const partition of [0, 1]) {
+          const expected = records.filter(({ key }) => partitionForKey(key, 2) === partition);
+          const own = found.filter((record) => record.partition === partition);
+          assert.deepEqual(values(own), values(expected));
+          assert.deepEqual(
+            own.map(({ offset }) => offset),
+            positions.filter((position) => position.partition === partition).map(({ offset }) => offset),
+          );
+        }
+      },
+    },
+    {
       name: 'append is all or nothing: one record for a partition that is not there, and none is written',
       async run(open) {
         await using log = await open();

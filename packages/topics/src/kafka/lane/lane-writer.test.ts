@@ -65,7 +65,7 @@ async function writer({ look, connect, write }: Parts): Promise<KafkaLaneWriter>
     ownWrites: new OwnWrites(),
     link: link as Link<InnerCluster>,
     availability: { missed: () => undefined, reached: () => undefined },
-    checked: async (content) => await Promise.resolve(content),
+    placed: async (content) => await Promise.resolve(content),
     assertThere: nothing,
     member: () => undefined,
     skewMs: () => 0,

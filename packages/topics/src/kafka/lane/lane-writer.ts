@@ -6,7 +6,7 @@ import { TopicUnknownError } from '../../topic-errors.ts';
 import { QueuedLaneWriter } from '../../queued-lane-writer.ts';
 import type { LiveState } from '../../state-reading.ts';
 import type { LaneSpec, LaneTransaction, StateReading } from '../../topic-log.ts';
-import { type TransactionContent, collectTransaction } from '../../transaction-content.ts';
+import { type TransactionContent, collectTransaction, stateChanges } from '../../transaction-content.ts';
 import type { AvailabilityWatcher } from '../../availability.ts';
 import type { InnerCluster } from '../inner-cluster.ts';
 import { failureText, isFenced, isTopicUnknown, isTransient } from '../kafka-failure.ts';
@@ -22,8 +22,8 @@ export interface KafkaLaneWriterOptions {
   readonly ownWrites: OwnWrites;
   readonly link: Link<InnerCluster>;
   readonly availability: AvailabilityWatcher;
-  /** Throws for records that can't be written. */
-  readonly checked: (content: TransactionContent) => Promise<TransactionContent>;
+  /** Chooses the partitions of records that name none. Throws for records that can't be written. */
+  readonly placed: (content: TransactionContent) => Promise<TransactionContent>;
   /** Throws `TopicUnknownError` where a topic of the lane was deleted. */
   readonly assertThere: () => Promise<void>;
   readonly member: () => LaneHolder['member'];
@@ -91,8 +91,8 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
 
   protected override async write(work: (tx: LaneTransaction) => void): Promise<void> {
     if (this.#lost !== undefined) throw this.#lost;
-    const { lane, checked } = this.#options;
-    const content = await checked(collectTransaction(work, lane));
+    const { lane, placed } = this.#options;
+    const content = await placed(collectTransaction(work, lane));
     const number = this.#log.committed + 1;
     const note: TransactionNote = { incarnation: this.#incarnation, number };
     const records = [...content.records, { ...lane.state, key: this.#log.transactionKey, value: JSON.stringify(note) }];
@@ -105,7 +105,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
       // Committed before the lane was lost: the next one is told.
       if (!(error instanceof LaneLostError) || this.#log.committed < number) throw error;
     });
-    this.#state?.apply(content.state);
+    this.#state?.apply(stateChanges(content.records, lane.state));
   }
 
   /** Runs `work` with a session until it goes well; after each fault the lane is taken again first. */
