@@ -10,8 +10,6 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const tools = join(root, '.tools', 'node_modules');
-const NODE = '24.21.0';
-const PNPM = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).packageManager.split('@')[1];
 
 const [major, minor] = process.versions.node.split('.').map(Number);
 // The Node under .tools isn't the machine's own: to take it for that would prune it away.
@@ -29,29 +27,56 @@ installDependencies();
 runCommand(process.argv.slice(2));
 
 function installTools() {
-  const wanted = [`pnpm@${PNPM}`, ...(ownNodeFits ? [] : [`${nodePackage()}@${NODE}`])];
-  const stamp = join(root, '.tools', 'stamp');
-  const complete = existsSync(join(tools, 'pnpm')) && (ownNodeFits || existsSync(join(tools, nodePackage())));
-  if (complete && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted.join(' ')) return;
-  say(`installing ${wanted.join(' and ')} into .tools (once)`);
-  mkdirSync(join(root, '.tools'), { recursive: true });
-  writeFileSync(join(root, '.tools', 'package.json'), '{"private":true}\n');
+  const wanted = wantedTools();
+  const lock = JSON.stringify(wanted, null, 2);
+  const stamp = join(tools, '.headgate-installed');
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return;
+  const folder = dirname(tools);
+  const { dependencies } = wanted.packages[''];
+  const names = Object.entries(dependencies).map(([name, version]) => `${name}@${version}`);
+  say(`installing ${names.join(' and ')} into .tools (once)`);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }));
+  writeFileSync(join(folder, 'package-lock.json'), lock);
   const npm = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : [process.platform === 'win32' ? 'npm.cmd' : 'npm'];
-  const flags = [
-    'install',
-    '--prefix',
-    join(root, '.tools'),
-    '--no-save',
-    '--ignore-scripts',
-    '--no-audit',
-    '--no-fund',
-    '--loglevel=error',
-  ];
+  const flags = ['ci', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
   // npm itself needs its own settings (registry, certificates), which it hands down as npm_* variables.
-  must([...npm, ...flags, ...wanted], { ...process.env, npm_config_local_prefix: '', npm_config_prefix: '' });
+  must([...npm, ...flags], { ...process.env, npm_config_local_prefix: '', npm_config_prefix: '' });
   // pnpm's package links its native binary in an install script, which was not allowed to run.
   must([process.execPath, join(tools, 'pnpm', 'install.js')], env, join(tools, 'pnpm'));
-  writeFileSync(stamp, wanted.join(' '));
+  writeFileSync(stamp, lock);
+}
+
+/** The checked-in lockfile, cut to what this machine needs: npm refuses a package that hasn't the hash in it. */
+function wantedTools() {
+  const lock = JSON.parse(readFileSync(join(root, 'scripts', 'tools', 'package-lock.json'), 'utf8'));
+  const { '': top, ...packages } = lock.packages;
+  const node = ownNodeFits ? undefined : nodePackage();
+  assertLocked(packages, '@pnpm/exe.');
+  if (node !== undefined) assertLocked(packages, node);
+  const { pnpm } = top.dependencies;
+  const dependencies = node === undefined ? { pnpm } : { pnpm, [node]: top.optionalDependencies[node] };
+  for (const name of Object.keys(top.optionalDependencies)) {
+    // Optional in the lockfile, where each platform has its own; here nothing works without it.
+    if (name === node) delete packages[`node_modules/${name}`].optional;
+    else delete packages[`node_modules/${name}`];
+  }
+  // npm takes a lockfile for outdated that lacks a platform which the registry lacked when it was made.
+  const wrapper = packages['node_modules/pnpm'];
+  const binaries = Object.entries(wrapper.optionalDependencies).filter(([name]) => `node_modules/${name}` in packages);
+  wrapper.optionalDependencies = Object.fromEntries(binaries);
+  return { ...lock, packages: { '': { dependencies }, ...packages } };
+}
+
+function assertLocked(packages, prefix) {
+  const { platform, arch } = process;
+  const isThere = Object.entries(packages).some(
+    ([path, { os = [], cpu = [] }]) => path.startsWith(`node_modules/${prefix}`) && os.includes(platform) && cpu.includes(arch),
+  );
+  if (isThere) return;
+  fail(
+    `scripts/tools/package-lock.json has no hash of ${prefix}* for ${platform} on ${arch}. Add what your package registry has by \`npm run lock-tools\`.`,
+  );
 }
 
 function installDependencies() {
@@ -129,7 +154,7 @@ function must([command, ...args], environment, cwd = root) {
   });
   if (error || status !== 0)
     fail(
-      `\`${[command, ...args].join(' ')}\` failed${error ? `: ${error.message}` : ` with exit code ${status}`}. Is a package registry reachable?`,
+      `\`${[command, ...args].join(' ')}\` failed${error ? `: ${error.message}` : ` with exit code ${status}`}. Is a package registry reachable, and are its packages the ones that the lockfiles name?`,
     );
 }
 

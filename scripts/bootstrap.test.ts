@@ -1,0 +1,167 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+const LOCK = 'scripts/tools/package-lock.json';
+
+interface Lock {
+  readonly packages: Readonly<Record<string, LockedPackage>>;
+}
+
+interface LockedPackage {
+  readonly version: string;
+  readonly integrity: string;
+}
+
+describe('the lockfile of .tools', () => {
+  it('has the hash of each package, names no host, and the pnpm that package.json names', async () => {
+    const lock = await readFile(join(ROOT, LOCK), 'utf8');
+    const { packageManager } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { readonly packageManager: string };
+    const { '': _, ...packages } = (JSON.parse(lock) as Lock).packages;
+    expect(Object.values(packages).filter(({ integrity }) => !/^sha512-\S{88}$/u.test(integrity))).toEqual([]);
+    expect(lock).not.toMatch(/https?:|"resolved"/u);
+    expect(`pnpm@${packages['node_modules/pnpm']?.version}`).toBe(packageManager);
+  });
+});
+
+describe('scripts/bootstrap.mjs in a fresh clone', { timeout: 120_000 }, () => {
+  it('runs nothing of a pnpm that is not the one of the lockfile', async () => {
+    await using place = await freshClone();
+    const { code, stderr } = await place.bootstrap();
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/EINTEGRITY[^]*are its packages the ones that the lockfiles name\?/u)]);
+    expect(existsSync(place.trace)).toBe(false);
+  });
+
+  it('installs, once, a pnpm that is', async () => {
+    await using place = await freshClone();
+    await place.lockWhatIsServed();
+    expect(await place.bootstrap()).toMatchObject({
+      code: 0,
+      stdout: 'ran\n',
+      stderr: expect.stringContaining('installing pnpm@') as string,
+    });
+    expect(await readFile(place.trace, 'utf8')).toBe('install.js\ninstall --frozen-lockfile\n');
+    expect(await place.bootstrap()).toEqual({ code: 0, stdout: 'ran\n', stderr: '' });
+  });
+});
+
+interface FreshClone extends AsyncDisposable {
+  /** What the served pnpm writes when it runs. */
+  readonly trace: string;
+  bootstrap(): Promise<Ended>;
+  /** Writes the hashes of the served packages into the lockfile. */
+  lockWhatIsServed(): Promise<void>;
+}
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** What bootstrap needs of this repository, before a registry that has packages of the right names and versions, and other content. */
+async function freshClone(): Promise<FreshClone> {
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-bootstrap-'));
+  await using started = new AsyncDisposableStack();
+  started.defer(() => rm(folder, { recursive: true }));
+  const root = join(folder, 'clone');
+  for (const path of ['package.json', 'pnpm-lock.yaml', 'scripts/bootstrap.mjs', 'scripts/tools']) {
+    await cp(join(ROOT, path), join(root, path), { recursive: true });
+  }
+  for (const room of ['packages', 'apps', 'node_modules']) await mkdir(join(root, room));
+  const lock = JSON.parse(await readFile(join(root, LOCK), 'utf8')) as Lock;
+  const trace = join(folder, 'trace');
+  const tarballs = await packed(folder, lock, trace);
+  const registry = started.use(await startRegistry(lock, tarballs));
+  const all = started.move();
+  const { PATH = '' } = process.env;
+  return {
+    trace,
+    bootstrap: () =>
+      run([process.execPath, join(root, 'scripts/bootstrap.mjs'), 'node', '-p', '"ran"'], root, {
+        PATH,
+        HOME: folder,
+        npm_config_registry: registry.url,
+        npm_config_cache: join(folder, 'npm-cache'),
+      }),
+    async lockWhatIsServed() {
+      const packages = Object.entries(lock.packages).map(([path, locked]) => {
+        const tarball = tarballs.get(nameOf(path));
+        return [path, { ...locked, ...(tarball !== undefined && { integrity: integrityOf(tarball) }) }] as const;
+      });
+      await writeFile(join(root, LOCK), JSON.stringify({ ...lock, packages: Object.fromEntries(packages) }));
+    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
+function nameOf(path: string): string {
+  return path.replace('node_modules/', '');
+}
+
+function integrityOf(tarball: Buffer): string {
+  return `sha512-${createHash('sha512').update(tarball).digest('base64')}`;
+}
+
+/** A tarball for each name of the lockfile: its pnpm notes how it was run. */
+async function packed(folder: string, { packages }: Lock, trace: string): Promise<ReadonlyMap<string, Buffer>> {
+  const tarballs = new Map<string, Buffer>();
+  for (const [path, { version }] of Object.entries(packages)) {
+    const name = nameOf(path);
+    if (name === '') continue;
+    const room = join(folder, 'served', name);
+    await mkdir(room, { recursive: true });
+    const bin = name === 'pnpm' ? { pnpm: 'pnpm' } : undefined;
+    await writeFile(join(room, 'package.json'), JSON.stringify({ name, version, bin }));
+    if (name === 'pnpm') {
+      await writeFile(join(room, 'install.js'), `require('node:fs').appendFileSync(${JSON.stringify(trace)}, 'install.js\\n');`);
+      await writeFile(join(room, 'pnpm'), `#!/bin/sh\necho "$1 $2" >> '${trace}'\n`, { mode: 0o755 });
+    }
+    const { code, stderr } = await run(['npm', 'pack', '--loglevel=error'], room, { PATH: process.env['PATH'] ?? '', HOME: folder });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const [file = ''] = (await readdir(room)).filter((found) => found.endsWith('.tgz'));
+    tarballs.set(name, await readFile(join(room, file)));
+  }
+  return tarballs;
+}
+
+/** A registry that vouches for what it has. */
+async function startRegistry(lock: Lock, tarballs: ReadonlyMap<string, Buffer>): Promise<AsyncDisposable & { readonly url: string }> {
+  const server = createServer((request, response) => {
+    const path = decodeURIComponent(request.url ?? '').slice(1);
+    const tarball = tarballs.get(dirname(path));
+    if (tarball !== undefined && path.endsWith('.tgz')) return response.end(tarball);
+    const served = tarballs.get(path);
+    const version = lock.packages[`node_modules/${path}`]?.version;
+    if (served === undefined || version === undefined) return response.writeHead(404).end('{}');
+    const dist = { tarball: `http://${request.headers.host}/${path}/it.tgz`, integrity: integrityOf(served) };
+    return response.end(JSON.stringify({ name: path, versions: { [version]: { name: path, version, dist } } }));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function run([command = '', ...args]: readonly string[], cwd: string, env: Readonly<Record<string, string>>): Promise<Ended> {
+  const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = once(child, 'close') as Promise<[number | null]>;
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  return { code, stdout, stderr };
+}
