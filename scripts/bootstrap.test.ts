@@ -34,6 +34,14 @@ describe('the lockfile of .tools', () => {
   });
 });
 
+it('npm says so when there is no script of a name', async () => {
+  const { PATH = '' } = process.env;
+  expect(await run(['npm', 'run', 'nope'], ROOT, { PATH })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('Missing script: "nope"') as string,
+  });
+});
+
 describe('scripts/bootstrap.mjs in a fresh clone', { timeout: 120_000 }, () => {
   it('runs nothing of a pnpm that is not the one of the lockfile', async () => {
     await using place = await freshClone();
