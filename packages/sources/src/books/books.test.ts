@@ -196,6 +196,27 @@ describe('a daily quota', () => {
   });
 });
 
+describe('turns', () => {
+  const slow = { limit: { requests: 1, windowMs: 20 } };
+
+  test('batches and authors of one walk take theirs together, by the share it has', async () => {
+    await using server = await startBooks(swift);
+    await using api = open(server, slow);
+    const credits = creditPool({ max: 1_000 });
+    const [first, second] = [{}, {}];
+    const [a = '', b = '', c = '', d = ''] = sampleIsbns(4);
+    const asked = [
+      ...['A1', 'A2', 'A3', 'A4'].map((name) => api.askAuthor(name, { credits, walk: first })),
+      api.batch([a], { credits, walk: second }),
+      api.batch([b], { credits, walk: second }),
+      ...[c, d].map((one) => api.batch([one], { credits, walk: credits, share: 0.25 })),
+    ];
+    for (const { credit } of await Promise.all(asked)) credit.release();
+    const order = server.requests.map(({ author, isbns = [] }) => author ?? isbns.join());
+    expect(order).toEqual(['A1', a, 'A2', b, 'A3', 'A4', c, d]);
+  });
+});
+
 describe('credit', () => {
   test('a batch holds room for its answers, malformed ISBNs’ too, and a stalled downstream stops the requests', async () => {
     await using server = await startBooks(swift);

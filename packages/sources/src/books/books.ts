@@ -78,28 +78,25 @@ export function books(options: BooksOptions): Books {
   const ahead = aheadLedger();
   let ignoredRecords = 0;
 
-  const ask = async <K extends BooksValue['kind']>(
-    kind: K,
-    one: BooksAsk & { kind: K },
-    { credits, signal }: AskOptions,
-  ): Promise<Asked<K>> => {
-    const { value, credit } = await source.ask(one, { credits, ...(signal !== undefined && { signal }) });
+  const ask = async <K extends BooksValue['kind']>(kind: K, one: BooksAsk & { kind: K }, asking: AskOptions): Promise<Asked<K>> => {
+    const { value, credit } = await source.ask(one, asking);
     if (isKind(value, kind)) return { value, credit };
     credit.release();
     throw new TypeError(`books: asked for a ${kind}, read a ${value.kind}`);
   };
-  const askBatch = async (entries: readonly BatchEntry[], { credits, signal }: AskOptions): Promise<Delivery<readonly BookAnswer[]>> => {
+  const askBatch = async (entries: readonly BatchEntry[], asking: AskOptions): Promise<Delivery<readonly BookAnswer[]>> => {
     const invalid = entries.flatMap((entry) => (entry.isbn === undefined ? [{ kind: 'invalid' as const, ...entry }] : []));
     if (invalid.length === entries.length) {
+      const { credits, signal } = asking;
       const credit = await roomFor({ credits, items: entries.length, ...(signal !== undefined && { signal }) });
       return { value: invalid, credit };
     }
-    const { value, credit } = await ask('batch', { kind: 'batch', entries }, { credits, ...(signal !== undefined && { signal }) });
+    const { value, credit } = await ask('batch', { kind: 'batch', entries }, asking);
     ignoredRecords += value.ignored;
     return { value: value.answers, credit };
   };
-  const askAuthor = async (name: string, { credits, signal, ...page }: AskOptions & AuthorOptions): Promise<Delivery<AuthorAnswer>> => {
-    const { value, credit } = await ask('author', authorAsk(name, page), { credits, ...(signal !== undefined && { signal }) });
+  const askAuthor = async (name: string, asking: AskOptions & AuthorOptions): Promise<Delivery<AuthorAnswer>> => {
+    const { value, credit } = await ask('author', authorAsk(name, asking), asking);
     return { value: value.answer, credit };
   };
 

@@ -16,6 +16,7 @@ interface Desk {
   readonly options: LookupOptions;
   readonly clock: ReturnType<typeof virtualClock>;
   readonly batches: string[][];
+  readonly walks: Set<object>;
   underWay: number;
   mostUnderWay: number;
 }
@@ -23,7 +24,8 @@ interface Desk {
 /** A service that knows every ISBN and takes `answerMs`, or fails at the batch with number `failsAt`. */
 function desk(isbns: IsbnInput, { answerMs = 0, parallel = 1, maxBatch = 10, failsAt = 0 } = {}): Desk {
   const clock = virtualClock();
-  const askBatch: LookupOptions['askBatch'] = async (entries: readonly BatchEntry[], { credits, signal }) => {
+  const askBatch: LookupOptions['askBatch'] = async (entries: readonly BatchEntry[], { credits, signal, walk }) => {
+    self.walks.add(walk);
     const ask = { kind: 'batch' as const, entries };
     const credit = await roomFor({ credits, items: entries.length, signal });
     self.batches.push([...isbnsToSend(ask)]);
@@ -56,6 +58,7 @@ function desk(isbns: IsbnInput, { answerMs = 0, parallel = 1, maxBatch = 10, fai
   const self: Desk = {
     clock,
     batches: [],
+    walks: new Set(),
     underWay: 0,
     mostUnderWay: 0,
     options: { isbns, maxBatch, waitMs: 200, parallel, ahead: aheadLedger(), clock, askBatch },
@@ -204,10 +207,10 @@ test('a reader that is aborted between two reads gives back what was not handed 
   const { options, clock } = desk(sampleIsbns(40), { parallel: 3 });
   let asked = 0;
   // A batch that doesn't hear of the abort, or just came before it.
-  const askBatch: LookupOptions['askBatch'] = (entries, { credits: room }) => {
+  const askBatch: LookupOptions['askBatch'] = (entries, { credits: room, walk }) => {
     asked += 1;
     const slow = asked > 1 ? 1_000 : 0;
-    return options.askBatch(entries, { credits: room, signal: new AbortController().signal }).then(async (delivery) => {
+    return options.askBatch(entries, { credits: room, signal: new AbortController().signal, walk }).then(async (delivery) => {
       await new Promise<void>((resolve) => clock.schedule(slow, resolve));
       return delivery;
     });
@@ -294,3 +297,13 @@ async function pull<T>(answers: AsyncIterable<T>): Promise<readonly T[]> {
   for await (const answer of answers) all.push(answer);
   return all;
 }
+
+test('a lookup is one walk, however many batches it asks for, and another one is another', async () => {
+  const one = desk(sampleIsbns(50), { parallel: 3 });
+  for (const walks of [1, 2]) {
+    const looked = lastValueFrom(lookup(one.options).pipe(toArray()));
+    await one.clock.advance(1_000);
+    expect(await looked).toHaveLength(50);
+    expect(one.walks.size).toBe(walks);
+  }
+});

@@ -18,7 +18,7 @@ export interface LookupOptions {
   readonly clock: Clock;
   readonly askBatch: (
     entries: readonly BatchEntry[],
-    options: { readonly credits: CreditPool; readonly signal: AbortSignal },
+    options: { readonly credits: CreditPool; readonly signal: AbortSignal; readonly walk: object },
   ) => Promise<Delivery<readonly BookAnswer[]>>;
 }
 
@@ -38,6 +38,7 @@ function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, askBatc
   const input = openIsbns(isbns);
   const gatherer = batchGatherer({ input, maxBatch, waitMs, clock });
   const stopped = new AbortController();
+  const walk = {};
   const underWay: Batch[] = [];
   let ready: readonly Delivery<BookAnswer>[] = [];
   let nextReady = 0;
@@ -86,7 +87,7 @@ function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, askBatc
   };
   const ask = async (batch: Batch, entries: readonly BatchEntry[]): Promise<void> => {
     try {
-      const delivery = await askBatch(entries, { credits: batch.credits, signal: stopped.signal });
+      const delivery = await askBatch(entries, { credits: batch.credits, signal: stopped.signal, walk });
       batch.outcome = { delivery };
       if (stopped.signal.aborted) delivery.credit.release();
     } catch (error) {
