@@ -43,7 +43,7 @@ import { MessageBlocks, registerCodecs } from './record-block/index.ts';
 import { RecordSender } from './sending/record-sender.ts';
 import { saslForKafkajs } from './security/sasl-for-kafkajs.ts';
 import { StatePartition } from './lane/state-partition.ts';
-import { withinTime } from './connection/time-limit.ts';
+import { abortable, withinTime } from './connection/time-limit.ts';
 import { TopicBook } from './topics/topic-book.ts';
 import { topicInfo } from './topics/topic-info.ts';
 import { KafkaTopicReader } from './reading/topic-reader.ts';
@@ -199,8 +199,7 @@ class KafkaTopicLog implements TopicLog {
   async openLane(lane: LaneSpec, signal?: AbortSignal): Promise<LaneWriter> {
     this.#assertOpen();
     const places = [lane.state, ...(lane.writes ?? [])];
-    for (const { topic, partition } of places) await this.#book.assertPartition(topic, partition);
-    await this.#assertCompacted(lane.state.topic);
+    await abortable(this.#assertLane(lane, places), signal);
     const leftovers = new Leftovers(places);
     const writer = new KafkaLaneWriter({
       lane,
@@ -219,9 +218,7 @@ class KafkaTopicLog implements TopicLog {
     });
     this.#lanes.add(writer);
     try {
-      await awaitHandover({ writer, admin: this.#admin, handoverMs: this.#options.handoverMs ?? 5_000, signal });
-      signal?.throwIfAborted();
-      await writer.open();
+      await abortable(this.#takeLane(writer), signal);
       return writer;
     } catch (error) {
       await writer.close();
@@ -322,6 +319,16 @@ class KafkaTopicLog implements TopicLog {
     this.#availability.close();
     await Promise.allSettled([this.#admin.close(), ...[...this.#links].map((link) => link.close())]);
     this.#sockets.close();
+  }
+
+  async #assertLane(lane: LaneSpec, places: readonly TopicPartition[]): Promise<void> {
+    for (const { topic, partition } of places) await this.#book.assertPartition(topic, partition);
+    await this.#assertCompacted(lane.state.topic);
+  }
+
+  async #takeLane(writer: KafkaLaneWriter): Promise<void> {
+    await awaitHandover({ writer, admin: this.#admin, handoverMs: this.#options.handoverMs ?? 5_000 });
+    await writer.open();
   }
 
   async #assertCompacted(topic: string): Promise<void> {

@@ -147,8 +147,9 @@ class SqliteTopicLog implements TopicLog {
   }
 
   /** What isn't committed is in no partition. */
-  heldBack(): Promise<undefined> {
-    return Promise.resolve(undefined);
+  async heldBack(_: TopicPartition, signal?: AbortSignal): Promise<undefined> {
+    signal?.throwIfAborted();
+    await Promise.resolve();
   }
 
   async readState(topic: string, partition: number): Promise<StateReading> {

@@ -302,6 +302,19 @@ export function laneChecks(): readonly ContractCheck[] {
       },
     },
     {
+      name: 'a signal that has aborted keeps a lane from being taken and a question from being asked: its reason is thrown',
+      async run(open) {
+        await using log = await open();
+        const { topic, lane } = await prepareLane(log);
+        const reason = new Error('enough');
+        const signal = AbortSignal.abort(reason);
+        await assert.rejects(log.openLane(lane, signal), (error) => error === reason);
+        await assert.rejects(log.heldBack({ topic, partition: 0 }, signal), (error) => error === reason);
+        await using writer = await log.openLane(lane, new AbortController().signal);
+        await writer.transaction((tx) => tx.append(numbered(topic, 1)));
+      },
+    },
+    {
       name: 'a lane needs a compacted state partition that is there',
       async run(open) {
         await using log = await open();

@@ -18,6 +18,26 @@ it('who gives up misses nothing any more', async () => {
   expect(changes.slice(1)).toEqual([{ available: true }]);
 });
 
+it('rejects with the reason of a signal that aborts while it waits to try again', async () => {
+  const { link } = newLink();
+  const giveUp = new AbortController();
+  const running = expect(link.run(() => Promise.reject(new Error('gone')), giveUp.signal)).rejects.toBe('enough');
+  await vi.advanceTimersByTimeAsync(10);
+  giveUp.abort('enough');
+  await running;
+});
+
+it('rejects with the reason of a signal that aborts while the work has no answer, and goes on with the connection', async () => {
+  const { link, connections } = newLink();
+  const giveUp = new AbortController();
+  const running = expect(link.run(() => new Promise<never>(() => undefined), giveUp.signal)).rejects.toBe('enough');
+  await vi.advanceTimersByTimeAsync(60_000);
+  giveUp.abort('enough');
+  await running;
+  expect(await link.run(() => Promise.resolve('answered'))).toBe('answered');
+  expect(connections).toHaveLength(1);
+});
+
 it('a connection that was dropped while others worked with it is ended after them, too', async () => {
   const { link, connections } = newLink();
   const gate = Promise.withResolvers<void>();

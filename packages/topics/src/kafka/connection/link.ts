@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Availability } from '../../availability.ts';
 import { failureText, isTransient } from '../kafka-failure.ts';
-import { soon } from './time-limit.ts';
+import { abortable, soon } from './time-limit.ts';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
@@ -27,7 +27,10 @@ export class Link<C extends Connection> {
     this.#options = options;
   }
 
-  /** Runs `work` until it goes well, fails for good, or `signal` aborts (it rejects with its reason then). Brokers that are away are waited for. */
+  /**
+   * Runs `work` until it goes well, fails for good, or `signal` aborts: then it rejects with the signal's reason at once, also where a broker
+   * owes `work` an answer. Brokers that are away are waited for.
+   */
   async run<T>(work: (connection: C) => Promise<T>, signal?: AbortSignal): Promise<T> {
     const over = signal === undefined ? this.#closed.signal : AbortSignal.any([signal, this.#closed.signal]);
     const watcher = this.#options.availability.watcher();
@@ -36,13 +39,13 @@ export class Link<C extends Connection> {
         over.throwIfAborted();
         const askedMs = Date.now();
         try {
-          return await this.once(work);
+          return await abortable(this.once(work), over);
         } catch (error) {
           over.throwIfAborted();
           if (!isTransient(error)) throw error;
           watcher.missed(failureText(error), askedMs);
         }
-        await sleep(pauseMs, undefined, { signal: over });
+        await sleep(pauseMs, undefined, { signal: over }).catch(() => undefined);
       }
     } finally {
       watcher.reached();

@@ -17,3 +17,17 @@ const CLOSE_WITHIN_MS = 1_000;
 export async function soon(closing: Promise<void>): Promise<void> {
   await withinTime(CLOSE_WITHIN_MS, closing).catch(() => undefined);
 }
+
+/** Settles as `work` does, or rejects with the signal's reason as soon as that aborts; `work` itself goes on. */
+export async function abortable<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
+  if (signal === undefined) return await work;
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([aborted.promise, work]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

@@ -45,6 +45,23 @@ describe.skipIf(why !== undefined).concurrent(`a newcomer to a lane${because}`, 
     await pages.verify(proxied.brokers, newer);
   });
 
+  it('that gives up while the broker owes it an answer ends with its reason at once, and takes nothing', async () => {
+    await using older = await open();
+    await using newer = await open();
+    const pages = await newPages(older);
+    const writer = await older.openLane(pages.lane);
+    await pages.write(writer);
+    const giveUp = new AbortController();
+    const fence = holdFirst(proxied, newer.client, ({ api }) => api === 'InitProducerId');
+    const opening = expect(newer.openLane(pages.lane, giveUp.signal)).rejects.toThrow('enough');
+    await fence.reached;
+    giveUp.abort(new Error('enough'));
+    await opening;
+    fence.letGo();
+    await pages.write(writer, 2);
+    await pages.verify(proxied.brokers, older);
+  });
+
   it("waits for the newest state while another writer's open transaction hides it", async () => {
     await using older = await open();
     await using newer = await open();

@@ -15,12 +15,10 @@ export async function awaitHandover({
   writer,
   admin,
   handoverMs,
-  signal,
 }: {
   readonly writer: KafkaLaneWriter;
   readonly admin: Link<Admin>;
   readonly handoverMs: number;
-  readonly signal: AbortSignal | undefined;
 }): Promise<void> {
   const deadline = performance.now() + handoverMs;
   for (;;) {
@@ -32,6 +30,6 @@ export async function awaitHandover({
     const { group, id } = holder.member;
     const living = await admin.run((connection) => groupMembers({ admin: connection, group }));
     if (living?.has(id) !== true || performance.now() >= deadline) return;
-    await sleep(LOOK_AGAIN_MS, undefined, signal && { signal });
+    await sleep(LOOK_AGAIN_MS);
   }
 }

@@ -13,6 +13,7 @@ import { failureText, isFenced, isTopicUnknown, isTransient } from '../kafka-fai
 import { type LaneHolder, LaneLog, type TransactionNote } from './lane-log.ts';
 import type { LaneSession } from './lane-session.ts';
 import type { Link } from '../connection/link.ts';
+import { abortable } from '../connection/time-limit.ts';
 import type { OwnWrites } from '../reading/own-writes.ts';
 
 export interface KafkaLaneWriterOptions {
@@ -75,14 +76,14 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
 
   protected override async release(pending: Promise<unknown>): Promise<void> {
     this.#options.onClose(this);
-    const late = setTimeout(() => this.#over.abort(), CLOSE_WITHIN_MS);
+    const late = setTimeout(() => this.#over.abort(this.closedError()), CLOSE_WITHIN_MS);
     await pending;
     // Whoever takes the lane next need not wait for us then.
     if (this.#session !== undefined && this.#lost === undefined) {
       await this.#abortable(this.#session.write([this.#holderRecord({ nonce: randomUUID(), released: true })])).catch(() => undefined);
     }
     clearTimeout(late);
-    this.#over.abort();
+    this.#over.abort(this.closedError());
     const session = this.#session;
     this.#session = undefined;
     this.#options.availability.reached();
@@ -184,12 +185,6 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
 
   /** A request to a broker that doesn't answer ends much later than a close may take. */
   #abortable<T>(work: Promise<T>): Promise<T> {
-    const { signal } = this.#over;
-    return new Promise((resolve, reject) => {
-      const abort = (): void => reject(this.closedError());
-      if (signal.aborted) abort();
-      signal.addEventListener('abort', abort, { once: true });
-      work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-    });
+    return abortable(work, this.#over.signal);
   }
 }
