@@ -23,6 +23,7 @@ export interface CheckedOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly journal: Journal | undefined;
+  /** Never throws. */
   readonly onTry: (event: TryEvent) => void;
 }
 
@@ -60,7 +61,22 @@ export function checkedOptions(service: string, options: SourceOptions, serviceL
     clock,
     random,
     journal: options.journal,
-    onTry: options.onTry ?? (() => undefined),
+    onTry: observer(service, options.onTry),
+  };
+}
+
+/** A request is paid for when it is told of: an observer's error must not lose its page. The first one is a warning of the process. */
+function observer(service: string, onTry: (event: TryEvent) => void = () => undefined): CheckedOptions['onTry'] {
+  let warned = false;
+  return (event) => {
+    try {
+      onTry(event);
+    } catch (error) {
+      if (warned) return;
+      warned = true;
+      const words = error instanceof Error ? `${error.name}: ${error.message}` : 'a value that is no Error';
+      process.emitWarning(`${service}: onTry threw ${words}. Its requests go on; mend it, further errors of it are not shown.`);
+    }
   };
 }
 

@@ -273,6 +273,24 @@ test('what costs more than a budget holds is refused instead of waiting for ever
   expect(scene.server.requests).toHaveLength(0);
 });
 
+test('an observer that throws is reported once, as a warning of the process', async () => {
+  const warnings: Error[] = [];
+  const listen = (warning: Error): void => void warnings.push(warning);
+  process.on('warning', listen);
+  onTestFinished(() => void process.off('warning', listen));
+  const onTry = vi.fn<() => void>(() => {
+    throw new Error('no such metric');
+  });
+  const scene = await play([ok, said('gone')], { onTry });
+  expect((await scene.ask()).value).toBe('good');
+  await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_TOY' });
+  expect(onTry).toHaveBeenCalledTimes(2);
+  await idle();
+  expect(warnings.map(({ message }) => message)).toEqual([
+    'toy: onTry threw Error: no such metric. Its requests go on; mend it, further errors of it are not shown.',
+  ]);
+});
+
 describe('aborting', () => {
   test('while it waits for budget, for its answer, for the next try: nothing is held and no timer is left', async () => {
     for (const [script, eventsFirst] of [

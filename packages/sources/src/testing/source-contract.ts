@@ -98,6 +98,11 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
 
   return [
     recovers('a good answer: its exact value, for one request', []),
+    recovers('an observer that throws costs no request', [whole('{}', 503)], {
+      onTry: () => {
+        throw new Error('the observer of the contract throws');
+      },
+    }),
     recovers('503, then a good answer', [whole('{}', 503)]),
     recovers('HTML with 503, then a good answer', [html(503)]),
     recovers('HTML with 200, then a good answer', [html(200)]),
