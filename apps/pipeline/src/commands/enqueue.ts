@@ -1,9 +1,11 @@
 import { createInterface } from 'node:readline/promises';
 import { InvalidIsbnError, normalizeIsbn } from '@headgate/operators';
+import { isScreenName, isUserId, type UserChoice, userLabel } from '@headgate/sources/followers/user';
 import type { NewRecord } from '@headgate/topics';
 import { ConfigError } from '../config/config-error.ts';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
+import { shown } from '../config/problem.ts';
 import { TOPICS } from '../records/topic-names.ts';
 import { prepareTopics } from '../run/topics.ts';
 import { type CommandContext, openLog, readTopicsConfig } from './command-context.ts';
@@ -56,15 +58,24 @@ async function readLines({ stdin, signal }: Pick<CommandContext, 'stdin' | 'sign
   return lines;
 }
 
-/** `@name` and `name` are screen names, digits (or `id:digits`) a user id, as in the keys of records. */
 function userWish(text: string): NewRecord {
-  const id = /^(?:id:)?(\d{1,20})$/.exec(text)?.[1];
-  if (id !== undefined) return { topic: TOPICS.followersRequests, key: id, value: JSON.stringify({ userId: id }) };
-  const screenName = text.replace(/^@/, '');
-  if (!/^\w{1,50}$/.test(screenName) || (/^\d+$/.test(screenName) && !text.startsWith('@'))) {
-    throw new UsageError(`enqueue: ${JSON.stringify(text)} is no user. Write @name, or the digits of a user id. Nothing was added.`);
+  const user = namedUser(text);
+  return { topic: TOPICS.followersRequests, key: userLabel(user), value: JSON.stringify(user) };
+}
+
+/** `@name` and `name` are screen names, digits (or `id:digits`) a user id, as in the keys of records. */
+function namedUser(text: string): UserChoice {
+  const userId = /^(?:id:)?(\d+)$/.exec(text)?.[1];
+  if (userId !== undefined) {
+    if (isUserId(userId)) return { userId };
+    const asName = isScreenName(userId) ? ` If it is a screen name, write @${userId}.` : '';
+    throw new UsageError(
+      `enqueue: ${shown(text)} is no user id: an id is 18446744073709551615 at most, and has no zero in front.${asName} Nothing was added.`,
+    );
   }
-  return { topic: TOPICS.followersRequests, key: `@${screenName}`, value: JSON.stringify({ screenName }) };
+  const screenName = text.replace(/^@/, '');
+  if (isScreenName(screenName)) return { screenName };
+  throw new UsageError(`enqueue: ${shown(text)} is no user. Write @name, or the digits of a user id. Nothing was added.`);
 }
 
 function isbnWish(text: string): NewRecord {

@@ -43,7 +43,7 @@ test('bare digits are ambiguous, with and without quotes', async () => {
 });
 
 test('digits that can be no id are offered as a name alone', async () => {
-  const noId = 'is no user id: an id has at most 20 digits, and no zero in front.';
+  const noId = 'is no user id: an id is 18446744073709551615 at most, and has no zero in front.';
   expect(await problems('["012", "123456789012345678901"]')).toEqual([
     `6:11 followers.users[0]: 012 ${noId} If it is a screen name, write { screenName: "012" }.`,
     `6:18 followers.users[1]: 123456789012345678901 ${noId} If it is a screen name, write { screenName: "123456789012345678901" }.`,
@@ -53,8 +53,14 @@ test('digits that can be no id are offered as a name alone', async () => {
 
 test.each([
   ['[a b]', '6:11 followers.users[0]: "a b" is no screen name. Write 1 to 50 letters, digits and "_", as in alpha.'],
-  ['[{ userId: 012 }]', '6:21 followers.users[0].userId: "012" is no user id. Write digits alone, without a leading zero, as in "12".'],
-  ['[{ userId: 1e3 }]', '6:21 followers.users[0].userId: "1e3" is no user id. Write digits alone, without a leading zero, as in "12".'],
+  [
+    '[{ userId: 012 }]',
+    '6:21 followers.users[0].userId: "012" is no user id. Write digits, 18446744073709551615 at most and without a zero in front, as in "12".',
+  ],
+  [
+    '[{ userId: 1e3 }]',
+    '6:21 followers.users[0].userId: "1e3" is no user id. Write digits, 18446744073709551615 at most and without a zero in front, as in "12".',
+  ],
   ['[{ screename: a }]', '6:13 followers.users[0].screename: unknown key. Did you mean screenName?'],
   ['[{ userId: "1", screenName: a }]', '6:13 followers.users[0].userId: unknown key. Here stand: screenName.'],
   ['[{ file: a.txt, x: 1 }]', '6:26 followers.users[0].(a key that is not shown): unknown key. Here stand: file.'],

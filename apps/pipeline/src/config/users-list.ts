@@ -1,3 +1,4 @@
+import { isScreenName, isUserId, userLabel } from '@headgate/sources/followers/user';
 import { Complaint } from './complaint.ts';
 import type { UserReference } from './config.ts';
 import { entryList } from './entry-list.ts';
@@ -8,8 +9,6 @@ import type { ReadContext } from './read-context.ts';
 import { chosen, mapping, single } from './schema-parts.ts';
 import type { Schema } from './schema-parts.ts';
 
-const SCREEN_NAME = /^\w{1,50}$/;
-const USER_ID = /^[1-9]\d{0,19}$/;
 const ENTRY_EXAMPLE = 'alpha, { userId: "12" } or { file: users.txt }';
 
 /** Users to crawl: `alpha`, `"@alpha"`, `{ screenName: alpha }`, `{ userId: "12" }`, `{ file: users.txt }`; in a file `alpha`, `@alpha` or `id:12`. */
@@ -27,7 +26,7 @@ export function usersList({ context }: { readonly context: ReadContext }): Schem
       return looksLikeId(tree) ? byUserId : byScreenName;
     }),
     fromLine: readLine,
-    identity: (user) => ('userId' in user ? user.userId : `@${user.screenName}`),
+    identity: userLabel,
     example: '[alpha, { userId: "12" }, { file: users.txt }]',
   });
 }
@@ -59,9 +58,9 @@ interface BareDigits {
 }
 
 function bareDigits({ text, written, asId, asName }: BareDigits): Complaint {
-  if (USER_ID.test(text)) return new Complaint(`${written} may be an id or a screen name. Write ${asId} or ${asName}.`);
-  const noId = `${SCREEN_NAME.test(text) ? written : shown(written)} is no user id: an id has at most 20 digits, and no zero in front.`;
-  return new Complaint(SCREEN_NAME.test(text) ? `${noId} If it is a screen name, write ${asName}.` : noId);
+  if (isUserId(text)) return new Complaint(`${written} may be an id or a screen name. Write ${asId} or ${asName}.`);
+  const noId = `${isScreenName(text) ? written : shown(written)} is no user id: an id is 18446744073709551615 at most, and has no zero in front.`;
+  return new Complaint(isScreenName(text) ? `${noId} If it is a screen name, write ${asName}.` : noId);
 }
 
 function readName(text: string, written: string): UserReference | Complaint {
@@ -71,13 +70,13 @@ function readName(text: string, written: string): UserReference | Complaint {
 
 function readScreenName(text: string, written: string): string | Complaint {
   const name = text.trim().replace(/^@/, '');
-  return SCREEN_NAME.test(name)
+  return isScreenName(name)
     ? name
     : new Complaint(`${shown(written)} is no screen name. Write 1 to 50 letters, digits and "_", as in alpha.`);
 }
 
 function readUserId(text: string, written: string): string | Complaint {
-  return USER_ID.test(text)
+  return isUserId(text)
     ? text
-    : new Complaint(`${shown(written)} is no user id. Write digits alone, without a leading zero, as in "12".`);
+    : new Complaint(`${shown(written)} is no user id. Write digits, 18446744073709551615 at most and without a zero in front, as in "12".`);
 }

@@ -1,5 +1,6 @@
 import { boundaryDuplicates } from '@headgate/operators';
 import type { FollowerPage, Followers } from '@headgate/sources/followers';
+import { userLabel } from '@headgate/sources/followers/user';
 import { SourceError } from '@headgate/sources';
 import type { Clock, CreditPool } from '@headgate/throttle';
 import type { NewRecord } from '@headgate/topics';
@@ -10,7 +11,7 @@ import { settled } from '../lanes/settled.ts';
 import type { WishRecord } from '../lanes/wishes-in-order.ts';
 import type { Flow } from '../lanes/work-lane.ts';
 import { TOPICS } from '../records/topic-names.ts';
-import { FIRST_CURSOR, type FollowersWish, followersWish, parseWish, userKey } from '../records/wish.ts';
+import { FIRST_CURSOR, type FollowersWish, followersWish, parseWish } from '../records/wish.ts';
 import type { RunEvent } from '../status/run-event.ts';
 import { type CrawlCheckpoint, begunCrawls, crawlCheckpoints, crawlKey } from './crawl-checkpoint.ts';
 import type { CrawlComparisons } from './crawl-comparisons.ts';
@@ -63,7 +64,7 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
   };
 
   const start = (wish: FollowersWish, offset: number): void => {
-    const user = userKey(wish);
+    const user = userLabel(wish);
     const saved = checkpoints.get(offset);
     const crawl: Crawl = {
       user,

@@ -1,9 +1,9 @@
+import { userLabel } from '@headgate/sources/followers/user';
 import type { Clock } from '@headgate/throttle';
 import { LaneLostError, type LaneWriter, type NewRecord, type TopicLog } from '@headgate/topics';
 import { normalizeIsbn } from '@headgate/operators';
 import type { Config, UserReference } from '../config/config.ts';
 import { SHARED_STATE_PARTITION, TOPICS } from '../records/topic-names.ts';
-import { userKey } from '../records/wish.ts';
 
 export interface EnqueueListOptions {
   readonly log: TopicLog;
@@ -103,7 +103,7 @@ interface ListedWish {
 
 function listedWishes({ topics: { group }, followers, books }: Config): ListedWish[] {
   const listed = listedBy(group);
-  const users = (followers?.users ?? []).map((user) => listed(TOPICS.followersRequests, userKey(user), user, followers?.everyMs));
+  const users = (followers?.users ?? []).map((user) => listed(TOPICS.followersRequests, userLabel(user), user, followers?.everyMs));
   const isbns = (books?.isbns ?? []).map((isbn) => listed(TOPICS.booksRequests, isbnKey(isbn), { isbn }, books?.everyMs));
   const authors = (books?.authors ?? []).map((author) => listed(TOPICS.booksRequests, author, { author }, books?.everyMs, 'author/'));
   // A list that names one twice means it once.

@@ -1,3 +1,4 @@
+import { userLabel } from '@headgate/sources/followers/user';
 import type { Clock } from '@headgate/throttle';
 import { type TopicLog, partitionForKey } from '@headgate/topics';
 import { begunLists, isIsbn } from '../flows/book-list.ts';
@@ -7,7 +8,7 @@ import { listedAndDue } from '../flows/wish-list.ts';
 import { offsetRanges } from '../lanes/offset-ranges.ts';
 import { type WishRecord, wishesInOrder } from '../lanes/wishes-in-order.ts';
 import type { Config } from '../config/config.ts';
-import { FIRST_CURSOR, type FollowersWish, booksWish, followersWish, parseWish, userKey } from '../records/wish.ts';
+import { FIRST_CURSOR, type FollowersWish, booksWish, followersWish, parseWish } from '../records/wish.ts';
 import type { LaneState, LaneStates } from './lane-states.ts';
 import { isFromStart, pagesOfLastCrawls } from './last-crawls.ts';
 
@@ -46,7 +47,7 @@ export async function leftToDo({ log, config, clock, states }: LeftToDoOptions):
   let comparisons = 0;
   const add = (wish: FollowersWish, lane: number, checkpoint?: CrawlCheckpoint): void => {
     const { page = 1, cursor = wish.cursor ?? FIRST_CURSOR } = checkpoint ?? {};
-    begun.push({ user: userKey(wish), page, cursor, lane, isWhole: isFromStart(wish) });
+    begun.push({ user: userLabel(wish), page, cursor, lane, isWhole: isFromStart(wish) });
   };
 
   for (const state of states.followers) {
@@ -77,7 +78,7 @@ export async function leftToDo({ log, config, clock, states }: LeftToDoOptions):
   }
   for (const { wish } of await listedAndDue({ log, config, clock })) {
     if ('author' in wish) authors += 1;
-    else if (!('isbn' in wish)) add(wish, partitionForKey(userKey(wish), config.topics.lanes));
+    else if (!('isbn' in wish)) add(wish, partitionForKey(userLabel(wish), config.topics.lanes));
     else if (isIsbn(wish.isbn)) isbns += 1;
   }
   const lastTime = await pagesOfLastCrawls(log, new Set(begun.filter(({ isWhole }) => isWhole).map(({ user }) => user)));

@@ -1,10 +1,13 @@
+import { isScreenName, isUserId } from '@headgate/sources/followers/user';
 import { z } from 'zod';
 
-const userId = z.string('must be a string of digits, in quotes: a bare number loses digits').regex(/^\d{1,20}$/, 'must be digits only');
+const userId = z
+  .string('must be a string of digits, in quotes: a bare number loses digits')
+  .refine(isUserId, 'must be digits, 18446744073709551615 at most, without a zero in front');
 const screenName = z
   .string()
   .transform((name) => name.replace(/^@/, ''))
-  .pipe(z.string().regex(/^\w{1,50}$/, 'must be 1 to 50 letters, digits or underscores'));
+  .refine(isScreenName, 'must be 1 to 50 letters, digits or underscores');
 
 /** Where a walk begins that is for all of a user's pages. */
 export const FIRST_CURSOR = '-1';
@@ -44,11 +47,6 @@ export const booksWish: z.ZodType<BooksWish> = z.union(
 );
 
 export type BooksWish = { readonly isbn: string } | { readonly isbns: readonly string[] } | { readonly author: string };
-
-/** The user as keys and messages spell it: `@alpha`, or the digits of an id. */
-export function userKey(wish: { readonly screenName: string } | { readonly userId: string; readonly screenName?: undefined }): string {
-  return wish.screenName === undefined ? wish.userId : `@${wish.screenName}`;
-}
 
 export class MalformedWishError extends Error {
   override readonly name = 'MalformedWishError';

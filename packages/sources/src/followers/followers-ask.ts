@@ -1,5 +1,5 @@
 import { SourceError } from '../source-error.ts';
-import { type UserChoice, userLabel } from './user-choice.ts';
+import { type UserChoice, isScreenName, isUserId, userLabel } from './user-choice.ts';
 
 /** Which pages are asked for, and how. */
 export type PagesOptions = UserChoice & {
@@ -47,9 +47,6 @@ export function firstAsk(options: PagesOptions): FollowersAsk {
 }
 
 const CURSOR = /^-?\d{1,20}$/;
-const USER_ID = /^\d{1,20}$/;
-/** More than the service allows today; what matters is that nothing else gets into keys and addresses. */
-const SCREEN_NAME = /^\w{1,50}$/;
 
 /** What the service does with both or neither is not documented: so neither is sent. */
 function checkedUser({
@@ -61,11 +58,13 @@ function checkedUser({
 }): UserChoice {
   if (userId !== undefined && screenName === undefined) {
     // Whoever isn't held to types may pass a number, which may have lost digits already.
-    if (typeof userId !== 'string' || !USER_ID.test(userId)) refuse(`userId must be a string of digits, got ${JSON.stringify(userId)}`);
+    if (typeof userId !== 'string' || !isUserId(userId))
+      refuse(`userId must be a string of digits, 18446744073709551615 at most, without a zero in front, got ${JSON.stringify(userId)}`);
     return { userId };
   }
   if (screenName !== undefined && userId === undefined) {
-    if (!SCREEN_NAME.test(screenName)) refuse(`screenName must be letters, digits and _, without @, got ${JSON.stringify(screenName)}`);
+    if (typeof screenName !== 'string' || !isScreenName(screenName))
+      refuse(`screenName must be letters, digits and _, without @, got ${JSON.stringify(screenName)}`);
     return { screenName };
   }
   return refuse(`give exactly one of userId and screenName, got ${userId === undefined ? 'neither' : 'both'}`);

@@ -1,7 +1,20 @@
+import { fitsWide } from './schema.ts';
+
 /** Whose followers: one of the two, never both. */
 export type UserChoice =
   | { readonly userId: string; readonly screenName?: undefined }
   | { readonly screenName: string; readonly userId?: undefined };
+
+/** Whether a text is a user id: digits from 1 to 18446744073709551615, without a zero in front, so that an id has one spelling. */
+export function isUserId(text: string): boolean {
+  return /^[1-9]\d*$/.test(text) && fitsWide(text);
+}
+
+/** Whether a text is a screen name, without `@`: 1 to 50 letters, digits and `_`. */
+export function isScreenName(text: string): boolean {
+  // More than the service allows today; what matters is that nothing else gets into keys and addresses.
+  return /^\w{1,50}$/.test(text);
+}
 
 /** How a user is shown and keyed: `@alpha`, or the digits of an id. */
 export function userLabel({ userId, screenName }: UserChoice): string {

@@ -1,0 +1,106 @@
+import { PassThrough } from 'node:stream';
+import { bearer } from '@headgate/auth';
+import { followers } from '@headgate/sources/followers';
+import { systemClock } from '@headgate/throttle';
+import { sqliteTopicLog } from '@headgate/topics/sqlite';
+import { describe, expect, it } from 'vitest';
+import { ConfigError } from '../config/config-error.ts';
+import { ENV, FOLLOWERS, configFolder, load } from '../config/config-folder.fixture.ts';
+import { MalformedWishError, followersWish, parseWish } from '../records/wish.ts';
+import { enqueue } from './enqueue.ts';
+import { UsageError } from './usage-error.ts';
+
+describe('a user is the same to the config, to enqueue, to the requests topic and to the library', () => {
+  it.each([
+    ['12', true],
+    ['18446744073709551615', true],
+    ['18446744073709551616', false],
+    ['99999999999999999999', false],
+    ['100000000000000000000', false],
+    ['00012', false],
+    ['0', false],
+  ])('id %s: %s', async (userId, isOne) => {
+    expect(await takenBy({ screenName: undefined, userId })).toEqual(everywhere(isOne));
+  });
+
+  it.each([
+    ['alpha_1', true],
+    ['00012', true],
+    ['a'.repeat(50), true],
+    ['a'.repeat(51), false],
+    ['a-b', false],
+    ['söhne', false],
+  ])('name %s: %s', async (screenName, isOne) => {
+    expect(await takenBy({ screenName, userId: undefined })).toEqual(everywhere(isOne));
+  });
+});
+
+it('tells how a refused id may have been meant, and adds nothing', async () => {
+  const { said, log } = await enqueued(['alpha', '00012']);
+  await expect(said).rejects.toThrow(
+    'enqueue: "00012" is no user id: an id is 18446744073709551615 at most, and has no zero in front. If it is a screen name, write @00012. Nothing was added.',
+  );
+  expect(await log()).toEqual([]);
+});
+
+type Named = { readonly screenName: string; readonly userId: undefined } | { readonly screenName: undefined; readonly userId: string };
+
+function everywhere(taken: boolean) {
+  return { config: taken, enqueue: taken, topic: taken, library: taken };
+}
+
+async function takenBy({ screenName, userId }: Named) {
+  const [key, text] = screenName === undefined ? ['userId', userId] : ['screenName', screenName];
+  await using api = followers({ baseUrl: 'http://127.0.0.1:9', credentials: [{ name: 'app', signer: bearer('t') }], env: {} });
+  const user = screenName === undefined ? { userId } : { screenName };
+  return {
+    config: await taken(load(`${FOLLOWERS}  users: [{ ${key}: "${text}" }]\n`, { env: ENV }), ConfigError),
+    enqueue: await taken((await enqueued([screenName === undefined ? userId : `@${screenName}`])).said, UsageError),
+    topic: await taken(
+      Promise.try(() => parseWish(followersWish, JSON.stringify(user))),
+      MalformedWishError,
+    ),
+    library: await taken(
+      Promise.try(() => api.pages(user)),
+      Error,
+    ),
+  };
+}
+
+async function taken(outcome: Promise<unknown>, refusal: new (...args: never[]) => Error): Promise<boolean> {
+  try {
+    await outcome;
+    return true;
+  } catch (error) {
+    expect(error).toBeInstanceOf(refusal);
+    return false;
+  }
+}
+
+/** What `enqueue followers` came to, and what the requests topic holds after it. */
+async function enqueued(entries: readonly string[]) {
+  const cwd = await configFolder({ 'headgate.yaml': `topics: { driver: sqlite, file: ./headgate.db }\n${FOLLOWERS}` });
+  const said = enqueue(
+    { service: 'followers', entries, authors: [] },
+    {
+      file: 'headgate.yaml',
+      cwd,
+      env: ENV,
+      stdin: new PassThrough(),
+      stdout: new PassThrough(),
+      stderr: new PassThrough(),
+      clock: systemClock(),
+      signal: new AbortController().signal,
+      json: false,
+    },
+  );
+  const log = async (): Promise<unknown[]> => {
+    await Promise.allSettled([said]);
+    await using opened = await sqliteTopicLog({ file: `${cwd}/headgate.db` });
+    const [topic] = await opened.listTopics(['followers.requests']);
+    const requests: unknown[] = [];
+    if (topic !== undefined) for await (const { key, value } of opened.read({ topic: topic.name })) requests.push([key, value]);
+    return requests;
+  };
+  return { said, log };
+}
