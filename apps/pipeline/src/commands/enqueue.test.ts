@@ -43,6 +43,17 @@ it('tells how a refused id may have been meant, and adds nothing', async () => {
   expect(await log()).toEqual([]);
 });
 
+it('gives requests for one user in several spellings one key, and asks as it is spelled', async () => {
+  const { said, log } = await enqueued(['Gamma', '@gamma', '12', 'id:12']);
+  expect(await said).toBe(0);
+  expect(await log()).toEqual([
+    ['@gamma', '{"screenName":"Gamma"}'],
+    ['@gamma', '{"screenName":"gamma"}'],
+    ['12', '{"userId":"12"}'],
+    ['12', '{"userId":"12"}'],
+  ]);
+});
+
 type Named = { readonly screenName: string; readonly userId: undefined } | { readonly screenName: undefined; readonly userId: string };
 
 function everywhere(taken: boolean) {

@@ -96,3 +96,14 @@ test('what is wrong in a file is told with its lines, not without end', async ()
   );
   expect(problem).toMatch(/And 17 more lines\.$/);
 });
+
+test('spellings of one screen name are one user, which is warned about once a list', async () => {
+  const users = '[gamma, { userId: "12" }, alpha, { screenName: Gamma }, "${NAME}", { file: u.txt }, ALPHA]';
+  const yaml = `${FOLLOWERS}  users: ${users}\n`;
+  const files = { 'u.txt': 'id:12\nalpha\nGAMMA\n' };
+  const { config, warnings } = await load(yaml, { env: { ...ENV, NAME: 'gAMMA' }, files });
+  expect(config.followers?.users).toEqual([{ screenName: 'gamma' }, { userId: '12' }, { screenName: 'alpha' }]);
+  expect(warnings.map(({ line, column, key, message }) => `${line}:${column} ${key}: ${message}`)).toEqual([
+    '6:57 followers.users[3].screenName: "Gamma" stands here before, in another case. Screen names don\'t differ by it: this is one user, crawled once. So it is with 2 more.',
+  ]);
+});

@@ -27,8 +27,14 @@ export function usersList({ context }: { readonly context: ReadContext }): Schem
     }),
     fromLine: readLine,
     identity: userLabel,
+    unlike: otherCase,
     example: '[alpha, { userId: "12" }, { file: users.txt }]',
   });
+}
+
+function otherCase(earlier: UserReference, later: UserReference): string | undefined {
+  if ('userId' in earlier || 'userId' in later || earlier.screenName === later.screenName) return undefined;
+  return `"${later.screenName}" stands here before, in another case. Screen names don't differ by it: this is one user, crawled once.`;
 }
 
 function looksLikeId(tree: object): boolean {

@@ -15,3 +15,20 @@ it.each([
   expect(service.requests.map(({ query }) => query)).toEqual([{ screen_name: 'a', cursor: '-1', count, stringify_ids: stringifyIds }]);
   expect((await place.values('followers.ids')).map(({ id }) => id)).toEqual(ids);
 });
+
+it('crawls a user once, and compares its crawls, however its name is spelled', async () => {
+  await using service = await startFollowers({ users: { Gamma: { followers: 3, shiftEvery: 1 } } });
+  await using place = await inProcess();
+  const yaml = followersYaml({ url: service.url, users: ['gamma', 'Gamma'], emit: '[pages, changes]' });
+  expect(await place.start(yaml).ended).toEqual([]);
+  await place.log.append([{ topic: 'followers.requests', key: '@GAMMA', value: '{"screenName":"GAMMA"}' }]);
+  expect(await place.start(yaml).ended).toEqual([]);
+  expect(service.requests.map(({ user }) => user)).toEqual(['gamma', 'GAMMA']);
+  expect((await place.values('followers.crawls')).map(({ user, state }) => [user, state])).toEqual([
+    ['@gamma', 'started'],
+    ['@gamma', 'completed'],
+    ['@gamma', 'started'],
+    ['@gamma', 'completed'],
+  ]);
+  expect((await place.values('followers.changes')).map(({ user, change }) => [user, change])).toEqual([['@gamma', 'followed']]);
+});

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isScreenName, isUserId } from './user-choice.ts';
+import { isScreenName, isUserId, userLabel } from './user-choice.ts';
 
 test('a user id is a number of 64 bits as it is spelled, and nothing else', () => {
   const digits = fc.stringMatching(/^\d{1,22}$/);
@@ -15,4 +15,9 @@ test('a user id is a number of 64 bits as it is spelled, and nothing else', () =
 
 test.each(['', '@alpha', 'a b', 'söhne', 'a-b', 'a\n', 'a'.repeat(51)])('%j is no screen name', (text) => {
   expect(isScreenName(text)).toBe(false);
+});
+
+test('spellings of one screen name are one user, and no id', () => {
+  expect(['Alpha', 'ALPHA', 'alpha'].map((screenName) => userLabel({ screenName }))).toEqual(['@alpha', '@alpha', '@alpha']);
+  expect(userLabel({ userId: '12' })).not.toBe(userLabel({ screenName: '12' }));
 });

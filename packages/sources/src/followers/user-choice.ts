@@ -16,7 +16,7 @@ export function isScreenName(text: string): boolean {
   return /^\w{1,50}$/.test(text);
 }
 
-/** How a user is shown and keyed: `@alpha`, or the digits of an id. */
+/** How a user is shown and keyed: `@alpha`, or the digits of an id. Screen names don't differ by case, so `Alpha` is `@alpha`, too. */
 export function userLabel({ userId, screenName }: UserChoice): string {
-  return screenName === undefined ? userId : `@${screenName}`;
+  return screenName === undefined ? userId : `@${screenName.toLowerCase()}`;
 }
