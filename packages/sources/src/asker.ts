@@ -1,6 +1,7 @@
 import type { Admission, CredentialPool, Delivery, Permit } from '@headgate/throttle';
 import type { CheckedOptions } from './checked-options.ts';
 import type { Connections } from './connections.ts';
+import { ofDefinition } from './definition-error.ts';
 import { firstAbort } from './first-abort.ts';
 import { type AskProgress, nextStep, type Step } from './next-step.ts';
 import { oneTry } from './one-try.ts';
@@ -32,9 +33,9 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
   const { clock, random, retryForMs } = options;
 
   return async (ask, { credits, signal, walk, share }) => {
-    const subject = definition.subject(ask);
-    const items = definition.items(ask);
-    const weights = definition.weights?.(ask) ?? [];
+    const subject = ofDefinition({ service, name: 'subject', call: () => definition.subject(ask) });
+    const items = ofDefinition({ service, subject, name: 'items', call: () => definition.items(ask) });
+    const weights = ofDefinition({ service, subject, name: 'weights', call: () => definition.weights?.(ask) ?? [] });
     // Given up by then, it may still be counted for a while.
     const countedWithinMs = (options.journal?.leaseMs ?? 0) + options.timeoutMs + options.maxDelayMs;
     checkWeights({ service, subject, weights, pool });
@@ -46,7 +47,7 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
       if (credential === undefined) throw new Error(`${service}: the pool gave the unknown credential ${permit.credential}`);
       const { clockCorrections } = credential;
       const grantedAtMs = clock.monotonicMs();
-      const tried = await oneTry({ definition, options, connections, credential, permit, ask, signal });
+      const tried = await oneTry({ definition, options, connections, credential, permit, ask, subject, signal });
       if (tried === 'lapsed') return { kind: 'anew' };
       const step = nextStep({
         tried,
@@ -99,9 +100,10 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
           const step = await stepOf(permit);
           if (step.kind === 'reject') throw step.error;
           if (step.kind === 'deliver') {
-            permit.credit.resize(definition.itemsOf(step.value));
+            const { value } = step;
+            permit.credit.resize(ofDefinition({ service, subject, name: 'itemsOf', call: () => definition.itemsOf(value) }));
             delivered = true;
-            return { value: step.value, credit: permit.credit };
+            return { value, credit: permit.credit };
           }
           if (step.kind === 'again') ({ pauseMs } = step);
         } finally {

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Answer } from './answer.ts';
 import { defineSource } from './define-source.ts';
 import type { Source } from './source.ts';
-import type { ClassifyContext } from './source-definition.ts';
+import type { ClassifyContext, SourceDefinition } from './source-definition.ts';
 import { SourceError } from './source-error.ts';
 import type { SourceOptions } from './source-options.ts';
 import { hang, reset, whole } from './testing/responses.ts';
@@ -267,6 +267,54 @@ test('a classifier that throws ends that ask with an error, not the process', as
   await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_CLASSIFY', retryable: false, cause: expect.any(SyntaxError) });
 });
 
+describe('a definition that throws ends that ask with its cause, and no other', () => {
+  const cause = new TypeError('no such path');
+  const fail = (): never => {
+    throw cause;
+  };
+  test.each<[string, Partial<SourceDefinition<string, string>>, string, number]>([
+    ['toRequest', { toRequest: (path) => (path === '/x' ? fail() : { method: 'GET', path }) }, '/x: ', 0],
+    ['subject', { subject: (path) => (path === '/x' ? fail() : path) }, 'toy: ', 0],
+    ['items', { items: (path) => (path === '/x' ? fail() : 10) }, '/x: ', 0],
+    ['weights', { weights: (path) => (path === '/x' ? fail() : [1]) }, '/x: ', 0],
+    ['itemsOf', { itemsOf: (value) => (value === 'bad' ? fail() : 1) }, '/x: ', 1],
+  ])('%s', async (name, broken, about, requests) => {
+    const scene = await play(requests === 0 ? [] : [whole('"bad"')], {}, broken);
+    const error: unknown = await scene.ask().catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(SourceError);
+    expect(error).toMatchObject({
+      code: 'HEADGATE_DEFINITION',
+      retryable: false,
+      endsSource: false,
+      cause,
+      message: `${about}${name} of the toy source threw TypeError: no such path. This is a fault of the source: mend its definition.`,
+    });
+    expect(scene.server.requests).toHaveLength(requests);
+    expect(scene.credits.outstanding).toBe(0);
+    expect((await scene.ask('/y')).value).toBe('good');
+  });
+
+  test('an error that it makes itself is kept as it is', async () => {
+    const own = new SourceError({ code: 'HEADGATE_TOY', message: '/x: no such thing', retryable: false, service: 'toy' });
+    const scene = await play(
+      [],
+      {},
+      {
+        toRequest: () => {
+          throw own;
+        },
+      },
+    );
+    await expect(scene.ask()).rejects.toBe(own);
+  });
+
+  test('a request that cannot be put on the wire is no fault of the credential', async () => {
+    const scene = await play([], {}, { toRequest: (path) => ({ method: 'GET', path: '/', query: { path } }) });
+    await expect(scene.ask('half a character: \uD83D')).rejects.toMatchObject({ code: 'HEADGATE_DEFINITION', cause: expect.any(URIError) });
+    expect((await scene.ask('whole')).value).toBe('good');
+  });
+});
+
 test('what costs more than a budget holds is refused instead of waiting for ever', async () => {
   const scene = await play([]);
   await expect(scene.ask('/costly')).rejects.toMatchObject({ code: 'HEADGATE_OVER_BUDGET' });
@@ -409,13 +457,17 @@ interface Scene {
 }
 
 /** A service whose answers say themselves what they mean, in virtual time; in the end nothing may be held. */
-async function play(script: readonly Respond[], options: Partial<SourceOptions> & { readonly otherwise?: Respond } = {}): Promise<Scene> {
+async function play(
+  script: readonly Respond[],
+  options: Partial<SourceOptions> & { readonly otherwise?: Respond } = {},
+  definition: Partial<SourceDefinition<string, string>> = {},
+): Promise<Scene> {
   const { otherwise = ok, ...rest } = options;
   const server = await scriptedServer({ script, otherwise });
   const clock = virtualClock();
   const events: TryEvent[] = [];
   const contexts: ClassifyContext<string>[] = [];
-  const source = defineSource<string, string>(toy(contexts))({
+  const source = defineSource<string, string>({ ...toy(contexts), ...definition })({
     baseUrl: server.url,
     credentials: [credential('a')],
     limit: { requests: 100, windowMs: MINUTE_MS },

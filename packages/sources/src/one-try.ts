@@ -1,14 +1,15 @@
 import type { Permit } from '@headgate/throttle';
 import type { CheckedOptions } from './checked-options.ts';
 import type { Connections } from './connections.ts';
+import { ofDefinition } from './definition-error.ts';
 import { exchange } from './exchange.ts';
 import { budgetEvidence } from './rate-headers.ts';
 import { type Redact, redaction } from './redaction.ts';
-import { signedRequest, type SignedRequest } from './signed-request.ts';
 import type { SourceCredential } from './source-credential.ts';
 import type { SourceDefinition } from './source-definition.ts';
 import { SourceError } from './source-error.ts';
 import type { Verdict } from './verdict.ts';
+import { authorizationOf, type WireRequest, wireRequest } from './wire-request.ts';
 
 export interface OneTryOptions<Ask, Value> {
   readonly definition: SourceDefinition<Ask, Value>;
@@ -17,6 +18,7 @@ export interface OneTryOptions<Ask, Value> {
   readonly credential: SourceCredential;
   readonly permit: Permit;
   readonly ask: Ask;
+  readonly subject: string;
   readonly signal: AbortSignal;
 }
 
@@ -30,25 +32,29 @@ export interface Tried<Value> {
 
 /** Signs, sends, reads and classifies once, and settles the permit's tokens; `lapsed` where nothing was sent because the permit came too late. Rejects with `signal.reason` alone. */
 export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Promise<Tried<Value> | 'lapsed'> {
-  const { definition, options, connections, credential, permit, ask, signal } = given;
+  const { definition, options, connections, credential, permit, ask, subject, signal } = given;
   const { service } = definition;
-  const about = { service, credential: credential.name, subject: definition.subject(ask) };
-  let signed: SignedRequest;
+  const about = { service, credential: credential.name, subject };
+  const { origin, basePath, userAgent } = options;
+  let wire: WireRequest;
+  let authorization: string;
   try {
-    const { origin, basePath, userAgent } = options;
-    signed = signedRequest({ request: definition.toRequest(ask), signer: credential.signer, origin, basePath, userAgent });
+    const call = (): WireRequest => wireRequest({ request: definition.toRequest(ask), basePath, userAgent });
+    wire = ofDefinition({ service, subject, name: 'toRequest', call });
+    authorization = authorizationOf({ request: wire, signer: credential.signer, origin });
   } catch (error) {
     permit.aborted();
     return { verdict: unsigned(error, about) };
   }
   const { clock } = options;
-  const redact = redaction(signed.authorization);
+  const redact = redaction(authorization);
   let sentAtMs = clock.monotonicMs();
   const exchanged = await exchange({
-    ...signed,
+    ...wire,
+    headers: { ...wire.headers, authorization },
     connections,
     clock,
-    origin: options.origin,
+    origin,
     timeoutMs: options.timeoutMs,
     maxBodyBytes: options.maxBodyBytes,
     signal,
@@ -113,7 +119,7 @@ function redirected(location: string | undefined, status: number, { origin }: Ch
   return new SourceError({ ...about, code: 'HEADGATE_REDIRECTED', retryable: false, status, message });
 }
 
-/** A signer's error: only those of a known code are quoted, others might hold the secret. */
+/** A definition's error, or a signer's: of these only those of a known code are quoted, others might hold the secret. */
 function unsigned(error: unknown, about: About): Verdict<never> {
   if (error instanceof SourceError) return { kind: 'fatal', error };
   const known = error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('HEADGATE_');

@@ -2,7 +2,10 @@ import type { Answer } from './answer.ts';
 import type { Limit } from './source-options.ts';
 import type { Verdict } from './verdict.ts';
 
-/** What makes a service: how an ask becomes a request, and what an answer to it means. */
+/**
+ * What makes a service: how an ask becomes a request, and what an answer to it means. Where a function throws, that ask alone ends: with
+ * its error if it is a `SourceError`, else with one of the code `HEADGATE_DEFINITION` (`HEADGATE_CLASSIFY`) and the error as its `cause`.
+ */
 export interface SourceDefinition<Ask, Value> {
   /** Its name, as errors and gauges show it. */
   readonly service: string;
