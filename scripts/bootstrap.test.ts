@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -7,9 +6,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { type Ended, run } from './run-command.fixture.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const LOCK = 'scripts/tools/package-lock.json';
@@ -36,7 +35,7 @@ describe('the lockfile of .tools', () => {
 
 it('npm says so when there is no script of a name', async () => {
   const { PATH = '' } = process.env;
-  expect(await run(['npm', 'run', 'nope'], ROOT, { PATH })).toMatchObject({
+  expect(await run(['npm', 'run', 'nope'], { cwd: ROOT, env: { PATH } })).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('Missing script: "nope"') as string,
   });
@@ -71,12 +70,6 @@ interface FreshClone extends AsyncDisposable {
   lockWhatIsServed(): Promise<void>;
 }
 
-interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /** What bootstrap needs of this repository, before a registry that has packages of the right names and versions, and other content. */
 async function freshClone(): Promise<FreshClone> {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-bootstrap-'));
@@ -96,11 +89,9 @@ async function freshClone(): Promise<FreshClone> {
   return {
     trace,
     bootstrap: () =>
-      run([process.execPath, join(root, 'scripts/bootstrap.mjs'), 'node', '-p', '"ran"'], root, {
-        PATH,
-        HOME: folder,
-        npm_config_registry: registry.url,
-        npm_config_cache: join(folder, 'npm-cache'),
+      run([process.execPath, join(root, 'scripts/bootstrap.mjs'), 'node', '-p', '"ran"'], {
+        cwd: root,
+        env: { PATH, HOME: folder, npm_config_registry: registry.url, npm_config_cache: join(folder, 'npm-cache') },
       }),
     async lockWhatIsServed() {
       const packages = Object.entries(lock.packages).map(([path, locked]) => {
@@ -135,7 +126,10 @@ async function packed(folder: string, { packages }: Lock, trace: string): Promis
       await writeFile(join(room, 'install.js'), `require('node:fs').appendFileSync(${JSON.stringify(trace)}, 'install.js\\n');`);
       await writeFile(join(room, 'pnpm'), `#!/bin/sh\necho "$1 $2" >> '${trace}'\n`, { mode: 0o755 });
     }
-    const { code, stderr } = await run(['npm', 'pack', '--loglevel=error'], room, { PATH: process.env['PATH'] ?? '', HOME: folder });
+    const { code, stderr } = await run(['npm', 'pack', '--loglevel=error'], {
+      cwd: room,
+      env: { PATH: process.env['PATH'] ?? '', HOME: folder },
+    });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const [file = ''] = (await readdir(room)).filter((found) => found.endsWith('.tgz'));
     tarballs.set(name, await readFile(join(room, file)));
@@ -165,11 +159,4 @@ async function startRegistry(lock: Lock, tarballs: ReadonlyMap<string, Buffer>):
       await once(server, 'close');
     },
   };
-}
-
-async function run([command = '', ...args]: readonly string[], cwd: string, env: Readonly<Record<string, string>>): Promise<Ended> {
-  const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
-  const ended = once(child, 'close') as Promise<[number | null]>;
-  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-  return { code, stdout, stderr };
 }

@@ -1,4 +1,3 @@
-#!/usr/bin/env -S node --max-semi-space-size=4
 import { enableCompileCache } from 'node:module';
 
 // Half of the start is compiling the same code again.

@@ -8,7 +8,7 @@ import { type Fleet, fleet } from './fleet.fixture.ts';
 import { BECAUSE, type KafkaPlace, TORTURE, WHY_NOT, kafkaPlace } from './kafka-place.fixture.ts';
 import { memoryMb, reportFigure } from './process-figures.fixture.ts';
 
-const BUILT = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+const BUILT = fileURLToPath(new URL('../../../dist/bin.js', import.meta.url));
 const PAGE_SIZE = 5_000;
 const starts = 5;
 const pages = 300;

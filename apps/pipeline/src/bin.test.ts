@@ -1,0 +1,23 @@
+import { spawnSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+const BIN = fileURLToPath(new URL('bin.ts', import.meta.url));
+
+it.each([
+  ['20.20.2', 2],
+  ['22.18.0', 2],
+  ['22.19.0', 0],
+  ['24.0.0', 0],
+])('on Node %s the installed command ends with %d', async (version, code) => {
+  // Has to run before anything else does.
+  const asIf = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`;
+  const flags = ['--conditions=@headgate/source', '--disable-warning=ExperimentalWarning', `--import=data:text/javascript,${asIf}`];
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...flags, BIN, '--version'], { encoding: 'utf8' });
+  const manifest = await readFile(new URL('../package.json', import.meta.url), 'utf8');
+  const { version: own, engines } = JSON.parse(manifest) as { readonly version: string; readonly engines: { readonly node: string } };
+  const complaint = `headgate needs Node 22.19 or later; this is ${version}.\n`;
+  expect([status, stdout, stderr]).toEqual(code === 0 ? [0, `${own}\n`, ''] : [2, '', complaint]);
+  expect(engines.node).toBe('>=22.19');
+});

@@ -1,0 +1,36 @@
+// Builds and packs what is published, from a clean clone too.
+//   npm run pack -- DIR      writes the tarballs of all packages and of the app to DIR
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const given = process.argv.slice(2);
+if (given.length !== 1) {
+  process.stderr.write('Name the folder that the tarballs go to: npm run pack -- DIR\n');
+  process.exit(2);
+}
+// A relative path is the caller's.
+const destination = resolve(process.env.INIT_CWD ?? process.cwd(), given[0]);
+mkdirSync(destination, { recursive: true });
+
+const published = ['packages', 'apps']
+  .flatMap((room) => readdirSync(join(root, room)).map((name) => join(root, room, name)))
+  .filter((folder) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).private !== true);
+// An earlier build, of another branch say, may have left modules behind that aren't in this one.
+for (const folder of published) rmSync(join(folder, 'dist'), { recursive: true, force: true });
+// `prepack` builds each, and what it needs.
+for (const folder of published) run(folder, 'pnpm', ['pack', '--pack-destination', destination]);
+process.stdout.write(
+  `${readdirSync(destination)
+    .filter((name) => name.endsWith('.tgz'))
+    .join('\n')}\n`,
+);
+
+function run(cwd, command, args) {
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8', shell: process.platform === 'win32' });
+  if (status === 0) return;
+  process.stderr.write(`${stdout}${stderr}\`${[command, ...args].join(' ')}\` failed in ${cwd}.\n`);
+  process.exit(1);
+}
