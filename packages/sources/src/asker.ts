@@ -45,7 +45,7 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
     const stepOf = async (permit: Permit): Promise<Step<Value> | { readonly kind: 'anew' }> => {
       const credential = credentials.get(permit.credential);
       if (credential === undefined) throw new Error(`${service}: the pool gave the unknown credential ${permit.credential}`);
-      const { clockCorrections } = credential;
+      const { clockRefusals } = credential;
       const grantedAtMs = clock.monotonicMs();
       const tried = await oneTry({ definition, options, connections, credential, permit, ask, subject, signal });
       if (tried === 'lapsed') return { kind: 'anew' };
@@ -53,7 +53,7 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
         tried,
         credential,
         grantedAtMs,
-        clockCorrections,
+        clockRefusals,
         progress,
         retire: (error) => {
           // Nobody sees it but those who wait when the last credential has gone.

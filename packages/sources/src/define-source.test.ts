@@ -217,17 +217,56 @@ describe('a credential that is refused', () => {
     expect(String(error)).not.toContain('the-secret');
     expect(scene.server.requests).toHaveLength(0);
   });
+});
 
-  test('or is late: its clock is corrected once', async () => {
-    const adjustClock = vi.fn<(ms: number) => void>();
-    const late = { name: 'a', signer: { sign: () => ({ authorization: 'x' }), adjustClock } };
-    const scene = await play([said('clock-wrong'), ok, said('clock-wrong')], { credentials: [late] });
+describe('a clock that the service refuses', () => {
+  test('is corrected, and again when it was put right meanwhile', async () => {
+    const scene = await play([said('clock-wrong'), ok, said('clock-wrong', { offsetMs: 0 }), ok], { credentials: [late()] });
     (await scene.ask()).credit.release();
-    expect(adjustClock.mock.calls).toEqual([[90_000]]);
-    expect(scene.events[0]).toMatchObject({ reason: "a: the service's clock is 90 s ahead of ours; corrected" });
-    await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_TOY' });
-    expect(adjustClock).toHaveBeenCalledOnce();
+    (await scene.ask()).credit.release();
+    expect(adjustClock.mock.calls).toEqual([[90_000], [0]]);
+    expect(scene.events.map(({ outcome, reason }) => reason ?? outcome)).toEqual([
+      "a: the service's clock is 90 s ahead of ours; corrected",
+      'ok',
+      "a: the service's clock is 0 s ahead of ours; corrected",
+      'ok',
+    ]);
   });
+
+  test('by more than a day is not believed', async () => {
+    const scene = await play([said('clock-wrong', { offsetMs: 251_606_980_416_000 }), said('clock-wrong', { offsetMs: -3_000 }), ok], {
+      credentials: [late()],
+    });
+    expect((await scene.ask()).value).toBe('good');
+    expect(adjustClock.mock.calls).toEqual([[-3_000]]);
+    expect(scene.events[0]).toMatchObject({
+      outcome: 'transient',
+      reason: "a: the service's clock is 251,606,980,416 s ahead of ours: more than a day is not corrected; asked again",
+    });
+  });
+
+  test('three times in a row takes the credential out, with what was tried', async () => {
+    const scene = await play([], { otherwise: said('clock-wrong'), credentials: [late()] });
+    await expect(scene.ask()).rejects.toMatchObject({
+      code: 'HEADGATE_TOY',
+      endsSource: true,
+      message: "toy The service's clock is 90 s ahead of ours by its last answer, and 3 corrections in a row did not help.",
+    });
+    expect(scene.server.requests).toHaveLength(4);
+  });
+
+  test('by requests that were under way together is one refusal', async () => {
+    const scene = await play([said('clock-wrong'), said('clock-wrong')], { credentials: [late()] });
+    await Promise.all([scene.ask(), scene.ask()]);
+    expect(adjustClock).toHaveBeenCalledOnce();
+    expect(scene.events.map(({ outcome }) => outcome)).toEqual(['transient', 'transient', 'ok', 'ok']);
+  });
+
+  const adjustClock = vi.fn<(ms: number) => void>();
+  const late = (): SourceOptions['credentials'][number] => {
+    adjustClock.mockClear();
+    return { name: 'a', signer: { sign: () => ({ authorization: 'x' }), adjustClock } };
+  };
 });
 
 describe('doubt', () => {

@@ -1,4 +1,4 @@
-import type { SourceCredential } from './source-credential.ts';
+import { MOST_CLOCK_REFUSALS, type SourceCredential } from './source-credential.ts';
 import type { SourceError } from './source-error.ts';
 import type { RetryDeadline } from './retry-deadline.ts';
 import type { Tried } from './one-try.ts';
@@ -18,8 +18,8 @@ export interface NextStepOptions<Value> {
   readonly credential: SourceCredential;
   /** Monotonic ms when the permit of this try was granted. */
   readonly grantedAtMs: number;
-  /** The credential's clock corrections when the request was signed. */
-  readonly clockCorrections: number;
+  /** The credential's when the request was signed. */
+  readonly clockRefusals: number;
   readonly progress: AskProgress;
   /** Takes the credential out of the pool. */
   readonly retire: (error: SourceError) => void;
@@ -76,11 +76,18 @@ export function nextStep<Value>(options: NextStepOptions<Value>): Step<Value> {
     case 'unauthorized':
       return withoutCredential(options, verdict.error);
     case 'clock-wrong': {
-      const late = options.clockCorrections < credential.clockCorrections;
-      if (!late && !credential.correctClock(verdict.offsetMs)) return withoutCredential(options, verdict.error);
-      const seconds = Math.abs(Math.round(verdict.offsetMs / 1000));
-      const reason = `${credential.name}: the service's clock is ${seconds} s ${verdict.offsetMs < 0 ? 'behind' : 'ahead of'} ours; corrected`;
-      return { kind: 'again', outcome: 'transient', reason, retryInMs: 0, pauseMs: 0 };
+      const { offsetMs, error } = verdict;
+      const wasSignedBefore = options.clockRefusals < credential.clockRefusals;
+      const correction = wasSignedBefore ? 'corrected' : credential.clockRefused(offsetMs);
+      const seconds = Math.abs(Math.round(offsetMs / 1000)).toLocaleString('en-US');
+      const clock = `service's clock is ${seconds} s ${offsetMs < 0 ? 'behind' : 'ahead of'} ours`;
+      if (correction === 'hopeless') {
+        if (credential.signer.adjustClock !== undefined)
+          error.message += ` The ${clock} by its last answer, and ${MOST_CLOCK_REFUSALS} corrections in a row did not help.`;
+        return withoutCredential(options, error);
+      }
+      const done = correction === 'corrected' ? '; corrected' : ': more than a day is not corrected; asked again';
+      return { kind: 'again', outcome: 'transient', reason: `${credential.name}: the ${clock}${done}`, retryInMs: 0, pauseMs: 0 };
     }
     case 'doubtful': {
       if (progress.doubted) return { kind: 'reject', outcome: 'gone', error: verdict.error };

@@ -1,6 +1,6 @@
 import { virtualClock } from '@headgate/throttle/testing';
 import { bearer } from '@headgate/auth';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { sourceCredential, type SourceCredential } from './source-credential.ts';
 
 const clock = virtualClock();
@@ -44,13 +44,42 @@ test('nothing starts meanwhile, and it is remembered for a minute', async () => 
   expect(credential.recentlyRefused).toBe(false);
 });
 
-test('a clock is corrected once, and only where it can be', () => {
-  expect(make().correctClock(5_000)).toBe(false);
-  const offsets: number[] = [];
-  const signer = { sign: () => ({ authorization: 'x' }), adjustClock: (ms: number) => offsets.push(ms) };
-  const credential = sourceCredential({ credential: { name: 'user', signer }, limit: { requests: 1, windowMs: 1 }, maxDelayMs: 0, clock });
-  expect(credential.correctClock(NaN)).toBe(false);
-  expect(credential.correctClock(5_000)).toBe(true);
-  expect(credential.correctClock(6_000)).toBe(false);
-  expect(offsets).toEqual([5_000]);
+describe('a clock that is refused', () => {
+  function stamping(): { readonly credential: SourceCredential; readonly offsets: readonly number[] } {
+    const offsets: number[] = [];
+    const signer = { sign: () => ({ authorization: 'x' }), adjustClock: (ms: number) => void offsets.push(ms) };
+    const credential = sourceCredential({
+      credential: { name: 'user', signer },
+      limit: { requests: 1, windowMs: 1 },
+      maxDelayMs: 0,
+      clock,
+    });
+    return { credential, offsets };
+  }
+
+  test('is corrected as often as the service says, where it accepts what comes in between', () => {
+    const { credential, offsets } = stamping();
+    for (const offset of [1_200_000, 0, -500_000, 7_000, 0]) {
+      expect(credential.clockRefused(offset)).toBe('corrected');
+      credential.accepted();
+    }
+    expect(offsets).toEqual([1_200_000, 0, -500_000, 7_000, 0]);
+    expect(credential.clockRefusals).toBe(5);
+  });
+
+  test('is not corrected by more than a day', () => {
+    const { credential, offsets } = stamping();
+    expect(credential.clockRefused(86_400_001)).toBe('too far off');
+    expect(credential.clockRefused(-2.5e14)).toBe('too far off');
+    expect(credential.clockRefused(-86_400_000)).toBe('corrected');
+    expect(offsets).toEqual([-86_400_000]);
+  });
+
+  test('is given up after three times in a row, and at once where nothing can be corrected', () => {
+    const { credential } = stamping();
+    for (const offset of [5_000, 1e15, 5_000]) expect(credential.clockRefused(offset)).not.toBe('hopeless');
+    expect(credential.clockRefused(5_000)).toBe('hopeless');
+    expect(stamping().credential.clockRefused(NaN)).toBe('hopeless');
+    expect(make().clockRefused(5_000)).toBe('hopeless');
+  });
 });

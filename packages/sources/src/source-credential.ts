@@ -10,17 +10,20 @@ export interface SourceCredential {
   readonly journal?: JournalEntry;
   /** Whether it was refused for its rate during the last minute. */
   readonly recentlyRefused: boolean;
-  /** How often its clock has been corrected: a request signed before the last time says nothing about it. */
-  readonly clockCorrections: number;
+  /** How often its clock was refused: a refusal of a request signed before the last time says nothing new. */
+  readonly clockRefusals: number;
   /** Refused for its rate: lets nothing start for a while and returns how long, ms. */
   refused(refusal: Refusal): number;
   /** An answer has come that was no refusal. */
   accepted(): void;
   /** Lets nothing start for a whole window and returns how long that is, ms. */
   quieten(): number;
-  /** Corrects the clock its requests are stamped with; false where that isn't possible or was done before. */
-  correctClock(offsetMs: number): boolean;
+  /** Its timestamp was refused by a service whose clock is `offsetMs` ahead of ours: corrects the clock its requests are stamped with. */
+  clockRefused(offsetMs: number): ClockCorrection;
 }
+
+/** `hopeless`: nothing can be corrected, or corrections in a row did not help. */
+export type ClockCorrection = 'corrected' | 'too far off' | 'hopeless';
 
 export interface Refusal {
   /** Monotonic ms when the permit of the refused request was granted. */
@@ -46,6 +49,11 @@ const LONGEST_HOLD_MS = 24 * 60 * 60_000;
 /** An answer that says `now` is held off this long, or no longer than its window. */
 const SHORTEST_HOLD_MS = 1_000;
 
+/** A service that says its clock is further off than this is wrong, or our machine's clock is: either is for somebody to look at. */
+const LARGEST_CLOCK_OFFSET_MS = 24 * 60 * 60_000;
+/** Clocks are put right, so each refusal may be due to another offset; these many in a row are not. */
+export const MOST_CLOCK_REFUSALS = 3;
+
 export function sourceCredential({ credential, limit, maxDelayMs, clock, journal }: SourceCredentialOptions): SourceCredential {
   const { name, signer, limits = [limit] } = credential;
   const common = { maxDelayMs, clock, ...(journal !== undefined && { leaseMs: () => journal.leaseMs }) };
@@ -60,7 +68,8 @@ export function sourceCredential({ credential, limit, maxDelayMs, clock, journal
   const windowMs = Math.min(...budgets.map((budget) => budget.windowMs));
   let refusedAtMs = -Infinity;
   let refusals = 0;
-  let clockCorrections = 0;
+  let clockRefusals = 0;
+  let clockRefusalsInARow = 0;
 
   const hold = (ms: number): number => {
     const until = clock.monotonicMs() + ms;
@@ -76,8 +85,8 @@ export function sourceCredential({ credential, limit, maxDelayMs, clock, journal
     get recentlyRefused() {
       return clock.monotonicMs() - refusedAtMs <= RECENT_MS;
     },
-    get clockCorrections() {
-      return clockCorrections;
+    get clockRefusals() {
+      return clockRefusals;
     },
     refused({ grantedAtMs, retryInMs }) {
       // Requests that were under way together are refused together: that is one refusal.
@@ -89,15 +98,19 @@ export function sourceCredential({ credential, limit, maxDelayMs, clock, journal
     },
     accepted() {
       refusals = 0;
+      clockRefusalsInARow = 0;
     },
     quieten() {
       return hold(windowMs * 1.0005 + 5);
     },
-    correctClock(offsetMs) {
-      if (clockCorrections > 0 || signer.adjustClock === undefined || !Number.isFinite(offsetMs)) return false;
+    clockRefused(offsetMs) {
+      clockRefusals += 1;
+      clockRefusalsInARow += 1;
+      if (signer.adjustClock === undefined || !Number.isFinite(offsetMs)) return 'hopeless';
+      if (clockRefusalsInARow > MOST_CLOCK_REFUSALS) return 'hopeless';
+      if (Math.abs(offsetMs) > LARGEST_CLOCK_OFFSET_MS) return 'too far off';
       signer.adjustClock(offsetMs);
-      clockCorrections += 1;
-      return true;
+      return 'corrected';
     },
   };
 }

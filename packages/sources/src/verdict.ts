@@ -23,7 +23,7 @@ export type Verdict<Value> =
       readonly error: SourceError;
     }
   | {
-      /** The credential's clock is wrong by this much: corrected once, and said. */
+      /** The credential's clock is wrong by this much: corrected as often as it changes, by a day at most, and said. */
       readonly kind: 'clock-wrong';
       readonly offsetMs: number;
       readonly error: SourceError;
