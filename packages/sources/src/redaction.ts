@@ -1,41 +1,94 @@
-/** Shorter pieces are words, not secrets. */
-const SHORTEST_SECRET = 6;
+import { readings } from './readings.ts';
 
-/** Words every such header has. */
-const NO_SECRET = /^(?:bearer|oauth|oauth_\w+=?|hmac-sha1)$/i;
+/** So many characters of a secret in a row are too many. */
+const LONGEST_PIECE = 8;
+/** Shorter texts are words, not secrets. */
+const SHORTEST_SECRET = 6;
+/** Nobody reads more of what a service says. */
+const LONGEST_TEXT = 1_000;
+
+/** Parameters of OAuth 1.0a that are the same for everybody, or anew in each request. */
+const NO_SECRET = /^oauth_(?:nonce|signature_method|timestamp|version)$/;
 
 /** Takes out of a text what it repeats of a secret. */
 export type Redact = (text: string) => string;
 
 /**
- * Makes what blots a request's Authorization header out of texts, whole or in pieces, however they are percent-encoded or cased: what a
- * service says of a request is quoted in errors, and some say it with the token.
+ * Makes what blots a request's Authorization header out of texts: what a service says of a request is quoted in errors, and some say it with the
+ * token. No text comes out that repeats 8 characters of a secret in a row, however it spells them (encoded, escaped, split, backwards): what is
+ * plain of it becomes `***`, else the word it is in, else the whole text. Texts are cut after 1,000 characters.
  */
 export function redaction(authorization: string): Redact {
-  let pattern: RegExp | undefined;
+  let pieces: Pieces | undefined;
   return (text) => {
     // Made when it is needed: most requests go well, and nothing is said of them.
-    pattern ??= patternOf(authorization);
-    return text.replace(pattern, '***');
+    pieces ??= piecesOf(secretsIn(authorization));
+    const { blotted, repeated } = pieces;
+    const cut = text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
+    const words = blotted(cut).replace(/\S+/g, (word) => (repeated(word) ? '***' : word));
+    return repeated(words) ? '***' : words;
   };
 }
 
-function patternOf(authorization: string): RegExp {
-  const pieces = [authorization, ...authorization.split(/[\s,"]+/), ...authorization.split(/[\s,="]+/)];
-  const spellings = pieces
-    .filter((piece) => piece.length >= SHORTEST_SECRET && !NO_SECRET.test(piece))
-    .flatMap((piece) => [piece, decoded(piece), encodeURIComponent(piece), Buffer.from(piece).toString('base64').replace(/=+$/, '')]);
-  // The longest first: a piece of it must not leave the rest.
-  const longestFirst = [...new Set(spellings)].sort((a, b) => b.length - a.length);
-  return longestFirst.length === 0
-    ? /(?!)/g
-    : new RegExp(longestFirst.map((spelling) => spelling.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')).join('|'), 'gi');
+/** The parts of the header that nobody else may know, in plain letters. */
+function secretsIn(authorization: string): string[] {
+  const named = [...authorization.matchAll(/([\w-]+)="([^"]*)"/g)];
+  const given =
+    named.length > 0
+      ? named.filter(([, name = '']) => !NO_SECRET.test(name)).map(([, , value = '']) => value)
+      : authorization.replace(/^(?:bearer|basic|token|apikey)\s+/i, '').split(/[\s,"]+/);
+  // A secret may stand encoded in the header itself.
+  const decoded = given.flatMap((secret) => [...(readings(secret) ?? [])].filter(({ length }) => length >= LONGEST_PIECE));
+  return [...new Set([...given, ...decoded])];
 }
 
-function decoded(piece: string): string {
-  try {
-    return decodeURIComponent(piece);
-  } catch {
-    return piece;
+interface Pieces {
+  /** A text with `***` for what it plainly has of a secret. */
+  readonly blotted: (text: string) => string;
+  /** Whether a text, read in whatever way, has a piece of a secret. */
+  readonly repeated: (text: string) => boolean;
+}
+
+function piecesOf(secrets: readonly string[]): Pieces {
+  const sizes = new Map<number, Set<string>>();
+  for (const secret of secrets.flatMap((plain) => [plain.toLowerCase(), skeleton(plain)])) {
+    const size = Math.min(LONGEST_PIECE, secret.length);
+    if (size < SHORTEST_SECRET) continue;
+    const pieces = sizes.get(size) ?? new Set();
+    for (let start = 0; start + size <= secret.length; start += 1) pieces.add(secret.slice(start, start + size));
+    sizes.set(size, pieces);
   }
+
+  /** Where in the text pieces begin and end. */
+  const found = function* (text: string): Generator<readonly [start: number, end: number]> {
+    for (let start = 0; start < text.length; start += 1) {
+      for (const [size, pieces] of sizes) if (pieces.has(text.slice(start, start + size))) yield [start, start + size];
+    }
+  };
+  const has = (text: string): boolean => found(text).next().done !== true;
+
+  return {
+    blotted(text) {
+      const lower = text.toLowerCase();
+      // Some letters are longer in lower case: where nothing stands at its place, words and the whole are judged alone.
+      if (lower.length !== text.length) return text;
+      let blotted = '';
+      let from = 0;
+      for (const [start, end] of found(lower)) {
+        if (start >= from) blotted += `${text.slice(from, start)}***`;
+        from = Math.max(from, end);
+      }
+      return blotted + text.slice(from);
+    },
+    repeated(text) {
+      const all = readings(text);
+      if (all === undefined) return true;
+      return [...all].some((reading) => has(reading.toLowerCase()) || has(skeleton(reading)));
+    },
+  };
+}
+
+/** Letters and digits alone: whatever stands between them, or was put in place of what stood there. */
+function skeleton(text: string): string {
+  return text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
 }

@@ -67,8 +67,10 @@ export function redirect(to: string): Respond {
   return (_, response) => response.writeHead(302, { location: to }).end();
 }
 
-/** Refuses, and repeats the secret it was given. */
-export const echo: Respond = (request, response) => {
-  const message = `bad credentials: ${request.headers.authorization ?? ''}`;
-  response.writeHead(403, JSON_TYPE).end(JSON.stringify({ message, errorMessage: message, error: message, errors: [{ message }] }));
-};
+/** Refuses, and repeats the secret it was given in a spelling of its own. */
+export function echo(spell: (secret: string) => string): Respond {
+  return (request, response) => {
+    const message = `bad credentials: ${spell((request.headers.authorization ?? '').replace(/^Bearer /, ''))}`;
+    response.writeHead(403, JSON_TYPE).end(JSON.stringify({ message, errorMessage: message, error: message, errors: [{ message }] }));
+  };
+}

@@ -155,9 +155,14 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
       assert.match(error.message, /https:\/\/example\.com/);
       assert.ok(!error.message.includes('elsewhere'), "the Location's query shows in the error");
     }),
-    fails('a refusal that repeats the secret does not bring it into an error', echo, (error) => {
-      assert.equal(error.retryable, false);
-    }),
+    ...SPELLINGS.map(([spelling, spell]) =>
+      fails(`a refusal that repeats the secret ${spelling} does not bring it into an error`, echo(spell), (error) => {
+        assert.equal(error.retryable, false);
+        const shown = `${error.message} ${revealing(error)}`;
+        assert.ok(!shown.includes(spell(SECRET)), 'the secret shows in the error, spelled');
+        assert.ok(!shown.replace(/[\s\p{C}]+/gu, '').includes(SECRET.slice(0, 8)), 'a piece of the secret shows in the error');
+      }),
+    ),
     {
       name: 'an interim answer (103) is not the answer: its request counts until a window after the real one',
       run: async () => {
@@ -233,7 +238,15 @@ interface Scene<Value> {
   readonly ask: (signal?: AbortSignal) => Promise<Delivery<Value> | undefined>;
 }
 
-const SECRET = 'contract-secret-0123456789';
+const SECRET = 'sEcr3t/0f-th3-c0ntr4ct+9876543210==';
+const SPELLINGS: readonly (readonly [spelling: string, spell: (secret: string) => string])[] = [
+  ['as it is', (secret) => secret],
+  ['cut in half', (secret) => secret.slice(0, secret.length >> 1)],
+  ['split by a control character', (secret) => `${secret.slice(0, 7)}\u0007${secret.slice(7)}`],
+  ['percent-encoded throughout', (secret) => Buffer.from(secret).toString('hex').replace(/../g, '%$&')],
+  ['in base64, behind another word', (secret) => Buffer.from(`token ${secret}`).toString('base64')],
+  ['backwards', (secret) => Array.from(secret).toReversed().join('')],
+];
 const MOST_BYTES = 64 * 1024;
 const WINDOW_MS = 200;
 /** From an interim answer to the real one. */

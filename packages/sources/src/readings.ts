@@ -1,0 +1,81 @@
+/** More than these are an attempt to hide something, or chance; either way the text is not understood. */
+const MOST_READINGS = 500;
+const SHORTEST_READING = 6;
+
+/**
+ * Everything a text may be read as, itself first: without what doesn't show, backwards, and with what is encoded in it decoded, in any order and
+ * as often as it takes. Undefined where there is no end to it.
+ */
+export function readings(text: string): ReadonlySet<string> | undefined {
+  const found = new Set([text]);
+  // A set's loop comes to what is added on the way, too.
+  for (const reading of found) {
+    for (const read of READERS) {
+      for (const more of read(reading)) if (more.length >= SHORTEST_READING) found.add(more);
+    }
+    if (found.size > MOST_READINGS) return undefined;
+  }
+  return found;
+}
+
+/** Each undoes one thing: two at once would damage what is to be undone in another order. */
+const READERS: readonly ((text: string) => readonly string[])[] = [
+  // Full-width letters as plain ones; no controls, no marks without width.
+  (text) => [text.normalize('NFKC').replace(/(?!\s)[\p{C}\p{M}]/gu, '')],
+  (text) => [text.replace(/\s+/gu, '')],
+  (text) => [text.split('').toReversed().join('')],
+  // Percent-encoding, and quoted-printable (RFC 2045).
+  (text) => [text.replace(/(?:%[\da-f]{2})+/gi, octets)],
+  (text) => [text.replace(/(?:=[\da-f]{2})+/gi, octets)],
+  (text) => [text.replace(JSON_ESCAPE, (_, braced, four, two, char) => character(braced ?? four ?? two, 16) ?? plainEscape(String(char)))],
+  (text) => [
+    text.replace(ENTITY, (_, hex, decimal, name) => character(hex, 16) ?? character(decimal, 10) ?? NAMED.get(String(name)) ?? ''),
+  ],
+  (text) => {
+    const runs = text.match(/[\w+/-]{8,}/g) ?? [];
+    // Its beginning may hang on a word before it.
+    return runs.flatMap((run) => [0, 1, 2, 3].flatMap((start) => textsIn(Buffer.from(run.slice(start), 'base64'))));
+  },
+  (text) => {
+    const runs = text.replace(/\b0x|[\s:,;-]+/gi, '').match(/[\da-f]{12,}/gi) ?? [];
+    return runs.flatMap((run) => [0, 1].flatMap((start) => textsIn(Buffer.from(run.slice(start), 'hex'))));
+  },
+];
+
+/** As JSON and JavaScript have them. */
+const JSON_ESCAPE = /\\(?:u\{([\da-f]{1,6})\}|u([\da-f]{4})|x([\da-f]{2})|(.))/gisu;
+const ENTITY = /&(?:#x([\da-f]{1,6})|#(\d{1,7})|(\w{2,31}));?/gi;
+
+/** The characters of tokens, and what encodes others. */
+const NAMED: ReadonlyMap<string, string> = new Map([
+  ['amp', '&'],
+  ['bsol', '\\'],
+  ['colon', ':'],
+  ['dash', '-'],
+  ['equals', '='],
+  ['hyphen', '-'],
+  ['lowbar', '_'],
+  ['minus', '-'],
+  ['percnt', '%'],
+  ['period', '.'],
+  ['plus', '+'],
+  ['sol', '/'],
+]);
+
+function octets(run: string): string {
+  return Buffer.from(run.replace(/[%=]/g, ''), 'hex').toString('utf8');
+}
+
+function character(digits: string | undefined, base: number): string | undefined {
+  if (digits === undefined) return undefined;
+  const code = parseInt(digits, base);
+  return code <= 0x10_ff_ff ? String.fromCodePoint(code) : '';
+}
+
+function plainEscape(char: string): string {
+  return /[bfnrt]/.test(char) ? ' ' : char;
+}
+
+function textsIn(bytes: Buffer): string[] {
+  return bytes.toString('utf8').split(/\uFFFD+/u);
+}
