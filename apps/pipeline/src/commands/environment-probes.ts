@@ -4,7 +4,7 @@ import { creditPool } from '@headgate/throttle';
 import type { Config } from '../config/config.ts';
 import { booksService, followersService } from '../run/services.ts';
 import { assertStatesKept } from '../run/kept-state.ts';
-import { logAddress, openTopicLog } from '../run/open-topic-log.ts';
+import { isLogThere, logAddress, openTopicLog } from '../run/open-topic-log.ts';
 import { type ConfigOfLog, prepareTopics } from '../run/topics.ts';
 import type { Probe, ProbeResult } from './check.ts';
 import type { CommandContext } from './command-context.ts';
@@ -59,7 +59,7 @@ export function environmentProbes({ sound, online, context }: EnvironmentProbesO
 
 async function probeLog(config: ConfigOfLog): Promise<ProbeResult> {
   const { topics } = config;
-  if (topics.driver === 'sqlite' && !(await isThere(topics.file))) {
+  if (topics.driver === 'sqlite' && !(await isLogThere(topics))) {
     // Looking must not leave a file behind.
     await access(await nearestFolder(dirname(topics.file)), constants.W_OK);
     return { ok: true, message: 'will be created' };
@@ -74,13 +74,6 @@ async function probeLog(config: ConfigOfLog): Promise<ProbeResult> {
 function topicsToMake({ length }: readonly string[]): string {
   if (length === 0) return 'all topics are there';
   return length === 1 ? '1 topic will be created' : `${length} topics will be created`;
-}
-
-async function isThere(file: string): Promise<boolean> {
-  return await access(file).then(
-    () => true,
-    () => false,
-  );
 }
 
 async function nearestFolder(path: string): Promise<string> {

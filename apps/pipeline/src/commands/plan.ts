@@ -5,8 +5,10 @@ import { type Done, forecastCrawls } from '../planning/crawl-forecast.ts';
 import { freeBooks, freeCredentials } from '../planning/free-budgets.ts';
 import { type LaneStates, readLaneStates } from '../planning/lane-states.ts';
 import { type CrawlLeft, type LeftToDo, leftToDo } from '../planning/left-to-do.ts';
+import { logView } from '../planning/log-view.ts';
 import { FIRST_CURSOR } from '../records/wish.ts';
-import { prepareTopics } from '../run/topics.ts';
+import { isLogThere } from '../run/open-topic-log.ts';
+import { topicsThere } from '../run/topics.ts';
 import { durationWords } from '../status/text/duration-words.ts';
 import { countWords, groupedNumber } from '../status/text/number-words.ts';
 import { safeText } from '../status/text/safe-text.ts';
@@ -16,20 +18,17 @@ import { type CommandContext, openLog, readConfig } from './command-context.ts';
 /** More crawls than these are summed in one line. */
 const LISTED = 50;
 
-/** Writes what is left to do, the requests it needs and when it will be done, to stdout. Resolves to the exit code. */
+/** Writes what is left to do, the requests it needs and when it will be done, to stdout; makes nothing. Resolves to the exit code. */
 export async function plan(context: CommandContext): Promise<number> {
   const { clock, json, stdout } = context;
   const config = await readConfig(context);
-  const log = await openLog(context, config.topics);
-  try {
-    await prepareTopics({ log, config });
-    const states = await readLaneStates({ log, topics: config.topics });
-    const left = await leftToDo({ log, config, clock, states });
-    stdout.write(json ? `${JSON.stringify(left)}\n` : planText({ config, left, states, now: clock.epochMs() }));
-    return 0;
-  } finally {
-    await log.close();
-  }
+  await using opened = (await isLogThere(config.topics)) ? await openLog(context, config.topics) : undefined;
+  const partitions = opened === undefined ? new Map<string, number>() : await topicsThere({ log: opened, config });
+  const log = logView({ log: opened, partitions });
+  const states = await readLaneStates({ log, topics: config.topics });
+  const left = await leftToDo({ log, config, clock, states });
+  stdout.write(json ? `${JSON.stringify(left)}\n` : planText({ config, left, states, now: clock.epochMs() }));
+  return 0;
 }
 
 interface PlanTextOptions {

@@ -1,5 +1,8 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { sampleIsbn, startFollowers } from '@headgate/sandbox';
 import { partitionForKey } from '@headgate/topics';
+import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { describe, expect, it } from 'vitest';
 import { embeddedLog } from './embedded-log.fixture.ts';
 import { followersYaml, workplace } from './headgate-process.fixture.ts';
@@ -7,6 +10,32 @@ import { followersYaml, workplace } from './headgate-process.fixture.ts';
 const FREELY = { window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 } } as const;
 
 describe('headgate plan', () => {
+  it('only looks: plans from nothing where there is no log, and adds nothing to one', { timeout: 60_000 }, async () => {
+    const config = followersYaml({ url: 'http://127.0.0.1:9', users: ['a', 'b'] });
+    await using place = await workplace(config);
+    const users = async (): Promise<string[]> => {
+      const { code, stdout, stderr } = await place.headgate('plan', '--json');
+      expect([code, stderr]).toEqual([0, '']);
+      return (JSON.parse(stdout) as { readonly crawls: readonly { readonly user: string }[] }).crawls.map(({ user }) => user);
+    };
+    expect(await users()).toEqual(['@a', '@b']);
+    expect((await place.headgate('plan')).stdout).toMatch(/@b +from the start +\? +app +\(size not known/u);
+    expect(await readdir(place.folder)).toEqual(['headgate.yaml']);
+
+    await using log = await sqliteTopicLog({ file: join(place.folder, 'headgate.db') });
+    await log.createTopics([{ name: 'followers.requests', partitions: 1 }]);
+    await log.append([{ topic: 'followers.requests', key: '@c', value: '{"screenName":"c"}' }]);
+    const before = await log.listTopics();
+    expect(await users()).toEqual(['@c', '@a', '@b']);
+    // Of a lane that the log has not yet.
+    const twoLanes = config
+      .replace('headgate.db }', 'headgate.db, lanes: 2 }')
+      .replace('- {', '- { name: other, bearer: "${KEY}" }\n    - {');
+    await place.write('headgate.yaml', twoLanes);
+    expect((await users()).toSorted()).toEqual(['@a', '@b', '@c']);
+    expect(await log.listTopics()).toEqual(before);
+  });
+
   it('knows what of a budget was used already', { timeout: 60_000 }, async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { followers: 20, pageSize: 10 } } });
     const more = '  count: 10\n';

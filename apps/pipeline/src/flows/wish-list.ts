@@ -5,10 +5,14 @@ import { normalizeIsbn } from '@headgate/operators';
 import type { Config, UserReference } from '../config/config.ts';
 import { SHARED_STATE_PARTITION, TOPICS } from '../records/topic-names.ts';
 
-export interface EnqueueListOptions {
-  readonly log: TopicLog;
+export interface ListedAndDueOptions {
+  readonly log: Pick<TopicLog, 'readState'>;
   readonly config: Config;
   readonly clock: Clock;
+}
+
+export interface EnqueueListOptions extends ListedAndDueOptions {
+  readonly log: TopicLog;
 }
 
 /** Wishes written in one transaction. */
@@ -62,7 +66,7 @@ export async function listedAndDue({
   log,
   config,
   clock,
-}: EnqueueListOptions): Promise<readonly { readonly topic: string; readonly wish: ListedContent }[]> {
+}: ListedAndDueOptions): Promise<readonly { readonly topic: string; readonly wish: ListedContent }[]> {
   const state = await log.readState(TOPICS.state, SHARED_STATE_PARTITION);
   const due = listedWishes(config).filter((wish) => isDue(wish, state, clock.epochMs()));
   return due.map(({ record, content }) => ({ topic: record.topic, wish: content }));

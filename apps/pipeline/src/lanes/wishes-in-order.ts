@@ -1,10 +1,10 @@
-import type { TopicLog, TopicRecord } from '@headgate/topics';
+import type { ReadOptions, TopicRecord } from '@headgate/topics';
 
 /** A wish as its topic has it, or as the state of a lane has kept it. */
 export type WishRecord = Pick<TopicRecord, 'offset' | 'key' | 'value'>;
 
 export interface WishesInOrderOptions {
-  readonly log: TopicLog;
+  readonly log: { read(options: ReadOptions): AsyncIterable<TopicRecord> };
   /** Of the requests topic. */
   readonly topic: string;
   readonly partition: number;

@@ -1,9 +1,9 @@
-import type { TopicLog } from '@headgate/topics';
 import type { TopicsConfig } from '../config/config.ts';
 import { type LaneValue, laneKeys } from '../lanes/lane-keys.ts';
 import { type OffsetRanges, type OffsetRangesSnapshot, offsetRanges } from '../lanes/offset-ranges.ts';
 import { TOPICS, requestsTopic, statePartition } from '../records/topic-names.ts';
 import type { ServiceName } from '../status/run-event.ts';
+import type { LogView } from './log-view.ts';
 
 /** What the log keeps of a lane. */
 export interface LaneState {
@@ -21,7 +21,7 @@ export interface LaneStates {
 }
 
 /** Reads how all lanes stand, without taking one. */
-export async function readLaneStates({ log, topics }: { readonly log: TopicLog; readonly topics: TopicsConfig }): Promise<LaneStates> {
+export async function readLaneStates({ log, topics }: { readonly log: LogView; readonly topics: TopicsConfig }): Promise<LaneStates> {
   const read = async (service: ServiceName, lane: number): Promise<LaneState> => {
     const state = await log.readState(TOPICS.state, statePartition(service, lane));
     const keys = laneKeys({ group: topics.group, service, lane });

@@ -1,7 +1,7 @@
-import type { TopicLog } from '@headgate/topics';
 import { recordSchemas, type RecordOf } from '../records/schemas.ts';
 import { TOPICS } from '../records/topic-names.ts';
 import { FIRST_CURSOR, type FollowersWish, followersWish, parseWish } from '../records/wish.ts';
+import type { LogView } from './log-view.ts';
 
 /** Whether a wish is for all pages of its user. */
 export function isFromStart({ cursor = FIRST_CURSOR }: Pick<FollowersWish, 'cursor'>): boolean {
@@ -9,7 +9,7 @@ export function isFromStart({ cursor = FIRST_CURSOR }: Pick<FollowersWish, 'curs
 }
 
 /** Pages of the last complete crawl of each of these users, where one began at the start. */
-export async function pagesOfLastCrawls(log: TopicLog, users: ReadonlySet<string>): Promise<ReadonlyMap<string, number>> {
+export async function pagesOfLastCrawls(log: LogView, users: ReadonlySet<string>): Promise<ReadonlyMap<string, number>> {
   const pages = new Map<string, number>();
   if (users.size === 0) return pages;
   const isWhole = await wholeWalks(log);
@@ -21,7 +21,7 @@ export async function pagesOfLastCrawls(log: TopicLog, users: ReadonlySet<string
 }
 
 /** Tells by a crawl's wish whether it began at the start; false where the topic no longer has the wish. */
-async function wholeWalks(log: TopicLog): Promise<(crawl: string) => boolean> {
+async function wholeWalks(log: LogView): Promise<(crawl: string) => boolean> {
   const topic = TOPICS.followersRequests;
   const first = new Map<number, number>();
   const parts = new Set<string>();

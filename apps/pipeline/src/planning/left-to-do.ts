@@ -1,6 +1,6 @@
 import { userLabel } from '@headgate/sources/followers/user';
 import type { Clock } from '@headgate/throttle';
-import { type TopicLog, partitionForKey } from '@headgate/topics';
+import { partitionForKey } from '@headgate/topics';
 import { begunLists, isIsbn } from '../flows/book-list.ts';
 import { type CrawlCheckpoint, begunCrawls, crawlCheckpoints } from '../flows/crawl-checkpoint.ts';
 import { unfinishedComparisons } from '../flows/crawl-comparisons.ts';
@@ -11,9 +11,10 @@ import type { Config } from '../config/config.ts';
 import { FIRST_CURSOR, type FollowersWish, booksWish, followersWish, parseWish } from '../records/wish.ts';
 import type { LaneState, LaneStates } from './lane-states.ts';
 import { isFromStart, pagesOfLastCrawls } from './last-crawls.ts';
+import type { LogView } from './log-view.ts';
 
 export interface LeftToDoOptions {
-  readonly log: TopicLog;
+  readonly log: LogView;
   readonly config: Config;
   readonly clock: Clock;
   readonly states: LaneStates;
@@ -90,7 +91,7 @@ export async function leftToDo({ log, config, clock, states }: LeftToDoOptions):
 }
 
 async function* unfinished(
-  log: TopicLog,
+  log: LogView,
   { topic, partition, finished }: LaneState,
   begun: readonly WishRecord[],
 ): AsyncGenerator<WishRecord> {

@@ -1,3 +1,4 @@
+import { access } from 'node:fs/promises';
 import type { AvailabilityChange, TopicLog } from '@headgate/topics';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import type { TopicsConfig } from '../config/config.ts';
@@ -15,6 +16,15 @@ export async function openTopicLog(config: TopicsConfig, onAvailability?: (chang
       return await kafkaTopicLog({ ...kafkaOptions(config), ...told });
     }
   }
+}
+
+/** Whether there is a log already: opening an embedded one makes it. A cluster is there, or can't be opened. */
+export async function isLogThere(config: TopicsConfig): Promise<boolean> {
+  if (config.driver !== 'sqlite') return true;
+  return await access(config.file).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Where records are, for people. */

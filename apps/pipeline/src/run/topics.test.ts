@@ -5,7 +5,8 @@ import { configFolder } from '../config/config-folder.fixture.ts';
 import type { TopicsConfig } from '../config/config.ts';
 import { deadLetter } from '../flows/dead-letter.ts';
 import { topicSpecs } from '../records/topic-names.ts';
-import { LEAST_RECORD_BYTES, prepareTopics } from './topics.ts';
+import { logWith } from './log-with.fixture.ts';
+import { LEAST_RECORD_BYTES, prepareTopics, topicsThere } from './topics.ts';
 
 const KAFKA: TopicsConfig = {
   driver: 'kafka',
@@ -83,3 +84,32 @@ function refusing(error: Error): TopicLog {
   };
   return log as TopicLog;
 }
+
+test('looking at the topics that are there asks for no right to make or to change any, and says what does not fit', async () => {
+  const folder = await configFolder({});
+  const file = `${folder}/headgate.db`;
+  await using embedded = await sqliteTopicLog({ file });
+  const asked: string[] = [];
+  const log = logWith(embedded, {
+    createTopics(specs, options) {
+      expect(options).toEqual({ validateOnly: true });
+      asked.push(...specs.map(({ name }) => name));
+      return embedded.createTopics(specs, options);
+    },
+  });
+  const topics: TopicsConfig = { driver: 'sqlite', file, group: 'headgate', lanes: 2 };
+  expect(await topicsThere({ log, config: { topics } })).toEqual(new Map());
+  await embedded.createTopics([
+    { name: 'followers.requests', partitions: 1 },
+    { name: 'books.requests', partitions: 1 },
+  ]);
+  expect(await topicsThere({ log, config: { topics } })).toEqual(
+    new Map([
+      ['books.requests', 1],
+      ['followers.requests', 1],
+    ]),
+  );
+  expect(asked).toEqual(['books.requests']);
+  await embedded.createTopics([{ name: 'followers.ids', partitions: 3 }]);
+  await expect(topicsThere({ log, config: { topics } })).rejects.toThrow('Set topics.lanes to 3.');
+});

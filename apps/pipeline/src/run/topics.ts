@@ -22,8 +22,25 @@ const ID_BYTES = 23;
 
 /** Makes the topics of a run where they are missing. Throws a `TopicMismatchError` that says what to do about those that don't fit. */
 export async function prepareTopics({ log, config, validateOnly = false }: PrepareTopicsOptions): Promise<CreatedTopics> {
+  return await withAdvice(config, log.createTopics(runTopics(config), { validateOnly }));
+}
+
+/**
+ * How many partitions each topic of a run has that is there. Makes nothing, and needs no right to. Throws the `TopicMismatchError` of
+ * `prepareTopics` about those that are whole: whether another would be made is not asked.
+ */
+export async function topicsThere({ log, config }: Pick<PrepareTopicsOptions, 'log' | 'config'>): Promise<ReadonlyMap<string, number>> {
+  const specs = runTopics(config);
+  const there = await log.listTopics(specs.map(({ name }) => name));
+  const partitions = new Map(there.map((topic) => [topic.name, topic.partitions]));
+  const whole = specs.filter((spec) => (partitions.get(spec.name) ?? 0) >= spec.partitions);
+  if (whole.length > 0) await withAdvice(config, log.createTopics(whole, { validateOnly: true }));
+  return partitions;
+}
+
+async function withAdvice(config: ConfigOfLog, made: Promise<CreatedTopics>): Promise<CreatedTopics> {
   try {
-    return await log.createTopics(runTopics(config), { validateOnly });
+    return await made;
   } catch (error) {
     throw error instanceof TopicMismatchError ? advised(error, config) : error;
   }

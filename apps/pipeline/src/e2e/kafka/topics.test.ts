@@ -7,7 +7,7 @@ const STATE = 'headgate.state';
 const WINDOW = { kind: 'rolling', limit: 100_000, windowMs: 1_000 } as const;
 
 describe.skipIf(WHY_NOT !== undefined)(`what check and run say of topics on Kafka${BECAUSE}`, { timeout: 180_000 }, () => {
-  it('of those that are missing, too many, too small or without their state: the same, and check makes nothing', async () => {
+  it('of those that are missing, too many, too small or without their state: the same, and check and plan make nothing', async () => {
     const users = { alpha: { followers: 300, pageSize: 100 } };
     await using place = await kafkaPlace({ users, lanes: 2, credentials: 2, more: '  count: 100\n' });
     await using admin = await adminOf(place);
@@ -51,7 +51,7 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run say of topics on Kafk
     expect(Date.now() - deletedMs).toBeLessThan(20_000);
     expect(stderr).not.toMatch(/\\n\s+at /u);
     const asked = place.service.requests.length;
-    await place.work.headgate('plan');
+    expect((await place.work.headgate('enqueue', 'followers', 'beta')).code).toBe(0);
     expect(await admin.listTopics()).toContain(STATE);
     expect(await said(place, 'run')).toEqual([1, expect.stringMatching(/has nothing of followers\.requests partition 0/u)]);
     expect(place.service.requests).toHaveLength(asked);
@@ -70,9 +70,11 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run say of topics on Kafk
   });
 });
 
-/** Check says how many topics will be made, and makes none. */
+/** Check says how many topics will be made, and makes none; plan plans without them. */
 async function missing(place: KafkaPlace, admin: PlainAdmin): Promise<void> {
   expect(await said(place, 'check')).toEqual([0, expect.stringMatching(/answers, 12 topics will be created/u)]);
+  const plan = await place.work.headgate('plan');
+  expect([plan.code, plan.stdout]).toEqual([0, expect.stringMatching(/@alpha +from the start/u)]);
   expect(await admin.listTopics()).toEqual([]);
   await configure(place, { replication: 3 });
   await expectTheSame(

@@ -1,0 +1,32 @@
+import type { ReadOptions, StateReading, TopicLog, TopicRecord } from '@headgate/topics';
+
+/** A log to look at: topics and partitions that are not there yet read as empty. */
+export interface LogView extends Pick<TopicLog, 'readState'> {
+  read(options: ReadOptions): AsyncIterable<TopicRecord>;
+}
+
+export interface LogViewOptions {
+  /** Absent where there is none yet. */
+  readonly log: TopicLog | undefined;
+  /** How many partitions each topic has that is there. */
+  readonly partitions: ReadonlyMap<string, number>;
+}
+
+/** Looks at a log without making anything there. */
+export function logView({ log, partitions }: LogViewOptions): LogView {
+  const isThere = (topic: string, partition: number): boolean => partition < (partitions.get(topic) ?? 0);
+  return {
+    async *read(options) {
+      const { topic, partitions: wanted } = options;
+      const there = wanted?.filter((partition) => isThere(topic, partition));
+      if (log === undefined || !isThere(topic, 0) || there?.length === 0) return;
+      yield* log.read({ ...options, ...(there !== undefined && { partitions: there }) });
+    },
+    readState: async (topic, partition) =>
+      log !== undefined && isThere(topic, partition) ? await log.readState(topic, partition) : noState(),
+  };
+}
+
+function noState(): StateReading {
+  return Object.assign(new Map<string, string>(), { ageMs: () => 0 });
+}
