@@ -8,6 +8,7 @@ export {
   TopicLogCorruptError,
   TopicLogFailedError,
   TopicLogFullError,
+  TopicLogGoneError,
   TopicLogOpenError,
   TopicLogVersionError,
 } from './topic-log-errors.ts';

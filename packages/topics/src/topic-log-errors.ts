@@ -1,3 +1,5 @@
+import { basename } from 'node:path';
+
 /** The log can't be opened: not there, not one of ours, or not permitted. */
 export class TopicLogOpenError extends Error {
   override readonly name = 'TopicLogOpenError';
@@ -65,6 +67,28 @@ export class TopicLogCorruptError extends Error {
       options,
     );
     this.file = details.file;
+  }
+}
+
+/** The log's file was deleted, moved or replaced while the log was open. Nothing is confirmed since then; what was confirmed before went with the file. */
+export class TopicLogGoneError extends Error {
+  override readonly name = 'TopicLogGoneError';
+  readonly code = 'HEADGATE_TOPIC_LOG_GONE';
+  readonly retryable = false;
+  readonly file: string;
+  /** The one of the log's files that is missing, or is another one. */
+  readonly path: string;
+
+  constructor(details: { readonly file: string; readonly path: string; readonly replaced: boolean }, options?: ErrorOptions) {
+    const { file, path, replaced } = details;
+    const name = basename(file);
+    super(
+      `Somebody ${replaced ? 'replaced' : 'deleted or moved'} ${path} while the topic log was in use; nothing is confirmed since then. Stop all that ` +
+        `uses the log. Then put ${name} back, together with ${name}-wal where there is one, or restore a backup; or start over with a new file.`,
+      options,
+    );
+    this.file = file;
+    this.path = path;
   }
 }
 

@@ -114,8 +114,9 @@ interface ConcludeOptions {
 function conclude({ config, model, failures, readCommand, context }: ConcludeOptions): number {
   const { stderr, signal, json } = context;
   const snapshot = model.snapshot();
-  for (const failure of failures)
-    stderr.write(json ? `${JSON.stringify({ level: 'error', msg: errorText(failure) })}\n` : `headgate: ${errorText(failure)}\n`);
+  // Several lanes may have met the same.
+  for (const msg of new Set(failures.map(errorText)))
+    stderr.write(json ? `${JSON.stringify({ level: 'error', msg })}\n` : `headgate: ${msg}\n`);
   const emitted = config.followers?.emit ?? [];
   const followersTopics = (['pages', 'ids'] as const).filter((kind) => emitted.includes(kind)).map((kind) => `followers.${kind}`);
   const somethingWasDone = failures.length === 0 || snapshot.totals.pages + snapshot.books.found + snapshot.books.authors > 0;

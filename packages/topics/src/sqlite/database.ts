@@ -1,7 +1,8 @@
-import { type Stats, accessSync, constants, mkdirSync, realpathSync, statSync } from 'node:fs';
+import { type Stats, accessSync, constants, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { integer } from './column.ts';
+import { LogFiles } from './log-files.ts';
 import { checkSchema, migrate } from './schema.ts';
 import { sqliteFailure } from './sqlite-failure.ts';
 import { WorkerFailure } from './worker-failure.ts';
@@ -9,14 +10,15 @@ import type { WorkerOptions } from './worker-protocol.ts';
 
 /**
  * The log's file, open: WAL, synced at each commit, at this release's schema; the folder is made where it is missing.
- * Answers the database and the file's real path. Throws `WorkerFailure`.
+ * Throws `WorkerFailure`.
  */
-export function openDatabase(options: WorkerOptions): { readonly db: DatabaseSync; readonly file: string } {
+export function openDatabase(options: WorkerOptions): { readonly db: DatabaseSync; readonly files: LogFiles } {
   const { file, busyTimeoutMs } = options;
   preparePath(file);
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(file, { timeout: busyTimeoutMs });
+    const files = new LogFiles(file);
     checkSchema(db, file);
     useWriteAheadLog(db, busyTimeoutMs);
     // fullfsync: without it macOS keeps a "synced" commit in the drive's cache. Elsewhere it changes nothing.
@@ -24,7 +26,8 @@ export function openDatabase(options: WorkerOptions): { readonly db: DatabaseSyn
     db.exec('PRAGMA cell_size_check = ON; PRAGMA journal_size_limit = 67108864');
     migrate(db, file);
     if (options.maxFileBytes > 0) limitFile(db, options.maxFileBytes);
-    return { db, file: realpathSync(file) };
+    files.addWriteAheadLog();
+    return { db, files };
   } catch (error) {
     closeQuietly(db);
     throw sqliteFailure(error, { file, busyTimeoutMs });
@@ -32,9 +35,12 @@ export function openDatabase(options: WorkerOptions): { readonly db: DatabaseSyn
 }
 
 function preparePath(file: string): void {
+  let wal: Stats | undefined;
   let found: Stats | undefined;
   try {
     mkdirSync(dirname(file), { recursive: true });
+    // In this order: a log that is being made has a file before it has anything in its -wal.
+    wal = statSync(`${file}-wal`, { throwIfNoEntry: false });
     found = statSync(file, { throwIfNoEntry: false });
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
@@ -47,6 +53,15 @@ function preparePath(file: string): void {
     throw new WorkerFailure({ kind: 'open', file, reason: 'it is a folder. Name a file in it.', detail: 'EISDIR' });
   }
   if (found !== undefined) assertWritable(file);
+  if ((wal?.size ?? 0) > 0 && (found?.size ?? 0) === 0) throw leftAlone(file);
+}
+
+/** SQLite takes what is there for a new database, and deletes the `-wal`. */
+function leftAlone(file: string): WorkerFailure {
+  const reason =
+    `the file is missing or empty, and ${file}-wal holds what was committed to it last: it was moved or deleted without that. ` +
+    `Put the file back beside it; or, to start over, delete ${file}-wal.`;
+  return new WorkerFailure({ kind: 'open', file, reason, detail: 'a -wal without its database' });
 }
 
 /** SQLite would open a read-only file silently, and fail at the first write. */

@@ -6,6 +6,7 @@ import {
   TopicLogCorruptError,
   TopicLogFailedError,
   TopicLogFullError,
+  TopicLogGoneError,
   TopicLogOpenError,
   TopicLogVersionError,
 } from '../topic-log-errors.ts';
@@ -35,6 +36,8 @@ export function failureToError(failure: Failure): Error {
       return new TopicLogFullError(failure, { cause: new Error(failure.detail) });
     case 'corrupt':
       return new TopicLogCorruptError(failure);
+    case 'gone':
+      return new TopicLogGoneError(failure);
     case 'busy':
       return new TopicLogBusyError(failure, { cause: new Error(failure.detail) });
     case 'closed':

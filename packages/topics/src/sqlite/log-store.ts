@@ -6,6 +6,7 @@ import { openDatabase } from './database.ts';
 import { GroupOffsetTable } from './group-offset-table.ts';
 import { type LaneLock, takeLaneLock } from './lane-lock.ts';
 import { LaneTable } from './lane-table.ts';
+import type { LogFiles } from './log-files.ts';
 import { type NewRow, RecordTable } from './record-table.ts';
 import { sqliteFailure } from './sqlite-failure.ts';
 import { type StoredTopic, TopicTable, partitionOf } from './topic-table.ts';
@@ -14,7 +15,7 @@ import type { AppendBatch, LaneHold, StateEntries, WorkerOptions, WriteArgs } fr
 
 /** Everything the file can do, synchronously; every write is one transaction. Throws `WorkerFailure`. */
 export class LogStore {
-  readonly file: string;
+  readonly files: LogFiles;
   readonly topics: TopicTable;
   readonly records: RecordTable;
   readonly groups: GroupOffsetTable;
@@ -24,12 +25,12 @@ export class LogStore {
   readonly #locks = new Map<string, LaneLock>();
 
   constructor(options: WorkerOptions) {
-    const { db, file } = openDatabase(options);
-    this.file = file;
+    const { db, files } = openDatabase(options);
+    this.files = files;
     this.#options = options;
     this.#db = db;
     this.topics = new TopicTable(db);
-    this.records = new RecordTable(db, file);
+    this.records = new RecordTable(db, files.file);
     this.groups = new GroupOffsetTable(db);
     this.#lanes = new LaneTable(db);
   }
@@ -41,11 +42,12 @@ export class LogStore {
   }
 
   listTopics(): readonly TopicInfo[] {
+    this.files.assertThere();
     return this.topics.list();
   }
 
   openLane(lane: LaneSpec, nowMs: number): { readonly epoch: number; readonly state: StateEntries } {
-    const lock = takeLaneLock({ file: this.file, lane: lane.name });
+    const lock = takeLaneLock({ file: this.files.file, lane: lane.name });
     if (lock === null) throw this.#lanes.heldFailure(lane.name);
     try {
       const opened = this.#transaction(() => {
@@ -73,6 +75,7 @@ export class LogStore {
   }
 
   readState(topic: string, partition: number): StateEntries {
+    this.files.assertThere();
     return this.records.state(this.#statePartition(topic, partition));
   }
 
@@ -95,6 +98,7 @@ export class LogStore {
   }
 
   groupOffset({ group, topic, partition }: TopicPartition & { readonly group: string }): number | null {
+    this.files.assertThere();
     const found = this.topics.find(topic)?.partitions[partition];
     return found === undefined ? null : this.groups.get(group, found.id);
   }
@@ -107,7 +111,17 @@ export class LogStore {
   close(): void {
     for (const lock of this.#locks.values()) lock.release();
     this.#locks.clear();
+    if (this.files.areGone) this.#finishMovedFile();
     this.#db.close();
+  }
+
+  /** A file that was moved without its `-wal` gets what was acknowledged before that: closing alone would leave it there. */
+  #finishMovedFile(): void {
+    try {
+      this.#db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    } catch {
+      // The failure that is told already is the cause.
+    }
   }
 
   #append(batch: AppendBatch, timestampMs: number, positions: Float64Array | null): void {
@@ -163,12 +177,15 @@ export class LogStore {
   #transaction<T>(work: () => T, end: 'COMMIT' | 'ROLLBACK' = 'COMMIT'): T {
     try {
       this.#db.exec('BEGIN IMMEDIATE');
+      this.files.assertThere();
       const result = work();
       this.#db.exec(end);
+      // Nothing is acknowledged that a later reader won't find.
+      this.files.assertThere();
       return result;
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
-      throw sqliteFailure(error, { file: this.file, busyTimeoutMs: this.#options.busyTimeoutMs });
+      throw sqliteFailure(error, { file: this.files.file, busyTimeoutMs: this.#options.busyTimeoutMs });
     }
   }
 }

@@ -95,6 +95,7 @@ export class OpenReaders {
 
   #look(): void {
     try {
+      this.#store.files.assertThere();
       const version = this.#store.dataVersion();
       if (version === this.#seenVersion) return;
       this.#seenVersion = version;
@@ -105,6 +106,7 @@ export class OpenReaders {
   }
 
   #read(reader: OpenReader): RecordChunk | null {
+    this.#store.files.assertThere();
     const ends = reader.args.follow ? this.#addCursors(reader) : null;
     for (const [partition, cursor] of reader.cursors) {
       const stored = ends?.find((candidate) => candidate.partition === partition);

@@ -106,6 +106,8 @@ export type Failure =
   | { readonly kind: 'open'; readonly file: string; readonly reason: string; readonly detail: string }
   | { readonly kind: 'full'; readonly file: string; readonly detail: string }
   | { readonly kind: 'corrupt'; readonly file: string; readonly detail: string }
+  /** `path`: the file of the log that is missing, or is another one. */
+  | { readonly kind: 'gone'; readonly file: string; readonly path: string; readonly replaced: boolean }
   | { readonly kind: 'busy'; readonly file: string; readonly busyTimeoutMs: number; readonly detail: string }
   | { readonly kind: 'closed'; readonly what: string }
   | { readonly kind: 'failed'; readonly file: string; readonly detail: string };

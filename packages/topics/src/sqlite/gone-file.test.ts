@@ -1,0 +1,185 @@
+import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { TopicLogGoneError, TopicLogOpenError } from '../topic-log-errors.ts';
+import type { LaneWriter, TopicLog } from '../topic-log.ts';
+import { startChild } from './child.fixture.ts';
+import { sqliteTopicLog } from './index.ts';
+import { LogStore } from './log-store.ts';
+import { OpenReaders } from './open-readers.ts';
+import { temporaryFolder } from './temporary-folder.fixture.ts';
+
+const LANE = { name: 'lane', state: { topic: 'state', partition: 0 } };
+const CONTENDER = new URL('./lane-contender.fixture.ts', import.meta.url);
+
+const WAYS: Record<string, (file: string) => string> = {
+  'is deleted with all that belongs to it': (file) => {
+    for (const part of ['', '-wal', '-shm', '-lanes']) rmSync(file + part, { recursive: true });
+    // Or one of the others, where it looks amid that.
+    return `deleted or moved ${file}`;
+  },
+  'is moved': (file) => {
+    renameSync(file, `${file}.moved`);
+    return `deleted or moved ${file} while`;
+  },
+  'is replaced by a copy of itself': (file) => {
+    copyFileSync(file, `${file}.copy`);
+    renameSync(`${file}.copy`, file);
+    return `replaced ${file} while`;
+  },
+  'loses its -wal': (file) => {
+    rmSync(`${file}-wal`);
+    return `deleted or moved ${file}-wal while`;
+  },
+  'loses its -shm': (file) => {
+    rmSync(`${file}-shm`);
+    return `deleted or moved ${file}-shm while`;
+  },
+};
+
+describe('a log whose file goes while it is in use', () => {
+  it.each(Object.entries(WAYS))('%s: nothing is acknowledged or read any more, and the error says why', async (_, vanish) => {
+    const { file, log, lane } = await lanesLog();
+    await using following = log.read({ topic: 'topic', follow: true, from: 'latest' });
+    const waiting = following[Symbol.asyncIterator]().next();
+    waiting.catch(() => undefined);
+    await lane.transaction((tx) => tx.checkpoint('page', '1'));
+    const said = vanish(file);
+
+    const error: unknown = await lane.transaction((tx) => tx.checkpoint('page', '2')).catch((refusal: unknown) => refusal);
+    expect(error).toBeInstanceOf(TopicLogGoneError);
+    expect(error).toMatchObject({ code: 'HEADGATE_TOPIC_LOG_GONE', retryable: false, file });
+    expect(String(error)).toContain(said);
+    expect(String(error)).toMatch(/nothing is confirmed since then.*put log\.db back/);
+    expect(lane.state.get('page')).toBe('1');
+    await expect(waiting).rejects.toThrow(TopicLogGoneError);
+    for (const call of callsOf(log)) await expect(call()).rejects.toThrow(TopicLogGoneError);
+    await log.close();
+  });
+
+  it('is noticed by a reader that reads on', async () => {
+    const { file, log } = await lanesLog();
+    await log.append(Array.from({ length: 3_000 }, (_, i) => ({ topic: 'topic', key: 'k', value: String(i) })));
+    await using reading = log.read({ topic: 'topic' });
+    const records = reading[Symbol.asyncIterator]();
+    await records.next();
+    renameSync(file, `${file}.moved`);
+    const readOn = async (): Promise<void> => {
+      while ((await records.next()).done !== true);
+    };
+    await expect(readOn()).rejects.toThrow(TopicLogGoneError);
+    await log.close();
+  });
+
+  it('is noticed by a reader that waits while nobody writes', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { file, store } = storeWithTopic();
+    const readers = new OpenReaders(store, 50);
+    readers.open({ reader: 1, topic: 'topic', partitions: null, group: null, from: 'latest', follow: true });
+    const waiting = readers.next(1);
+    vi.advanceTimersByTime(200);
+    renameSync(file, `${file}.moved`);
+    vi.advanceTimersByTime(50);
+    await waiting;
+    expect(() => readers.next(1)).toThrow(GONE);
+    readers.closeAll();
+    store.close();
+  });
+
+  it('is noticed when it goes between the begin of a transaction and its commit', () => {
+    const { file, store } = storeWithTopic();
+    const spec = {
+      get name() {
+        if (existsSync(file)) renameSync(file, `${file}.moved`);
+        return 'more';
+      },
+      partitions: 1,
+    };
+    expect(() => store.createTopics([spec], false)).toThrow(GONE);
+    store.close();
+  });
+
+  it('stays gone when it comes back: a commit may have gone with it, and memory would not know', async () => {
+    const { file, log, lane } = await lanesLog();
+    renameSync(file, `${file}.moved`);
+    await expect(log.listTopics()).rejects.toThrow(TopicLogGoneError);
+    renameSync(`${file}.moved`, file);
+    await expect(lane.transaction((tx) => tx.checkpoint('page', '2'))).rejects.toThrow(TopicLogGoneError);
+    await log.close();
+    await using again = await sqliteTopicLog({ file });
+    expect([...(await again.readState('state', 0))]).toEqual([['page', '0']]);
+  });
+
+  it('has all that was acknowledged where it was moved to, and a new one can begin in its place', async () => {
+    const { file, log, lane } = await lanesLog();
+    await lane.transaction((tx) => tx.checkpoint('page', '1'));
+    const moved = join(temporaryFolder(), 'moved.db');
+    renameSync(file, moved);
+    await expect(lane.transaction((tx) => tx.checkpoint('page', '2'))).rejects.toThrow(TopicLogGoneError);
+    await log.close();
+    {
+      await using there = await sqliteTopicLog({ file: moved });
+      expect([...(await there.readState('state', 0))]).toEqual([['page', '1']]);
+    }
+    await using fresh = await sqliteTopicLog({ file });
+    expect(await fresh.listTopics()).toEqual([]);
+  });
+
+  it('is not begun anew beside a -wal with commits, as kill -9 and a move leave it', async () => {
+    const file = join(temporaryFolder(), 'log.db');
+    const holder = startChild({ script: CONTENDER, args: [file, '0'] });
+    await holder.line('result held');
+    await holder.kill();
+    renameSync(file, `${file}.moved`);
+    const wal = readFileSync(`${file}-wal`);
+    expect(wal.length).toBeGreaterThan(0);
+    for (const empty of [false, true]) {
+      if (empty) writeFileSync(file, '');
+      const error: unknown = await sqliteTopicLog({ file }).catch((refusal: unknown) => refusal);
+      expect(error).toBeInstanceOf(TopicLogOpenError);
+      expect(String(error)).toMatch(/log\.db-wal holds what was committed to it last.*Put the file back/);
+      expect(readFileSync(`${file}-wal`).equals(wal)).toBe(true);
+      expect(existsSync(file) ? statSync(file).size : 0).toBe(0);
+    }
+    renameSync(`${file}.moved`, file);
+    await using log = await sqliteTopicLog({ file });
+    expect([...(await log.readState('state', 0))]).toEqual([[String(holder.process.pid), 'held']]);
+  });
+});
+
+const GONE = expect.objectContaining({ failure: expect.objectContaining({ kind: 'gone' }) as unknown }) as Error;
+
+/** Without the thread. */
+function storeWithTopic(): { readonly file: string; readonly store: LogStore } {
+  const file = join(temporaryFolder(), 'log.db');
+  const store = new LogStore({ file, busyTimeoutMs: 0, pollMs: 50, tombstoneRetentionMs: 0, maxFileBytes: 0 });
+  store.createTopics([{ name: 'topic', partitions: 1 }], false);
+  return { file, store };
+}
+
+async function lanesLog(): Promise<{ readonly file: string; readonly log: TopicLog; readonly lane: LaneWriter }> {
+  const file = join(temporaryFolder(), 'log.db');
+  const log = await sqliteTopicLog({ file, pollMs: 10 });
+  await log.createTopics([
+    { name: 'topic', partitions: 1 },
+    { name: 'state', partitions: 1, compacted: true },
+  ]);
+  const lane = await log.openLane(LANE);
+  await lane.transaction((tx) => tx.checkpoint('page', '0'));
+  return { file, log, lane };
+}
+
+function callsOf(log: TopicLog): readonly (() => Promise<unknown>)[] {
+  return [
+    () => log.append([{ topic: 'topic', key: 'k', value: 'x' }]),
+    () => log.createTopics([{ name: 'more', partitions: 1 }]),
+    () => log.createTopics([{ name: 'more', partitions: 1 }], { validateOnly: true }),
+    () => log.openLane({ ...LANE, name: 'another' }),
+    () => log.listTopics(),
+    () => log.readState('state', 0),
+    () => log.groupOffset({ group: 'g', topic: 'topic', partition: 0 }),
+    () => log.read({ topic: 'topic', group: 'g' }).commit({ topic: 'topic', partition: 0, offset: 0 }),
+    () => log.read({ topic: 'topic' })[Symbol.asyncIterator]().next(),
+  ];
+}

@@ -1,0 +1,46 @@
+import { realpathSync, statSync } from 'node:fs';
+import { WorkerFailure } from './worker-failure.ts';
+
+/**
+ * The files that an open log consists of. SQLite goes on with files that were deleted, moved or replaced under their names, and acknowledges
+ * commits that nobody will find: https://www.sqlite.org/howtocorrupt.html, "Unlinking or renaming a database file while in use".
+ */
+export class LogFiles {
+  /** The log's own, with every link resolved. */
+  readonly file: string;
+  /** By path, which file it was when SQLite opened it. */
+  readonly #opened = new Map<string, string | undefined>();
+  #failure: WorkerFailure | undefined;
+
+  /** To be called right after SQLite has opened `file`. */
+  constructor(file: string) {
+    this.#opened.set(file, identityOf(file));
+    this.file = realpathSync(file);
+  }
+
+  /** To be called when SQLite has its `-wal` and `-shm` open, too. */
+  addWriteAheadLog(): void {
+    for (const path of [`${this.file}-wal`, `${this.file}-shm`]) this.#opened.set(path, identityOf(path));
+  }
+
+  /** Whether `assertThere` has thrown. */
+  get areGone(): boolean {
+    return this.#failure !== undefined;
+  }
+
+  /** Throws a `gone` failure where one of them isn't the file it was; from then on always, since a commit may have gone with it. */
+  assertThere(): void {
+    if (this.#failure !== undefined) throw this.#failure;
+    for (const [path, opened] of this.#opened) {
+      const found = identityOf(path);
+      if (found === opened && found !== undefined) continue;
+      this.#failure = new WorkerFailure({ kind: 'gone', file: this.file, path, replaced: found !== undefined });
+      throw this.#failure;
+    }
+  }
+}
+
+function identityOf(path: string): string | undefined {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found && `${found.dev}:${found.ino}`;
+}
