@@ -17,7 +17,13 @@ export interface InnerCluster {
   findTopicPartitionMetadata(topic: string): readonly { readonly partitionId: number; readonly leader: number }[];
   findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>>;
   findBroker(options: { readonly nodeId: string | number }): Promise<InnerBroker>;
-  readonly brokerPool: { findConnectedBroker(): Promise<InnerBroker> };
+  readonly brokerPool: {
+    findConnectedBroker(): Promise<InnerBroker>;
+    /** By node id. */
+    readonly brokers: Readonly<Record<string, InnerBroker>>;
+    /** With each broker's address as it advertises it. */
+    readonly metadata: { readonly brokers: readonly { readonly nodeId: number; readonly host: string; readonly port: number }[] } | null;
+  };
   findGroupCoordinator(options: { readonly groupId: string; readonly coordinatorType?: number }): Promise<InnerBroker>;
   fetchTopicsOffset(
     topics: readonly { readonly topic: string; readonly partitions: readonly { partition: number }[]; readonly fromBeginning: boolean }[],

@@ -5,6 +5,7 @@ import { BlockRecordTooLargeError } from './record-block/index.ts';
 interface KafkaJsError extends Error {
   readonly type?: string;
   readonly code?: number | string;
+  readonly broker?: unknown;
   readonly cause?: unknown;
 }
 
@@ -60,6 +61,13 @@ export function refusedTopic(error: unknown): string | undefined {
   return undefined;
 }
 
+/** `host:port` of the broker an error is about, where it says so: of a connection that was not made, or was lost. */
+export function brokerOf(error: unknown): string | undefined {
+  let address: string | undefined;
+  for (const { broker } of chain(error)) if (typeof broker === 'string') address = broker;
+  return address;
+}
+
 /** By the innermost call of its stack. */
 function isThrownInKafkaJs(stack: string | undefined): boolean {
   return /^\s+at .*\bkafkajs\b/mu.exec(stack ?? '')?.index === /^\s+at /mu.exec(stack ?? '')?.index;
@@ -99,9 +107,12 @@ export function refusedRecord(topic: string, error: unknown): InvalidRecordError
   return undefined;
 }
 
-/** The last cause in a line of people's words: what kafkajs nests three deep. */
+/** The last cause in a line of people's words: what kafkajs nests three deep. Our own errors say more than their causes. */
 export function failureText(error: unknown): string {
   let text = String(error);
-  for (const { message, type } of chain(error)) text = type === undefined ? message : `${message} (${type})`;
+  for (const { message, type, code } of chain(error)) {
+    text = type === undefined ? message : `${message} (${type})`;
+    if (typeof code === 'string' && code.startsWith('HEADGATE_')) break;
+  }
   return text.trim();
 }

@@ -20,6 +20,7 @@ import type {
   TopicReader,
 } from '../topic-log.ts';
 import { type Availability, type AvailabilityChange, availability } from '../availability.ts';
+import { AdvertisedAddressError, BrokerAddresses, assertAdvertised } from './connection/broker-addresses.ts';
 import { BrokerSockets } from './connection/broker-sockets.ts';
 import { repairConnection } from './connection/connection-repair.ts';
 import { type InnerAdmin, type InnerCluster, innerAdmin, innerCluster } from './inner-cluster.ts';
@@ -106,9 +107,14 @@ export async function kafkaTopicLog(options: KafkaTopicLogOptions): Promise<Topi
     return log;
   } catch (error) {
     await log.close();
-    const reason = `${failureText(error)}. Are the brokers up, and are address, ssl and sasl those of the cluster?`;
+    const reason = `${failureText(error)}. ${whatToDo(error)}`;
     throw new TopicLogOpenError({ file: `on Kafka at ${brokers.join(', ')}`, reason }, { cause: error });
   }
+}
+
+function whatToDo(error: unknown): string {
+  if (error instanceof AdvertisedAddressError) return 'Set advertised.listeners on the brokers to addresses that this machine reaches.';
+  return 'Are the brokers up, and are address, ssl and sasl those of the cluster?';
 }
 
 class KafkaTopicLog implements TopicLog {
@@ -116,6 +122,7 @@ class KafkaTopicLog implements TopicLog {
   readonly #config: KafkaConfig;
   readonly #options: KafkaTopicLogOptions;
   readonly #availability: Availability;
+  readonly #addresses: BrokerAddresses;
   readonly #sockets: BrokerSockets;
   readonly #cluster: Link<InnerCluster>;
   readonly #admin: Link<InnerAdmin>;
@@ -133,17 +140,18 @@ class KafkaTopicLog implements TopicLog {
 
   constructor(config: KafkaConfig, options: KafkaTopicLogOptions) {
     this.#options = options;
+    this.#addresses = new BrokerAddresses(options.brokers);
     this.#availability = availability(options.onAvailability ?? (() => undefined));
-    this.#sockets = new BrokerSockets(this.#availability);
+    this.#sockets = new BrokerSockets(this.#availability, this.#addresses);
     this.#config = {
       ...config,
-      socketFactory: this.#sockets.makeWatched,
+      socketFactory: this.#sockets.make,
       // Without any kafkajs stops trying.
       brokers: () => (this.#sockets.closed ? [] : [...options.brokers]),
     };
     this.#kafka = new Kafka(this.#config);
     this.#cluster = this.#newLink();
-    this.#admin = new Link({ create: () => innerAdmin(this.#kafka, this.#config), availability: this.#availability });
+    this.#admin = new Link({ create: () => innerAdmin(this.#kafka, this.#config), ...this.#linkOptions() });
     this.#book = new TopicBook(this.#admin);
     this.#sender = new RecordSender({
       compression: registerCodecs()[options.compression ?? 'gzip'],
@@ -154,13 +162,15 @@ class KafkaTopicLog implements TopicLog {
 
   async assertReachable(): Promise<void> {
     try {
-      await withinTime(
+      const cluster = await withinTime(
         REACHABLE_WITHIN_MS,
-        this.#admin.once(async ({ cluster }) => {
-          await cluster.refreshMetadata();
-          this.#brokers = cluster.getNodeIds().length;
+        this.#admin.once(async ({ cluster: inner }) => {
+          await inner.refreshMetadata();
+          return inner;
         }),
       );
+      this.#brokers = cluster.getNodeIds().length;
+      await assertAdvertised(cluster);
     } catch (error) {
       // Closing need not wait for what is still asked then.
       this.#sockets.close();
@@ -207,6 +217,7 @@ class KafkaTopicLog implements TopicLog {
       ownWrites: this.#ownWrites,
       link: this.#cluster,
       availability: this.#availability.watcher(),
+      failureText: this.#addresses.failureText,
       placed: async (content) => {
         for (const { topic, partition } of content.offsets) await this.#book.assertPartition(topic, partition);
         return { ...content, records: await this.#book.place(content.records) };
@@ -276,10 +287,22 @@ class KafkaTopicLog implements TopicLog {
     this.#assertOpen();
     const { sessionTimeoutMs } = this.#options;
     // A join is answered when the others have joined, too.
-    const kafka = new Kafka({ ...this.#config, socketFactory: this.#sockets.make });
-    const membership = joinGroup({ kafka, ...options, ...(sessionTimeoutMs !== undefined && { sessionTimeoutMs }) });
+    const kafka = new Kafka({ ...this.#config, socketFactory: this.#sockets.makePatient });
+    const watcher = this.#availability.watcher();
+    const membership = joinGroup({
+      kafka,
+      ...options,
+      ...(sessionTimeoutMs !== undefined && { sessionTimeoutMs }),
+      onFault: (error) => watcher.missed(this.#addresses.failureText(error)),
+      onAnswer: () => watcher.reached(),
+      onFailed: (error) => {
+        watcher.reached();
+        options.onFailed(error);
+      },
+    });
     this.#memberships.set(membership, options.group);
     const leave = async (): Promise<void> => {
+      watcher.reached();
       this.#memberships.delete(membership);
       await membership.leave();
     };
@@ -348,9 +371,13 @@ class KafkaTopicLog implements TopicLog {
   }
 
   #newLink(): Link<InnerCluster> {
-    const link = new Link({ create: () => innerCluster(this.#kafka, this.#config), availability: this.#availability });
+    const link = new Link({ create: () => innerCluster(this.#kafka, this.#config), ...this.#linkOptions() });
     this.#links.add(link);
     return link;
+  }
+
+  #linkOptions(): { readonly availability: Availability; readonly failureText: (error: unknown) => string } {
+    return { availability: this.#availability, failureText: this.#addresses.failureText };
   }
 
   async #closeLink(link: Link<InnerCluster>): Promise<void> {

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import type { ISocketFactory } from 'kafkajs';
 import type { Availability } from '../../availability.ts';
+import type { BrokerAddresses } from './broker-addresses.ts';
 import { Silence } from './silence.ts';
 
 const require = createRequire(import.meta.url);
@@ -15,6 +16,7 @@ const LOOK_MS = 500;
  */
 export class BrokerSockets {
   readonly #availability: Availability;
+  readonly #addresses: BrokerAddresses;
   readonly #connect: ISocketFactory = kafkajsSockets();
   readonly #open = new Set<Socket>();
   readonly #silences = new Set<Silence>();
@@ -25,33 +27,41 @@ export class BrokerSockets {
     return this.#closed;
   }
 
-  constructor(availability: Availability) {
+  constructor(availability: Availability, addresses: BrokerAddresses) {
     this.#availability = availability;
+    this.#addresses = addresses;
     this.#looking = setInterval(() => {
       for (const silence of this.#silences) silence.look();
     }, LOOK_MS).unref();
   }
 
-  /** For kafkajs's `socketFactory`. */
-  readonly make: ISocketFactory = (options) => {
-    if (this.#closed) throw new Error('The log is closed.');
-    const socket = this.#connect(options);
-    this.#open.add(socket);
-    socket.once('close', () => this.#open.delete(socket));
-    return socket;
-  };
+  /** For kafkajs's `socketFactory`. When a broker doesn't answer at once, that is told. */
+  readonly make: ISocketFactory = (options) => this.#make(options, false);
 
-  /** As `make`, for those whose requests brokers answer at once: when one doesn't, that is told. */
-  readonly makeWatched: ISocketFactory = (options) => {
-    const socket = this.make(options);
-    const silence = new Silence({ socket, broker: `${options.host}:${options.port}`, watcher: this.#availability.watcher() });
+  /** As `make`, for those whose requests a broker may answer late: that it lets nobody connect is told. */
+  readonly makePatient: ISocketFactory = (options) => this.#make(options, true);
+
+  #make(options: Parameters<ISocketFactory>[0], patient: boolean): Socket {
+    if (this.#closed) throw new Error('The log is closed.');
+    const broker = `${options.host}:${options.port}`;
+    const socket = this.#connect(options);
+    const silence = new Silence({
+      socket,
+      broker,
+      patient,
+      explained: (reason) => this.#addresses.explained(reason, broker),
+      watcher: this.#availability.watcher(),
+    });
+    this.#open.add(socket);
     this.#silences.add(silence);
+    socket.once('data', () => this.#addresses.answered(broker));
     socket.once('close', () => {
+      this.#open.delete(socket);
       this.#silences.delete(silence);
       silence.end();
     });
     return socket;
-  };
+  }
 
   /** What is under way fails at once. */
   close(): void {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { type AvailabilityChange, availability } from '../../availability.ts';
+import { failureText } from '../kafka-failure.ts';
 import { Link } from './link.ts';
 
 beforeEach(() => vi.useFakeTimers());
@@ -94,5 +95,5 @@ function newLink() {
     connections.push(connection);
     return connection;
   };
-  return { link: new Link({ create, availability: availability((change) => changes.push(change)) }), changes, connections };
+  return { link: new Link({ create, availability: availability((change) => changes.push(change)), failureText }), changes, connections };
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Availability } from '../../availability.ts';
-import { failureText, isTransient } from '../kafka-failure.ts';
+import { isTransient } from '../kafka-failure.ts';
 import { abortable, soon } from './time-limit.ts';
 
 const FIRST_PAUSE_MS = 50;
@@ -15,6 +15,8 @@ interface Connection {
 export interface LinkOptions<C extends Connection> {
   readonly create: () => C;
   readonly availability: Availability;
+  /** An error in words. */
+  readonly failureText: (error: unknown) => string;
 }
 
 /** A connection that is made anew whenever it fails. */
@@ -43,7 +45,7 @@ export class Link<C extends Connection> {
         } catch (error) {
           over.throwIfAborted();
           if (!isTransient(error)) throw error;
-          watcher.missed(failureText(error), askedMs);
+          watcher.missed(this.#options.failureText(error), askedMs);
         }
         await sleep(pauseMs, undefined, { signal: over }).catch(() => undefined);
       }

@@ -35,6 +35,29 @@ it('is missed since the first look that found an answer owed', async () => {
   }
 });
 
+it('a broker that nobody can connect to is missed after four looks, also by those who wait for answers, until it takes a connection', () => {
+  const told: string[] = [];
+  const watcher = { missed: (reason: string) => void told.push(reason), reached: () => void told.push('reached') };
+  // Its name is looked up for ever.
+  const socket = connect({ host: 'broker-1', port: 9092, lookup: () => undefined });
+  const silence = new Silence({ socket, broker: 'broker-1:9092', watcher, patient: true, explained: (reason) => `${reason}, as ever` });
+  for (let look = 0; look < 3; look += 1) silence.look();
+  expect(told).toEqual([]);
+  for (let look = 0; look < 9; look += 1) silence.look();
+  expect(told).toEqual(['broker-1:9092 does not answer, as ever']);
+  socket.emit('connect');
+  expect(told.at(-1)).toBe('reached');
+  socket.destroy();
+});
+
+it('one that may take its time is not missed for an answer', async () => {
+  await using wire = await newWire({ patient: true });
+  wire.client.write('request');
+  await once(wire.broker, 'data');
+  wire.look(20);
+  expect(wire.told).toEqual([]);
+});
+
 it('one that takes its time, but less than that, is not', async () => {
   await using wire = await newWire();
   for (let request = 0; request < 5; request += 1) {
@@ -63,12 +86,12 @@ it('a closed connection is missed a while longer: what was under way there says 
   }
 });
 
-async function newWire() {
+async function newWire({ patient = false }: { readonly patient?: boolean } = {}) {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
-  const [broker] = (await once(server, 'connection')) as [Socket];
+  const [[broker]] = (await Promise.all([once(server, 'connection'), once(client, 'connect')])) as [[Socket], unknown];
   const told: string[] = [];
   const since: (number | undefined)[] = [];
   const watcher = {
@@ -78,7 +101,7 @@ async function newWire() {
     },
     reached: () => void told.push('reached'),
   };
-  const silence = new Silence({ socket: client, broker: '127.0.0.1:9092', watcher });
+  const silence = new Silence({ socket: client, broker: '127.0.0.1:9092', watcher, patient, explained: String });
   return {
     client,
     broker,

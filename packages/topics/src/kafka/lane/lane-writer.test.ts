@@ -65,6 +65,7 @@ async function writer({ look, connect, write }: Parts): Promise<KafkaLaneWriter>
     ownWrites: new OwnWrites(),
     link: link as Link<InnerCluster>,
     availability: { missed: () => undefined, reached: () => undefined },
+    failureText: String,
     placed: async (content) => await Promise.resolve(content),
     assertThere: nothing,
     member: () => undefined,

@@ -9,7 +9,7 @@ import type { LaneSpec, LaneTransaction, StateReading } from '../../topic-log.ts
 import { type TransactionContent, collectTransaction, stateChanges } from '../../transaction-content.ts';
 import type { AvailabilityWatcher } from '../../availability.ts';
 import type { InnerCluster } from '../inner-cluster.ts';
-import { failureText, isFenced, isTopicUnknown, isTransient } from '../kafka-failure.ts';
+import { isFenced, isTopicUnknown, isTransient } from '../kafka-failure.ts';
 import { type LaneHolder, LaneLog, type TransactionNote } from './lane-log.ts';
 import type { LaneSession } from './lane-session.ts';
 import type { Link } from '../connection/link.ts';
@@ -23,6 +23,8 @@ export interface KafkaLaneWriterOptions {
   readonly ownWrites: OwnWrites;
   readonly link: Link<InnerCluster>;
   readonly availability: AvailabilityWatcher;
+  /** An error in words. */
+  readonly failureText: (error: unknown) => string;
   /** Chooses the partitions of records that name none. Throws for records that can't be written. */
   readonly placed: (content: TransactionContent) => Promise<TransactionContent>;
   /** Throws `TopicUnknownError` where a topic of the lane was deleted. */
@@ -111,7 +113,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
 
   /** Runs `work` with a session until it goes well; after each fault the lane is taken again first. */
   async #untilDone(work: (session: LaneSession) => Promise<void>): Promise<void> {
-    const { availability } = this.#options;
+    const { availability, failureText } = this.#options;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
       try {
         const session = (this.#session ??= await this.#abortable(this.#take()));

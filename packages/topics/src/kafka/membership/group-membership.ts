@@ -17,6 +17,10 @@ export interface GroupMembershipOptions {
   readonly onAssigned: (partitions: readonly TopicPartition[]) => void;
   /** Called when the session can't be alive any more: the partitions may be others' by now, or nobody can reach the brokers. */
   readonly onUncertain: () => void;
+  /** Called when the group could not be asked, or its connection was lost; it is asked again. */
+  readonly onFault?: (error: Error) => void;
+  /** Called when the group has answered a request to join, though the others may still have to. */
+  readonly onAnswer?: () => void;
   /** Called once, when the membership has ended for good, e.g. with a `GroupDisagreementError`; `onAssigned` was called with none before. */
   readonly onFailed: (error: Error) => void;
 }

@@ -62,7 +62,9 @@ export class Member implements GroupMembership {
       const joins = this.#joins;
       const consumer = this.#consumer();
       this.#current = consumer;
-      const failure = hopeless(await this.#live(consumer), this.#options.group);
+      const fault = await this.#live(consumer);
+      const failure = hopeless(fault, this.#options.group);
+      if (failure === undefined && !this.#stopped.signal.aborted) this.#options.onFault?.(fault);
       await atMost(consumer.close(), this.#sessionTimeoutMs);
       if (failure !== undefined) return this.#fail(failure);
       if (this.#joins > joins) pauseMs = FIRST_PAUSE_MS;
@@ -91,6 +93,7 @@ export class Member implements GroupMembership {
       await consumer.connect();
       if (this.#joins === 0) await this.#agreed(consumer);
       this.#stopped.signal.throwIfAborted();
+      void consumer.joining.then(this.#options.onAnswer);
       const former = this.#holding.lastMemberId;
       if (former !== undefined) void consumer.joining.then(() => this.#remove(consumer, former));
       await consumer.join();

@@ -2,8 +2,10 @@ import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-brok
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { TopicUnknownError } from '../../topic-errors.ts';
 import { availability } from '../../availability.ts';
+import { BrokerAddresses } from '../connection/broker-addresses.ts';
 import { BrokerSockets } from '../connection/broker-sockets.ts';
 import { Link } from '../connection/link.ts';
+import { failureText } from '../kafka-failure.ts';
 import { plainKafka } from '../faults/committed-records.fixture.ts';
 import { type ProxiedBroker, holdFirst, proxiedBroker } from '../faults/proxied-broker.fixture.ts';
 import { innerAdmin } from '../inner-cluster.ts';
@@ -29,8 +31,12 @@ describe.skipIf(why !== undefined)(`what is known of topics${because}`, { timeou
       waitForLeaders: true,
     });
     const untold = availability(() => undefined);
-    const config = { brokers: [...proxied.brokers], clientId: 'book', socketFactory: new BrokerSockets(untold).make };
-    const link = new Link({ create: () => innerAdmin(kafka, config), availability: untold });
+    const config = {
+      brokers: [...proxied.brokers],
+      clientId: 'book',
+      socketFactory: new BrokerSockets(untold, new BrokerAddresses([])).make,
+    };
+    const link = new Link({ create: () => innerAdmin(kafka, config), availability: untold, failureText });
     const book = new TopicBook(link);
     const places = [{ topic: 'roomy', partition: 0 }];
     await book.place([{ topic: 'roomy', key: 'k', value: 'v' }]);

@@ -47,7 +47,7 @@ function clusterOf(answers: readonly (() => object)[]): InnerCluster {
   const findBroker = async ({ nodeId }: { readonly nodeId: string | number }): Promise<InnerBroker> =>
     await Promise.resolve(brokers[Number(nodeId)] as InnerBroker);
   const cluster: Pick<InnerCluster, 'brokerPool' | 'findBroker' | 'getNodeIds'> = {
-    brokerPool: { findConnectedBroker: () => findBroker({ nodeId: 0 }) },
+    brokerPool: { findConnectedBroker: () => findBroker({ nodeId: 0 }), brokers: {}, metadata: null },
     findBroker,
     getNodeIds: () => Object.keys(brokers),
   };

@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { BrokerAddresses } from './broker-addresses.ts';
+
+/** As kafkajs throws it after its last try. */
+function refused(broker: string): Error {
+  const cause = Object.assign(new Error(`Connection error: connect ECONNREFUSED ${broker}`), { name: 'KafkaJSConnectionError', broker });
+  return new Error('The last try has failed.', { cause });
+}
+
+it('an address that only brokers know is told as such, with where it comes from and what to do, until one has answered there', () => {
+  const addresses = new BrokerAddresses(['boot-1:9092', 'boot-2:9092']);
+  addresses.answered('boot-2:9092');
+  expect(addresses.failureText(refused('10.0.0.5:9092'))).toBe(
+    'the brokers advertise 10.0.0.5:9092 (asked at boot-2:9092), and none answers there: Connection error: connect ECONNREFUSED ' +
+      '10.0.0.5:9092. Is that broker down? Else set its advertised.listeners to an address that this machine reaches',
+  );
+  addresses.answered('10.0.0.5:9092');
+  expect(addresses.failureText(refused('10.0.0.5:9092'))).toBe('Connection error: connect ECONNREFUSED 10.0.0.5:9092');
+});
+
+it('an address that the user has named is not, nor is a failure that is about none', () => {
+  const addresses = new BrokerAddresses(['boot-1:9092']);
+  expect(addresses.failureText(refused('boot-1:9092'))).toBe('Connection error: connect ECONNREFUSED boot-1:9092');
+  expect(addresses.failureText(new Error('no leader'))).toBe('no leader');
+});
