@@ -8,10 +8,15 @@ import { firstAsk } from './followers-ask.ts';
 const DATE = 'Thu, 01 Jan 2026 00:10:00 GMT';
 const epochMs = Date.UTC(2026, 0, 1);
 
-function judge(status: number, body: string | Buffer, headers: Record<string, string> = {}): Verdict<FollowerPage> {
+function judge(
+  status: number,
+  body: string | Buffer,
+  headers: Record<string, string> = {},
+  direction: 'next' | 'previous' = 'next',
+): Verdict<FollowerPage> {
   const answer = { status, headers: { date: DATE, ...headers }, body: Buffer.from(body) };
   return classify(answer, {
-    ask: firstAsk({ screenName: 'alpha' }),
+    ask: firstAsk({ screenName: 'alpha', direction }),
     credential: 'app',
     epochMs,
     recentlyRefused: false,
@@ -28,6 +33,41 @@ test('an unknown field of any depth passes, and crashes nothing', () => {
 
 test.each(['9007199254740990.6', '0.99999999999999999999', '1e3', '1.0', '1234567890123456.04'])('an id spelled %s does not fit', (id) => {
   expect(judge(200, `{"ids":[12,${id}],"next_cursor":0,"next_cursor_str":"0"}`)).toMatchObject({ kind: 'transient' });
+});
+
+describe('cursors', () => {
+  const wide = '8882581338626179201';
+  const useless = ['null', '""', '" "', '"onward"', 'true', '{}', '[]', '1.5', '1e3'];
+
+  test.each(useless)('one that nobody needs may be %s', (field) => {
+    for (const good of [`"next_cursor":${wide}`, `"next_cursor_str":"${wide}"`]) {
+      for (const end of ['', '_str']) {
+        const text = `{"ids":["1"],${good},"previous_cursor${end}":${field}}`;
+        expect(judge(200, text)).toMatchObject({ kind: 'ok', value: { ids: ['1'], nextCursor: wide, previousCursor: '0' } });
+        const back = text.replaceAll(/(next|previous)_/g, (_, name) => (name === 'next' ? 'previous_' : 'next_'));
+        expect(judge(200, back, {}, 'previous')).toMatchObject({ kind: 'ok', value: { previousCursor: wide, nextCursor: '0' } });
+      }
+    }
+  });
+
+  test.each(useless)('of the two spellings of one the other may be %s', (field) => {
+    for (const text of [
+      `{"ids":[1],"next_cursor":${wide},"next_cursor_str":${field}}`,
+      `{"ids":[1],"next_cursor":${field},"next_cursor_str":"${wide}"}`,
+      `{"ids":[9007199254740993],"next_cursor":${field},"next_cursor_str":"${wide}"}`,
+    ]) {
+      expect(judge(200, text)).toMatchObject({ kind: 'ok', value: { nextCursor: wide } });
+    }
+  });
+
+  test.each([undefined, ...useless])('the one that is needed may not be %s', (field) => {
+    for (const name of ['next_cursor', 'next_cursor_str']) {
+      const cursor = field === undefined ? '' : `,"${name}":${field}`;
+      expect(judge(200, `{"ids":["1"],"previous_cursor":7${cursor}}`)).toMatchObject({ kind: 'transient' });
+      const back = field === undefined ? '' : `,"previous${name.slice(4)}":${field}`;
+      expect(judge(200, `{"ids":["1"],"next_cursor":7${back}}`, {}, 'previous')).toMatchObject({ kind: 'transient' });
+    }
+  });
 });
 
 const coded = (code: number, message = 'said'): string => JSON.stringify({ errors: [{ code, message }] });

@@ -13,23 +13,17 @@ import { type PageContent, readPage, spokenErrors } from './schema.ts';
 /** What an answer of the followers service means. */
 export function classify(answer: Answer, context: ClassifyContext<FollowersAsk>): Verdict<FollowerPage> {
   const { status } = answer;
-  const plain = status === 200 ? plainPage(answer.body) : undefined;
+  const needed = context.ask.direction;
+  const plain = status === 200 ? plainPage(answer.body, needed) : undefined;
   if (plain !== undefined) return okay(plain, context);
   const body = jsonBody(answer, JSON.parse);
   if (status !== 200) return judged(answer, context, body.kind === 'json' ? body.value : undefined);
   if (body.kind === 'broken') return { kind: 'transient', reason: `${body.reason} with status 200` };
-  const page = readPage(body.value, () => answer.body.toString('utf8'));
-  switch (page.kind) {
-    case 'page':
-      return okay(page.content, context);
-    case 'unfit':
-      return { kind: 'transient', reason: `the page does not fit its description: ${page.reason}` };
-    case 'other': {
-      const { errors, error } = spokenErrors(body.value);
-      if (errors.length > 0 || error !== undefined) return judged(answer, context, body.value);
-      return { kind: 'transient', reason: 'JSON came with status 200 that is no page' };
-    }
-  }
+  const page = readPage(body.value, { text: () => answer.body.toString('utf8'), needed });
+  if (page.kind === 'page') return okay(page.content, context);
+  const { errors, error } = spokenErrors(body.value);
+  if (errors.length > 0 || error !== undefined) return judged(answer, context, body.value);
+  return { kind: 'transient', reason: `the page does not fit its description: ${page.where}` };
 }
 
 function okay(content: PageContent, { ask, credential }: ClassifyContext<FollowersAsk>): Verdict<FollowerPage> {

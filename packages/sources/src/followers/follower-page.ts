@@ -6,9 +6,9 @@ export interface FollowerPage<Id extends string | bigint = string> {
   readonly page: number;
   /** The cursor it was asked for with. */
   readonly cursor: string;
-  /** `0` on the last page. */
+  /** `0` on the last page, and in a walk back where the service sends none. */
   readonly nextCursor: string;
-  /** `0` on the first page. */
+  /** `0` on the first page, and in a walk onward where the service sends none. */
   readonly previousCursor: string;
   /** In the order of the service. A page may be short or empty without being the last. */
   readonly ids: readonly Id[];

@@ -8,13 +8,13 @@ import { type PageContent, readPage } from './schema.ts';
 function read(body: Buffer): PageContent | undefined {
   const json = jsonBody({ status: 200, headers: {}, body }, JSON.parse);
   if (json.kind === 'broken') return undefined;
-  const page = readPage(json.value, () => body.toString('utf8'));
+  const page = readPage(json.value, { text: () => body.toString('utf8'), needed: 'next' });
   return page.kind === 'page' ? page.content : undefined;
 }
 
 /** Takes the short way or none, and the short way leads where the long one does. */
 function check(body: Buffer): 'taken' | 'left' {
-  const plain = plainPage(body);
+  const plain = plainPage(body, 'next');
   if (plain === undefined) return 'left';
   expect(plain).toEqual(read(body));
   return 'taken';
@@ -47,7 +47,7 @@ describe.each([
   test('are taken as they were sent', () => {
     fc.assert(
       fc.property(page, ({ digits, body }) => {
-        expect(plainPage(body)?.ids).toEqual(digits);
+        expect(plainPage(body, 'next')?.ids).toEqual(digits);
         expect(check(body)).toBe('taken');
       }),
     );
@@ -71,7 +71,7 @@ describe.each([
           else bytes.splice(at, what === 'put' ? 1 : 0, byte);
         }
         const long = read(Buffer.from(bytes));
-        expect(plainPage(Buffer.from(bytes)) ?? long).toEqual(long);
+        expect(plainPage(Buffer.from(bytes), 'next') ?? long).toEqual(long);
       }),
       { numRuns: 3_000 },
     );
@@ -136,11 +136,11 @@ test.each([
 test('a body that lies within another buffer is read from its own place', () => {
   const text = `{"ids":["12345678901","22345678902"],${END}`;
   const body = Buffer.from(`xyz${text}"9999`).subarray(3, 3 + text.length);
-  expect(plainPage(body)?.ids).toEqual(['12345678901', '22345678902']);
+  expect(plainPage(body, 'next')?.ids).toEqual(['12345678901', '22345678902']);
 });
 
 test('ids of every length, over the edges of what is decoded at once', () => {
   const digits = Array.from({ length: 5_000 }, (_, i) => '12345678901234567890'.slice(0, 1 + (i % 20)));
   const body = Buffer.from(`{"ids":[${digits.map((id) => `"${id}"`).join(',')}],${END}`);
-  expect(plainPage(body)?.ids).toEqual(digits);
+  expect(plainPage(body, 'next')?.ids).toEqual(digits);
 });

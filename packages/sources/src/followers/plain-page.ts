@@ -1,6 +1,6 @@
 import { isAscii } from 'node:buffer';
 import { digitRun } from './digit-run.ts';
-import { fitsWide, MOST_DIGITS, type PageContent, readPage } from './schema.ts';
+import { fitsWide, MOST_DIGITS, type PageContent, readPage, type ReadPageOptions } from './schema.ts';
 
 /**
  * Reads a page that is spelled as the service spells it, `{"ids":["1","2"],…}` without white space, straight from its bytes: to parse and
@@ -8,13 +8,13 @@ import { fitsWide, MOST_DIGITS, type PageContent, readPage } from './schema.ts';
  *
  * Undefined for whatever isn't exactly of that form, good or bad: `jsonBody` and `readPage` read the same of every page, and judge the rest.
  */
-export function plainPage(body: Buffer): PageContent | undefined {
+export function plainPage(body: Buffer, needed: ReadPageOptions['needed']): PageContent | undefined {
   if (body.toString('latin1', 0, OPENING.length) !== OPENING) return undefined;
   const list = plainIds(body, OPENING.length);
   if (list === undefined || body[list.endsAt] !== COMMA) return undefined;
   const rest = body.subarray(list.endsAt + 1);
   if (!isAscii(rest)) return undefined;
-  const content = contentAfterIds(rest.toString('latin1'));
+  const content = contentAfterIds(rest.toString('latin1'), needed);
   return content && { ...content, ids: list.ids };
 }
 
@@ -66,11 +66,11 @@ function plainIds(body: Buffer, startsAt: number): PlainIds | undefined {
 }
 
 /** `rest`: what comes after the ids and their comma. */
-function contentAfterIds(rest: string): PageContent | undefined {
+function contentAfterIds(rest: string, needed: ReadPageOptions['needed']): PageContent | undefined {
   const fields = parsed(`{${rest}`);
   // Of a name that is there twice the last counts, however it is spelled: so these ids would not be the page's.
   if (typeof fields !== 'object' || fields === null || 'ids' in fields) return undefined;
-  const page = readPage({ ...fields, ids: [] }, () => `{"ids":[],${rest}`);
+  const page = readPage({ ...fields, ids: [] }, { text: () => `{"ids":[],${rest}`, needed });
   return page.kind === 'page' ? page.content : undefined;
 }
 

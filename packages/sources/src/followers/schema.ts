@@ -1,17 +1,12 @@
 import { z } from 'zod';
 import { parseExact } from '../exact-json.ts';
+import { jsonKind } from '../json-kind.ts';
 
-/** Whatever may hold 64 bits: a number, or its digits. */
-const wide = z.union([z.string(), z.number()]);
-
-/** A page as it comes; fields that aren't named here pass. Ids are looked at one by one elsewhere: a schema takes too long over 5,000. */
-const wirePage = z.looseObject({
-  ids: z.custom<readonly unknown[]>(Array.isArray, 'expected an array'),
-  next_cursor: wide.optional(),
-  next_cursor_str: z.string().optional(),
-  previous_cursor: wide.optional(),
-  previous_cursor_str: z.string().optional(),
-});
+/**
+ * A page as it comes; other fields pass. Ids are looked at one by one elsewhere: a schema takes too long over 5,000. Cursors are looked at
+ * where they are needed: the service may send anything in a field that nobody reads.
+ */
+const wirePage = z.looseObject({ ids: z.custom<readonly unknown[]>(Array.isArray) });
 
 /** The errors' envelope, and the other one that protected accounts get. */
 const wireErrors = z.looseObject({
@@ -40,71 +35,88 @@ export interface PageContent {
   readonly previousCursor: string;
 }
 
+export interface ReadPageOptions {
+  /** Gives the text that was parsed, for where a number has lost digits. */
+  readonly text: () => string;
+  /** The cursor that the walk goes on with. */
+  readonly needed: 'next' | 'previous';
+}
+
 export type ReadPage =
   | { readonly kind: 'page'; readonly content: PageContent }
-  /** It has no `ids`: something else. */
-  | { readonly kind: 'other' }
-  | { readonly kind: 'unfit'; readonly reason: string };
+  /** `where`: the place in it that doesn't fit, and what is expected there; nothing of its text. */
+  | { readonly kind: 'unfit'; readonly where: string };
 
-/** Reads a page out of parsed JSON; `text` gives what it was parsed from, for where a number has lost digits. */
-export function readPage(value: unknown, text: () => string, isExact = false): ReadPage {
+/** Reads a page out of parsed JSON. The cursor that isn't needed is `0` where the page has none. */
+export function readPage(value: unknown, options: ReadPageOptions, isExact = false): ReadPage {
+  const { text, needed } = options;
   const parsed = wirePage.safeParse(value);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    const other = typeof value !== 'object' || value === null || !('ids' in value);
-    return other
-      ? { kind: 'other' }
-      : { kind: 'unfit', reason: `${issue?.path.join('.') ?? 'the page'}: ${issue?.message ?? 'unexpected'}` };
-  }
+  if (!parsed.success) return unfit(whereOfIds(value));
   const page = parsed.data;
-  const [next, previous] = cursorsOf(page);
-  if (hasLostDigits(next) || hasLostDigits(previous)) return readExactPage(text);
+  const cursors = { next: cursorOf(page, 'next_cursor'), previous: cursorOf(page, 'previous_cursor') };
+  if (cursors[needed] === undefined) {
+    const name = `${needed}_cursor`;
+    return unfit(`${name}: expected a whole number or its digits, got ${jsonKind(page[`${name}_str`] ?? page[name])}`);
+  }
+  const { next = '0', previous = '0' } = cursors;
   const ids: string[] = [];
   let hasNumbers = typeof next === 'number' || typeof previous === 'number';
+  if (!isExact && (hasLostDigits(next) || hasLostDigits(previous))) return readExactPage(options);
   for (let i = 0; i < page.ids.length; i += 1) {
     const given = page.ids[i];
-    if (hasLostDigits(given)) return readExactPage(text);
+    if (!isExact && hasLostDigits(given)) return readExactPage(options);
     hasNumbers ||= typeof given === 'number';
     const id = typeof given === 'number' ? String(given) : given;
-    if (typeof id !== 'string' || !fitsWide(id)) return { kind: 'unfit', reason: `ids.${i}: expected digits of at most 64 bits` };
+    if (typeof id !== 'string' || !fitsWide(id)) return unfit(whereOfId(i, given));
     ids.push(id);
   }
   // `1e3` and `1.0` are whole when they are parsed, and not what the service may send.
-  if (hasNumbers && !isExact && /\d[.eE]/.test(text())) return readExactPage(text);
+  if (hasNumbers && !isExact && /\d[.eE]/.test(text())) return readExactPage(options);
   // All at once: thousands of small tests would take longer than the parsing did.
-  if (/[^0-9]/.test(ids.join(''))) return { kind: 'unfit', reason: 'ids: expected digits' };
-  if (next === undefined) return { kind: 'unfit', reason: 'next_cursor: missing' };
-  const nextCursor = String(next);
-  // A walk onward can do without the way back.
-  const previousCursor = String(previous ?? 0);
-  if (!CURSOR.test(nextCursor) || !CURSOR.test(previousCursor))
-    return { kind: 'unfit', reason: 'next_cursor, previous_cursor: expected digits' };
-  return { kind: 'page', content: { ids, nextCursor, previousCursor } };
+  if (/[^0-9]/.test(ids.join(''))) {
+    const at = ids.findIndex((id) => /[^0-9]/.test(id));
+    return unfit(whereOfId(at, page.ids[at]));
+  }
+  return { kind: 'page', content: { ids, nextCursor: String(next), previousCursor: String(previous) } };
 }
 
-/** The next and the previous one. A cursor that is there as text, too, is not read as a number. */
-function cursorsOf(page: z.infer<typeof wirePage>) {
-  return [page.next_cursor_str ?? page.next_cursor, page.previous_cursor_str ?? page.previous_cursor] as const;
+/** The slow way, taken only where numbers may have lost digits: those that need it are read as their own text. */
+function readExactPage(options: ReadPageOptions): ReadPage {
+  let exact: unknown;
+  try {
+    exact = parseExact(options.text());
+  } catch {
+    return unfit('ids, cursors: expected whole numbers in JSON that is not nested so deeply');
+  }
+  return readPage(exact, options, true);
+}
+
+function unfit(where: string): ReadPage {
+  return { kind: 'unfit', where };
+}
+
+function whereOfIds(value: unknown): string {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return `expected an object with ids, got ${jsonKind(value)}`;
+  return `ids: expected a list, got ${jsonKind('ids' in value ? value.ids : undefined)}`;
+}
+
+function whereOfId(at: number, given: unknown): string {
+  return `ids.${at}: expected digits of at most 64 bits, got ${jsonKind(given)}`;
+}
+
+/** The cursor of a field, and of its twin that has it as text. Whichever of the two is no cursor is not read; where both are, the text is. */
+function cursorOf(page: Readonly<Record<string, unknown>>, name: string): string | number | undefined {
+  return [page[`${name}_str`], page[name]].find(isCursor);
+}
+
+function isCursor(value: unknown): value is string | number {
+  return typeof value === 'string' ? CURSOR.test(value) : Number.isInteger(value);
 }
 
 const CURSOR = /^-?\d{1,20}$/;
 
 function hasLostDigits(value: unknown): boolean {
   return typeof value === 'number' && !Number.isSafeInteger(value);
-}
-
-/** The slow way, taken only where `stringify_ids` is ignored: numbers that need it are read as their own text. */
-function readExactPage(text: () => string): ReadPage {
-  const unfit: ReadPage = { kind: 'unfit', reason: 'ids, cursors: expected whole numbers' };
-  try {
-    const exact = parseExact(text());
-    const { success, data } = wirePage.safeParse(exact);
-    // A number that is spelled as JavaScript spells it, yet not whole, would come back here for ever.
-    const readable = success && ![...cursorsOf(data), ...data.ids].some(hasLostDigits);
-    return readable ? readPage(exact, text, true) : unfit;
-  } catch {
-    return unfit;
-  }
 }
 
 /** Of 64 bits. */
