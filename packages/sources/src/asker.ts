@@ -39,7 +39,7 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
     // Given up by then, it may still be counted for a while.
     const countedWithinMs = (options.journal?.leaseMs ?? 0) + options.timeoutMs + options.maxDelayMs;
     checkWeights({ service, subject, weights, pool });
-    const progress: AskProgress = { deadline: retryDeadline({ clock, random, retryForMs }), doubted: false, stale: false };
+    const progress: AskProgress = { deadline: retryDeadline({ clock, random, retryForMs }), doubted: false, misfit: false, stale: false };
     const { deadline } = progress;
 
     const stepOf = async (permit: Permit): Promise<Step<Value> | { readonly kind: 'anew' }> => {
@@ -62,6 +62,8 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
         },
         gaveUp: (reason, retryInMs) =>
           gaveUp({ service, subject, credential: credential.name, reason, retryInMs, ...deadline, status: tried.status }),
+        unfit: (where, wasAskedAgain) =>
+          unfit({ service, subject, credential: credential.name, where, wasAskedAgain, status: tried.status }),
       });
       // No page's transaction will carry what this answer has shown of the budgets.
       if (step.kind === 'again' && tried.status !== undefined) credential.journal?.learned();
@@ -152,6 +154,30 @@ function gaveUp({ service, subject, credential, reason, failures, elapsedMs, lef
   const message = `${subject}: gave up after ${over}: ${reason}.${wait} Ask again ${wait === '' ? 'later' : 'after that'}, or allow more time (retryForMs; retryFor in headgate.yaml).`;
   return new SourceError({
     code: 'HEADGATE_GAVE_UP',
+    retryable: true,
+    service,
+    credential,
+    subject,
+    message,
+    ...(status !== undefined && { status }),
+  });
+}
+
+interface Unfit {
+  readonly service: string;
+  readonly subject: string;
+  readonly credential: string;
+  readonly where: string;
+  readonly wasAskedAgain: boolean;
+  readonly status: number | undefined;
+}
+
+function unfit({ service, subject, credential, where, wasAskedAgain, status }: Unfit): SourceError {
+  const message =
+    `${subject}: the answer (${status}) is JSON that does not fit the ${service} service: ${where}. ` +
+    `${wasAskedAgain ? 'Asking again did not help. ' : ''}Check baseUrl; if it is right, the service has changed or fails: ask again another day.`;
+  return new SourceError({
+    code: 'HEADGATE_UNFIT_ANSWER',
     retryable: true,
     service,
     credential,

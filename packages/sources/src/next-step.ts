@@ -9,6 +9,8 @@ export interface AskProgress {
   readonly deadline: RetryDeadline;
   /** Set when an answer was doubtful: the next one like it is believed. */
   doubted: boolean;
+  /** Set when an answer did not fit: the next one like it ends the ask. */
+  misfit: boolean;
   /** Set while the last try was lost on a stale connection: a second loss in a row is a failure like others. */
   stale: boolean;
 }
@@ -25,6 +27,8 @@ export interface NextStepOptions<Value> {
   readonly retire: (error: SourceError) => void;
   /** The error for when the time to try again is over, or would be before the wait that the service asks for. */
   readonly gaveUp: (reason: string, retryInMs: number | undefined) => SourceError;
+  /** The error for an answer that does not fit; `wasAskedAgain`: nor did the one before. */
+  readonly unfit: (where: string, wasAskedAgain: boolean) => SourceError;
 }
 
 export type Step<Value> =
@@ -72,6 +76,14 @@ export function nextStep<Value>(options: NextStepOptions<Value>): Step<Value> {
       const pauseMs = progress.deadline.failed(retryInMs);
       if (pauseMs === undefined) return { kind: 'reject', outcome: 'transient', error: options.gaveUp(reason, retryInMs) };
       return { kind: 'again', outcome: 'transient', reason, retryInMs: pauseMs, pauseMs };
+    }
+    case 'unfit': {
+      const { where } = verdict;
+      const wasAskedAgain = progress.misfit;
+      const pauseMs = wasAskedAgain ? undefined : progress.deadline.failed();
+      progress.misfit = true;
+      if (pauseMs === undefined) return { kind: 'reject', outcome: 'fatal', error: options.unfit(where, wasAskedAgain) };
+      return { kind: 'again', outcome: 'transient', reason: `the answer does not fit: ${where}`, retryInMs: pauseMs, pauseMs };
     }
     case 'unauthorized':
       return withoutCredential(options, verdict.error);

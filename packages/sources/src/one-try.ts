@@ -100,6 +100,7 @@ export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Prom
 /** Whoever classifies may have quoted what it should not: said again without it. */
 function redactedVerdict<Value>(verdict: Verdict<Value>, redact: Redact): Verdict<Value> {
   if ('reason' in verdict) return { ...verdict, reason: redact(verdict.reason) };
+  if ('where' in verdict) return { ...verdict, where: redact(verdict.where) };
   if ('error' in verdict) verdict.error.message = redact(verdict.error.message);
   return verdict;
 }

@@ -18,6 +18,14 @@ export type Verdict<Value> =
       readonly retryInMs?: number;
     }
   | {
+      /**
+       * Whole and readable, and not what the service is described to send: asked once more, in case another machine of it answers, then
+       * given up. `where`: the place and what is expected there, without a text of the answer: `data: expected a list, got null`.
+       */
+      readonly kind: 'unfit';
+      readonly where: string;
+    }
+  | {
       /** The credential is no longer good: it leaves the pool, the request goes on with another. */
       readonly kind: 'unauthorized';
       readonly error: SourceError;

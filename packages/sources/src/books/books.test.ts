@@ -35,15 +35,34 @@ describe.each([
       { kind: 'found', asked: isbn, isbn, record: { isbn13: isbn, pages: [], msrp: 12.5 } },
       { kind: 'missing', asked: other, isbn: other },
     ],
+    unfit: [
+      { body: '{"data":"kept to itself"}', where: 'data: expected a list, got text' },
+      { body: '{"message":"kept to itself"}', where: 'data: expected a list, got nothing' },
+      { body: '["kept to itself"]', where: 'expected an object with data, got a list' },
+    ],
   },
   {
     endpoint: 'an author',
     body: JSON.stringify({ author: 'Ada%20Brook', books: [{ isbn13: isbn }] }),
     ask: (api: Books, options: Parameters<Books['batch']>[1]) => api.askAuthor('Ada Brook', options),
     expected: { author: 'Ada Brook', record: { author: 'Ada%20Brook', books: [{ isbn13: isbn }] } },
+    unfit: [
+      { body: '{"author":"kept to itself","books":null}', where: 'books: expected a list, got null' },
+      { body: '"kept to itself"', where: 'expected an object with books, got text' },
+    ],
   },
-])('the contract of every source, with $endpoint', ({ ask, body, expected }) => {
-  test.each(sourceContract<Books, unknown>({ open: books, ask, body, expected }))('$name', async ({ run }) => {
+  {
+    endpoint: 'a book',
+    body: JSON.stringify({ book: { isbn13: isbn } }),
+    ask: async (api: Books, { credits, signal }: Parameters<Books['batch']>[1]) => {
+      const credit = credits.reserve(0);
+      return { value: await api.book(isbn, { ...(signal !== undefined && { signal }) }), credit };
+    },
+    expected: { kind: 'found', asked: isbn, isbn, record: { isbn13: isbn } },
+    unfit: [{ body: '{"isbn":"kept to itself"}', where: 'book: expected an object, got nothing' }],
+  },
+])('the contract of every source, with $endpoint', ({ ask, body, expected, unfit }) => {
+  test.each(sourceContract<Books, unknown>({ open: books, ask, body, expected, unfit }))('$name', async ({ run }) => {
     await expect(run()).resolves.toBeUndefined();
   });
 });

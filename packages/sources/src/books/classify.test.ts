@@ -59,14 +59,21 @@ test.each([
   ['nothing', ''],
   ['half of it', '{"book":{"isbn13":"97803'],
   ['no UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d])],
-  ['a number', '7'],
-  ['null', 'null'],
-  ['a list', '[]'],
-  ['another object', '{"ok":true}'],
-  ['data that is no list', '{"data":{},"books":{}}'],
   ['a bomb', '{"book":'.concat('['.repeat(1_000_000))],
 ])('200 with %s may go better next time', (_, body) => {
   for (const ask of [book, author, batch]) expect(judged(ask, 200, { body })).toMatchObject({ kind: 'transient' });
+});
+
+test.each([
+  ['7', 'expected an object with book, got a number', 'expected an object with books, got a number'],
+  ['null', 'expected an object with book, got null', 'expected an object with books, got null'],
+  ['[]', 'expected an object with book, got a list', 'expected an object with books, got a list'],
+  ['{"ok":true}', 'book: expected an object, got nothing', 'books: expected a list, got nothing'],
+  ['{"data":{},"books":{}}', 'book: expected an object, got nothing', 'books: expected a list, got an object'],
+])('200 with %s does not fit', (body, asBook, asAuthor) => {
+  expect(judged(book, 200, { body })).toEqual({ kind: 'unfit', where: asBook });
+  expect(judged(author, 200, { body })).toEqual({ kind: 'unfit', where: asAuthor });
+  expect(judged(batch, 200, { body })).toMatchObject({ kind: 'unfit', where: expect.stringContaining('data') });
 });
 
 test.each([

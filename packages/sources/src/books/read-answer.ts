@@ -1,10 +1,12 @@
 import type { Answer } from '../answer.ts';
 import { parseUntouched } from '../exact-json.ts';
 import { jsonBody } from '../json-body.ts';
+import { jsonKind } from '../json-kind.ts';
 import type { Verdict } from '../verdict.ts';
 import type { BooksValue } from './answers.ts';
 import { type AnsweredAsk, invalidRecord } from './books-errors.ts';
 import { isbnsOf, matchRecords } from './match-records.ts';
+import { isRecord } from './record.ts';
 import { type RefusalOptions, readRefusal } from './refusal.ts';
 import { sameAuthor } from './same-author.ts';
 import { authorAnswer, batchAnswer, bookAnswer, bookRecord } from './schema.ts';
@@ -20,7 +22,7 @@ export interface ReadAnswerOptions {
 export function readAnswer({ answer, asked, refusal }: ReadAnswerOptions): Verdict<BooksValue> {
   const body = jsonBody(answer, parseUntouched);
   if (body.kind === 'broken') return { kind: 'transient', reason: `${body.reason} (${answer.status})` };
-  return readRecords(body.value, asked) ?? readOther(refusal);
+  return readRecords(body.value, asked) ?? readOther(body.value, { asked, refusal });
 }
 
 /** Undefined when it is some other JSON. */
@@ -49,8 +51,13 @@ function readRecords(json: unknown, asked: AnsweredAsk): Verdict<BooksValue> | u
   return body.success ? { kind: 'ok', value: { kind: 'batch', ...matchRecords(ask, body.data.data) } } : undefined;
 }
 
-function readOther(refusal: RefusalOptions): Verdict<BooksValue> {
+function readOther(json: unknown, { asked, refusal }: Pick<ReadAnswerOptions, 'asked' | 'refusal'>): Verdict<BooksValue> {
   const said = readRefusal(refusal);
   if (said.about === 'limit') return { kind: 'rate-limited', ...said.limit };
-  return { kind: 'transient', reason: 'the answer with status 200 holds no records' };
+  const [field, kind] = EXPECTED[asked.ask.kind];
+  if (!isRecord(json)) return { kind: 'unfit', where: `expected an object with ${field}, got ${jsonKind(json)}` };
+  return { kind: 'unfit', where: `${field}: expected ${kind}, got ${jsonKind(json[field])}` };
 }
+
+/** The field of an answer that holds the records, and its kind. */
+const EXPECTED = { book: ['book', 'an object'], author: ['books', 'a list'], batch: ['data', 'a list'] } as const;

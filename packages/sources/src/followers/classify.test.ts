@@ -32,7 +32,8 @@ test('an unknown field of any depth passes, and crashes nothing', () => {
 });
 
 test.each(['9007199254740990.6', '0.99999999999999999999', '1e3', '1.0', '1234567890123456.04'])('an id spelled %s does not fit', (id) => {
-  expect(judge(200, `{"ids":[12,${id}],"next_cursor":0,"next_cursor_str":"0"}`)).toMatchObject({ kind: 'transient' });
+  const where = expect.stringMatching(/^ids\.1: expected digits of at most 64 bits, got (text|a number)$/);
+  expect(judge(200, `{"ids":[12,${id}],"next_cursor":0,"next_cursor_str":"0"}`)).toEqual({ kind: 'unfit', where });
 });
 
 describe('cursors', () => {
@@ -63,9 +64,9 @@ describe('cursors', () => {
   test.each([undefined, ...useless])('the one that is needed may not be %s', (field) => {
     for (const name of ['next_cursor', 'next_cursor_str']) {
       const cursor = field === undefined ? '' : `,"${name}":${field}`;
-      expect(judge(200, `{"ids":["1"],"previous_cursor":7${cursor}}`)).toMatchObject({ kind: 'transient' });
+      expect(judge(200, `{"ids":["1"],"previous_cursor":7${cursor}}`)).toMatchObject({ kind: 'unfit' });
       const back = field === undefined ? '' : `,"previous${name.slice(4)}":${field}`;
-      expect(judge(200, `{"ids":["1"],"next_cursor":7${back}}`, {}, 'previous')).toMatchObject({ kind: 'transient' });
+      expect(judge(200, `{"ids":["1"],"next_cursor":7${back}}`, {}, 'previous')).toMatchObject({ kind: 'unfit' });
     }
   });
 });
@@ -134,22 +135,29 @@ test.each([
   [200, ''],
   [200, '{"ids":["1","2"'],
   [200, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d])],
-  [200, 'null'],
-  [200, '[]'],
-  [200, '{}'],
-  [200, '{"ids":"1,2","next_cursor_str":"0"}'],
-  [200, '{"ids":[]}'],
-  [200, '{"ids":[null],"next_cursor":0}'],
-  [200, '{"ids":[-1],"next_cursor":0}'],
-  [200, '{"ids":[1.5],"next_cursor":0}'],
-  [200, '{"ids":[1e400],"next_cursor":0}'],
-  [200, '{"ids":["18446744073709551616"],"next_cursor":0}'],
-  [200, '{"ids":["1x"],"next_cursor":0}'],
-  [200, '{"ids":[""],"next_cursor":0}'],
-  [200, '{"ids":[],"next_cursor_str":"onward"}'],
-  [200, '{"ids":[],"next_cursor":1.5}'],
 ])('%i %s is transient', (status, body) => {
   expect(judge(status, body)).toMatchObject({ kind: 'transient', reason: expect.any(String) });
+});
+
+const digits = 'expected digits of at most 64 bits';
+const cursor = 'expected a whole number or its digits';
+test.each([
+  ['null', 'expected an object with ids, got null'],
+  ['[]', 'expected an object with ids, got a list'],
+  ['{}', 'ids: expected a list, got nothing'],
+  ['{"ids":"1,2","next_cursor_str":"0"}', 'ids: expected a list, got text'],
+  ['{"ids":[]}', `next_cursor: ${cursor}, got nothing`],
+  ['{"ids":[null],"next_cursor":0}', `ids.0: ${digits}, got null`],
+  ['{"ids":[1,-1],"next_cursor":0}', `ids.1: ${digits}, got a number`],
+  ['{"ids":[1.5],"next_cursor":0}', `ids.0: ${digits}, got a number`],
+  ['{"ids":[1e400],"next_cursor":0}', `ids.0: ${digits}, got text`],
+  ['{"ids":["18446744073709551616"],"next_cursor":0}', `ids.0: ${digits}, got text`],
+  ['{"ids":["2","1x"],"next_cursor":0}', `ids.1: ${digits}, got text`],
+  ['{"ids":[""],"next_cursor":0}', `ids.0: ${digits}, got empty text`],
+  ['{"ids":[],"next_cursor_str":"onward"}', `next_cursor: ${cursor}, got text`],
+  ['{"ids":[],"next_cursor":1.5}', `next_cursor: ${cursor}, got a number`],
+])('%s does not fit', (body, where) => {
+  expect(judge(200, body)).toEqual({ kind: 'unfit', where });
 });
 
 test('Retry-After of a service that failed is minded', () => {

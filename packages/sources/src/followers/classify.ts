@@ -23,7 +23,7 @@ export function classify(answer: Answer, context: ClassifyContext<FollowersAsk>)
   if (page.kind === 'page') return okay(page.content, context);
   const { errors, error } = spokenErrors(body.value);
   if (errors.length > 0 || error !== undefined) return judged(answer, context, body.value);
-  return { kind: 'transient', reason: `the page does not fit its description: ${page.where}` };
+  return page;
 }
 
 function okay(content: PageContent, { ask, credential }: ClassifyContext<FollowersAsk>): Verdict<FollowerPage> {

@@ -16,6 +16,14 @@ describe('the contract of every source', () => {
     ask: (api: Followers, options) => api.pages({ screenName: 'alpha' }).reader().read(options),
     body: JSON.stringify(page),
     expected: { user: '@alpha', page: 1, cursor: '-1', nextCursor: '0', previousCursor: '0', ids: page.ids, credential: 'contract' },
+    unfit: [
+      { body: '{"ids":["12","kept to itself"],"next_cursor":0}', where: 'ids.1: expected digits of at most 64 bits, got text' },
+      { body: '{"ids":{"kept":"kept to itself"},"next_cursor":0}', where: 'ids: expected a list, got an object' },
+      { body: '{"ids":["12"],"next_cursor":"kept to itself"}', where: 'next_cursor: expected a whole number or its digits, got text' },
+      { body: '{"ids":["12"],"token":"kept to itself"}', where: 'next_cursor: expected a whole number or its digits, got nothing' },
+      { body: '{"token":"kept to itself"}', where: 'ids: expected a list, got nothing' },
+      { body: '["kept to itself"]', where: 'expected an object with ids, got a list' },
+    ],
   });
   test.each(checks)('$name', async ({ run }) => {
     await expect(run()).resolves.toBeUndefined();

@@ -1,1 +1,7 @@
-export { type ContractAskOptions, type ContractCheck, sourceContract, type SourceContractOptions } from './source-contract.ts';
+export {
+  type ContractAskOptions,
+  type ContractCheck,
+  sourceContract,
+  type SourceContractOptions,
+  type UnfitAnswer,
+} from './source-contract.ts';

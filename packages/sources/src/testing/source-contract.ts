@@ -16,6 +16,14 @@ export interface SourceContractOptions<Api extends AsyncDisposable, Value> {
   readonly body: string;
   /** What a good answer gives. The credential is named `contract`. */
   readonly expected: Value;
+  /** Good JSON of status 200 that is no good answer. Default: none, for a service whose every JSON is an answer. */
+  readonly unfit?: readonly UnfitAnswer[];
+}
+
+export interface UnfitAnswer {
+  readonly body: string;
+  /** What the error says of it: the place, and what is expected there. */
+  readonly where: string;
 }
 
 export interface ContractAskOptions {
@@ -36,7 +44,7 @@ export interface ContractCheck {
  * Each check starts a server of its own on 127.0.0.1 that misbehaves, and needs no network.
  */
 export function sourceContract<Api extends AsyncDisposable, Value>(contract: SourceContractOptions<Api, Value>): readonly ContractCheck[] {
-  const { body, expected } = contract;
+  const { body, expected, unfit = [] } = contract;
 
   const play = async (script: readonly Respond[], act: (scene: Scene<Value>) => Promise<void>, options: Partial<SourceOptions> = {}) => {
     await using server = await scriptedServer({ script, otherwise: whole(body) });
@@ -116,6 +124,17 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
     recovers('an unknown encoding, then a good answer', [
       (_, response) => response.writeHead(200, { 'content-encoding': 'x-own', 'content-type': 'application/json' }).end(body),
     ]),
+    ...unfit.slice(0, 1).map((one) => recovers('JSON that does not fit, then a good answer', [whole(one.body)])),
+    ...unfit.map((one) =>
+      fails(`JSON that does not fit is asked for twice, then named by its place: ${one.where}`, whole(one.body), (error, server) => {
+        assert.equal(error.code, 'HEADGATE_UNFIT_ANSWER');
+        assert.equal(error.endsSource, false);
+        assert.equal(server.requests.length, 2);
+        assert.ok(error.message.includes(one.where), error.message);
+        for (const text of textsIn(JSON.parse(one.body)))
+          assert.ok(!error.message.includes(text), `the error quotes the answer: ${error.message}`);
+      }),
+    ),
     {
       name: 'gzip and br are understood',
       run: () =>
@@ -251,6 +270,12 @@ const MOST_BYTES = 64 * 1024;
 const WINDOW_MS = 200;
 /** From an interim answer to the real one. */
 const HINTED_MS = 150;
+
+/** Every text of a JSON value that is longer than a word. */
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return value.length > 8 ? [value] : [];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
 
 /** Everything an error shows, in any way. */
 function revealing(error: Error): string {
