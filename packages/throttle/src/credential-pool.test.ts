@@ -49,6 +49,26 @@ describe('credentialPool', () => {
     expect(perDay.used).toBe(60);
   });
 
+  it('sends with all budgets or with none: one whose lease is over frees the others', () => {
+    const clock = handClock();
+    const [patient, hasty] = [Infinity, 100].map((leaseMs) =>
+      rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, leaseMs: () => leaseMs, clock }),
+    );
+    if (patient === undefined || hasty === undefined) throw new Error('two budgets were made');
+    const pool = credentialPool({ members: [{ name: 'key', budgets: [patient, hasty] }], clock });
+    const grant = pool.take([]);
+    clock.now = 101;
+    expect(grant.sent()).toBe(false);
+    grant.aborted();
+    expect([patient.used, hasty.used]).toEqual([0, 0]);
+    const next = pool.take([]);
+    expect(next.sent()).toBe(true);
+    clock.now = 300;
+    expect(next.sent()).toBe(false);
+    next.aborted();
+    expect([patient.used, hasty.used]).toEqual([1, 1]);
+  });
+
   it('refuses two credentials of one name, and none', () => {
     const budgets = [rateBudget({ limit: 1, windowMs: 1, clock: handClock() })];
     expect(() => credentialPool({ members: [] })).toThrow(RangeError);

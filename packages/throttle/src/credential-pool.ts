@@ -41,7 +41,7 @@ export interface CredentialPool {
   readonly exhausted: Error | undefined;
 }
 
-export interface Grant extends Slot {
+export interface Grant extends Omit<Slot, 'unsent'> {
   readonly credential: string;
   /** Settled when the grant is durable; absent where there is no journal. */
   readonly durable?: Promise<void>;
@@ -127,16 +127,25 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
         journal?.settled();
         changed(node);
       };
+      let isSent = false;
       return {
         credential: name,
         ...(journal !== undefined && { durable: journal.granted() }),
-        sent: () => slots.every((slot) => slot.sent()),
+        sent() {
+          const maySend = slots.every((slot) => slot.sent());
+          isSent ||= maySend;
+          return maySend;
+        },
         answered() {
           for (const slot of slots) slot.answered();
           settled();
         },
         aborted() {
-          for (const slot of slots) slot.aborted();
+          for (const slot of slots) {
+            // One slot's word is not enough: nothing was sent unless all agreed.
+            if (isSent) slot.aborted();
+            else slot.unsent();
+          }
           settled();
         },
       };

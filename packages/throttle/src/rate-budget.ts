@@ -68,6 +68,8 @@ export interface Slot {
   answered(): void;
   /** It was given up: at once free again when it was never sent, else busy until the service must have counted it plus a window. */
   aborted(): void;
+  /** Nothing went out though `sent` allowed it, because another budget of the same request did not: free again at once. */
+  unsent(): void;
 }
 
 /** How much faster or slower than true a clock may run. */
@@ -212,13 +214,13 @@ export class RollingBudget implements RateBudget {
     if (!this.#underWay.delete(slot)) return;
     const { weight, wasSent } = slot;
     this.#weightUnderWay -= weight;
-    if (how === 'aborted' && !wasSent) return;
+    if (how === 'unsent' || (how === 'aborted' && !wasSent)) return;
     const countedWithinMs = how === 'answered' ? 0 : this.#maxDelayMs;
     this.#log.add(this.#clock.monotonicMs() + this.#busyForMs(countedWithinMs), weight);
   };
 }
 
-type Ending = 'answered' | 'aborted';
+type Ending = 'answered' | 'aborted' | 'unsent';
 
 interface RollingSlotOptions {
   readonly weight: number;
@@ -258,5 +260,9 @@ class RollingSlot implements Slot {
 
   aborted(): void {
     this.#options.settle(this, 'aborted');
+  }
+
+  unsent(): void {
+    this.#options.settle(this, 'unsent');
   }
 }
