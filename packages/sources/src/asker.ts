@@ -84,17 +84,23 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
     try {
       for (;;) {
         const waitedFromMs = clock.monotonicMs();
-        const permit = await admission.acquire({
-          pool,
-          weights,
-          countedWithinMs,
-          credits,
-          items,
-          label: subject,
-          signal: waiting.signal,
-          ...(walk !== undefined && { walk }),
-          ...(share !== undefined && { share }),
-        });
+        const permit = await admission
+          .acquire({
+            pool,
+            weights,
+            countedWithinMs,
+            credits,
+            items,
+            label: subject,
+            signal: waiting.signal,
+            ...(walk !== undefined && { walk }),
+            ...(share !== undefined && { share }),
+          })
+          .catch((error: unknown) => {
+            // The last credential that could bear it may have left.
+            checkWeights({ service, subject, weights, pool });
+            throw error;
+          });
         deadline.waited(clock.monotonicMs() - waitedFromMs);
         let pauseMs = 0;
         let delivered = false;
@@ -198,8 +204,9 @@ interface CheckWeightsOptions {
   readonly pool: CredentialPool;
 }
 
-/** A request that costs more than a budget ever holds would wait for ever. */
+/** A request that costs more than the budgets of any credential ever hold would wait for ever. */
 function checkWeights({ service, subject, weights, pool }: CheckWeightsOptions): void {
+  if (pool.bears(weights)) return;
   for (const { name, budgets } of pool.members) {
     for (const [i, { limit, windowMs }] of budgets.entries()) {
       const weight = weights[i] ?? 1;

@@ -360,6 +360,26 @@ test('what costs more than a budget holds is refused instead of waiting for ever
   expect(scene.server.requests).toHaveLength(0);
 });
 
+describe('of credentials with unlike limits', () => {
+  const credentials = [
+    { ...credential('small'), limits: [{ requests: 5, windowMs: MINUTE_MS }] },
+    { ...credential('large'), limits: [{ requests: 300, windowMs: MINUTE_MS }] },
+  ];
+
+  test('a request goes with one that can bear it', async () => {
+    const scene = await play([ok, ok], { credentials });
+    await scene.ask('/costly');
+    await scene.ask('/costly');
+    expect(scene.events.map((event) => event.credential)).toEqual(['large', 'large']);
+  });
+
+  test('a request that waits is refused when the last one leaves that could bear it', async () => {
+    const scene = await play([said('unauthorized')], { credentials });
+    await expect(scene.ask('/costly')).rejects.toMatchObject({ code: 'HEADGATE_OVER_BUDGET', subject: '/costly' });
+    expect((await scene.ask()).value).toBe('good');
+  });
+});
+
 test('an observer that throws is reported once, as a warning of the process', async () => {
   const warnings: Error[] = [];
   const listen = (warning: Error): void => void warnings.push(warning);

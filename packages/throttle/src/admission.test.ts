@@ -172,6 +172,50 @@ describe('admission', () => {
     expect((await door.acquire({ pool, credits: plenty(), items: 1 })).credential).toBe('app');
   });
 
+  describe('with credentials of unlike limits', () => {
+    const unlike = () => {
+      const clock = virtualClock();
+      const members = [2, 5].map((limit) => ({
+        name: `of ${limit}`,
+        budgets: [rateBudget({ limit, windowMs: 1_000, guardMs: 0, clock })],
+      }));
+      return { clock, pool: credentialPool({ members, clock }), door: admission({ clock }) };
+    };
+
+    it('gives what is heavy to one that can bear it, and lets it wait for that one', async () => {
+      const { clock, pool, door } = unlike();
+      const credits = creditPool({ max: 2 });
+      const first = await door.acquire({ pool, credits, items: 1, weights: [4] });
+      first.sent();
+      const granted: string[] = [];
+      const ask = (weight: number): void =>
+        void door.acquire({ pool, credits, items: 1, weights: [weight] }).then(({ credential }) => granted.push(`${weight} ${credential}`));
+      ask(4);
+      ask(5);
+      await clock.settle();
+      expect(door.waiting().map((waiting) => waiting.for)).toEqual(['budget', 'budget']);
+      first.answered();
+      first.credit.release();
+      await clock.advance(3_000);
+      expect([first.credential, ...granted]).toEqual(['of 5', '4 of 5']);
+    });
+
+    it('refuses what nobody left can bear, and that alone', async () => {
+      const { clock, pool, door } = unlike();
+      const credits = creditPool({ max: 1 });
+      const first = await door.acquire({ pool, credits, items: 1 });
+      const heavy = door.acquire({ pool, credits, items: 1, weights: [4] });
+      const light = door.acquire({ pool, credits, items: 1, weights: [2] });
+      pool.retire('of 5', new Error('revoked'));
+      expect(door.waiting().map((waiting) => waiting.for)).toEqual(['downstream', 'downstream']);
+      first.aborted();
+      first.credit.release();
+      await expect(heavy).rejects.toThrow(RangeError);
+      expect((await light).credential).toBe('of 2');
+      expect(clock.pending).toBe(0);
+    });
+  });
+
   it('does not let a big walk starve a small one', async () => {
     const { clock, pool, gate: door } = gate({ limit: 1 });
     const credits = plenty();

@@ -52,7 +52,7 @@ export interface Admission {
    * Waits for a permit. Credit and tokens are taken in one synchronous step: a token that waited for credit would go stale
    * and overrun its window. Where the credential has a journal the permit comes when its grant is durable.
    * Rejects with `signal.reason` when aborted, with the pool's error when its last credential has left, with the journal's
-   * when it can't be written, and with a `RangeError` for weights that no member could ever bear.
+   * when it can't be written, and with a `RangeError` for weights that no member could ever bear, also when the last one that could leaves.
    */
   acquire(options: AcquireOptions): Promise<Permit>;
   /** Who waits, in the order of their turns, and what for. */
@@ -135,6 +135,11 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
         waiter.reject(pool.exhausted);
         continue;
       }
+      if (!pool.bears(weights)) {
+        remove(waiter);
+        waiter.reject(tooHeavy(weights));
+        continue;
+      }
       // Behind one that doesn't fit nobody of the same downstream goes first: small pages would starve a big one.
       if (full.has(credits) || !credits.hasRoom(items)) {
         full.add(credits);
@@ -182,7 +187,7 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
     return [...queue].map(({ label = '', pool, weights, credits, items }) => {
       const said = { label, ...(weights.length > 0 && { weights }) };
       if (!credits.hasRoom(items)) return { ...said, for: 'downstream' as const };
-      const own = pool.freeAt(weights);
+      const own = pool.bears(weights) ? pool.freeAt(weights) : Infinity;
       // Who could go, and waits all the same, waits for those before it.
       const at = own === -Infinity ? (first.get(pool) ?? own) : own;
       first.set(pool, Math.min(first.get(pool) ?? Infinity, at));
@@ -198,8 +203,10 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
           reject(signal.reason);
           return;
         }
-        // Throws for what could never be borne: it must not wait for ever, nor stop others.
-        if (pool.exhausted === undefined) pool.freeAt(weights);
+        if (pool.exhausted === undefined && !pool.bears(weights)) {
+          reject(tooHeavy(weights));
+          return;
+        }
         const waiter: Waiter = {
           ...options,
           weights,
@@ -232,6 +239,11 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
     }),
     wake,
   };
+}
+
+/** A request that no budget could ever bear must neither wait for ever nor stop others. */
+function tooHeavy(weights: readonly number[]): RangeError {
+  return new RangeError(`admission: no credential's limits are large enough for weights of ${weights.join(', ')}`);
 }
 
 /** Whether it might put somebody off who waits before it. */

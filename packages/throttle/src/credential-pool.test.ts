@@ -49,6 +49,23 @@ describe('credentialPool', () => {
     expect(perDay.used).toBe(60);
   });
 
+  it('passes members over whose limits are too small, and says so only where all are', () => {
+    const clock = handClock();
+    const member = (name: string, limit: number) => ({ name, budgets: [rateBudget({ limit, windowMs: 1_000, guardMs: 0, clock })] });
+    const pool = credentialPool({ members: [member('small', 2), member('large', 5)], clock });
+    expect([pool.bears([2]), pool.bears([5]), pool.bears([6]), pool.bears([0])]).toEqual([true, true, false, false]);
+    expect(pool.freeAt([4])).toBe(-Infinity);
+    expect(pool.take([4]).credential).toBe('large');
+    expect(pool.freeAt([4])).toBe(Infinity);
+    expect(() => pool.freeAt([6])).toThrow(RangeError);
+    // The small one is no use to whom the large one makes wait: taking it puts nobody off.
+    expect(pool.putsNobodyOff([2], { ahead: [[4]], countedWithinMs: 100 })).toBe(true);
+    pool.retire('large', new Error('revoked'));
+    expect(() => pool.freeAt([4])).toThrow(RangeError);
+    pool.retire('small', new Error('revoked'));
+    expect(pool.freeAt([4])).toBe(Infinity);
+  });
+
   it('sends with all budgets or with none: one whose lease is over frees the others', () => {
     const clock = handClock();
     const [patient, hasty] = [Infinity, 100].map((leaseMs) =>

@@ -23,7 +23,12 @@ export interface CredentialPoolOptions {
 export interface CredentialPool {
   /** The members that still may be used. */
   readonly members: readonly PoolMember[];
-  /** The monotonic ms at which some member may go, `-Infinity` when one may now, `Infinity` while only requests under way can tell. */
+  /** Whether the limits of some member are large enough for these weights; false once all members have left. */
+  bears(weights: readonly number[]): boolean;
+  /**
+   * The monotonic ms at which some member may go, `-Infinity` when one may now, `Infinity` while only requests under way can tell.
+   * A member whose limits are too small for the weights is passed over. Throws a `RangeError` where all limits are.
+   */
   freeAt(weights: readonly number[]): number;
   /**
    * Whether what is taken now, and counted within so many ms, is free again before any of `ahead` can go: then taking it puts none of
@@ -75,6 +80,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
   let exhausted: Error | undefined;
 
   const freeAt = ({ member }: Node, weights: readonly number[]): number => {
+    if (!bears(member, weights)) return Infinity;
     let latest = -Infinity;
     for (const [i, budget] of member.budgets.entries()) latest = Math.max(latest, budget.freeAt(weights[i]));
     return latest <= clock.monotonicMs() ? -Infinity : latest;
@@ -96,6 +102,10 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     }
     return found;
   };
+  const isBorne = (weights: readonly number[]): boolean => {
+    for (const { member } of nodes.values()) if (bears(member, weights)) return true;
+    return false;
+  };
   const changed = (node: Node): void => {
     if (node.place === -1) return;
     node.notBefore = freeAt(node, []);
@@ -109,11 +119,21 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     get exhausted() {
       return exhausted;
     },
-    freeAt: (weights) => best(weights).at,
+    bears: (weights) => isBorne(weights),
+    freeAt(weights) {
+      if (nodes.size > 0 && !isBorne(weights))
+        throw new RangeError(`credentialPool: no credential's limits are large enough for weights of ${weights.join(', ')}`);
+      return best(weights).at;
+    },
     putsNobodyOff(weights, { ahead, countedWithinMs }) {
-      const { budgets = [] } = best(weights).node?.member ?? {};
+      const { member } = best(weights).node ?? {};
+      if (member === undefined) return true;
+      const { budgets } = member;
       const freeAgainAt = Math.max(...budgets.map((budget) => budget.freeAgainAt(countedWithinMs)));
-      return ahead.every((heavier) => freeAgainAt <= Math.max(...budgets.map((budget, i) => budget.soonestAt(heavier[i]))));
+      // Heavier ones that the member can't bear go with another: they lose nothing here.
+      return ahead.every(
+        (heavier) => !bears(member, heavier) || freeAgainAt <= Math.max(...budgets.map((budget, i) => budget.soonestAt(heavier[i]))),
+      );
     },
     take(weights) {
       const { node } = best(weights);
@@ -158,4 +178,11 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
       if (nodes.size === 0) exhausted = error;
     },
   };
+}
+
+function bears({ budgets }: PoolMember, weights: readonly number[]): boolean {
+  return budgets.every(({ limit }, i) => {
+    const weight = weights[i] ?? 1;
+    return weight >= 1 && weight <= limit;
+  });
 }
