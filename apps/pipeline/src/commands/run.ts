@@ -1,4 +1,3 @@
-import type { TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
 import { type EnqueueListOptions, type NothingDue, enqueueList } from '../flows/wish-list.ts';
 import { wishListSchedule } from '../flows/wish-list-schedule.ts';
@@ -48,11 +47,11 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
         : { type: 'log-unavailable', driver, reason: change.reason, since: change.sinceMs },
     ),
   );
-  reporter = await createReporter({ stderr, json, color, clock: statusClock, gauges, header, readCommand });
   let status: { close(): Promise<void> } | undefined;
   let stopListing: (() => void) | undefined;
   let failures: readonly unknown[];
   try {
+    reporter = await createReporter({ stderr, json, color, clock: statusClock, gauges, header, readCommand });
     for (const message of (await prepareTopics({ log, config })).warnings) emit({ type: 'notice', level: 'warn', message });
     work = await openWork({ config, log, follow, signal, clock, env, emit });
     // After that: whom the group refuses has nothing to wish for.
@@ -62,9 +61,7 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
     failures = await work.run();
   } finally {
     stopListing?.();
-    reporter.close();
-    await status?.close();
-    await closeQuietly(log, signal);
+    await closeAll([() => work?.close(), () => reporter?.close(), () => status?.close(), () => log.close()], signal);
   }
   return conclude({ config, model, failures, readCommand, context });
 }
@@ -126,11 +123,16 @@ function conclude({ config, model, failures, readCommand, context }: ConcludeOpt
   return failures.length > 0 || snapshot.deadLetters.total > 0 ? 1 : 0;
 }
 
-async function closeQuietly(log: TopicLog, signal: AbortSignal): Promise<void> {
-  try {
-    await log.close();
-  } catch (error) {
-    // What was committed is safe; a log that can't be closed after a signal must not hold the exit up.
-    if (!signal.aborted) throw error;
+/** Closes each, whatever became of those before it. Throws the first failure. */
+async function closeAll(closers: readonly (() => unknown)[], signal: AbortSignal): Promise<void> {
+  const failures: unknown[] = [];
+  for (const close of closers) {
+    try {
+      await close();
+    } catch (error) {
+      failures.push(error);
+    }
   }
+  // What was committed is safe; what can't be closed after a signal must not hold the exit up.
+  if (failures.length > 0 && !signal.aborted) throw failures[0];
 }

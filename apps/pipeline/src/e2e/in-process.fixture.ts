@@ -60,7 +60,7 @@ export async function inProcess({ clock = systemClock(), around = (log) => log }
         const options = { config: await config(yaml), log, clock };
         await prepareTopics(options);
         const emit = (event: RunEvent): void => void events.push(event);
-        const opened = await openWork({ ...options, follow, signal: stop.signal, env: {}, emit });
+        await using opened = await openWork({ ...options, follow, signal: stop.signal, env: {}, emit });
         await enqueueList(options);
         return await opened.run();
       };

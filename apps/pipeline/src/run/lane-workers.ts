@@ -31,6 +31,8 @@ export interface LaneWorkers {
   /** Ends all work: it can't go on. */
   fail(error: unknown): void;
   gauges(): RunGauges;
+  /** Ends all work, begun or not, and resolves when every lane has been given up. Idempotent. */
+  close(): Promise<void>;
 }
 
 interface Worker {
@@ -139,6 +141,14 @@ export function laneWorkers({ open, lanes, follow, signal, clock, emit }: LaneWo
     }
   };
 
+  const close = async (): Promise<void> => {
+    isOver = true;
+    stay();
+    stop.abort();
+    started.resolve();
+    await Promise.allSettled(works.values());
+  };
+
   return {
     doubt() {
       if (isCertain) certain = Promise.withResolvers();
@@ -164,9 +174,7 @@ export function laneWorkers({ open, lanes, follow, signal, clock, emit }: LaneWo
       try {
         await Promise.all([...workers.values()].map((worker) => worker.opened));
       } catch (error) {
-        stop.abort();
-        started.resolve();
-        await Promise.allSettled(works.values());
+        await close();
         throw error;
       }
     },
@@ -190,6 +198,7 @@ export function laneWorkers({ open, lanes, follow, signal, clock, emit }: LaneWo
       await Promise.allSettled(works.values());
       return failures;
     },
+    close,
     fail(error) {
       failures.push(error);
       stop.abort();

@@ -1,3 +1,4 @@
+import type { GroupMember } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
 import { digest } from '../flows/digest.ts';
 import type { RunGauges } from '../status/run-event.ts';
@@ -10,10 +11,12 @@ export interface WorkOptions extends ServiceLaneOptions {
 }
 
 /** All lanes that are this process's, held and ready to work. */
-export interface Work {
+export interface Work extends AsyncDisposable {
   /** Works until nothing is left, or until the signal. Returns why lanes could not go on; the others did. */
   run(): Promise<readonly unknown[]>;
   gauges(): RunGauges;
+  /** Ends the work, begun or not: gives up the lanes, closes their connections and leaves the group. Idempotent. */
+  close(): Promise<void>;
 }
 
 /** Joins the group, and takes the lanes it is given. Throws what `TopicLog.joinGroup` and `openLane` throw. */
@@ -27,18 +30,23 @@ export async function openWork(options: WorkOptions): Promise<Work> {
     clock,
     emit,
   });
-  const member = await log.joinGroup({
-    group: config.topics.group,
-    topics: requestsTopics(config),
-    agreement: agreement(config),
-    onAssigned: (partitions) => workers.assign(partitions),
-    onUncertain: () => workers.doubt(),
-    onFailed: (error) => workers.fail(error),
-  });
+  let member: GroupMember | undefined;
+  const close = async (): Promise<void> => {
+    await workers.close();
+    await member?.leave();
+  };
   try {
+    member = await log.joinGroup({
+      group: config.topics.group,
+      topics: requestsTopics(config),
+      agreement: agreement(config),
+      onAssigned: (partitions) => workers.assign(partitions),
+      onUncertain: () => workers.doubt(),
+      onFailed: (error) => workers.fail(error),
+    });
     await workers.opened();
   } catch (error) {
-    await member.leave();
+    await close();
     throw error;
   }
   return {
@@ -47,9 +55,11 @@ export async function openWork(options: WorkOptions): Promise<Work> {
       try {
         return await workers.run();
       } finally {
-        await member.leave();
+        await close();
       }
     },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 
