@@ -49,16 +49,19 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
   );
   let status: { close(): Promise<void> } | undefined;
   let stopListing: (() => void) | undefined;
-  let failures: readonly unknown[];
+  let failures: readonly unknown[] = [];
   try {
     reporter = await createReporter({ stderr, json, color, clock: statusClock, gauges, header, readCommand });
     for (const message of (await prepareTopics({ log, config })).warnings) emit({ type: 'notice', level: 'warn', message });
     work = await openWork({ config, log, follow, signal, clock, env, emit });
     // After that: whom the group refuses has nothing to wish for.
-    const nothingDue = await enqueueList({ log, config, clock });
+    const nothingDue = await enqueueList({ log, config, clock, signal });
     status = await serveStatus(config, { model, gauges, emit });
-    stopListing = follow ? listAgain(nothingDue, { log, config, clock, emit }) : undefined;
+    stopListing = follow ? listAgain(nothingDue, { log, config, clock, signal, emit }) : undefined;
     failures = await work.run();
+  } catch (error) {
+    // A start that a signal has ended is a stop like any other.
+    if (!signal.aborted) throw error;
   } finally {
     stopListing?.();
     await closeAll([() => work?.close(), () => reporter?.close(), () => status?.close(), () => log.close()], signal);
@@ -76,6 +79,7 @@ function listAgain(
     look: () => enqueueList(list),
     clock: list.clock,
     onFailure: (error, retryInMs) => {
+      if (list.signal.aborted) return;
       const message = `the lists could not be enqueued again, another try in ${durationWords(retryInMs)}: ${errorText(error)}`;
       emit({ type: 'notice', level: 'warn', message });
     },

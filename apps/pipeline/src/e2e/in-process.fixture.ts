@@ -57,10 +57,11 @@ export async function inProcess({ clock = systemClock(), around = (log) => log }
       const events: RunEvent[] = [];
       const stop = new AbortController();
       const work = async (): Promise<readonly unknown[]> => {
-        const options = { config: await config(yaml), log, clock };
+        const { signal } = stop;
+        const options = { config: await config(yaml), log, clock, signal };
         await prepareTopics(options);
         const emit = (event: RunEvent): void => void events.push(event);
-        await using opened = await openWork({ ...options, follow, signal: stop.signal, env: {}, emit });
+        await using opened = await openWork({ ...options, follow, env: {}, emit });
         await enqueueList(options);
         return await opened.run();
       };

@@ -2,10 +2,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { virtualClock } from '@headgate/throttle/testing';
+import type { LaneWriter } from '@headgate/topics';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../config/load-config.ts';
-import { topicSpecs } from '../records/topic-names.ts';
+import { SHARED_STATE_PARTITION, TOPICS, topicSpecs } from '../records/topic-names.ts';
+import { logWith } from '../run/log-with.fixture.ts';
 import { enqueueList, listedAndDue } from './wish-list.ts';
 
 const HOUR = 3_600_000;
@@ -54,17 +56,60 @@ test('what was noted by a clock that was ahead of its time is due when it is mor
   expect(nothingDue).toEqual({ from: now - 7 * HOUR, until: now + 7 * HOUR });
 });
 
+test('another process that writes a list is waited for, until a signal', async () => {
+  await using place = await listPlace();
+  const { options, clock, users } = place;
+  const state = { topic: TOPICS.state, partition: SHARED_STATE_PARTITION };
+  const held = await options.log.openLane({ name: 'headgate.wish-list', state });
+  const stop = new AbortController();
+  const stopped = enqueueList({ ...options, signal: stop.signal });
+  const patient = enqueueList(options);
+  await expect.poll(() => clock.pending, { timeout: 20_000 }).toBe(2);
+  stop.abort(new Error('stopped'));
+  await expect(stopped).rejects.toThrow('stopped');
+  expect(await users()).toBe(0);
+  await held.close();
+  await clock.advance(500);
+  await patient;
+  expect(await users()).toBe(2);
+});
+
+test('a list of thousands is all there, once, also when a signal has cut its writing short', async () => {
+  const names = Array.from({ length: 2_345 }, (_, i) => `user_${i}`);
+  await using place = await listPlace(YAML.replace('[alpha, beta]', JSON.stringify(names)));
+  const { options, users } = place;
+  const stop = new AbortController();
+  const log = logWith(options.log, {
+    async openLane(lane) {
+      const writer = await options.log.openLane(lane);
+      const write = writer.transaction.bind(writer);
+      const transaction: LaneWriter['transaction'] = async (work) => {
+        await write(work);
+        stop.abort(new Error('stopped'));
+      };
+      return Object.assign(writer, { transaction });
+    },
+  });
+  await expect(enqueueList({ ...options, log, signal: stop.signal })).rejects.toThrow('stopped');
+  expect(await users()).toBe(1_000);
+  await enqueueList(options);
+  await enqueueList(options);
+  const keys: (string | null)[] = [];
+  for await (const { key } of options.log.read({ topic: 'followers.requests' })) keys.push(key);
+  expect(keys).toEqual(names.map((name) => `@${name}`));
+});
+
 /** An embedded log with nothing in it, the config above, and a clock that stands. */
-async function listPlace() {
+async function listPlace(yaml = YAML) {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-list-'));
   const clock = virtualClock();
   const log = await sqliteTopicLog({ file: join(folder, 'headgate.db') });
   await log.createTopics(topicSpecs(1));
-  await writeFile(join(folder, 'headgate.yaml'), YAML);
+  await writeFile(join(folder, 'headgate.yaml'), yaml);
   const { config } = await loadConfig({ cwd: folder, env: { TOKEN: 't', KEY: 'k' } });
   const count = (topic: string) => async (): Promise<number> => (await log.listTopics([topic]))[0]?.offsets[0]?.end ?? 0;
   return {
-    options: { log, config, clock },
+    options: { log, config, clock, signal: new AbortController().signal },
     clock,
     users: count('followers.requests'),
     books: count('books.requests'),

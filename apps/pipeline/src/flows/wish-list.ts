@@ -1,8 +1,9 @@
 import { userLabel } from '@headgate/sources/followers/user';
 import type { Clock } from '@headgate/throttle';
-import { LaneLostError, type LaneWriter, type NewRecord, type TopicLog } from '@headgate/topics';
+import { LaneHeldError, LaneLostError, type LaneWriter, type NewRecord, type TopicLog } from '@headgate/topics';
 import { normalizeIsbn } from '@headgate/operators';
 import type { Config, UserReference } from '../config/config.ts';
+import { pause } from '../lanes/pause.ts';
 import { SHARED_STATE_PARTITION, TOPICS } from '../records/topic-names.ts';
 
 export interface ListedAndDueOptions {
@@ -13,6 +14,8 @@ export interface ListedAndDueOptions {
 
 export interface EnqueueListOptions extends ListedAndDueOptions {
   readonly log: TopicLog;
+  /** Ends it between two transactions. */
+  readonly signal: AbortSignal;
 }
 
 /** Wishes written in one transaction. */
@@ -27,29 +30,31 @@ export interface NothingDue {
 /**
  * Puts the config's lists into the requests topics: a wish per entry, once, again after `every`. Returns when nothing is due after that.
  * Several processes may do so with the same list: each takes the same lane of its own, and writes what isn't noted there yet.
+ * Throws `signal.reason` where that aborts before all is written.
  */
-export async function enqueueList({ log, config, clock }: EnqueueListOptions): Promise<NothingDue> {
-  const { group } = config.topics;
+export async function enqueueList({ log, config, clock, signal }: EnqueueListOptions): Promise<NothingDue> {
+  const shared = { topic: TOPICS.state, partition: SHARED_STATE_PARTITION };
   const wishes = listedWishes(config);
   for (;;) {
     const now = clock.epochMs();
     const due = (state: ReadonlyMap<string, string>): ListedWish[] => wishes.filter((wish) => isDue(wish, state, now));
     // A look costs less than a lane, and mostly there is nothing to do.
-    const state = await log.readState(TOPICS.state, SHARED_STATE_PARTITION);
+    const state = await log.readState(shared.topic, shared.partition);
     if (due(state).length === 0) return nothingDue(wishes, ({ note }) => state.get(note));
     try {
-      await using lane = await log.openLane({
-        name: `${group}.wish-list`,
-        state: { topic: TOPICS.state, partition: SHARED_STATE_PARTITION },
-      });
+      await using lane = await log.openLane({ name: `${config.topics.group}.wish-list`, state: shared }, signal);
       const missing = due(lane.state);
-      for (let i = 0; i < missing.length; i += CHUNK) await enqueueChunk(lane, missing.slice(i, i + CHUNK), now);
+      for (let i = 0; i < missing.length; i += CHUNK) {
+        signal.throwIfAborted();
+        await enqueueChunk(lane, missing.slice(i, i + CHUNK), now);
+      }
       const written = new Set(missing);
       return nothingDue(wishes, (wish) => (written.has(wish) ? String(now) : lane.state.get(wish.note)));
     } catch (error) {
-      if (!(error instanceof LaneLostError)) throw error;
+      if (!(error instanceof LaneLostError || error instanceof LaneHeldError)) throw error;
       // Another process has the same list: what it hasn't written is ours to write.
-      await new Promise<void>((resolve) => clock.schedule(100 + 400 * Math.random(), resolve));
+      await pause(clock, 100 + 400 * Math.random(), signal);
+      signal.throwIfAborted();
     }
   }
 }

@@ -33,11 +33,11 @@ it('is given up whole when it is closed while it waits for more, its connections
   const work = await place.open({ follow: true });
   const run = work.run();
   await place.log.append([{ topic: 'followers.requests', key: '@a', value: '{"screenName":"a"}' }]);
-  await expect.poll(() => place.events.some(({ type }) => type === 'crawl-completed')).toBe(true);
+  await expect.poll(() => place.events.some(({ type }) => type === 'crawl-completed'), { timeout: 20_000 }).toBe(true);
   expect(await connections()).toBe(1);
   await work.close();
   expect(await run).toEqual([]);
-  await expect.poll(connections).toBe(0);
+  await expect.poll(connections, { timeout: 20_000 }).toBe(0);
   await (await place.log.openLane(LANE)).close();
   expect(place.members()).toBe(0);
 });
@@ -58,14 +58,14 @@ async function workPlace(url: string, more = '') {
     around: (log) =>
       logWith(log, {
         async joinGroup(options) {
-          const { leave } = await log.joinGroup(options);
+          const member = await log.joinGroup(options);
           members += 1;
           let isMember = true;
           return {
             leave() {
               if (isMember) members -= 1;
               isMember = false;
-              return leave();
+              return member.leave();
             },
           };
         },
