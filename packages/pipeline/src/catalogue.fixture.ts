@@ -1,0 +1,114 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { bearer } from '@headgate/auth';
+import { SourceError, type SourceOptions, defineSource, jsonBody } from '@headgate/sources';
+import { z } from 'zod';
+import { type DefinedPipeline, definePipeline } from './define-pipeline.ts';
+import { secret } from './secret.ts';
+import { topic } from './topic.ts';
+import { walk } from './workers/walk.ts';
+
+/** A page of a shelf, as the service sends it. */
+export interface ShelfPage {
+  readonly items: readonly string[];
+  readonly next: string | null;
+}
+
+/** A service of shelves with numbered items, three a page, that counts its requests. */
+export async function catalogueService({ items }: { readonly items: Readonly<Record<string, number>> }) {
+  const requests: string[] = [];
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? '/', 'http://localhost');
+    requests.push(url.pathname + url.search);
+    const shelf = url.pathname.slice(1);
+    const count = items[shelf];
+    response.setHeader('content-type', 'application/json');
+    if (count === undefined) {
+      response.statusCode = 404;
+      response.end('{}');
+      return;
+    }
+    const from = Number(url.searchParams.get('from') ?? 0);
+    const to = Math.min(count, from + 3);
+    const page = Array.from({ length: to - from }, (_, i) => `${shelf}-${from + i}`);
+    response.end(JSON.stringify({ items: page, next: to < count ? String(to) : null }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    baseUrl: `http://127.0.0.1:${port}`,
+    requests,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+interface ShelfQuery {
+  readonly shelf: string;
+  readonly from: string | undefined;
+}
+
+const shelfPage: z.ZodType<ShelfPage> = z.object({ items: z.array(z.string()), next: z.string().nullable() });
+
+const catalogueSource = defineSource<ShelfQuery, ShelfPage>({
+  service: 'catalogue',
+  limit: { requests: 1_000, windowMs: 1_000 },
+  toRequest: ({ shelf, from }) => ({ method: 'GET', path: `/${shelf}`, ...(from !== undefined && { query: { from } }) }),
+  classify(answer, { ask }) {
+    if (answer.status === 404) return { kind: 'gone', error: noShelf(ask.shelf) };
+    const body = jsonBody(answer, JSON.parse);
+    if (body.kind === 'broken') return { kind: 'transient', reason: body.reason };
+    const page = shelfPage.safeParse(body.value);
+    return page.success ? { kind: 'ok', value: page.data } : { kind: 'transient', reason: 'the page does not fit' };
+  },
+  subject: ({ shelf }) => shelf,
+  items: () => 3,
+  itemsOf: ({ items }) => items.length,
+});
+
+function noShelf(shelf: string): SourceError {
+  return new SourceError({
+    code: 'HEADGATE_NO_SHELF',
+    message: `There is no shelf ${shelf}.`,
+    retryable: false,
+    service: 'catalogue',
+    subject: shelf,
+  });
+}
+
+const options = z.strictObject({
+  baseUrl: z.string(),
+  token: secret(),
+  shelves: z.array(z.string()).default([]),
+});
+
+const request = z.strictObject({ shelf: z.string().regex(/^[a-z]+$/, 'must be a word') });
+
+/** A pipeline of that service. `onPage` is called as records are made, and may throw. */
+export function catalogue(onPage: (page: ShelfPage) => void = () => undefined): DefinedPipeline<typeof options> {
+  return definePipeline({
+    name: 'catalogue',
+    options,
+    request,
+    topics: { records: topic({ value: z.object({ item: z.string() }) }) },
+    unit: 'items',
+    keyOf: ({ shelf }) => shelf,
+    parse: (line) => ({ shelf: line }),
+    listed: ({ shelves }) => shelves.map((shelf) => ({ shelf })),
+    open: ({ baseUrl, token }, io) =>
+      walk({
+        source: catalogueSource({ ...io, baseUrl, credentials: [{ name: 'token', signer: bearer(token) }] } satisfies SourceOptions),
+        pages: (api, { shelf }, from) =>
+          api.walk({ shelf, from: typeof from === 'string' ? from : undefined }, ({ next }) =>
+            next === null ? undefined : { shelf, from: next },
+          ),
+        records(page, { topics, request: { shelf } }) {
+          onPage(page);
+          return page.items.map((item) => topics.records({ key: shelf, value: { item } }));
+        },
+        checkpoint: ({ next }) => next ?? undefined,
+      }),
+  });
+}

@@ -1,0 +1,291 @@
+import type { Clock, CreditPool, Journal, Json } from '@headgate/throttle';
+import { z } from 'zod';
+import { duration } from './duration.ts';
+import type { RunEvent } from './events.ts';
+import { PipelineError } from './pipeline-error.ts';
+import { DEAD_LETTERS } from './requests/dead-letter.ts';
+import { parseRequest } from './requests/request.ts';
+import type { RecordMakers, TopicMap } from './topic.ts';
+import type { Left, StateOfLane, Work, Worker, WorkerContext } from './worker.ts';
+
+export interface PipelineDefinition<
+  Options extends z.ZodObject,
+  RequestSchema extends z.ZodType,
+  Topics extends TopicMap,
+  Credential extends NamedCredential,
+> {
+  /** Prefix of its topics and its key in a configuration: lower-case letters, digits and hyphens. */
+  readonly name: string;
+  /** Its section of a configuration. `every` and `maxOutstanding` are added to it. */
+  readonly options: Options;
+  /** The value of `<name>.requests`: enqueue, replay and other clients' requests are read with it. */
+  readonly request: RequestSchema;
+  /** `topics: { records: topic({ value: schema }) }` becomes `<name>.records`. */
+  readonly topics: Topics;
+  /** Name of its items, for displays. Default `records`. */
+  readonly unit?: string;
+  /** The key of a request: of its records, its partition and its line on a display. */
+  keyOf(request: z.output<RequestSchema>): string;
+  /** The request that a line of text asks for: of `enqueue`, of a list file. Default: lines aren't taken. */
+  parse?(line: string): z.input<RequestSchema>;
+  /** Throws for a request that would be a dead letter before anything is asked: `replay` leaves it where it is. Default: none is. */
+  check?(request: z.output<RequestSchema>): void;
+  /** The configuration's own list: each is requested once, and again after `every`. */
+  listed?(options: z.output<Options>): Iterable<z.input<RequestSchema>>;
+  /**
+   * Its credentials, which lanes split among them: `io.credentials` are those of one lane. Default: none that could be split; then it has
+   * one lane, for two lanes that share a credential overrun its budget.
+   */
+  credentials?(options: z.output<Options>): readonly Credential[];
+  /** All that the processes of one group have to agree on, beside credentials' names: budgets above all. */
+  agreed?(options: z.output<Options>): Json;
+  /** How its requests are worked: `walk`, `lookup` or `route`. Called once for each lane. */
+  open(options: z.output<Options>, io: PipelineIo<Credential>): Work<z.output<RequestSchema>, Topics>;
+  /** HTTP requests that a request takes; `last`: of the key's last whole walk. Default: as many as last time. */
+  expect?(request: z.output<RequestSchema>, last: { readonly pages: number; readonly items: number } | undefined): number | undefined;
+}
+
+export interface NamedCredential {
+  readonly name: string;
+}
+
+/** The world of a pipeline's lane. Source options take it as it is: `issuesSource({ ...options, ...io })`. */
+export interface PipelineIo<Credential extends NamedCredential = NamedCredential> {
+  readonly clock: Clock;
+  /** Budgets that survive a crash and move with the lane. */
+  readonly journal: Journal;
+  /** Room for items that are not yet durable, shared by all of the lane. */
+  readonly credits: CreditPool;
+  /** Aborts when the lane is given up. */
+  readonly signal: AbortSignal;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** To be told of every attempt that has ended. */
+  readonly onAttempt: (event: AttemptEvent) => void;
+  /** The lane's share of the definition's credentials. */
+  readonly credentials: readonly Credential[];
+}
+
+/** An attempt of a source, as `SourceOptions.onTry` tells it. */
+export type AttemptEvent = Omit<Extract<RunEvent, { type: 'attempt' }>, 'type' | 'pipeline'>;
+
+/** Options that every pipeline takes. */
+const COMMON = {
+  every: duration().optional().describe('Request the list again after this time.'),
+  maxOutstanding: z.int().positive().default(20_000).describe('Items that may be asked for or in flight and not yet written.'),
+};
+
+export type CommonOptions = { readonly every?: string | number | undefined; readonly maxOutstanding?: number | undefined };
+
+/** A defined pipeline: called with its options it gives what `start` and `defineConfig` take. */
+export interface DefinedPipeline<Options extends z.ZodObject> {
+  (options: z.input<Options> & CommonOptions): Pipeline;
+  readonly definition: DefinitionInfo;
+}
+
+/** The part of a definition that configuration and documentation are made of. */
+export interface DefinitionInfo {
+  readonly name: string;
+  /** With the options that every pipeline takes. */
+  readonly options: z.ZodObject;
+  readonly request: z.ZodType;
+  readonly requests: PipelineRequests;
+  readonly topics: TopicMap;
+}
+
+/** The requests of a pipeline, whatever its options. */
+export interface PipelineRequests {
+  /** Of the pipeline. */
+  readonly name: string;
+  /** A request as its topic takes it. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
+  keyed(request: unknown): KeyedRequest;
+  /** Reads a record's value. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
+  parse(value: string | null): KeyedRequest;
+  /** The request of a line of text. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
+  parseLine(line: string): KeyedRequest;
+  /** Throws for a request that would be a dead letter before anything is asked. */
+  check(value: string): void;
+}
+
+/** A pipeline with its options. */
+export interface Pipeline {
+  readonly name: string;
+  readonly unit: string;
+  readonly topics: TopicMap;
+  readonly everyMs: number | undefined;
+  readonly maxOutstanding: number;
+  /** Names of the credentials that lanes split; undefined: it has one lane. */
+  readonly credentials: readonly string[] | undefined;
+  /** All that the processes of one group have to agree on. */
+  readonly agreed: Json;
+  readonly requests: PipelineRequests;
+  listed(): readonly KeyedRequest[];
+  open(io: LaneIo): OpenedPipeline;
+  expect(request: KeyedRequest, last: { readonly pages: number; readonly items: number } | undefined): number | undefined;
+}
+
+/** A request, as its topic takes it. */
+export interface KeyedRequest {
+  readonly key: string;
+  /** JSON. */
+  readonly value: string;
+}
+
+export interface LaneIo extends Omit<PipelineIo, 'credentials'> {
+  readonly lane: number;
+  readonly lanes: number;
+}
+
+/** A pipeline's sources opened for one lane, and its work. */
+export interface OpenedPipeline {
+  readonly sources: Work<unknown, TopicMap>['sources'];
+  worker(context: Omit<WorkerContext<unknown, TopicMap>, 'parse' | 'keyOf'>): LaneWorker;
+  left(state: StateOfLane): (offset: number, value: string | null) => Left;
+  lastCrawls: Work<unknown, TopicMap>['lastCrawls'];
+  unfinishedAfter: Work<unknown, TopicMap>['unfinishedAfter'];
+}
+
+/** A worker that reads requests itself. */
+export type LaneWorker = Omit<Worker<unknown>, 'take'> & {
+  /** Starts the work on a request. Throws a `PipelineError` for a record that is none. */
+  take(record: Parameters<Worker<unknown>['take']>[0]): void;
+};
+
+const RESERVED = ['requests', DEAD_LETTERS, 'state'];
+
+/**
+ * Defines a pipeline from an HTTP service to topics: `definePipeline(definition)(options)` is what `start` takes.
+ * Throws a `PipelineError`: `HEADGATE_DEFINITION` for a definition that can't be, and the function it returns `HEADGATE_INVALID_OPTION`.
+ */
+export function definePipeline<
+  Options extends z.ZodObject,
+  RequestSchema extends z.ZodType,
+  Topics extends TopicMap,
+  Credential extends NamedCredential = NamedCredential,
+>(definition: PipelineDefinition<Options, RequestSchema, Topics, Credential>): DefinedPipeline<Options> {
+  check(definition);
+  const { name, request, topics, unit = 'records' } = definition;
+  const options = definition.options.safeExtend(COMMON);
+  const read = requestReader<RequestSchema>(request);
+  const requests = requestsOf(definition, read);
+
+  const configured = (given: z.input<Options> & CommonOptions): Pipeline => {
+    const parsed = options.safeParse(given);
+    if (!parsed.success) throw invalidOptions(name, parsed.error);
+    const value = parsed.data as z.output<Options> & { every?: number; maxOutstanding: number };
+    const credentials = definition.credentials?.(value);
+    return {
+      name,
+      unit,
+      topics,
+      everyMs: value.every,
+      maxOutstanding: value.maxOutstanding,
+      credentials: credentials?.map((credential) => credential.name),
+      agreed: { credentials: credentials?.map((credential) => credential.name), ...objectOf(definition.agreed?.(value)) },
+      requests,
+      listed: () => [...(definition.listed?.(value) ?? [])].map((one) => requests.keyed(one)),
+      open({ lane, lanes, ...io }) {
+        const own = (credentials ?? []).filter((_, i) => i % lanes === lane);
+        const work = definition.open(value, { ...io, credentials: own });
+        return opened(definition, work, read);
+      },
+      expect: (of, last) => (definition.expect === undefined ? last?.pages : definition.expect(read(of.value), last)),
+    };
+  };
+  return Object.assign(configured, { definition: { name, options, request, requests, topics } });
+}
+
+/** Reads a request from a record's value. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
+type RequestReader<RequestSchema extends z.ZodType> = (value: string | null) => z.output<RequestSchema>;
+
+function requestReader<RequestSchema extends z.ZodType>(schema: z.ZodType): RequestReader<RequestSchema> {
+  return (value) => parseRequest(schema as z.ZodType<z.output<RequestSchema>>, value);
+}
+
+function requestsOf<
+  Options extends z.ZodObject,
+  RequestSchema extends z.ZodType,
+  Topics extends TopicMap,
+  Credential extends NamedCredential,
+>(definition: PipelineDefinition<Options, RequestSchema, Topics, Credential>, read: RequestReader<RequestSchema>): PipelineRequests {
+  const { name } = definition;
+  const parse = (value: string | null): KeyedRequest => ({ key: definition.keyOf(read(value)), value: value ?? 'null' });
+  const keyed = (input: unknown): KeyedRequest => {
+    const text: string | undefined = JSON.stringify(input);
+    return parse(text ?? null);
+  };
+  return {
+    name,
+    keyed,
+    parse,
+    parseLine(line) {
+      if (definition.parse !== undefined) return keyed(definition.parse(line));
+      const message = `${name} takes requests as JSON, not as lines of text.`;
+      throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: name });
+    },
+    check: (value) => definition.check?.(read(value)),
+  };
+}
+
+function opened<Options extends z.ZodObject, RequestSchema extends z.ZodType, Topics extends TopicMap, Credential extends NamedCredential>(
+  definition: PipelineDefinition<Options, RequestSchema, Topics, Credential>,
+  work: Work<z.output<RequestSchema>, Topics>,
+  parse: RequestReader<RequestSchema>,
+): OpenedPipeline {
+  return {
+    sources: work.sources,
+    worker(context) {
+      const worker = work.open({
+        ...context,
+        topics: context.topics as RecordMakers<Topics>,
+        parse,
+        keyOf: (request) => definition.keyOf(request),
+      });
+      return {
+        get load() {
+          return worker.load;
+        },
+        get isBusy() {
+          return worker.isBusy;
+        },
+        backlog: worker.backlog,
+        resumed: worker.resumed,
+        take: (record) => worker.take(record, parse(record.value)),
+        has: (offset) => worker.has(offset),
+        flush: () => worker.flush(),
+        stop: () => worker.stop(),
+        abandon: () => worker.abandon(),
+      };
+    },
+    left(state) {
+      const left = work.left(state);
+      return (offset, value) => left(offset, parse(value));
+    },
+    lastCrawls: (state) => work.lastCrawls(state),
+    unfinishedAfter: (state) => work.unfinishedAfter(state),
+  };
+}
+
+function objectOf(agreed: Json | undefined): { readonly agreed?: Json } {
+  return agreed === undefined ? {} : { agreed };
+}
+
+function check({ name, topics }: { readonly name: string; readonly topics: TopicMap }): void {
+  const refuse = (message: string): never => {
+    throw new PipelineError({ code: 'HEADGATE_DEFINITION', message: `definePipeline: ${message}`, pipeline: name });
+  };
+  if (!/^[a-z][a-z0-9-]{0,49}$/.test(name)) {
+    refuse(`"${name}" can't be a pipeline's name. Take up to 50 lower-case letters, digits and hyphens, a letter first.`);
+  }
+  if (['headgate', 'topics', 'status'].includes(name)) refuse(`the name ${name} is reserved. Take another.`);
+  for (const topic of Object.keys(topics)) {
+    if (RESERVED.includes(topic)) refuse(`every pipeline has a topic ${name}.${topic} of its own. Give topics.${topic} another name.`);
+    if (!/^[a-zA-Z0-9][a-zA-Z0-9-]{0,49}$/.test(topic)) {
+      refuse(`topics.${topic}: a topic is named by up to 50 letters, digits and hyphens.`);
+    }
+  }
+}
+
+function invalidOptions(pipeline: string, error: z.ZodError): PipelineError {
+  const problems = error.issues.map(({ path, message }) => `${[pipeline, ...path].join('.')}: ${message}`);
+  return new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message: problems.join('\n'), pipeline, cause: error });
+}

@@ -1,0 +1,99 @@
+import {
+  LaneHeldError,
+  LaneLostError,
+  TopicLogBusyError,
+  TopicLogClosedError,
+  TopicLogCorruptError,
+  TopicLogFailedError,
+  TopicLogFullError,
+  TopicLostError,
+  TopicUnknownError,
+} from '@headgate/topics';
+import { PipelineError } from './pipeline-error.ts';
+
+/** Every error of a source has these: read by shape, so that two copies of a package understand each other. */
+interface SourceErrorShape {
+  readonly code: string;
+  readonly endsSource: boolean;
+}
+
+function isSourceError(error: unknown): error is SourceErrorShape {
+  return error instanceof Error && 'endsSource' in error && 'code' in error && typeof error.code === 'string';
+}
+
+/** Whether a request came to nothing because the source was asked to stop. */
+export function isStop(error: unknown): boolean {
+  return isSourceError(error) && (error.code === 'HEADGATE_STOPPED' || error.code === 'HEADGATE_CLOSED');
+}
+
+/** Whether nothing can be asked any more: no credential is left. */
+export function endsSource(error: unknown): boolean {
+  return isSourceError(error) && error.endsSource;
+}
+
+const LOG_ERRORS = [
+  LaneHeldError,
+  LaneLostError,
+  TopicLogBusyError,
+  TopicLogClosedError,
+  TopicLogCorruptError,
+  TopicLogFailedError,
+  TopicLogFullError,
+  TopicLostError,
+  TopicUnknownError,
+];
+
+/** Whether the log failed, so that its lane can't go on. */
+export function endsLane(error: unknown): boolean {
+  return LOG_ERRORS.some((kind) => error instanceof kind);
+}
+
+export interface UserFunctionOptions {
+  readonly pipeline: string;
+  readonly key: string;
+  /** The function's name in the definition: `records`. */
+  readonly name: string;
+}
+
+/** Calls a function of a definition. Its error ends the request it was called for, and names the function and where it threw. */
+export function callUser<Result>({ pipeline, key, name }: UserFunctionOptions, call: () => Result): Result {
+  try {
+    return call();
+  } catch (cause) {
+    if (cause instanceof PipelineError || isSourceError(cause)) throw cause;
+    throw userError({ pipeline, key, name }, cause);
+  }
+}
+
+export function userError({ pipeline, key, name }: UserFunctionOptions, cause: unknown): PipelineError {
+  const message = `${key}: ${name} of pipeline ${pipeline} threw ${textOf(cause)}${placeOf(cause)}. Mend it, then put the request back with replay.`;
+  return new PipelineError({ code: 'HEADGATE_USER_FUNCTION', message, pipeline, key, cause });
+}
+
+function textOf(cause: unknown): string {
+  return cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
+}
+
+/** The first line of the stack below the message. */
+function placeOf(cause: unknown): string {
+  const line = cause instanceof Error ? /^\s+at .*$/m.exec(cause.stack ?? '')?.[0].trim() : undefined;
+  return line === undefined ? '' : ` (${line})`;
+}
+
+/** Throws a `PipelineError` (HEADGATE_RECORD_TOO_LARGE) for a record that its topic doesn't take: it ends one request, not the lane. */
+export function recordTooLarge({
+  pipeline,
+  key,
+  topic,
+  limit,
+}: {
+  pipeline: string;
+  key: string;
+  topic: string;
+  limit: number;
+}): PipelineError {
+  const message =
+    `${key}: its record is larger than ${topic} takes (${limit} bytes). ` +
+    "Raise the topic's max.message.bytes, then put the request back with `headgate replay`.";
+  return new PipelineError({ code: 'HEADGATE_RECORD_TOO_LARGE', message, pipeline, key });
+}

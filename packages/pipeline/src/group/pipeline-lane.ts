@@ -1,0 +1,201 @@
+import { type Clock, creditPool } from '@headgate/throttle';
+import type { TopicLog } from '@headgate/topics';
+import type { LaneWorker, Pipeline } from '../define-pipeline.ts';
+import type { RunEvent, RunGauges } from '../events.ts';
+import { inheritedBudgets, laneJournal } from '../lane/lane-journal.ts';
+import { type Lane, openLane } from '../lane/lane.ts';
+import { openTransactionWatch } from '../lane/open-transaction-watch.ts';
+import { assertStateKept, topicGone } from '../lane/state-check.ts';
+import { lanePartitions, lanesOf, requestsTopic, stateTopic } from '../names.ts';
+import { type Notifier, notifier } from '../notifier.ts';
+import { requestsInOrder } from '../requests/requests-in-order.ts';
+import { type TopicNames, recordMakers } from '../topic.ts';
+import { drainInFlight } from '../wait.ts';
+import { refuse } from '../workers/letters.ts';
+
+export interface PipelineLaneOptions {
+  readonly log: TopicLog;
+  readonly group: string;
+  /** Of pipelines that split their credentials. */
+  readonly lanes: number;
+  readonly names: TopicNames;
+  /** Stay when nothing is left. */
+  readonly follow: boolean;
+  /** Check each record against its topic's schema. */
+  readonly validate: boolean;
+  readonly clock: Clock;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly emit: (event: RunEvent) => void;
+}
+
+/** One lane of one pipeline, held by this process and ready to work. */
+export interface PipelineLane {
+  /** Works until nothing is left, or until the signal. Rejects when the lane can't go on. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Finds out whether the lane is still this process's: one without work would not notice. Where it isn't, `run` rejects. */
+  confirm(): void;
+  gauges(): RunGauges;
+  /** Gives the lane up. */
+  close(): Promise<void>;
+}
+
+/** Takes the lane of a requests topic's partition. Throws what `TopicLog.openLane` throws, and a `StateLostError`. */
+export async function openPipelineLane(
+  options: PipelineLaneOptions,
+  pipeline: Pipeline,
+  number: number,
+  signal: AbortSignal,
+): Promise<PipelineLane> {
+  const { log, clock, group, names, env, emit, follow, validate } = options;
+  const lanes = lanesOf(pipeline, options.lanes);
+  const { name } = pipeline;
+  const lane = await openLane({
+    log,
+    group,
+    topic: requestsTopic(pipeline, names),
+    partition: number,
+    state: { topic: stateTopic(pipeline, names), partition: number },
+    writes: lanePartitions(pipeline, names, number),
+    clock,
+    signal,
+  });
+  let closeSources = async (): Promise<void> => undefined;
+  try {
+    await assertStateKept({ log, group, pipeline, names, lane: number, next: lane.hasState ? lane.next : undefined });
+    const inherited = await inheritedBudgets({ log, group, stateTopic: stateTopic(pipeline, names), lane: number, lanes });
+    const credits = creditPool({ max: pipeline.maxOutstanding });
+    const waker = notifier({ clock });
+    const leaving = new AbortController();
+    const opened = pipeline.open({
+      lane: number,
+      lanes,
+      clock,
+      journal: laneJournal({ lane, clock, inherited }),
+      credits,
+      signal: leaving.signal,
+      env,
+      onAttempt: (event) => emit({ type: 'attempt', pipeline: name, ...event }),
+    });
+    const { sources } = opened;
+    closeSources = async () => {
+      leaving.abort();
+      for (const source of sources) await source.close();
+    };
+    const topics = await recordMakers({ pipeline: name, topics: pipeline.topics, names, partition: number, validate, signal });
+    const worker = opened.worker({ pipeline: name, lane, log, clock, notifier: waker, credits, names, topics, emit });
+    const now = (): number => clock.epochMs();
+    return {
+      run: async (leave) =>
+        await workLane({ log, lane, worker, waker, follow, clock, signal: leave, pipeline: name, names, emit }).catch((error: unknown) =>
+          Promise.reject(topicGone(error, pipeline, names)),
+        ),
+      confirm() {
+        lane.commit({ records: [] }).catch((error: unknown) => waker.fail(error));
+      },
+      gauges: () => ({
+        budgets: sources.flatMap((source) =>
+          source.gauges().budgets.map(({ freeAt, ...budget }) => ({
+            pipeline: name,
+            ...budget,
+            // A wait below a display's own delay is none.
+            ...(freeAt !== undefined && { freeAt: freeAt <= now() + NO_WAIT_MS ? 0 : freeAt }),
+          })),
+        ),
+        credits: [{ pipeline: name, max: credits.max, used: credits.outstanding }],
+        waiting: sources.flatMap((source) =>
+          source.gauges().waiting.map(({ label, for: what, until }) => ({
+            pipeline: name,
+            label,
+            for: what === 'budget' ? ('budget' as const) : ('credit' as const),
+            ...(until !== undefined && { until }),
+          })),
+        ),
+        inFlight: [{ pipeline: name, lane: number, count: worker.load }],
+      }),
+      async close() {
+        await closeSources();
+        await lane.close();
+      },
+    };
+  } catch (error) {
+    await closeSources();
+    await lane.close();
+    throw error;
+  }
+}
+
+const NO_WAIT_MS = 20;
+/** How long to wait before looking for new requests. */
+const LOOK_AGAIN_MS = 250;
+
+interface WorkLaneOptions extends Pick<PipelineLaneOptions, 'log' | 'follow' | 'clock' | 'emit' | 'names'> {
+  readonly pipeline: string;
+  readonly lane: Lane;
+  readonly worker: LaneWorker;
+  readonly waker: Notifier;
+  /** Ends the work gracefully. */
+  readonly signal: AbortSignal;
+}
+
+/** Works a lane until nothing is left, or until `signal`. Rejects when the lane or its worker can't go on. */
+async function workLane({ log, lane, worker, waker, follow, signal, clock, pipeline, names, emit }: WorkLaneOptions): Promise<void> {
+  const wake = (): void => waker.notify();
+  signal.addEventListener('abort', wake);
+  lane.onFailure((error) => waker.fail(error));
+  const { topic, partition } = lane;
+  const watch = openTransactionWatch({
+    log,
+    lane,
+    clock,
+    signal,
+    onChange: (open) =>
+      emit(
+        open === undefined
+          ? { type: 'requests-readable', pipeline, lane: partition }
+          : { type: 'requests-blocked', pipeline, lane: partition, offset: open.offset, since: open.sinceMs },
+      ),
+  });
+  let refusing = 0;
+  const take = (record: Parameters<LaneWorker['take']>[0]): void => {
+    if (worker.has(record.offset)) return;
+    try {
+      worker.take(record);
+    } catch (error) {
+      refusing += 1;
+      refuse({ pipeline, lane, names, clock, emit }, record, error)
+        .catch((failure: unknown) => waker.fail(failure))
+        .finally(() => {
+          refusing -= 1;
+          waker.notify();
+        });
+    }
+  };
+  let position = lane.next;
+  try {
+    while (!signal.aborted) {
+      let idle = worker.load + refusing === 0;
+      // Before reading: requests that were committed by then are seen, unless an open transaction is in the way.
+      const isBlocked = await watch.look(idle && !follow);
+      for await (const request of requestsInOrder({ log, topic, partition, from: position, resumed: worker.resumed, signal })) {
+        lane.skip(position, request.offset);
+        position = request.offset + 1;
+        if (lane.isFinished(request.offset)) continue;
+        idle = false;
+        while (worker.load + refusing >= worker.backlog && !signal.aborted) await waker.wait();
+        if (signal.aborted) return;
+        take(request);
+      }
+      worker.flush();
+      if (idle && !follow && !isBlocked) return;
+      await waker.wait(LOOK_AGAIN_MS);
+    }
+  } finally {
+    signal.removeEventListener('abort', wake);
+    worker.stop();
+    try {
+      await drainInFlight({ notifier: waker, clock, isBusy: () => worker.isBusy || refusing > 0 });
+    } finally {
+      worker.abandon();
+    }
+  }
+}

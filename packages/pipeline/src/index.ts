@@ -1,0 +1,52 @@
+export {
+  type AttemptEvent,
+  type CommonOptions,
+  type DefinedPipeline,
+  type DefinitionInfo,
+  definePipeline,
+  type KeyedRequest,
+  type LaneIo,
+  type LaneWorker,
+  type NamedCredential,
+  type OpenedPipeline,
+  type Pipeline,
+  type PipelineDefinition,
+  type PipelineIo,
+  type PipelineRequests,
+} from './define-pipeline.ts';
+export { duration } from './duration.ts';
+export type { BudgetGauge, CreditGauge, Reason, RequestEvent, RunEvent, RunGauges, WaitingGauge } from './events.ts';
+export { assertStatesKept, StateLostError } from './lane/state-check.ts';
+export { type TopicNaming, topicNames } from './names.ts';
+export { PipelineError, type PipelineErrorCode, type PipelineErrorOptions } from './pipeline-error.ts';
+export { replayDeadLetters, type ReplayOptions } from './requests/replay.ts';
+export { listedAndDue } from './requests/request-list.ts';
+export { type RunModel, runModel, type RunSnapshot } from './run-model.ts';
+export { secret, type Secret, type SecretInput } from './secret.ts';
+export { type Running, type RunResult, start, type StartOptions } from './start.ts';
+export { topicSpecs } from './topics.ts';
+export {
+  type PendingRecord,
+  type RecordContent,
+  type RecordMaker,
+  type RecordMakers,
+  type Serialize,
+  type SerializeContext,
+  topic,
+  type TopicDefinition,
+  type TopicMap,
+  type TopicNames,
+  type ValueOf,
+} from './topic.ts';
+export type { Left, SourceControls, StateOfLane, Work, Worker, WorkerContext } from './worker.ts';
+export type { After, AfterIo, Crawl } from './workers/after.ts';
+export {
+  type Asked,
+  lookup,
+  type LookupDeadLetter,
+  type LookupDefinition,
+  type LookupOutcome,
+  type LookupPosition,
+} from './workers/lookup.ts';
+export { route } from './workers/route.ts';
+export { walk, type WalkChange, type WalkDefinition, type WalkPosition } from './workers/walk.ts';

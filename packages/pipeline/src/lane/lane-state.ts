@@ -1,0 +1,55 @@
+import type { StateReading } from '@headgate/topics';
+
+/** A value of a lane's state. */
+export interface LaneValue {
+  /** Without the prefix it was asked for under. */
+  readonly key: string;
+  readonly value: unknown;
+  /** How long before the lane was opened it was committed, ms on the log's clock. */
+  readonly ageMs: number;
+}
+
+/** A lane's state as this group's: groups that share a cluster's topics keep theirs apart by a prefix. */
+export interface LaneState {
+  readonly prefix: string;
+  under(this: void, prefix: string): readonly LaneValue[];
+  /** Undefined where there is none. */
+  get(this: void, key: string): unknown;
+}
+
+export function laneState(group: string, reading: StateReading): LaneState {
+  const prefix = `${group}/`;
+  return {
+    prefix,
+    under: (under) =>
+      [...reading]
+        .filter(([key]) => key.startsWith(prefix + under))
+        .map(([key, value]) => ({
+          key: key.slice(prefix.length + under.length),
+          value: JSON.parse(value) as unknown,
+          ageMs: reading.ageMs(key),
+        })),
+    get(key) {
+      const value = reading.get(prefix + key);
+      return value === undefined ? undefined : (JSON.parse(value) as unknown);
+    },
+  };
+}
+
+/** The keys of a lane's state, without the group's prefix. */
+export const STATE_KEYS = {
+  /** Which offsets of the requests topic are finished. */
+  finished: 'lane',
+  /** `budget/<credential>`: how its budgets stand. */
+  budget: 'budget/',
+  /** `walk/<offset>`: where the walk of the request at that offset goes on. */
+  walk: 'walk/',
+  /** `answered/<offset>`: which keys of a lookup are answered. */
+  answered: 'answered/',
+  /** `keys/<offset>/<part>`: the keys of a lookup. */
+  keys: 'keys/',
+  /** `last/<key>`: the last complete crawl of a key. */
+  last: 'last/',
+  /** `after/<number>`: work behind a crawl that isn't finished. */
+  after: 'after/',
+} as const;

@@ -1,0 +1,109 @@
+import { type StateReading, type TopicLog, TopicLostError, TopicUnknownError } from '@headgate/topics';
+import type { Pipeline } from '../define-pipeline.ts';
+import { lanesOf, requestsTopic, stateTopic } from '../names.ts';
+import { PipelineError } from '../pipeline-error.ts';
+import type { TopicNames } from '../topic.ts';
+import { STATE_KEYS, laneState } from './lane-state.ts';
+import { type OffsetRangesSnapshot, offsetRanges } from './offset-ranges.ts';
+
+/** The kind of topic that was lost: how far the lane was, its requests, or its records. */
+export type Loss = 'state' | 'requests' | 'records';
+
+/** A topic that a lane works with was deleted. */
+export class StateLostError extends PipelineError {
+  override readonly name = 'StateLostError';
+  readonly loss: Loss;
+
+  constructor({ message, loss }: { readonly message: string; readonly loss: Loss }, options?: ErrorOptions) {
+    super({ code: 'HEADGATE_STATE_LOST', message: `${message} ${CURES[loss]}`, cause: options?.cause });
+    this.loss = loss;
+  }
+}
+
+const CURES: Readonly<Record<Loss, string>> = {
+  state:
+    'Going on would work requests again and ask for more than the budgets allow. Restore it; or, to start over knowingly, stop all ' +
+    'processes of the group, wait a window, and go on with another group name.',
+  requests:
+    'Going on would take new requests for finished ones. Restore it; or, to start over knowingly, stop all processes of the group, wait a ' +
+    'window, and go on with another group name.',
+  records: 'Its records are gone. The next run makes it anew and goes on behind them.',
+};
+
+export interface StateCheckOptions {
+  readonly log: TopicLog;
+  readonly group: string;
+  readonly pipeline: Pipeline;
+  readonly names: TopicNames;
+  readonly lane: number;
+  /** The first request that isn't finished, as the lane's state has it; undefined where it has none. */
+  readonly next: number | undefined;
+}
+
+/**
+ * Throws a `StateLostError` where a lane's state and its requests don't belong together. A lane without state although its group has
+ * committed an offset: both are written together, so the state was deleted, and requests would be worked again. A state beyond the end of
+ * the requests: their topic was made anew, and new requests would be taken for finished.
+ */
+export async function assertStateKept({ log, group, pipeline, names, lane, next }: StateCheckOptions): Promise<void> {
+  const topic = requestsTopic(pipeline, names);
+  if (next !== undefined) {
+    const [requests] = await log.listTopics([topic]);
+    const end = requests?.offsets[lane]?.end;
+    if (next <= (end ?? 0)) return;
+    const found = end === undefined ? 'is not there' : `ends at offset ${end}`;
+    const message = `${topic} partition ${lane} ${found}, and group "${group}" has finished all before ${next}: was it deleted${end === undefined ? '' : ' and made anew'}?`;
+    throw new StateLostError({ message, loss: 'requests' });
+  }
+  const offset = await log.groupOffset({ group, topic, partition: lane });
+  if (offset === undefined) return;
+  const message = `${stateTopic(pipeline, names)} has nothing of ${topic} partition ${lane}, of which group "${group}" has committed offset ${offset}: was it deleted?`;
+  throw new StateLostError({ message, loss: 'state' });
+}
+
+/** The same for all lanes, without taking any. `missing`: topics that are not there. */
+export async function assertStatesKept({
+  log,
+  group,
+  pipelines,
+  names,
+  lanes,
+  missing,
+}: {
+  readonly log: TopicLog;
+  readonly group: string;
+  readonly pipelines: readonly Pipeline[];
+  readonly names: TopicNames;
+  readonly lanes: number;
+  readonly missing: readonly string[];
+}): Promise<void> {
+  const all = pipelines.flatMap((pipeline) => Array.from({ length: lanesOf(pipeline, lanes) }, (_, lane) => ({ pipeline, lane })));
+  // At once: brokers take a moment to be sure that there is no such partition.
+  const checks = all.map(async ({ pipeline, lane }) => {
+    // Asking for a group makes brokers make their topic of groups.
+    if (missing.includes(requestsTopic(pipeline, names))) return;
+    const topic = stateTopic(pipeline, names);
+    const reading = missing.includes(topic) ? undefined : await stateOf(log, topic, lane);
+    const finished = reading && (laneState(group, reading).get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined);
+    await assertStateKept({ log, group, pipeline, names, lane, next: finished && offsetRanges(finished).next });
+  });
+  await Promise.all(checks);
+}
+
+/** Undefined where there is no such partition: one of a new lane is made with the next run. */
+async function stateOf(log: TopicLog, topic: string, partition: number): Promise<StateReading | undefined> {
+  try {
+    return await log.readState(topic, partition);
+  } catch (error) {
+    if (error instanceof TopicUnknownError) return undefined;
+    throw error;
+  }
+}
+
+/** An error of a lane's topic that was deleted while the lane was worked, in words; any other error as it is. */
+export function topicGone(error: unknown, pipeline: Pipeline, names: TopicNames): unknown {
+  if (!(error instanceof TopicUnknownError || error instanceof TopicLostError)) return error;
+  const { topic } = error;
+  const loss = topic === stateTopic(pipeline, names) ? 'state' : topic === requestsTopic(pipeline, names) ? 'requests' : 'records';
+  return new StateLostError({ message: `Topic "${topic}" was deleted while this run worked with it.`, loss }, { cause: error });
+}

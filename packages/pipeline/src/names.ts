@@ -1,0 +1,42 @@
+import type { TopicPartition } from '@headgate/topics';
+import type { Pipeline } from './define-pipeline.ts';
+import { DEAD_LETTERS } from './requests/dead-letter.ts';
+import type { TopicNames } from './topic.ts';
+
+export interface TopicNaming {
+  /** Before every topic's name: `prod.social.`. Default: none. */
+  readonly prefix?: string;
+  /** Other names for some topics, by their own: `{ 'issues.records': 'team.issues' }`. The prefix isn't added to them. */
+  readonly names?: Readonly<Record<string, string>>;
+}
+
+/** Gives each topic its name on the log. */
+export function topicNames({ prefix = '', names = {} }: TopicNaming = {}): TopicNames {
+  return (name) => (Object.hasOwn(names, name) ? names[name] : undefined) ?? prefix + name;
+}
+
+/** The state that belongs to a group and to no lane, with one partition. */
+export const GROUP_STATE = 'headgate.state';
+
+export function requestsTopic({ name }: Pick<Pipeline, 'name'>, names: TopicNames): string {
+  return names(`${name}.requests`);
+}
+
+export function stateTopic({ name }: Pick<Pipeline, 'name'>, names: TopicNames): string {
+  return names(`${name}.state`);
+}
+
+/** How many lanes a pipeline has where `lanes` are asked for: never more than it has credentials to split. */
+export function lanesOf({ credentials }: Pick<Pipeline, 'credentials'>, lanes: number): number {
+  return credentials === undefined ? 1 : lanes;
+}
+
+/** Every partition that a lane of a pipeline writes, but for its state. */
+export function lanePartitions({ name, topics }: Pick<Pipeline, 'name' | 'topics'>, names: TopicNames, lane: number): TopicPartition[] {
+  const own = Object.entries(topics).flatMap(([topic, { partitions }]) => {
+    const on = names(`${name}.${topic}`);
+    if (partitions === undefined) return [{ topic: on, partition: lane }];
+    return Array.from({ length: partitions }, (_, partition) => ({ topic: on, partition }));
+  });
+  return [...own, { topic: names(`${name}.${DEAD_LETTERS}`), partition: lane }];
+}

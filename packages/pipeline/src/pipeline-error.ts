@@ -1,0 +1,49 @@
+export type PipelineErrorCode =
+  /** A definition can't be: two topics of one name, a reserved name, a lane without a credential. */
+  | 'HEADGATE_DEFINITION'
+  /** A pipeline's options don't fit its schema. */
+  | 'HEADGATE_INVALID_OPTION'
+  /** A function of a definition threw. */
+  | 'HEADGATE_USER_FUNCTION'
+  /** A record in a requests topic is no request. */
+  | 'HEADGATE_MALFORMED_REQUEST'
+  /** A walk's checkpoint came back: the service sends the walk in circles. */
+  | 'HEADGATE_CURSOR_LOOP'
+  /** A record is larger than its topic takes. */
+  | 'HEADGATE_RECORD_TOO_LARGE'
+  /** A record doesn't fit its topic's schema; checked with `validate` only. */
+  | 'HEADGATE_INVALID_RECORD'
+  /** A topic that a lane works with was deleted. */
+  | 'HEADGATE_STATE_LOST'
+  /** A secret can't be read. */
+  | 'HEADGATE_SECRET_UNAVAILABLE';
+
+export interface PipelineErrorOptions {
+  readonly code: PipelineErrorCode;
+  /** What happened, where, and what to do. */
+  readonly message: string;
+  /** Default false. */
+  readonly retryable?: boolean;
+  /** The name of the pipeline concerned. */
+  readonly pipeline?: string;
+  /** The key of the request concerned. */
+  readonly key?: string;
+  readonly cause?: unknown;
+}
+
+/** Why a pipeline, or one of its requests, came to nothing. */
+export class PipelineError extends Error {
+  override readonly name: string = 'PipelineError';
+  readonly code: PipelineErrorCode;
+  readonly retryable: boolean;
+  readonly pipeline: string | undefined;
+  readonly key: string | undefined;
+
+  constructor({ code, message, retryable = false, pipeline, key, cause }: PipelineErrorOptions) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+    this.retryable = retryable;
+    this.pipeline = pipeline;
+    this.key = key;
+  }
+}

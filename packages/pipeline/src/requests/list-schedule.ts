@@ -1,0 +1,49 @@
+import type { Clock } from '@headgate/throttle';
+import type { NothingDue } from './request-list.ts';
+
+export interface ListScheduleOptions {
+  /** When nothing is due, as the last look found. */
+  readonly nothingDue: NothingDue;
+  /** Enqueues what is due, and says when nothing is. */
+  readonly look: () => Promise<NothingDue>;
+  readonly clock: Clock;
+  /** Told why a look has failed, and after how long there is another. */
+  readonly onFailure: (error: unknown, retryInMs: number) => void;
+}
+
+/** The wall clock may be set at any time, a timer doesn't notice. */
+const LONGEST_SLEEP_MS = 60_000;
+const FIRST_RETRY_MS = 1_000;
+
+/** Looks when something is due by the wall clock, and costs nothing between. Returns what ends that. */
+export function listSchedule({ nothingDue, look, clock, onFailure }: ListScheduleOptions): () => void {
+  let stopped = false;
+  let cancel = (): void => undefined;
+  let { from, until } = nothingDue;
+  let retryMs = FIRST_RETRY_MS;
+
+  const sleep = (ms: number): void => {
+    if (!stopped) cancel = clock.schedule(Math.min(ms, LONGEST_SLEEP_MS), () => void wake());
+  };
+  const wake = async (): Promise<void> => {
+    const now = clock.epochMs();
+    if (now >= from && now < until) {
+      sleep(until - now);
+      return;
+    }
+    try {
+      ({ from, until } = await look());
+      retryMs = FIRST_RETRY_MS;
+      sleep(Math.max(0, until - clock.epochMs()));
+    } catch (error) {
+      if (!stopped) onFailure(error, retryMs);
+      sleep(retryMs);
+      retryMs = Math.min(2 * retryMs, LONGEST_SLEEP_MS);
+    }
+  };
+  if (until < Infinity) sleep(until - clock.epochMs());
+  return () => {
+    stopped = true;
+    cancel();
+  };
+}

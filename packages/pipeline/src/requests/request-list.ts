@@ -1,0 +1,139 @@
+import type { Clock } from '@headgate/throttle';
+import { LaneLostError, type LaneWriter, type NewRecord, type TopicLog } from '@headgate/topics';
+import type { KeyedRequest, Pipeline } from '../define-pipeline.ts';
+import { GROUP_STATE, requestsTopic } from '../names.ts';
+import type { TopicNames } from '../topic.ts';
+import { pause } from '../wait.ts';
+
+export interface RequestListOptions {
+  readonly log: TopicLog;
+  readonly group: string;
+  readonly pipelines: readonly Pipeline[];
+  readonly names: TopicNames;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** Requests written in one transaction. */
+const CHUNK = 1_000;
+/** A request that has been off every list for so long is forgotten: the state must not grow with every list there ever was. */
+const FORGET_AFTER_MS = 30 * 86_400_000;
+
+/** The times of the wall clock, epoch ms, between which nothing is due: a marker written after `from` would be of the future. */
+export interface NothingDue {
+  readonly from: number;
+  readonly until: number;
+}
+
+/**
+ * Puts the pipelines' lists into their requests topics: a request per entry, once, again after `every`. Returns when nothing is due after
+ * that. Several processes may do so with the same list: each takes the same lane of its own, and writes what isn't marked there yet.
+ */
+export async function enqueueLists(options: RequestListOptions): Promise<NothingDue> {
+  const { log, group, names, clock, signal } = options;
+  const listed = listedRequests(options);
+  const topic = names(GROUP_STATE);
+  while (!signal.aborted) {
+    const now = clock.epochMs();
+    const due = (state: ReadonlyMap<string, string>): ListedRequest[] => listed.filter((one) => isDue(one, state, now));
+    // A look costs less than a lane, and mostly there is nothing to do.
+    const state = await log.readState(topic, 0);
+    if (due(state).length === 0) return nothingDue(listed, ({ marker }) => state.get(marker));
+    try {
+      await using lane = await log.openLane({ name: `${group}.request-list`, state: { topic, partition: 0 } }, signal);
+      const missing = due(lane.state);
+      for (let i = 0; i < missing.length && !signal.aborted; i += CHUNK) await enqueueChunk(lane, missing.slice(i, i + CHUNK), now);
+      await forget(lane, { group, listed, now });
+      const written = new Set(missing);
+      return nothingDue(listed, (one) => (written.has(one) ? String(now) : lane.state.get(one.marker)));
+    } catch (error) {
+      if (!(error instanceof LaneLostError)) throw error;
+      // Another process has the same list: entries it hasn't written are ours to write.
+      await pause(clock, 100 + 400 * Math.random(), signal);
+    }
+  }
+  return { from: -Infinity, until: Infinity };
+}
+
+async function enqueueChunk(lane: LaneWriter, chunk: readonly ListedRequest[], now: number): Promise<void> {
+  await lane.transaction((tx) => {
+    tx.append(chunk.map(({ record }) => record));
+    for (const { marker } of chunk) tx.checkpoint(marker, String(now));
+  });
+}
+
+async function forget(
+  lane: LaneWriter,
+  { group, listed, now }: { readonly group: string; readonly listed: readonly ListedRequest[]; readonly now: number },
+): Promise<void> {
+  const current = new Set(listed.map(({ marker }) => marker));
+  const prefix = `${group}/listed/`;
+  const old = [...lane.state]
+    .filter(([key, at]) => key.startsWith(prefix) && !current.has(key) && now - Number(at) > FORGET_AFTER_MS)
+    .map(([key]) => key);
+  for (let i = 0; i < old.length; i += CHUNK) {
+    await lane.transaction((tx) => {
+      for (const key of old.slice(i, i + CHUNK)) tx.checkpoint(key, null);
+    });
+  }
+}
+
+/** The requests of lists that a run would enqueue now; `state`: of the group. */
+export function listedAndDue(
+  options: Omit<RequestListOptions, 'log' | 'signal'> & { readonly state: ReadonlyMap<string, string> },
+): readonly { readonly pipeline: string; readonly request: KeyedRequest }[] {
+  const now = options.clock.epochMs();
+  return listedRequests(options)
+    .filter((one) => isDue(one, options.state, now))
+    .map(({ pipeline, request }) => ({ pipeline, request }));
+}
+
+function isDue({ marker, everyMs }: ListedRequest, state: ReadonlyMap<string, string>, now: number): boolean {
+  const before = state.get(marker);
+  if (before === undefined || everyMs === undefined) return before === undefined;
+  const { from, until } = notDue(before, everyMs);
+  return !(now >= from && now < until);
+}
+
+/** A marker that lies more than a period ahead was written by a clock that was wrong. */
+function notDue(before: string, everyMs: number): NothingDue {
+  return { from: Number(before) - everyMs, until: Number(before) + everyMs };
+}
+
+function nothingDue(listed: readonly ListedRequest[], marked: (one: ListedRequest) => string | undefined): NothingDue {
+  let [from, until] = [-Infinity, Infinity];
+  for (const one of listed) {
+    if (one.everyMs === undefined) continue;
+    const times = notDue(marked(one) ?? 'never', one.everyMs);
+    from = Math.max(from, times.from);
+    until = Math.min(until, times.until);
+  }
+  return { from, until };
+}
+
+interface ListedRequest {
+  readonly pipeline: string;
+  readonly request: KeyedRequest;
+  readonly record: NewRecord;
+  /** The key under which it is marked as enqueued. */
+  readonly marker: string;
+  readonly everyMs: number | undefined;
+}
+
+function listedRequests({ group, pipelines, names }: Pick<RequestListOptions, 'group' | 'pipelines' | 'names'>): ListedRequest[] {
+  const all = pipelines.flatMap((pipeline) =>
+    pipeline.listed().map((request): ListedRequest => {
+      const record = { topic: requestsTopic(pipeline, names), ...request };
+      const marker = `${group}/listed/${record.topic}/${fieldsOf(request.value)}${request.key}`;
+      return { pipeline: pipeline.name, request, record, marker, everyMs: pipeline.everyMs };
+    }),
+  );
+  // A list that names one twice means it once.
+  return [...new Map(all.map((one) => [one.marker, one])).values()];
+}
+
+/** Requests of different kinds may have the same key: an author may be called by digits. */
+function fieldsOf(value: string): string {
+  const request = JSON.parse(value) as unknown;
+  return request !== null && typeof request === 'object' ? `${Object.keys(request).sort().join('+')}/` : '';
+}

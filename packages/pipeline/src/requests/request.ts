@@ -1,0 +1,58 @@
+import type { TopicRecord } from '@headgate/topics';
+import type { z } from 'zod';
+import { PipelineError } from '../pipeline-error.ts';
+
+/** A request as its topic has it, or as the state of a lane has kept it. */
+export type RequestRecord = Pick<TopicRecord, 'offset' | 'key' | 'value'>;
+
+/** Reads a request from a record's value. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) that says what is wrong with it. */
+export function parseRequest<Request>(schema: z.ZodType<Request>, value: string | null): Request {
+  if (value === null) throw malformed('The request has no value. It takes a JSON object.');
+  let json: unknown;
+  try {
+    json = JSON.parse(value);
+  } catch (cause) {
+    throw malformed(`The request is not JSON: ${(cause as Error).message}`, cause);
+  }
+  const parsed = schema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')} ${message}`));
+  throw malformed(`The request is malformed: ${problems.join('; ')}.`);
+}
+
+function malformed(message: string, cause?: unknown): PipelineError {
+  return new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, cause });
+}
+
+/** Deeper than any request; JSON that is much deeper can be read, but not written again. */
+const DEEPEST = 50;
+/** Characters of the largest request that is kept whole, and of the beginning that is kept of a larger one. */
+const LARGEST = 32 * 1024 * 1024;
+const KEPT = 500;
+
+/**
+ * A malformed request as a dead letter keeps it, as JSON text: its own text where that is JSON, so that no number in it is spelled anew;
+ * else that text as a string.
+ */
+export function requestText(value: string | null): string {
+  if (value === null) return 'null';
+  // A compressed record may hold far more than any topic takes; spelled as JSON it may be more than a string can hold.
+  if (value.length > LARGEST) return JSON.stringify(`${value.slice(0, KEPT)}…`);
+  try {
+    JSON.parse(value);
+    if (depthOf(value) <= DEEPEST) return value;
+  } catch {
+    // No JSON.
+  }
+  return JSON.stringify(value);
+}
+
+function depthOf(json: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (const [mark] of json.matchAll(/"(?:[^"\\]|\\.)*"|[[{]|[\]}]/g)) {
+    if (mark === '[' || mark === '{') deepest = Math.max(deepest, (depth += 1));
+    else if (mark === ']' || mark === '}') depth -= 1;
+  }
+  return deepest;
+}

@@ -1,0 +1,37 @@
+import type { TopicLog } from '@headgate/topics';
+import type { RequestRecord } from './request.ts';
+
+export interface RequestsInOrderOptions {
+  readonly log: TopicLog;
+  /** The requests topic. */
+  readonly topic: string;
+  readonly partition: number;
+  /** The first offset. */
+  readonly from: number;
+  /** Requests that were begun, in any order: those that the topic no longer holds come all the same. */
+  readonly resumed: readonly RequestRecord[];
+  readonly signal?: AbortSignal;
+}
+
+/** The requests of a lane in the order of their offsets, each once, to the end of the topic as it is now. */
+export async function* requestsInOrder({
+  log,
+  topic,
+  partition,
+  from,
+  resumed,
+  signal,
+}: RequestsInOrderOptions): AsyncGenerator<RequestRecord, void, void> {
+  const rest = resumed.filter(({ offset }) => offset >= from).toSorted((one, other) => one.offset - other.offset);
+  const before = (end: number): RequestRecord[] => {
+    const after = rest.findIndex(({ offset }) => offset >= end);
+    return rest.splice(0, after === -1 ? rest.length : after);
+  };
+  for await (const request of log.read({ topic, partitions: [partition], from, ...(signal !== undefined && { signal }) })) {
+    yield* before(request.offset);
+    if (rest[0]?.offset === request.offset) rest.shift();
+    yield request;
+  }
+  // A reading that was cut short does not say what the topic no longer holds.
+  if (signal?.aborted !== true) yield* rest;
+}

@@ -1,0 +1,101 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TopicLog } from '@headgate/topics';
+import { sqliteTopicLog } from '@headgate/topics/sqlite';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { catalogue, catalogueService } from './catalogue.fixture.ts';
+import type { RunEvent } from './events.ts';
+import { start } from './start.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'headgate-pipeline-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const openLog = (): Promise<TopicLog> => sqliteTopicLog({ file: join(folder, 'log.db') });
+
+async function values(log: TopicLog, topic: string): Promise<unknown[]> {
+  const found: unknown[] = [];
+  for await (const { value } of log.read({ topic })) found.push(JSON.parse(value ?? 'null'));
+  return found;
+}
+
+test('walks every listed request once, with a record for each item', async () => {
+  await using service = await catalogueService({ items: { a: 7, b: 2, c: 0 } });
+  await using log = await openLog();
+  const pipeline = catalogue()({ baseUrl: service.baseUrl, token: 'secret-token', shelves: ['a', 'b', 'c'] });
+  await using running = await start({ log, pipelines: [pipeline] });
+  const events: RunEvent[] = [];
+  running.events.subscribe((event) => events.push(event));
+  const { outcome, failures, snapshot } = await running.done;
+  expect({ outcome, failures }).toEqual({ outcome: 'done', failures: [] });
+  const items = (await values(log, 'catalogue.records')).map((value) => (value as { item: string }).item);
+  expect(items.sort()).toEqual(['a-0', 'a-1', 'a-2', 'a-3', 'a-4', 'a-5', 'a-6', 'b-0', 'b-1']);
+  expect(service.requests).toHaveLength(5);
+  expect(snapshot.pipelines['catalogue']).toMatchObject({ pages: 5, items: 9, walks: { started: 3, completed: 3, failed: 0 } });
+  expect(events.filter(({ type }) => type === 'request-completed')).toHaveLength(3);
+
+  await using again = await start({ log, pipelines: [pipeline] });
+  await again.done;
+  expect(service.requests).toHaveLength(5);
+});
+
+test('a function of the definition that throws ends its request as one dead letter that names it, and no other', async () => {
+  await using service = await catalogueService({ items: { a: 7, b: 2 } });
+  await using log = await openLog();
+  const failing = catalogue(({ items }) => {
+    if (items.includes('a-4')) throw new TypeError('no such item');
+  });
+  await using running = await start({ log, pipelines: [failing({ baseUrl: service.baseUrl, token: 't', shelves: ['a', 'b', 'nosuch'] })] });
+  const { outcome, snapshot } = await running.done;
+  expect(outcome).toBe('done');
+  expect(snapshot.pipelines['catalogue']).toMatchObject({ walks: { completed: 1, failed: 2 }, deadLetters: 2 });
+  const letters = (await values(log, 'catalogue.dead-letters')) as { request: { shelf: string } }[];
+  expect(letters.sort((one, other) => one.request.shelf.localeCompare(other.request.shelf))).toMatchObject([
+    {
+      request: { shelf: 'a' },
+      error: {
+        code: 'HEADGATE_USER_FUNCTION',
+        message: expect.stringMatching(/^a: records of pipeline catalogue threw TypeError: no such item \(at .*start\.test/),
+      },
+    },
+    { request: { shelf: 'nosuch' }, error: { code: 'HEADGATE_NO_SHELF' } },
+  ]);
+});
+
+test('a run that is stopped goes on at the page where it was', async () => {
+  await using service = await catalogueService({ items: { a: 30 } });
+  await using log = await openLog();
+  const stop = new AbortController();
+  let pages = 0;
+  const counted = catalogue(() => {
+    pages += 1;
+    if (pages === 4) stop.abort();
+  });
+  const options = { baseUrl: service.baseUrl, token: 't', shelves: ['a'] };
+  await using first = await start({ log, pipelines: [counted(options)], signal: stop.signal });
+  expect((await first.done).outcome).toBe('stopped');
+  await using second = await start({ log, pipelines: [counted(options)] });
+  expect((await second.done).outcome).toBe('done');
+  expect(await values(log, 'catalogue.records')).toEqual(Array.from({ length: 30 }, (_, i) => ({ item: `a-${i}` })));
+  expect(service.requests).toHaveLength(10);
+});
+
+test('takes requests while it follows, and refuses what is none by its index', async () => {
+  await using service = await catalogueService({ items: { a: 1, b: 1 } });
+  await using log = await openLog();
+  await using running = await start({ log, pipelines: [catalogue()({ baseUrl: service.baseUrl, token: 't' })], follow: true });
+  const completed = Promise.withResolvers<void>();
+  running.events.subscribe((event) => {
+    if (event.type === 'request-completed' && event.key === 'b') completed.resolve();
+  });
+  await expect(running.enqueue('catalogue', [{ shelf: 'a' }, { shelf: 'No Word' }])).rejects.toThrow(
+    /request 1 of catalogue: .*must be a word/,
+  );
+  await running.enqueue('catalogue', [{ shelf: 'b' }]);
+  await completed.promise;
+  expect((await running.stop()).outcome).toBe('stopped');
+  expect(await values(log, 'catalogue.records')).toEqual([{ item: 'b-0' }]);
+});

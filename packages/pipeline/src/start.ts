@@ -1,0 +1,239 @@
+import { type Clock, systemClock } from '@headgate/throttle';
+import type { TopicLog } from '@headgate/topics';
+import { Observable } from 'rxjs';
+import type { Pipeline } from './define-pipeline.ts';
+import { digest } from './digest.ts';
+import type { RunEvent, RunGauges } from './events.ts';
+import { laneSupervisor } from './group/lane-supervisor.ts';
+import { openPipelineLane } from './group/pipeline-lane.ts';
+import { type TopicNaming, lanesOf, requestsTopic, topicNames } from './names.ts';
+import { PipelineError } from './pipeline-error.ts';
+import { listSchedule } from './requests/list-schedule.ts';
+import { enqueueLists } from './requests/request-list.ts';
+import { type RunSnapshot, runModel } from './run-model.ts';
+import { topicSpecs } from './topics.ts';
+
+export interface StartOptions {
+  /** Stays open: whoever opened it closes it, after `done`. */
+  readonly log: TopicLog;
+  /** Each with a name of its own. */
+  readonly pipelines: readonly Pipeline[];
+  /** Processes with the same group share the work. Default `headgate`. */
+  readonly group?: string;
+  /** Partitions of the requests topics: credentials are split among them. Default 1. */
+  readonly lanes?: number;
+  /** Stay when nothing is left. Default false. */
+  readonly follow?: boolean;
+  /** Ends the run as `stop` does. */
+  readonly signal?: AbortSignal;
+  readonly topics?: TopicNaming;
+  /** Check each record against its topic's schema; a misfit ends its request as a dead letter. Default false. */
+  readonly validate?: boolean;
+  /** Default: the machine's clock. */
+  readonly clock?: Clock;
+  /** Default: `process.env`. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Told of every event from the very first on, also of those before `start` resolves. */
+  readonly onEvent?: (event: RunEvent) => void;
+}
+
+/** A run that has begun. Disposed, it is stopped and waited for. */
+export interface Running extends AsyncDisposable {
+  /** Events as they happen; those before the first subscription come with it. Completes with the run. */
+  readonly events: Observable<RunEvent>;
+  snapshot(): RunSnapshot;
+  /** Adds requests to a pipeline's requests topic, all or nothing. Throws a `PipelineError` for one that is none, by its index. */
+  enqueue(pipeline: string, requests: readonly unknown[]): Promise<void>;
+  /** Asks for nothing more, writes what is in flight and gives every lane up, within 10 s. */
+  stop(): Promise<RunResult>;
+  /** Resolves when the run has ended; never rejects. */
+  readonly done: Promise<RunResult>;
+}
+
+export interface RunResult {
+  /** `failed`: a lane or the group could not go on. Dead letters are no failure of the run: `snapshot` counts them. */
+  readonly outcome: 'done' | 'stopped' | 'failed';
+  /** Why lanes could not go on. */
+  readonly failures: readonly unknown[];
+  readonly snapshot: RunSnapshot;
+}
+
+/** Events kept for the first subscriber. */
+const KEPT_EVENTS = 10_000;
+
+/**
+ * Runs pipelines on a log: makes missing topics, joins the group, takes the lanes it is given and enqueues the lists. Rejects with what is
+ * in the way (a `PipelineError`, or an error of the log), after giving everything up that it took. Holds no global and installs no signal
+ * handler; two runs may share a process.
+ */
+export async function start(options: StartOptions): Promise<Running> {
+  const {
+    log,
+    pipelines,
+    group = 'headgate',
+    lanes = 1,
+    follow = false,
+    validate = false,
+    clock = systemClock(),
+    env = process.env,
+  } = options;
+  const names = topicNames(options.topics);
+  check(pipelines, lanes);
+  const model = runModel({ clock });
+  const stream = eventStream();
+  const emit = (event: RunEvent): void => {
+    model.apply(event);
+    options.onEvent?.(event);
+    stream.emit(event);
+  };
+  const stopping = new AbortController();
+  const signal = options.signal === undefined ? stopping.signal : AbortSignal.any([options.signal, stopping.signal]);
+
+  for (const message of (await log.createTopics(topicSpecs(pipelines, { lanes, names }))).warnings)
+    emit({ type: 'notice', level: 'warn', message });
+  const byTopic = new Map(pipelines.map((pipeline) => [requestsTopic(pipeline, names), pipeline]));
+  const supervisor = laneSupervisor({
+    open: (lane, leave) => {
+      const pipeline = pipelines.find(({ name }) => name === lane.pipeline);
+      if (pipeline === undefined) throw new TypeError(`No pipeline of this run is called ${lane.pipeline}.`);
+      return openPipelineLane({ log, group, lanes, names, follow, validate, clock, env, emit }, pipeline, lane.lane, leave);
+    },
+    laneOf: ({ topic, partition }) => ({ pipeline: byTopic.get(topic)?.name ?? topic, lane: partition }),
+    lanes: pipelines.reduce((sum, pipeline) => sum + lanesOf(pipeline, lanes), 0),
+    follow,
+    signal,
+    clock,
+    emit,
+  });
+  const list = { log, group, pipelines, names, clock, signal };
+  const member = await log.joinGroup({
+    group,
+    topics: [...byTopic.keys()],
+    agreement: fingerprint(pipelines, lanes),
+    onAssigned: (partitions) => supervisor.assign(partitions),
+    onUncertain: () => supervisor.doubt(),
+    onFailed: (error) => supervisor.fail(error),
+  });
+  let endSchedule = (): void => undefined;
+  try {
+    await supervisor.opened();
+    // Only now: a process that the group refuses has nothing to enqueue.
+    const nothingDue = await enqueueLists(list);
+    if (follow) {
+      endSchedule = listSchedule({
+        nothingDue,
+        look: () => enqueueLists(list),
+        clock,
+        onFailure: (error, retryInMs) => {
+          const message = `the lists could not be enqueued again, another try in ${Math.round(retryInMs / 1_000)} s: ${(error as Error).message}`;
+          emit({ type: 'notice', level: 'warn', message });
+        },
+      });
+    }
+  } catch (error) {
+    await supervisor.close();
+    await member.leave();
+    throw error;
+  }
+
+  let last: RunGauges = { budgets: [], credits: [], waiting: [], inFlight: [] };
+  const snapshot = (): RunSnapshot => model.snapshot((last = supervisor.gauges()));
+  const work = async (): Promise<RunResult> => {
+    let failures: readonly unknown[];
+    try {
+      failures = await supervisor.run();
+    } finally {
+      endSchedule();
+      await member.leave().catch(() => undefined);
+    }
+    stream.complete();
+    const outcome = failures.length > 0 ? 'failed' : signal.aborted ? 'stopped' : 'done';
+    return { outcome, failures, snapshot: model.snapshot(last) };
+  };
+  const done = work();
+  const stop = async (): Promise<RunResult> => {
+    stopping.abort();
+    return await done;
+  };
+  return {
+    events: stream.events,
+    snapshot,
+    async enqueue(name, requests) {
+      const pipeline = pipelines.find((one) => one.name === name);
+      if (pipeline === undefined) {
+        const known = pipelines.map((one) => one.name).join(', ');
+        throw new PipelineError({
+          code: 'HEADGATE_INVALID_OPTION',
+          message: `enqueue: no pipeline is called ${name}. There are ${known}.`,
+        });
+      }
+      const topic = requestsTopic(pipeline, names);
+      await log.append(requests.map((request, i) => ({ topic, ...keyedAt(pipeline, request, i) })));
+    },
+    stop,
+    done,
+    async [Symbol.asyncDispose]() {
+      await stop();
+    },
+  };
+}
+
+function keyedAt(pipeline: Pipeline, request: unknown, index: number) {
+  try {
+    return pipeline.requests.keyed(request);
+  } catch (cause) {
+    const message = `enqueue: request ${index} of ${pipeline.name}: ${(cause as Error).message} Nothing was added.`;
+    throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: pipeline.name, cause });
+  }
+}
+
+function check(pipelines: readonly Pipeline[], lanes: number): void {
+  const refuse = (message: string, pipeline?: string): never => {
+    throw new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message: `start: ${message}`, ...(pipeline !== undefined && { pipeline }) });
+  };
+  if (pipelines.length === 0) refuse('there is no pipeline to run. Give at least one.');
+  if (!(Number.isSafeInteger(lanes) && lanes > 0)) refuse(`lanes must be a whole number above 0, got ${lanes}.`);
+  const seen = new Set<string>();
+  for (const { name, credentials } of pipelines) {
+    if (seen.has(name)) refuse(`two pipelines are called ${name}.`, name);
+    seen.add(name);
+    if (credentials !== undefined && credentials.length < lanes) {
+      refuse(
+        `${name} has ${credentials.length} credentials, and ${lanes} lanes need one each. Add credentials, or take fewer lanes.`,
+        name,
+      );
+    }
+  }
+}
+
+/** All that the processes of a group have to agree on: which credentials each lane has, and their budgets. */
+function fingerprint(pipelines: readonly Pipeline[], lanes: number): string {
+  return digest(JSON.stringify({ lanes, pipelines: pipelines.map(({ name, agreed }) => [name, agreed]) }), 16);
+}
+
+/** Events for any number of subscribers; those before the first subscription come with it. */
+function eventStream() {
+  const subscribers = new Set<{ next(event: RunEvent): void; complete(): void }>();
+  let kept: RunEvent[] | undefined = [];
+  let completed = false;
+  return {
+    events: new Observable<RunEvent>((subscriber) => {
+      for (const event of kept ?? []) subscriber.next(event);
+      kept = undefined;
+      if (completed) {
+        subscriber.complete();
+        return;
+      }
+      subscribers.add(subscriber);
+      return () => subscribers.delete(subscriber);
+    }),
+    emit(event: RunEvent): void {
+      if (kept !== undefined && kept.length < KEPT_EVENTS) kept.push(event);
+      for (const subscriber of subscribers) subscriber.next(event);
+    },
+    complete(): void {
+      completed = true;
+      for (const subscriber of subscribers) subscriber.complete();
+    },
+  };
+}

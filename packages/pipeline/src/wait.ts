@@ -1,0 +1,37 @@
+import type { Clock } from '@headgate/throttle';
+import type { Notifier } from './notifier.ts';
+
+/** Resolves after `ms`, or when the signal aborts. */
+export async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  const over = Promise.withResolvers<void>();
+  const end = (): void => over.resolve();
+  const cancel = clock.schedule(ms, end);
+  signal.addEventListener('abort', end);
+  if (signal.aborted) end();
+  await over.promise;
+  cancel();
+  signal.removeEventListener('abort', end);
+}
+
+/** Resolves when the signal aborts. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/** The longest a stop waits for work in flight. */
+const STOP_WITHIN_MS = 8_000;
+
+export interface DrainInFlightOptions {
+  readonly notifier: Notifier;
+  readonly clock: Clock;
+  readonly isBusy: () => boolean;
+}
+
+/** Waits until work in flight has been written or given up, at most 8 s. Rejects when the lane can't go on. */
+export async function drainInFlight({ notifier, clock, isBusy }: DrainInFlightOptions): Promise<void> {
+  const deadline = clock.monotonicMs() + STOP_WITHIN_MS;
+  while (isBusy() && clock.monotonicMs() < deadline) await notifier.wait(deadline - clock.monotonicMs());
+}

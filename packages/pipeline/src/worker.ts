@@ -1,0 +1,86 @@
+import type { Clock, CreditPool, Json, Waiting } from '@headgate/throttle';
+import type { TopicLog } from '@headgate/topics';
+import type { RequestEvent, RunEvent } from './events.ts';
+import type { Lane } from './lane/lane.ts';
+import type { Notifier } from './notifier.ts';
+import type { RequestRecord } from './requests/request.ts';
+import type { RecordMakers, TopicMap, TopicNames } from './topic.ts';
+
+/** The part of a source that every kind of work needs. */
+export interface SourceControls {
+  /** How its budgets stand and who waits for what. */
+  gauges(): { readonly budgets: readonly SourceBudget[]; readonly waiting: readonly Waiting[] };
+  /** Starts no further request; requests in flight end as they end. */
+  stop(): void;
+  /** Aborts requests in flight and closes the connections. */
+  close(): Promise<void>;
+}
+
+interface SourceBudget {
+  readonly credential: string;
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly used: number;
+  readonly freeAt?: number;
+}
+
+/** How a pipeline's requests are worked: made by `walk`, `lookup` or `route`. */
+export interface Work<Request, Topics extends TopicMap> {
+  /** The sources it asks. */
+  readonly sources: readonly SourceControls[];
+  /** Makes the worker of one lane. */
+  open(context: WorkerContext<Request, Topics>): Worker<Request>;
+  /** Reads from a lane's state what is left of a request. */
+  left(state: StateOfLane): (offset: number, request: Request) => Left;
+  /** The last whole walks that a lane's state knows of, by key. */
+  lastCrawls(state: StateOfLane): ReadonlyMap<string, { readonly pages: number; readonly items: number }>;
+  /** How many pieces of work behind walks a lane's state holds that are not finished: they need no HTTP request. */
+  unfinishedAfter(state: StateOfLane): number;
+}
+
+export type StateOfLane = Lane['stateUnder'];
+
+/** What is left of a request. */
+export type Left =
+  /** A walk goes on at this page, 1-based. `whole`: it is for all pages there are. `lastPages`: of the key's last complete crawl. */
+  | { readonly kind: 'walk'; readonly page: number; readonly from: Json | undefined; readonly whole: boolean }
+  /** Keys without an answer; `size`: of one HTTP request. */
+  | { readonly kind: 'lookup'; readonly keys: number; readonly size: number };
+
+export interface WorkerContext<Request, Topics extends TopicMap> {
+  readonly pipeline: string;
+  readonly lane: Lane;
+  readonly log: TopicLog;
+  readonly clock: Clock;
+  readonly notifier: Notifier;
+  /** Room for items that are not yet durable, shared by all work of the lane. */
+  readonly credits: CreditPool;
+  readonly names: TopicNames;
+  readonly topics: RecordMakers<Topics>;
+  /** Reads a request. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
+  readonly parse: (value: string | null) => Request;
+  readonly keyOf: (request: Request) => string;
+  readonly emit: (event: RequestEvent | Extract<RunEvent, { type: 'notice' }>) => void;
+}
+
+/** Works a lane's requests. It notifies whenever its load has changed, and fails the notifier when it can't go on. */
+export interface Worker<Request> {
+  /** Requests, or keys of them, taken and not finished. */
+  readonly load: number;
+  /** Load at which no further request is taken. */
+  readonly backlog: number;
+  /** Requests that were begun before the lane was opened, as its state has kept them. */
+  readonly resumed: readonly RequestRecord[];
+  /** Starts the work on a request. */
+  take(record: RequestRecord, request: Request): void;
+  /** Whether the request at an offset is being worked. */
+  has(offset: number): boolean;
+  /** The queue has been read to its end: nothing waits for company any longer. */
+  flush(): void;
+  /** Asks for nothing more; work in flight is written. */
+  stop(): void;
+  /** Whether something is in flight. */
+  readonly isBusy: boolean;
+  /** Gives up what is still in flight after `stop`. */
+  abandon(): void;
+}

@@ -1,0 +1,221 @@
+import type { Clock } from '@headgate/throttle';
+import type { NewRecord, RecordSeries, TopicLog } from '@headgate/topics';
+import { endsLane } from '../endings.ts';
+import type { StateChange } from '../lane/lane.ts';
+import { STATE_KEYS } from '../lane/lane-state.ts';
+import { type PendingRecord, type RecordMakers, type TopicMap, type TopicNames, logRecords } from '../topic.ts';
+import type { StateOfLane, WorkerContext } from '../worker.ts';
+
+/**
+ * Work behind a whole walk that has completed: it may read the log back, and its records are written in chunks, each in a transaction.
+ * After a crash it is called again and the records that are durable are skipped by counting: it has to give the same records in the same
+ * order. One is under way in a lane at a time. `previous` is the key's last whole walk before this one, where its records are known.
+ */
+export type After<Request, Topics extends TopicMap> = (
+  crawl: Crawl,
+  previous: Crawl | undefined,
+  io: AfterIo<Request, Topics>,
+) => AsyncIterable<PendingRecord>;
+
+/** A whole walk that has completed. */
+export interface Crawl {
+  readonly key: string;
+  /** `<requests topic>-<partition>-<offset>`. */
+  readonly id: string;
+  readonly pages: number;
+  readonly items: number;
+  /** By the name of a topic within the pipeline: no record of the walk lies before this offset of the lane's partition. */
+  readonly offsets: Readonly<Record<string, number>>;
+}
+
+export interface AfterIo<Request, Topics extends TopicMap> {
+  readonly log: TopicLog;
+  readonly names: TopicNames;
+  /** Of every topic of the pipeline that has a partition per lane. */
+  readonly partition: number;
+  readonly topics: RecordMakers<Topics>;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  warn(message: string): void;
+  /** The type of the pipeline's requests. */
+  readonly request?: Request;
+}
+
+export interface AfterWork {
+  /** Work that has begun and isn't finished. */
+  readonly load: number;
+  readonly isBusy: boolean;
+  /** The ends of the pipeline's topics: a walk that begins now has no record before them. */
+  offsets(): Promise<Readonly<Record<string, number>>>;
+  /** A walk's last page is about to be written. */
+  ending(crawl: Omit<Crawl, 'offsets'> & { readonly whole: boolean; readonly offsets: Crawl['offsets'] | undefined }): EndingWalk;
+  /** Starts no further chunk. Unfinished work goes on when the lane is opened again. */
+  stop(): void;
+}
+
+export interface EndingWalk {
+  /** Belongs into the transaction with its last page. */
+  readonly state: readonly StateChange[];
+  /** To be called when that is durable. */
+  start(): void;
+}
+
+/** The last whole walk of a key, as the lane's state keeps it: pages and items for forecasts, the crawl for the work behind the next one. */
+export interface LastCrawl {
+  readonly pages: number;
+  readonly items: number;
+  readonly crawl?: Omit<Crawl, 'key'> | undefined;
+}
+
+/** Work behind a walk, as the lane's state keeps it. */
+interface Unfinished {
+  readonly crawl: Crawl;
+  readonly previous?: Crawl | undefined;
+  /** Records written so far: they come in the same order whenever the work is done again. */
+  readonly written: number;
+}
+
+/** Records of one transaction. */
+const CHUNK = 5_000;
+/** A key that hasn't been walked for so long is forgotten: the state must not grow with every key there ever was. */
+const FORGET_AFTER_MS = 90 * 86_400_000;
+
+/** How many pieces of work a lane's state holds that are not finished. */
+export function unfinishedAfter(state: StateOfLane): number {
+  return state(STATE_KEYS.after).length;
+}
+
+/** The last whole walks that a lane's state knows of, by key. */
+export function lastCrawls(state: StateOfLane): ReadonlyMap<string, LastCrawl> {
+  return new Map(state(STATE_KEYS.last).map(({ key, value }) => [key, value as LastCrawl]));
+}
+
+/** Goes on with the work that the lane's state holds. Without `after` it only remembers each key's last walk. */
+export function afterWork<Request, Topics extends TopicMap>(
+  after: After<Request, Topics> | undefined,
+  { pipeline, lane, log, names, notifier, clock, emit, topics }: WorkerContext<Request, Topics>,
+): AfterWork {
+  const { partition } = lane;
+  const kept = lane.stateUnder(STATE_KEYS.last);
+  const last = new Map(kept.map(({ key, value }) => [key, value as LastCrawl]));
+  let expired = kept.filter(({ ageMs }) => ageMs > FORGET_AFTER_MS).map(({ key }) => key);
+  for (const key of expired) last.delete(key);
+  lane.beforeCommit(() => {
+    const changes = expired.filter((key) => !last.has(key)).map((key): StateChange => [STATE_KEYS.last + key, null]);
+    expired = [];
+    return changes;
+  });
+  const queue = lane
+    .stateUnder(STATE_KEYS.after)
+    .map(({ key, value }) => ({ number: Number(key), work: value as Unfinished }))
+    .toSorted((one, other) => one.number - other.number);
+  let lastNumber = queue.at(-1)?.number ?? 0;
+  let isBusy = false;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+
+  const run = async (): Promise<void> => {
+    if (isBusy || after === undefined) return;
+    isBusy = true;
+    try {
+      for (let next = queue[0]; next !== undefined && !signal.aborted; next = queue[0]) {
+        await workOn(after, next.work, STATE_KEYS.after + String(next.number));
+        queue.shift();
+        notifier.notify();
+      }
+    } catch (error) {
+      if (!signal.aborted) notifier.fail(error);
+    } finally {
+      isBusy = false;
+      notifier.notify();
+    }
+  };
+
+  const workOn = async (work: After<Request, Topics>, unfinished: Unfinished, stateKey: string): Promise<void> => {
+    const { key, id } = unfinished.crawl;
+    /** By this process. */
+    const counts: Record<string, number> = {};
+    let isDone = false;
+    try {
+      await write(work, unfinished, stateKey, counts);
+      isDone = true;
+    } catch (error) {
+      if (signal.aborted || endsLane(error)) throw error;
+      await lane.commit({ records: [], state: [[stateKey, null]] });
+      emit({ type: 'notice', level: 'warn', message: `${key}: the work behind walk ${id} was given up: ${(error as Error).message}` });
+    } finally {
+      if ((unfinished.written === 0 && isDone) || Object.keys(counts).length > 0)
+        emit({ type: 'after-written', pipeline, key, request: id, counts });
+    }
+  };
+
+  /** Counts up `counts` as records become durable. */
+  const write = async (
+    work: After<Request, Topics>,
+    unfinished: Unfinished,
+    stateKey: string,
+    counts: Record<string, number>,
+  ): Promise<void> => {
+    const { crawl, previous } = unfinished;
+    const warn = (message: string): void => emit({ type: 'notice', level: 'warn', message: `${crawl.key}: ${message}` });
+    let written = 0;
+    let inFlight: PendingRecord[] = [];
+    const commit = async (left: Unfinished | null): Promise<void> => {
+      const records: readonly (NewRecord | RecordSeries)[] = logRecords(inFlight, {
+        pipeline,
+        request: crawl.id,
+        defaultId: String(written),
+      });
+      await lane.commit({ records, state: [[stateKey, left]] });
+      for (const { name, count } of inFlight) counts[name] = (counts[name] ?? 0) + count;
+      inFlight = [];
+    };
+    for await (const record of work(crawl, previous, { log, names, partition, topics, clock, signal, warn })) {
+      written += 1;
+      if (written <= unfinished.written) continue;
+      inFlight.push(record);
+      if (inFlight.length < CHUNK) continue;
+      await commit({ ...unfinished, written });
+      signal.throwIfAborted();
+    }
+    await commit(null);
+  };
+
+  for (const { work } of queue)
+    emit({ type: 'notice', level: 'info', message: `${work.crawl.key}: the work behind walk ${work.crawl.id} goes on` });
+  void run();
+  return {
+    get load() {
+      return queue.length;
+    },
+    get isBusy() {
+      return isBusy;
+    },
+    async offsets() {
+      const onLog = new Map(Object.keys(topics).map((name) => [names(`${pipeline}.${name}`), name]));
+      const infos = await log.listTopics([...onLog.keys()]);
+      return Object.fromEntries(infos.map((info) => [onLog.get(info.name), info.offsets[partition]?.end ?? 0]));
+    },
+    ending({ key, id, pages, items, whole, offsets }) {
+      if (!whole) return { state: [], start: () => undefined };
+      const before = last.get(key);
+      const crawl = offsets && { id, pages, items, offsets };
+      const now: LastCrawl = { pages, items, crawl: crawl ?? before?.crawl };
+      last.set(key, now);
+      const noted: StateChange = [STATE_KEYS.last + key, now];
+      if (crawl === undefined || after === undefined) return { state: [noted], start: () => undefined };
+      lastNumber += 1;
+      const number = lastNumber;
+      const previous = before?.crawl && { key, ...before.crawl };
+      const work: Unfinished = { crawl: { key, ...crawl }, ...(previous !== undefined && { previous }), written: 0 };
+      return {
+        state: [noted, [STATE_KEYS.after + String(number), work]],
+        start() {
+          queue.push({ number, work });
+          void run();
+        },
+      };
+    },
+    stop: () => stopping.abort(),
+  };
+}

@@ -1,0 +1,143 @@
+import type { NewRecord, RecordSeries } from '@headgate/topics';
+import { STATE_KEYS } from '../lane/lane-state.ts';
+import type { Lane, StateChange } from '../lane/lane.ts';
+import { type OffsetRanges, type OffsetRangesSnapshot, offsetRanges } from '../lane/offset-ranges.ts';
+import type { RequestRecord } from '../requests/request.ts';
+import type { StateOfLane } from '../worker.ts';
+import { requestId } from './letters.ts';
+
+/** A request in flight: the keys it asks for, by index, and which of them are answered. */
+export interface LookupRequest<Request> {
+  readonly id: string;
+  readonly offset: number;
+  readonly record: RequestRecord;
+  readonly request: Request;
+  /** Each once; invalid ones come last. */
+  readonly keys: readonly string[];
+  /** How many of the keys are valid. */
+  readonly valid: number;
+  readonly answered: OffsetRanges;
+  /** Keys whose answer is not durable. */
+  left: number;
+}
+
+/** One key of a request. */
+export interface LookupKey<Request> {
+  readonly of: LookupRequest<Request>;
+  readonly index: number;
+}
+
+/** The requests in flight of a lane, and how far each is. */
+export interface LookupRequests<Request> {
+  /** Keys taken whose answer is not durable. */
+  readonly load: number;
+  readonly resumed: readonly RequestRecord[];
+  has(offset: number): boolean;
+  /** The keys that were kept of a request, where it was begun before. */
+  keptKeys(offset: number): readonly string[] | undefined;
+  open(
+    record: RequestRecord,
+    request: Request,
+    keys: { readonly valid: readonly string[]; readonly invalid: readonly string[] },
+  ): LookupRequest<Request>;
+  /** Writes the records of some keys, which are answered with them. */
+  write(keys: readonly LookupKey<Request>[], records: readonly (NewRecord | RecordSeries)[]): Promise<void>;
+}
+
+/** Characters of keys in one key of the state: half of what the state takes at the least. */
+const PART_CHARACTERS = 32_000;
+
+/** What a lane's state keeps of requests that were begun and are partly answered. */
+interface Kept {
+  readonly parts: number;
+  readonly answered: OffsetRangesSnapshot;
+}
+
+/** Reads which keys of a request are left. */
+export function keptLookups(state: StateOfLane): {
+  readonly kept: ReadonlyMap<number, Kept>;
+  readonly keys: (offset: number) => readonly string[] | undefined;
+} {
+  const kept = new Map(state(STATE_KEYS.answered).map(({ key, value }) => [Number(key), value as Kept]));
+  const parts = new Map(state(STATE_KEYS.keys).map(({ key, value }) => [key, value as readonly string[]]));
+  return {
+    kept,
+    keys(offset) {
+      const found = kept.get(offset);
+      return found && Array.from({ length: found.parts }, (_, part) => parts.get(`${offset}/${part}`) ?? []).flat();
+    },
+  };
+}
+
+export interface LookupRequestsOptions<Request> {
+  readonly lane: Lane;
+  /** The request for some keys. */
+  readonly requestOf: (keys: readonly string[]) => Request;
+}
+
+export function lookupRequests<Request>({ lane, requestOf }: LookupRequestsOptions<Request>): LookupRequests<Request> {
+  const { kept, keys: keptKeys } = keptLookups(lane.stateUnder);
+  const active = new Map<number, LookupRequest<Request>>();
+  /** Offsets of which the lane's state holds something. */
+  const inState = new Set(kept.keys());
+
+  const isDone = ({ answered, keys }: LookupRequest<Request>): boolean => answered.next >= keys.length;
+
+  /** A request that one transaction answers needs no state of its own: it is finished or it is not. */
+  const stateOf = (one: LookupRequest<Request>): readonly StateChange[] => {
+    const { offset, keys, valid, answered } = one;
+    // An invalid key need not be kept: its dead letter is written first.
+    const parts = partsOf(keys.slice(0, valid));
+    const at = STATE_KEYS.answered + String(offset);
+    const part = (i: number): string => `${STATE_KEYS.keys}${offset}/${i}`;
+    if (isDone(one)) {
+      if (!inState.delete(offset)) return [];
+      return [[at, null], ...parts.map((_, i): StateChange => [part(i), null])];
+    }
+    const goesOn: StateChange = [at, { parts: parts.length, answered: answered.snapshot() } satisfies Kept];
+    if (inState.has(offset)) return [goesOn];
+    inState.add(offset);
+    return [goesOn, ...parts.map((keys, i): StateChange => [part(i), keys])];
+  };
+
+  return {
+    get load() {
+      let load = 0;
+      for (const { left } of active.values()) load += left;
+      return load;
+    },
+    resumed: [...kept.keys()].map((offset) => ({ offset, key: null, value: JSON.stringify(requestOf(keptKeys(offset) ?? [])) })),
+    has: (offset) => active.has(offset),
+    keptKeys,
+    open(record, request, { valid, invalid }) {
+      const keys = [...valid, ...invalid];
+      const answered = offsetRanges(kept.get(record.offset)?.answered);
+      const left = keys.filter((_, index) => !answered.has(index)).length;
+      const one = { id: requestId(lane, record.offset), offset: record.offset, record, request, keys, valid: valid.length, answered, left };
+      active.set(record.offset, one);
+      return one;
+    },
+    async write(keys, records) {
+      const requests = [...new Set(keys.map(({ of }) => of))];
+      for (const { of, index } of keys) of.answered.add(index);
+      const state = requests.flatMap(stateOf);
+      await lane.commit({ records, state, finished: requests.filter(isDone).map(({ offset }) => offset) });
+      for (const { of } of keys) of.left -= 1;
+      for (const one of requests) if (one.left === 0) active.delete(one.offset);
+    },
+  };
+}
+
+function partsOf(keys: readonly string[]): string[][] {
+  const parts: string[][] = [];
+  let characters = Infinity;
+  for (const key of keys) {
+    characters += key.length + 3;
+    if (characters > PART_CHARACTERS) {
+      parts.push([]);
+      characters = key.length + 3;
+    }
+    parts.at(-1)?.push(key);
+  }
+  return parts;
+}

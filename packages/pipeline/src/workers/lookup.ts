@@ -1,0 +1,327 @@
+import type { CreditPool, Delivery } from '@headgate/throttle';
+import type { NewRecord, RecordSeries } from '@headgate/topics';
+import { callUser, endsSource, isStop, recordTooLarge, userError } from '../endings.ts';
+import { offsetRanges } from '../lane/offset-ranges.ts';
+import { PipelineError } from '../pipeline-error.ts';
+import { type DeadLetterContent, reasonOf } from '../requests/dead-letter.ts';
+import { type PendingRecord, type RecordMakers, type TopicMap, logRecords } from '../topic.ts';
+import type { SourceControls, Work, Worker, WorkerContext } from '../worker.ts';
+import { type Letter, letter } from './letters.ts';
+import { type LookupKey, type LookupRequest, keptLookups, lookupRequests } from './lookup-requests.ts';
+import { BACKLOG } from './walk.ts';
+
+export interface LookupDefinition<Api extends SourceControls, Request, Answers, Topics extends TopicMap> {
+  /** The source that is asked. The lane closes it. */
+  readonly source: Api;
+  /** The keys of a request, in any spelling. */
+  keys(request: Request): readonly string[];
+  /** One spelling for each key; throws for a text that is none, which becomes a dead letter of its own. Default: the text. */
+  normalize?(text: string): string;
+  /** The request for some keys: for the dead letter of one, and to resume the others. */
+  requestOf(keys: readonly string[]): Request;
+  /** Asks for up to `size` keys under credit. */
+  ask(
+    api: Api,
+    keys: readonly string[],
+    options: { readonly credits: CreditPool; readonly signal: AbortSignal },
+  ): Promise<Delivery<Answers>>;
+  /** Most keys of one HTTP request. */
+  readonly size: number;
+  /** How many more keys the source could be asked for now, where a quota limits them. Default: no limit. */
+  room?(api: Api): number;
+  /** How long a key waits for company. Default 200 ms. */
+  readonly maxWaitMs?: number;
+  /** The records and dead letters of one answer, which answer every key asked. */
+  records(answers: Answers, at: LookupPosition<Request, Topics>): LookupOutcome;
+}
+
+export interface LookupPosition<Request, Topics extends TopicMap> {
+  readonly asked: readonly Asked<Request>[];
+  readonly topics: RecordMakers<Topics>;
+}
+
+/** A key that was asked for. */
+export interface Asked<Request> {
+  readonly key: string;
+  readonly request: Request;
+  /** Of its request: `<requests topic>-<partition>-<offset>`. */
+  readonly id: string;
+}
+
+export interface LookupOutcome {
+  /** Records of each key, by its index in `asked`. */
+  readonly records: readonly { readonly asked: number; readonly record: PendingRecord }[];
+  /** Keys, or parts of the answer, that can't be processed. `asked`: the index of the key it is laid to. */
+  readonly deadLetters?: readonly LookupDeadLetter[];
+}
+
+export interface LookupDeadLetter {
+  readonly asked: number;
+  readonly error: unknown;
+  /** A part of the answer that can't be processed; `id` is unique within its request. Default: the key itself is what can't be had. */
+  readonly part?: { readonly id: string; readonly record: unknown };
+}
+
+const LONGEST_WAIT_MS = 200;
+
+interface WaitingKey<Request> extends LookupKey<Request> {
+  readonly key: string;
+}
+
+/**
+ * Works requests that are lookups: many requests share one HTTP request, and each key is answered by itself. A request that is partly
+ * answered keeps in the lane's state which keys are.
+ */
+export function lookup<Api extends SourceControls, Request, Answers, Topics extends TopicMap>(
+  definition: LookupDefinition<Api, Request, Answers, Topics>,
+): Work<Request, Topics> {
+  const { size } = definition;
+  if (!(Number.isSafeInteger(size) && size > 0)) {
+    throw new PipelineError({ code: 'HEADGATE_DEFINITION', message: `lookup: size must be a whole number above 0, got ${size}` });
+  }
+  return {
+    sources: [definition.source],
+    open: (context) => lookupWorker(definition, context),
+    left(state) {
+      const { kept, keys: keptKeys } = keptLookups(state);
+      return (offset, request) => {
+        const answered = offsetRanges(kept.get(offset)?.answered);
+        const { valid } = keptKeys(offset) === undefined ? sortedKeys(definition, request) : { valid: keptKeys(offset) ?? [] };
+        return { kind: 'lookup', keys: valid.filter((_, index) => !answered.has(index)).length, size };
+      };
+    },
+    lastCrawls: () => new Map(),
+    unfinishedAfter: () => 0,
+  };
+}
+
+interface SortedKeys {
+  readonly valid: readonly string[];
+  readonly invalid: readonly string[];
+  /** Why each of `invalid` is none. */
+  readonly errors: readonly unknown[];
+}
+
+/** Each key once. */
+function sortedKeys<Api extends SourceControls, Request, Answers, Topics extends TopicMap>(
+  definition: LookupDefinition<Api, Request, Answers, Topics>,
+  request: Request,
+): SortedKeys {
+  const valid = new Set<string>();
+  const invalid = new Map<string, unknown>();
+  for (const text of definition.keys(request)) {
+    try {
+      valid.add(definition.normalize === undefined ? text : definition.normalize(text));
+    } catch (error) {
+      invalid.set(text, error);
+    }
+  }
+  return { valid: [...valid], invalid: [...invalid.keys()], errors: [...invalid.values()] };
+}
+
+function lookupWorker<Api extends SourceControls, Request, Answers, Topics extends TopicMap>(
+  definition: LookupDefinition<Api, Request, Answers, Topics>,
+  context: WorkerContext<Request, Topics>,
+): Worker<Request> {
+  const { pipeline, lane, notifier, clock, emit, credits, topics } = context;
+  const { source, size } = definition;
+  const requests = lookupRequests<Request>({ lane, requestOf: (keys) => definition.requestOf(keys) });
+  const abort = new AbortController();
+  let waiting: WaitingKey<Request>[] = [];
+  let cancelTimer: (() => void) | undefined;
+  let stopping = false;
+  let inFlight = 0;
+  let batches = 0;
+  let queued = 0;
+
+  /** Work goes on by itself; its failure is the lane's. */
+  const run = (work: Promise<void>): void => {
+    inFlight += 1;
+    work
+      .catch((error: unknown) => {
+        if (!stopping || !(isStop(error) || abort.signal.aborted)) notifier.fail(error);
+      })
+      .finally(() => {
+        inFlight -= 1;
+        notifier.notify();
+      });
+  };
+
+  /** Writes outcomes of some keys, then tells of them. */
+  const write = async (
+    keys: readonly LookupKey<Request>[],
+    records: readonly (NewRecord | RecordSeries)[],
+    letters: readonly Letter[],
+    tell: () => void = () => undefined,
+  ): Promise<void> => {
+    await requests.write(keys, [...records, ...letters.map(({ record }) => record)]);
+    emit({ type: 'keys-answered', pipeline, count: keys.length });
+    tell();
+    for (const one of letters) one.tell();
+  };
+
+  const letterOf = (of: LookupRequest<Request>, key: string, error: unknown, part?: LookupDeadLetter['part']): Letter => {
+    const content: DeadLetterContent = part === undefined ? { request: requestOfKey(of, key) } : { record: part.record };
+    return letter(context, { key: part === undefined ? key : of.id, id: `${of.id}/${part?.id ?? key}`, content, error });
+  };
+
+  const requestOfKey = (of: LookupRequest<Request>, key: string): unknown => {
+    try {
+      return definition.requestOf([key]);
+    } catch {
+      return of.request;
+    }
+  };
+
+  const queue = (of: LookupRequest<Request>, { valid, errors }: SortedKeys): void => {
+    for (const [index, key] of valid.entries()) if (!of.answered.has(index)) waiting.push({ of, index, key });
+    const refused = errors.map((_, i) => ({ of, index: of.valid + i })).filter(({ index }) => !of.answered.has(index));
+    const letters = refused.map(({ index }) => {
+      const text = of.keys[index] ?? '';
+      // The request's own key, where this text can't be one.
+      return letterOf(of, text.trim() === '' ? of.record.key || of.id : text, errors[index - of.valid]);
+    });
+    if (refused.length > 0) run(write(refused, [], letters));
+    ask(size);
+    cancelTimer?.();
+    cancelTimer = waiting.length > 0 ? clock.schedule(definition.maxWaitMs ?? LONGEST_WAIT_MS, flush) : undefined;
+  };
+
+  /** Asks while `least` wait and the quota has room, which the last batch is cut to; then one more waits for the quota's reset. */
+  const ask = (least: number): void => {
+    let room = definition.room?.(source) ?? Infinity;
+    while (waiting.length >= least && waiting.length > 0 && (room > 0 || batches === 0)) {
+      const keys = waiting.splice(0, Math.min(size, room || size));
+      room = Math.max(0, room - keys.length);
+      run(lookUp(keys));
+    }
+  };
+
+  /** A list of thousands is one happening, not thousands. */
+  const tellQueued = (): void => {
+    if (queued > 0) emit({ type: 'keys-queued', pipeline, count: queued });
+    queued = 0;
+  };
+
+  const flush = (): void => {
+    tellQueued();
+    cancelTimer?.();
+    cancelTimer = undefined;
+    ask(1);
+  };
+
+  /** A batch is answered: perhaps the quota has room again for those that had to wait. */
+  const askOn = (): void => {
+    batches -= 1;
+    if (cancelTimer === undefined) ask(1);
+  };
+
+  const lookUp = async (keys: readonly WaitingKey<Request>[]): Promise<void> => {
+    tellQueued();
+    batches += 1;
+    let delivery: Delivery<Answers>;
+    try {
+      delivery = await definition.ask(
+        source,
+        keys.map(({ key }) => key),
+        { credits, signal: abort.signal },
+      );
+    } catch (error) {
+      if (isStop(error) || endsSource(error) || abort.signal.aborted || laneFailed) throw error;
+      askOn();
+      const reason =
+        reasonOf(error).code === 'HEADGATE_UNEXPECTED' ? userError({ pipeline, key: keys[0]?.key ?? '', name: 'ask' }, error) : error;
+      await write(
+        keys,
+        [],
+        keys.map(({ of, key }) => letterOf(of, key, reason)),
+      );
+      return;
+    }
+    askOn();
+    try {
+      await deliver(keys, delivery.value);
+    } finally {
+      delivery.credit.release();
+    }
+  };
+
+  const deliver = async (keys: readonly WaitingKey<Request>[], answers: Answers): Promise<void> => {
+    const asked = keys.map(({ of, key }) => ({ key, request: of.request, id: of.id }));
+    let outcome: LookupOutcome;
+    try {
+      outcome = callUser({ pipeline, key: keys[0]?.key ?? '', name: 'records' }, () => definition.records(answers, { asked, topics }));
+    } catch (error) {
+      await write(
+        keys,
+        [],
+        keys.map(({ of, key }) => letterOf(of, key, error)),
+      );
+      return;
+    }
+    const letters: Letter[] = [];
+    const records: (NewRecord | RecordSeries)[] = [];
+    const counts: Record<string, number> = {};
+    for (const { asked: index, record: pending } of outcome.records) {
+      const of = keys[index];
+      if (of === undefined) continue;
+      const [record] = logRecords([pending], { pipeline, request: of.of.id, defaultId: of.key });
+      if (record === undefined) continue;
+      const limit = 'valueAt' in record ? undefined : lane.tooLarge(record);
+      if (limit !== undefined) {
+        letters.push(letterOf(of.of, of.key, recordTooLarge({ pipeline, key: of.key, topic: record.topic, limit })));
+        continue;
+      }
+      records.push(record);
+      counts[pending.name] = (counts[pending.name] ?? 0) + pending.count;
+    }
+    for (const { asked: index, error, part } of outcome.deadLetters ?? []) {
+      const of = keys[index];
+      if (of !== undefined) letters.push(letterOf(of.of, of.key, error, part));
+    }
+    await write(keys, records, letters, () => emit({ type: 'records-written', pipeline, counts }));
+  };
+
+  let laneFailed = false;
+  lane.onFailure(() => {
+    laneFailed = true;
+  });
+
+  return {
+    backlog: Math.max(BACKLOG, 2 * size),
+    get load() {
+      return requests.load;
+    },
+    resumed: requests.resumed,
+    has: (offset) => requests.has(offset),
+    take(record, request) {
+      const kept = requests.keptKeys(record.offset);
+      let sorted: SortedKeys;
+      try {
+        const name = { pipeline, key: record.key ?? '', name: 'keys' };
+        sorted = kept === undefined ? callUser(name, () => sortedKeys(definition, request)) : { valid: kept, invalid: [], errors: [] };
+      } catch (error) {
+        const of = requests.open(record, request, { valid: [], invalid: [''] });
+        const content = { request };
+        run(write([{ of, index: 0 }], [], [letter(context, { key: record.key || of.id, id: of.id, content, error })]));
+        return;
+      }
+      const of = requests.open(record, request, sorted);
+      queued += of.left;
+      // A request without keys is finished as it is.
+      if (of.keys.length === 0) run(write([{ of, index: 0 }], [], []));
+      else queue(of, sorted);
+    },
+    flush,
+    stop() {
+      stopping = true;
+      cancelTimer?.();
+      waiting = [];
+      source.stop();
+    },
+    get isBusy() {
+      return inFlight > 0;
+    },
+    abandon: () => abort.abort(),
+  };
+}

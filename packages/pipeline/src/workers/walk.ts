@@ -1,0 +1,364 @@
+import type { Json, PageStream, Transform } from '@headgate/throttle';
+import type { NewRecord, RecordSeries } from '@headgate/topics';
+import { type Subscription, defer, mergeMap } from 'rxjs';
+import { callUser, endsSource, isStop, recordTooLarge, userError } from '../endings.ts';
+import { STATE_KEYS } from '../lane/lane-state.ts';
+import { PipelineError } from '../pipeline-error.ts';
+import { type RequestRecord } from '../requests/request.ts';
+import { reasonOf } from '../requests/dead-letter.ts';
+import type { Reason } from '../events.ts';
+import { type PendingRecord, type RecordMakers, type TopicMap, logRecords } from '../topic.ts';
+import type { SourceControls, StateOfLane, Work, Worker, WorkerContext } from '../worker.ts';
+import { type After, afterWork, lastCrawls, unfinishedAfter } from './after.ts';
+import { letter, requestId } from './letters.ts';
+import { type SeenCheckpoints, seenCheckpoints } from './seen-checkpoints.ts';
+
+export interface WalkDefinition<Api extends SourceControls, Request, Page, Value, Topics extends TopicMap> {
+  /** The source that is walked. The lane closes it. */
+  readonly source: Api;
+  /** The pages of a request, behind the checkpoint `from`; undefined: from the start. `page` is the number of the first one, 1-based. */
+  pages(api: Api, request: Request, from: Json | undefined, at: { readonly page: number }): PageStream<Page>;
+  /** Transforms between pages and records. Their state goes into the checkpoint by itself. */
+  readonly through?: readonly Transform<Page, Page>[] | readonly [Transform<Page, Value>];
+  /** The records of a page, written in one transaction with its checkpoint. */
+  records(value: Value, at: WalkPosition<Request, Topics>): Iterable<PendingRecord>;
+  /** Where the walk goes on behind a page; undefined: it was the last one. */
+  checkpoint(page: Page): Json | undefined;
+  /** Items of a page, for counts and displays. Default: its records. */
+  items?(value: Value): number;
+  /** Name of the credential that a page was asked with, for displays. */
+  credentialOf?(page: Page): string;
+  /** Records of a walk's change of state: in its first transaction, its last one, and that of its dead letter. */
+  lifecycle?(change: WalkChange, at: Omit<WalkPosition<Request, Topics>, 'page'>): Iterable<PendingRecord>;
+  /** Whether a request is for all pages there are. Default: each is. Walks of a part aren't compared with others, by `plan` and `after`. */
+  whole?(request: Request): boolean;
+  /** The request that goes on at a checkpoint, for the dead letter of a walk that failed midway. Default: the request itself. */
+  resumeAt?(request: Request, from: Json): Request;
+  /** Work behind a whole walk that has completed, such as comparing it with the one before. */
+  readonly after?: After<Request, Topics>;
+}
+
+export interface WalkPosition<Request, Topics extends TopicMap> {
+  readonly request: Request;
+  readonly key: string;
+  /** Unique on the log, and the same however often the walk is resumed: `<requests topic>-<partition>-<offset>`. */
+  readonly id: string;
+  /** 1-based. */
+  readonly page: number;
+  /** Makes records: `topics.records({ key, value })`. */
+  readonly topics: RecordMakers<Topics>;
+}
+
+export type WalkChange = {
+  readonly state: 'started' | 'completed' | 'failed';
+  /** Pages written so far. */
+  readonly pages: number;
+  readonly items: number;
+  /** Of a failure. */
+  readonly reason?: Reason;
+};
+
+/** A walk's state between two transactions, as the lane's state keeps it. */
+interface WalkState {
+  readonly key: string;
+  /** Undefined before the first page. */
+  readonly from?: Json | undefined;
+  /** The next page's number, 1-based. */
+  readonly page: number;
+  readonly items: number;
+  readonly seen: string;
+  /** Of transforms, by name. */
+  readonly through?: Readonly<Record<string, Json>> | undefined;
+  /** By topic: no record of the walk lies before this offset. Kept where there is work behind the walk. */
+  readonly offsets?: Readonly<Record<string, number>> | undefined;
+  /** The request's own text: its topic may not hold it as long as the walk takes. */
+  readonly request: string | null;
+}
+
+interface Walk<Request> {
+  readonly offset: number;
+  readonly id: string;
+  readonly key: string;
+  readonly request: Request;
+  readonly record: RequestRecord;
+  readonly seen: SeenCheckpoints;
+  state: WalkState;
+  subscription?: Subscription;
+}
+
+/** Requests that a lane has in flight before the rest is left in the topic. */
+export const BACKLOG = 500;
+
+/**
+ * Works requests that are walks: one request, many pages. A page's records, its checkpoint, the transforms' state and the budget's journal
+ * are one transaction. All requests taken are walked at once, and the budget's queue lets them take turns.
+ */
+export function walk<Api extends SourceControls, Request, Page, Topics extends TopicMap, Value = Page>(
+  definition: WalkDefinition<Api, Request, Page, Value, Topics>,
+): Work<Request, Topics> {
+  const names = (definition.through ?? []).map(({ name }) => name);
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined) {
+    throw new PipelineError({
+      code: 'HEADGATE_DEFINITION',
+      message: `walk: two transforms are called ${twice}. Give each a name of its own.`,
+    });
+  }
+  return {
+    sources: [definition.source],
+    open: (context) => walker(definition, context),
+    left(state) {
+      const states = walkStates(state);
+      return (offset, request) => {
+        const { page = 1, from } = states.get(offset) ?? {};
+        return { kind: 'walk', page, from, whole: definition.whole?.(request) ?? true };
+      };
+    },
+    lastCrawls,
+    unfinishedAfter,
+  };
+}
+
+function walkStates(state: StateOfLane): ReadonlyMap<number, WalkState> {
+  return new Map(state(STATE_KEYS.walk).map(({ key, value }) => [Number(key), value as WalkState]));
+}
+
+function walker<Api extends SourceControls, Request, Page, Value, Topics extends TopicMap>(
+  definition: WalkDefinition<Api, Request, Page, Value, Topics>,
+  context: WorkerContext<Request, Topics>,
+): Worker<Request> {
+  const { pipeline, lane, notifier, emit, credits, topics } = context;
+  const { source, through = [] } = definition;
+  const kept = walkStates(lane.stateUnder);
+  const active = new Map<number, Walk<Request> | 'ending'>();
+  const isWhole = (request: Request): boolean => definition.whole?.(request) ?? true;
+  const after = afterWork(definition.after, context);
+  let laneFailed = false;
+  lane.onFailure(() => {
+    laneFailed = true;
+  });
+
+  const ended = (offset: number): void => {
+    active.delete(offset);
+    notifier.notify();
+  };
+
+  const begin = (record: RequestRecord, request: Request): void => {
+    const { offset } = record;
+    const saved = kept.get(offset);
+    const key = saved?.key ?? context.keyOf(request);
+    const state: WalkState = saved ?? { key, page: 1, items: 0, seen: '', request: record.value };
+    const seen = seenCheckpoints(state.seen);
+    const current: Walk<Request> = { offset, id: requestId(lane, offset), key, request, record, seen, state };
+    active.set(offset, current);
+    emit({ type: 'request-started', pipeline, key, request: current.id, page: state.page, resumed: saved !== undefined });
+    current.subscription = defer(async () => await offsetsOf(current))
+      .pipe(mergeMap((offsets) => pagesOf(current, offsets)))
+      .subscribe({ error: (error: unknown) => stopWalk(current, error), complete: () => ended(offset) });
+  };
+
+  /** Where a walk's records will begin, for the work behind it; undefined where that can't be known. */
+  const offsetsOf = async ({ state, request }: Walk<Request>): Promise<WalkState['offsets']> => {
+    if (definition.after === undefined) return undefined;
+    if (state.page > 1) return state.offsets;
+    return isWhole(request) ? await after.offsets() : undefined;
+  };
+
+  // The grant for the next page is in the transaction of this one, and its request is sent after that: a crash repeats one page at most.
+  // So nothing may be waited for between a page and its commit.
+  const pagesOf = (current: Walk<Request>, offsets: WalkState['offsets']) => {
+    const { key, request, state } = current;
+    const name = (of: string) => ({ pipeline, key, name: of });
+    const transforms = through.map((transform) => ({
+      name: transform.name,
+      opened: callUser(name(`transform ${transform.name}`), () => transform.open(state.through?.[transform.name])),
+    }));
+    const transformed = (page: Page): Value[] => {
+      let values: unknown[] = [page];
+      for (const { name: of, opened } of transforms)
+        values = callUser(name(`transform ${of}`), () => values.flatMap((value) => [...opened.next(value as Page)]));
+      return values as Value[];
+    };
+    const remembered = (): WalkState['through'] => {
+      const states = transforms.map(({ name: of, opened }) => [of, callUser(name(`transform ${of}`), () => opened.state?.())] as const);
+      const some = states.filter(([, value]) => value !== undefined);
+      return some.length === 0 ? undefined : (Object.fromEntries(some) as Record<string, Json>);
+    };
+    const pages = callUser(name('pages'), () => definition.pages(source, request, state.from, { page: state.page }));
+    return pages.drain((page) => defer(() => write(current, page, { values: transformed(page), through: remembered(), offsets })), {
+      credits,
+      readAhead: 1,
+    });
+  };
+
+  const write = async (
+    current: Walk<Request>,
+    page: Page,
+    { values, through: remembered, offsets }: { values: Value[]; through: WalkState['through']; offsets: WalkState['offsets'] },
+  ): Promise<void> => {
+    const { state, key, id, offset, seen, request } = current;
+    const at: WalkPosition<Request, Topics> = { request, key, id, page: state.page, topics };
+    const name = (of: string) => ({ pipeline, key, name: of });
+    const pending = callUser(name('records'), () => values.flatMap((value) => [...definition.records(value, at)]));
+    const from = callUser(name('checkpoint'), () => definition.checkpoint(page));
+    const items = callUser(name('items'), () => itemsOf(values, pending));
+    const isLast = from === undefined;
+    const records = fitting(key, logRecords(pending, { pipeline, request: id, defaultId: String(state.page) }));
+    const total = state.items + items;
+    const text = isLast ? '' : JSON.stringify(from);
+    const comesAgain = !isLast && seen.has(text);
+    seen.add(text);
+    const next: WalkState = {
+      key,
+      from,
+      page: state.page + 1,
+      items: total,
+      seen: seen.snapshot(),
+      ...(remembered !== undefined && { through: remembered }),
+      ...(offsets !== undefined && { offsets }),
+      request: current.record.value,
+    };
+    const ending = isLast ? after.ending({ key, id, pages: state.page, items: total, whole: isWhole(request), offsets }) : undefined;
+    await lane.commit({
+      records: [
+        ...startedRecords(current),
+        ...records,
+        ...(isLast ? lifecycle(current, { state: 'completed', pages: state.page, items: total }) : []),
+      ],
+      state: [[STATE_KEYS.walk + String(offset), isLast ? null : next], ...(ending?.state ?? [])],
+      finished: isLast ? [offset] : [],
+    });
+    current.state = next;
+    const credential = definition.credentialOf?.(page);
+    emit({
+      type: 'page-written',
+      pipeline,
+      key,
+      request: id,
+      page: state.page,
+      items,
+      ...(credential !== undefined && { credential }),
+    });
+    emit({ type: 'records-written', pipeline, counts: countsOf(pending) });
+    if (isLast) emit({ type: 'request-completed', pipeline, key, request: id, pages: state.page, items: total });
+    ending?.start();
+    // The source itself sees a circle since its start only, which was the last restart.
+    if (comesAgain) throw cursorLoop(pipeline, key, text);
+  };
+
+  const itemsOf = (values: readonly Value[], pending: readonly PendingRecord[]): number => {
+    if (definition.items === undefined) return pending.reduce((sum, { count }) => sum + count, 0);
+    return values.reduce((sum, value) => sum + (definition.items?.(value) ?? 0), 0);
+  };
+
+  const fitting = (key: string, records: readonly (NewRecord | RecordSeries)[]): readonly (NewRecord | RecordSeries)[] => {
+    for (const record of records) {
+      if ('valueAt' in record) continue;
+      const limit = lane.tooLarge(record);
+      if (limit !== undefined) throw recordTooLarge({ pipeline, key, topic: record.topic, limit });
+    }
+    return records;
+  };
+
+  /** A walk's first transaction says that it was started; a resumed one has said so. */
+  const startedRecords = (current: Walk<Request>) =>
+    current.state.page === 1 ? lifecycle(current, { state: 'started', pages: 0, items: 0 }) : [];
+
+  const lifecycle = ({ key, request, id }: Walk<Request>, change: WalkChange) => {
+    const pending = callUser({ pipeline, key, name: 'lifecycle' }, () => [
+      ...(definition.lifecycle?.(change, { request, key, id, topics }) ?? []),
+    ]);
+    return logRecords(pending, { pipeline, request: id, defaultId: change.state });
+  };
+
+  const stopWalk = (current: Walk<Request>, error: unknown): void => {
+    if (laneFailed || isStop(error)) {
+      ended(current.offset);
+      return;
+    }
+    if (endsSource(error)) {
+      ended(current.offset);
+      notifier.fail(error);
+      return;
+    }
+    active.set(current.offset, 'ending');
+    failWalk(current, error).catch((failure: unknown) => notifier.fail(failure));
+  };
+
+  const failWalk = async (current: Walk<Request>, thrown: unknown): Promise<void> => {
+    const { state, key, id, offset, request } = current;
+    const error = reasonOf(thrown).code === 'HEADGATE_UNEXPECTED' ? userError({ pipeline, key, name: 'pages' }, thrown) : thrown;
+    const { code, message } = reasonOf(error);
+    // Replayed, it goes on where it stopped; from inside a circle there is no going on.
+    const goesOn = state.from !== undefined && code !== 'HEADGATE_CURSOR_LOOP' && definition.resumeAt !== undefined;
+    const change: WalkChange = { state: 'failed', pages: state.page - 1, items: state.items, reason: { code, message } };
+    // The walk has failed already: a second error of its definition changes nothing.
+    const content = orElse(() => ({ request: goesOn ? definition.resumeAt?.(request, state.from ?? null) : request }), { request });
+    const changes = orElse(() => [...startedRecords(current), ...lifecycle(current, change)], []);
+    const dead = letter(context, { key, id, content, error });
+    await lane.commit({
+      records: [...changes, dead.record],
+      state: [[STATE_KEYS.walk + String(offset), null]],
+      finished: [offset],
+    });
+    emit({ type: 'request-failed', pipeline, key, request: id, error: { code, message } });
+    dead.tell();
+    ended(offset);
+  };
+
+  return {
+    backlog: BACKLOG,
+    get load() {
+      return active.size + after.load;
+    },
+    resumed: [...kept].map(([offset, { key, request }]) => ({ offset, key, value: request })),
+    has: (offset) => active.has(offset),
+    take(record, request) {
+      try {
+        begin(record, request);
+      } catch (error) {
+        // keyOf threw: there is no key to speak of.
+        active.set(record.offset, 'ending');
+        const id = requestId(lane, record.offset);
+        const dead = letter(context, { key: record.key || id, id, content: { request }, error });
+        lane.commit({ records: [dead.record], finished: [record.offset] }).then(
+          () => {
+            dead.tell();
+            ended(record.offset);
+          },
+          (failure: unknown) => notifier.fail(failure),
+        );
+      }
+    },
+    flush: () => undefined,
+    stop() {
+      source.stop();
+      after.stop();
+    },
+    get isBusy() {
+      return active.size > 0 || after.isBusy;
+    },
+    abandon() {
+      for (const one of active.values()) if (one !== 'ending') one.subscription?.unsubscribe();
+    },
+  };
+}
+
+function orElse<Result>(make: () => Result, otherwise: Result): Result {
+  try {
+    return make();
+  } catch {
+    return otherwise;
+  }
+}
+
+function countsOf(pending: readonly PendingRecord[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { name, count } of pending) counts[name] = (counts[name] ?? 0) + count;
+  return counts;
+}
+
+function cursorLoop(pipeline: string, key: string, checkpoint: string): PipelineError {
+  const message = `${key}: the service sends the walk in circles: ${checkpoint} came back. The pages before it are kept. Start the walk again later.`;
+  return new PipelineError({ code: 'HEADGATE_CURSOR_LOOP', retryable: true, pipeline, key, message });
+}
