@@ -4,6 +4,8 @@ import { enableCompileCache } from 'node:module';
 enableCompileCache();
 /** A stop that takes longer than this is cut short: what was committed is safe. */
 const STOP_WITHIN_MS = 9_500;
+/** An exit that takes longer than this is held up. */
+const EXIT_WITHIN_MS = 300;
 /** All that was opened is closed when a command has its exit code; whatever is still open after this is nobody's. */
 const LINGER_MS = 500;
 /** A terminal and npm may each send the same signal: that is one. */
@@ -18,10 +20,10 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     if (!stop.signal.aborted) {
       stoppedAt = now;
       stop.abort(new Error(`stopped by ${signal}`));
-      setTimeout(() => process.exit(130), STOP_WITHIN_MS).unref();
+      setTimeout(() => exit(130), STOP_WITHIN_MS).unref();
     } else if (now - stoppedAt > SAME_SIGNAL_MS) {
       // The second one means it.
-      process.exit(130);
+      exit(130);
     }
   });
 }
@@ -49,4 +51,15 @@ const code = stop.signal.aborted
     });
 process.exitCode ??= code;
 // A connection that a library has left open must not keep a command from ending; what was written has gone out by then.
-setTimeout(() => process.exit(), LINGER_MS).unref();
+setTimeout(() => exit(), LINGER_MS).unref();
+
+/**
+ * Ends the process, whatever hangs: Node's exit waits for its threads, of which one may sit in a call to the system (a pipe nobody writes into,
+ * a name server or a disk that doesn't answer) and no signal is heard any more. A child kills us then.
+ */
+function exit(exitCode?: number): void {
+  const { pid, execPath } = process;
+  const kill = `setTimeout(() => process.ppid === ${pid} && process.kill(${pid}, 'SIGKILL'), ${EXIT_WITHIN_MS})`;
+  process.getBuiltinModule('node:child_process').spawn(execPath, ['-e', kill], { stdio: 'ignore' });
+  process.exit(exitCode);
+}

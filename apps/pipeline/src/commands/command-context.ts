@@ -57,12 +57,20 @@ export async function openLog({ stderr, signal }: Pick<CommandContext, 'stderr' 
   return log;
 }
 
-/** Reads the config of the topic log alone: those who only look at it need no secrets. Throws a `ConfigError` where that is wrong. */
-export async function readTopicsConfig({ file, cwd, env }: CommandContext): Promise<TopicsConfig> {
+/** What a command that only looks at the topic log has of the config. */
+export interface LogConfig {
+  readonly topics: TopicsConfig;
+  /** All of it; undefined where something else is wrong with it, such as a secret that is missing. */
+  readonly config?: Config;
+}
+
+/** Reads the config for those who only look at the topic log: they need no secrets. Throws a `ConfigError` where `topics` is wrong. */
+export async function readLogConfig({ file, cwd, env }: CommandContext): Promise<LogConfig> {
   try {
-    return (await loadConfig({ file, cwd, env })).config.topics;
+    const { config } = await loadConfig({ file, cwd, env });
+    return { topics: config.topics, config };
   } catch (error) {
-    if (error instanceof ConfigError && error.sound.topics !== undefined) return error.sound.topics;
+    if (error instanceof ConfigError && error.sound.topics !== undefined) return { topics: error.sound.topics };
     throw error;
   }
 }

@@ -2,13 +2,10 @@ import { createInterface } from 'node:readline/promises';
 import { InvalidIsbnError, normalizeIsbn } from '@headgate/operators';
 import { isScreenName, isUserId, type UserChoice, userLabel } from '@headgate/sources/followers/user';
 import type { NewRecord } from '@headgate/topics';
-import { ConfigError } from '../config/config-error.ts';
-import type { Config } from '../config/config.ts';
-import { loadConfig } from '../config/load-config.ts';
 import { shown } from '../config/problem.ts';
 import { TOPICS } from '../records/topic-names.ts';
 import { prepareTopics } from '../run/topics.ts';
-import { type CommandContext, openLog, readTopicsConfig } from './command-context.ts';
+import { type CommandContext, openLog, readLogConfig } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface EnqueueOptions {
@@ -21,7 +18,7 @@ export interface EnqueueOptions {
 
 /** Adds wishes to a requests topic, each a new one whatever was there before. Resolves to the exit code. */
 export async function enqueue({ service, entries, authors }: EnqueueOptions, context: CommandContext): Promise<number> {
-  const topics = await readTopicsConfig(context);
+  const { topics, config } = await readLogConfig(context);
   const wanted = entries.length === 0 && authors.length === 0 ? ['-'] : entries;
   const lines = wanted.length === 1 && wanted[0] === '-' ? await readLines(context) : wanted;
   const wishes = service === 'followers' ? lines.map(userWish) : [...lines.map(isbnWish), ...authors.map(authorWish)];
@@ -34,18 +31,11 @@ export async function enqueue({ service, entries, authors }: EnqueueOptions, con
   } finally {
     await log.close();
   }
-  await warnOfMissingService(service, context);
+  // A wish waits for a run that has its service.
+  if (config !== undefined && config[service] === undefined)
+    context.stderr.write(`${context.file} has no ${service}: section; what is added waits until a run has one.\n`);
   context.stderr.write(`${wishes.length} added to ${wishes[0]?.topic}\n`);
   return 0;
-}
-
-/** A wish waits for a run that has its service. */
-async function warnOfMissingService(service: 'followers' | 'books', { file, cwd, env, stderr }: CommandContext): Promise<void> {
-  const sections: Partial<Config> = await loadConfig({ file, cwd, env }).then(
-    ({ config }) => config,
-    (error: unknown) => (error instanceof ConfigError ? { [service]: {}, ...error.sound } : {}),
-  );
-  if (sections[service] === undefined) stderr.write(`${file} has no ${service}: section; what is added waits until a run has one.\n`);
 }
 
 async function readLines({ stdin, signal }: Pick<CommandContext, 'stdin' | 'signal'>): Promise<string[]> {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { TopicRecord } from '@headgate/topics';
 import { TOPICS } from '../records/topic-names.ts';
 import { safeText } from '../status/text/safe-text.ts';
-import { type CommandContext, openLog, readTopicsConfig } from './command-context.ts';
+import { type CommandContext, openLog, readLogConfig } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface ReadOptions {
@@ -17,7 +17,7 @@ export interface ReadOptions {
 /** Writes committed records to stdout: for people, or with `--json` a line of JSON each. Resolves to the exit code. */
 export async function read({ topic, follow, from, max = Infinity }: ReadOptions, context: CommandContext): Promise<number> {
   const { stdout, signal, json } = context;
-  const log = await openLog(context, await readTopicsConfig(context));
+  const log = await openLog(context, (await readLogConfig(context)).topics);
   const gone = new AbortController();
   let failure: NodeJS.ErrnoException | undefined;
   stdout.on('error', (error: NodeJS.ErrnoException) => {

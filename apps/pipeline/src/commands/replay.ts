@@ -3,7 +3,7 @@ import { TOPICS, SHARED_STATE_PARTITION } from '../records/topic-names.ts';
 import { booksWish, followersWish, parseWish } from '../records/wish.ts';
 import { prepareTopics } from '../run/topics.ts';
 import { safeText } from '../status/text/safe-text.ts';
-import { type CommandContext, openLog, readTopicsConfig } from './command-context.ts';
+import { type CommandContext, openLog, readLogConfig } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
 
 /** More letters than these that stay are counted, not listed. */
@@ -15,7 +15,7 @@ const LISTED = 10;
  */
 export async function replay(topic: string, context: CommandContext): Promise<number> {
   const { target, assertWorkable } = requestsOf(topic);
-  const topics = await readTopicsConfig(context);
+  const topics = (await readLogConfig(context)).topics;
   const log = await openLog(context, topics);
   try {
     await prepareTopics({ log, config: { topics } });

@@ -14,7 +14,7 @@ export interface ReadConfigFileOptions {
 /** The text of the configuration; throws ConfigError with the way to make one where there is none. */
 export async function readConfigText({ file, path, readFile }: ReadConfigFileOptions): Promise<string> {
   try {
-    return (await readFile(path)).replace(/^\uFEFF/, '');
+    return await readFile(path);
   } catch (cause) {
     if (!isMissing(cause)) throw new ConfigError({ fileName: file, message: `${file} ${unreadable(cause)}`, cause });
     const folder = dirname(file) === '.' ? 'this folder' : dirname(file);
@@ -26,7 +26,7 @@ export async function readConfigText({ file, path, readFile }: ReadConfigFileOpt
 /** The variables of a `.env` file; none where there is no file. */
 export async function readEnvFile({ file, path, readFile }: ReadConfigFileOptions): Promise<NodeJS.Dict<string>> {
   try {
-    return parseEnv((await readFile(path)).replace(/^\uFEFF/, ''));
+    return parseEnv(await readFile(path));
   } catch (cause) {
     // A folder of that name belongs to somebody else, such as a Python environment.
     if (isMissing(cause) || hasCode(cause, 'EISDIR')) return {};

@@ -1,5 +1,6 @@
 import { Complaint } from './complaint.ts';
 import { shownPath } from './problem.ts';
+import { UnfitFileError } from './read-text-file.ts';
 import type { ReadContext } from './read-context.ts';
 
 export interface FileTextOptions {
@@ -14,8 +15,7 @@ export interface FileTextOptions {
 export async function fileText({ context, path, written }: FileTextOptions): Promise<string | Complaint> {
   if (path.trim() === '') return new Complaint('names no file. Write a path, relative to this file.');
   try {
-    const text = await context.readText(context.resolvePath(path));
-    return text.replace(/^\uFEFF/, '');
+    return await context.readText(context.resolvePath(path));
   } catch (error) {
     return new Complaint(`${written === undefined ? 'the file' : shownPath(written)} ${unreadable(error)}`);
   }
@@ -23,6 +23,7 @@ export async function fileText({ context, path, written }: FileTextOptions): Pro
 
 /** Why a file can't be read, without its path. */
 export function unreadable(error: unknown): string {
+  if (error instanceof UnfitFileError) return error.message;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ENOENT') return 'does not exist. Paths are relative to this file.';
   if (code === 'EACCES' || code === 'EPERM') return 'may not be read. Allow this user to read it.';

@@ -1,4 +1,3 @@
-import { readFile as readFileFromDisk } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { booksSection } from './books-section.ts';
 import { ConfigError } from './config-error.ts';
@@ -9,6 +8,7 @@ import { isMapping } from './leaf.ts';
 import type { Tree, TreeMapping } from './leaf.ts';
 import type { KeyPath, Problem } from './problem.ts';
 import type { ReadContext } from './read-context.ts';
+import { readTextFile } from './read-text-file.ts';
 import { issueParams, unknownKeyMessage } from './schema-parts.ts';
 import type { Schema } from './schema-parts.ts';
 import { statusSection } from './status-section.ts';
@@ -23,7 +23,7 @@ export interface LoadConfigOptions {
   readonly cwd?: string;
   /** The environment; it wins over `.env` beside the file. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Reads a file as UTF-8 by its absolute path; default from disk. */
+  /** Reads a file as UTF-8 by its absolute path; default: {@link readTextFile}. */
   readonly readFile?: (path: string) => Promise<string>;
 }
 
@@ -43,7 +43,7 @@ export async function loadConfig({
   file = 'headgate.yaml',
   cwd = process.cwd(),
   env,
-  readFile = fromDisk,
+  readFile = readTextFile,
 }: LoadConfigOptions): Promise<LoadedConfig> {
   const path = resolve(cwd, file);
   const source = await readConfigText({ file, path, readFile });
@@ -105,10 +105,6 @@ function tooManyLanes(tree: TreeMapping): readonly string[] {
   if (lanes === undefined || !Array.isArray(credentials) || credentials.length === 0 || lanes <= credentials.length) return [];
   const there = credentials.length === 1 ? 'there is one' : `there are ${credentials.length}`;
   return [`${lanes} lanes need as many followers credentials, and ${there}. Write ${credentials.length} or less, or add credentials.`];
-}
-
-function fromDisk(path: string): Promise<string> {
-  return readFileFromDisk(path, 'utf8');
 }
 
 function definedOnly(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {

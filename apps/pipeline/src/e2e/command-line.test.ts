@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sampleIsbn, startBooks, startFollowers } from '@headgate/sandbox';
@@ -99,19 +99,43 @@ describe('headgate', () => {
       await using service = await startFollowers({ ...FREELY, users: { a: { followers: 9_000 } } });
       await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
       expect((await place.headgate('run')).code).toBe(0);
-      const shell = (command: string): Promise<{ code: number | null; stderr: string }> =>
-        new Promise((resolve) => {
-          const child = spawn('sh', ['-c', command], { cwd: place.folder, stdio: ['ignore', 'ignore', 'pipe'] });
-          let stderr = '';
-          child.stderr.on('data', (text: Buffer) => (stderr += text.toString()));
-          child.on('close', (code) => resolve({ code, stderr }));
-        });
-      const full = await shell(`${place.commandLine} read followers.ids --json > /dev/full`);
+      const full = await place.shell(`${place.commandLine} read followers.ids --json > /dev/full`);
       expect([full.code, full.stderr]).toEqual([1, expect.stringContaining('ENOSPC')]);
-      const left = await shell(`${place.commandLine} read followers.ids --json | head -1`);
+      const left = await place.shell(`${place.commandLine} read followers.ids --json | head -1`);
       expect([left.code, left.stderr]).toEqual([0, '']);
     },
   );
+
+  it('waits for no pipe that is silent, and ends after a signal whatever hangs', { timeout: 120_000 }, async () => {
+    await using place = await workplace(followersYaml({ url: 'http://127.0.0.1:1', users: ['{ file: fifo }'] }));
+    execFileSync('mkfifo', [join(place.folder, 'fifo')]);
+    const hanging = place.start('sandbox', '--port', '0', '--replay', 'fifo');
+    const [config, users, endless] = await Promise.all([
+      place.headgate('check', '--config', 'fifo'),
+      place.headgate('run'),
+      place.headgate('check', '--config', '/dev/zero'),
+    ]);
+    expect([config.code, users.code, endless.code]).toEqual([2, 2, 2]);
+    expect(config.stderr).toBe('fifo is no plain file, and nothing came from it for 5 s. Name a file, or a pipe that is written into.\n');
+    expect(users.stderr).toContain('8:19  followers.users[0].file   "fifo" is no plain file');
+    expect(endless.stderr).toBe('/dev/zero has more than 256 MiB, or no end at all. Name a smaller file.\n');
+
+    // It sits in a call to open the pipe by now.
+    const stoppedAt = performance.now();
+    hanging.child.kill('SIGTERM');
+    expect((await hanging.ended).signal).toBe('SIGKILL');
+    expect(performance.now() - stoppedAt).toBeLessThan(20_000);
+  });
+
+  it('reads its configuration from a pipe', async () => {
+    await using place = await workplace('');
+    const config = `topics: { file: ${JSON.stringify(join(place.folder, 'piped.db'))} }\nbooks: { baseUrl: https://books.example.com, key: "\${KEY}" }\n`;
+    await place.write('piped.yaml', config);
+    for (const command of ['check', 'enqueue books 9780140449136']) {
+      const { code, stderr } = await place.shell(`cat piped.yaml | ${place.commandLine} ${command} --config /dev/stdin`);
+      expect([code, stderr]).toEqual([0, expect.stringMatching(/no problems in this file|1 added/)]);
+    }
+  });
 
   it('puts the requests of dead letters back once', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { protected: true } } });

@@ -33,6 +33,8 @@ export interface Workplace extends AsyncDisposable {
     options: { readonly input?: string; readonly env?: Readonly<Record<string, string>> },
     ...args: readonly string[]
   ): Promise<Ended>;
+  /** Runs a command of the shell. */
+  shell(command: string): Promise<Pick<Ended, 'code' | 'stderr'>>;
   /** The records of a topic, as `read --json` gives them. */
   records(topic: string): Promise<ReadRecord[]>;
 }
@@ -88,6 +90,14 @@ export async function workplace(config: string): Promise<Workplace> {
     start: (...args) => start({}, args),
     headgate: (...args) => headgateWith({}, ...args),
     headgateWith,
+    shell: (command) =>
+      new Promise((resolve) => {
+        const env = { PATH: process.env['PATH'] ?? '', TZ: 'UTC', ...SECRETS };
+        const child = spawn('sh', ['-c', command], { cwd: folder, env, stdio: ['ignore', 'ignore', 'pipe'] });
+        let stderr = '';
+        child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+        child.on('close', (code) => resolve({ code, stderr }));
+      }),
     async records(topic) {
       const { code, stdout, stderr } = await headgateWith({}, 'read', topic, '--json');
       if (code !== 0) throw new Error(`read ${topic} ended with ${code}: ${stderr}`);

@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import type { ConnectionOptions } from 'node:tls';
 import type { KafkaTopicLogOptions } from '@headgate/topics/kafka';
 import type { KafkaTopicsConfig, SaslConfig } from '../config/config.ts';
 import { unreadable } from '../config/file-text.ts';
+import { readTextFile } from '../config/read-text-file.ts';
 
 type Sasl = NonNullable<KafkaTopicLogOptions['sasl']>;
 
@@ -47,7 +47,7 @@ function saslOptions(sasl: SaslConfig): Sasl {
 async function tokenOf(file: string): Promise<string> {
   let token: string;
   try {
-    token = (await readFile(file, 'utf8')).trim();
+    token = (await readTextFile(file)).trim();
   } catch (cause) {
     throw new TokenFileError(file, unreadable(cause), { cause });
   }

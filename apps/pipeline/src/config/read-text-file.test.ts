@@ -1,0 +1,62 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, open, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readTextFile } from './read-text-file.ts';
+
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'headgate-text-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+test('a file is read as UTF-8, without a byte order mark; one in UTF-16 is called so', async () => {
+  const file = join(folder, 'plain.txt');
+  const text = 'ä€\u{1f600}\n'.repeat(50_000);
+  await writeFile(file, `\uFEFF${text}`);
+  expect(await readTextFile(file)).toBe(text);
+  await writeFile(file, '');
+  expect(await readTextFile(file)).toBe('');
+  for (const bytes of [
+    [0xff, 0xfe, 0x61, 0],
+    [0xfe, 0xff, 0, 0x61],
+  ]) {
+    await writeFile(file, Buffer.from(bytes));
+    await expect(readTextFile(file)).rejects.toThrow('is UTF-16. Save it as UTF-8.');
+  }
+});
+
+test('a file without an end, or nearly, is given up', async () => {
+  const file = join(folder, 'large.txt');
+  await writeFile(file, '');
+  // Holes take no room.
+  await truncate(file, 600 * 2 ** 20);
+  await expect(readTextFile(file)).rejects.toThrow('has more than 256 MiB, or no end at all. Name a smaller file.');
+  await expect(readTextFile('/dev/zero', { maxBytes: 2 ** 20 })).rejects.toThrow('has more than 1 MiB, or no end at all.');
+  expect(await readTextFile('/dev/null')).toBe('');
+  await expect(readTextFile(folder)).rejects.toMatchObject({ code: 'EISDIR' });
+  await expect(readTextFile(join(folder, 'none'))).rejects.toMatchObject({ code: 'ENOENT' });
+});
+
+test('a pipe that speaks is read to its end, one that is silent is given up', async () => {
+  const fifo = join(folder, 'fifo');
+  execFileSync('mkfifo', [fifo]);
+  const silent = 'is no plain file, and nothing came from it for 0.2 s.';
+  await expect(readTextFile(fifo, { silenceMs: 200 })).rejects.toThrow(silent);
+
+  // Longer than a pipe holds at once; a first writer comes when it is looked at already.
+  const text = 'alpha\n'.repeat(50_000);
+  const reading = readTextFile(fifo, { silenceMs: 30_000 });
+  const writer = await open(fifo, 'w');
+  await writer.write(text.slice(0, 9));
+  await writer.write(text.slice(9));
+  await writer.close();
+  expect(await reading).toBe(text);
+
+  const silence = readTextFile(fifo, { silenceMs: 200 });
+  const mute = await open(fifo, 'w');
+  await mute.write('alpha');
+  await expect(silence).rejects.toThrow(silent);
+  await mute.close();
+});

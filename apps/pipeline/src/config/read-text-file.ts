@@ -1,0 +1,85 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { type Clock, systemClock } from '@headgate/throttle';
+
+export interface ReadTextFileOptions {
+  /** How long a pipe may say nothing. Default 5,000. */
+  readonly silenceMs?: number;
+  /** Default 256 MiB. */
+  readonly maxBytes?: number;
+  /** Default: the machine's clock. */
+  readonly clock?: Clock;
+}
+
+/** A file that there is, but that holds no text for us. The message completes a sentence about the file. */
+export class UnfitFileError extends Error {
+  override readonly name = 'UnfitFileError';
+  readonly code = 'HEADGATE_UNFIT_FILE';
+  readonly retryable = false;
+}
+
+const CHUNK_BYTES = 65_536;
+/** A pipe can't be waited for in any other way without a thread that hangs until it speaks. */
+const LOOK_AGAIN_MS = 20;
+
+/**
+ * Reads a file, or a pipe that somebody writes into, as UTF-8; a byte order mark is left out. Rejects with the system's error, or with an
+ * `UnfitFileError`: a pipe nobody writes into and a device without an end are given up, and hold nothing that keeps the process from ending.
+ */
+export async function readTextFile(path: string, options: ReadTextFileOptions = {}): Promise<string> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    return textOf(await bytesOf(file, options));
+  } finally {
+    await file.close();
+  }
+}
+
+async function bytesOf(
+  file: FileHandle,
+  { silenceMs = 5_000, maxBytes = 256 * 2 ** 20, clock = systemClock() }: ReadTextFileOptions,
+): Promise<Buffer> {
+  const stat = await file.stat();
+  if (stat.isFile() && stat.size > maxBytes) throw tooLarge(maxBytes);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  let spokeAtMs = clock.monotonicMs();
+  for (;;) {
+    const chunk = await readChunk(file);
+    if (chunk !== undefined && chunk.length > 0) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw tooLarge(maxBytes);
+      spokeAtMs = clock.monotonicMs();
+      continue;
+    }
+    // A pipe is at its end before its first writer has come, too.
+    if (chunk !== undefined && (bytes > 0 || !stat.isFIFO())) return Buffer.concat(chunks, bytes);
+    if (clock.monotonicMs() - spokeAtMs >= silenceMs)
+      throw new UnfitFileError(
+        `is no plain file, and nothing came from it for ${silenceMs / 1000} s. Name a file, or a pipe that is written into.`,
+      );
+    await new Promise<void>((resolve) => clock.schedule(LOOK_AGAIN_MS, resolve));
+  }
+}
+
+/** Empty at the end; undefined where there is nothing yet. */
+async function readChunk(file: FileHandle): Promise<Buffer | undefined> {
+  try {
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(CHUNK_BYTES));
+    return buffer.subarray(0, bytesRead);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return undefined;
+    throw error;
+  }
+}
+
+function textOf(bytes: Buffer): string {
+  const [first, second] = bytes;
+  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) throw new UnfitFileError('is UTF-16. Save it as UTF-8.');
+  return bytes.toString('utf8').replace(/^\uFEFF/, '');
+}
+
+function tooLarge(maxBytes: number): UnfitFileError {
+  return new UnfitFileError(`has more than ${Math.floor(maxBytes / 2 ** 20)} MiB, or no end at all. Name a smaller file.`);
+}
