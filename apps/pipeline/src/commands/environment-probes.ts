@@ -1,7 +1,9 @@
 import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { creditPool } from '@headgate/throttle';
+import { type Clock, creditPool } from '@headgate/throttle';
+import type { TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
+import { pause } from '../lanes/pause.ts';
 import { booksService, followersService } from '../run/services.ts';
 import { assertStatesKept } from '../run/kept-state.ts';
 import { isLogThere, logAddress, openTopicLog } from '../run/open-topic-log.ts';
@@ -17,13 +19,16 @@ export interface EnvironmentProbesOptions {
   readonly context: CommandContext;
 }
 
+/** The log waits for its brokers as long as they are away; who checks wants to know. */
+const ANSWER_WITHIN_MS = 14_000;
+
 /** What a run will need of the world: the log, and with `online` the services. */
 export function environmentProbes({ sound, online, context }: EnvironmentProbesOptions): Probe[] {
   const probes: Probe[] = [];
   const { topics, followers, books } = sound;
   if (topics !== undefined) {
     const name = topics.driver === 'sqlite' ? `log ${topics.file}` : logAddress(topics);
-    probes.push({ name, run: () => probeLog({ ...sound, topics }) });
+    probes.push({ name, run: () => probeLog({ ...sound, topics }, context.clock) });
   }
   if (!online) return probes;
   const service = { ...context, emit: () => undefined };
@@ -57,14 +62,30 @@ export function environmentProbes({ sound, online, context }: EnvironmentProbesO
   return probes;
 }
 
-async function probeLog(config: ConfigOfLog): Promise<ProbeResult> {
+async function probeLog(config: ConfigOfLog, clock: Clock): Promise<ProbeResult> {
   const { topics } = config;
   if (topics.driver === 'sqlite' && !(await isLogThere(topics))) {
     // Looking must not leave a file behind.
     await access(await nearestFolder(dirname(topics.file)), constants.W_OK);
     return { ok: true, message: 'will be created' };
   }
-  await using log = await openTopicLog(topics);
+  const startedMs = clock.monotonicMs();
+  let missing: string | undefined;
+  const log = await openTopicLog(topics, (change) => (missing = change.available ? undefined : change.reason));
+  const answered = new AbortController();
+  const late = pause(clock, ANSWER_WITHIN_MS - (clock.monotonicMs() - startedMs), answered.signal).then((): ProbeResult => {
+    return { ok: false, message: missing ?? `no answer within ${ANSWER_WITHIN_MS / 1_000} s` };
+  });
+  try {
+    return await Promise.race([lookAt(log, config), late]);
+  } finally {
+    answered.abort();
+    await log.close();
+  }
+}
+
+async function lookAt(log: TopicLog, config: ConfigOfLog): Promise<ProbeResult> {
+  const { topics } = config;
   const { created, warnings } = await prepareTopics({ log, config, validateOnly: true });
   await assertStatesKept({ log, config, missing: created });
   const found = topics.driver === 'sqlite' ? 'can be read and written' : 'answers';

@@ -1,3 +1,4 @@
+import type { TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
 import { type EnqueueListOptions, type NothingDue, enqueueList } from '../flows/wish-list.ts';
 import { wishListSchedule } from '../flows/wish-list-schedule.ts';
@@ -30,33 +31,44 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
   const statusClock = systemStatusClock();
   const model = createRunModel({ clock: statusClock });
   let work: Work | undefined;
+  let isReady = false;
   const gauges = (): RunGauges => work?.gauges() ?? NOTHING_YET;
 
   const color = stderr.isTTY === true && !env['NO_COLOR'];
   const header = `headgate run   ${context.file}   -> ${logAddress(config.topics)}`;
   let reporter: Reporter | undefined;
+  const unreported: RunEvent[] = [];
   const emit = (event: RunEvent): void => {
     model.apply(event);
-    reporter?.event(event);
+    if (reporter === undefined) unreported.push(event);
+    else reporter.event(event);
   };
   const { driver } = config.topics;
-  const log = await openTopicLog(config.topics, (change) =>
-    emit(
-      change.available
-        ? { type: 'log-available', driver }
-        : { type: 'log-unavailable', driver, reason: change.reason, since: change.sinceMs },
-    ),
-  );
-  let status: { close(): Promise<void> } | undefined;
+  // Before anything is waited for: who looks whether a run is alive or ready gets an answer from the first moment on.
+  const status = await serveStatus(config, { model, gauges, emit, ready: () => isReady });
+  let log: TopicLog | undefined;
+  const giveUp = (): void => void log?.close();
   let stopListing: (() => void) | undefined;
   let failures: readonly unknown[] = [];
   try {
+    log = await openTopicLog(config.topics, (change) =>
+      emit(
+        change.available
+          ? { type: 'log-available', driver }
+          : { type: 'log-unavailable', driver, reason: change.reason, since: change.sinceMs },
+      ),
+    );
+    // What fails before that is said by its error alone.
     reporter = await createReporter({ stderr, json, color, clock: statusClock, gauges, header, readCommand });
+    for (const event of unreported.splice(0)) reporter.event(event);
+    signal.addEventListener('abort', giveUp, { once: true });
+    signal.throwIfAborted();
     for (const message of (await prepareTopics({ log, config })).warnings) emit({ type: 'notice', level: 'warn', message });
     work = await openWork({ config, log, follow, signal, clock, env, emit });
     // After that: whom the group refuses has nothing to wish for.
     const nothingDue = await enqueueList({ log, config, clock, signal });
-    status = await serveStatus(config, { model, gauges, emit });
+    signal.removeEventListener('abort', giveUp);
+    isReady = true;
     stopListing = follow ? listAgain(nothingDue, { log, config, clock, signal, emit }) : undefined;
     failures = await work.run();
   } catch (error) {
@@ -64,7 +76,7 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
     if (!signal.aborted) throw error;
   } finally {
     stopListing?.();
-    await closeAll([() => work?.close(), () => reporter?.close(), () => status?.close(), () => log.close()], signal);
+    await closeAll([() => work?.close(), () => reporter?.close(), () => status?.close(), () => log?.close()], signal);
   }
   return conclude({ config, model, failures, readCommand, context });
 }
@@ -88,12 +100,12 @@ function listAgain(
 
 async function serveStatus(
   config: Config,
-  { model, gauges, emit }: { model: RunModel; gauges: () => RunGauges; emit: (event: RunEvent) => void },
+  { emit, ...shown }: { model: RunModel; gauges: () => RunGauges; ready: () => boolean; emit: (event: RunEvent) => void },
 ): Promise<{ close(): Promise<void> } | undefined> {
   if (config.status === false) return undefined;
   const { port, host } = config.status;
   try {
-    const server = await startStatusServer({ port, host, model, gauges, ready: () => true });
+    const server = await startStatusServer({ port, host, ...shown });
     const moved = port !== 0 && server.port !== port ? ` (port ${port} is busy)` : '';
     emit({ type: 'notice', level: 'info', message: `status at ${server.url}${moved}` });
     return server;

@@ -95,9 +95,13 @@ describe('the status server', () => {
 
   it('lives at once and is ready when the run is', async () => {
     let ready = false;
-    const { url } = await start({ ready: () => ready });
+    const { url, model } = await start({ ready: () => ready });
     expect((await fetch(`${url}livez`)).status).toBe(200);
-    expect((await fetch(`${url}readyz`)).status).toBe(503);
+    const notYet = await fetch(`${url}readyz`);
+    expect([notYet.status, await notYet.text()]).toEqual([503, 'not yet: it begins to work when the log has answered\n']);
+    model.apply({ type: 'log-unavailable', driver: 'kafka', reason: 'connect ECONNREFUSED 127.0.0.1:9092' });
+    expect(await (await fetch(`${url}readyz`)).text()).toMatch(/^not yet: .*\nkafka can't be reached since .*ECONNREFUSED/u);
+    model.apply({ type: 'log-available', driver: 'kafka' });
     ready = true;
     expect((await fetch(`${url}readyz`)).status).toBe(200);
   });

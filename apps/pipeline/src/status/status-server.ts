@@ -87,9 +87,9 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
   }
 
   function readiness(): Answer {
-    if (!ready()) return text(503, 'not yet\n');
     const { now, failedLanes, logUnavailable: unavailable } = model.snapshot();
     const why = [
+      ...(ready() ? [] : ['not yet: it begins to work when the log has answered']),
       ...(unavailable === undefined ? [] : logUnavailableLines({ unavailable, now, times })),
       ...failedLanes.map((lane) => failedLaneWords(lane)),
     ];

@@ -13,4 +13,5 @@ describe.concurrent('on Kafka', async () => {
   await import('./vanished.part.fixture.ts');
   await import('./run-to-the-end.part.fixture.ts');
   await import('./changes.part.fixture.ts');
+  await import('./silent-broker.part.fixture.ts');
 });

@@ -26,10 +26,20 @@ export function lanesOf(runner: Runner): readonly number[] {
   return [...held].sort((one, other) => one - other);
 }
 
-/** Resolves when the process is in the group, with lanes or standing by: then it serves its status. Answers where. */
-export async function joined(runner: Runner): Promise<string> {
+/** Where a process serves its status, which it does before it waits for anything. */
+export async function statusOf(runner: Runner): Promise<string> {
   const { msg = '' } = await runner.said(({ event, msg: words }) => event === 'notice' && words?.startsWith('status at ') === true);
   return /http:\S+/.exec(msg)?.[0] ?? '';
+}
+
+/** Resolves when the process is in the group, with lanes or standing by: then it is ready. Answers where it serves its status. */
+export async function joined(runner: Runner): Promise<string> {
+  const status = await statusOf(runner);
+  for (const deadline = Date.now() + 30_000; ; await sleep(50)) {
+    const { status: code } = await fetch(new URL('/readyz', status));
+    if (code === 200) return status;
+    if (Date.now() > deadline) throw new Error(`${runner.name} was not ready within 30 s.`);
+  }
 }
 
 /** Sends the signal, and waits until other processes have opened each of the lanes that one held. Rejects when that takes over 30 s. */
