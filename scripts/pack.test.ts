@@ -10,6 +10,7 @@ const PACK = fileURLToPath(new URL('pack.mjs', import.meta.url));
 const NAMES = [
   '@headgate/auth',
   '@headgate/operators',
+  '@headgate/pipeline',
   '@headgate/sandbox',
   '@headgate/sources',
   '@headgate/throttle',
