@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Verdict } from '../verdict.ts';
 import { classify } from './classify.ts';
 import type { FollowerPage } from './follower-page.ts';
@@ -194,7 +194,28 @@ test('every id and cursor arrives as it was sent, however each is spelled', () =
   );
 });
 
-test('more ids than asked for are taken', () => {
-  const ids = Array.from({ length: 5_001 }, (_, i) => String(i));
-  expect(judge(200, JSON.stringify({ ids, next_cursor_str: '0' }))).toMatchObject({ kind: 'ok', value: { ids } });
+describe('more ids than asked for', () => {
+  const listOf = (length: number, id: string): string => `[${Array.from({ length }, () => id).join(',')}]`;
+
+  test('are taken, up to twice as many', () => {
+    for (const id of ['9', '"9"', ' 9']) {
+      expect(judge(200, `{"ids":${listOf(10_000, id)},"next_cursor":0}`)).toMatchObject({ kind: 'ok', value: { ids: { length: 10_000 } } });
+      expect(judge(200, `{"ids":${listOf(10_001, id)},"next_cursor":0}`)).toEqual({
+        kind: 'unfit',
+        where: 'ids: expected at most 5,000 (count), got 10,001',
+      });
+    }
+  });
+
+  test.each([
+    ['numbers', '{"ids":', '9'],
+    ['texts', '{"ids":', '"9"'],
+    ['behind another field', '{"next_cursor_str":"0","ids":', '9'],
+  ])('are no page, and millions of them (%s) are counted without being built', (_, opening, id) => {
+    const body = Buffer.from(`${opening}${listOf(3_000_000, id)},"next_cursor":0}`);
+    const parse = vi.spyOn(JSON, 'parse');
+    onTestFinished(() => parse.mockRestore());
+    expect(judge(200, body)).toEqual({ kind: 'unfit', where: 'ids: expected at most 5,000 (count), got 3,000,000' });
+    expect(parse).not.toHaveBeenCalled();
+  });
 });

@@ -7,15 +7,21 @@ import type { Verdict } from '../verdict.ts';
 import { followerError, type FollowerErrorCode } from './follower-error.ts';
 import type { FollowerPage } from './follower-page.ts';
 import type { FollowersAsk } from './followers-ask.ts';
+import { idCount } from './id-count.ts';
 import { plainPage } from './plain-page.ts';
 import { type PageContent, readPage, spokenErrors } from './schema.ts';
 
 /** What an answer of the followers service means. */
 export function classify(answer: Answer, context: ClassifyContext<FollowersAsk>): Verdict<FollowerPage> {
   const { status } = answer;
-  const needed = context.ask.direction;
-  const plain = status === 200 ? plainPage(answer.body, needed) : undefined;
-  if (plain !== undefined) return okay(plain, context);
+  const { count, direction: needed } = context.ask;
+  const mostIds = MOST_TIMES * count;
+  if (status === 200) {
+    const plain = plainPage(answer.body, { needed, mostIds });
+    if (plain !== undefined) return okay(plain, context);
+    const ids = answer.body.length > LEAST_ID_BYTES * mostIds ? idCount(answer.body) : 0;
+    if (ids > mostIds) return { kind: 'unfit', where: `ids: expected at most ${inWords(count)} (count), got ${inWords(ids)}` };
+  }
   const body = jsonBody(answer, JSON.parse);
   if (status !== 200) return judged(answer, context, body.kind === 'json' ? body.value : undefined);
   if (body.kind === 'broken') return { kind: 'transient', reason: `${body.reason} with status 200` };
@@ -24,6 +30,15 @@ export function classify(answer: Answer, context: ClassifyContext<FollowersAsk>)
   const { errors, error } = spokenErrors(body.value);
   if (errors.length > 0 || error !== undefined) return judged(answer, context, body.value);
   return page;
+}
+
+/** A page with more ids than this many times those asked for is no page: what is downstream has room for a page, not for millions. */
+const MOST_TIMES = 2;
+/** A digit and a comma. */
+const LEAST_ID_BYTES = 2;
+
+function inWords(count: number): string {
+  return count.toLocaleString('en-US');
 }
 
 function okay(content: PageContent, { ask, credential }: ClassifyContext<FollowersAsk>): Verdict<FollowerPage> {

@@ -17,6 +17,10 @@ describe('the contract of every source', () => {
     body: JSON.stringify(page),
     expected: { user: '@alpha', page: 1, cursor: '-1', nextCursor: '0', previousCursor: '0', ids: page.ids, credential: 'contract' },
     unfit: [
+      {
+        body: JSON.stringify({ ...page, ids: Array.from({ length: 10_001 }, () => '9') }),
+        where: 'ids: expected at most 5,000 (count), got 10,001',
+      },
       { body: '{"ids":["12","kept to itself"],"next_cursor":0}', where: 'ids.1: expected digits of at most 64 bits, got text' },
       { body: '{"ids":{"kept":"kept to itself"},"next_cursor":0}', where: 'ids: expected a list, got an object' },
       { body: '{"ids":["12"],"next_cursor":"kept to itself"}', where: 'next_cursor: expected a whole number or its digits, got text' },

@@ -12,9 +12,11 @@ function read(body: Buffer): PageContent | undefined {
   return page.kind === 'page' ? page.content : undefined;
 }
 
+const options = { needed: 'next', mostIds: 10_000 } as const;
+
 /** Takes the short way or none, and the short way leads where the long one does. */
 function check(body: Buffer): 'taken' | 'left' {
-  const plain = plainPage(body, 'next');
+  const plain = plainPage(body, options);
   if (plain === undefined) return 'left';
   expect(plain).toEqual(read(body));
   return 'taken';
@@ -47,7 +49,7 @@ describe.each([
   test('are taken as they were sent', () => {
     fc.assert(
       fc.property(page, ({ digits, body }) => {
-        expect(plainPage(body, 'next')?.ids).toEqual(digits);
+        expect(plainPage(body, options)?.ids).toEqual(digits);
         expect(check(body)).toBe('taken');
       }),
     );
@@ -71,7 +73,7 @@ describe.each([
           else bytes.splice(at, what === 'put' ? 1 : 0, byte);
         }
         const long = read(Buffer.from(bytes));
-        expect(plainPage(Buffer.from(bytes), 'next') ?? long).toEqual(long);
+        expect(plainPage(Buffer.from(bytes), options) ?? long).toEqual(long);
       }),
       { numRuns: 3_000 },
     );
@@ -136,11 +138,17 @@ test.each([
 test('a body that lies within another buffer is read from its own place', () => {
   const text = `{"ids":["12345678901","22345678902"],${END}`;
   const body = Buffer.from(`xyz${text}"9999`).subarray(3, 3 + text.length);
-  expect(plainPage(body, 'next')?.ids).toEqual(['12345678901', '22345678902']);
+  expect(plainPage(body, options)?.ids).toEqual(['12345678901', '22345678902']);
+});
+
+test('a page with more ids than there may be is left', () => {
+  const body = Buffer.from(`{"ids":["1","2","3"],${END}`);
+  expect(plainPage(body, { ...options, mostIds: 3 })?.ids).toEqual(['1', '2', '3']);
+  expect(plainPage(body, { ...options, mostIds: 2 })).toBeUndefined();
 });
 
 test('ids of every length, over the edges of what is decoded at once', () => {
   const digits = Array.from({ length: 5_000 }, (_, i) => '12345678901234567890'.slice(0, 1 + (i % 20)));
   const body = Buffer.from(`{"ids":[${digits.map((id) => `"${id}"`).join(',')}],${END}`);
-  expect(plainPage(body, 'next')?.ids).toEqual(digits);
+  expect(plainPage(body, options)?.ids).toEqual(digits);
 });

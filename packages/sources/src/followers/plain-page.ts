@@ -2,15 +2,22 @@ import { isAscii } from 'node:buffer';
 import { digitRun } from './digit-run.ts';
 import { fitsWide, MOST_DIGITS, type PageContent, readPage, type ReadPageOptions } from './schema.ts';
 
+export interface PlainPageOptions {
+  /** The cursor that the walk goes on with. */
+  readonly needed: ReadPageOptions['needed'];
+  /** A page with more ids is left, with these alone built. */
+  readonly mostIds: number;
+}
+
 /**
  * Reads a page that is spelled as the service spells it, `{"ids":["1","2"],…}` without white space, straight from its bytes: to parse and
  * to check 5,000 ids would take as long as to receive them.
  *
  * Undefined for whatever isn't exactly of that form, good or bad: `jsonBody` and `readPage` read the same of every page, and judge the rest.
  */
-export function plainPage(body: Buffer, needed: ReadPageOptions['needed']): PageContent | undefined {
+export function plainPage(body: Buffer, { needed, mostIds }: PlainPageOptions): PageContent | undefined {
   if (body.toString('latin1', 0, OPENING.length) !== OPENING) return undefined;
-  const list = plainIds(body, OPENING.length);
+  const list = plainIds(body, { startsAt: OPENING.length, mostIds });
   if (list === undefined || body[list.endsAt] !== COMMA) return undefined;
   const rest = body.subarray(list.endsAt + 1);
   if (!isAscii(rest)) return undefined;
@@ -33,7 +40,7 @@ interface PlainIds {
 }
 
 /** Digits as strings or as bare numbers, one by one; their text is what JSON makes of them. */
-function plainIds(body: Buffer, startsAt: number): PlainIds | undefined {
+function plainIds(body: Buffer, { startsAt, mostIds }: { readonly startsAt: number; readonly mostIds: number }): PlainIds | undefined {
   const view = new DataView(body.buffer, body.byteOffset, body.length);
   const ids: string[] = [];
   let piece = '';
@@ -54,7 +61,7 @@ function plainIds(body: Buffer, startsAt: number): PlainIds | undefined {
     // JSON has no numbers with zeros in front.
     if (length > MOST_DIGITS || (!quoted && length > 1 && body[from] === ZERO)) return undefined;
     const id = piece.slice(from - pieceAt, at - pieceAt);
-    if (!fitsWide(id)) return undefined;
+    if (!fitsWide(id) || ids.length === mostIds) return undefined;
     ids.push(id);
     if (quoted) {
       if (body[at] !== QUOTE) return undefined;

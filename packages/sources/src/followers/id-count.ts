@@ -1,0 +1,55 @@
+/**
+ * How many ids the text of a page lists, told from its commas: nothing is built, so that a page of millions costs no more memory than its
+ * text has. An empty list counts as 1, as does a list of one; of several lists of that name the longest counts. 0 where there is none.
+ */
+export function idCount(body: Buffer): number {
+  let most = 0;
+  let depth = 0;
+  let listed = 0;
+  let quoteAt = -1;
+  /** Whether the last text at the page's own level was this name. */
+  let named = false;
+  for (let at = 0; at < body.length; at += 1) {
+    const byte = body[at];
+    if (quoteAt >= 0) {
+      if (byte === BACKSLASH) at += 1;
+      else if (byte === QUOTE) {
+        if (depth === 1) named = isName(body, quoteAt, at + 1);
+        quoteAt = -1;
+      }
+    } else if (byte === QUOTE) quoteAt = at;
+    else if (byte === COMMA) {
+      if (depth === 1) named = false;
+      else if (depth === 2 && listed > 0) listed += 1;
+    } else if (byte === OPEN_BRACKET || byte === OPEN_BRACE) {
+      depth += 1;
+      if (depth === 2) listed = named && byte === OPEN_BRACKET ? 1 : 0;
+    } else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) {
+      most = Math.max(most, listed);
+      if (depth === 2) listed = 0;
+      depth -= 1;
+    }
+  }
+  return Math.max(most, listed);
+}
+
+/** Whether a text in quotes is `ids`, as it stands or with escapes: `"\u0069\u0064\u0073"` is the longest. */
+function isName(body: Buffer, from: number, to: number): boolean {
+  if (to - from > LONGEST_NAME) return false;
+  const quoted = body.toString('latin1', from, to);
+  if (!quoted.includes('\\')) return quoted === '"ids"';
+  try {
+    return JSON.parse(quoted) === 'ids';
+  } catch {
+    return false;
+  }
+}
+
+const LONGEST_NAME = 20;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
