@@ -66,15 +66,39 @@ export class TopicLostError extends Error {
   }
 }
 
-/** A record its topic can't take, e.g. one without a key on a compacted topic. Nothing of its transaction was written. */
+/**
+ * A record its topic can't take, e.g. one without a key on a compacted topic: nothing of its transaction was written. Or a record that another
+ * client wrote, and that can't be read: then the error has its offset.
+ */
 export class InvalidRecordError extends Error {
   override readonly name = 'InvalidRecordError';
   readonly code = 'HEADGATE_INVALID_RECORD';
   readonly retryable = false;
   readonly topic: string;
+  /** Where a record lies that can't be read; undefined for one that was to be written. */
+  readonly partition: number | undefined;
+  readonly offset: number | undefined;
+  /** The fields that are wrong, where it is single ones: `key`, `value`, `header "name"`. */
+  readonly fields: readonly string[];
 
-  constructor(details: { readonly topic: string; readonly reason: string }, options?: ErrorOptions) {
-    super(`A record for topic "${details.topic}" ${details.reason}`, options);
-    this.topic = details.topic;
+  /** `reason` goes on after the record's topic or place. */
+  constructor(details: InvalidRecordDetails, options?: ErrorOptions) {
+    const { topic, place, fields = [], reason } = details;
+    const record =
+      place === undefined
+        ? `A record for topic "${topic}"`
+        : `The record at offset ${place.offset} of topic "${topic}", partition ${place.partition},`;
+    super(`${record} ${reason}`, options);
+    this.topic = topic;
+    this.partition = place?.partition;
+    this.offset = place?.offset;
+    this.fields = fields;
   }
+}
+
+export interface InvalidRecordDetails {
+  readonly topic: string;
+  readonly place?: { readonly partition: number; readonly offset: number };
+  readonly fields?: readonly string[];
+  readonly reason: string;
 }

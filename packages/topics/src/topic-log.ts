@@ -1,3 +1,5 @@
+import type { InvalidRecordError } from './topic-errors.ts';
+
 /** The port behind which a log of topics stands: an embedded file or Kafka. */
 export interface TopicLog extends AsyncDisposable {
   /**
@@ -13,7 +15,7 @@ export interface TopicLog extends AsyncDisposable {
    * the lane is taken.
    */
   openLane(lane: LaneSpec, signal?: AbortSignal): Promise<LaneWriter>;
-  /** Appends records outside of any lane, all or nothing: wishes that anyone may make. Returns where they went, in order. Throws `TopicUnknownError`. */
+  /** Appends records outside of any lane, all or nothing: wishes that anyone may make. Returns where they went, in order. Throws `TopicUnknownError` and `InvalidRecordError`. */
   append(records: readonly NewRecord[]): Promise<readonly RecordPosition[]>;
   /** Reads committed records in order per partition. The reading begins now, not with the first record asked for. */
   read(options: ReadOptions): TopicReader;
@@ -135,6 +137,11 @@ export interface TopicRecord extends RecordPosition {
   readonly headers: Readonly<Record<string, string>>;
   /** When it was appended, milliseconds since the epoch, on the log's clock. */
   readonly timestampMs: number;
+  /**
+   * Says which fields another client has written as bytes that are no UTF-8 text: there a key or a value is null, and a header is left out.
+   * Only where the reading asked for it.
+   */
+  readonly unreadable?: InvalidRecordError;
 }
 
 export interface LaneSpec {
@@ -176,6 +183,11 @@ export interface ReadOptions {
   readonly group?: string;
   /** Where to start in every partition. Default 'earliest'. */
   readonly from?: 'earliest' | 'latest' | number;
+  /**
+   * What becomes of a record with bytes that are no UTF-8 text. Default 'throw': the reader ends there with an `InvalidRecordError` that names
+   * topic, partition, offset and fields. 'mark': it is handed on with that error as `unreadable`, and the reader goes on.
+   */
+  readonly unreadable?: 'throw' | 'mark';
   /** Wait for further records after the end. Default false: the reader ends at the end as it was when the reading began. */
   readonly follow?: boolean;
   readonly signal?: AbortSignal;

@@ -1,3 +1,4 @@
+import { assertText } from './record-text.ts';
 import { TopicLogClosedError } from './topic-log-errors.ts';
 import type { LaneSpec, LaneTransaction, NewRecord, RecordPosition, RecordSeries } from './topic-log.ts';
 
@@ -29,6 +30,7 @@ export function collectTransaction(work: (tx: LaneTransaction) => void, { name, 
     if (!open) throw new TopicLogClosedError({ what: 'This transaction' });
   };
   const add = (record: NewRecord | RecordSeries): void => {
+    assertText(record);
     // Without a partition its key may lead it there, too.
     const isState = record.topic === place.topic && (record.partition ?? place.partition) === place.partition;
     if (isState && isSeries(record)) throw new TypeError(`A series of records can't be state of lane "${name}": a key has one value.`);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { TopicRecord } from '@headgate/topics';
 import { TOPICS } from '../records/topic-names.ts';
+import { countWords } from '../status/text/number-words.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { type CommandContext, openLog, readLogConfig } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
@@ -14,9 +15,15 @@ export interface ReadOptions {
   readonly max?: number;
 }
 
-/** Writes committed records to stdout: for people, or with `--json` a line of JSON each. Resolves to the exit code. */
+/** More records than these that can't be shown are counted, not named. */
+const NAMED = 10;
+
+/**
+ * Writes committed records to stdout: for people, or with `--json` a line of JSON each. A record with bytes that are no text is
+ * named on stderr in its place, and the exit code is 1 then. Resolves to the exit code.
+ */
 export async function read({ topic, follow, from, max = Infinity }: ReadOptions, context: CommandContext): Promise<number> {
-  const { stdout, signal, json } = context;
+  const { stdout, stderr, signal, json } = context;
   const log = await openLog(context, (await readLogConfig(context)).topics);
   const gone = new AbortController();
   let failure: NodeJS.ErrnoException | undefined;
@@ -36,8 +43,14 @@ export async function read({ topic, follow, from, max = Infinity }: ReadOptions,
     let left = max;
     if (left <= 0) return 0;
     const over = AbortSignal.any([signal, gone.signal]);
-    const records = log.read({ topic, follow, ...(from !== undefined && { from }), signal: over });
+    let unreadable = 0;
+    const records = log.read({ topic, follow, unreadable: 'mark', ...(from !== undefined && { from }), signal: over });
     for await (const record of records) {
+      if (record.unreadable !== undefined) {
+        unreadable += 1;
+        if (unreadable <= NAMED) stderr.write(`headgate: ${safeText(record.unreadable.message, Infinity)}\n`);
+        continue;
+      }
       const line = json ? jsonLine(record) : plainLine(record);
       if (!stdout.write(`${line}\n`)) await once(stdout, 'drain', { signal: over }).catch(() => undefined);
       left -= 1;
@@ -45,7 +58,9 @@ export async function read({ topic, follow, from, max = Infinity }: ReadOptions,
     }
     if (failure !== undefined)
       throw new OutputError(`The records could not be written to stdout (${failure.code}). What was written before is not all.`);
-    return signal.aborted ? 130 : 0;
+    if (unreadable > 0) stderr.write(`headgate: ${countWords(unreadable, 'record')} of ${topic} can't be shown\n`);
+    if (signal.aborted) return 130;
+    return unreadable > 0 ? 1 : 0;
   } finally {
     await log.close();
   }

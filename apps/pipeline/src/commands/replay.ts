@@ -27,8 +27,9 @@ export async function replay(topic: string, context: CommandContext): Promise<nu
     const group = `${topics.group}.replay`;
     let replayed = 0;
     let left = 0;
-    for await (const { partition, offset, key, value } of log.read({ topic, group, signal: context.signal })) {
-      const request = workableRequest(value, assertWorkable);
+    const letters = log.read({ topic, group, unreadable: 'mark', signal: context.signal });
+    for await (const { partition, offset, key, value, unreadable } of letters) {
+      const request = unreadable === undefined ? workableRequest(value, assertWorkable) : { reason: unreadable.message };
       if ('reason' in request) {
         left += 1;
         if (left <= LISTED)

@@ -5,14 +5,14 @@ import type { Bell } from '../lanes/bell.ts';
 import type { Lane } from '../lanes/lane.ts';
 import { settled } from '../lanes/settled.ts';
 import type { Flow } from '../lanes/work-lane.ts';
-import { type BooksWish, booksWish, parseWish } from '../records/wish.ts';
+import { type BooksWish, booksWish } from '../records/wish.ts';
 import type { RunEvent } from '../status/run-event.ts';
 import { type BookWish, type Place, bookWishes } from './book-wishes.ts';
 import { type Outcome, booksOutcomes } from './books-outcome.ts';
 import { authorRecord } from './books-records.ts';
 import { assertFits } from './record-size.ts';
 import { endsOneRequestOnly, isStop } from './source-endings.ts';
-import { wishText } from './wish-content.ts';
+import { readWish, wishText } from './wish-content.ts';
 
 export interface BooksFlowOptions {
   readonly api: Books;
@@ -161,7 +161,7 @@ export function booksFlow({ api, lane, bell, credits, maxBatch, clock, emit }: B
       if (wishes.has(record.offset)) return;
       let parsed: BooksWish;
       try {
-        parsed = parseWish(booksWish, record.value);
+        parsed = readWish(booksWish, record);
       } catch (error) {
         const wish = wishes.open(record, '');
         const outcome = outcomes.ofError(wish, record.key || wish.id, { requestText: wishText(record.value) }, error);

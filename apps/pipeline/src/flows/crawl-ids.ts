@@ -44,7 +44,7 @@ export async function* crawlIds(options: CrawlIdsOptions): AsyncGenerator<string
   let { from } = crawl;
   let page = 0;
   for (let isDecided = false; ;) {
-    await using reader = log.read({ topic, partitions: [partition], from, signal });
+    await using reader = log.read({ topic, partitions: [partition], from, unreadable: 'mark', signal });
     for await (const { offset, key, value } of reader) {
       if (key !== user) continue;
       const found = parsedPage(value);

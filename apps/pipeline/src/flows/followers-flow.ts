@@ -11,7 +11,7 @@ import { settled } from '../lanes/settled.ts';
 import type { WishRecord } from '../lanes/wishes-in-order.ts';
 import type { Flow } from '../lanes/work-lane.ts';
 import { TOPICS } from '../records/topic-names.ts';
-import { FIRST_CURSOR, type FollowersWish, followersWish, parseWish } from '../records/wish.ts';
+import { FIRST_CURSOR, type FollowersWish, followersWish } from '../records/wish.ts';
 import type { RunEvent } from '../status/run-event.ts';
 import { type CrawlCheckpoint, begunCrawls, crawlCheckpoints, crawlKey } from './crawl-checkpoint.ts';
 import type { CrawlComparisons } from './crawl-comparisons.ts';
@@ -20,7 +20,7 @@ import { assertFits } from './record-size.ts';
 import { type CrawlIdentity, crawlRecord, idRecords, pageRecord } from './followers-records.ts';
 import { seenCursors } from './seen-cursors.ts';
 import { endsOneRequestOnly, isStop } from './source-endings.ts';
-import { wishText } from './wish-content.ts';
+import { readWish, wishText } from './wish-content.ts';
 
 export interface FollowersFlowOptions {
   readonly api: Followers;
@@ -191,7 +191,7 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
     take(wish) {
       if (active.has(wish.offset)) return;
       try {
-        start(parseWish(followersWish, wish.value), wish.offset);
+        start(readWish(followersWish, wish), wish.offset);
       } catch (error) {
         active.set(wish.offset, 'refusing');
         refuse(wish, error).catch((failure: unknown) => bell.fail(failure));

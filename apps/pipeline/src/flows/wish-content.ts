@@ -1,3 +1,13 @@
+import type { z } from 'zod';
+import type { WishRecord } from '../lanes/wishes-in-order.ts';
+import { parseWish } from '../records/wish.ts';
+
+/** What a wish asks for. Throws what `parseWish` throws; where its value can't be read, why. */
+export function readWish<Wish>(schema: z.ZodType<Wish>, { value, unreadable }: WishRecord): Wish {
+  if (value === null && unreadable !== undefined) throw unreadable;
+  return parseWish(schema, value);
+}
+
 /** Deeper than any wish; JSON that is much deeper can be read, but not written again. */
 const DEEPEST = 50;
 /** Characters of the largest wish that is kept whole, and of the beginning that is kept of a larger one. */

@@ -1,7 +1,7 @@
 import type { ReadOptions, TopicRecord } from '@headgate/topics';
 
 /** A wish as its topic has it, or as the state of a lane has kept it. */
-export type WishRecord = Pick<TopicRecord, 'offset' | 'key' | 'value'>;
+export type WishRecord = Pick<TopicRecord, 'offset' | 'key' | 'value' | 'unreadable'>;
 
 export interface WishesInOrderOptions {
   readonly log: { read(options: ReadOptions): AsyncIterable<TopicRecord> };
@@ -29,7 +29,8 @@ export async function* wishesInOrder({
     const after = rest.findIndex(({ offset }) => offset >= end);
     return rest.splice(0, after === -1 ? rest.length : after);
   };
-  for await (const wish of log.read({ topic, partitions: [partition], from, ...(signal !== undefined && { signal }) })) {
+  const read = { topic, partitions: [partition], from, unreadable: 'mark', ...(signal !== undefined && { signal }) } as const;
+  for await (const wish of log.read(read)) {
     yield* before(wish.offset);
     if (rest[0]?.offset === wish.offset) rest.shift();
     yield wish;

@@ -13,7 +13,7 @@ export async function pagesOfLastCrawls(log: LogView, users: ReadonlySet<string>
   const pages = new Map<string, number>();
   if (users.size === 0) return pages;
   const isWhole = await wholeWalks(log);
-  for await (const { value } of log.read({ topic: TOPICS.followersCrawls })) {
+  for await (const { value } of log.read({ topic: TOPICS.followersCrawls, unreadable: 'mark' })) {
     const crawl = crawlOf(value);
     if (crawl?.state === 'completed' && users.has(crawl.user) && isWhole(crawl.crawl)) pages.set(crawl.user, crawl.pages);
   }
@@ -25,7 +25,7 @@ async function wholeWalks(log: LogView): Promise<(crawl: string) => boolean> {
   const topic = TOPICS.followersRequests;
   const first = new Map<number, number>();
   const parts = new Set<string>();
-  for await (const { partition, offset, value } of log.read({ topic })) {
+  for await (const { partition, offset, value } of log.read({ topic, unreadable: 'mark' })) {
     if (!first.has(partition)) first.set(partition, offset);
     if (isPart(value)) parts.add(`${topic}-${partition}-${offset}`);
   }

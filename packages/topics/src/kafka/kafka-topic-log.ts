@@ -1,5 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
 import { Kafka, type KafkaConfig, type SASLOptions } from 'kafkajs';
+import { assertText } from '../record-text.ts';
 import { TopicMismatchError } from '../topic-errors.ts';
 import { TopicLogClosedError, TopicLogOpenError } from '../topic-log-errors.ts';
 import type {
@@ -239,6 +240,7 @@ class KafkaTopicLog implements TopicLog {
 
   async append(records: readonly NewRecord[]): Promise<readonly RecordPosition[]> {
     this.#assertOpen();
+    for (const record of records) assertText(record);
     const placed = await this.#book.place(records);
     if (placed.length === 0) return [];
     return await appendRecords({

@@ -1,3 +1,4 @@
+import { textValue } from '../record-text.ts';
 import type { NewRecord, RecordPosition, RecordSeries } from '../topic-log.ts';
 import { isSeries } from '../transaction-content.ts';
 import type { AppendBatch } from './worker-protocol.ts';
@@ -20,7 +21,7 @@ export class AppendBatches {
     for (let index = 0; index < count; index += 1) {
       batch.partitions.push(partition);
       batch.keys.push(record.key);
-      batch.values.push(isSeries(record) ? record.valueAt(index) : record.value);
+      batch.values.push(isSeries(record) ? textValue(record.topic, record.valueAt(index)) : record.value);
       batch.headers.push(headers);
       this.#batchOf.push(batch);
     }

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { type Availability, type AvailabilityChange, availability } from '../availability.ts';
+import { assertText } from '../record-text.ts';
 import { LiveState } from '../state-reading.ts';
 import { TopicLogClosedError } from '../topic-log-errors.ts';
 import type {
@@ -129,7 +130,10 @@ class SqliteTopicLog implements TopicLog {
   async append(records: readonly NewRecord[]): Promise<readonly RecordPosition[]> {
     this.#assertOpen();
     const batches = new AppendBatches();
-    for (const record of records) batches.add(record);
+    for (const record of records) {
+      assertText(record);
+      batches.add(record);
+    }
     const pairs = await this.#link.call('write', { lane: null, batches: batches.list, offsets: [], nowMs: this.#now(), positions: true });
     return batches.positions(pairs ?? new Float64Array());
   }

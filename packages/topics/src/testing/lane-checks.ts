@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { partitionForKey } from '../partition-for-key.ts';
-import { TopicUnknownError } from '../topic-errors.ts';
-import type { LaneSpec, TopicLog } from '../topic-log.ts';
+import { InvalidRecordError, TopicUnknownError } from '../topic-errors.ts';
+import type { LaneSpec, NewRecord, TopicLog } from '../topic-log.ts';
 import { type ContractCheck, collect, numbered, uniqueName, values } from './contract-check.ts';
 
 /** Topics of a lane: a plain one, and its state. */
@@ -107,6 +107,47 @@ export function laneChecks(): readonly ContractCheck[] {
         assert.equal((await collect(log, { topic, partitions: [1], group: 'g' })).length, 2);
         await writer.transaction((tx) => tx.append(numbered(topic, 1, 'kept')));
         assert.deepEqual(values(await collect(log, { topic, partitions: [0] })), ['kept0']);
+      },
+    },
+    {
+      name: 'a record with a field that is not text is refused by topic and field, nothing of it is written, and the lane goes on',
+      async run(open) {
+        await using log = await open();
+        const { topic, lane } = await prepareLane(log);
+        await using writer = await log.openLane(lane);
+        // As a caller without types may give them.
+        const bytes = new Uint8Array([0, 0xff]) as unknown as string;
+        const good = { topic, partition: 0, key: 'k', value: 'v' };
+        const bad: readonly (readonly [field: string, NewRecord])[] = [
+          ['key', { ...good, key: bytes }],
+          ['value', { ...good, value: bytes }],
+          ['value', { ...good, value: 7 as unknown as string }],
+          ['header "h"', { ...good, headers: { good: 'x', h: bytes } }],
+        ];
+        const names =
+          (field: string, of = topic) =>
+          (error: unknown) => {
+            assert.ok(error instanceof InvalidRecordError);
+            assert.deepEqual([error.topic, error.fields, error.offset], [of, [field], undefined]);
+            assert.ok(error.message.includes(field) && error.message.includes(of), error.message);
+            return true;
+          };
+        for (const [field, record] of bad) {
+          await assert.rejects(log.append([good, record]), names(field));
+          const refused = writer.transaction((tx) => {
+            tx.append([good, record]);
+            tx.checkpoint('k', 'lost');
+          });
+          await assert.rejects(refused, names(field));
+        }
+        const state = writer.transaction((tx) => tx.checkpoint('k', bytes));
+        await assert.rejects(state, names('value', lane.state.topic));
+        const valueAt = (index: number): string => (index < 2 ? 'v' : bytes);
+        const series = writer.transaction((tx) => tx.append([{ topic, partition: 0, key: 'k', count: 3, valueAt }]));
+        await assert.rejects(series, names('value'));
+        assert.equal(writer.state.size, 0);
+        await writer.transaction((tx) => tx.append([good]));
+        assert.deepEqual(values(await collect(log, { topic })), ['v']);
       },
     },
     {

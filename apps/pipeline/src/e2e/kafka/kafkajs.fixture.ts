@@ -66,10 +66,10 @@ export interface PlainTransaction {
 }
 
 export interface PlainMessage {
-  readonly key: string | null;
-  readonly value: string | null;
+  readonly key: string | Buffer | null;
+  readonly value: string | Buffer | null;
   readonly partition?: number;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | Buffer>>;
 }
 
 interface PlainConsumer extends Connected {

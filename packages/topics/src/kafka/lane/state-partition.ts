@@ -1,5 +1,5 @@
 import { type AgedValue, LiveState } from '../../state-reading.ts';
-import { TopicLostError } from '../../topic-errors.ts';
+import { type InvalidRecordError, TopicLostError } from '../../topic-errors.ts';
 import type { LaneSpec, TopicRecord } from '../../topic-log.ts';
 import type { InnerCluster } from '../inner-cluster.ts';
 import type { OwnWrites } from '../reading/own-writes.ts';
@@ -30,14 +30,20 @@ const LOST_AFTER_MS = 3_000;
 export class StatePartition {
   readonly place: LaneSpec['state'];
   readonly entries: Map<string, StateEntry> = new Map();
+  /** By key, values that aren't text: their null is no tombstone. */
+  readonly #unreadable = new Map<string, InvalidRecordError>();
   #next: number | undefined;
 
   constructor(place: LaneSpec['state']) {
     this.place = place;
   }
 
-  /** The values as far as they have been read, and how old they were at `nowMs`, by the brokers' clock; without the driver's own keys. */
+  /**
+   * The values as far as they have been read, and how old they were at `nowMs`, by the brokers' clock; without the driver's own keys. Throws an
+   * `InvalidRecordError` where a key's newest value isn't text.
+   */
   reading(nowMs: number): LiveState {
+    for (const unreadable of this.#unreadable.values()) throw unreadable;
     return new LiveState(
       [...this.entries]
         .filter(([key]) => !key.startsWith(OWN_KEYS))
@@ -89,7 +95,9 @@ export class StatePartition {
       throw isOutOfRange(error) ? new TopicLostError({ topic: this.place.topic }, { cause: error }) : error;
     });
     for (const record of records) {
-      const { key, value, timestampMs } = record;
+      const { key, value, timestampMs, unreadable } = record;
+      if (key !== null) this.#unreadable.delete(key);
+      if (key !== null && unreadable?.fields.includes('value') === true) this.#unreadable.set(key, unreadable);
       if (key !== null && value === null) this.entries.delete(key);
       else if (key !== null && value !== null) this.entries.set(key, { value, timestampMs });
       onRecord(record);

@@ -1,5 +1,7 @@
+import { isUtf8 } from 'node:buffer';
 import kafkajs from 'kafkajs';
-import { TopicUnknownError } from '../../topic-errors.ts';
+import { headerField } from '../../record-text.ts';
+import { InvalidRecordError, TopicUnknownError } from '../../topic-errors.ts';
 import type { TopicPartition, TopicRecord } from '../../topic-log.ts';
 import {
   type InnerBroker,
@@ -184,23 +186,52 @@ function nextOffset({ messages }: InnerPartitionData, offset: number): number {
   return batch === undefined ? offset : Math.max(offset, Number(batch.firstOffset) + batch.lastOffsetDelta + 1);
 }
 
+/** Of a field that isn't text, as many bytes as tell its writer what it is. */
+const SHOWN_BYTES = 8;
+const SHOWN_FIELDS = 3;
+
 function topicRecord(topic: string, partition: number, { offset, timestamp, key, value, headers }: InnerMessage): TopicRecord {
-  return {
+  const wrong = new Map<string, Buffer>();
+  const textOf = (field: string, bytes: Buffer): string | null => {
+    if (isUtf8(bytes)) return bytes.toString();
+    wrong.set(field, bytes);
+    return null;
+  };
+  const record = {
     topic,
     partition,
     offset: Number(offset),
-    key: key?.toString() ?? null,
-    value: value?.toString() ?? null,
-    headers: headerTexts(headers),
+    key: key && textOf('key', key),
+    value: value && textOf('value', value),
+    headers: headerTexts(headers, textOf),
     timestampMs: Number(timestamp),
   };
+  return wrong.size === 0 ? record : { ...record, unreadable: noText(record, wrong) };
 }
 
-function headerTexts(headers: InnerMessage['headers']): Readonly<Record<string, string>> {
+function noText({ topic, partition, offset }: TopicRecord, wrong: ReadonlyMap<string, Buffer>): InvalidRecordError {
+  const shown = [...wrong].slice(0, SHOWN_FIELDS).map(([field, bytes]) => {
+    const begin = bytes
+      .subarray(0, SHOWN_BYTES)
+      .toString('hex')
+      .replaceAll(/..(?=.)/g, '$& ');
+    return `its ${field} (${bytes.length} bytes: ${begin}${bytes.length > SHOWN_BYTES ? ' …' : ''})`;
+  });
+  const more = wrong.size > SHOWN_FIELDS ? ` and ${wrong.size - SHOWN_FIELDS} more of its headers` : '';
+  const reason = `holds bytes that are no UTF-8 text in ${shown.join(', ')}${more}: its writer has to send text.`;
+  return new InvalidRecordError({ topic, place: { partition, offset }, fields: [...wrong.keys()], reason });
+}
+
+function headerTexts(
+  headers: InnerMessage['headers'],
+  textOf: (field: string, bytes: Buffer) => string | null,
+): Readonly<Record<string, string>> {
   const entries = Object.entries(headers ?? {});
   if (entries.length === 0) return NO_HEADERS;
   // Kafka allows a header several times; the last one counts.
-  return Object.fromEntries(entries.map(([name, value]) => [name, String((Array.isArray(value) ? value.at(-1) : value) ?? '')]));
+  const last = entries.map(([name, values]) => [name, (Array.isArray(values) ? values.at(-1) : values) ?? ''] as const);
+  const texts = last.map(([name, value]) => [name, typeof value === 'string' ? value : textOf(headerField(name), value)] as const);
+  return Object.fromEntries(texts.filter((entry): entry is [string, string] => entry[1] !== null));
 }
 
 /** Whether retention has taken what was to be fetched. */

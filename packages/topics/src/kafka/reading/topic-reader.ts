@@ -102,6 +102,7 @@ export class KafkaTopicReader extends PullReader {
       while (!this.isClosed) {
         const record = this.#chunk[this.#at];
         this.#at += 1;
+        if (record?.unreadable !== undefined && this.#options.read.unreadable !== 'mark') throw record.unreadable;
         if (record !== undefined) return { done: false, value: record };
         const chunk = await this.#fetch(await this.#opened);
         if (chunk === undefined) break;

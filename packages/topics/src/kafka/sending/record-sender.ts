@@ -1,4 +1,5 @@
 import type { CompressionTypes, RecordMetadata, Transaction } from 'kafkajs';
+import { textValue } from '../../record-text.ts';
 import type { NewRecord, RecordSeries, TopicPartition } from '../../topic-log.ts';
 import { isSeries } from '../../transaction-content.ts';
 import { refusedRecord } from '../kafka-failure.ts';
@@ -66,9 +67,9 @@ export function byPlace(records: readonly (NewRecord | RecordSeries)[]): Records
   return places;
 }
 
-function seriesRecords({ count, key, headers, valueAt }: RecordSeries): BlockRecords {
+function seriesRecords({ topic, count, key, headers, valueAt }: RecordSeries): BlockRecords {
   const common = headers === undefined ? { key } : { key, headers };
-  return { length: count, at: (index) => ({ ...common, value: valueAt(index) }) };
+  return { length: count, at: (index) => ({ ...common, value: textValue(topic, valueAt(index)) }) };
 }
 
 /** What was acknowledged has to be what was sent. */

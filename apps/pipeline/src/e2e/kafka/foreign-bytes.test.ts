@@ -1,0 +1,51 @@
+import { startBooks } from '@headgate/sandbox';
+import { describe, expect, it } from 'vitest';
+import { BECAUSE, WHY_NOT, kafkaPlace } from './kafka-place.fixture.ts';
+import { sendPlainly } from './kafkajs.fixture.ts';
+
+const TOPIC = 'followers.requests';
+/** As a schema registry's serializers frame a value. */
+const FRAMED = Buffer.from([0, 0, 0, 0, 1, 0xff, 0x80, 0x41]);
+const NAMED = /The record at offset (\d+) of topic "followers\.requests", partition 0, holds bytes that are no UTF-8 text in its (\S+)/gu;
+
+describe.skipIf(WHY_NOT !== undefined)(`requests that another client has written as bytes${BECAUSE}`, { timeout: 120_000 }, () => {
+  it('become dead letters that name topic, offset and field, and hold up nothing; bytes beside a readable value do no harm', async () => {
+    const users = { alpha: { followers: 3 }, beta: { followers: 2 }, gamma: { followers: 1 } };
+    await using books = await startBooks();
+    const more = `books: { plan: premium, baseUrl: "${books.url}", key: "\${KEY}" }\n`;
+    await using place = await kafkaPlace({ users, listed: [], more });
+    const { work } = place;
+    expect((await work.headgate('enqueue', 'followers', 'alpha')).code).toBe(0);
+    const headers = { id: FRAMED };
+    await sendPlainly(place.broker.brokers, TOPIC, [
+      { key: 'framed', value: FRAMED },
+      { key: FRAMED, value: '{"screenName":"beta"}' },
+      { key: '@gamma', value: '{"screenName":"gamma"}', headers },
+    ]);
+    await sendPlainly(place.broker.brokers, 'books.requests', [{ key: 'framed', value: FRAMED }]);
+    const plan = await work.headgate('plan', '--json');
+    expect([plan.code, JSON.parse(plan.stdout)]).toMatchObject([
+      0,
+      { crawls: [{ user: '@alpha' }, { user: '@beta' }, { user: '@gamma' }] },
+    ]);
+
+    const run = await work.headgate('run');
+    expect([run.code, run.stderr]).toEqual([1, expect.stringMatching(/3 crawls[^]*dead letter[^]*dead letter/u)]);
+    for (const service of ['followers', 'books']) {
+      const letters = await work.records(`${service}.dead-letters`);
+      expect(letters).toMatchObject([{ key: 'framed', value: { request: null, error: { code: 'HEADGATE_INVALID_RECORD' } } }]);
+      const place = `topic "${service}.requests", partition 0, holds bytes that are no UTF-8 text in its value (8 bytes: 00 00 00 00 01 ff 80 41)`;
+      expect(letters[0]?.value).toMatchObject({ error: { message: expect.stringContaining(place) as string } });
+    }
+    expect((await work.headgate('run')).code).toBe(0);
+
+    const read = await work.headgate('read', TOPIC, '--json');
+    expect(read.code).toBe(1);
+    expect(read.stdout.trim().split('\n')).toEqual([expect.stringContaining('alpha')]);
+    expect([...read.stderr.matchAll(NAMED)].map(([, , field]) => field)).toEqual(['value', 'key', 'header']);
+    expect(read.stderr).toMatch(/3 records of followers\.requests can't be shown/u);
+
+    const replay = await work.headgate('replay', 'followers.dead-letters');
+    expect([replay.code, replay.stderr]).toEqual([0, expect.stringMatching(/framed: It holds no request/u)]);
+  });
+});

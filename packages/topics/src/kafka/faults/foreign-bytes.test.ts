@@ -1,0 +1,100 @@
+import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import type { Producer } from 'kafkajs';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { InvalidRecordError } from '../../topic-errors.ts';
+import type { TopicLog, TopicRecord } from '../../topic-log.ts';
+import { kafkaTopicLog } from '../index.ts';
+import { plainKafka } from './committed-records.fixture.ts';
+
+const why = await whyNoKafkaBroker();
+const because = why === undefined ? '' : ` (skipped: ${why})`;
+/** As a schema registry's serializers frame a value. */
+const FRAMED = Buffer.from([0, 0, 0, 0, 1, 0xff, 0x80, 0x41, 0x42]);
+const TEXT = '\u0000\uFEFFé漢🌊';
+
+describe.skipIf(why !== undefined)(`a record that another client has written as bytes${because}`, { timeout: 60_000 }, () => {
+  let broker: KafkaBroker;
+  let log: TopicLog;
+  let producer: Producer;
+  beforeAll(async () => {
+    broker = await startKafkaBroker();
+    log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
+    producer = plainKafka(broker.brokers).producer();
+    await producer.connect();
+  }, 180_000);
+  afterAll(async () => {
+    await Promise.allSettled([producer.disconnect(), log.close()]);
+    await broker.close();
+  });
+
+  it('is refused with topic, partition, offset and fields, and never handed on as text', async ({ expect }) => {
+    const topic = 'refused';
+    await log.createTopics([{ name: topic, partitions: 2 }]);
+    const headers = { good: TEXT, ...Object.fromEntries(['a', 'b', 'c'.repeat(100)].map((name) => [name, Buffer.from([0xc3])])) };
+    const good = { partition: 1, key: TEXT, value: TEXT };
+    await producer.send({ topic, messages: [good, { ...good, value: FRAMED }, { ...good, key: FRAMED, value: FRAMED, headers }, good] });
+
+    for (const follow of [false, true]) {
+      const [seen, error] = await readUntilError({ topic, follow });
+      expect(seen.map(({ key, value }) => [key, value])).toEqual([[TEXT, TEXT]]);
+      expect(error).toBeInstanceOf(InvalidRecordError);
+      expect(error).toMatchObject({ code: 'HEADGATE_INVALID_RECORD', topic, partition: 1, offset: 1, fields: ['value'] });
+      expect(String(error)).toMatch(
+        /offset 1 of topic "refused", partition 1, .* its value \(9 bytes: 00 00 00 00 01 ff 80 41 …\): its writer/u,
+      );
+    }
+    const [, second] = await readUntilError({ topic, from: 2 });
+    const long = `header "${'c'.repeat(60)}…"`;
+    expect(second).toMatchObject({ offset: 2, fields: ['key', 'value', 'header "a"', 'header "b"', long] });
+    expect(String(second)).toMatch(/its key \(9 bytes: .*its header "a" \(1 bytes: c3\) and 2 more of its headers: /u);
+  });
+
+  it('is handed on with its mark where the reading asks for that', async ({ expect }) => {
+    const topic = 'marked';
+    await log.createTopics([{ name: topic, partitions: 1 }]);
+    const good = { key: 'k', value: 'v' };
+    const headers = { good: 'x', bad: Buffer.from([0xff]) };
+    await producer.send({
+      topic,
+      messages: [good, { ...good, value: FRAMED }, { ...good, key: FRAMED }, { ...good, headers }, { ...good, value: null }],
+    });
+    const seen: unknown[] = [];
+    for await (const { offset, key, value, headers: texts, unreadable } of log.read({ topic, unreadable: 'mark' }))
+      seen.push([offset, key, value, { ...texts }, unreadable?.fields]);
+    expect(seen).toEqual([
+      [0, 'k', 'v', {}, undefined],
+      [1, 'k', null, {}, ['value']],
+      [2, null, 'v', {}, ['key']],
+      [3, 'k', 'v', { good: 'x' }, ['header "bad"']],
+      [4, 'k', null, {}, undefined],
+    ]);
+  });
+
+  it('is no state and no tombstone: the state can be read when its key has text again', async ({ expect }) => {
+    const place = { topic: 'state', partition: 0 };
+    await log.createTopics([{ name: place.topic, partitions: 1, compacted: true }]);
+    await log.append([{ ...place, key: 'k', value: 'old' }]);
+    await producer.send({
+      topic: place.topic,
+      messages: [
+        { key: 'k', value: FRAMED },
+        { key: FRAMED, value: 'no key of a state' },
+      ],
+    });
+    await expect(log.readState(place.topic, 0)).rejects.toMatchObject({ code: 'HEADGATE_INVALID_RECORD', ...place, fields: ['value'] });
+    await expect(log.openLane({ name: 'lane', state: place })).rejects.toThrow(InvalidRecordError);
+    await log.append([{ ...place, key: 'k', value: 'new' }]);
+    await using lane = await log.openLane({ name: 'lane', state: place });
+    expect([...lane.state]).toEqual([['k', 'new']]);
+  });
+
+  async function readUntilError(options: Parameters<TopicLog['read']>[0]): Promise<readonly [readonly TopicRecord[], unknown]> {
+    const seen: TopicRecord[] = [];
+    try {
+      for await (const record of log.read(options)) seen.push(record);
+    } catch (error) {
+      return [seen, error];
+    }
+    return [seen, undefined];
+  }
+});
