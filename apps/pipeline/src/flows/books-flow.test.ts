@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { apiKey } from '@headgate/auth';
 import { sampleIsbn, startBooks } from '@headgate/sandbox';
 import { books } from '@headgate/sources/books';
-import { creditPool } from '@headgate/throttle';
+import { creditPool, systemClock } from '@headgate/throttle';
 import { virtualClock } from '@headgate/throttle/testing';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { expect, test } from 'vitest';
@@ -59,6 +59,33 @@ test('uses each day up, and goes on when it has turned', { timeout: 30_000 }, as
   }
   expect(days).toEqual([perDay, perDay, isbns + 1 - 2 * perDay]);
   expect(new Set(outcomes)).toEqual(new Set(['ok']));
+  await flow.stop();
+  await api.close();
+  await lane.close();
+  await log.close();
+  await rm(folder, { recursive: true });
+});
+
+test('an answer that can not be written gives its room back', { timeout: 30_000 }, async () => {
+  const clock = systemClock();
+  await using service = await startBooks();
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-books-flow-'));
+  const log = await sqliteTopicLog({ file: join(folder, 'headgate.db') });
+  await log.createTopics(topicSpecs(1));
+  const lane = await openLane({ log, group: 'g', service: 'books', partition: 0, clock });
+  const api = books({ baseUrl: service.url, credentials: [{ name: 'mine', signer: apiKey('secret') }], env: {}, clock });
+  const credits = creditPool({ max: 10 });
+  const waker = bell({ clock });
+  const flow = booksFlow({ api, lane, bell: waker, credits, maxBatch: 10, clock, emit: () => undefined });
+  lane.beforeCommit(() => {
+    throw new Error('disk full');
+  });
+  flow.take({ offset: 0, key: 'list', value: JSON.stringify({ isbns: [sampleIsbn(0), sampleIsbn(1)] }) });
+  flow.take({ offset: 1, key: 'Ada', value: JSON.stringify({ author: 'Ada' }) });
+  flow.flush();
+  await expect.poll(() => service.requests.length, { timeout: 20_000 }).toBe(2);
+  await expect.poll(() => credits.outstanding, { timeout: 20_000 }).toBe(0);
+  await expect(waker.wait()).rejects.toThrow('disk full');
   await flow.stop();
   await api.close();
   await lane.close();

@@ -130,8 +130,11 @@ export function booksFlow({ api, lane, bell, credits, maxBatch, clock, emit }: B
       await write(places, together(letters));
       return;
     }
-    await write(places, outcomes.ofAnswers(places, delivery.value));
-    delivery.credit.release();
+    try {
+      await write(places, outcomes.ofAnswers(places, delivery.value));
+    } finally {
+      delivery.credit.release();
+    }
   };
 
   const askAuthor = async (wish: BookWish, author: string): Promise<void> => {
