@@ -1,5 +1,8 @@
-import { sampleIsbn, startBooks } from '@headgate/sandbox';
+import { sampleIsbn, startBooks, startFollowers } from '@headgate/sandbox';
+import { virtualClock } from '@headgate/throttle/testing';
 import { expect, it } from 'vitest';
+import type { RunEvent } from '../status/run-event.ts';
+import { followersYaml } from './headgate-process.fixture.ts';
 import { inProcess } from './in-process.fixture.ts';
 
 it('looks up more than it has room for at once: what is written makes room for the next batches', async () => {
@@ -18,4 +21,23 @@ books:
   expect(await run.ended).toEqual([]);
   expect(service.requests.map((request) => request.isbns?.length)).toEqual([20, 20, 20]);
   expect((await place.values('books.records')).map(({ isbn }) => isbn)).toEqual(isbns);
+});
+
+it('takes so many requests at once and leaves the others in their topic until some are done', { timeout: 60_000 }, async () => {
+  const clock = virtualClock();
+  const users = Array.from({ length: 650 }, (_, i) => `user_${i}`);
+  await using service = await startFollowers({
+    users: Object.fromEntries(users.map((name) => [name, { followers: 1 }])),
+    window: { kind: 'rolling', limit: 1_000, windowMs: 1_000 },
+  });
+  await using place = await inProcess({ clock });
+  const limit = '{ requests: 50, window: 1h }';
+  const run = place.start(followersYaml({ url: service.url, users, limit, emit: '[pages]' }));
+  const count = (type: RunEvent['type']): number => run.events.filter((event) => event.type === type).length;
+
+  await expect.poll(() => [count('crawl-completed'), count('crawl-started')], { timeout: 30_000 }).toEqual([50, 550]);
+  await clock.advance(1_000);
+  expect(count('crawl-started')).toBe(550);
+  await clock.advance(3_700_000);
+  await expect.poll(() => [count('crawl-completed'), count('crawl-started')], { timeout: 30_000 }).toEqual([100, 600]);
 });

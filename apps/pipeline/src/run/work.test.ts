@@ -85,3 +85,43 @@ async function workPlace(url: string, more = '') {
     [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
   };
 }
+
+it('joins with others that agree on lanes, credentials, limits and the plan of books, and with no others', async () => {
+  const agreements: string[] = [];
+  await using place = await inProcess({
+    around: (log) =>
+      logWith(log, {
+        joinGroup(options) {
+          agreements.push(options.agreement);
+          return log.joinGroup(options);
+        },
+      }),
+  });
+  const { log } = place;
+  const agreementOf = async (yaml: string): Promise<string> => {
+    const config = await place.config(yaml);
+    await prepareTopics({ log, config });
+    const { signal } = new AbortController();
+    await (await openWork({ config, log, follow: false, signal, clock: systemClock(), env: {}, emit: () => undefined })).close();
+    return agreements.at(-1) ?? '';
+  };
+  const books = 'books: { baseUrl: "http://127.0.0.1:9", key: "${KEY}", plan: premium, perDay: { isbns: 100 } }\n';
+  const yaml = followersYaml({ url: 'http://127.0.0.1:9', users: [], limit: '{ requests: 15, window: 15m }', more: books });
+  const agreed = await agreementOf(yaml);
+  // What each process may have of its own.
+  expect(await agreementOf(yaml.replace('users: []', 'users: [a]').replace('${TOKEN}', '${TOKEN_SECRET}'))).toBe(agreed);
+  const two = yaml.replace('    - { name: app', '    - { name: other, bearer: "${KEY}" }\n    - { name: app');
+  const others = [
+    yaml.replace('requests: 15', 'requests: 14'),
+    yaml.replace('window: 15m', 'window: 14m'),
+    yaml.replace('name: app', 'name: other'),
+    two,
+    yaml.replace('plan: premium', 'plan: pro'),
+    yaml.replace('isbns: 100', 'isbns: 101'),
+    yaml.replace(books, ''),
+    two.replace('headgate.db }', 'headgate.db, lanes: 2 }'),
+  ];
+  const all = new Set([agreed]);
+  for (const other of others) all.add(await agreementOf(other));
+  expect(all.size).toBe(1 + others.length);
+});
