@@ -13,6 +13,10 @@ export type PagesOptions = UserChoice & {
   readonly direction?: 'next' | 'previous';
   /** The number of the first page, for a walk that goes on. Default 1. */
   readonly firstPage?: number;
+  /** Most empty pages in a row, each with a new cursor, before the walk is ended. Default 100. */
+  readonly maxEmptyPages?: number;
+  /** How many pages before the first were empty in a row, for a walk that goes on. Default 0. */
+  readonly emptyBefore?: number;
   /** How large a share of the turns the walk gets, against 1 of others, where budget is short. Default 1. */
   readonly share?: number;
 };
@@ -26,14 +30,21 @@ export interface FollowersAsk {
   readonly stringifyIds: boolean;
   readonly direction: 'next' | 'previous';
   readonly page: number;
+  readonly maxEmptyPages: number;
+  /** Pages right before it that were empty. */
+  readonly emptyBefore: number;
 }
 
 /** The service's own upper limit. */
 const MOST_IDS = 5_000;
 
+/** Pages of nothing but suspended accounts come empty, now and then some in a row; so many is a service that never ends. */
+const MOST_EMPTY_PAGES = 100;
+
 /** Looks at the options before a call is spent on them. Throws a `SourceError` with `HEADGATE_INVALID_OPTION`. */
 export function firstAsk(options: PagesOptions): FollowersAsk {
   const { cursor = '-1', count = MOST_IDS, stringifyIds = true, direction = 'next', firstPage = 1, share = 1 } = options;
+  const { maxEmptyPages = MOST_EMPTY_PAGES, emptyBefore = 0 } = options;
   const user = checkedUser(options);
   // Plain JavaScript may give a number, which has lost digits.
   if (typeof cursor !== 'string' || !CURSOR.test(cursor))
@@ -43,7 +54,10 @@ export function firstAsk(options: PagesOptions): FollowersAsk {
   if (direction !== 'next' && direction !== 'previous') refuse(`direction must be next or previous, got ${JSON.stringify(direction)}`);
   if (!(share > 0 && share < Infinity)) refuse(`share must be a number above 0, got ${share}`);
   if (!Number.isSafeInteger(firstPage) || firstPage < 1) refuse(`firstPage must be a whole number from 1 on, got ${firstPage}`);
-  return { user, label: userLabel(user), cursor, count, stringifyIds, direction, page: firstPage };
+  if (!Number.isSafeInteger(maxEmptyPages) || maxEmptyPages < 1)
+    refuse(`maxEmptyPages must be a whole number from 1 on, got ${maxEmptyPages}`);
+  if (!Number.isSafeInteger(emptyBefore) || emptyBefore < 0) refuse(`emptyBefore must be a whole number from 0 on, got ${emptyBefore}`);
+  return { user, label: userLabel(user), cursor, count, stringifyIds, direction, page: firstPage, maxEmptyPages, emptyBefore };
 }
 
 const CURSOR = /^-?\d{1,20}$/;

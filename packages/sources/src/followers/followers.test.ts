@@ -1,11 +1,13 @@
 import { bearer, oauth1 } from '@headgate/auth';
-import { type Fault, startFollowers, type FollowersSandbox } from '@headgate/sandbox';
+import { type Fault, startFollowers } from '@headgate/sandbox';
 import { creditPool } from '@headgate/throttle';
 import { lastValueFrom, NEVER, toArray } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { SourceError } from '../source-error.ts';
 import type { SourceOptions } from '../source-options.ts';
 import { sourceContract } from '../testing/index.ts';
+import { whole } from '../testing/responses.ts';
+import { type Respond, scriptedServer } from '../testing/scripted-server.ts';
 import type { FollowerPage } from './follower-page.ts';
 import { type Followers, followers } from './followers.ts';
 
@@ -28,6 +30,11 @@ describe('the contract of every source', () => {
       { body: '{"token":"kept to itself"}', where: 'ids: expected a list, got nothing' },
       { body: '["kept to itself"]', where: 'expected an object with ids, got a list' },
     ],
+    endlessWalk: {
+      walk: (api) => api.pages({ screenName: 'alpha', maxEmptyPages: 5 }),
+      page: (n) => JSON.stringify({ ids: [], next_cursor: n }),
+      option: 'maxEmptyPages',
+    },
   });
   test.each(checks)('$name', async ({ run }) => {
     await expect(run()).resolves.toBeUndefined();
@@ -106,6 +113,27 @@ describe('a walk', () => {
     expect(server.requests).toHaveLength(3);
   });
 
+  test('empty pages in a row are counted over restarts, and from the start again after one that is not', async () => {
+    const body = (ids: readonly string[], next: number): Respond => whole(JSON.stringify({ ids, next_cursor: next }));
+    const pages = [['1'], [], [], ['2'], [], [], [], []].map((ids, i) => body(ids, i + 10));
+    await using server = await scriptedServer({ script: pages, otherwise: body([], 99) });
+    await using api = open(server);
+    const walk = { maxEmptyPages: 3, emptyBefore: 2 };
+    const got: FollowerPage[] = [];
+    const error: unknown = await collect(api, walk, got).catch((reason: unknown) => reason);
+    expect(got.map(({ ids }) => ids.length)).toEqual([1, 0, 0, 1, 0, 0, 0]);
+    expect(error).toMatchObject({
+      code: 'HEADGATE_EMPTY_PAGES',
+      retryable: true,
+      subject: '@alpha',
+      message:
+        '@alpha: page 7 was the last of 3 empty ones in a row, each of which gave a new cursor. ' +
+        'To walk on, begin at the cursor 16, or allow more empty pages (maxEmptyPages).',
+    });
+    await expect(collect(api, { ...walk, cursor: '16' })).rejects.toMatchObject({ code: 'HEADGATE_EMPTY_PAGES' });
+    expect(server.requests).toHaveLength(8);
+  });
+
   test("a service's clock that is wrong, and put right later, is followed each time, and said", async () => {
     const keys = { consumerKey: 'consumer-key', consumerSecret: 'consumer-secret', token: 'token-1', tokenSecret: 'token-secret' };
     await using server = await startFollowers({
@@ -179,6 +207,8 @@ describe('options', () => {
     [{ screenName: 'alpha', count: 5_001 }, 'count must be'],
     [{ screenName: 'alpha', count: 1.5 }, 'count must be'],
     [{ screenName: 'alpha', firstPage: 0 }, 'firstPage must be'],
+    [{ screenName: 'alpha', maxEmptyPages: 0 }, 'maxEmptyPages must be'],
+    [{ screenName: 'alpha', emptyBefore: -1 }, 'emptyBefore must be'],
   ])('%j is refused before a call is spent', async (given, words) => {
     await using server = await startFollowers();
     await using api = open(server);
@@ -189,7 +219,7 @@ describe('options', () => {
   });
 });
 
-function open(server: FollowersSandbox, options: Partial<SourceOptions> = {}): Followers {
+function open(server: { readonly url: string }, options: Partial<SourceOptions> = {}): Followers {
   return followers({
     baseUrl: server.url,
     credentials: [{ name: 'app', signer: bearer('token-1') }],

@@ -25,7 +25,7 @@ export interface Followers extends AsyncDisposable {
    * Ids are strings, or bigints with `ids: 'bigint'`, and exact either way.
    * Throws a `SourceError` with `HEADGATE_INVALID_OPTION`, before a call is spent, unless exactly one of `userId` and `screenName` is given
    * and the rest is in bounds. The walk ends with a `SourceError` of the code `HEADGATE_USER_NOT_FOUND`, `_USER_PROTECTED`, `_USER_SUSPENDED`,
-   * `HEADGATE_CURSOR_LOOP`, `HEADGATE_GAVE_UP` or another that names the cause.
+   * `HEADGATE_CURSOR_LOOP`, `HEADGATE_EMPTY_PAGES`, `HEADGATE_GAVE_UP` or another that names the cause.
    */
   pages(options: PagesOptions & { readonly ids: 'bigint' }): PageStream<FollowerPage<bigint>>;
   pages(options: PagesOptions & { readonly ids?: 'string' }): PageStream<FollowerPage>;

@@ -1,6 +1,7 @@
 export {
   type ContractAskOptions,
   type ContractCheck,
+  type EndlessWalk,
   sourceContract,
   type SourceContractOptions,
   type UnfitAnswer,

@@ -18,6 +18,17 @@ export interface SourceContractOptions<Api extends AsyncDisposable, Value> {
   readonly expected: Value;
   /** Good JSON of status 200 that is no good answer. Default: none, for a service whose every JSON is an answer. */
   readonly unfit?: readonly UnfitAnswer[];
+  /** A walk that the service never lets come to its end. Default: none, for a source without walks. */
+  readonly endlessWalk?: EndlessWalk<Api>;
+}
+
+export interface EndlessWalk<Api> {
+  /** Begins a walk that its limit ends after five pages. */
+  walk(api: Api): AsyncIterable<unknown>;
+  /** The JSON text of the nth page, from 1: always good, and never the last. */
+  page(n: number): string;
+  /** The option whose limit it is, which the error names. */
+  readonly option: string;
 }
 
 export interface UnfitAnswer {
@@ -44,9 +55,13 @@ export interface ContractCheck {
  * Each check starts a server of its own on 127.0.0.1 that misbehaves, and needs no network.
  */
 export function sourceContract<Api extends AsyncDisposable, Value>(contract: SourceContractOptions<Api, Value>): readonly ContractCheck[] {
-  const { body, expected, unfit = [] } = contract;
+  const { body, expected, unfit = [], endlessWalk } = contract;
 
-  const play = async (script: readonly Respond[], act: (scene: Scene<Value>) => Promise<void>, options: Partial<SourceOptions> = {}) => {
+  const play = async (
+    script: readonly Respond[],
+    act: (scene: Scene<Api, Value>) => Promise<void>,
+    options: Partial<SourceOptions> = {},
+  ) => {
     await using server = await scriptedServer({ script, otherwise: whole(body) });
     await using api = contract.open({
       baseUrl: server.url,
@@ -61,7 +76,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
     const credits = creditPool({ max: 1_000_000 });
     const ask = (signal: AbortSignal = new AbortController().signal): Promise<Delivery<Value> | undefined> =>
       contract.ask(api, { credits, signal });
-    await act({ server, credits, ask });
+    await act({ server, api, credits, ask });
   };
   /** The faults first, then a good answer: it comes whole, at a request each. */
   const recovers = (name: string, faults: readonly Respond[], options: Partial<SourceOptions> = {}): ContractCheck => ({
@@ -104,6 +119,29 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
       ),
   });
 
+  const endsByLimit = (walked: EndlessWalk<Api>): ContractCheck => ({
+    name: 'a walk that never ends is ended by its limit, and its error says how to go on',
+    run: () =>
+      play(
+        Array.from({ length: 50 }, (_, i) => whole(walked.page(i + 1))),
+        async ({ server, api }) => {
+          let pages = 0;
+          const read = async (): Promise<void> => {
+            for await (const _ of walked.walk(api)) pages += 1;
+          };
+          const error: unknown = await read().then(
+            () => undefined,
+            (reason: unknown) => reason,
+          );
+          assert.ok(error instanceof SourceError, `a SourceError is expected, got ${inspect(error)}`);
+          assert.deepEqual([pages, server.requests.length], [5, 5]);
+          assert.equal(error.retryable, true);
+          assert.equal(error.endsSource, false);
+          assert.ok(error.message.includes(`(${walked.option})`), error.message);
+        },
+      ),
+  });
+
   return [
     recovers('a good answer: its exact value, for one request', []),
     recovers('an observer that throws costs no request', [whole('{}', 503)], {
@@ -135,6 +173,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
           assert.ok(!error.message.includes(text), `the error quotes the answer: ${error.message}`);
       }),
     ),
+    ...(endlessWalk === undefined ? [] : [endsByLimit(endlessWalk)]),
     {
       name: 'gzip and br are understood',
       run: () =>
@@ -251,8 +290,9 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
   ];
 }
 
-interface Scene<Value> {
+interface Scene<Api, Value> {
   readonly server: ScriptedServer;
+  readonly api: Api;
   readonly credits: CreditPool;
   readonly ask: (signal?: AbortSignal) => Promise<Delivery<Value> | undefined>;
 }
