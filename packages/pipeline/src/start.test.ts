@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TopicLog } from '@headgate/topics';
+import { InvalidRecordError, type ReadOptions, type TopicLog, type TopicRecord } from '@headgate/topics';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { catalogue, catalogueService } from './catalogue.fixture.ts';
@@ -99,3 +99,42 @@ test('takes requests while it follows, and refuses what is none by its index', a
   expect((await running.stop()).outcome).toBe('stopped');
   expect(await values(log, 'catalogue.records')).toEqual([{ item: 'b-0' }]);
 });
+
+test('a request that another client wrote as bytes ends as a dead letter with its place, and holds up nothing', async () => {
+  await using service = await catalogueService({ items: { b: 1 } });
+  await using log = await openLog();
+  const pipeline = catalogue()({ baseUrl: service.baseUrl, token: 't', shelves: ['b'] });
+  await using running = await start({ log: withBytesAt(log, 'catalogue.requests', 0), pipelines: [pipeline] });
+  const { outcome, failures, snapshot } = await running.done;
+  expect({ outcome, failures }).toEqual({ outcome: 'done', failures: [] });
+  expect(snapshot.pipelines['catalogue']).toMatchObject({ walks: { completed: 0 }, deadLetters: 1 });
+  expect(await values(log, 'catalogue.dead-letters')).toMatchObject([
+    {
+      request: null,
+      error: { code: 'HEADGATE_INVALID_RECORD', message: expect.stringMatching(/offset 0 of topic "catalogue\.requests"/) },
+    },
+  ]);
+});
+
+/** The log, with bytes in place of one value, as only other clients of a broker can write them. */
+function withBytesAt(log: TopicLog, topic: string, at: number): TopicLog {
+  async function* marked(options: ReadOptions): AsyncGenerator<TopicRecord> {
+    for await (const record of log.read(options)) {
+      const { partition, offset } = record;
+      if (record.topic !== topic || offset !== at) {
+        yield record;
+        continue;
+      }
+      const unreadable = new InvalidRecordError({ topic, place: { partition, offset }, fields: ['value'], reason: 'holds bytes' });
+      if (options.unreadable !== 'mark') throw unreadable;
+      yield { ...record, value: null, unreadable };
+    }
+  }
+  return new Proxy(log, {
+    get(target, name) {
+      if (name === 'read') return marked;
+      const member: unknown = Reflect.get(target, name, target);
+      return typeof member === 'function' ? member.bind(target) : member;
+    },
+  });
+}

@@ -159,6 +159,8 @@ async function workLane({ log, lane, worker, waker, follow, signal, clock, pipel
   const take = (record: Parameters<LaneWorker['take']>[0]): void => {
     if (worker.has(record.offset)) return;
     try {
+      // Bytes in its key or headers do no harm.
+      if (record.value === null && record.unreadable !== undefined) throw record.unreadable;
       worker.take(record);
     } catch (error) {
       refusing += 1;

@@ -29,8 +29,8 @@ export async function replayDeadLetters(options: ReplayOptions): Promise<{ reado
   await using lane = await log.openLane({ name: group, state: { topic: names(GROUP_STATE), partition: 0 } }, signal);
   let replayed = 0;
   let left = 0;
-  for await (const { partition, offset, key, value } of log.read({ topic, group, signal })) {
-    const request = workableRequest(value, requests);
+  for await (const { partition, offset, key, value, unreadable } of log.read({ topic, group, unreadable: 'mark', signal })) {
+    const request = unreadable === undefined ? workableRequest(value, requests) : { reason: unreadable.message };
     if ('reason' in request) {
       left += 1;
       onLeft({ partition, offset, key, reason: request.reason });

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { PipelineError } from '../pipeline-error.ts';
 
 /** A request as its topic has it, or as the state of a lane has kept it. */
-export type RequestRecord = Pick<TopicRecord, 'offset' | 'key' | 'value'>;
+export type RequestRecord = Pick<TopicRecord, 'offset' | 'key' | 'value' | 'unreadable'>;
 
 /** Reads a request from a record's value. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) that says what is wrong with it. */
 export function parseRequest<Request>(schema: z.ZodType<Request>, value: string | null): Request {

@@ -27,7 +27,8 @@ export async function* requestsInOrder({
     const after = rest.findIndex(({ offset }) => offset >= end);
     return rest.splice(0, after === -1 ? rest.length : after);
   };
-  for await (const request of log.read({ topic, partitions: [partition], from, ...(signal !== undefined && { signal }) })) {
+  const read = { topic, partitions: [partition], from, unreadable: 'mark', ...(signal !== undefined && { signal }) } as const;
+  for await (const request of log.read(read)) {
     yield* before(request.offset);
     if (rest[0]?.offset === request.offset) rest.shift();
     yield request;
