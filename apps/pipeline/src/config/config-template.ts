@@ -44,6 +44,7 @@ function followersPart({ baseUrl }: NonNullable<ConfigTemplateOptions['followers
   # count: 5000                                    # ids a page
   # stringifyIds: true                             # false asks for bare numbers; ids arrive exact either way
   # maxOutstanding: 20000                          # ids asked for and not yet written
+  # maxEmptyPages: 100                             # in a row; then the walk becomes a dead letter, which replay goes on with
   # timeout: 30s                                   # per try
   # retryFor: 10m                                  # then the request becomes a dead letter
   # every: 24h                                     # crawl again

@@ -62,6 +62,8 @@ export interface FollowersConfig extends HttpConfig {
   readonly count: number;
   readonly stringifyIds: boolean;
   readonly maxOutstanding: number;
+  /** Most empty pages in a row before a walk is ended. */
+  readonly maxEmptyPages: number;
   /** In the order given, files read, duplicates removed. */
   readonly users: readonly UserReference[];
   readonly emit: readonly ('pages' | 'ids' | 'changes')[];

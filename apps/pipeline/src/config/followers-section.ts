@@ -11,6 +11,7 @@ import { duration, flag, numberOf, oneOf, wholeNumber } from './values.ts';
 
 const COUNT = 5000;
 const MAX_OUTSTANDING = 20_000;
+const MAX_EMPTY_PAGES = 100;
 
 /** The followers service; numbers that have a default in the service's document have it here. */
 export function followersSection({ context }: { readonly context: ReadContext }): Schema<FollowersConfig> {
@@ -26,6 +27,7 @@ export function followersSection({ context }: { readonly context: ReadContext })
     count: wholeNumber({ min: 1, max: 5000 }).default(COUNT),
     stringifyIds: flag().default(true),
     maxOutstanding: wholeNumber({ min: 1 }).default(MAX_OUTSTANDING),
+    maxEmptyPages: wholeNumber({ min: 1 }).default(MAX_EMPTY_PAGES),
     users: usersList({ context }).default([]),
     emit: list({ item: oneOf(['pages', 'ids', 'changes']), example: '[pages, ids]' }).default(['pages']),
     every: duration({ example: '24h' }).exactOptional(),
@@ -42,6 +44,7 @@ export function followersSection({ context }: { readonly context: ReadContext })
     count: read.count,
     stringifyIds: read.stringifyIds,
     maxOutstanding: read.maxOutstanding,
+    maxEmptyPages: read.maxEmptyPages,
     users: read.users,
     emit: [...new Set(read.emit)],
     dropBoundaryDuplicates: read.dropBoundaryDuplicates,

@@ -54,6 +54,7 @@ export const KNOWN_KEYS = [
   'userId',
   'emit',
   'dropBoundaryDuplicates',
+  'maxEmptyPages',
   // books
   'plan',
   'baseUrls',

@@ -25,6 +25,7 @@ test('defaults are filled in', async () => {
       count: 5000,
       stringifyIds: true,
       maxOutstanding: 20_000,
+      maxEmptyPages: 100,
       users: [],
       emit: ['pages'],
       dropBoundaryDuplicates: false,
@@ -65,6 +66,7 @@ followers:
   users: [alpha]
   stringifyIds: false
   dropBoundaryDuplicates: true
+  maxEmptyPages: 7
   emit: [ids, pages, changes, ids]
   every: 24h
 books:
@@ -93,6 +95,7 @@ books:
     users: [{ screenName: 'alpha' }],
     stringifyIds: false,
     dropBoundaryDuplicates: true,
+    maxEmptyPages: 7,
     emit: ['ids', 'pages', 'changes'],
     everyMs: 86_400_000,
   });

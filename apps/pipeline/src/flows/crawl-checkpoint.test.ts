@@ -20,6 +20,7 @@ test('a checkpoint has 40 kB at most, however long the crawl: the state takes 64
     page: Number.MAX_SAFE_INTEGER,
     ids: Number.MAX_SAFE_INTEGER,
     pagesFrom: Number.MAX_SAFE_INTEGER,
+    empty: Number.MAX_SAFE_INTEGER,
     boundary: boundary.state(),
     wish: { screenName: user, cursor, count: 5_000 },
   };

@@ -10,6 +10,8 @@ export interface CrawlCheckpoint {
   /** The next page's number, 1-based. */
   readonly page: number;
   readonly ids: number;
+  /** How many pages right before the next one were empty. */
+  readonly empty?: number | undefined;
   /** What the dropping of boundary duplicates remembers. */
   readonly boundary?: BoundaryState | undefined;
   /** What `seenCursors` remembers of the cursors asked so far. */

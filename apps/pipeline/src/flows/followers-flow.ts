@@ -30,6 +30,8 @@ export interface FollowersFlowOptions {
   readonly credits: CreditPool;
   /** Ids to ask for per page. */
   readonly count: number;
+  /** Most empty pages in a row before a crawl is ended. */
+  readonly maxEmptyPages: number;
   /** Whether to ask for ids as strings. */
   readonly stringifyIds: boolean;
   readonly emitPages: boolean;
@@ -86,6 +88,8 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
       count: wish.count ?? options.count,
       stringifyIds: options.stringifyIds,
       firstPage: crawl.at.page,
+      maxEmptyPages: options.maxEmptyPages,
+      emptyBefore: crawl.at.empty ?? 0,
     });
     const write = async (page: FollowerPage, pagesFrom: number | undefined): Promise<void> => {
       const { ids } = boundary?.apply(page) ?? page;
@@ -115,7 +119,8 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
     assertFits(pages, lane, { service: 'followers', subject: user });
     const { pagesFrom: from } = remembered;
     const total = at.ids + ids.length;
-    const next: CrawlCheckpoint = { user, cursor: page.nextCursor, page: at.page + 1, ids: total, ...remembered, wish };
+    const empty = page.ids.length === 0 ? (at.empty ?? 0) + 1 : undefined;
+    const next: CrawlCheckpoint = { user, cursor: page.nextCursor, page: at.page + 1, ids: total, empty, ...remembered, wish };
     const compared = isLast && from !== undefined ? comparisons?.ending(user, { crawl: crawl.crawl, pages: at.page, from }) : undefined;
     await lane.commit({
       records: [

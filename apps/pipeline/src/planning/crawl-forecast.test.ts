@@ -69,6 +69,7 @@ function setup(names: readonly string[], slots: readonly FreeSlots[] = [{ inMs: 
     users: [],
     emit: ['ids'],
     dropBoundaryDuplicates: false,
+    maxEmptyPages: 100,
   };
   return { followers, free: new Map(names.map((name) => [name, slots])), first: 50 };
 }

@@ -89,6 +89,7 @@ function followersLane(options: ServiceLaneOptions, lane: Lane, journal: LaneJou
     bell: waker,
     credits,
     count: config.count,
+    maxEmptyPages: config.maxEmptyPages,
     stringifyIds: config.stringifyIds,
     emitPages: config.emit.includes('pages'),
     emitIds: config.emit.includes('ids'),

@@ -1,0 +1,44 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it } from 'vitest';
+import { followersYaml, workplace } from './headgate-process.fixture.ts';
+
+it('ends a walk of empty pages by its limit, counted over a kill, and goes on with it by replay', async () => {
+  const asked: (string | null)[] = [];
+  let respond = (n: number, response: ServerResponse): void => {
+    // The fourth is never answered: that is when the process is killed.
+    if (n !== 4) response.end(JSON.stringify({ ids: n === 1 ? ['7'] : [], next_cursor: 100 + n }));
+  };
+  const server = createServer((request, response) => {
+    asked.push(new URL(request.url ?? '', 'http://localhost').searchParams.get('cursor'));
+    respond(asked.length, response);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  await using _ = {
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await using place = await workplace(followersYaml({ url, users: ['alpha'], more: '  maxEmptyPages: 5\n  maxDelay: 0s\n' }));
+
+  const killed = place.start('run');
+  await expect.poll(() => asked.length, { timeout: 20_000 }).toBe(4);
+  killed.child.kill('SIGKILL');
+  await killed.ended;
+  const run = await place.headgate('run');
+  expect(run.code).toBe(1);
+  expect(run.stderr).toContain('@alpha: page 6 was the last of 5 empty ones in a row');
+  expect(asked).toEqual(['-1', '101', '102', '103', '103', '105', '106']);
+  const [letter] = await place.records('followers.dead-letters');
+  expect(letter?.value).toMatchObject({ request: { screenName: 'alpha', cursor: '107' }, error: { code: 'HEADGATE_EMPTY_PAGES' } });
+
+  respond = (_n, response) => response.end(JSON.stringify({ ids: ['8'], next_cursor: 0 }));
+  await place.headgate('replay', 'followers.dead-letters');
+  expect((await place.headgate('run')).code).toBe(0);
+  expect(asked.slice(7)).toEqual(['107']);
+  expect((await place.records('followers.ids')).map(({ value }) => value['id'])).toEqual(['7', '8']);
+});
