@@ -1,14 +1,30 @@
 import { defineConfig } from 'vitest/config';
 
+const TORTURE = process.env['HEADGATE_TORTURE'] === '1';
+const TESTS = '{packages,apps}/*/src/**/*.test.ts';
+/** Whatever a driver's or a sandbox's folder is called by: all that starts brokers lies in one. */
+const KAFKA = '**/{kafka,kafka-broker}/**/*.test.ts';
+/** Processes of the real command, files on disk, and the repository's own scripts. */
+const EMBEDDED = ['apps/pipeline/src/e2e/**/*.test.ts', 'packages/topics/src/sqlite/**/*.test.ts', 'scripts/*.test.ts'];
+
 export default defineConfig({
   // Workspace packages are tested from their source; only this place of the condition reaches them.
   ssr: { resolve: { conditions: ['@headgate/source'] } },
   test: {
-    include: ['{packages,apps}/*/src/**/*.test.ts', 'scripts/*.test.ts'],
-    testTimeout: 30_000,
-    // Most tests wait for brokers and servers: on two cores one at a time would take twice as long.
-    maxWorkers: 2,
+    // Only what hangs takes so long, on the slowest machine. Tests set no shorter limits of their own: those tell of the machine.
+    testTimeout: TORTURE ? 3_600_000 : 600_000,
+    hookTimeout: 600_000,
+    expect: { poll: { timeout: 60_000 } },
     reporters: ['default', './scripts/totals-reporter.ts'],
     coverage: { provider: 'v8', include: ['packages/*/src/**', 'apps/*/src/**'] },
+    projects: [
+      { extends: true, test: { name: 'unit', include: [TESTS], exclude: [KAFKA, ...EMBEDDED, '**/node_modules/**'], maxWorkers: 2 } },
+      { extends: true, test: { name: 'embedded', include: EMBEDDED, exclude: [KAFKA], maxWorkers: 2 } },
+      {
+        extends: true,
+        // Most of their time these wait for sessions to end and brokers to start, each for its own.
+        test: { name: 'kafka', include: [KAFKA], exclude: ['**/node_modules/**'], maxWorkers: 6, sequence: { groupOrder: 1 } },
+      },
+    ],
   },
 });

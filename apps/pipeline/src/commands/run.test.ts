@@ -35,7 +35,7 @@ it('ends as any other when it is stopped while another process writes the same l
       json: false,
     },
   );
-  await expect.poll(() => clock.pending, { timeout: 20_000 }).toBeGreaterThan(0);
+  await expect.poll(() => clock.pending).toBeGreaterThan(0);
   stop.abort(new Error('stopped by SIGINT'));
   expect(await ended).toBe(130);
   stderr.end();

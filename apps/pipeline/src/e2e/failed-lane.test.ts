@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { addWishes } from './embedded-log.fixture.ts';
 import { followersYaml, workplace } from './headgate-process.fixture.ts';
 
-it('says at once that a lane can not go on, and why, while the others do', { timeout: 60_000 }, async () => {
+it('says at once that a lane can not go on, and why, while the others do', async () => {
   await using followers = await startFollowers({ credentials: [{ name: 'app', bearer: 'another one' }] });
   await using books = await startBooks();
   const config = followersYaml({ url: followers.url, users: ['alpha'] }).replace('status: false', 'status: { port: 0 }');
@@ -12,7 +12,7 @@ books: { plan: premium, baseUrl: "${books.url}", key: "\${KEY}" }
 `);
   const run = place.start('run', '--follow');
   const said = async (what: RegExp): Promise<string> => {
-    await expect.poll(() => run.text().stderr, { timeout: 20_000 }).toMatch(what);
+    await expect.poll(() => run.text().stderr).toMatch(what);
     return what.exec(run.text().stderr)?.[1] ?? '';
   };
   const url = await said(/status at (\S+)/u);

@@ -10,7 +10,7 @@ import { followersYaml, workplace } from './headgate-process.fixture.ts';
 const FREELY = { window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 } } as const;
 
 describe('headgate plan', () => {
-  it('only looks: plans from nothing where there is no log, and adds nothing to one', { timeout: 60_000 }, async () => {
+  it('only looks: plans from nothing where there is no log, and adds nothing to one', async () => {
     const config = followersYaml({ url: 'http://127.0.0.1:9', users: ['a', 'b'] });
     await using place = await workplace(config);
     const users = async (): Promise<string[]> => {
@@ -36,7 +36,7 @@ describe('headgate plan', () => {
     expect(await log.listTopics()).toEqual(before);
   });
 
-  it('knows what of a budget was used already', { timeout: 60_000 }, async () => {
+  it('knows what of a budget was used already', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { followers: 20, pageSize: 10 } } });
     const more = '  count: 10\n';
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'], limit: '{ requests: 3, window: 15m }', more }));
@@ -48,7 +48,7 @@ describe('headgate plan', () => {
     expect(stdout).toMatch(/One more credential would save (15 m|14 m \d+ s)\./u);
   });
 
-  it('takes the quota of a day into account', { timeout: 60_000 }, async () => {
+  it('takes the quota of a day into account', async () => {
     await using place = await workplace(`topics: { driver: sqlite, file: ./headgate.db }
 books:
   baseUrl: http://127.0.0.1:9
@@ -62,7 +62,7 @@ books:
     expect(stdout).not.toContain('pro plan');
   });
 
-  it('gives a crawl the credentials of its lane only', { timeout: 60_000 }, async () => {
+  it('gives a crawl the credentials of its lane only', async () => {
     await using place = await workplace(`topics: { driver: sqlite, file: ./headgate.db, lanes: 4 }
 followers:
   baseUrl: http://127.0.0.1:9
@@ -80,7 +80,7 @@ followers:
     );
   });
 
-  it('takes neither a part of a walk nor what others wrote for the size of a user', { timeout: 60_000 }, async () => {
+  it('takes neither a part of a walk nor what others wrote for the size of a user', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { followers: 50, pageSize: 10 } } });
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'], more: '  count: 10\n' }));
     expect((await place.headgate('run')).code).toBe(0);

@@ -14,7 +14,7 @@ import { openLane } from '../lanes/lane.ts';
 import { topicSpecs } from '../records/topic-names.ts';
 import { booksFlow } from './books-flow.ts';
 
-test('uses each day up, and goes on when it has turned', { timeout: 30_000 }, async () => {
+test('uses each day up, and goes on when it has turned', async () => {
   const [perDay, maxBatch, isbns] = [150, 100, 400];
   const clock = virtualClock({ epochMs: Date.UTC(2026, 0, 1, 12) });
   await using service = await startBooks({

@@ -64,7 +64,7 @@ test('another process that writes a list is waited for, until a signal', async (
   const stop = new AbortController();
   const stopped = enqueueList({ ...options, signal: stop.signal });
   const patient = enqueueList(options);
-  await expect.poll(() => clock.pending, { timeout: 20_000 }).toBe(2);
+  await expect.poll(() => clock.pending).toBe(2);
   stop.abort(new Error('stopped'));
   await expect(stopped).rejects.toThrow('stopped');
   expect(await users()).toBe(0);

@@ -33,11 +33,11 @@ it('is given up whole when it is closed while it waits for more, its connections
   const work = await place.open({ follow: true });
   const run = work.run();
   await place.log.append([{ topic: 'followers.requests', key: '@a', value: '{"screenName":"a"}' }]);
-  await expect.poll(() => place.events.some(({ type }) => type === 'crawl-completed'), { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => place.events.some(({ type }) => type === 'crawl-completed')).toBe(true);
   expect(await connections()).toBe(1);
   await work.close();
   expect(await run).toEqual([]);
-  await expect.poll(connections, { timeout: 20_000 }).toBe(0);
+  await expect.poll(connections).toBe(0);
   await (await place.log.openLane(LANE)).close();
   expect(place.members()).toBe(0);
 });

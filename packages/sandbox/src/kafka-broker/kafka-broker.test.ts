@@ -91,8 +91,8 @@ describe.skipIf(reason !== undefined)(`a broker of Kafka${reason === undefined ?
     if (signal !== undefined) parent.kill(signal);
     await exit;
     // Kafka notices by itself that its folder is gone, but not so soon.
-    await vi.waitFor(() => expect(isRunning(pid)).toBe(false), { timeout: 5000, interval: 50 });
-    await vi.waitFor(() => expect(existsSync(folder)).toBe(false), { timeout: 20_000, interval: 100 });
+    await vi.waitFor(() => expect(isRunning(pid)).toBe(false), { timeout: 60_000, interval: 50 });
+    await vi.waitFor(() => expect(existsSync(folder)).toBe(false), { timeout: 60_000, interval: 100 });
   });
 });
 

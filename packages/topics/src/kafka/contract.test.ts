@@ -9,11 +9,11 @@ describe.skipIf(why !== undefined)(`the Kafka driver keeps the promises of Topic
   let broker: Awaited<ReturnType<typeof startKafkaBroker>>;
   beforeAll(async () => {
     broker = await startKafkaBroker();
-  }, 120_000);
+  });
   afterAll(() => broker.close());
 
   // Some wait for seconds until brokers are sure.
-  it.concurrent.for(contractChecks({ newcomer: 'fences' }))('$name', { timeout: 60_000 }, async (check, { expect }) => {
+  it.concurrent.for(contractChecks({ newcomer: 'fences' }))('$name', async (check, { expect }) => {
     await expect(check.run(() => kafkaTopicLog({ brokers: broker.brokers, replication: 1 }))).resolves.toBeUndefined();
   });
 });

@@ -12,7 +12,7 @@ const RECORDS = 200;
 
 it(
   'after kill -9 at random instants every transaction is there whole or not at all, and every acknowledged one is there',
-  { timeout: 120_000 },
+  { timeout: 600_000 },
   async () => {
     const file = join(temporaryFolder(), 'log.db');
     let acknowledged = 0;

@@ -43,7 +43,7 @@ describe('without room to write', () => {
     expect(await readBack(log)).toEqual(expected(done + 1));
   });
 
-  it.skipIf(!canLimitFileSize())('the same process goes on when the system grants room again', { timeout: 60_000 }, async () => {
+  it.skipIf(!canLimitFileSize())('the same process goes on when the system grants room again', async () => {
     const file = join(temporaryFolder(), 'log.db');
     const script = new URL('./full-disk-writer.fixture.ts', import.meta.url);
     const writer = startChild({ script, args: [file], wrap: [LIMIT, '--fsize=600000:unlimited'] });

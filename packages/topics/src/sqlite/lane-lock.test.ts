@@ -10,7 +10,7 @@ const CONTENDER = new URL('./lane-contender.fixture.ts', import.meta.url);
 const LANE = { name: 'lane', state: { topic: 'state', partition: 0 } };
 
 describe('a lane of the sqlite driver', () => {
-  it('goes to exactly one of several processes that open a new file and the lane at once', { timeout: 60_000 }, async () => {
+  it('goes to exactly one of several processes that open a new file and the lane at once', async () => {
     for (let round = 0; round < 2; round++) {
       const file = join(temporaryFolder(), 'new', 'log.db');
       const atMs = String(Date.now() + 500);

@@ -7,12 +7,12 @@ import type { LaneWriter } from '../topic-log.ts';
 import { sqliteTopicLog } from './index.ts';
 import { temporaryFolder } from './temporary-folder.fixture.ts';
 
-test('a lane waits for a file that another process keeps locked, which is told', { timeout: 30_000 }, async () => {
+test('a lane waits for a file that another process keeps locked, which is told', async () => {
   await using place = await lockable({ telling: true });
   place.lock();
   const written = place.write('1');
   await expect
-    .poll(() => place.told, { timeout: 10_000 })
+    .poll(() => place.told)
     .toEqual([
       { available: false, reason: expect.stringContaining('locked by another process') as string, sinceMs: expect.any(Number) as number },
     ]);

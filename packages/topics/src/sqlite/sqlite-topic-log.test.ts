@@ -99,7 +99,7 @@ describe('the sqlite driver', () => {
     const waiting = iterator.next();
     const started = performance.now();
     await log.close();
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(performance.now() - started).toBeLessThan(10_000);
     expect(await waiting).toEqual({ done: true, value: undefined });
     await expect(lane.transaction(() => {})).rejects.toThrow(TopicLogClosedError);
     await expect(log.listTopics()).rejects.toThrow(TopicLogClosedError);

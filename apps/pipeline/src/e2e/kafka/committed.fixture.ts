@@ -12,7 +12,7 @@ export interface CommittedRecord {
 }
 
 const END = '$end';
-const WITHIN_MS = 60_000;
+const WITHIN_MS = 300_000;
 
 /**
  * Reads all committed records of a topic, partition by partition in order, by a plain kafkajs consumer and by the driver; throws where the two

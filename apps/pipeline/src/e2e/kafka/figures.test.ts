@@ -15,13 +15,13 @@ const pages = 300;
 
 describe.skipIf(!TORTURE || WHY_NOT !== undefined)(
   `headgate run on Kafka, figures${BECAUSE}`,
-  { timeout: 120_000 + starts * 30_000 },
+  { timeout: 600_000 + starts * 30_000 },
   () => {
     let place: KafkaPlace;
     beforeAll(async () => {
       place = await kafkaPlace({ users: { one: { followers: 1 } }, latencyMs: 0 });
       await place.work.headgate('run');
-    }, 120_000);
+    });
     afterAll(() => place?.[Symbol.asyncDispose]());
 
     it('from source: writes its first record soon after its start', async () => {

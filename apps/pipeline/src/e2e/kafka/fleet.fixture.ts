@@ -28,7 +28,7 @@ export interface Runner {
   signal(name: NodeJS.Signals): void;
   /** What it has logged so far. */
   lines(): readonly LogLine[];
-  /** Resolves when it has logged such a line from number `from` on; rejects after `withinMs`, default 30,000, and when it ends. */
+  /** Resolves when it has logged such a line from number `from` on; rejects after `withinMs`, default 300,000, and when it ends. */
   said(what: (line: LogLine) => boolean, options?: { readonly from?: number; readonly withinMs?: number }): Promise<LogLine>;
 }
 
@@ -114,7 +114,7 @@ function startRunner({
     ended,
     signal: (which) => void (running() && child.kill(which)),
     lines: () => logged,
-    said: (what, { from = 0, withinMs = 30_000 } = {}) =>
+    said: (what, { from = 0, withinMs = 300_000 } = {}) =>
       new Promise((resolve, reject) => {
         const over = (done: () => void): void => {
           clearTimeout(timer);

@@ -5,7 +5,7 @@ import { joined } from './lane-moves.fixture.ts';
 
 const users = { alpha: { followers: 100, pageSize: 100 }, beta: { followers: 100, pageSize: 100 } };
 
-describe.skipIf(WHY_NOT !== undefined)(`requests behind another client's open transaction${BECAUSE}`, { timeout: 180_000 }, () => {
+describe.skipIf(WHY_NOT !== undefined)(`requests behind another client's open transaction${BECAUSE}`, () => {
   it('are waited for, which is said, and worked when it has ended; Ctrl-C ends the waiting', async () => {
     await using place = await kafkaPlace({ users, listed: [], more: '  count: 100\n', status: '{ port: 0 }' });
     const { fleet, work } = place;
@@ -44,7 +44,7 @@ describe.skipIf(WHY_NOT !== undefined)(`requests behind another client's open tr
   });
 });
 
-describe.skipIf(WHY_NOT !== undefined)(`pages behind another client's open transaction${BECAUSE}`, { timeout: 180_000 }, () => {
+describe.skipIf(WHY_NOT !== undefined)(`pages behind another client's open transaction${BECAUSE}`, () => {
   it('are compared when it has ended, which is said', async () => {
     await using place = await kafkaPlace({ users, emit: '[pages, changes]' });
     const { fleet, work } = place;

@@ -38,11 +38,11 @@ export async function joined(runner: Runner): Promise<string> {
   for (const deadline = Date.now() + 30_000; ; await sleep(50)) {
     const { status: code } = await fetch(new URL('/readyz', status));
     if (code === 200) return status;
-    if (Date.now() > deadline) throw new Error(`${runner.name} was not ready within 30 s.`);
+    if (Date.now() > deadline) throw new Error(`${runner.name} was not ready within 120 s.`);
   }
 }
 
-/** Sends the signal, and waits until other processes have opened each of the lanes that one held. Rejects when that takes over 30 s. */
+/** Sends the signal, and waits until other processes have opened each of the lanes that one held. Rejects when that takes over 120 s. */
 export async function strike(fleet: Fleet, victim: Runner, kind: Blow['kind']): Promise<Blow> {
   const lanes = lanesOf(victim);
   const at = Date.now();
@@ -52,14 +52,14 @@ export async function strike(fleet: Fleet, victim: Runner, kind: Blow['kind']): 
 }
 
 async function opened(fleet: Fleet, lane: number, { after, not }: { readonly after: number; readonly not: Runner }): Promise<LogLine> {
-  for (const deadline = after + 30_000; Date.now() < deadline; await sleep(20)) {
+  for (const deadline = after + 120_000; Date.now() < deadline; await sleep(20)) {
     for (const runner of fleet.runners) {
       if (runner === not) continue;
       const line = runner.lines().find((one) => one.event === 'lane-opened' && one.lane === lane && one.at >= after);
       if (line !== undefined) return line;
     }
   }
-  throw new Error(`Nobody opened lane ${lane} within 30 s of what happened to ${not.name}.`);
+  throw new Error(`Nobody opened lane ${lane} within 120 s of what happened to ${not.name}.`);
 }
 
 /** As many users in each lane. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { BECAUSE, WHY_NOT, kafkaPlace } from './kafka-place.fixture.ts';
 import { joined } from './lane-moves.fixture.ts';
 
-describe.skipIf(WHY_NOT !== undefined)(`headgate run beside a process that works on${BECAUSE}`, { timeout: 120_000 }, () => {
+describe.skipIf(WHY_NOT !== undefined)(`headgate run beside a process that works on${BECAUSE}`, () => {
   it('says which lanes it had, and that the others are worked elsewhere', async () => {
     const options = { users: {}, lanes: 2, credentials: 2, status: '{ port: 0 }' };
     await using place = await kafkaPlace(options);

@@ -6,7 +6,7 @@ import { type PlainAdmin, plainKafka } from './kafkajs.fixture.ts';
 const STATE = 'headgate.state';
 const WINDOW = { kind: 'rolling', limit: 100_000, windowMs: 1_000 } as const;
 
-describe.skipIf(WHY_NOT !== undefined)(`what check and run say of topics on Kafka${BECAUSE}`, { timeout: 180_000 }, () => {
+describe.skipIf(WHY_NOT !== undefined)(`what check and run say of topics on Kafka${BECAUSE}`, () => {
   it('of those that are missing, too many, too small or without their state: the same, and check and plan make nothing', async () => {
     const users = { alpha: { followers: 300, pageSize: 100 } };
     await using place = await kafkaPlace({ users, lanes: 2, credentials: 2, more: '  count: 100\n' });
@@ -48,7 +48,7 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run say of topics on Kafk
     const deletedMs = Date.now();
     const { code, stderr } = await run.ended;
     expect([code, stderr]).toEqual([1, expect.stringMatching(/Topic \\"headgate\.state\\" was deleted while this run worked with it/u)]);
-    expect(Date.now() - deletedMs).toBeLessThan(20_000);
+    expect(Date.now() - deletedMs).toBeLessThan(60_000);
     expect(stderr).not.toMatch(/\\n\s+at /u);
     const asked = place.service.requests.length;
     expect((await place.work.headgate('enqueue', 'followers', 'beta')).code).toBe(0);

@@ -15,7 +15,7 @@ describe.skipIf(why !== undefined)(`records of transactions that overlap${becaus
   beforeAll(async () => {
     broker = await startKafkaBroker();
     log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
-  }, 180_000);
+  });
   afterAll(async () => {
     await log.close();
     await broker.close();

@@ -10,11 +10,11 @@ const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 const TIMES = process.env['HEADGATE_TORTURE'] === undefined ? 8 : 100;
 
-describe.skipIf(why !== undefined)(`logs that are closed${because}`, { timeout: 120_000 }, () => {
+describe.skipIf(why !== undefined)(`logs that are closed${because}`, () => {
   let broker: KafkaBroker;
   beforeAll(async () => {
     broker = await startKafkaBroker();
-  }, 180_000);
+  });
   afterAll(() => broker.close());
 
   it(`${TIMES} times leave nothing that keeps a process, and say nothing`, async () => {
@@ -22,11 +22,11 @@ describe.skipIf(why !== undefined)(`logs that are closed${because}`, { timeout: 
     const { lane, topic } = await newPages(log);
     const script = fileURLToPath(new URL('./open-and-close.fixture.ts', import.meta.url));
     const args = ['--trace-warnings', script, ...broker.brokers, String(TIMES), lane.name, lane.state.topic, topic];
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { timeout: 110_000 });
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { timeout: 600_000 });
     const ended = Date.now();
     expect(stderr).toBe('');
     expect(stdout).toMatch(/^closed \d+\n$/u);
-    expect(ended - Number(stdout.slice('closed '.length))).toBeLessThan(1_500);
+    expect(ended - Number(stdout.slice('closed '.length))).toBeLessThan(5_000);
   });
 
   it.each([
@@ -45,11 +45,11 @@ describe.skipIf(why !== undefined)(`logs that are closed${because}`, { timeout: 
       await log.append([{ topic, partition: 0, key: 'k', value: 'v' }]);
       const script = fileURLToPath(new URL('./close-amid.fixture.ts', import.meta.url));
       const args = [script, order, String(waitMs), ...broker.brokers, String(node?.pid), lane.name, lane.state.topic, topic];
-      const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { timeout: 30_000 });
+      const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { timeout: 300_000 });
       const ended = Date.now();
       expect(stderr).toBe('');
       expect(stdout).toMatch(/^closed \d+\nsettled\n$/u);
-      expect(ended - Number(/\d+/u.exec(stdout)?.[0])).toBeLessThan(1_500);
+      expect(ended - Number(/\d+/u.exec(stdout)?.[0])).toBeLessThan(5_000);
     } finally {
       node?.resume();
     }

@@ -25,11 +25,11 @@ function forgeSlowRemoteStorage(isSlow: () => boolean): void {
   };
 }
 
-describe.skipIf(why !== undefined)(`an answer without records, where records are${because}`, { timeout: 60_000 }, () => {
+describe.skipIf(why !== undefined)(`an answer without records, where records are${because}`, () => {
   let broker: KafkaBroker;
   beforeAll(async () => {
     broker = await startKafkaBroker();
-  }, 180_000);
+  });
   afterEach(() => {
     prototype.fetch = realFetch;
   });

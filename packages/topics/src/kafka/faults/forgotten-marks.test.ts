@@ -9,13 +9,13 @@ import { type Pages, newPages } from './pages.fixture.ts';
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
-describe.skipIf(why !== undefined)(`a transaction whose end a partition was not told${because}`, { timeout: 60_000 }, () => {
+describe.skipIf(why !== undefined)(`a transaction whose end a partition was not told${because}`, () => {
   let broker: KafkaBroker;
   let log: TopicLog;
   beforeAll(async () => {
     broker = await startKafkaBroker({ settings: FORGETFUL });
     log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
-  }, 180_000);
+  });
   afterAll(async () => {
     await log.close();
     await broker.close();

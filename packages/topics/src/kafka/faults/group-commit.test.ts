@@ -8,13 +8,13 @@ import { newPages } from './pages.fixture.ts';
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
-describe.skipIf(why !== undefined).concurrent(`what a group has read${because}`, { timeout: 60_000 }, () => {
+describe.skipIf(why !== undefined).concurrent(`what a group has read${because}`, () => {
   let broker: KafkaBroker;
   let log: TopicLog;
   beforeAll(async () => {
     broker = await startKafkaBroker();
     log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
-  }, 180_000);
+  });
   afterAll(async () => {
     await log.close();
     await broker.close();

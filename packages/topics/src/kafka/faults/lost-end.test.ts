@@ -10,7 +10,7 @@ import { plainKafka } from './committed-records.fixture.ts';
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
-describe.skipIf(why !== undefined)(`a reader whose topic ends before what it had reached${because}`, { timeout: 60_000 }, () => {
+describe.skipIf(why !== undefined)(`a reader whose topic ends before what it had reached${because}`, () => {
   let broker: KafkaBroker;
   let log: TopicLog;
   let admin: Admin;
@@ -19,7 +19,7 @@ describe.skipIf(why !== undefined)(`a reader whose topic ends before what it had
     log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1, compression: 'none' });
     admin = plainKafka(broker.brokers).admin();
     await admin.connect();
-  }, 180_000);
+  });
   afterAll(async () => {
     await Promise.allSettled([admin.disconnect(), log.close()]);
     await broker.close();
@@ -45,7 +45,7 @@ describe.skipIf(why !== undefined)(`a reader whose topic ends before what it had
         () => true,
         () => sleep(50, false),
       );
-    await expect.poll(made, { timeout: 20_000 }).toBe(true);
+    await expect.poll(made).toBe(true);
   }
 
   const cases = [

@@ -11,11 +11,11 @@ import { type ProxiedBroker, holdFirst, proxiedBroker } from './proxied-broker.f
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
-describe.skipIf(why !== undefined).concurrent(`a newcomer to a lane${because}`, { timeout: 60_000 }, () => {
+describe.skipIf(why !== undefined).concurrent(`a newcomer to a lane${because}`, () => {
   let proxied: ProxiedBroker;
   beforeAll(async () => {
     proxied = await proxiedBroker(startKafkaBroker);
-  }, 180_000);
+  });
   afterAll(() => proxied.close());
 
   let clients = 0;

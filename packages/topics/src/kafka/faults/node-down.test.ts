@@ -9,7 +9,7 @@ const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 const LONE = [1, 2, 3];
 
-describe.skipIf(why !== undefined)(`three brokers of which one is down${because}`, { timeout: 60_000 }, () => {
+describe.skipIf(why !== undefined)(`three brokers of which one is down${because}`, () => {
   let broker: KafkaBroker;
   let admin: Admin;
   let down: KafkaNode;
@@ -24,7 +24,7 @@ describe.skipIf(why !== undefined)(`three brokers of which one is down${because}
     await admin.createTopics({ topics, waitForLeaders: true });
     down = broker.nodes[2] as KafkaNode;
     await down.kill();
-  }, 240_000);
+  });
   afterAll(async () => {
     await admin.disconnect();
     await broker.close();
@@ -66,6 +66,6 @@ describe.skipIf(why !== undefined)(`three brokers of which one is down${because}
         () => 'online',
         () => 'offline',
       );
-    await expect.poll(offline, { timeout: 20_000 }).toBe('offline');
+    await expect.poll(offline).toBe('offline');
   }
 });

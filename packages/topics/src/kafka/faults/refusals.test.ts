@@ -9,13 +9,13 @@ import { newPages } from './pages.fixture.ts';
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
-describe.skipIf(why !== undefined).concurrent(`what a broker does not take${because}`, { timeout: 60_000 }, () => {
+describe.skipIf(why !== undefined).concurrent(`what a broker does not take${because}`, () => {
   let broker: KafkaBroker;
   let log: TopicLog;
   beforeAll(async () => {
     broker = await startKafkaBroker();
     log = await open();
-  }, 180_000);
+  });
   afterAll(async () => {
     await log.close();
     await broker.close();
@@ -63,7 +63,7 @@ describe.skipIf(why !== undefined).concurrent(`what a broker does not take${beca
     expect(writer.state.get('page')).toBe('0');
     const before = performance.now();
     await pages.write(writer);
-    expect(performance.now() - before).toBeLessThan(2_000);
+    expect(performance.now() - before).toBeLessThan(15_000);
     const appended = log.append([{ topic, partition: 0, key: 'k', value: 'v', ...record }]);
     await expect(appended).rejects.toThrow(error);
     await pages.verify(broker.brokers, log);

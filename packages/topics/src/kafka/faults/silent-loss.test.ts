@@ -13,11 +13,11 @@ const MOVES = process.env['HEADGATE_TORTURE'] === undefined ? 3 : 45;
 /** The last one moves; each node leads one of the others. */
 const PARTITIONS = 4;
 
-describe.skipIf(why !== undefined)(`the page after one whose answers were cut${because}`, { timeout: 60_000 }, () => {
+describe.skipIf(why !== undefined)(`the page after one whose answers were cut${because}`, () => {
   let proxied: ProxiedBroker;
   beforeAll(async () => {
     proxied = await proxiedBroker(startKafkaBroker);
-  }, 180_000);
+  });
   afterAll(() => proxied.close());
 
   it('kafkajs alone: the next one is acknowledged, committed, and not there', async () => {
@@ -66,7 +66,7 @@ describe.skipIf(why !== undefined)(`the page after one whose answers were cut${b
 
 describe.skipIf(why !== undefined)(
   `a partition moves ${MOVES} times to a node that leads another${because}`,
-  { timeout: 20_000 * MOVES },
+  { timeout: 600_000 * MOVES },
   () => {
     let broker: KafkaBroker;
     let admin: Admin;
@@ -74,7 +74,7 @@ describe.skipIf(why !== undefined)(
       broker = await startKafkaBroker({ nodes: 3 });
       admin = plainKafka(broker.brokers).admin();
       await admin.connect();
-    }, 240_000);
+    });
     afterAll(async () => {
       await admin.disconnect();
       await broker.close();
@@ -130,7 +130,7 @@ describe.skipIf(why !== undefined)(
       const other = (node: number, partition: number): number => [1, 2, 3].find((id) => id !== node && id !== before[partition]) ?? 1;
       const partitionAssignment = wanted.map((node, partition) => ({ partition, replicas: [node, other(node, partition)] }));
       await admin.alterPartitionReassignments({ topics: [{ topic, partitionAssignment }] });
-      await expect.poll(() => leaders(topic), { timeout: 20_000, interval: 50 }).toEqual(wanted);
+      await expect.poll(() => leaders(topic), { interval: 50 }).toEqual(wanted);
     }
 
     async function leaders(topic: string): Promise<readonly number[]> {

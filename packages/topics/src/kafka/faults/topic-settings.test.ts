@@ -15,7 +15,7 @@ import { newPages } from './pages.fixture.ts';
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
-describe.skipIf(why !== undefined)(`topics that others have made, or deleted${because}`, { timeout: 60_000 }, () => {
+describe.skipIf(why !== undefined)(`topics that others have made, or deleted${because}`, () => {
   let broker: KafkaBroker;
   let log: TopicLog;
   let admin: Admin;
@@ -24,7 +24,7 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
     log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
     admin = plainKafka(broker.brokers).admin();
     await admin.connect();
-  }, 180_000);
+  });
   afterAll(async () => {
     await Promise.allSettled([admin.disconnect(), log.close()]);
     await broker.close();
@@ -105,7 +105,7 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
     const writer = await log.openLane(pages.lane);
     await pages.write(writer, 2);
     await admin.deleteTopics({ topics: [pages.topic] });
-    await expect.poll(() => madeAnew(pages.topic, {}), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => madeAnew(pages.topic, {})).toBe(true);
     for (let again = 0; again < 3; again += 1) await expect(pages.write(writer)).rejects.toThrow(TopicLostError);
     await writer.close();
     expect((await log.readState(pages.lane.state.topic, 0)).get('page')).toBe('1');
@@ -118,7 +118,7 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
     await pages.write(writer, 2);
     await admin.deleteTopics({ topics: [topic] });
     const settings = { 'cleanup.policy': 'compact', 'message.timestamp.type': 'LogAppendTime' };
-    await expect.poll(() => madeAnew(topic, settings), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => madeAnew(topic, settings)).toBe(true);
     for (let again = 0; again < 3; again += 1) await expect(pages.write(writer)).rejects.toThrow(TopicLostError);
     await writer.close();
     expect((await log.readState(topic, 0)).get('page')).toBeUndefined();
@@ -151,7 +151,7 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
 
     const { topic } = pages.lane.state;
     await admin.deleteTopics({ topics: [topic] });
-    await expect.poll(() => madeAnew(topic, { 'cleanup.policy': 'compact' }), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => madeAnew(topic, { 'cleanup.policy': 'compact' })).toBe(true);
     await cluster.refreshMetadata();
     await expect(state.readUntil(cluster, () => false)).rejects.toThrow(TopicLostError);
     await cluster.disconnect();

@@ -10,11 +10,11 @@ import { type Deed, type ProxiedBroker, proxiedBroker } from './proxied-broker.f
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
-describe.skipIf(why !== undefined).concurrent(`a connection that is cut${because}`, { timeout: 120_000 }, () => {
+describe.skipIf(why !== undefined).concurrent(`a connection that is cut${because}`, () => {
   let proxied: ProxiedBroker;
   beforeAll(async () => {
     proxied = await proxiedBroker(startKafkaBroker);
-  }, 180_000);
+  });
   afterAll(() => proxied.close());
 
   interface Writing {

@@ -10,11 +10,11 @@ import { type ProxiedBroker, holdFirst, proxiedBroker } from './proxied-broker.f
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
-describe.skipIf(why !== undefined).concurrent(`a holder that was frozen${because}`, { timeout: 60_000 }, () => {
+describe.skipIf(why !== undefined).concurrent(`a holder that was frozen${because}`, () => {
   let proxied: ProxiedBroker;
   beforeAll(async () => {
     proxied = await proxiedBroker(startKafkaBroker);
-  }, 180_000);
+  });
   afterAll(() => proxied.close());
 
   let clients = 0;

@@ -7,7 +7,7 @@ const why = await whyNoKafkaBroker();
 
 it.skipIf(why !== undefined)(
   `a partition is held back by the earliest transaction that is open there, and by nothing else${why === undefined ? '' : ` (skipped: ${why})`}`,
-  { timeout: 180_000 },
+  { timeout: 600_000 },
   async () => {
     await using broker = await startKafkaBroker();
     await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });

@@ -33,7 +33,7 @@ describe.skipIf(reason !== undefined)(`record blocks on a broker${reason === und
   beforeAll(async () => {
     broker = await kafkaBrokersForTests();
     kafka = new Kafka({ brokers: [...broker.brokers], logLevel: logLevel.NOTHING, retry: { initialRetryTime: 30 } });
-  }, 180_000);
+  });
   afterAll(async () => {
     if (broker === undefined) return;
     await withAdmin(async (admin) => admin.deleteTopics({ topics }));

@@ -9,13 +9,13 @@ import { LZ4, SNAPPY } from './foreign-codecs.ts';
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
-describe.skipIf(why !== undefined)(`records that Kafka's own producer has compressed${because}`, { timeout: 60_000 }, () => {
+describe.skipIf(why !== undefined)(`records that Kafka's own producer has compressed${because}`, () => {
   let broker: KafkaBroker;
   let log: TopicLog;
   beforeAll(async () => {
     broker = await startKafkaBroker();
     log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
-  }, 180_000);
+  });
   afterAll(async () => {
     await log.close();
     await broker.close();

@@ -27,7 +27,7 @@ describe.skipIf(why !== undefined)(`the Kafka driver over SASL${why === undefine
   beforeAll(async () => {
     broker = await startKafkaBroker(saslBrokerOptions({ reauthenticateMs: REAUTHENTICATE_MS }));
     await addScramUser(broker);
-  }, 120_000);
+  });
   afterAll(() => broker?.close());
 
   it.each([
@@ -71,7 +71,7 @@ describe.skipIf(why !== undefined)(`the Kafka driver over SASL${why === undefine
     expect((await refusal({ broker, listener: 'OPEN', sasl })).message).toContain('token file is gone');
   });
 
-  it('goes on over the same connections when brokers ask again who it is', { timeout: 60_000 }, async () => {
+  it('goes on over the same connections when brokers ask again who it is', async () => {
     await using connections = countConnections();
     const tokens: string[] = [];
     const token = (): string => {

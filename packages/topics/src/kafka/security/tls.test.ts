@@ -20,7 +20,7 @@ describe.skipIf(why !== undefined)(`the Kafka driver over TLS${why === undefined
     folder = await mkdtemp(join(tmpdir(), 'headgate-tls-'));
     certificates = await makeCertificates(folder);
     broker = await startKafkaBroker(tlsBrokerOptions(certificates));
-  }, 120_000);
+  });
   afterAll(async () => {
     await broker?.close();
     await rm(folder, { recursive: true, force: true });

@@ -15,11 +15,11 @@ import { TopicBook } from './topic-book.ts';
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
-describe.skipIf(why !== undefined)(`what is known of topics${because}`, { timeout: 60_000 }, () => {
+describe.skipIf(why !== undefined)(`what is known of topics${because}`, () => {
   let proxied: ProxiedBroker;
   beforeAll(async () => {
     proxied = await proxiedBroker(startKafkaBroker);
-  }, 180_000);
+  });
   afterAll(() => proxied.close());
 
   it('stays known while it is looked up anew, and its room also when the topic is gone', async ({ expect }) => {

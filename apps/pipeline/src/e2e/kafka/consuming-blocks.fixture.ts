@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { type CommandEnd, runOnLifeline } from './lifeline-command.fixture.ts';
 import { kafkaJsFolder } from './write-transactions.fixture.ts';
 
-const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url));
 const DOCUMENT = join(ROOT, 'docs', 'consuming.md');
 /** How the page names the broker. */
 const BROKER = '127.0.0.1:9092';

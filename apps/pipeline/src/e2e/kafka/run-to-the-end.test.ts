@@ -35,7 +35,7 @@ const FAULTS: readonly (readonly [when: string, fault: (place: KafkaPlace) => Pr
   ],
 ];
 
-describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka, without --follow${BECAUSE}`, { timeout: 180_000 }, () => {
+describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka, without --follow${BECAUSE}`, () => {
   it.runIf(TORTURE).each(FAULTS)('ends when all is done and not before, also when %s', async (_, fault) => {
     await using place = await kafkaPlace({
       users: { alpha: { followers: PAGES * 10, pageSize: 10 } },

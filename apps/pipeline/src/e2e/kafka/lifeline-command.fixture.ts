@@ -16,7 +16,7 @@ export interface CommandOptions {
   readonly folder: string;
   /** Ends the command when it has said so many lines, and then no more for a moment. Default: it ends by itself. */
   readonly lines?: number | undefined;
-  /** Default 25,000. */
+  /** Default 300,000. */
   readonly withinMs?: number;
 }
 
@@ -29,7 +29,7 @@ exec "$@" 3<&-
 const MORE_WITHIN_MS = 300;
 
 /** Runs a command with all its children in a group of their own, and ends them all. Rejects when it is not done in time. */
-export async function runOnLifeline({ command, folder, lines: wanted, withinMs = 25_000 }: CommandOptions): Promise<CommandEnd> {
+export async function runOnLifeline({ command, folder, lines: wanted, withinMs = 300_000 }: CommandOptions): Promise<CommandEnd> {
   const child = spawn('sh', ['-c', LIFELINE, 'sh', ...command], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe', 'pipe'], detached: true });
   const out = { stdout: '', stderr: '' };
   const lines = (): string[] => out.stdout.split('\n').slice(0, -1);

@@ -52,7 +52,7 @@ async function makeIn(cache: string, folder: string): Promise<string | undefined
 /** What it said, or the last line of why it failed. */
 async function run(folder: string, ...command: readonly string[]): Promise<{ readonly said: string; readonly why?: string }> {
   try {
-    const { exitCode, lines, stderr } = await runOnLifeline({ command, folder, withinMs: 60_000 });
+    const { exitCode, lines, stderr } = await runOnLifeline({ command, folder });
     const said = lines.join('\n');
     return exitCode === 0 ? { said } : { said, why: stderr.trim().split('\n').at(-1) || `exit code ${exitCode}` };
   } catch (error) {

@@ -10,7 +10,7 @@ const { kills, pages, pageSize } = TORTURE ? { kills: 30, pages: 300, pageSize: 
 describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka, killed ${SEEDED}${BECAUSE}`, () => {
   it(
     `${kills} times within ${pages} pages: every id once and in order, one page asked again per kill at most`,
-    { timeout: 120_000 + 30_000 * kills },
+    { timeout: 600_000 + 30_000 * kills },
     async () => {
       const users = { alpha: { followers: pages * pageSize, pageSize } };
       await using place = await kafkaPlace({ users, more: `  count: ${pageSize}\n` });

@@ -1,6 +1,6 @@
 import type { NewRecord, TopicLog } from '@headgate/topics';
-import { idRecords, pageRecord } from '../flows/followers-records.ts';
-import { TOPICS, statePartition } from '../records/topic-names.ts';
+import { idRecords, pageRecord } from '../../flows/followers-records.ts';
+import { TOPICS, statePartition } from '../../records/topic-names.ts';
 import type { WrittenTransaction } from './write-transactions.fixture.ts';
 
 export const GROUP = 'headgate';

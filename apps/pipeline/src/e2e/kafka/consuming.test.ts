@@ -3,8 +3,8 @@ import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-brok
 import { type RecordPosition, partitionForKey } from '@headgate/topics';
 import { kafkaTopicLog } from '@headgate/topics/kafka';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { followersWish, parseWish, recordSchemas } from '../records/index.ts';
-import { topicSpecs } from '../records/topic-names.ts';
+import { followersWish, parseWish, recordSchemas } from '../../records/index.ts';
+import { topicSpecs } from '../../records/topic-names.ts';
 import { type Block, type BlockRoom, blockRoom, consumingBlocks } from './consuming-blocks.fixture.ts';
 import { pythonWithKafka } from './consuming-python.fixture.ts';
 import { ABORTED, COMMITTED, GROUP, ISOLATION, PAGES, REQUESTS, WISHES, finishWish, transactions } from './consuming-records.fixture.ts';
@@ -27,7 +27,7 @@ describe.skipIf(whyNoBroker !== undefined)(`docs/consuming.md${reason(whyNoBroke
     await finishWish(log);
     await writeTransactions(broker.brokers, transactions());
     room = await blockRoom({ broker: broker.brokers[0] ?? '', jars: broker.jars, python });
-  }, 120_000);
+  });
   afterAll(async () => {
     await room?.[Symbol.asyncDispose]();
     await broker?.close();

@@ -8,8 +8,8 @@ import { type Blow, joined, lanesOf, needlessRepeats, pagesAsked, strike, usersP
 import { reportFigure } from './process-figures.fixture.ts';
 
 const LANES = 4;
-/** The group's session time-out, and five seconds to open what the other had. */
-const TAKEN_WITHIN_MS = 11_000;
+/** The group's session time-out, and five seconds to open what the other had; on a machine that has other tests to run, ten times as long. */
+const TAKEN_WITHIN_MS = TORTURE ? 11_000 : 60_000;
 const KINDS = ['SIGKILL', 'SIGTERM', 'SIGSTOP'] as const;
 const { frozenMs, rounds, each, pages, pageSize } = TORTURE
   ? { frozenMs: 30_000, rounds: 24, each: 3, pages: 280, pageSize: 1_000 }
@@ -18,7 +18,7 @@ const { frozenMs, rounds, each, pages, pageSize } = TORTURE
 describe.skipIf(WHY_NOT !== undefined)(`headgate run --follow on Kafka, several processes ${SEEDED}${BECAUSE}`, () => {
   it(
     `${rounds} times killed, stopped, frozen and joined: nothing lost or twice, no refusal, every lane taken over in time`,
-    { timeout: 120_000 + rounds * 60_000 },
+    { timeout: 600_000 + rounds * 60_000 },
     async () => {
       const users = usersPerLane({ lanes: LANES, each, user: { followers: pages * pageSize, pageSize } });
       const window = { kind: 'rolling', limit: 15, windowMs: 8_000 } as const;

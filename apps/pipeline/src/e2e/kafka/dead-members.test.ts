@@ -9,7 +9,7 @@ const pages = 10 * rounds;
 
 describe.skipIf(WHY_NOT !== undefined)(
   `headgate run on Kafka beside the dead ${SEEDED}${BECAUSE}`,
-  { timeout: 60_000 + rounds * 40_000 },
+  { timeout: 600_000 + rounds * 40_000 },
   () => {
     it('works what processes that were killed while they joined the group still seem to hold', async () => {
       await using place = await kafkaPlace({

@@ -7,7 +7,7 @@ import { type PlainMessage, sendPlainly } from './kafkajs.fixture.ts';
 
 const REQUESTS = 'followers.requests';
 
-describe.skipIf(WHY_NOT !== undefined)(`headgate's commands on Kafka${BECAUSE}`, { timeout: 180_000 }, () => {
+describe.skipIf(WHY_NOT !== undefined)(`headgate's commands on Kafka${BECAUSE}`, () => {
   it('plan, run, read, enqueue and replay do what they say, and a malformed wish of any producer is a dead letter', async () => {
     const users = { alpha: { followers: 1_200, pageSize: 100 }, beta: { followers: 350, pageSize: 100 }, empty: { followers: 0 } };
     await using place = await kafkaPlace({ users, lanes: 2, credentials: 2, more: '  count: 100\n' });
@@ -20,7 +20,7 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate's commands on Kafka${BECAUSE}`,
   });
 });
 
-describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka, stopped${BECAUSE}`, { timeout: 120_000 }, () => {
+describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka, stopped${BECAUSE}`, () => {
   it('by SIGTERM it writes what is in hand within 10 s, and nothing is asked twice after that', async () => {
     const users = { alpha: { followers: 4_000, pageSize: 100 }, beta: { followers: 4_000, pageSize: 100 } };
     await using place = await kafkaPlace({ users, latencyMs: 200, more: '  count: 100\n' });

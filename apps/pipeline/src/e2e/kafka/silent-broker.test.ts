@@ -6,7 +6,7 @@ import { joined, statusOf } from './lane-moves.fixture.ts';
 /** Twice what is promised, for a machine that has much to do. */
 const SOON_MS = 30_000;
 
-describe.skipIf(WHY_NOT !== undefined)(`headgate beside a broker that owes it an answer${BECAUSE}`, { timeout: 120_000 }, () => {
+describe.skipIf(WHY_NOT !== undefined)(`headgate beside a broker that owes it an answer${BECAUSE}`, () => {
   it('ends or speaks; run is alive meanwhile and not ready, says why, and goes on by itself', async () => {
     await using door = await gate();
     const { settings } = door;

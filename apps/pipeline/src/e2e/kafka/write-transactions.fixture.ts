@@ -57,5 +57,5 @@ export function kafkaJsFolder(): string {
 }
 
 function driversRequire(): NodeJS.Require {
-  return createRequire(fileURLToPath(new URL('../../../../packages/topics/package.json', import.meta.url)));
+  return createRequire(fileURLToPath(new URL('../../../../../packages/topics/package.json', import.meta.url)));
 }
