@@ -78,6 +78,11 @@ export function isTopicUnknown(error: unknown): boolean {
   return [...chain(error)].some(({ type }) => type === 'UNKNOWN_TOPIC_OR_PARTITION' || type === 'OPERATION_NOT_ATTEMPTED');
 }
 
+/** Whether the brokers allow shorter transactions only. */
+export function isTimeoutRefused(error: unknown): boolean {
+  return [...chain(error)].some(({ type }) => type === 'INVALID_TRANSACTION_TIMEOUT');
+}
+
 /** Whether a newer holder of the transactional id, or a time-out of its transaction, has put this producer out. */
 export function isFenced(error: unknown): boolean {
   for (const { type, code } of chain(error)) {

@@ -45,6 +45,7 @@ import { MessageBlocks, registerCodecs } from './record-block/index.ts';
 import { RecordSender } from './sending/record-sender.ts';
 import { saslForKafkajs } from './security/sasl-for-kafkajs.ts';
 import { StatePartition } from './lane/state-partition.ts';
+import { TransactionTimeout } from './lane/transaction-timeout.ts';
 import { abortable, withinTime } from './connection/time-limit.ts';
 import { TopicBook } from './topics/topic-book.ts';
 import { topicInfo } from './topics/topic-info.ts';
@@ -62,7 +63,10 @@ export interface KafkaTopicLogOptions {
   readonly replication?: number;
   /** Default 'gzip'. */
   readonly compression?: 'none' | 'gzip' | 'zstd';
-  /** How long a broker keeps the transaction of a process that is silent, ms. Default 60,000: the longest broker outage that nobody notices. */
+  /**
+   * How long a broker keeps the transaction of a process that is silent, ms. Default 60,000: the longest broker outage that nobody notices.
+   * Half of it, and half of that, where the brokers allow less (`transaction.max.timeout.ms`).
+   */
   readonly transactionTimeoutMs?: number;
   /** After how long a silent member of a group has left it, ms. Default 6000. */
   readonly sessionTimeoutMs?: number;
@@ -125,6 +129,7 @@ class KafkaTopicLog implements TopicLog {
   readonly #availability: Availability;
   readonly #addresses: BrokerAddresses;
   readonly #sockets: BrokerSockets;
+  readonly #transactionTimeout: TransactionTimeout;
   readonly #cluster: Link<InnerCluster>;
   readonly #admin: Link<InnerAdmin>;
   readonly #book: TopicBook;
@@ -142,6 +147,7 @@ class KafkaTopicLog implements TopicLog {
   constructor(config: KafkaConfig, options: KafkaTopicLogOptions) {
     this.#options = options;
     this.#addresses = new BrokerAddresses(options.brokers);
+    this.#transactionTimeout = new TransactionTimeout(options.transactionTimeoutMs ?? 60_000);
     this.#availability = availability(options.onAvailability ?? (() => undefined));
     this.#sockets = new BrokerSockets(this.#availability, this.#addresses);
     this.#config = {
@@ -368,8 +374,8 @@ class KafkaTopicLog implements TopicLog {
   }
 
   #producer(transactionalId: string, leftovers: Leftovers): LaneProducer {
-    const transactionTimeoutMs = this.#options.transactionTimeoutMs ?? 60_000;
-    return laneProducer({ kafka: this.#kafka, config: this.#config, transactionalId, transactionTimeoutMs, leftovers });
+    const transactionTimeout = this.#transactionTimeout;
+    return laneProducer({ kafka: this.#kafka, config: this.#config, transactionalId, transactionTimeout, leftovers });
   }
 
   #newLink(): Link<InnerCluster> {

@@ -13,7 +13,7 @@ describe.skipIf(why !== undefined).concurrent(`what a broker does not take${beca
   let broker: KafkaBroker;
   let log: TopicLog;
   beforeAll(async () => {
-    broker = await startKafkaBroker();
+    broker = await startKafkaBroker({ settings: { 'transaction.max.timeout.ms': '10000' } });
     log = await open();
   });
   afterAll(async () => {
@@ -67,6 +67,14 @@ describe.skipIf(why !== undefined).concurrent(`what a broker does not take${beca
     const appended = log.append([{ topic, partition: 0, key: 'k', value: 'v', ...record }]);
     await expect(appended).rejects.toThrow(error);
     await pages.verify(broker.brokers, log);
+  });
+
+  it('transactions as long as usual: takes shorter ones, of lanes and of others', async ({ expect }) => {
+    await using asking = await kafkaTopicLog({ brokers: broker.brokers, replication: 1, transactionTimeoutMs: 60_000 });
+    const pages = await newPages(asking);
+    await pages.write(await asking.openLane(pages.lane));
+    const [position] = await asking.append([{ topic: pages.topic, partition: 0, key: null, value: 'v' }]);
+    expect(position).toMatchObject({ topic: pages.topic, partition: 0 });
   });
 
   it('more copies than there are brokers: nothing is made', async ({ expect }) => {

@@ -1,16 +1,18 @@
 import { createRequire } from 'node:module';
 import type { Kafka, KafkaConfig, Partitioners, Producer } from 'kafkajs';
 import type { TopicPartition } from '../../topic-log.ts';
-import type { Coordinator } from './coordinator.ts';
+import { isTimeoutRefused } from '../kafka-failure.ts';
+import type { Coordinator, InitOptions } from './coordinator.ts';
 import { type InnerBroker, KafkajsCluster, clusterOptions } from '../inner-cluster.ts';
 import type { Leftovers } from './leftovers.ts';
 import { byTopic, placeOf } from '../places.ts';
+import type { TransactionTimeout } from './transaction-timeout.ts';
 
 export interface LaneProducerOptions {
   readonly kafka: Kafka;
   readonly config: KafkaConfig;
   readonly transactionalId: string;
-  readonly transactionTimeoutMs: number;
+  readonly transactionTimeout: TransactionTimeout;
   /** To be ended before the first transaction. */
   readonly leftovers: Leftovers;
 }
@@ -30,15 +32,15 @@ const require = createRequire(import.meta.url);
 const createProducer = require('kafkajs/src/producer') as (options: object) => Producer;
 
 /** kafkajs's own producer, on a cluster that spares it requests: 4 of 8 for a page with its checkpoint. */
-export function laneProducer({ kafka, config, transactionalId, transactionTimeoutMs, leftovers }: LaneProducerOptions): LaneProducer {
-  const cluster = new RememberingCluster({ ...clusterOptions(kafka, config), maxInFlightRequests: 1 }, leftovers);
+export function laneProducer({ kafka, config, transactionalId, transactionTimeout, leftovers }: LaneProducerOptions): LaneProducer {
+  const cluster = new RememberingCluster({ ...clusterOptions(kafka, config), maxInFlightRequests: 1 }, { leftovers, transactionTimeout });
   const producer = createProducer({
     cluster,
     logger: kafka.logger(),
     retry: config.retry,
     idempotent: true,
     transactionalId,
-    transactionTimeout: transactionTimeoutMs,
+    transactionTimeout: transactionTimeout.ms,
     createPartitioner: byTheirOwn,
   });
   return Object.assign(producer, {
@@ -62,12 +64,12 @@ class RememberingCluster extends KafkajsCluster {
   announced: readonly TopicPartition[] = [];
   /** Of the transactions. */
   coordinator: Coordinator | undefined;
-  readonly #leftovers: Leftovers;
+  readonly #options: Pick<LaneProducerOptions, 'leftovers' | 'transactionTimeout'>;
   readonly #coordinators = new Map<string, InnerBroker>();
 
-  constructor(options: object, leftovers: Leftovers) {
+  constructor(options: object, own: Pick<LaneProducerOptions, 'leftovers' | 'transactionTimeout'>) {
     super(options);
-    this.#leftovers = leftovers;
+    this.#options = own;
   }
 
   /** kafkajs asks for it before each request to it. */
@@ -91,7 +93,7 @@ class RememberingCluster extends KafkajsCluster {
     const added = new Set<string>();
     const coordinator: Partial<Coordinator> = {
       isConnected: () => broker.isConnected(),
-      initProducerId: (options) => this.#leftovers.fence(broker, options),
+      initProducerId: (options) => this.#fence(broker, options),
       addOffsetsToTxn: (options) => broker.addOffsetsToTxn(options),
       addPartitionsToTxn: async (options) => {
         const wanted = options.topics.flatMap(({ topic, partitions }) => partitions.map((partition) => ({ topic, partition })));
@@ -107,5 +109,17 @@ class RememberingCluster extends KafkajsCluster {
       },
     };
     return coordinator as InnerBroker;
+  }
+
+  async #fence(broker: Coordinator, options: InitOptions): ReturnType<Coordinator['initProducerId']> {
+    const { leftovers, transactionTimeout } = this.#options;
+    for (;;) {
+      const { ms } = transactionTimeout;
+      try {
+        return await leftovers.fence(broker, { ...options, transactionTimeout: ms });
+      } catch (error) {
+        if (!isTimeoutRefused(error) || !transactionTimeout.shorten(ms)) throw error;
+      }
+    }
   }
 }
