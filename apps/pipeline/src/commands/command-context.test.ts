@@ -1,10 +1,13 @@
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PassThrough } from 'node:stream';
+import { systemClock } from '@headgate/throttle';
 import { expect, test } from 'vitest';
-import { openLog } from './command-context.ts';
+import { BOOKS, ENV, configFolder } from '../config/config-folder.fixture.ts';
+import { openLog, readConfig } from './command-context.ts';
 
 test('a file that is locked is called so, not brokers that are away', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-open-'));
@@ -24,4 +27,23 @@ test('a file that is locked is called so, not brokers that are away', async () =
   await expect.poll(() => said).toMatch(/\nthe topic log can be written again\n$/u);
   await log.close();
   await rm(folder, { recursive: true });
+});
+
+test('what is unwise in the configuration is said before a run, as lines or as JSON', async () => {
+  const cwd = await configFolder({ 'headgate.yaml': BOOKS.replace('https', 'http') });
+  const warned = async (json: boolean): Promise<string> => {
+    let said = '';
+    const stderr = new PassThrough({ encoding: 'utf8' }).on('data', (text: string) => (said += text));
+    const { stdin, stdout } = process;
+    const { signal } = new AbortController();
+    await readConfig({ file: 'headgate.yaml', cwd, env: ENV, stdin, stdout, stderr, clock: systemClock(), signal, json });
+    stderr.end();
+    await once(stderr, 'close');
+    return said;
+  };
+  expect(await warned(false)).toMatch(/^headgate\.yaml\n {2}2:12 {2}books\.baseUrl {3}warning: http carries .*\n$/);
+  const lines = (await warned(true)).trim().split('\n');
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+    { level: 'warn', event: 'config', msg: expect.stringMatching(/^headgate\.yaml 2:12 books\.baseUrl: http carries /) as unknown },
+  ]);
 });

@@ -2,7 +2,7 @@ import type { Clock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import { ConfigError } from '../config/config-error.ts';
 import type { Config, TopicsConfig } from '../config/config.ts';
-import { formatProblems } from '../config/format-problems.ts';
+import { formatProblems, sayProblem } from '../config/format-problems.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { openTopicLog } from '../run/open-topic-log.ts';
 import { gone, logEventWords } from '../status/log-words.ts';
@@ -30,10 +30,12 @@ export function readCommandFor({ env, file }: Pick<CommandContext, 'env' | 'file
   return (topic) => `${command} read ${topic}${file === 'headgate.yaml' ? '' : ` --config ${file}`}`;
 }
 
-/** Reads the whole config; what is unwise in it is said on stderr. Throws a `ConfigError`. */
+/** Reads the whole config; what is unwise in it is said on stderr, in lines of the kind that logs have. Throws a `ConfigError`. */
 export async function readConfig({ file, cwd, env, stderr, json }: CommandContext): Promise<Config> {
   const { config, warnings } = await loadConfig({ file, cwd, env });
-  if (warnings.length > 0 && !json) stderr.write(formatProblems({ fileName: file, problems: [], warnings }));
+  if (json)
+    for (const warning of warnings) stderr.write(`${JSON.stringify({ level: 'warn', event: 'config', msg: sayProblem(file, warning) })}\n`);
+  else if (warnings.length > 0) stderr.write(formatProblems({ fileName: file, problems: [], warnings }));
   return config;
 }
 

@@ -103,9 +103,9 @@ async function serveStatus(
   { emit, ...shown }: { model: RunModel; gauges: () => RunGauges; ready: () => boolean; emit: (event: RunEvent) => void },
 ): Promise<{ close(): Promise<void> } | undefined> {
   if (config.status === false) return undefined;
-  const { port, host } = config.status;
+  const { port, host, names } = config.status;
   try {
-    const server = await startStatusServer({ port, host, ...shown });
+    const server = await startStatusServer({ port, host, names, ...shown });
     const moved = port !== 0 && server.port !== port ? ` (port ${port} is busy)` : '';
     emit({ type: 'notice', level: 'info', message: `status at ${server.url}${moved}` });
     return server;

@@ -1,6 +1,7 @@
 import { Complaint } from './complaint.ts';
 import type { Secret } from './config.ts';
-import type { Leaf } from './leaf.ts';
+import { Leaf } from './leaf.ts';
+import type { Tree } from './leaf.ts';
 import { shown } from './problem.ts';
 import type { ReadContext } from './read-context.ts';
 import { single } from './schema-parts.ts';
@@ -18,6 +19,28 @@ export function readBaseUrl(text: string): string | Complaint {
   }
   if (/[?#]/.test(text)) return new Complaint('holds a "?" or "#". Write the address alone, as in https://api.example.com.');
   return text.trim().replace(/\/+$/, '');
+}
+
+/** Whether a host, as an address has it, is this machine. */
+export function isLoopback(host: string): boolean {
+  return /^(?:(?:[\w-]+\.)*localhost\.?|127(?:\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
+}
+
+export interface WarnOfPlainHttpOptions {
+  readonly context: ReadContext;
+  /** Where the address stands. */
+  readonly tree: Tree | undefined;
+  readonly baseUrl: string;
+}
+
+/** Says so where requests go to another machine without TLS. */
+export function warnOfPlainHttp({ context, tree, baseUrl: address }: WarnOfPlainHttpOptions): void {
+  const { protocol, hostname } = new URL(address);
+  if (protocol !== 'http:' || isLoopback(hostname) || !(tree instanceof Leaf)) return;
+  context.warn(
+    tree,
+    'http carries each request and its credential through the network in clear text. Write https, or allowPlainHttp: true beside it where that may be.',
+  );
 }
 
 export function baseUrl({ example }: { readonly example: string }): Schema<string> {

@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { baseUrl } from './addresses.ts';
+import { baseUrl, warnOfPlainHttp } from './addresses.ts';
 import { Complaint } from './complaint.ts';
 import type { BooksConfig } from './config.ts';
 import { entryList, textEntry } from './entry-list.ts';
 import { httpConfigFrom, httpKeys } from './http-keys.ts';
 import { Leaf, isMapping } from './leaf.ts';
-import type { TreeMapping } from './leaf.ts';
+import type { Tree, TreeMapping } from './leaf.ts';
 import { shown } from './problem.ts';
 import type { ReadContext } from './read-context.ts';
-import { mapping, single } from './schema-parts.ts';
+import { chosen, mapping, single } from './schema-parts.ts';
 import type { RuleBreach, Schema } from './schema-parts.ts';
 import { secret } from './secrets.ts';
 import { duration, numberOf, oneOf, text, wholeNumber } from './values.ts';
@@ -39,17 +39,31 @@ export function booksSection({ context }: { readonly context: ReadContext }): Sc
     every: duration({ example: '24h' }).exactOptional(),
   };
   const rules = (books: TreeMapping): readonly RuleBreach[] => [...addressOfThePlan(books), ...roomForABatch(books)];
-  return mapping({ shape, example: 'books: with baseUrl and key under it', rules }).transform((read) => ({
-    ...httpConfigFrom({ baseUrl: read.baseUrl ?? read.baseUrls?.[read.plan] ?? z.NEVER, read }),
-    plan: read.plan,
-    key: read.key,
-    maxBatch: read.maxBatch,
-    isbns: read.isbns,
-    authors: read.authors,
-    maxOutstanding: read.maxOutstanding,
-    ...(read.perDay === undefined ? {} : { perDay: read.perDay }),
-    ...(read.every === undefined ? {} : { everyMs: read.every }),
-  }));
+  const section = mapping({ shape, example: 'books: with baseUrl and key under it', rules });
+  return chosen((tree) =>
+    section.transform((read) => {
+      const used = read.baseUrl ?? read.baseUrls?.[read.plan] ?? z.NEVER;
+      if (!read.allowPlainHttp) warnOfPlainHttp({ context, tree: addressIn(tree, read.plan), baseUrl: used });
+      return {
+        ...httpConfigFrom({ baseUrl: used, read }),
+        plan: read.plan,
+        key: read.key,
+        maxBatch: read.maxBatch,
+        isbns: read.isbns,
+        authors: read.authors,
+        maxOutstanding: read.maxOutstanding,
+        ...(read.perDay === undefined ? {} : { perDay: read.perDay }),
+        ...(read.every === undefined ? {} : { everyMs: read.every }),
+      };
+    }),
+  );
+}
+
+/** Where the address of a plan stands. */
+function addressIn(tree: unknown, plan: string): Tree | undefined {
+  if (!isMapping(tree)) return undefined;
+  const { baseUrl: own, baseUrls } = tree;
+  return own ?? (isMapping(baseUrls) ? baseUrls[plan] : undefined);
 }
 
 function texts({ context, example }: { readonly context: ReadContext; readonly example: string }): Schema<readonly string[]> {

@@ -30,6 +30,9 @@ topics: { driver: sqlite, file: ./headgate.db }    # everything in one file, not
 #   sasl: { mechanism: oauthbearer, tokenFile: ./token }    # read whenever brokers ask; or token: "\${KAFKA_TOKEN}"
 
 # status: { port: 9464, host: 127.0.0.1 }          # status page and metrics; false turns it off
+# Other machines need more within those braces:
+#   host: 0.0.0.0, allowRemote: true               # the page has no password
+#   names: [headgate.internal]                     # that it is asked by, besides addresses and localhost
 `;
 
 function followersPart({ baseUrl }: NonNullable<ConfigTemplateOptions['followers']>): string {
@@ -47,6 +50,7 @@ function followersPart({ baseUrl }: NonNullable<ConfigTemplateOptions['followers
   # maxEmptyPages: 100                             # in a row; then the walk becomes a dead letter, which replay goes on with
   # timeout: 30s                                   # per try
   # retryFor: 10m                                  # then the request becomes a dead letter
+  # allowPlainHttp: false                          # true where an http:// address of another machine is meant
   # every: 24h                                     # crawl again
 `;
 }

@@ -3,9 +3,16 @@ export interface Config {
   /** Absolute path of the file. */
   readonly file: string;
   readonly topics: TopicsConfig;
-  readonly status: false | { readonly port: number; readonly host: string };
+  readonly status: false | StatusConfig;
   readonly followers?: FollowersConfig;
   readonly books?: BooksConfig;
+}
+
+export interface StatusConfig {
+  readonly port: number;
+  readonly host: string;
+  /** Names the page may be asked by besides its host, `localhost` and addresses; in lower case. */
+  readonly names: readonly string[];
 }
 
 export type TopicsConfig = SqliteTopicsConfig | KafkaTopicsConfig;

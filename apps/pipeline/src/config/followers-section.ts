@@ -1,10 +1,10 @@
-import { baseUrl } from './addresses.ts';
+import { baseUrl, warnOfPlainHttp } from './addresses.ts';
 import type { FollowersConfig } from './config.ts';
 import { credentialsList } from './credentials-list.ts';
 import { httpConfigFrom, httpKeys } from './http-keys.ts';
-import { Leaf, type TreeMapping } from './leaf.ts';
+import { Leaf, isMapping, type TreeMapping } from './leaf.ts';
 import type { ReadContext } from './read-context.ts';
-import { list, mapping } from './schema-parts.ts';
+import { chosen, list, mapping } from './schema-parts.ts';
 import type { RuleBreach, Schema } from './schema-parts.ts';
 import { usersList } from './users-list.ts';
 import { duration, flag, numberOf, oneOf, wholeNumber } from './values.ts';
@@ -33,23 +33,26 @@ export function followersSection({ context }: { readonly context: ReadContext })
     every: duration({ example: '24h' }).exactOptional(),
     dropBoundaryDuplicates: flag().default(false),
   };
-  return mapping({
-    shape,
-    example: 'followers: with baseUrl and credentials under it',
-    rules: (read) => [...roomForAPage(read), ...pagesForChanges(read)],
-  }).transform((read) => ({
-    ...httpConfigFrom({ baseUrl: read.baseUrl, read }),
-    credentials: read.credentials,
-    limit: { requests: read.limit.requests, windowMs: read.limit.window },
-    count: read.count,
-    stringifyIds: read.stringifyIds,
-    maxOutstanding: read.maxOutstanding,
-    maxEmptyPages: read.maxEmptyPages,
-    users: read.users,
-    emit: [...new Set(read.emit)],
-    dropBoundaryDuplicates: read.dropBoundaryDuplicates,
-    ...(read.every === undefined ? {} : { everyMs: read.every }),
-  }));
+  const rules = (followers: TreeMapping): readonly RuleBreach[] => [...roomForAPage(followers), ...pagesForChanges(followers)];
+  const section = mapping({ shape, example: 'followers: with baseUrl and credentials under it', rules });
+  return chosen((tree) =>
+    section.transform((read) => {
+      if (!read.allowPlainHttp && isMapping(tree)) warnOfPlainHttp({ context, tree: tree['baseUrl'], baseUrl: read.baseUrl });
+      return {
+        ...httpConfigFrom({ baseUrl: read.baseUrl, read }),
+        credentials: read.credentials,
+        limit: { requests: read.limit.requests, windowMs: read.limit.window },
+        count: read.count,
+        stringifyIds: read.stringifyIds,
+        maxOutstanding: read.maxOutstanding,
+        maxEmptyPages: read.maxEmptyPages,
+        users: read.users,
+        emit: [...new Set(read.emit)],
+        dropBoundaryDuplicates: read.dropBoundaryDuplicates,
+        ...(read.every === undefined ? {} : { everyMs: read.every }),
+      };
+    }),
+  );
 }
 
 /** The crawl that a later one is compared with is read from its pages. */

@@ -20,6 +20,11 @@ export function formatProblems({ fileName, problems, warnings = [], messageColum
   return [fileName, ...rows.map((row) => `  ${place(row).padEnd(places)}  ${row.key}`.padEnd(start) + row.message)].join('\n') + '\n';
 }
 
+/** A problem in one line: `headgate.yaml 12:14 followers.count: must be …`. */
+export function sayProblem(fileName: string, problem: Problem): string {
+  return `${fileName} ${place(problem)} ${problem.key}: ${problem.message}`;
+}
+
 /** The column (0-based) at which the messages of these problems start. */
 export function messageColumnOf(problems: readonly Problem[]): number {
   const keys = Math.max(0, ...problems.map((problem) => problem.key.length));

@@ -4,7 +4,7 @@ import type { HttpConfig, Secret } from './config.ts';
 import { certificate } from './pem.ts';
 import type { ReadContext } from './read-context.ts';
 import type { Schema } from './schema-parts.ts';
-import { byteSize, duration, header } from './values.ts';
+import { byteSize, duration, flag, header } from './values.ts';
 
 export interface HttpKeys {
   readonly timeout: z.ZodDefault<Schema<number>>;
@@ -14,6 +14,7 @@ export interface HttpKeys {
   readonly userAgent: z.ZodExactOptional<Schema<string>>;
   readonly proxy: z.ZodExactOptional<Schema<Secret>>;
   readonly ca: z.ZodExactOptional<Schema<string>>;
+  readonly allowPlainHttp: z.ZodDefault<Schema<boolean>>;
 }
 
 /** The keys every service's section has for its exchanges. */
@@ -26,6 +27,7 @@ export function httpKeys({ context }: { readonly context: ReadContext }): HttpKe
     userAgent: header({ example: 'my-crawler/1.0' }).exactOptional(),
     proxy: proxy({ context }).exactOptional(),
     ca: certificate({ context, example: './ca.pem' }).exactOptional(),
+    allowPlainHttp: flag().default(false),
   };
 }
 

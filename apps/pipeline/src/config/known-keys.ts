@@ -26,8 +26,11 @@ export const KNOWN_KEYS = [
   // status
   'port',
   'host',
+  'names',
+  'allowRemote',
   // services
   'baseUrl',
+  'allowPlainHttp',
   'timeout',
   'maxBody',
   'maxDelay',

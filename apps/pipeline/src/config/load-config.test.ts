@@ -13,7 +13,7 @@ test('defaults are filled in', async () => {
   expect(config).toEqual({
     file: join(cwd, 'headgate.yaml'),
     topics: { driver: 'sqlite', file: join(cwd, 'headgate.db'), group: 'headgate', lanes: 1 },
-    status: { port: 9464, host: '127.0.0.1' },
+    status: { port: 9464, host: '127.0.0.1', names: [] },
     followers: {
       ...http,
       baseUrl: 'https://api.example.com',
@@ -253,6 +253,43 @@ test.each([
   ['api.example.com', 'is not an address. Write it as in https://api.example.com.'],
 ])('the address %s is refused and not repeated', async (address, message) => {
   expect(await problemsOf(BOOKS.replace('https://books.example.com', address), { env: ENV })).toEqual([`2:12 books.baseUrl: ${message}`]);
+});
+
+test('an address that sends credentials in clear text to another machine is warned about, until it is meant', async () => {
+  const warned = async (yaml: string): Promise<readonly string[]> =>
+    (await load(yaml, { env: ENV })).warnings.map(({ line, column, key, message }) => `${line}:${column} ${key}: ${message}`);
+  const clear =
+    'http carries each request and its credential through the network in clear text. Write https, or allowPlainHttp: true beside it where that may be.';
+  const http = (text: string): string => text.replace('https', 'http');
+  expect(await warned(http(FOLLOWERS))).toEqual([`2:12 followers.baseUrl: ${clear}`]);
+  expect(await warned(http(BOOKS))).toEqual([`2:12 books.baseUrl: ${clear}`]);
+  const plans = BOOKS.replace(/baseUrl: .*/, 'baseUrls: { default: https://a.example, pro: http://b.example }');
+  expect(await warned(plans)).toEqual([]);
+  expect(await warned(`${plans}  plan: pro\n`)).toEqual([`2:48 books.baseUrls.pro: ${clear}`]);
+  for (const host of ['127.0.0.1:1', '127.1', 'localhost', 'api.localhost:80', '[::1]:1'])
+    expect(await warned(BOOKS.replace('https://books.example.com', `http://${host}`))).toEqual([]);
+  expect(await warned(BOOKS.replace('https://books.example.com', 'http://127.0.0.1.example.com'))).toHaveLength(1);
+  expect(await warned(`${http(FOLLOWERS)}  allowPlainHttp: true\n${http(BOOKS)}  allowPlainHttp: true\n`)).toEqual([]);
+});
+
+test('a status page that other machines can read is warned about, until it is meant; its names are taken in any case', async () => {
+  const status = async (written: string): Promise<readonly [unknown, readonly string[]]> => {
+    const { config, warnings } = await load(`status: ${written}\n${BOOKS}`, { env: ENV });
+    return [config.status, warnings.map(({ line, column, key, message }) => `${line}:${column} ${key}: ${message}`)];
+  };
+  const remote =
+    '1:17 status.host: the status page has no password, and here other machines can read it. Write 127.0.0.1, or allowRemote: true beside it where they may.';
+  expect(await status('{ host: 0.0.0.0 }')).toEqual([{ port: 9464, host: '0.0.0.0', names: [] }, [remote]]);
+  expect((await status('{ host: "::" }'))[1]).toHaveLength(1);
+  expect(await status('{ host: 0.0.0.0, allowRemote: true, names: [Headgate.Internal] }')).toEqual([
+    { port: 9464, host: '0.0.0.0', names: ['headgate.internal'] },
+    [],
+  ]);
+  for (const host of ['127.0.0.1', 'localhost', '"::1"']) expect((await status(`{ host: ${host} }`))[1]).toEqual([]);
+  expect(await problemsOf(`status: { names: [a b, "c:1"] }\n${BOOKS}`, { env: ENV })).toEqual([
+    '1:19 status.names[0]: is no name of a host. Write one as in headgate.internal.',
+    '1:24 status.names[1]: is no name of a host. Write one as in headgate.internal.',
+  ]);
 });
 
 test('a proxy is an address, or false for none', async () => {

@@ -77,7 +77,7 @@ export async function loadConfig({
   };
 
   const topics = await section('topics', topicsSection({ context }));
-  const status = await section('status', statusSection());
+  const status = await section('status', statusSection({ context }));
   const followers = 'followers' in tree ? await section('followers', followersSection({ context })) : undefined;
   const books = 'books' in tree ? await section('books', booksSection({ context })) : undefined;
   problems.push(

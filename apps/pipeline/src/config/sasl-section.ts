@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isLoopback } from './addresses.ts';
 import { Complaint } from './complaint.ts';
 import type { KafkaTopicsConfig, SaslConfig } from './config.ts';
 import { fileText } from './file-text.ts';
@@ -108,14 +109,10 @@ export interface WarnOfClearTextOptions {
 
 /** Says so when a password or token would go through a network as it is. */
 export function warnOfClearText({ context, tree, config: { brokers, ssl, sasl } }: WarnOfClearTextOptions): void {
-  if (sasl === undefined || ssl !== false || brokers.every((broker) => isLoopback(broker))) return;
+  if (sasl === undefined || ssl !== false || brokers.every((broker) => isLoopback(broker.replace(/:\d+$/, '')))) return;
   const what = { plain: 'password', oauthbearer: 'token', 'scram-sha-256': undefined, 'scram-sha-512': undefined }[sasl.mechanism];
   const section = isMapping(tree) ? tree['sasl'] : undefined;
   const leaf = isMapping(section) ? section['mechanism'] : undefined;
   if (what === undefined || !(leaf instanceof Leaf)) return;
   context.warn(leaf, `without ssl the ${what} goes through the network in clear text. Write ssl: true.`);
-}
-
-function isLoopback(broker: string): boolean {
-  return /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\]):\d+$/i.test(broker);
 }

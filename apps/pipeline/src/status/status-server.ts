@@ -1,4 +1,5 @@
 import { createServer } from 'node:http';
+import { isIP } from 'node:net';
 import { listenFree } from './listen-free.ts';
 import { failedLaneWords } from './lane-words.ts';
 import { logUnavailableLines } from './log-words.ts';
@@ -13,6 +14,8 @@ export interface StatusServerOptions {
   /** Where to listen; a busy port gives way to the next free one, at most 19 further; 0 takes any. */
   readonly port: number;
   readonly host: string;
+  /** Names it is asked by besides `host`, `localhost` and addresses, in lower case. Default none. */
+  readonly names?: readonly string[];
   readonly model: Pick<RunModel, 'snapshot'>;
   readonly gauges: () => RunGauges;
   /** Whether the run has begun to work; until then, while the log can't be reached, and when a lane can't go on, `/readyz` answers 503. */
@@ -34,7 +37,7 @@ export interface StatusServer {
  * Only reads; nothing of a request comes back in an answer. Throws StatusPortError where no port is free.
  */
 export async function startStatusServer(options: StatusServerOptions): Promise<StatusServer> {
-  const { model, gauges, ready, host } = options;
+  const { model, gauges, ready, host, names = [] } = options;
   const times = createTimeWords(options);
   let metrics: Promise<Registry> | undefined;
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 5_000, keepAliveTimeout: 5_000 }, (request, response) => {
@@ -66,6 +69,9 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
   }
 
   async function answer(request: IncomingMessage): Promise<Answer> {
+    if (!isOurs(request.headers.host)) {
+      return text(403, 'This page is shown under its own names alone: add this one to status.names of the configuration.\n');
+    }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return { ...text(405, 'Only GET and HEAD.\n'), headers: { 'content-type': plainText, allow: 'GET, HEAD', connection: 'close' } };
     }
@@ -84,6 +90,15 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
       default:
         return text(404, 'Nothing here. See / /status.json /livez /readyz /metrics\n');
     }
+  }
+
+  /** Whether the name is ours: a page elsewhere may let its own name lead to this address, and a browser would hand it what stands here. */
+  function isOurs(named: string | undefined): boolean {
+    // No browser leaves it out.
+    if (named === undefined) return true;
+    const [, bracketed, plain = ''] = /^(?:\[([\da-f:.]+)\]|([^:]+))(?::\d*)?$/i.exec(named) ?? [];
+    const name = plain.toLowerCase().replace(/\.$/, '');
+    return isIP(bracketed ?? name) !== 0 || ['localhost', host.toLowerCase(), ...names].includes(name);
   }
 
   function readiness(): Answer {
