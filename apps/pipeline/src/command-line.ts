@@ -137,6 +137,12 @@ function sandboxOptions(command: Command): Command {
   return command
     .option('--port <n>', 'first of four ports: followers, then books by plan; 0 takes free ones', wholeNumber, 8701)
     .option('--user <name=followers>', 'an account; may be given again. name=protected and name=suspended are answered so', again, [])
+    .option(
+      '--oauth <credential>',
+      'consumerKey:consumerSecret, or with :token:tokenSecret, to verify signatures with; may be given again. Make it up: others may read a command line',
+      again,
+      [],
+    )
     .option('--limit <n/duration>', 'the followers budget of each credential', '15/15m')
     .option(
       '--window <kind>',

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { hasValidSignature, parseOAuthHeader } from './oauth-verify.ts';
+import { hasValidSignature, isWellFormed, parseOAuthHeader } from './oauth-verify.ts';
 import type { SignedRequest } from './oauth-verify.ts';
 import { SandboxOptionError } from './sandbox-option-error.ts';
 
@@ -32,33 +32,45 @@ export type Authenticate = (
 /** How far an OAuth timestamp may be off, either way. */
 const timestampToleranceS = 300;
 
-/** Makes the check of Authorization headers: of the credentials given, or of any bearer token, each named by its order of appearance. */
-export function createAuthentication(credentials: readonly FollowersCredential[] | undefined): Authenticate {
+export interface AuthenticationOptions {
+  /** Those that are verified; undefined: any bearer token and any well-formed OAuth signature. */
+  readonly credentials: readonly FollowersCredential[] | undefined;
+  /** Whether any bearer token is let in. */
+  readonly anyBearer: boolean;
+}
+
+/** Makes the check of Authorization headers. Whom it lets in unverified it names by the order of appearance. */
+export function createAuthentication({ credentials, anyBearer }: AuthenticationOptions): Authenticate {
   const names = credentials?.map(({ name }) => name) ?? [];
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new SandboxOptionError(`Two credentials are called "${twice}"; give each a name of its own.`);
   const nonces = createNonceLog();
-  const seenBearers = new Map<string, string>();
+  const bearers = namesByOrder('bearer', names);
+  const strangers = namesByOrder('oauth', names);
 
   return (request, serverNowMs) => {
     const authorization = request.authorization ?? '';
     const [, bearer] = /^Bearer\s+(\S+)\s*$/iu.exec(authorization) ?? [];
     if (bearer !== undefined) {
-      const name = credentials === undefined ? nameByOrder(seenBearers, bearer) : nameOfBearer(credentials, bearer);
+      const name = nameOfBearer(credentials ?? [], bearer) ?? (anyBearer ? bearers(bearer) : undefined);
       return name === undefined ? { status: 401, errorCode: 89, message: 'Invalid or expired token.' } : { name };
     }
     const oauth = parseOAuthHeader(authorization);
     if (oauth === undefined) return { status: 400, errorCode: 215, message: 'Bad Authentication data.' };
-    const consumers = (credentials ?? []).flatMap((each) =>
-      'oauth1' in each && each.oauth1.consumerKey === oauth.get('oauth_consumer_key') ? [{ name: each.name, ...each.oauth1 }] : [],
-    );
-    if (consumers.length === 0) return { status: 401, errorCode: 32, message: 'Could not authenticate you.' };
+    const consumerKey = oauth.get('oauth_consumer_key') ?? '';
     // An empty oauth_token means the same as none (RFC 5849, section 3.1).
-    const consumer = consumers.find(({ token }) => (token ?? '') === (oauth.get('oauth_token') ?? ''));
-    if (consumer === undefined) return { status: 401, errorCode: 89, message: 'Invalid or expired token.' };
-    const { name } = consumer;
+    const token = oauth.get('oauth_token') ?? '';
+    const consumers = (credentials ?? []).flatMap((each) =>
+      'oauth1' in each && each.oauth1.consumerKey === consumerKey ? [{ name: each.name, ...each.oauth1 }] : [],
+    );
+    const isNobody = credentials === undefined ? !isWellFormed(oauth) : consumers.length === 0;
+    if (isNobody) return { status: 401, errorCode: 32, message: 'Could not authenticate you.' };
+    const consumer = consumers.find((each) => (each.token ?? '') === token);
+    if (credentials !== undefined && consumer === undefined) return { status: 401, errorCode: 89, message: 'Invalid or expired token.' };
+    const name = consumer?.name ?? strangers(JSON.stringify([consumerKey, token]));
     const version = oauth.get('oauth_version');
-    if ((version !== undefined && version !== '1.0') || !hasValidSignature({ ...request, authorization }, consumer)) {
+    const isSigned = consumer === undefined || hasValidSignature({ ...request, authorization }, consumer);
+    if ((version !== undefined && version !== '1.0') || !isSigned) {
       return { status: 401, errorCode: 32, message: 'Could not authenticate you.', name };
     }
     const timestamp = oauth.get('oauth_timestamp') ?? '';
@@ -77,11 +89,20 @@ function nameOfBearer(credentials: readonly FollowersCredential[], bearer: strin
   return credentials.find((each) => 'bearer' in each && each.bearer === bearer)?.name;
 }
 
-function nameByOrder(seen: Map<string, string>, secret: string): string {
-  const digest = createHash('sha256').update(secret).digest('base64');
-  const name = seen.get(digest) ?? `bearer ${seen.size + 1}`;
-  seen.set(digest, name);
-  return name;
+/** The nth secret that is seen is called `<kind> <n>`, or the next number whose name isn't taken. */
+function namesByOrder(kind: string, taken: readonly string[]): (secret: string) => string {
+  const seen = new Map<string, string>();
+  let last = 0;
+  return (secret) => {
+    const digest = createHash('sha256').update(secret).digest('base64');
+    const known = seen.get(digest);
+    if (known !== undefined) return known;
+    do last += 1;
+    while (taken.includes(`${kind} ${last}`));
+    const name = `${kind} ${last}`;
+    seen.set(digest, name);
+    return name;
+  };
 }
 
 function createNonceLog(): { isNew(key: string, timestampS: number, nowS: number): boolean } {

@@ -235,6 +235,43 @@ test('OAuth signatures are verified over the request as it came, and a nonce ser
   expect(sandbox.requests[0]?.credential).toBe('user');
 });
 
+test('without credentials any well-formed OAuth signature is let in, each consumer and token a credential of its own', async () => {
+  const sandbox = await start({ now: () => 1_900_000_000_000 });
+  const query = '?screen_name=alpha';
+  const outcome = async (headers: Record<string, string>): Promise<string> => {
+    const { status, text } = await get(query, headers);
+    return `${status} ${field(text, 'code')}`;
+  };
+  expect(await outcome(signed(query, {}, 'whatever'))).toBe('200 ');
+  expect(await outcome(signed(query, { oauth_nonce: 'n2', oauth_token: 'other' }))).toBe('200 ');
+  expect(await outcome(signed(query, { oauth_nonce: 'n3' }))).toBe('200 ');
+  expect(await get(query)).toMatchObject({ status: 200 });
+  expect(sandbox.requests.map(({ credential }) => credential)).toEqual(['oauth 1', 'oauth 2', 'oauth 1', 'bearer 1']);
+
+  expect(await outcome(signed(query, { oauth_nonce: 'n3' }))).toBe('401 32');
+  expect(await outcome(signed(query, { oauth_nonce: 'n4', oauth_timestamp: '1900000301' }))).toBe('401 135');
+  expect(await outcome(signed(query, { oauth_nonce: 'n5', oauth_version: '2.0' }))).toBe('401 32');
+  expect(await outcome(signed(query, { oauth_nonce: 'n6', oauth_signature_method: 'PLAINTEXT' }))).toBe('401 32');
+  expect(await outcome(signed(query, { oauth_nonce: 'n7', oauth_consumer_key: '' }))).toBe('401 32');
+  const { authorization = '' } = signed(query, { oauth_nonce: 'n8' });
+  expect(await outcome({ authorization: authorization.replace(/oauth_signature=".../u, 'oauth_signature="') })).toBe('401 32');
+  expect((await get(query, signed(query, { oauth_nonce: 'n9' }))).headers.get('x-rate-limit-remaining')).toBe('12');
+});
+
+test('credentials may be verified beside any bearer token', async () => {
+  const credentials = [
+    { name: 'user', oauth1: consumer },
+    { name: 'bearer 1', bearer: 'secret-a' },
+  ];
+  const sandbox = await start({ credentials, anyBearer: true, now: () => 1_900_000_000_000 });
+  const query = '?screen_name=alpha';
+  const status = async (headers: Record<string, string>): Promise<number> => (await get(query, headers)).status;
+  expect(await status(signed(query))).toBe(200);
+  expect(await status(signed(query, { oauth_nonce: 'n2' }, 'wrong'))).toBe(401);
+  for (const token of ['secret-b', 'secret-a']) expect(await status({ authorization: `Bearer ${token}` })).toBe(200);
+  expect(sandbox.requests.map(({ credential }) => credential)).toEqual(['user', 'user', 'bearer 2', 'bearer 1']);
+});
+
 test('a wrong bearer token is code 89, no Authorization at all code 215, and neither spends a call', async () => {
   await start({ credentials: [{ name: 'app', bearer: 'secret-a' }] });
   expect((await get('?screen_name=alpha', { authorization: 'Bearer other' })).text).toContain('"code":89');

@@ -22,8 +22,13 @@ export interface FollowersSandboxOptions {
   readonly port?: number;
   /** Accounts by screen name; default one, `alpha` with 12,345 followers, or none with a recording. */
   readonly users?: Readonly<Record<string, FollowersUser>>;
-  /** Who may ask; default: any bearer token, each a credential of its own, named `bearer 1`, `bearer 2` and so on. */
+  /**
+   * Who may ask; default: any bearer token and any well-formed OAuth signature, each token or pair of consumer key and token a credential of
+   * its own, named `bearer 1`, `oauth 1` and so on.
+   */
   readonly credentials?: readonly FollowersCredential[];
+  /** Lets in any bearer token beside `credentials`; default false where those are given. */
+  readonly anyBearer?: boolean;
   /** The window of each credential; default `{ kind: 'first-request', limit: 15, windowMs: 900_000 }`. */
   readonly window?: Partial<WindowOptions>;
   /** What goes wrong, and at which request; default nothing. */
@@ -68,7 +73,7 @@ export async function startFollowers(options: FollowersSandboxOptions = {}): Pro
     serve: createFollowersService({
       directory,
       replayed,
-      authenticate: createAuthentication(credentials),
+      authenticate: createAuthentication({ credentials, anyBearer: options.anyBearer ?? credentials === undefined }),
       window: { kind: 'first-request', limit: 15, windowMs: 900_000, ...window },
       spelling: options.spelling ?? 'asked',
       cursorStrings: options.cursorStrings ?? true,

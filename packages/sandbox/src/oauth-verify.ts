@@ -73,6 +73,12 @@ export function hasValidSignature(request: SignedRequest, secrets: OAuthSecrets)
   return offered.length === expected.length && timingSafeEqual(offered, expected);
 }
 
+/** Whether a header names a consumer and has what may be an HMAC-SHA1 signature: all that can be said of it without its secrets. */
+export function isWellFormed(oauth: ReadonlyMap<string, string>): boolean {
+  const isSigned = oauth.get('oauth_signature_method') === 'HMAC-SHA1' && /^[A-Za-z0-9+/]{27}=$/u.test(oauth.get('oauth_signature') ?? '');
+  return isSigned && (oauth.get('oauth_consumer_key') ?? '') !== '';
+}
+
 function formPairs(text: string): [string, string][] | undefined {
   const pairs: [string, string][] = [];
   for (const item of text.split('&')) {

@@ -1,4 +1,5 @@
 import {
+  type FollowersCredential,
   type FollowersSandboxOptions,
   type FollowersUser,
   RecordingError,
@@ -20,6 +21,8 @@ export interface SandboxCommandOptions {
   readonly port: number;
   /** `name=followers`, `name=protected` or `name=suspended`. */
   readonly user: readonly string[];
+  /** `consumerKey:consumerSecret` or `consumerKey:consumerSecret:token:tokenSecret`. */
+  readonly oauth: readonly string[];
   /** `requests/window`. */
   readonly limit: string;
   readonly window: WindowKind;
@@ -36,12 +39,14 @@ export async function sandbox(options: SandboxCommandOptions, { cwd, stdout, std
   const { port, latency } = options;
   try {
     const replay = options.replay === undefined ? undefined : await loadRecording(resolve(cwd, options.replay));
+    const credentials = options.oauth.map(credentialOf);
     const users = options.user.length === 0 ? undefined : Object.fromEntries(options.user.map(userOf));
     await using followers = await startFollowers({
       port,
       window: { kind: options.window, ...limitOf(options.limit) },
       faults: options.fault.map(parseFault),
       latencyMs: latency,
+      ...(credentials.length > 0 && { credentials, anyBearer: true }),
       ...(users !== undefined ? { users } : replay === undefined && { users: USERS }),
       ...(options.numbers === true && { spelling: 'numbers' as const }),
       ...(replay !== undefined && { replay }),
@@ -57,7 +62,7 @@ export async function sandbox(options: SandboxCommandOptions, { cwd, stdout, std
     stdout.write(`books: { baseUrls: { default: "${books.urls.default}", premium: "${books.urls.premium}", pro: "${books.urls.pro}" } }\n`);
     const names = Object.entries(users ?? (replay === undefined ? USERS : {})).map(([name, user]) => `${name} (${describe(user)})`);
     if (names.length > 0) stderr.write(`accounts: ${names.join(', ')}\n`);
-    stderr.write('any bearer token or OAuth signature is let in, and any key. Ctrl-C ends it.\n');
+    stderr.write(`${letIn(credentials.length)} Ctrl-C ends it.\n`);
     await new Promise<void>((done) => {
       if (signal.aborted) done();
       else signal.addEventListener('abort', () => done(), { once: true });
@@ -86,6 +91,25 @@ function userOf(text: string): [string, FollowersUser] {
     throw new UsageError(`sandbox: ${JSON.stringify(text)} is no account. Write name=12000, name=protected or name=suspended.`);
   if (what === 'protected') return [name, { protected: true }];
   return [name, what === 'suspended' ? { error: 63 } : { followers: Number(what) }];
+}
+
+/** What is wrong with it is not shown: it has secrets in it. */
+function credentialOf(text: string, index: number): FollowersCredential {
+  const [consumerKey = '', consumerSecret, token, tokenSecret, ...more] = text.split(':');
+  const isWhole = consumerKey !== '' && consumerSecret !== undefined && (token === undefined) === (tokenSecret === undefined);
+  if (!isWhole || token === '' || more.length > 0) {
+    throw new UsageError(
+      `sandbox: --oauth ${index + 1} is no credential. Write consumerKey:consumerSecret, or consumerKey:consumerSecret:token:tokenSecret.`,
+    );
+  }
+  const ofToken = token !== undefined && tokenSecret !== undefined && { token, tokenSecret };
+  return { name: `oauth ${index + 1}`, oauth1: { consumerKey, consumerSecret, ...ofToken } };
+}
+
+function letIn(verified: number): string {
+  if (verified === 0) return 'any bearer token is let in, any well-formed OAuth signature, and any key.';
+  const those = verified === 1 ? 'the credential' : `the ${verified} credentials`;
+  return `any bearer token is let in, and any key; OAuth signatures are those of ${those} of --oauth.`;
 }
 
 function limitOf(text: string): { limit: number; windowMs: number } {

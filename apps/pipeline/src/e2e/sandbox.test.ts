@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { sqliteTopicLog } from '@headgate/topics/sqlite';
+import { describe, expect, it } from 'vitest';
+import { SECRETS, type Started, type Workplace, workplace } from './headgate-process.fixture.ts';
+
+const OAUTH1 = { consumerKey: 'ck', consumerSecret: SECRETS.CONSUMER_SECRET, token: 'tk', tokenSecret: SECRETS.TOKEN_SECRET };
+const { consumerKey, consumerSecret, token, tokenSecret } = OAUTH1;
+
+describe('headgate sandbox', { timeout: 60_000 }, () => {
+  it('lets in any OAuth signature that is well-formed, and any bearer token, as it says', async () => {
+    await using place = await workplace('');
+    const { followers, stderr } = await sandbox(place);
+    expect(stderr).toContain('any bearer token is let in, any well-formed OAuth signature, and any key.');
+    expect(await crawl(place, followers, oauthOf({ ...OAUTH1, consumerSecret: 'any' }))).toEqual([0, 3]);
+    expect(await crawl(place, followers, 'bearer: any')).toEqual([0, 3]);
+  });
+
+  it('verifies the OAuth credentials it is given, and says so without their secrets', async () => {
+    await using place = await workplace('');
+    const { followers, stderr } = await sandbox(
+      place,
+      '--oauth',
+      `${consumerKey}:${consumerSecret}:${token}:${tokenSecret}`,
+      '--oauth',
+      'other:',
+    );
+    expect(stderr).toContain('OAuth signatures are those of the 2 credentials of --oauth.');
+    for (const secret of Object.values(SECRETS)) expect(stderr).not.toContain(secret);
+    expect(await crawl(place, followers, oauthOf(OAUTH1))).toEqual([0, 3]);
+    expect(await crawl(place, followers, oauthOf({ consumerKey: 'other', consumerSecret: '' }))).toEqual([0, 3]);
+    expect(await crawl(place, followers, oauthOf({ ...OAUTH1, tokenSecret: 'another' }))).toEqual([1, 0]);
+    expect(await crawl(place, followers, oauthOf({ ...OAUTH1, consumerKey: 'nobody' }))).toEqual([1, 0]);
+    expect(await crawl(place, followers, 'bearer: any')).toEqual([0, 3]);
+  });
+
+  it.each([':secret-1', 'key-only', 'key:secret-1:token', 'key:secret-1::secret-2', 'key:secret-1:token:secret-2:more'])(
+    'refuses %s as a credential, and does not repeat it',
+    async (text) => {
+      await using place = await workplace('');
+      const { code, stdout, stderr } = await place.headgate('sandbox', '--port', '0', '--oauth', text);
+      expect([code, stdout, stderr]).toEqual([
+        2,
+        '',
+        'headgate: sandbox: --oauth 1 is no credential. Write consumerKey:consumerSecret, or consumerKey:consumerSecret:token:tokenSecret.\n',
+      ]);
+    },
+  );
+});
+
+/** Starts one; resolves to what it prints of a followers section, and to what else it said. */
+async function sandbox(place: Workplace, ...args: readonly string[]): Promise<{ readonly followers: string; readonly stderr: string }> {
+  const started: Started = place.start('sandbox', '--port', '0', '--user', 'a=3', ...args);
+  const told = (): string | undefined => /^followers: \{ (.*) \}$/mu.exec(started.text().stdout)?.[1];
+  await expect.poll(told, { timeout: 20_000 }).toBeDefined();
+  await expect.poll(() => started.text().stderr, { timeout: 20_000 }).toContain('Ctrl-C ends it.');
+  return { followers: told() ?? '', stderr: started.text().stderr };
+}
+
+function oauthOf(oauth1: object): string {
+  return `oauth1: ${JSON.stringify(oauth1)}`;
+}
+
+/** Crawls the account anew: resolves to the exit code and the ids. */
+async function crawl(place: Workplace, followers: string, credential: string): Promise<[number | null, number]> {
+  const file = `${randomUUID()}.db`;
+  await place.write(
+    'headgate.yaml',
+    `topics: { driver: sqlite, file: ./${file} }
+status: false
+followers: { ${followers}, credentials: [{ name: app, ${credential} }], users: [a], emit: [ids] }
+`,
+  );
+  const { code } = await place.headgate('run');
+  await using log = await sqliteTopicLog({ file: join(place.folder, file) });
+  const [ids] = await log.listTopics(['followers.ids']);
+  return [code, ids?.offsets[0]?.end ?? 0];
+}
