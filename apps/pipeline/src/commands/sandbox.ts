@@ -40,10 +40,11 @@ export async function sandbox(options: SandboxCommandOptions, { cwd, stdout, std
   try {
     const replay = options.replay === undefined ? undefined : await loadRecording(resolve(cwd, options.replay));
     const credentials = options.oauth.map(credentialOf);
+    const limit = limitOf(options.limit);
     const users = options.user.length === 0 ? undefined : Object.fromEntries(options.user.map(userOf));
     await using followers = await startFollowers({
       port,
-      window: { kind: options.window, ...limitOf(options.limit) },
+      window: { kind: options.window, limit: limit.requests, windowMs: limit.windowMs },
       faults: options.fault.map(parseFault),
       latencyMs: latency,
       ...(credentials.length > 0 && { credentials, anyBearer: true }),
@@ -58,7 +59,7 @@ export async function sandbox(options: SandboxCommandOptions, { cwd, stdout, std
       latencyMs: latency,
       ...(replay !== undefined && { replay }),
     });
-    stdout.write(`followers: { baseUrl: "${followers.url}" }\n`);
+    stdout.write(`followers: { baseUrl: "${followers.url}"${limitKey(limit)} }\n`);
     stdout.write(`books: { baseUrls: { default: "${books.urls.default}", premium: "${books.urls.premium}", pro: "${books.urls.pro}" } }\n`);
     const names = Object.entries(users ?? (replay === undefined ? USERS : {})).map(([name, user]) => `${name} (${describe(user)})`);
     if (names.length > 0) stderr.write(`accounts: ${names.join(', ')}\n`);
@@ -112,13 +113,25 @@ function letIn(verified: number): string {
   return `any bearer token is let in, and any key; OAuth signatures are those of ${those} of --oauth.`;
 }
 
-function limitOf(text: string): { limit: number; windowMs: number } {
+interface SandboxLimit {
+  readonly requests: number;
+  readonly windowMs: number;
+  /** The window as it was written. */
+  readonly window: string;
+}
+
+/** A headgate.yaml needs it where it isn't the service's own. */
+function limitKey({ requests, windowMs, window }: SandboxLimit): string {
+  return requests === 15 && windowMs === 900_000 ? '' : `, limit: { requests: ${requests}, window: ${window} }`;
+}
+
+function limitOf(text: string): SandboxLimit {
   const [, requests, window] = /^(\d+)\/(.+)$/.exec(text) ?? [];
   const windowMs = window === undefined ? undefined : readDuration({ text: window });
-  if (requests === undefined || windowMs === undefined || windowMs instanceof Complaint) {
+  if (requests === undefined || window === undefined || windowMs === undefined || windowMs instanceof Complaint) {
     throw new UsageError(`sandbox: ${JSON.stringify(text)} is no limit. Write requests per window, as 15/15m or 15/12s.`);
   }
-  return { limit: Number(requests), windowMs };
+  return { requests: Number(requests), windowMs, window };
 }
 
 function describe({ followers = 0, protected: isProtected, error }: FollowersUser): string {

@@ -46,6 +46,13 @@ describe('headgate sandbox', { timeout: 60_000 }, () => {
       ]);
     },
   );
+
+  it('prints the limit that a configuration needs with it', async () => {
+    await using place = await workplace('');
+    const { followers } = await sandbox(place, '--limit', '2/60s');
+    expect(followers).toMatch(/^baseUrl: "http:\/\/127\.0\.0\.1:\d+", limit: \{ requests: 2, window: 60s \}$/u);
+    expect(await crawl(place, followers, 'bearer: any')).toEqual([0, 3]);
+  });
 });
 
 /** Starts one; resolves to what it prints of a followers section, and to what else it said. */
