@@ -1,4 +1,4 @@
-import { from, map, toArray } from 'rxjs';
+import { from } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { expect, test } from 'vitest';
 import { dropBoundaryDuplicates } from './drop-boundary-duplicates.ts';
@@ -12,20 +12,15 @@ test('pages pass as they come, without what they repeat', () => {
   });
 });
 
-test('the state after each page goes on in another operator, and a second subscription goes on too', () => {
-  const first = dropBoundaryDuplicates();
-  const states: unknown[] = [];
-  from([{ ids: ['1', '2'] }, { ids: ['2', '3'] }])
-    .pipe(
-      first,
-      map(() => first.state()),
-    )
-    .subscribe((state) => states.push(state));
-  expect(states).toEqual([{ tail: ['1', '2'] }, { tail: ['1', '2', '3'] }]);
+test('opened with the state it left it goes on as if it had not stopped; each subscription begins anew', () => {
+  const drop = dropBoundaryDuplicates();
+  const first = drop.open();
+  const pages = [{ ids: ['1', '2'] }, { ids: ['2', '3'] }].flatMap((page) => [...first.next(page)]);
+  expect(pages).toEqual([{ ids: ['1', '2'] }, { ids: ['3'] }]);
+  expect(first.state?.()).toEqual({ tail: ['1', '2', '3'] });
+  expect([...drop.open(first.state?.()).next({ ids: ['3', '4'] })]).toEqual([{ ids: ['4'] }]);
 
-  const rest = from([{ ids: ['3', '4'] }]);
   const seen: unknown[] = [];
-  rest.pipe(dropBoundaryDuplicates({ state: first.state() }), toArray()).subscribe((pages) => seen.push(pages));
-  rest.pipe(first, toArray()).subscribe((pages) => seen.push(pages));
-  expect(seen).toEqual([[{ ids: ['4'] }], [{ ids: ['4'] }]]);
+  for (const stream of [from([{ ids: ['3'] }]), from([{ ids: ['3'] }])]) stream.pipe(drop).subscribe((page) => seen.push(page));
+  expect(seen).toEqual([{ ids: ['3'] }, { ids: ['3'] }]);
 });

@@ -1,7 +1,7 @@
 export { batch, type BatchOptions } from './batch.ts';
 export { boundaryDuplicates, type BoundaryDuplicates, type BoundaryDuplicatesOptions, type BoundaryState } from './boundary-duplicates.ts';
 export { crawlChanges, type CrawlChange, type CrawlChangesOptions } from './crawl-changes.ts';
-export { dropBoundaryDuplicates, type DropBoundaryDuplicates } from './drop-boundary-duplicates.ts';
+export { dropBoundaryDuplicates, type DropBoundaryDuplicatesOptions } from './drop-boundary-duplicates.ts';
 export { cloudEventHeaders, envelope, type CloudEventAttributes, type CloudEventHeaders, type Enveloped } from './envelope.ts';
 export { flattenIds, idsOf, type IdPage, type PageId } from './flatten-ids.ts';
 export { InvalidIdError } from './invalid-id-error.ts';

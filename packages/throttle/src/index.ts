@@ -10,4 +10,4 @@ export { nextTimeOfDay, type NextTimeOfDayOptions } from './next-time-of-day.ts'
 export type { Delivery, PageReader, ReadOptions } from './page-reader.ts';
 export { PageStream } from './page-stream.ts';
 export { type BudgetEvidence, type RateBudget, type RateBudgetOptions, rateBudget, type Slot } from './rate-budget.ts';
-export type { Json, OpenTransform, Transform } from './transform.ts';
+export { type Json, type OpenTransform, type Transform, transform, type TransformOptions } from './transform.ts';

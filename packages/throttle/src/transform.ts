@@ -1,16 +1,16 @@
-import type { OperatorFunction } from 'rxjs';
+import { Observable, type OperatorFunction } from 'rxjs';
 
 /** A value that JSON can hold. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json | undefined };
 
 /**
  * An RxJS operator that can also be opened with the state it left, so that a resumed stream goes on as if it had never stopped.
- * `pages.through(transform)` keeps backpressure; `.pipe(transform)` works as with every operator, and backpressure ends there.
+ * In `walk({ through })` its state is part of the checkpoint. `.pipe(transform)` works as with every operator, and backpressure ends there.
  */
 export interface Transform<A, B = A> extends OperatorFunction<A, B> {
   /** Under which its state stands in a checkpoint; unique among the transforms of one stream. */
   readonly name: string;
-  /** Begins anew, or with the state that `state` gave. */
+  /** Begins anew, or behind the values that left `state`. */
   open(state?: Json): OpenTransform<A, B>;
 }
 
@@ -19,4 +19,30 @@ export interface OpenTransform<A, B> {
   next(value: A): Iterable<B>;
   /** What a later `open` needs to go on behind the last `next`. Absent where there is nothing to remember. */
   state?(): Json | undefined;
+}
+
+export interface TransformOptions<A, B> {
+  readonly name: string;
+  readonly open: (state?: Json) => OpenTransform<A, B>;
+}
+
+/** Makes a transform of how it is opened. As an operator, each subscription opens it anew. */
+export function transform<A, B = A>({ name, open }: TransformOptions<A, B>): Transform<A, B> {
+  const operator = (source: Observable<A>): Observable<B> =>
+    new Observable((subscriber) => {
+      const opened = open();
+      return source.subscribe({
+        next(value) {
+          try {
+            for (const result of opened.next(value)) subscriber.next(result);
+          } catch (error) {
+            subscriber.error(error);
+          }
+        },
+        error: (error: unknown) => subscriber.error(error),
+        complete: () => subscriber.complete(),
+      });
+    });
+  Object.defineProperty(operator, 'name', { value: name });
+  return Object.assign(operator, { open }) as Transform<A, B>;
 }
