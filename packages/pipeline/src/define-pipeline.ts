@@ -140,6 +140,7 @@ export interface OpenedPipeline {
   readonly sources: Work<unknown, TopicMap>['sources'];
   worker(context: Omit<WorkerContext<unknown, TopicMap>, 'parse' | 'keyOf'>): LaneWorker;
   left(state: StateOfLane): (offset: number, value: string | null) => Left;
+  resumed: Work<unknown, TopicMap>['resumed'];
   lastCrawls: Work<unknown, TopicMap>['lastCrawls'];
   unfinishedAfter: Work<unknown, TopicMap>['unfinishedAfter'];
 }
@@ -248,7 +249,6 @@ function opened<Options extends z.ZodObject, RequestSchema extends z.ZodType, To
           return worker.isBusy;
         },
         backlog: worker.backlog,
-        resumed: worker.resumed,
         take: (record) => worker.take(record, parse(record.value)),
         has: (offset) => worker.has(offset),
         flush: () => worker.flush(),
@@ -260,6 +260,7 @@ function opened<Options extends z.ZodObject, RequestSchema extends z.ZodType, To
       const left = work.left(state);
       return (offset, value) => left(offset, parse(value));
     },
+    resumed: (state) => work.resumed(state),
     lastCrawls: (state) => work.lastCrawls(state),
     unfinishedAfter: (state) => work.unfinishedAfter(state),
   };

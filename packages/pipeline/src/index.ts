@@ -20,6 +20,7 @@ export { assertStatesKept, StateLostError } from './lane/state-check.ts';
 export { type TopicNaming, topicNames } from './names.ts';
 export { PipelineError, type PipelineErrorCode, type PipelineErrorOptions } from './pipeline-error.ts';
 export { replayDeadLetters, type ReplayOptions } from './requests/replay.ts';
+export { leftToDo, type LeftToDoOptions, type LogView, type PipelineLeft, type WalkLeft } from './plan/left-to-do.ts';
 export { listedAndDue } from './requests/request-list.ts';
 export { type RunModel, runModel, type RunSnapshot } from './run-model.ts';
 export { secret, type Secret, type SecretInput } from './secret.ts';

@@ -60,6 +60,8 @@ export interface RecordContent {
   readonly key: string | null;
   /** Unique within its request, and the same when the record is made again. Default: the page's number or the key that was looked up. */
   readonly id?: string;
+  /** What it counts as in events and displays. Default: its topic. */
+  readonly kind?: string;
   /** Beside those of a CloudEvent. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -70,6 +72,7 @@ export interface PendingRecord {
   readonly name: string;
   readonly record: NewRecord | RecordSeries;
   readonly id: string | undefined;
+  readonly kind: string;
   readonly count: number;
 }
 
@@ -109,9 +112,9 @@ async function recordMaker(
     throw new PipelineError({ code: 'HEADGATE_INVALID_RECORD', message, pipeline });
   };
   const pending = (content: RecordContent, text: string): PendingRecord => {
-    const { key, id, headers } = content;
+    const { key, id, kind = name, headers } = content;
     const record = { topic: topicName, partition: partitionOf(key), key, value: text, ...(headers !== undefined && { headers }) };
-    return { name, record, id, count: 1 };
+    return { name, record, id, kind, count: 1 };
   };
   const maker = (content: RecordContent & { readonly value: unknown }): PendingRecord => {
     if (validate) check(content.value);
@@ -124,7 +127,13 @@ async function recordMaker(
     },
     series({ key, count, textAt }: { key: string | null; count: number; textAt: (index: number) => string }): PendingRecord {
       if (validate) for (let i = 0; i < count; i += 1) check(JSON.parse(textAt(i)));
-      return { name, record: { topic: topicName, partition: partitionOf(key), key, count, valueAt: textAt }, id: undefined, count };
+      return {
+        name,
+        record: { topic: topicName, partition: partitionOf(key), key, count, valueAt: textAt },
+        id: undefined,
+        kind: name,
+        count,
+      };
     },
   });
 }

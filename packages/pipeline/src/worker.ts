@@ -32,6 +32,8 @@ export interface Work<Request, Topics extends TopicMap> {
   open(context: WorkerContext<Request, Topics>): Worker<Request>;
   /** Reads from a lane's state what is left of a request. */
   left(state: StateOfLane): (offset: number, request: Request) => Left;
+  /** Requests that a lane's state keeps as begun. */
+  resumed(state: StateOfLane): readonly RequestRecord[];
   /** The last whole walks that a lane's state knows of, by key. */
   lastCrawls(state: StateOfLane): ReadonlyMap<string, { readonly pages: number; readonly items: number }>;
   /** How many pieces of work behind walks a lane's state holds that are not finished: they need no HTTP request. */
@@ -69,8 +71,6 @@ export interface Worker<Request> {
   readonly load: number;
   /** Load at which no further request is taken. */
   readonly backlog: number;
-  /** Requests that were begun before the lane was opened, as its state has kept them. */
-  readonly resumed: readonly RequestRecord[];
   /** Starts the work on a request. */
   take(record: RequestRecord, request: Request): void;
   /** Whether the request at an offset is being worked. */

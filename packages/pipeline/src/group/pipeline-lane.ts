@@ -8,6 +8,7 @@ import { openTransactionWatch } from '../lane/open-transaction-watch.ts';
 import { assertStateKept, topicGone } from '../lane/state-check.ts';
 import { lanePartitions, lanesOf, requestsTopic, stateTopic } from '../names.ts';
 import { type Notifier, notifier } from '../notifier.ts';
+import type { RequestRecord } from '../requests/request.ts';
 import { requestsInOrder } from '../requests/requests-in-order.ts';
 import { type TopicNames, recordMakers } from '../topic.ts';
 import { drainInFlight } from '../wait.ts';
@@ -82,12 +83,13 @@ export async function openPipelineLane(
       for (const source of sources) await source.close();
     };
     const topics = await recordMakers({ pipeline: name, topics: pipeline.topics, names, partition: number, validate, signal });
+    const resumed = opened.resumed(lane.stateUnder);
     const worker = opened.worker({ pipeline: name, lane, log, clock, notifier: waker, credits, names, topics, emit });
     const now = (): number => clock.epochMs();
     return {
       run: async (leave) =>
-        await workLane({ log, lane, worker, waker, follow, clock, signal: leave, pipeline: name, names, emit }).catch((error: unknown) =>
-          Promise.reject(topicGone(error, pipeline, names)),
+        await workLane({ log, lane, worker, resumed, waker, follow, clock, signal: leave, pipeline: name, names, emit }).catch(
+          (error: unknown) => Promise.reject(topicGone(error, pipeline, names)),
         ),
       confirm() {
         lane.commit({ records: [] }).catch((error: unknown) => waker.fail(error));
@@ -132,13 +134,27 @@ interface WorkLaneOptions extends Pick<PipelineLaneOptions, 'log' | 'follow' | '
   readonly pipeline: string;
   readonly lane: Lane;
   readonly worker: LaneWorker;
+  /** Requests that were begun before the lane was opened. */
+  readonly resumed: readonly RequestRecord[];
   readonly waker: Notifier;
   /** Ends the work gracefully. */
   readonly signal: AbortSignal;
 }
 
 /** Works a lane until nothing is left, or until `signal`. Rejects when the lane or its worker can't go on. */
-async function workLane({ log, lane, worker, waker, follow, signal, clock, pipeline, names, emit }: WorkLaneOptions): Promise<void> {
+async function workLane({
+  log,
+  lane,
+  worker,
+  resumed,
+  waker,
+  follow,
+  signal,
+  clock,
+  pipeline,
+  names,
+  emit,
+}: WorkLaneOptions): Promise<void> {
   const wake = (): void => waker.notify();
   signal.addEventListener('abort', wake);
   lane.onFailure((error) => waker.fail(error));
@@ -178,7 +194,7 @@ async function workLane({ log, lane, worker, waker, follow, signal, clock, pipel
       let idle = worker.load + refusing === 0;
       // Before reading: requests that were committed by then are seen, unless an open transaction is in the way.
       const isBlocked = await watch.look(idle && !follow);
-      for await (const request of requestsInOrder({ log, topic, partition, from: position, resumed: worker.resumed, signal })) {
+      for await (const request of requestsInOrder({ log, topic, partition, from: position, resumed, signal })) {
         lane.skip(position, request.offset);
         position = request.offset + 1;
         if (lane.isFinished(request.offset)) continue;

@@ -64,7 +64,7 @@ export function laneJournal({ lane, clock, inherited = [] }: LaneJournalOptions)
 }
 
 /** The journal in a lane's state. */
-function journalRecords(under: LaneState['under']): readonly JournalRecord[] {
+export function journalRecords(under: LaneState['under']): readonly JournalRecord[] {
   return under(STATE_KEYS.budget).map(({ key, value, ageMs }) => ({ credential: key, value, ageMs }) as JournalRecord);
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '@headgate/throttle';
-import { LaneLostError, type LaneWriter, type NewRecord, type TopicLog } from '@headgate/topics';
+import { LaneHeldError, LaneLostError, type LaneWriter, type NewRecord, type TopicLog } from '@headgate/topics';
 import type { KeyedRequest, Pipeline } from '../define-pipeline.ts';
 import { GROUP_STATE, requestsTopic } from '../names.ts';
 import type { TopicNames } from '../topic.ts';
@@ -27,7 +27,7 @@ export interface NothingDue {
 
 /**
  * Puts the pipelines' lists into their requests topics: a request per entry, once, again after `every`. Returns when nothing is due after
- * that. Several processes may do so with the same list: each takes the same lane of its own, and writes what isn't marked there yet.
+ * that, or when the signal aborts. Several processes may do so with the same list: each takes the same lane of its own, and writes what isn't marked there yet.
  */
 export async function enqueueLists(options: RequestListOptions): Promise<NothingDue> {
   const { log, group, names, clock, signal } = options;
@@ -47,7 +47,10 @@ export async function enqueueLists(options: RequestListOptions): Promise<Nothing
       const written = new Set(missing);
       return nothingDue(listed, (one) => (written.has(one) ? String(now) : lane.state.get(one.marker)));
     } catch (error) {
-      if (!(error instanceof LaneLostError)) throw error;
+      if (!(error instanceof LaneLostError || error instanceof LaneHeldError)) {
+        if (signal.aborted) break;
+        throw error;
+      }
       // Another process has the same list: entries it hasn't written are ours to write.
       await pause(clock, 100 + 400 * Math.random(), signal);
     }

@@ -1,8 +1,8 @@
-import type { TopicLog } from '@headgate/topics';
+import type { ReadOptions, TopicRecord } from '@headgate/topics';
 import type { RequestRecord } from './request.ts';
 
 export interface RequestsInOrderOptions {
-  readonly log: TopicLog;
+  readonly log: { read(options: ReadOptions): AsyncIterable<TopicRecord> };
   /** The requests topic. */
   readonly topic: string;
   readonly partition: number;

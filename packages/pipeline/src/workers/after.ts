@@ -36,7 +36,7 @@ export interface AfterIo<Request, Topics extends TopicMap> {
   readonly topics: RecordMakers<Topics>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  warn(message: string): void;
+  readonly warn: (message: string) => void;
   /** The type of the pipeline's requests. */
   readonly request?: Request;
 }
@@ -167,7 +167,7 @@ export function afterWork<Request, Topics extends TopicMap>(
         defaultId: String(written),
       });
       await lane.commit({ records, state: [[stateKey, left]] });
-      for (const { name, count } of inFlight) counts[name] = (counts[name] ?? 0) + count;
+      for (const { kind, count } of inFlight) counts[kind] = (counts[kind] ?? 0) + count;
       inFlight = [];
     };
     for await (const record of work(crawl, previous, { log, names, partition, topics, clock, signal, warn })) {

@@ -31,7 +31,6 @@ export interface LookupKey<Request> {
 export interface LookupRequests<Request> {
   /** Keys taken whose answer is not durable. */
   readonly load: number;
-  readonly resumed: readonly RequestRecord[];
   has(offset: number): boolean;
   /** The keys that were kept of a request, where it was begun before. */
   keptKeys(offset: number): readonly string[] | undefined;
@@ -69,13 +68,13 @@ export function keptLookups(state: StateOfLane): {
   };
 }
 
-export interface LookupRequestsOptions<Request> {
-  readonly lane: Lane;
-  /** The request for some keys. */
-  readonly requestOf: (keys: readonly string[]) => Request;
+/** The requests that a lane's state keeps as begun. */
+export function resumedLookups(state: StateOfLane, requestOf: (keys: readonly string[]) => unknown): readonly RequestRecord[] {
+  const { kept, keys } = keptLookups(state);
+  return [...kept.keys()].map((offset) => ({ offset, key: null, value: JSON.stringify(requestOf(keys(offset) ?? [])) }));
 }
 
-export function lookupRequests<Request>({ lane, requestOf }: LookupRequestsOptions<Request>): LookupRequests<Request> {
+export function lookupRequests<Request>(lane: Lane): LookupRequests<Request> {
   const { kept, keys: keptKeys } = keptLookups(lane.stateUnder);
   const active = new Map<number, LookupRequest<Request>>();
   /** Offsets of which the lane's state holds something. */
@@ -106,7 +105,6 @@ export function lookupRequests<Request>({ lane, requestOf }: LookupRequestsOptio
       for (const { left } of active.values()) load += left;
       return load;
     },
-    resumed: [...kept.keys()].map((offset) => ({ offset, key: null, value: JSON.stringify(requestOf(keptKeys(offset) ?? [])) })),
     has: (offset) => active.has(offset),
     keptKeys,
     open(record, request, { valid, invalid }) {

@@ -7,7 +7,7 @@ import { type DeadLetterContent, reasonOf } from '../requests/dead-letter.ts';
 import { type PendingRecord, type RecordMakers, type TopicMap, logRecords } from '../topic.ts';
 import type { SourceControls, Work, Worker, WorkerContext } from '../worker.ts';
 import { type Letter, letter } from './letters.ts';
-import { type LookupKey, type LookupRequest, keptLookups, lookupRequests } from './lookup-requests.ts';
+import { type LookupKey, type LookupRequest, keptLookups, lookupRequests, resumedLookups } from './lookup-requests.ts';
 import { BACKLOG } from './walk.ts';
 
 export interface LookupDefinition<Api extends SourceControls, Request, Answers, Topics extends TopicMap> {
@@ -90,6 +90,7 @@ export function lookup<Api extends SourceControls, Request, Answers, Topics exte
         return { kind: 'lookup', keys: valid.filter((_, index) => !answered.has(index)).length, size };
       };
     },
+    resumed: (state) => resumedLookups(state, (keys) => definition.requestOf(keys)),
     lastCrawls: () => new Map(),
     unfinishedAfter: () => 0,
   };
@@ -125,7 +126,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
 ): Worker<Request> {
   const { pipeline, lane, notifier, clock, emit, credits, topics } = context;
   const { source, size } = definition;
-  const requests = lookupRequests<Request>({ lane, requestOf: (keys) => definition.requestOf(keys) });
+  const requests = lookupRequests<Request>(lane);
   const abort = new AbortController();
   let waiting: WaitingKey<Request>[] = [];
   let cancelTimer: (() => void) | undefined;
@@ -273,7 +274,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
         continue;
       }
       records.push(record);
-      counts[pending.name] = (counts[pending.name] ?? 0) + pending.count;
+      counts[pending.kind] = (counts[pending.kind] ?? 0) + pending.count;
     }
     for (const { asked: index, error, part } of outcome.deadLetters ?? []) {
       const of = keys[index];
@@ -292,7 +293,6 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     get load() {
       return requests.load;
     },
-    resumed: requests.resumed,
     has: (offset) => requests.has(offset),
     take(record, request) {
       const kept = requests.keptKeys(record.offset);

@@ -18,6 +18,7 @@ export function route<Request, Kind extends string, Topics extends TopicMap>(
       const left = mapped(works, (work) => work.left(state));
       return (offset, request) => left[pick(request)](offset, request);
     },
+    resumed: (state) => all.flatMap((work) => work.resumed(state)),
     lastCrawls: (state) => new Map(all.flatMap((work) => [...work.lastCrawls(state)])),
     unfinishedAfter: (state) => Math.max(0, ...all.map((work) => work.unfinishedAfter(state))),
   };
@@ -35,7 +36,6 @@ function routeWorker<Request, Kind extends string, Topics extends TopicMap>(
     get load() {
       return all.reduce((sum, { load }) => sum + load, 0);
     },
-    resumed: all.flatMap(({ resumed }) => resumed),
     has: (offset) => all.some((worker) => worker.has(offset)),
     take: (record, request) => workers[pick(request)].take(record, request),
     flush() {

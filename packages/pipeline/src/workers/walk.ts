@@ -35,7 +35,7 @@ export interface WalkDefinition<Api extends SourceControls, Request, Page, Value
   /** The request that goes on at a checkpoint, for the dead letter of a walk that failed midway. Default: the request itself. */
   resumeAt?(request: Request, from: Json): Request;
   /** Work behind a whole walk that has completed, such as comparing it with the one before. */
-  readonly after?: After<Request, Topics>;
+  readonly after?: After<Request, NoInfer<Topics>>;
 }
 
 export interface WalkPosition<Request, Topics extends TopicMap> {
@@ -114,6 +114,7 @@ export function walk<Api extends SourceControls, Request, Page, Topics extends T
         return { kind: 'walk', page, from, whole: definition.whole?.(request) ?? true };
       };
     },
+    resumed: (state) => [...walkStates(state)].map(([offset, { key, request }]) => ({ offset, key, value: request })),
     lastCrawls,
     unfinishedAfter,
   };
@@ -311,7 +312,6 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     get load() {
       return active.size + after.load;
     },
-    resumed: [...kept].map(([offset, { key, request }]) => ({ offset, key, value: request })),
     has: (offset) => active.has(offset),
     take(record, request) {
       try {
@@ -354,7 +354,7 @@ function orElse<Result>(make: () => Result, otherwise: Result): Result {
 
 function countsOf(pending: readonly PendingRecord[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
-  for (const { name, count } of pending) counts[name] = (counts[name] ?? 0) + count;
+  for (const { kind, count } of pending) counts[kind] = (counts[kind] ?? 0) + count;
   return counts;
 }
 

@@ -1,0 +1,85 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { crawlChanges } from '@headgate/operators';
+import { type AfterIo, type Crawl, type PendingRecord, type TopicDefinition, PipelineError } from '@headgate/pipeline';
+import { type RecordOf, recordSchemas } from '../records/schemas.ts';
+import type { FollowersRequest } from './followers.ts';
+
+type Io = AfterIo<FollowersRequest, { readonly changes: TopicDefinition<RecordOf<'followers.changes'>> }>;
+
+/** The users who followed and unfollowed between a user's last two crawls: first those that followed. The first crawl is compared with nothing. */
+export async function* followerChanges(crawl: Crawl, previous: Crawl | undefined, io: Io): AsyncGenerator<PendingRecord> {
+  if (previous === undefined) return;
+  const { key, id } = crawl;
+  for await (const { change, id: changed } of crawlChanges({ before: idsOf(previous, io), after: idsOf(crawl, io) })) {
+    yield io.topics.changes({ key, value: { user: key, crawl: id, change, id: changed }, id: changed, kind: change });
+  }
+}
+
+const LOOK_AGAIN_MS = 1_000;
+
+/**
+ * Reads the ids of a crawl back, a page at a time. Waits while an open transaction, or one that is decided and not yet ended everywhere,
+ * keeps pages from being read. Throws where pages are gone, and `signal.reason` where that aborts.
+ */
+async function* idsOf(
+  { key, id, pages, offsets }: Crawl,
+  { log, names, partition, clock, signal, warn }: Io,
+): AsyncGenerator<string, void, undefined> {
+  const topic = names('followers.pages');
+  let from = offsets['pages'] ?? 0;
+  let page = 0;
+  let isTold = false;
+  for (let isDecided = false; ;) {
+    await using reader = log.read({ topic, partitions: [partition], from, signal });
+    for await (const { offset, key: user, value } of reader) {
+      if (user !== key) continue;
+      const found = parsedPage(value);
+      if (found?.crawl !== id || found.page !== page + 1) continue;
+      page = found.page;
+      from = offset + 1;
+      yield* found.ids;
+      if (page === pages) return;
+      // Pages that were fetched together come without a pause: budgets' timers and requests in flight have theirs in between.
+      await turn();
+      signal.throwIfAborted();
+    }
+    signal.throwIfAborted();
+    if (isDecided) throw pagesGone({ key, id, pages, page: page + 1, topic });
+    isDecided = (await log.heldBack({ topic, partition }, signal)) === undefined;
+    if (isDecided) continue;
+    if (!isTold) warn(`the comparison of its last two crawls waits for an open transaction in ${topic} to end`);
+    isTold = true;
+    await new Promise<void>((resolve) => {
+      const cancel = clock.schedule(LOOK_AGAIN_MS, resolve);
+      signal.addEventListener('abort', () => (cancel(), resolve()), { once: true });
+    });
+  }
+}
+
+function pagesGone({
+  key,
+  id,
+  pages,
+  page,
+  topic,
+}: {
+  key: string;
+  id: string;
+  pages: number;
+  page: number;
+  topic: string;
+}): PipelineError {
+  const message =
+    `Page ${page} of ${pages} of crawl ${id} is no longer in ${topic}, so its changes are not all in followers.changes. ` +
+    "Keep that topic for longer than a user's crawls are apart.";
+  return new PipelineError({ code: 'HEADGATE_USER_FUNCTION', message, pipeline: 'followers', key });
+}
+
+/** Undefined for a record that another client has put into the topic. */
+function parsedPage(value: string | null): RecordOf<'followers.pages'> | undefined {
+  try {
+    return recordSchemas['followers.pages'].parse(JSON.parse(value ?? ''));
+  } catch {
+    return undefined;
+  }
+}
