@@ -3,6 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { sqliteTopicLog } from '@headgate/topics/sqlite';
+import { spawnOnLifeline } from './lifeline.fixture.ts';
 
 const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
 
@@ -35,7 +37,7 @@ export interface Workplace extends AsyncDisposable {
   ): Promise<Ended>;
   /** Runs a command of the shell. */
   shell(command: string): Promise<Pick<Ended, 'code' | 'stderr'>>;
-  /** The records of a topic, as `read --json` gives them. */
+  /** The committed records of a topic of its embedded log. */
   records(topic: string): Promise<ReadRecord[]>;
 }
 
@@ -43,7 +45,7 @@ export interface ReadRecord {
   readonly topic: string;
   readonly partition: number;
   readonly offset: number;
-  readonly key: string;
+  readonly key: string | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly value: Readonly<Record<string, unknown>>;
 }
@@ -61,17 +63,18 @@ export async function workplace(config: string): Promise<Workplace> {
   await writeFile(join(folder, 'headgate.yaml'), config);
 
   const start = ({ input, env = {} }: { input?: string; env?: Readonly<Record<string, string>> }, args: readonly string[]): Started => {
-    const child = spawn(process.execPath, ['--conditions=@headgate/source', '--disable-warning=ExperimentalWarning', MAIN, ...args], {
+    const command = [process.execPath, '--conditions=@headgate/source', '--disable-warning=ExperimentalWarning', MAIN, ...args];
+    const child = spawnOnLifeline(command, {
       cwd: folder,
       env: { PATH: process.env['PATH'] ?? '', TZ: 'UTC', ...SECRETS, ...env },
-      stdio: ['pipe', 'pipe', 'pipe'],
+      stdin: 'pipe',
     });
     children.add(child);
     const out = { stdout: '', stderr: '' };
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (out.stdout += text));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (out.stderr += text));
-    child.stdin.on('error', () => undefined);
-    child.stdin.end(input ?? '');
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => (out.stdout += text));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (out.stderr += text));
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end(input ?? '');
     const ended = new Promise<Ended>((resolve, reject) => {
       child.on('error', reject);
       child.on('close', (code, signal) => {
@@ -99,18 +102,20 @@ export async function workplace(config: string): Promise<Workplace> {
         child.on('close', (code) => resolve({ code, stderr }));
       }),
     async records(topic) {
-      const { code, stdout, stderr } = await headgateWith({}, 'read', topic, '--json');
-      if (code !== 0) throw new Error(`read ${topic} ended with ${code}: ${stderr}`);
-      return stdout
-        .split('\n')
-        .filter((line) => line !== '')
-        .map((line) => JSON.parse(line) as ReadRecord);
+      await using log = await sqliteTopicLog({ file: join(folder, 'headgate.db') });
+      const records: ReadRecord[] = [];
+      for await (const { timestampMs: _, value, ...record } of log.read({ topic })) records.push({ ...record, value: parsed(value) });
+      return records;
     },
     async [Symbol.asyncDispose]() {
       for (const child of children) child.kill('SIGKILL');
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+function parsed(value: string | null): ReadRecord['value'] {
+  return JSON.parse(value ?? 'null') as ReadRecord['value'];
 }
 
 export interface FollowersYamlOptions {

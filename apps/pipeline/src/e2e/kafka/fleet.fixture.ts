@@ -1,11 +1,8 @@
-import { spawn } from 'node:child_process';
-import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { type Ended, SECRETS } from '../headgate-process.fixture.ts';
+import { spawnOnLifeline } from '../lifeline.fixture.ts';
 
 const MAIN = fileURLToPath(new URL('../../main.ts', import.meta.url));
-/** The shell becomes the process and leaves a watcher behind, which kills it, frozen or not, when this test process is gone. */
-const LIFELINE = '{ read -r line <&3 || kill -9 $$; } >/dev/null 2>&1 & exec "$@" 3<&-';
 
 /** A line of `--json` on stderr. */
 export interface LogLine {
@@ -77,10 +74,10 @@ function startRunner({
   readonly folder: string;
   readonly name: string;
 }): Runner {
-  const child = spawn('sh', ['-c', LIFELINE, 'sh', ...command], {
+  const child = spawnOnLifeline(command, {
     cwd: folder,
     env: { PATH: process.env['PATH'] ?? '', TZ: 'UTC', ...SECRETS },
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    stdin: 'ignore',
     detached: true,
   });
   const out = { stdout: '', stderr: '' };
@@ -95,9 +92,6 @@ function startRunner({
     logged.push(...lines.map(parsed));
     for (const listener of listeners) listener();
   });
-  const lifeline = child.stdio[3] as Socket;
-  lifeline.on('error', () => undefined);
-  child.once('exit', () => lifeline.end('over\n'));
   const running = (): boolean => child.exitCode === null && child.signalCode === null;
   const ended = new Promise<Ended>((resolve, reject) => {
     child.once('error', reject);

@@ -1,0 +1,16 @@
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
+
+/** The shell becomes the process and leaves a watcher behind, which kills it, frozen or not, when this test process is gone. */
+const LIFELINE = '{ read -r line <&3 || kill -9 $$; } >/dev/null 2>&1 & exec "$@" 3<&-';
+
+export type LifelineOptions = Omit<SpawnOptions, 'stdio'> & { readonly stdin: 'pipe' | 'ignore' };
+
+/** Starts a command that does not outlive this process, however that ends. Its stdout and stderr are pipes. */
+export function spawnOnLifeline(command: readonly string[], { stdin, ...options }: LifelineOptions): ChildProcess {
+  const child = spawn('sh', ['-c', LIFELINE, 'sh', ...command], { ...options, stdio: [stdin, 'pipe', 'pipe', 'pipe'] });
+  const lifeline = child.stdio[3] as Socket;
+  lifeline.on('error', () => undefined);
+  child.once('exit', () => lifeline.end('over\n'));
+  return child;
+}
