@@ -5,6 +5,7 @@ import { EMPTY, from, lastValueFrom, NEVER, toArray } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { SourceError } from '../source-error.ts';
 import { sourceContract } from '../testing/index.ts';
+import type { AuthorPage } from './author-pages.ts';
 import { type Books, books } from './books.ts';
 import type { BooksOptions } from './books-options.ts';
 import { sampleIsbns } from './sample-isbns.fixture.ts';
@@ -44,8 +45,21 @@ describe.each([
   {
     endpoint: 'an author',
     body: JSON.stringify({ author: 'Ada%20Brook', books: [{ isbn13: isbn }] }),
-    ask: (api: Books, options: Parameters<Books['batch']>[1]) => api.askAuthor('Ada Brook', options),
-    expected: { author: 'Ada Brook', record: { author: 'Ada%20Brook', books: [{ isbn13: isbn }] } },
+    ask: (api: Books, { credits, signal = new AbortController().signal }: Parameters<Books['batch']>[1]) =>
+      api.authorPages('Ada Brook').reader().read({ credits, signal }),
+    expected: {
+      author: 'Ada Brook',
+      record: { author: 'Ada%20Brook', books: [{ isbn13: isbn }] },
+      page: 1,
+      last: true,
+      mayBeCut: false,
+      checkpoint: undefined,
+    },
+    endlessWalk: {
+      walk: (api: Books) => api.authorPages('Ada Brook', { maxPages: 5 }),
+      page: (n: number) => JSON.stringify({ author: 'Ada Brook', books: Array.from({ length: 100 }, () => ({ isbn13: isbn, n })) }),
+      option: 'maxPages',
+    },
     unfit: [
       { body: '{"author":"kept to itself","books":null}', where: 'books: expected a list, got null' },
       { body: '"kept to itself"', where: 'expected an object with books, got text' },
@@ -61,8 +75,9 @@ describe.each([
     expected: { kind: 'found', asked: isbn, isbn, record: { isbn13: isbn } },
     unfit: [{ body: '{"isbn":"kept to itself"}', where: 'book: expected an object, got nothing' }],
   },
-])('the contract of every source, with $endpoint', ({ ask, body, expected, unfit }) => {
-  test.each(sourceContract<Books, unknown>({ open: books, ask, body, expected, unfit }))('$name', async ({ run }) => {
+])('the contract of every source, with $endpoint', ({ ask, body, expected, unfit, ...more }) => {
+  const endless = 'endlessWalk' in more && { endlessWalk: more.endlessWalk };
+  test.each(sourceContract<Books, unknown>({ open: books, ask, body, expected, unfit, ...endless }))('$name', async ({ run }) => {
     await expect(run()).resolves.toBeUndefined();
   });
 });
@@ -100,6 +115,49 @@ test('250 ISBNs and two authors on the default plan: 3 + 2 requests, never two i
   ]);
   const at = server.requests.map((request) => request.at);
   for (const [i, ms] of at.entries()) expect(ms - (at[i - 1] ?? -Infinity)).toBeGreaterThanOrEqual(1_000);
+});
+
+describe("an author's pages", () => {
+  test('come one by one, each for a request of the same budget', async () => {
+    await using server = await startBooks();
+    await using api = open(server, { limit: { requests: 1, windowMs: 1_000 }, timeout: 10_000 });
+    const pages: AuthorPage[] = [];
+    // Of 39 books.
+    for await (const page of api.authorPages('Ada', { pageSize: 20 })) pages.push(page);
+    expect(pages.map(({ page, last, record }) => [page, last, record.books.length])).toEqual([
+      [1, false, 20],
+      [2, true, 19],
+    ]);
+    expect(pages.flatMap(({ record }) => record.books)).toEqual((await api.author('Ada', { pageSize: 1_000 })).record.books);
+    const [first, second] = server.requests;
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(1_000);
+  });
+
+  test('wait for room downstream, and take turns with other walks', async () => {
+    await using server = await startBooks(swift);
+    await using api = open(server, { limit: { requests: 1, windowMs: 20 } });
+    const stalled = api
+      .authorPages('Ada', { pageSize: 10 })
+      .drain(() => NEVER, { maxOutstanding: 20 })
+      .subscribe();
+    await expect.poll(() => api.gauges().waiting).toMatchObject([{ label: 'Ada', for: 'downstream' }]);
+    expect(server.requests).toHaveLength(2);
+    stalled.unsubscribe();
+    const read = async (name: string, share: number): Promise<void> => {
+      for await (const _ of api.authorPages(name, { pageSize: 2, share })) continue;
+    };
+    await Promise.all([read('Ada', 3), read('Edith Grey', 1)]);
+    const order = server.requests.slice(2, 14).map(({ author }) => author);
+    expect(order.filter((author) => author === 'Ada')).toHaveLength(9);
+  });
+
+  test.each([{ page: 0 }, { pageSize: 1_001 }, { maxPages: 0 }, { share: 0 }])(
+    '%j is refused before a request is spent',
+    async (options) => {
+      await using api = books({ baseUrl: 'http://127.0.0.1:1', key: KEY });
+      expect(() => api.authorPages('Ada', options)).toThrow(expect.objectContaining({ code: 'HEADGATE_INVALID_OPTION' }));
+    },
+  );
 });
 
 const faults: readonly Fault['name'][] = ['429', '503', 'html', 'html-503', 'reset', 'cut', 'truncated', 'drip', 'hang', 'oversize'];

@@ -1,4 +1,4 @@
-import { type Credit, type Delivery, type PageStream, creditPool } from '@headgate/throttle';
+import { type Credit, creditPool, type Delivery, PageStream } from '@headgate/throttle';
 import type { Observable } from 'rxjs';
 import { defineSource } from '../define-source.ts';
 import type { AskOptions, SourceGauges } from '../source.ts';
@@ -6,6 +6,7 @@ import { aheadLedger } from './ahead-ledger.ts';
 import { type AuthorAnswer, type BookAnswer, type BooksValue, type FoundBook, itemsOf } from './answers.ts';
 import { type BatchEntry, type BooksAsk, batchEntry, isbnsToSend, subjectOf } from './ask.ts';
 import { type AuthorOptions, authorAsk, DEFAULT_PAGE_SIZE } from './author-ask.ts';
+import { type AuthorPage, authorPages, type AuthorPagesOptions } from './author-pages.ts';
 import { type BooksOptions, checkedBooksOptions, invalidOption } from './books-options.ts';
 import { classifyBooks } from './classify.ts';
 import type { IsbnInput } from './isbn-input.ts';
@@ -24,6 +25,19 @@ export interface Books extends AsyncDisposable {
   book(isbn: string, options?: { readonly signal?: AbortSignal }): Promise<FoundBook>;
   /** Looks an author up, with one page of their books. Rejects with a `SourceError` (`HEADGATE_AUTHOR_NOT_FOUND`) or `signal.reason`. */
   author(name: string, options?: AuthorOptions & { readonly signal?: AbortSignal }): Promise<AuthorAnswer>;
+  /**
+   * Walks all pages of an author's books; each subscription, iteration or drain is a walk of its own.
+   *
+   * - *Emits when* a page has come, as soon as budget and demand permit.
+   * - *Backpressures when* downstream has no room for `pageSize` more books.
+   * - *Completes when* a page has fewer books than the first, or none, or came before, or isn't there. A first page with fewer books than
+   *   were asked for is the last, but for a round number of them, which may be the service's own page size.
+   * - *Cancels when* unsubscribed: the request under way is aborted.
+   *
+   * Throws a `SourceError` with `HEADGATE_INVALID_OPTION` before a request is spent. The walk ends with one of the code
+   * `HEADGATE_AUTHOR_NOT_FOUND`, `HEADGATE_PAGE_LIMIT`, `HEADGATE_GAVE_UP` or another that names the cause.
+   */
+  authorPages(name: string, options?: AuthorPagesOptions): PageStream<AuthorPage>;
   /**
    * Looks a list of ISBNs up in batches: one answer for each ISBN asked, found or not, in the order asked.
    *
@@ -113,6 +127,7 @@ export function books(options: BooksOptions): Books {
       credit.release();
       return value;
     },
+    authorPages: (name, options) => new PageStream(authorPages({ ...options, name, ask: askAuthor })),
     lookup: (isbns) => lookup({ isbns, maxBatch, waitMs: batchWaitMs, parallel: limit.requests, ahead, clock, askBatch }),
     async batch(isbns, askOptions) {
       const entries = isbns.map(batchEntry);
