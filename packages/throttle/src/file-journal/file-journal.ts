@@ -1,11 +1,12 @@
-import { type FileHandle, mkdir, open, readFile, rename } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { type Clock, systemClock } from '../clock.ts';
 import type { BudgetSnapshot, Journal } from '../journal.ts';
 import { agedSnapshots } from '../aged-snapshots.ts';
+import { JournalFile, makeFolder } from './journal-file.ts';
 
 export interface FileJournalOptions {
-  /** Made where it isn't there, with its folder. One process at a time may have it open. */
+  /** Made where it isn't there, with its folder, for its owner alone. One process at a time may have it open. */
   readonly file: string;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
@@ -30,18 +31,27 @@ interface Line {
   readonly budgets: readonly BudgetSnapshot[];
 }
 
-/** Above this the file is written anew with each credential's newest line. */
+/** After so many bytes of lines the file is written anew, with each credential's newest line. */
 const REWRITE_BYTES = 1024 * 1024;
 const SHORTEST_LEASE_MS = 1_000;
 
 /**
- * Opens a journal in a file: a line of JSON per grant, synced before the grant is used.
- * Throws a `FileJournalError` where the file can't be read or written.
+ * Opens a journal in a file: a line of JSON per grant, synced before the grant is used. Throws a `FileJournalError` where the file can't be read
+ * or written.
  */
-export async function fileJournal({ file, clock = systemClock() }: FileJournalOptions): Promise<FileJournal> {
-  const saved = await readLines(file);
-  let handle = await rewritten(file, saved);
-  let bytes = 0;
+export async function fileJournal(options: FileJournalOptions): Promise<FileJournal> {
+  const { clock = systemClock() } = options;
+  const file = resolve(options.file);
+  let saved: Map<string, Line>;
+  let journal: JournalFile;
+  try {
+    await makeFolder(file);
+    saved = await readLines(file);
+    journal = await JournalFile.replace(file, textOf(saved.values()));
+  } catch (error) {
+    throw unusable(file, error);
+  }
+  let appendedBytes = 0;
   let slowestMs = 0;
   const snapshots = new Map<string, () => readonly BudgetSnapshot[]>();
   const changed = new Set<string>();
@@ -51,26 +61,28 @@ export async function fileJournal({ file, clock = systemClock() }: FileJournalOp
   const write = async (): Promise<void> => {
     const startedMs = clock.monotonicMs();
     const at = clock.epochMs();
-    let text = '';
-    for (const credential of changed) {
-      const line: Line = { credential, at, budgets: snapshots.get(credential)?.() ?? [] };
-      saved.set(credential, line);
-      text += `${JSON.stringify(line)}\n`;
-    }
+    const lines = [...changed].map((credential): Line => ({ credential, at, budgets: snapshots.get(credential)?.() ?? [] }));
     changed.clear();
+    const text = textOf(lines);
     try {
-      await handle.appendFile(text);
-      await handle.datasync();
-      bytes += text.length;
-      if (bytes > REWRITE_BYTES) {
-        await handle.close();
-        handle = await rewritten(file, saved);
-        bytes = 0;
-      }
+      await journal.append(text);
     } catch (error) {
+      // The next write takes them along: what was settled or learned would be missing else.
+      for (const { credential } of lines) changed.add(credential);
       throw unusable(file, error);
     }
+    for (const line of lines) saved.set(line.credential, line);
+    appendedBytes += text.length;
+    if (appendedBytes > REWRITE_BYTES) await rewrite();
     slowestMs = Math.max(slowestMs * 0.9, clock.monotonicMs() - startedMs);
+  };
+  const rewrite = async (): Promise<void> => {
+    try {
+      await journal.replace(textOf(saved.values()));
+      appendedBytes = 0;
+    } catch {
+      // The lines are durable all the same, and the next write tries it again.
+    }
   };
   /** One write at a time; what comes in the meantime shares the next. */
   const written = (): Promise<void> => {
@@ -85,11 +97,16 @@ export async function fileJournal({ file, clock = systemClock() }: FileJournalOp
     return next;
   };
 
-  const close = async (): Promise<void> => {
-    if (changed.size > 0) await written();
-    await last;
-    await handle.close();
+  const end = async (): Promise<void> => {
+    try {
+      if (changed.size > 0) await written();
+      await last;
+    } finally {
+      await journal.close();
+    }
   };
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => (closed ??= end());
   return {
     get leaseMs() {
       return Math.max(SHORTEST_LEASE_MS, 4 * slowestMs);
@@ -121,40 +138,43 @@ async function readLines(file: string): Promise<Map<string, Line>> {
     text = await readFile(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return lines;
-    throw unusable(file, error);
+    throw error;
   }
   const all = text.split('\n');
   for (const [i, one] of all.entries()) {
     if (one === '') continue;
-    try {
-      const line = JSON.parse(one) as Line;
-      lines.set(line.credential, line);
-    } catch (cause) {
-      // The last line was being written when the process died: its grant was never used.
-      if (i < all.length - 1)
-        throw new FileJournalError(`${file}:${i + 1} is no line of a journal. Move the file away and wait one window.`, { cause });
-    }
+    const line = parsedLine(one);
+    if (line !== undefined) lines.set(line.credential, line);
+    // The last line was being written when the process died: its grant was never used.
+    else if (i < all.length - 1)
+      throw new FileJournalError(`${file}:${i + 1} is no line of a journal. Move the file away and wait one window.`);
   }
   return lines;
 }
 
-async function rewritten(file: string, lines: ReadonlyMap<string, Line>): Promise<FileHandle> {
+function parsedLine(text: string): Line | undefined {
   try {
-    await mkdir(dirname(file), { recursive: true });
-    const fresh = await open(`${file}.new`, 'w');
-    await fresh.appendFile([...lines.values()].map((line) => `${JSON.stringify(line)}\n`).join(''));
-    await fresh.datasync();
-    await rename(`${file}.new`, file);
-    return fresh;
-  } catch (error) {
-    throw unusable(file, error);
+    const line: unknown = JSON.parse(text);
+    return isLine(line) ? line : undefined;
+  } catch {
+    return undefined;
   }
+}
+
+function isLine(line: unknown): line is Line {
+  if (typeof line !== 'object' || line === null) return false;
+  const { credential, at, budgets } = line as Partial<Record<keyof Line, unknown>>;
+  return typeof credential === 'string' && typeof at === 'number' && Array.isArray(budgets);
+}
+
+function textOf(lines: Iterable<Line>): string {
+  return Array.from(lines, (line) => `${JSON.stringify(line)}\n`).join('');
 }
 
 function unusable(file: string, cause: unknown): FileJournalError {
   if (cause instanceof FileJournalError) return cause;
-  return new FileJournalError(
-    `The journal ${file} can not be read or written (${(cause as NodeJS.ErrnoException).code}). No request is sent without it.`,
-    { cause },
-  );
+  const { code, message } = cause as NodeJS.ErrnoException;
+  return new FileJournalError(`The journal ${file} can not be read or written (${code ?? message}). No request is sent without it.`, {
+    cause,
+  });
 }

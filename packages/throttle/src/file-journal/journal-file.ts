@@ -1,0 +1,107 @@
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** Written anew from its start, and appended to behind a truncation too. */
+const FRESH = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND;
+
+/** A file of lines. An append is durable when it resolves; one that fails leaves nothing that the next one would stand behind. */
+export class JournalFile {
+  readonly #file: string;
+  #handle: FileHandle;
+  /** Bytes that are durable, or nearly so: a failed append may have left more. */
+  #length: number;
+  #isClean = true;
+  /** Whether the folder holds the file's name durably; without it a power cut may bring the earlier file back. */
+  #isNamed = false;
+
+  private constructor(file: string, { handle, length }: Written) {
+    this.#file = file;
+    this.#handle = handle;
+    this.#length = length;
+  }
+
+  /** Replaces what is there by `text`. The folder must be there. */
+  static async replace(file: string, text: string): Promise<JournalFile> {
+    const journal = new JournalFile(file, await replaced(file, text));
+    try {
+      await journal.#nameDurably();
+      return journal;
+    } catch (error) {
+      await journal.close();
+      throw error;
+    }
+  }
+
+  async append(text: string): Promise<void> {
+    const bytes = Buffer.from(text);
+    if (!this.#isClean) await this.#handle.truncate(this.#length);
+    await this.#nameDurably();
+    this.#isClean = false;
+    await this.#handle.appendFile(bytes);
+    await this.#handle.datasync();
+    this.#length += bytes.length;
+    this.#isClean = true;
+  }
+
+  /** Replaces what is there. Where it fails, appends go on with what was there. */
+  async replace(text: string): Promise<void> {
+    const { handle, length } = await replaced(this.#file, text);
+    const former = this.#handle;
+    this.#handle = handle;
+    this.#length = length;
+    this.#isClean = true;
+    this.#isNamed = false;
+    await former.close();
+    await this.#nameDurably();
+  }
+
+  async close(): Promise<void> {
+    await this.#handle.close();
+  }
+
+  async #nameDurably(): Promise<void> {
+    if (this.#isNamed) return;
+    await syncFolder(dirname(this.#file));
+    this.#isNamed = true;
+  }
+}
+
+/** Makes a file's folder where it is missing, durably, for its owner alone. */
+export async function makeFolder(file: string): Promise<void> {
+  const folder = dirname(file);
+  const first = await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  for (let made = folder; made.length >= first.length; made = dirname(made)) await syncFolder(dirname(made));
+}
+
+interface Written {
+  readonly handle: FileHandle;
+  readonly length: number;
+}
+
+/** The text is durable under another name before it takes the file's own. */
+async function replaced(file: string, text: string): Promise<Written> {
+  const bytes = Buffer.from(text);
+  const handle = await open(`${file}.new`, FRESH, 0o600);
+  try {
+    await handle.appendFile(bytes);
+    await handle.datasync();
+    await rename(`${file}.new`, file);
+    return { handle, length: bytes.length };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** Windows keeps names durable by itself, and opens no folder. */
+async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
