@@ -1,6 +1,9 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { appendFile, copyFile, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { admission } from '../admission.ts';
 import { credentialPool } from '../credential-pool.ts';
@@ -43,7 +46,7 @@ async function started(clock = virtualClock(), from = file) {
   return { clock, journal, budget, acquire };
 }
 
-/** The next process, after one that died: its file as it left it. */
+/** The next process, after one that died: its lock is gone, and its file as it left it. */
 async function startedAfterDeath(clock: ReturnType<typeof virtualClock>) {
   const left = `${file}.left`;
   await copyFile(file, left);
@@ -87,6 +90,8 @@ describe('fileJournal', () => {
     for (const nonsense of ['nonsense', 'null', '{"credential":"app"}']) {
       await writeFile(file, `${nonsense}\n{}\n`);
       await expect(started(first.clock)).rejects.toThrow(/budgets\.journal:1 is no line/);
+      // What is refused is not held.
+      await expect(started(first.clock)).rejects.toThrow(/budgets\.journal:1 is no line/);
     }
   });
 
@@ -115,8 +120,19 @@ describe('fileJournal', () => {
     expect((await readFile(file, 'utf8')).trimEnd().split('\n')).toHaveLength(1);
     await entry.granted();
     await journal.close();
-    expect((await readdir(join(folder, 'sub'))).sort()).toEqual(['budgets.journal']);
+    expect((await readdir(join(folder, 'sub'))).sort()).toEqual(['budgets.journal', 'budgets.journal.lock']);
     expect((await readFile(file, 'utf8')).trimEnd().split('\n')).toHaveLength(1);
+  });
+
+  it('is open once at a time: another process or this one is refused, and may have it as soon as the holder has ended', async () => {
+    const first = await started();
+    await expect(started()).rejects.toThrow(/budgets\.journal is open already, in another process or in this one.*Stop the other one/);
+    await first.journal.close();
+    const holder = await holderProcess();
+    await expect(started()).rejects.toThrow(/is open already/);
+    holder.kill('SIGKILL');
+    await once(holder, 'exit');
+    await started();
   });
 
   // Windows has other permissions.
@@ -124,8 +140,8 @@ describe('fileJournal', () => {
     const umask = process.umask(0);
     onTestFinished(() => void process.umask(umask));
     await started();
-    const modes = [folder, join(folder, 'sub'), file].map(async (path) => (await stat(path)).mode & 0o777);
-    expect((await Promise.all(modes)).slice(1)).toEqual([0o700, 0o600]);
+    const modes = [folder, join(folder, 'sub'), file, `${file}.lock`].map(async (path) => (await stat(path)).mode & 0o777);
+    expect((await Promise.all(modes)).slice(1)).toEqual([0o700, 0o600, 0o600]);
   });
 
   it('stays small', async () => {
@@ -139,3 +155,11 @@ describe('fileJournal', () => {
     await journal.close();
   });
 });
+
+async function holderProcess(): Promise<ChildProcess> {
+  const script = fileURLToPath(new URL('./journal-holder.fixture.ts', import.meta.url));
+  const holder = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, file], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void holder.kill('SIGKILL'));
+  await once(holder.stdout, 'data');
+  return holder;
+}

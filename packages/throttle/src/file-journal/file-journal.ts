@@ -4,9 +4,10 @@ import { type Clock, systemClock } from '../clock.ts';
 import type { BudgetSnapshot, Journal } from '../journal.ts';
 import { agedSnapshots } from '../aged-snapshots.ts';
 import { JournalFile, makeFolder } from './journal-file.ts';
+import { type JournalLock, takeJournalLock } from './journal-lock.ts';
 
 export interface FileJournalOptions {
-  /** Made where it isn't there, with its folder, for its owner alone. One process at a time may have it open. */
+  /** Made where it isn't there, with its folder, for its owner alone. One journal at a time may have it open; its lock is `<file>.lock`. */
   readonly file: string;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
@@ -37,18 +38,19 @@ const SHORTEST_LEASE_MS = 1_000;
 
 /**
  * Opens a journal in a file: a line of JSON per grant, synced before the grant is used. Throws a `FileJournalError` where the file can't be read
- * or written.
+ * or written, and where another process, or this one, has it open.
  */
 export async function fileJournal(options: FileJournalOptions): Promise<FileJournal> {
   const { clock = systemClock() } = options;
   const file = resolve(options.file);
+  const lock = await locked(file);
   let saved: Map<string, Line>;
   let journal: JournalFile;
   try {
-    await makeFolder(file);
     saved = await readLines(file);
     journal = await JournalFile.replace(file, textOf(saved.values()));
   } catch (error) {
+    lock.release();
     throw unusable(file, error);
   }
   let appendedBytes = 0;
@@ -103,6 +105,7 @@ export async function fileJournal(options: FileJournalOptions): Promise<FileJour
       await last;
     } finally {
       await journal.close();
+      lock.release();
     }
   };
   let closed: Promise<void> | undefined;
@@ -129,6 +132,21 @@ export async function fileJournal(options: FileJournalOptions): Promise<FileJour
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+async function locked(file: string): Promise<JournalLock> {
+  let lock: JournalLock | undefined;
+  try {
+    await makeFolder(file);
+    lock = await takeJournalLock(file);
+  } catch (error) {
+    throw unusable(file, error);
+  }
+  if (lock !== undefined) return lock;
+  throw new FileJournalError(
+    `The journal ${file} is open already, in another process or in this one: two that write it would overrun each other's budgets. ` +
+      'Stop the other one, or give each credentials and a journal of its own.',
+  );
 }
 
 async function readLines(file: string): Promise<Map<string, Line>> {

@@ -1,0 +1,45 @@
+import { closeSync, openSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+
+/** Two newcomers that meet on a free journal can each stand in the other's way for a moment; one that is held stays so for longer than this. */
+const MEETING_MS = 60;
+/** SQLite's code for a lock that another connection holds, https://www.sqlite.org/rescode.html. */
+const BUSY = 5;
+
+/** Held: the operating system gives it back when the process ends, however it ends. */
+export interface JournalLock {
+  release(): void;
+}
+
+/**
+ * Takes a journal's lock, or answers undefined while another holds it, in this process or any other. Node has no file locks of its own: the lock
+ * is an exclusive transaction on an empty SQLite database, `<file>.lock`. That file stays when the journal is closed: removing it would let two
+ * newcomers lock two different files of that name.
+ */
+export async function takeJournalLock(file: string): Promise<JournalLock | undefined> {
+  const { DatabaseSync } = await import('node:sqlite');
+  const lockFile = `${file}.lock`;
+  makeForOwner(lockFile);
+  let db: DatabaseSync | undefined;
+  try {
+    db = new DatabaseSync(lockFile, { timeout: MEETING_MS });
+    // In memory, so that a holder that is killed leaves no journal of SQLite's behind.
+    db.exec('PRAGMA journal_mode = MEMORY');
+    db.exec('BEGIN EXCLUSIVE');
+    const held = db;
+    return { release: () => held.close() };
+  } catch (error) {
+    db?.close();
+    if (error instanceof Error && 'errcode' in error && error.errcode === BUSY) return undefined;
+    throw error;
+  }
+}
+
+/** SQLite would make it readable to all. One that is there is not opened: closing it would give back a lock of this process. */
+function makeForOwner(lockFile: string): void {
+  try {
+    closeSync(openSync(lockFile, 'wx', 0o600));
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  }
+}
