@@ -5,8 +5,11 @@ import type { SandboxCommandOptions } from './commands/sandbox.ts';
 import { UsageError } from './commands/usage-error.ts';
 import { ConfigError } from './config/config-error.ts';
 import { errorText } from './run/error-text.ts';
+import type { Terminal } from './status/terminal.ts';
+import { plainOutput } from './status/text/plain-output.ts';
 
-type World = Omit<CommandContext, 'file' | 'json'>;
+/** As a process has it. */
+type World = Omit<CommandContext, 'file' | 'json' | 'stderr' | 'terminal'> & { readonly stderr: Terminal };
 
 /**
  * Runs what a command line asks for. A command's code is loaded when it is asked for: most need little of the whole.
@@ -21,7 +24,7 @@ export async function runCommandLine(args: readonly string[], world: World): Pro
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (world.signal.aborted) return 130;
-    world.stderr.write(`headgate: ${errorText(error)}\n`);
+    plainOutput(world.stderr).write(`headgate: ${errorText(error)}\n`);
     return error instanceof ConfigError || error instanceof UsageError ? 2 : 1;
   }
 }
@@ -30,7 +33,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
   const program = new Command('headgate');
   const context = (): CommandContext => {
     const { config, json } = program.opts<{ config: string; json?: boolean }>();
-    return { ...world, file: config, json: json ?? false };
+    return { ...world, stderr: plainOutput(world.stderr), terminal: world.stderr, file: config, json: json ?? false };
   };
 
   program
@@ -39,7 +42,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     .option('--config <file>', 'the configuration', 'headgate.yaml')
     .option('--json', 'logs (and what `read` writes) as one line of JSON each')
     .exitOverride()
-    .configureOutput({ writeOut: (text) => world.stdout.write(text), writeErr: (text) => world.stderr.write(text) })
+    .configureOutput({ writeOut: (text) => world.stdout.write(text), writeErr: (text) => plainOutput(world.stderr).write(text) })
     .showHelpAfterError('(add --help for what there is)')
     .addHelpText(
       'after',
@@ -64,8 +67,8 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     .option('--force', 'overwrite the file')
     .action(async ({ force = false }: { force?: boolean }) => {
       const [{ init }, { terminalPrompt }] = await Promise.all([import('./commands/init.ts'), import('./commands/terminal-prompt.ts')]);
-      const { file, cwd, stderr, stdin } = context();
-      exit(await init({ file, cwd, force, stderr, prompt: terminalPrompt({ input: stdin, output: stderr }) }));
+      const { file, cwd, stderr, stdin, terminal } = context();
+      exit(await init({ file, cwd, force, stderr, prompt: terminalPrompt({ input: stdin, output: terminal }) }));
     });
 
   command('check', 'look at the configuration, the secrets and what a run needs')

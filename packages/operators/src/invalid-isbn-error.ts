@@ -5,6 +5,8 @@ export class InvalidIsbnError extends Error {
   readonly retryable = false;
   /** The text as it was given. */
   readonly isbn: string;
+  /** What is wrong with it, for a sentence that names it in another way. */
+  readonly reason: string;
 
   /**
    * @param isbn the text as it was given
@@ -13,6 +15,7 @@ export class InvalidIsbnError extends Error {
   constructor(isbn: string, reason: string) {
     super(`${quoted(isbn)} is not an ISBN: ${reason}.`);
     this.isbn = isbn;
+    this.reason = reason;
   }
 }
 

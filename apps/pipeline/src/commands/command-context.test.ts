@@ -36,7 +36,7 @@ test('what is unwise in the configuration is said before a run, as lines or as J
     const stderr = new PassThrough({ encoding: 'utf8' }).on('data', (text: string) => (said += text));
     const { stdin, stdout } = process;
     const { signal } = new AbortController();
-    await readConfig({ file: 'headgate.yaml', cwd, env: ENV, stdin, stdout, stderr, clock: systemClock(), signal, json });
+    await readConfig({ file: 'headgate.yaml', cwd, env: ENV, stdin, stdout, stderr, terminal: stderr, clock: systemClock(), signal, json });
     stderr.end();
     await once(stderr, 'close');
     return said;

@@ -6,6 +6,8 @@ import { formatProblems, sayProblem } from '../config/format-problems.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { openTopicLog } from '../run/open-topic-log.ts';
 import { gone, logEventWords } from '../status/log-words.ts';
+import { jsonMessage } from '../status/text/json-message.ts';
+import type { Output } from '../status/text/plain-output.ts';
 import type { Terminal } from '../status/terminal.ts';
 
 /** What every command gets of the world outside. */
@@ -16,7 +18,10 @@ export interface CommandContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean };
-  readonly stderr: Terminal;
+  /** Takes nothing that a terminal would obey. */
+  readonly stderr: Output;
+  /** `stderr` as it is, for what moves a cursor or asks a question. */
+  readonly terminal: Terminal;
   readonly clock: Clock;
   /** Aborted by SIGINT and SIGTERM. */
   readonly signal: AbortSignal;
@@ -34,7 +39,7 @@ export function readCommandFor({ env, file }: Pick<CommandContext, 'env' | 'file
 export async function readConfig({ file, cwd, env, stderr, json }: CommandContext): Promise<Config> {
   const { config, warnings } = await loadConfig({ file, cwd, env });
   if (json)
-    for (const warning of warnings) stderr.write(`${JSON.stringify({ level: 'warn', event: 'config', msg: sayProblem(file, warning) })}\n`);
+    for (const warning of warnings) stderr.write(jsonMessage({ level: 'warn', event: 'config', message: sayProblem(file, warning) }));
   else if (warnings.length > 0) stderr.write(formatProblems({ fileName: file, problems: [], warnings }));
   return config;
 }

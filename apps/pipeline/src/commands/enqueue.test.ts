@@ -100,6 +100,7 @@ async function enqueued(entries: readonly string[]) {
       stdin: new PassThrough(),
       stdout: new PassThrough(),
       stderr: new PassThrough(),
+      terminal: new PassThrough(),
       clock: systemClock(),
       signal: new AbortController().signal,
       json: false,

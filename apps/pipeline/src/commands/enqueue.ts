@@ -73,7 +73,8 @@ function isbnWish(text: string): NewRecord {
     const isbn = normalizeIsbn(text);
     return { topic: TOPICS.booksRequests, key: isbn, value: JSON.stringify({ isbn }) };
   } catch (error) {
-    if (error instanceof InvalidIsbnError) throw new UsageError(`enqueue: ${error.message} Nothing was added.`, { cause: error });
+    if (error instanceof InvalidIsbnError)
+      throw new UsageError(`enqueue: ${shown(text)} is not an ISBN: ${error.reason}. Nothing was added.`);
     throw error;
   }
 }

@@ -11,8 +11,10 @@ import { isLogThere } from '../run/open-topic-log.ts';
 import { topicsThere } from '../run/topics.ts';
 import { durationWords } from '../status/text/duration-words.ts';
 import { countWords, groupedNumber } from '../status/text/number-words.ts';
+import { escapedControls } from '../status/text/escaped-controls.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { createTimeWords } from '../status/text/time-words.ts';
+import { warnOfClosedStdout } from './closed-stdout.ts';
 import { type CommandContext, openLog, readConfig } from './command-context.ts';
 
 /** More crawls than these are summed in one line. */
@@ -21,13 +23,14 @@ const LISTED = 50;
 /** Writes what is left to do, the requests it needs and when it will be done, to stdout; makes nothing. Resolves to the exit code. */
 export async function plan(context: CommandContext): Promise<number> {
   const { clock, json, stdout } = context;
+  await warnOfClosedStdout(context);
   const config = await readConfig(context);
   await using opened = (await isLogThere(config.topics)) ? await openLog(context, config.topics) : undefined;
   const partitions = opened === undefined ? new Map<string, number>() : await topicsThere({ log: opened, config });
   const log = logView({ log: opened, partitions });
   const states = await readLaneStates({ log, topics: config.topics });
   const left = await leftToDo({ log, config, clock, states });
-  stdout.write(json ? `${JSON.stringify(left)}\n` : planText({ config, left, states, now: clock.epochMs() }));
+  stdout.write(json ? `${escapedControls(JSON.stringify(left))}\n` : planText({ config, left, states, now: clock.epochMs() }));
   return 0;
 }
 

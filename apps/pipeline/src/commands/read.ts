@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import type { TopicRecord } from '@headgate/topics';
 import { TOPICS } from '../records/topic-names.ts';
 import { countWords } from '../status/text/number-words.ts';
+import { escapedControls } from '../status/text/escaped-controls.ts';
 import { safeText } from '../status/text/safe-text.ts';
+import { warnOfClosedStdout } from './closed-stdout.ts';
 import { type CommandContext, openLog, readLogConfig } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -24,6 +26,7 @@ const NAMED = 10;
  */
 export async function read({ topic, follow, from, max = Infinity }: ReadOptions, context: CommandContext): Promise<number> {
   const { stdout, stderr, signal, json } = context;
+  await warnOfClosedStdout(context);
   const log = await openLog(context, (await readLogConfig(context)).topics);
   const gone = new AbortController();
   let failure: NodeJS.ErrnoException | undefined;
@@ -51,7 +54,7 @@ export async function read({ topic, follow, from, max = Infinity }: ReadOptions,
         if (unreadable <= NAMED) stderr.write(`headgate: ${safeText(record.unreadable.message, Infinity)}\n`);
         continue;
       }
-      const line = json ? jsonLine(record) : plainLine(record);
+      const line = json ? escapedControls(jsonLine(record)) : plainLine(record);
       if (!stdout.write(`${line}\n`)) await once(stdout, 'drain', { signal: over }).catch(() => undefined);
       left -= 1;
       if (left <= 0 || over.aborted) break;

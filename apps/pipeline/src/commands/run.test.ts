@@ -30,6 +30,7 @@ it('ends as any other when it is stopped while another process writes the same l
       stdin: new PassThrough(),
       stdout: new PassThrough(),
       stderr,
+      terminal: stderr,
       clock,
       signal: stop.signal,
       json: false,

@@ -12,6 +12,7 @@ import type { RunEvent, RunGauges } from '../status/run-event.ts';
 import { type RunModel, createRunModel } from '../status/run-model.ts';
 import { systemStatusClock } from '../status/status-clock.ts';
 import { startStatusServer } from '../status/status-server.ts';
+import { jsonMessage } from '../status/text/json-message.ts';
 import { durationWords } from '../status/text/duration-words.ts';
 import { summaryText } from '../status/summary-text.ts';
 import { type CommandContext, readCommandFor } from './command-context.ts';
@@ -26,7 +27,7 @@ const NOTHING_YET: RunGauges = { budgets: [], credits: [], activities: [] };
 
 /** Works all wishes there are. Resolves to the exit code: 0, 1 when something failed in this run, 130 when it was stopped. */
 export async function run({ config, follow }: RunOptions, context: CommandContext): Promise<number> {
-  const { clock, env, signal, stderr, json } = context;
+  const { clock, env, signal, terminal, json } = context;
   const readCommand = readCommandFor(context);
   const statusClock = systemStatusClock();
   const model = createRunModel({ clock: statusClock });
@@ -34,7 +35,7 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
   let isReady = false;
   const gauges = (): RunGauges => work?.gauges() ?? NOTHING_YET;
 
-  const color = stderr.isTTY === true && !env['NO_COLOR'];
+  const color = terminal.isTTY === true && !env['NO_COLOR'];
   const header = `headgate run   ${context.file}   -> ${logAddress(config.topics)}`;
   let reporter: Reporter | undefined;
   const unreported: RunEvent[] = [];
@@ -59,7 +60,7 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
       ),
     );
     // What fails before that is said by its error alone.
-    reporter = await createReporter({ stderr, json, color, clock: statusClock, gauges, header, readCommand });
+    reporter = await createReporter({ stderr: terminal, json, color, clock: statusClock, gauges, header, readCommand });
     for (const event of unreported.splice(0)) reporter.event(event);
     signal.addEventListener('abort', giveUp, { once: true });
     signal.throwIfAborted();
@@ -129,7 +130,7 @@ function conclude({ config, model, failures, readCommand, context }: ConcludeOpt
   const snapshot = model.snapshot();
   // Several lanes may have met the same.
   for (const msg of new Set(failures.map(errorText)))
-    stderr.write(json ? `${JSON.stringify({ level: 'error', msg })}\n` : `headgate: ${msg}\n`);
+    stderr.write(json ? jsonMessage({ level: 'error', message: msg }) : `headgate: ${msg}\n`);
   const emitted = config.followers?.emit ?? [];
   const followersTopics = (['pages', 'ids'] as const).filter((kind) => emitted.includes(kind)).map((kind) => `followers.${kind}`);
   const somethingWasDone = failures.length === 0 || snapshot.totals.pages + snapshot.books.found + snapshot.books.authors > 0;

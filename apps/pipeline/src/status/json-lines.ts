@@ -5,7 +5,10 @@ import { safeText } from './text/safe-text.ts';
 import type { Reporter, ReporterOptions } from './reporter.ts';
 import type { RunEvent } from './run-event.ts';
 
-/** One JSON object per event: `level`, `time` (ISO 8601), `event`, the event's own fields as they are, and `msg` in words. */
+/** Keys and names come from outside, too. */
+const LONGEST_FIELD = 2_000;
+
+/** One JSON object per event: `level`, `time` (ISO 8601), `event`, the event's own fields, each cut after 2,000 characters, and `msg` in words. */
 export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock' | 'gauges' | 'header'>): Reporter {
   const { stderr, clock, gauges } = options;
   const log = pino(
@@ -21,7 +24,7 @@ export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock
   return {
     event(event) {
       const { type, ...fields } = event;
-      log[levelOf(event)]({ event: type, ...('level' in fields ? {} : fields), ...budgetLeft(event) }, eventWords(event));
+      log[levelOf(event)]({ event: type, ...('level' in fields ? {} : bounded(fields)), ...budgetLeft(event) }, eventWords(event));
     },
     close() {
       // Every line is out already.
@@ -33,6 +36,15 @@ export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock
     const budget = gauges().budgets.find((one) => one.service === 'followers' && one.credential === event.credential);
     return budget === undefined ? {} : { left: Math.max(0, budget.limit - budget.used), limit: budget.limit };
   }
+}
+
+function bounded(fields: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]: [string, unknown]) => {
+      if (typeof value === 'string' && value.length > LONGEST_FIELD) return [name, `${value.slice(0, LONGEST_FIELD)}…`];
+      return [name, typeof value === 'object' && value !== null ? bounded(value) : value];
+    }),
+  );
 }
 
 function levelOf(event: RunEvent): 'info' | 'warn' | 'error' {

@@ -7,6 +7,7 @@ import { createPageLines } from './page-lines.ts';
 import { safeText } from './text/safe-text.ts';
 import { createTimeWords } from './text/time-words.ts';
 import { budgetName, creditWords, fullCredits, holdingBudgets, isBusy } from './wait-words.ts';
+import type { Output } from './text/plain-output.ts';
 import type { Reporter, ReporterOptions } from './reporter.ts';
 
 const tickMs = 250;
@@ -17,7 +18,9 @@ const quietMs = 3000;
  * About the same crawl at most one a second, what is left out is summed up in the next; errors are never held back.
  * Where nothing happens for 3 s because of a budget, a full writer or for lack of a lane, one line says so.
  */
-export function createPlainLines(options: Pick<ReporterOptions, 'stderr' | 'clock' | 'gauges' | 'header' | 'timeZone'>): Reporter {
+export function createPlainLines(
+  options: Pick<ReporterOptions, 'clock' | 'gauges' | 'header' | 'timeZone'> & { readonly stderr: Output },
+): Reporter {
   const { stderr, clock, gauges } = options;
   const times = createTimeWords(options);
   const failures = createFailureLines({ activities: () => gauges().activities });

@@ -301,6 +301,14 @@ describe('JSON lines', () => {
     expect(at.terminal.text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202A-\u202E]/u);
     expect(JSON.parse(at.terminal.lines[1] ?? '')).toMatchObject({ event: 'crawl-started', user: hostile });
   });
+
+  it('cuts what goes on for ever', async () => {
+    const at = await stage({ json: true });
+    const long = 'a'.repeat(1_000_000);
+    at.reporter.event({ type: 'dead-letter', topic: 'books.dead-letters', key: long, error: { code: 'HEADGATE_X', message: long } });
+    const cut = `${'a'.repeat(2_000)}…`;
+    expect(JSON.parse(at.terminal.lines[1] ?? '')).toMatchObject({ key: cut, error: { code: 'HEADGATE_X', message: cut } });
+  });
 });
 
 describe('the live display', () => {

@@ -1,0 +1,108 @@
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { systemClock } from '@headgate/throttle';
+import { sqliteTopicLog } from '@headgate/topics/sqlite';
+import { describe, expect, it } from 'vitest';
+import { runCommandLine } from './command-line.ts';
+import { BOOKS, ENV, configFolder } from './config/config-folder.fixture.ts';
+
+/** An escape sequence of either length, a bell, a carriage return, marks that turn the writing, a line separator, NUL. */
+const HOSTILE = 'a\u001b[31m\u009b31m\u0007\r\u202e\u2066\u200f\u2028\u0085\u0000b';
+/** What no output may have: a terminal obeys it, or shows letters in another order. */
+const OBEYED = /(?!\n)[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+
+describe('whatever comes from outside, no output has what a terminal would obey, or goes on for ever', () => {
+  it.each([
+    ['a command', ['%']],
+    ['an option', ['run', '--%']],
+    ['the value of an option', ['read', 'headgate.state', '--from', '%']],
+    ['a choice', ['enqueue', '%']],
+    ['a configuration', ['check', '--config', '%']],
+    ['a configuration to write', ['init', '--config', 'none/%']],
+    ['a topic to read', ['read', '%']],
+    ['a topic to replay', ['replay', '%']],
+    ['a user', ['enqueue', 'followers', '%']],
+    ['an ISBN', ['enqueue', 'books', '%']],
+    ['an account', ['sandbox', '--user', '%']],
+    ['a limit', ['sandbox', '--limit', '%']],
+    ['a fault', ['sandbox', '--fault', '%']],
+    ['a recording', ['sandbox', '--replay', '%']],
+  ])('%s', async (_, args) => {
+    for (const value of [HOSTILE, 'a'.repeat(100_000)]) {
+      const { code, stdout, stderr } = await headgate(args.map((arg) => arg.replace('%', value)));
+      expect(code).not.toBe(0);
+      expect(stdout).toBe('');
+      expect(stderr).not.toBe('');
+      expect(stderr).not.toMatch(OBEYED);
+      expect(stderr.length).toBeLessThan(20_000);
+    }
+  });
+
+  it('a line of stdin', async () => {
+    for (const value of [HOSTILE, 'a'.repeat(1_000_000), 'FOLLOWERS_BEARER_TOKEN=s3cr3t']) {
+      for (const service of ['followers', 'books']) {
+        const { code, stderr } = await headgate(['enqueue', service], { input: `${value}\n` });
+        expect([code, stderr]).toEqual([2, expect.stringMatching(/^headgate: enqueue: .*Nothing was added\.\n$/u)]);
+        expect(stderr).not.toMatch(OBEYED);
+        expect(stderr).not.toContain('s3cr3t');
+        expect(stderr.length).toBeLessThan(500);
+      }
+    }
+  });
+
+  it('records: plain ones are shown as text, and JSON means the same', async () => {
+    const cwd = await configFolder({ 'headgate.yaml': BOOKS });
+    const values = [JSON.stringify({ [HOSTILE]: HOSTILE }), `{"raw":"\u009b\u202e\u2028 9007199254740993","n":9007199254740993}`, HOSTILE];
+    await using log = await sqliteTopicLog({ file: join(cwd, 'headgate.db') });
+    await log.createTopics([{ name: 'books.records', partitions: 1 }]);
+    await log.append(values.map((value) => ({ topic: 'books.records', key: HOSTILE, value, headers: { [HOSTILE]: HOSTILE } })));
+    const [plain, json] = [
+      await headgate(['read', 'books.records'], { cwd }),
+      await headgate(['read', 'books.records', '--json'], { cwd }),
+    ];
+    expect([plain.code, json.code]).toEqual([0, 0]);
+    expect(plain.stdout.replaceAll('\t', ' ')).not.toMatch(OBEYED);
+    expect(json.stdout).not.toMatch(OBEYED);
+    expect(json.stdout).toContain('"n":9007199254740993}');
+    const read = json.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown);
+    expect(read).toEqual(
+      values.map((value, offset) => ({
+        topic: 'books.records',
+        partition: 0,
+        offset,
+        key: HOSTILE,
+        headers: { [HOSTILE]: HOSTILE },
+        value: offset < 2 ? (JSON.parse(value) as unknown) : value,
+      })),
+    );
+  });
+});
+
+interface HeadgateOptions {
+  readonly cwd?: string;
+  readonly input?: string;
+}
+
+async function headgate(args: readonly string[], { cwd, input = '' }: HeadgateOptions = {}) {
+  const stdin = new PassThrough();
+  stdin.end(input);
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const said = Promise.all([text(stdout), text(stderr)]);
+  const code = await runCommandLine(args, {
+    cwd: cwd ?? (await configFolder({ 'headgate.yaml': BOOKS })),
+    env: ENV,
+    stdin,
+    stdout,
+    stderr,
+    clock: systemClock(),
+    signal: new AbortController().signal,
+  });
+  stdout.end();
+  stderr.end();
+  const [out, err] = await said;
+  return { code, stdout: out, stderr: err };
+}
