@@ -27,10 +27,10 @@ async function temporaryFolder(): Promise<string> {
   return folder;
 }
 
-async function tokenOf(sasl: KafkaTopicsConfig['sasl']): Promise<string> {
+async function tokenOf(sasl: KafkaTopicsConfig['sasl']): Promise<unknown> {
   const { sasl: options } = kafkaOptions({ ...CONFIG, ...(sasl !== undefined && { sasl }) });
   if (options?.mechanism !== 'oauthbearer') throw new Error('There is no provider of tokens.');
-  return (await options.oauthBearerProvider()).value;
+  return await options.oauthBearerProvider();
 }
 
 test('without security', () => {
@@ -48,8 +48,8 @@ test('a password is there for who asks for it, and not printed', () => {
   );
 });
 
-test('a token of the configuration', async () => {
-  expect(await tokenOf({ mechanism: 'oauthbearer', token: () => 'a.b.c' })).toBe('a.b.c');
+test('a token of the configuration, which will not be renewed', async () => {
+  expect(await tokenOf({ mechanism: 'oauthbearer', token: () => 'a.b.c' })).toEqual({ value: 'a.b.c' });
 });
 
 test('a token of a file is read whenever it is asked for', async () => {
@@ -62,9 +62,10 @@ test('a token of a file is read whenever it is asked for', async () => {
   await writeFile(tokenFile, 'first\n');
   const { sasl: options } = kafkaOptions({ ...CONFIG, sasl });
   const ask = async (): Promise<unknown> => (options?.mechanism === 'oauthbearer' ? await options.oauthBearerProvider() : undefined);
-  expect(await ask()).toEqual({ value: 'first' });
+  const renewedIn = `${tokenFile} (topics.sasl.tokenFile)`;
+  expect(await ask()).toEqual({ value: 'first', renewedIn });
   await writeFile(tokenFile, 'second');
-  expect(await ask()).toEqual({ value: 'second' });
+  expect(await ask()).toEqual({ value: 'second', renewedIn });
   await writeFile(tokenFile, '\n');
   await expect(ask()).rejects.toThrow('is empty');
 });

@@ -35,7 +35,7 @@ function tlsOptions({ ca, cert, key }: Exclude<KafkaTopicsConfig['ssl'], boolean
 function saslOptions(sasl: SaslConfig): Sasl {
   if (sasl.mechanism === 'oauthbearer') {
     const { mechanism } = sasl;
-    return { mechanism, oauthBearerProvider: async () => ({ value: 'token' in sasl ? sasl.token() : await tokenOf(sasl.tokenFile) }) };
+    return { mechanism, oauthBearerProvider: async () => ('token' in sasl ? { value: sasl.token() } : await tokenOf(sasl.tokenFile)) };
   }
   const { mechanism, username, password } = sasl;
   const options = { mechanism, username, password: '' };
@@ -44,7 +44,7 @@ function saslOptions(sasl: SaslConfig): Sasl {
   return options;
 }
 
-async function tokenOf(file: string): Promise<string> {
+async function tokenOf(file: string): Promise<{ readonly value: string; readonly renewedIn: string }> {
   let token: string;
   try {
     token = (await readTextFile(file)).trim();
@@ -52,7 +52,7 @@ async function tokenOf(file: string): Promise<string> {
     throw new TokenFileError(file, unreadable(cause), { cause });
   }
   if (token === '') throw new TokenFileError(file, 'is empty. Write the token into it.');
-  return token;
+  return { value: token, renewedIn: `${file} (topics.sasl.tokenFile)` };
 }
 
 /** The token can't be read now; it may be there the next time. Without a code: the driver takes errors with codes of ours for final. */

@@ -50,6 +50,11 @@ export function isTransient(error: unknown): boolean {
   return error instanceof Error;
 }
 
+/** Whether the brokers don't let this user in. */
+export function refusesUser(error: unknown): boolean {
+  return [...chain(error)].some(({ name, code }) => name === 'KafkaJSSASLAuthenticationError' || code === 'HEADGATE_KAFKA_TOKEN_REFUSED');
+}
+
 /** Whether the brokers' answer is no, whatever is tried. */
 export function refusesForGood(error: unknown): boolean {
   return [...chain(error)].some(({ type }) => type !== undefined && FINAL.has(type));

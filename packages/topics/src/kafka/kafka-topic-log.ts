@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectionOptions } from 'node:tls';
-import { Kafka, type KafkaConfig, type SASLOptions } from 'kafkajs';
+import { Kafka, type KafkaConfig } from 'kafkajs';
 import { assertText } from '../record-text.ts';
 import { TopicMismatchError } from '../topic-errors.ts';
 import { TopicLogClosedError, TopicLogOpenError } from '../topic-log-errors.ts';
@@ -25,7 +26,7 @@ import { AdvertisedAddressError, BrokerAddresses, assertAdvertised } from './con
 import { BrokerSockets } from './connection/broker-sockets.ts';
 import { repairConnection } from './connection/connection-repair.ts';
 import { type InnerAdmin, type InnerCluster, innerAdmin, innerCluster } from './inner-cluster.ts';
-import { failureText } from './kafka-failure.ts';
+import { failureText, refusesUser } from './kafka-failure.ts';
 import { repairRequestQueue } from './connection/kafkajs-repair.ts';
 import { allTopicFacts, createTopics } from './topics/kafka-topics.ts';
 import { BarrenStretches } from './reading/barren-stretches.ts';
@@ -43,7 +44,8 @@ import { openTransaction } from './reading/open-transaction.ts';
 import { appendRecords } from './sending/record-append.ts';
 import { MessageBlocks, registerCodecs } from './record-block/index.ts';
 import { RecordSender } from './sending/record-sender.ts';
-import { saslForKafkajs } from './security/sasl-for-kafkajs.ts';
+import { isStaleToken } from './security/bearer-authentication.ts';
+import { type KafkaSaslOptions, saslForKafkajs } from './security/sasl-for-kafkajs.ts';
 import { StatePartition } from './lane/state-partition.ts';
 import { TransactionTimeout } from './lane/transaction-timeout.ts';
 import { abortable, withinTime } from './connection/time-limit.ts';
@@ -58,7 +60,7 @@ export interface KafkaTopicLogOptions {
   readonly clientId?: string;
   /** TLS: true, or Node's TLS options (ca, cert, key). Default false. */
   readonly ssl?: boolean | ConnectionOptions;
-  readonly sasl?: SASLOptions;
+  readonly sasl?: KafkaSaslOptions;
   /** Copies of each partition of the topics made here; never silently fewer. Default 3. */
   readonly replication?: number;
   /** Default 'gzip'. */
@@ -79,6 +81,7 @@ export interface KafkaTopicLogOptions {
 const REQUEST_TIMEOUT_MS = 15_000;
 /** A broker that is frozen takes connections and answers nothing. */
 const REACHABLE_WITHIN_MS = 7_000;
+const TOKEN_AGAIN_MS = 500;
 const RETRY = { initialRetryTime: 30, retries: 6, maxRetryTime: 1_000 };
 /** Between the clocks of two machines, where only their own can be asked. */
 const CLOCKS_APART_MS = 5_000;
@@ -112,14 +115,18 @@ export async function kafkaTopicLog(options: KafkaTopicLogOptions): Promise<Topi
     return log;
   } catch (error) {
     await log.close();
-    const reason = `${failureText(error)}. ${whatToDo(error)}`;
+    const reason = `${failureText(error)}.${whatToDo(error)}`;
     throw new TopicLogOpenError({ file: `on Kafka at ${brokers.join(', ')}`, reason }, { cause: error });
   }
 }
 
+/** The rest of a sentence that says what is wrong. */
 function whatToDo(error: unknown): string {
-  if (error instanceof AdvertisedAddressError) return 'Set advertised.listeners on the brokers to addresses that this machine reaches.';
-  return 'Are the brokers up, and are address, ssl and sasl those of the cluster?';
+  if (isStaleToken(error)) return '';
+  if (error instanceof AdvertisedAddressError) return ' Set advertised.listeners on the brokers to addresses that this machine reaches.';
+  if (refusesUser(error))
+    return ' The brokers answer, and refuse this user: are user, password or token, and mechanism (sasl) those of the cluster?';
+  return ' Are the brokers up, and are address, ssl and sasl those of the cluster?';
 }
 
 class KafkaTopicLog implements TopicLog {
@@ -169,19 +176,27 @@ class KafkaTopicLog implements TopicLog {
 
   async assertReachable(): Promise<void> {
     try {
-      const cluster = await withinTime(
-        REACHABLE_WITHIN_MS,
-        this.#admin.once(async ({ cluster: inner }) => {
-          await inner.refreshMetadata();
-          return inner;
-        }),
-      );
+      const cluster = await withinTime(REACHABLE_WITHIN_MS, this.#connected(performance.now() + REACHABLE_WITHIN_MS));
       this.#brokers = cluster.getNodeIds().length;
       await assertAdvertised(cluster);
     } catch (error) {
       // Closing need not wait for what is still asked then.
       this.#sockets.close();
       throw error;
+    }
+  }
+
+  /** A fresh token may come a moment later than it should. */
+  async #connected(deadline: number): Promise<InnerCluster> {
+    for (; ; await sleep(TOKEN_AGAIN_MS)) {
+      try {
+        return await this.#admin.once(async ({ cluster }) => {
+          await cluster.refreshMetadata();
+          return cluster;
+        });
+      } catch (error) {
+        if (!isStaleToken(error) || performance.now() + TOKEN_AGAIN_MS >= deadline) throw error;
+      }
     }
   }
 

@@ -1,28 +1,48 @@
 import { createRequire } from 'node:module';
 import { isKnownMethod } from './known-method.ts';
 
-/** Of the text of `connect` in kafkajs 2.2.4. */
-const KNOWN_SHA256 = 'f62881754acb28b9649343a621f36c450fed94751126a6570498975fb1c48a58';
+/** Of the texts of kafkajs 2.2.4. */
+const KNOWN_SHA256 = {
+  connect: 'f62881754acb28b9649343a621f36c450fed94751126a6570498975fb1c48a58',
+  isAuthenticated: '74e87a75bbf127f1bd2c632f6df59d4127eed7c4ce8d8c08c74c7edb3468e645',
+} as const;
+/** Brokers take no second authentication on a connection within a second of the first (KIP-368). */
+const AUTHENTICATED_FOR_MS = 1_100;
 
-/** What the method uses of kafkajs's inner connection. */
+/** What the methods use of kafkajs's inner connection. */
 export interface InnerConnection {
   connect(): Promise<unknown>;
   connectAsDelivered?(): Promise<unknown>;
   connecting?: Promise<unknown> | undefined;
+  isAuthenticated(): boolean;
+  isAuthenticatedAsDelivered?(): boolean;
+  /** As `process.hrtime()` tells it. */
+  readonly authenticatedAt?: readonly [seconds: number, nanoseconds: number] | null;
 }
 
 /**
- * Mends the connection of kafkajs 2.2.4, which opens a second socket when it is to connect while it connects, as for the first fetches of
- * several readers, and forgets the first: that stays open, and takes the other one with it when the broker closes it for being idle.
- * Nothing is touched when the method is any other than the known one. Answers whether the connection is mended.
+ * Mends two things of the connection of kafkajs 2.2.4. It opens a second socket when it is to connect while it connects, as for the first
+ * fetches of several readers, and forgets the first: that stays open, and takes the other one with it when the broker closes it for being idle.
+ * And in the last seconds of a session it authenticates before each request, as long as that session can't be made longer: brokers refuse
+ * that (ILLEGAL_SASL_STATE), and each refusal costs the connection.
+ * A method is left alone when it is any other than the known one. Answers whether the connection is mended.
  */
 export function repairConnection(): boolean {
   const { prototype } = createRequire(import.meta.url)('kafkajs/src/network/connection') as { readonly prototype: InnerConnection };
-  const method: unknown = Reflect.get(prototype, 'connect');
-  if (method === connectOnce) return true;
-  if (!isKnownMethod(method, KNOWN_SHA256)) return false;
-  Object.assign(prototype, { connectAsDelivered: method, connect: connectOnce });
-  return true;
+  return [
+    replace(prototype, { connect: connectOnce }, KNOWN_SHA256.connect),
+    replace(prototype, { isAuthenticated: isAuthenticatedForAWhile }, KNOWN_SHA256.isAuthenticated),
+  ].every(Boolean);
+}
+
+function replace(prototype: InnerConnection, replacement: Partial<InnerConnection>, sha256: string): boolean {
+  return Object.entries(replacement).every(([name, repaired]) => {
+    const method: unknown = Reflect.get(prototype, name);
+    if (method === repaired) return true;
+    if (!isKnownMethod(method, sha256)) return false;
+    Object.assign(prototype, { [`${name}AsDelivered`]: method, [name]: repaired });
+    return true;
+  });
 }
 
 function connectOnce(this: InnerConnection): Promise<unknown> {
@@ -30,4 +50,11 @@ function connectOnce(this: InnerConnection): Promise<unknown> {
     this.connecting = undefined;
   });
   return this.connecting ?? Promise.resolve();
+}
+
+function isAuthenticatedForAWhile(this: InnerConnection): boolean {
+  const { authenticatedAt } = this;
+  if (authenticatedAt === undefined || authenticatedAt === null) return false;
+  const [seconds, nanoseconds] = process.hrtime([...authenticatedAt]);
+  return 1_000 * seconds + nanoseconds / 1e6 < AUTHENTICATED_FOR_MS || this.isAuthenticatedAsDelivered?.() === true;
 }

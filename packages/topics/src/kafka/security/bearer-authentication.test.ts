@@ -1,6 +1,6 @@
 import type { SaslAuthenticateArgs } from 'kafkajs';
-import { expect, it } from 'vitest';
-import { bearerAuthentication } from './bearer-authentication.ts';
+import { describe, expect, it } from 'vitest';
+import { type BearerToken, bearerAuthentication } from './bearer-authentication.ts';
 import { unsecuredToken } from './unsecured-token.fixture.ts';
 
 interface Exchange {
@@ -11,7 +11,13 @@ interface Exchange {
 
 /** Authenticates with brokers that give these answers in turn. */
 async function exchange(token: string, answers: readonly (string | Error)[]): Promise<Exchange> {
-  const sent: string[] = [];
+  const [done] = await exchanges([{ value: token }], answers);
+  return done ?? { sent: [], error: undefined };
+}
+
+/** As `exchange`, with one token after the other. */
+async function exchanges(tokens: readonly BearerToken[], answers: readonly (string | Error)[]): Promise<readonly Exchange[]> {
+  let sent: string[] = [];
   const left = [...answers];
   const saslAuthenticate = async <T>({ request, response }: SaslAuthenticateArgs<T>): Promise<T | void> => {
     const bytes = await request.encode();
@@ -21,8 +27,16 @@ async function exchange(token: string, answers: readonly (string | Error)[]): Pr
     if (answer instanceof Error) throw answer;
     return response?.parse(await response.decode(Buffer.from(`\0\0\0\0${answer ?? ''}`)));
   };
-  const authenticator = bearerAuthentication(async () => ({ value: token }))({ saslAuthenticate });
-  return { error: await authenticator.authenticate().catch((error: unknown) => error), sent };
+  const given = [...tokens];
+  const authentication = bearerAuthentication(async () => given.shift() ?? { value: '' });
+  const done: Exchange[] = [];
+  for (const _ of tokens) {
+    const authenticator = authentication({ saslAuthenticate });
+    const error = await authenticator.authenticate().catch((thrown: unknown) => thrown);
+    done.push({ error, sent });
+    sent = [];
+  }
+  return done;
 }
 
 it('sends the token once, and is content with an empty answer', async () => {
@@ -41,7 +55,9 @@ it('acknowledges a refusal, and tells its status and nothing else of it', async 
 
 it('tells when a refused token has expired', async () => {
   const { error } = await exchange(unsecuredToken({ subject: 'alice', lifetimeMs: -1000 }), ['{"status":"invalid_token"}', '']);
-  expect(error).toMatchObject({ message: expect.stringMatching(/invalid_token; it expired at \d{4}-\d\d-\d\dT[\d:.]+Z$/) });
+  expect(error).toMatchObject({
+    message: expect.stringMatching(/invalid_token; it expired at \d{4}-\d\d-\d\dT[\d:.]+Z\. Start again with a fresh one$/),
+  });
 });
 
 it('takes a refusal that is no JSON for one', async () => {
@@ -53,4 +69,32 @@ it.each(['', 'a b', 'a\u0001auth=Bearer b', 'a\n'])('never sends %j, which is no
   const { sent, error } = await exchange(token, ['']);
   expect(sent).toEqual([]);
   expect(error).toMatchObject({ message: 'The token for the brokers is empty, or has a character that no token has' });
+});
+
+describe('where a fresh token will come, it is waited for', () => {
+  const renewedIn = './token';
+  const REFUSAL = '{"status":"invalid_token"}';
+  const isWaitedFor = { name: 'StaleTokenError', retryable: true, message: expect.stringMatching(/\. Write a fresh one into \.\/token$/) };
+
+  it('when one has expired, which the brokers are not shown', async () => {
+    const value = unsecuredToken({ subject: 'alice', lifetimeMs: -1_000 });
+    expect(await exchanges([{ value, renewedIn }], [])).toMatchObject([{ sent: [], error: isWaitedFor }]);
+  });
+
+  it('when one that will soon expire is refused: their clock may be ahead', async () => {
+    const value = unsecuredToken({ subject: 'alice', lifetimeMs: 5_000 });
+    expect(await exchanges([{ value, renewedIn }], [REFUSAL, ''])).toMatchObject([{ error: isWaitedFor }]);
+  });
+
+  it('when one is refused that they have taken before; it is not shown to them again', async () => {
+    const token = { value: 'a.b.c', renewedIn };
+    const [first, second, third, fourth] = await exchanges([token, token, token, { ...token, value: 'd.e.f' }], ['', REFUSAL, '', '']);
+    expect([first?.error, second?.error, third]).toMatchObject([undefined, isWaitedFor, { sent: [], error: isWaitedFor }]);
+    expect(fourth).toMatchObject({ sent: [expect.stringContaining('d.e.f')], error: undefined });
+  });
+
+  it('but not when the first one is refused, which will be good for long', async () => {
+    const value = unsecuredToken({ subject: 'alice', lifetimeMs: 3_600_000 });
+    expect(await exchanges([{ value, renewedIn }], [REFUSAL, ''])).toMatchObject([{ error: { code: 'HEADGATE_KAFKA_TOKEN_REFUSED' } }]);
+  });
 });

@@ -7,27 +7,70 @@ const SEPARATOR = '\u0001';
 const TOKEN = /^[\w.~+/-]+=*$/;
 const LONGEST_WORD = 100;
 
+/** A broker's clock may be ahead of ours by so much. */
+const CLOCKS_APART_MS = 60_000;
+
+/** What brokers are shown. */
+export interface BearerToken {
+  readonly value: string;
+  /**
+   * Where a fresh token will be found, in words, e.g. the name of a file: one that has expired is waited for then, and not shown to the brokers.
+   * Default: there will be none, and a token that is refused ends what is under way.
+   */
+  readonly renewedIn?: string;
+}
+
 /** Who authenticates a connection, as kafkajs asks for it. */
 type Authentication = (connection: Pick<AuthenticationProviderArgs, 'saslAuthenticate'>) => Authenticator;
 
 /**
- * Authenticates by a bearer token (RFC 7628), which is asked for each time. Rejects with what `token` rejects with, or with
- * `TokenRefusedError`, which says why the brokers refuse it and never holds it.
+ * Authenticates by a bearer token (RFC 7628), which is asked for each time. Rejects with what `token` rejects with; with `TokenRefusedError`,
+ * which says why the brokers refuse it; or with a `StaleTokenError` while a fresh one is waited for. None of them holds the token.
  */
-export function bearerAuthentication(token: () => Promise<{ readonly value: string }>): Authentication {
+export function bearerAuthentication(token: () => Promise<BearerToken>): Authentication {
+  /** A token that was good has had its time when it is refused; the first one may be for other brokers. */
+  let wasTaken = false;
+  let refused: string | undefined;
   return ({ saslAuthenticate }) => ({
     async authenticate() {
-      const { value } = await token();
+      const { value, renewedIn } = await token();
       if (!TOKEN.test(value)) throw new TokenRefusedError('The token for the brokers is empty, or has a character that no token has');
+      const expiryMs = tokenExpiryMs(value) ?? Infinity;
+      if (renewedIn !== undefined && (value === refused || expiryMs <= Date.now())) throw new StaleTokenError({ expiryMs, renewedIn });
       const response = { decode: (bytes: Buffer) => bytes, parse: (bytes: Buffer) => withoutLength(bytes).toString() };
       const request = { encode: () => withLength(`n,,${SEPARATOR}auth=Bearer ${value}${SEPARATOR}${SEPARATOR}`) };
       const refusal = await saslAuthenticate({ request, response });
-      if (refusal === undefined || refusal === '') return;
+      if (refusal === undefined || refusal === '') {
+        wasTaken = true;
+        return;
+      }
       // The exchange is only over when the refusal has been acknowledged (section 3.2.3); the brokers' error says less than the refusal.
       await saslAuthenticate({ request: { encode: () => withLength(SEPARATOR) }, response }).catch(() => undefined);
+      if (renewedIn !== undefined && (wasTaken || expiryMs <= Date.now() + CLOCKS_APART_MS)) {
+        refused = value;
+        throw new StaleTokenError({ expiryMs, renewedIn });
+      }
       throw new TokenRefusedError(`The brokers refuse the token (OAUTHBEARER): ${statusOf(refusal)}${expired(value)}`);
     },
   });
+}
+
+/** Whether a fresh token is waited for. */
+export function isStaleToken(error: unknown): boolean {
+  return error instanceof Error && (error instanceof StaleTokenError || isStaleToken(error.cause));
+}
+
+/** The token has expired, and another will come. Without a code: errors with codes of ours are final. */
+class StaleTokenError extends Error {
+  override readonly name = 'StaleTokenError';
+  readonly retryable = true;
+  /** What kafkajs goes by: it would try again at once. */
+  readonly retriable = false;
+
+  constructor({ expiryMs, renewedIn }: { readonly expiryMs: number; readonly renewedIn: string }, options?: ErrorOptions) {
+    const what = expiryMs < Infinity ? `expired at ${new Date(expiryMs).toISOString()}` : 'is taken no longer';
+    super(`The token for the brokers ${what}. Write a fresh one into ${renewedIn}`, options);
+  }
 }
 
 /** Nobody is let in with this token. */
@@ -47,7 +90,9 @@ function statusOf(refusal: string): string {
 
 function expired(token: string): string {
   const expiryMs = tokenExpiryMs(token);
-  return expiryMs === undefined || expiryMs > Date.now() ? '' : `; it expired at ${new Date(expiryMs).toISOString()}`;
+  return expiryMs === undefined || expiryMs > Date.now()
+    ? ''
+    : `; it expired at ${new Date(expiryMs).toISOString()}. Start again with a fresh one`;
 }
 
 /** kafkajs has both ways with a length of four bytes before it. */
