@@ -18,8 +18,8 @@ export interface SqliteTopicReaderOptions {
 export class SqliteTopicReader extends PullReader {
   readonly #options: SqliteTopicReaderOptions;
   readonly #opened: Promise<unknown>;
-  readonly #closing: Promise<null>;
-  #resolveClosing: (end: null) => void = () => {};
+  /** Ends the wait for a chunk. */
+  #stopWaiting: () => void = () => {};
   #chunk: RecordChunk | null = null;
   #at = 0;
 
@@ -27,7 +27,6 @@ export class SqliteTopicReader extends PullReader {
     const { link, reader, read } = options;
     super(read);
     this.#options = options;
-    this.#closing = new Promise((resolve) => (this.#resolveClosing = resolve));
     const { topic, partitions = null, group = null, from = 'earliest', follow = false } = read;
     this.#opened = link.call('open-reader', { reader, topic, partitions, group, from, follow });
     // Told by the first `next`; a reader nobody reads is no unhandled rejection.
@@ -42,7 +41,7 @@ export class SqliteTopicReader extends PullReader {
   protected override async end(): Promise<void> {
     const { link, reader, onClose } = this.#options;
     this.#chunk = null;
-    this.#resolveClosing(null);
+    this.#stopWaiting();
     onClose(this);
     try {
       await link.call('close-reader', { reader });
@@ -57,7 +56,7 @@ export class SqliteTopicReader extends PullReader {
       if (record !== null) return { done: false, value: record };
       try {
         await this.#opened;
-        this.#chunk = await Promise.race([this.#options.link.call('next-chunk', { reader: this.#options.reader }), this.#closing]);
+        this.#chunk = await this.#nextChunk();
       } catch (error) {
         const ended = this.isClosed && error instanceof TopicLogClosedError;
         await this.close();
@@ -68,6 +67,15 @@ export class SqliteTopicReader extends PullReader {
       if (this.#chunk === null) await this.close();
     }
     return { done: true, value: undefined };
+  }
+
+  /** Null at the end, and when the reader is closed meanwhile. A race against one promise of the whole reading would keep every chunk. */
+  #nextChunk(): Promise<RecordChunk | null> {
+    const { link, reader } = this.#options;
+    return new Promise((resolve, reject) => {
+      this.#stopWaiting = () => resolve(null);
+      link.call('next-chunk', { reader }).then(resolve, reject);
+    });
   }
 
   #take(): TopicRecord | null {

@@ -11,7 +11,7 @@ export interface ContractChecksOptions {
 
 /**
  * The promises of `TopicLog` as a list of checks: hand each to the test runner of your choice with a way to open the driver under test.
- * A check takes milliseconds on a local file; give it as long as the driver's slowest round trip needs.
+ * Most take milliseconds on a local file; give each as long as the driver's slowest round trip needs.
  */
 export function contractChecks(options: ContractChecksOptions = {}): readonly ContractCheck[] {
   const { newcomer = 'refused' } = options;

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { TopicUnknownError } from '../topic-errors.ts';
 import type { TopicLog } from '../topic-log.ts';
 import { type ContractCheck, collect, numbered, uniqueName, values } from './contract-check.ts';
@@ -7,6 +10,18 @@ async function newTopic(log: TopicLog, partitions = 1): Promise<string> {
   const name = uniqueName('topic');
   await log.createTopics([{ name, partitions }]);
   return name;
+}
+
+const MEGABYTE = 1_048_576;
+const READ_MEGABYTES = 48;
+
+/** What is left on the heap when all that can be collected is. */
+function heapBytes(): number {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage: unknown = runInNewContext('gc');
+  assert.ok(typeof collectGarbage === 'function');
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
 }
 
 /** What a reader sees, from where, and how it ends. */
@@ -35,6 +50,29 @@ export function readChecks(): readonly ContractCheck[] {
           [0, 2],
         );
         assert.equal(some.length, 5_000);
+      },
+    },
+    {
+      name: 'a reader keeps nothing of what it has handed on, however much it reads',
+      async run(open) {
+        await using log = await open();
+        const topic = await newTopic(log);
+        // No compression makes one piece of many.
+        const value = (): string => randomBytes((MEGABYTE / 2) * 0.75).toString('base64');
+        for (let sent = 0; sent < 2 * READ_MEGABYTES; sent += 8) {
+          await log.append(Array.from({ length: 8 }, () => ({ topic, partition: 0, key: 'k', value: value() })));
+        }
+        const before = heapBytes();
+        await using reader = log.read({ topic });
+        let read = 0;
+        for await (const { value: text } of reader) {
+          read += text?.length ?? 0;
+          if (read < READ_MEGABYTES * MEGABYTE) continue;
+          const kept = heapBytes() - before;
+          assert.ok(kept < (READ_MEGABYTES * MEGABYTE) / 2, `after ${read} bytes the heap has grown by ${kept}`);
+          break;
+        }
+        assert.ok(read >= READ_MEGABYTES * MEGABYTE);
       },
     },
     {
