@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
+import { TestRunner, onTestFinished } from 'vitest';
 import { spawnOnLifeline } from './lifeline.fixture.ts';
 
 const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
@@ -58,8 +59,13 @@ export const SECRETS = {
 } as const;
 
 export async function workplace(config: string): Promise<Workplace> {
-  const folder = await mkdtemp(join(tmpdir(), 'headgate-e2e-'));
   const children = new Set<ChildProcess>();
+  const killAll = (): void => {
+    for (const child of children) child.kill('SIGKILL');
+  };
+  // A test that hangs never comes to the end of its place. One for all tests of a file is made outside of any.
+  if (TestRunner.getCurrentTest() !== undefined) onTestFinished(killAll);
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-e2e-'));
   await writeFile(join(folder, 'headgate.yaml'), config);
 
   const start = ({ input, env = {} }: { input?: string; env?: Readonly<Record<string, string>> }, args: readonly string[]): Started => {
@@ -108,7 +114,7 @@ export async function workplace(config: string): Promise<Workplace> {
       return records;
     },
     async [Symbol.asyncDispose]() {
-      for (const child of children) child.kill('SIGKILL');
+      killAll();
       await rm(folder, { recursive: true, force: true });
     },
   };
