@@ -12,37 +12,37 @@ const LIMIT = 3;
 const CREDENTIALS = { one: SECRETS.TOKEN, other: SECRETS.KEY };
 
 describe('lanes and the budgets of their credentials', () => {
-  it('lanes of one process use each credential in one of them, and all of its budget', { timeout: 60_000 }, async () => {
+  it('lanes of one process use each credential in one of them, and all of its budget', async () => {
     const clock = virtualClock();
     await using service = await twoCredentials(clock);
     await using place = await inProcess({ clock });
     const run = place.start(yaml(service, ['one', 'other'], usersOfLanes(2 * LIMIT)));
     for (const hour of [1, 2]) {
-      await expect.poll(() => completed(run), { timeout: 20_000 }).toBe(hour * 2 * LIMIT);
+      await expect.poll(() => completed(run)).toBe(hour * 2 * LIMIT);
       await clock.advance(HOUR_MS + 10_000);
     }
     expect(await run.ended).toEqual([]);
     expect(asked(service)).toEqual({ one: 2 * LIMIT, other: 2 * LIMIT, refused: 0 });
   });
 
-  it('a credential that comes to another lane brings along what it has used', { timeout: 60_000 }, async () => {
+  it('a credential that comes to another lane brings along what it has used', async () => {
     const clock = virtualClock();
     await using service = await twoCredentials(clock);
     await using place = await inProcess({ clock });
     const users = usersOfLanes(2 * LIMIT);
     const first = place.start(yaml(service, ['one', 'other'], users));
-    await expect.poll(() => completed(first), { timeout: 20_000 }).toBe(2 * LIMIT);
+    await expect.poll(() => completed(first)).toBe(2 * LIMIT);
     first.stop();
     await first.ended;
 
     const second = place.start(yaml(service, ['other', 'one'], users));
-    await expect.poll(() => second.events.filter(({ type }) => type === 'crawl-started').length, { timeout: 20_000 }).toBe(2 * LIMIT);
+    await expect.poll(() => second.events.filter(({ type }) => type === 'crawl-started').length).toBe(2 * LIMIT);
     await clock.advance(HOUR_MS + 10_000);
-    await expect.poll(() => completed(second), { timeout: 20_000 }).toBe(2 * LIMIT);
+    await expect.poll(() => completed(second)).toBe(2 * LIMIT);
     expect(asked(service)).toEqual({ one: 2 * LIMIT, other: 2 * LIMIT, refused: 0 });
   });
 
-  it('a log that takes seconds to commit makes requests late, and keeps none from being sent', { timeout: 60_000 }, async () => {
+  it('a log that takes seconds to commit makes requests late, and keeps none from being sent', async () => {
     const clock = virtualClock();
     await using service = await twoCredentials(clock);
     await using place = await inProcess({
@@ -61,7 +61,7 @@ describe('lanes and the budgets of their credentials', () => {
         }),
     });
     const run = place.start(followersYaml({ url: service.url, users: ['user_0', 'user_1'] }));
-    await expect.poll(() => completed(run), { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => completed(run)).toBe(2);
     expect(await run.ended).toEqual([]);
     expect(asked(service)).toEqual({ one: 2, other: 0, refused: 0 });
   });

@@ -7,7 +7,7 @@ import { SECRETS, type Started, type Workplace, workplace } from './headgate-pro
 const OAUTH1 = { consumerKey: 'ck', consumerSecret: SECRETS.CONSUMER_SECRET, token: 'tk', tokenSecret: SECRETS.TOKEN_SECRET };
 const { consumerKey, consumerSecret, token, tokenSecret } = OAUTH1;
 
-describe('headgate sandbox', { timeout: 60_000 }, () => {
+describe('headgate sandbox', () => {
   it('lets in any OAuth signature that is well-formed, and any bearer token, as it says', async () => {
     await using place = await workplace('');
     const { followers, stderr } = await sandbox(place);
@@ -59,8 +59,8 @@ describe('headgate sandbox', { timeout: 60_000 }, () => {
 async function sandbox(place: Workplace, ...args: readonly string[]): Promise<{ readonly followers: string; readonly stderr: string }> {
   const started: Started = place.start('sandbox', '--port', '0', '--user', 'a=3', ...args);
   const told = (): string | undefined => /^followers: \{ (.*) \}$/mu.exec(started.text().stdout)?.[1];
-  await expect.poll(told, { timeout: 20_000 }).toBeDefined();
-  await expect.poll(() => started.text().stderr, { timeout: 20_000 }).toContain('Ctrl-C ends it.');
+  await expect.poll(told).toBeDefined();
+  await expect.poll(() => started.text().stderr).toContain('Ctrl-C ends it.');
   return { followers: told() ?? '', stderr: started.text().stderr };
 }
 

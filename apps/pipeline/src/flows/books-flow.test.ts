@@ -83,8 +83,8 @@ test('an answer that can not be written gives its room back', { timeout: 30_000 
   flow.take({ offset: 0, key: 'list', value: JSON.stringify({ isbns: [sampleIsbn(0), sampleIsbn(1)] }) });
   flow.take({ offset: 1, key: 'Ada', value: JSON.stringify({ author: 'Ada' }) });
   flow.flush();
-  await expect.poll(() => service.requests.length, { timeout: 20_000 }).toBe(2);
-  await expect.poll(() => credits.outstanding, { timeout: 20_000 }).toBe(0);
+  await expect.poll(() => service.requests.length).toBe(2);
+  await expect.poll(() => credits.outstanding).toBe(0);
   await expect(waker.wait()).rejects.toThrow('disk full');
   await flow.stop();
   await api.close();
