@@ -82,19 +82,37 @@ describe('whatever comes from outside, no output has what a terminal would obey,
   });
 });
 
+it("tells check and run in a sentence of a proxy's address that is none, and not its password", async () => {
+  const cwd = await configFolder({ 'headgate.yaml': `status: false\n${BOOKS}` });
+  const env = { ...ENV, HTTP_PROXY: 'http://u:s3cr3t@[bad' };
+  const sentence = 'books: HTTP_PROXY of the environment must be an address such as http://127.0.0.1:3128, or empty for none';
+  const check = await headgate(['check'], { cwd, env });
+  expect([check.code, check.stderr]).toEqual([
+    1,
+    expect.stringMatching(/^ {2}books +books: HTTP_PROXY of the environment must be .*\n1 problem\n$/mu),
+  ]);
+  expect(await headgate(['run', '--json'], { cwd, env })).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining(sentence) as unknown,
+  });
+  expect((await headgate(['run'], { cwd, env })).stderr).not.toMatch(/s3cr3t|\n {4}at /u);
+});
+
 interface HeadgateOptions {
+  readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly input?: string;
 }
 
-async function headgate(args: readonly string[], { cwd, input = '' }: HeadgateOptions = {}) {
+async function headgate(args: readonly string[], { cwd, input = '', env = ENV }: HeadgateOptions = {}) {
   const stdin = new PassThrough();
   stdin.end(input);
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const said = Promise.all([text(stdout), text(stderr)]);
   const code = await runCommandLine(args, {
     cwd: cwd ?? (await configFolder({ 'headgate.yaml': BOOKS })),
-    env: ENV,
+    env,
     stdin,
     stdout,
     stderr,

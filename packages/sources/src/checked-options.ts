@@ -1,4 +1,5 @@
 import { type Clock, type Journal, systemClock } from '@headgate/throttle';
+import { proxyVariables } from './connections.ts';
 import { packageVersion } from './package-version.ts';
 import { SourceError } from './source-error.ts';
 import type { Credential, Limit, SourceOptions } from './source-options.ts';
@@ -43,9 +44,14 @@ export function checkedOptions(service: string, options: SourceOptions, serviceL
   checkLimit('limit', limit, refuse);
   checkCredentials(options.credentials, refuse);
   if (/[^\x20-\x7e]/.test(userAgent)) refuse('userAgent', 'printable ASCII text');
-  // Its text may hold a password: it isn't shown.
-  if (proxy !== undefined && proxy !== '' && !URL.canParse(proxy))
-    refuse('proxy', "an address such as http://127.0.0.1:3128, or '' for none");
+  // Their texts may hold a password: they aren't shown.
+  if (proxy !== undefined && proxy !== '' && !isProxy(proxy)) refuse('proxy', "an address such as http://127.0.0.1:3128, or '' for none");
+  if (proxy === undefined) {
+    for (const [scheme, address] of Object.entries(proxyVariables(env))) {
+      if (address !== '' && !isProxy(address))
+        refuse(`${scheme.toUpperCase()}_PROXY of the environment`, 'an address such as http://127.0.0.1:3128, or empty for none');
+    }
+  }
   return {
     ...checkedAddress(options.baseUrl, refuse),
     credentials: options.credentials,
@@ -78,6 +84,17 @@ function observer(service: string, onTry: (event: TryEvent) => void = () => unde
       process.emitWarning(`${service}: onTry threw ${words}. Its requests go on; mend it, further errors of it are not shown.`);
     }
   };
+}
+
+function isProxy(address: string): boolean {
+  const url = URL.parse(address);
+  if (url === null || !/^(?:https?|socks5?):$/.test(url.protocol)) return false;
+  try {
+    decodeURIComponent(url.username + url.password);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 type Refuse = (option: string, must: string) => never;

@@ -1,3 +1,5 @@
+import { ProxyUnreachableError } from './connections.ts';
+
 export interface ConnectionFailureOptions {
   readonly error: unknown;
   /** Host and port of the service. */
@@ -19,10 +21,21 @@ export interface ConnectionFailure {
 
 /** Says in words why an exchange came to no answer. */
 export function connectionFailure({ error, host, sent, begun }: ConnectionFailureOptions): ConnectionFailure {
+  if (error instanceof ProxyUnreachableError) {
+    const { code, message } = rootOf(error.cause);
+    return {
+      reason: `cannot connect to the proxy ${error.proxy}: ${CONNECTING[code] ?? messageOr(code, message)}`,
+      lost: false,
+      invalid: false,
+    };
+  }
   const { code, message } = rootOf(error);
   const failure = (reason: string, lost = false, invalid = false): ConnectionFailure => ({ reason, lost, invalid });
   if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH')
     return failure(`the request can't be sent: ${message}`, false, true);
+  const refusal = /^Proxy response \((\d+)\)/.exec(message)?.[1];
+  if (refusal !== undefined) return failure(`the proxy answers ${refusal} instead of letting requests to ${host} through`);
+  if (code === 'UND_ERR_PRX_CONN') return failure(`the proxy closes the connection instead of letting requests to ${host} through`);
   if (!sent) return failure(`cannot connect to ${host}: ${CONNECTING[code] ?? messageOr(code, message)}`);
   if (code === 'UND_ERR_HEADERS_OVERFLOW') return failure("the answer's headers are over the limit of 16 KiB");
   if (code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE') return failure(`${host} sent what is no HTTP answer`);

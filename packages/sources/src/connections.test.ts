@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
-import { connect } from 'node:net';
-import { expect, test } from 'vitest';
+import { connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { describe, expect, test } from 'vitest';
 import { bearer } from '@headgate/auth';
 import { creditPool } from '@headgate/throttle';
 import { defineSource } from './define-source.ts';
@@ -72,11 +72,7 @@ test('https goes through a tunnel', async () => {
     upstream.on('connect', () => socket.write('HTTP/1.1 200 OK\r\n\r\n'));
     socket.pipe(upstream).pipe(socket);
   });
-  await new Promise<void>((resolve) => {
-    proxy.listen(0, '127.0.0.1', resolve);
-  });
-  const address = proxy.address();
-  const port = typeof address === 'object' ? address?.port : 0;
+  const port = await listening(proxy);
   await using server = await scriptedServer({ otherwise: whole('no TLS here') });
   await using source = open({ baseUrl: server.url.replace('http:', 'https:'), proxy: `http://user:proxy-secret@127.0.0.1:${port}` });
   const error = await ask(source).catch((reason: unknown) => String(reason));
@@ -85,6 +81,69 @@ test('https goes through a tunnel', async () => {
   expect(tunnelled).toEqual([server.url.replace('http://', '')]);
   proxy.close();
   proxy.closeAllConnections();
+});
+
+describe('a proxy that lets nothing through', () => {
+  const PROXY = 'http://user:proxy-secret@127.0.0.1:1';
+  const failure = async (source: Source<string, string>): Promise<string> => {
+    await using open = source;
+    return await ask(open).catch((error: unknown) => String(error));
+  };
+
+  test.each([
+    ['the option', 'http:', { proxy: PROXY }],
+    ['the option', 'https:', { proxy: PROXY }],
+    ['HTTP_PROXY', 'http:', { env: { HTTP_PROXY: PROXY } }],
+    ['HTTP_PROXY', 'https:', { env: { HTTP_PROXY: PROXY } }],
+    ['HTTPS_PROXY', 'https:', { env: { HTTPS_PROXY: PROXY, HTTP_PROXY: 'http://127.0.0.1:2' } }],
+  ])('is named where it is not there: of %s, to %s', async (_, protocol, options) => {
+    const error = await failure(open({ baseUrl: `${protocol}//api.example`, ...options }));
+    expect(error).toContain('gave up after 1 try: cannot connect to the proxy 127.0.0.1:1: connection refused. ');
+    expect(error).not.toContain('proxy-secret');
+  });
+
+  test('is named where it says nothing', async () => {
+    const sockets: Socket[] = [];
+    const silent = createTcpServer((socket) => sockets.push(socket.on('error', () => undefined)));
+    const port = await listening(silent);
+    const error = await failure(open({ baseUrl: 'http://api.example', proxy: `https://localhost:${port}`, timeout: 200 }));
+    expect(error).toContain(`cannot connect to the proxy localhost:${port}: timed out within 200 ms`);
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+  });
+
+  test.each([
+    ['refuses', 'HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n', 'answers 407'],
+    ['hangs up', '', 'closes the connection'],
+  ])('is called so where it %s', async (_, answer, words) => {
+    const proxy = createServer().on('connect', (_request, socket) => socket.end(answer));
+    const port = await listening(proxy);
+    const error = await failure(open({ baseUrl: 'https://api.example', proxy: `http://127.0.0.1:${port}` }));
+    expect(error).toContain(`the proxy ${words} instead of letting requests to api.example through`);
+    proxy.close();
+    proxy.closeAllConnections();
+  });
+
+  test.each(['http://u:proxy-secret@[bad', 'proxy-secret:80', 'ftp://proxy-secret', 'http://%ff:proxy-secret@127.0.0.1:1'])(
+    'is refused where it is no address, and not shown: %s',
+    async (address) => {
+      const wrong = (options: Partial<SourceOptions>): unknown => {
+        try {
+          return open({ baseUrl: 'https://api.example', ...options });
+        } catch (error) {
+          return error;
+        }
+      };
+      const must = 'must be an address such as http://127.0.0.1:3128, or';
+      for (const [options, message] of [
+        [{ proxy: address }, `echo: proxy ${must} '' for none`],
+        [{ env: { https_proxy: address } }, `echo: HTTPS_PROXY of the environment ${must} empty for none`],
+        [{ env: { HTTP_PROXY: address } }, `echo: HTTP_PROXY of the environment ${must} empty for none`],
+      ] as const) {
+        expect(wrong(options)).toMatchObject({ code: 'HEADGATE_INVALID_OPTION', message });
+      }
+    },
+  );
 });
 
 test('whoever is not there is named, with the reason', async () => {
@@ -106,3 +165,11 @@ test('headers without end are refused', async () => {
   await using source = open({ baseUrl: server.url });
   await expect(ask(source)).rejects.toThrow("the answer's headers are over the limit of 16 KiB");
 });
+
+async function listening(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  return typeof address === 'object' ? (address?.port ?? 0) : 0;
+}

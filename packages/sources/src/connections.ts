@@ -1,5 +1,5 @@
 import { getCACertificates } from 'node:tls';
-import { Agent, type Dispatcher, EnvHttpProxyAgent, Pool, ProxyAgent } from 'undici';
+import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool, ProxyAgent } from 'undici';
 import { ReuseAwareClient } from './reuse-aware-client.ts';
 
 export interface ConnectionsOptions {
@@ -17,40 +17,94 @@ export interface ConnectionsOptions {
 export interface Connections {
   /** Starts a request on an idle connection, or on a new one. */
   dispatch(options: Dispatcher.DispatchOptions & { readonly origin: string }, handler: Dispatcher.DispatchHandler): void;
+  /** Host and port of the proxy, while a connection to it is being made. */
+  readonly proxyAwaited: string | undefined;
   /** Breaks everything off. */
   close(): Promise<void>;
+}
+
+/** The proxy was not reached: nothing is known of the service. */
+export class ProxyUnreachableError extends Error {
+  override readonly name = 'ProxyUnreachableError';
+  /** Host and port. */
+  readonly proxy: string;
+
+  constructor(proxy: string, cause: Error) {
+    super(cause.message, { cause });
+    this.proxy = proxy;
+  }
 }
 
 /** Most bytes of an answer's headers. */
 const MAX_HEADER_BYTES = 16 * 1024;
 
 export function connections(options: ConnectionsOptions): Connections {
-  const dispatcher = makeDispatcher(options);
+  const awaited: string[] = [];
+  /** A connector for a proxy at `host`. */
+  const watched = (host: string, connect: buildConnector.connector): buildConnector.connector => {
+    return (target, callback) => {
+      awaited.push(host);
+      connect(target, (...result) => {
+        awaited.splice(awaited.indexOf(host), 1);
+        const [error] = result;
+        if (error === null) callback(...result);
+        else callback(new ProxyUnreachableError(host, error), null);
+      });
+    };
+  };
+  const dispatcher = makeDispatcher(options, watched);
   return {
     dispatch(request, handler) {
       dispatcher.dispatch(request, handler);
+    },
+    get proxyAwaited() {
+      return awaited[0];
     },
     close: () => dispatcher.destroy(),
   };
 }
 
-function makeDispatcher({ proxy, env, ca, connectTimeoutMs }: ConnectionsOptions): Dispatcher {
+/** What undici reads of the environment: lower case wins, and an https address falls back to HTTP_PROXY. */
+export function proxyVariables(env: ConnectionsOptions['env']): { readonly http: string; readonly https: string } {
+  return { http: env['http_proxy'] ?? env['HTTP_PROXY'] ?? '', https: env['https_proxy'] ?? env['HTTPS_PROXY'] ?? '' };
+}
+
+function makeDispatcher(
+  { proxy, env, ca, connectTimeoutMs }: ConnectionsOptions,
+  watched: (host: string, connect: buildConnector.connector) => buildConnector.connector,
+): Dispatcher {
   const tls = { allowH2: false, timeout: connectTimeoutMs, ...(ca !== undefined && { ca: [...getCACertificates('default'), ca] }) };
   // Time is kept by the source's own clock, over the whole try: undici's timers are off.
   const client = { allowH2: false, pipelining: 1, maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: 0, bodyTimeout: 0 };
+  const { http, https } = proxy === undefined ? proxyVariables(env) : { http: proxy, https: proxy };
+  const proxies = new Map(
+    [http, https].filter((address) => address !== '').map((address) => [new URL(address).href, new URL(address).host]),
+  );
   const agent: Agent.Options = {
     ...client,
     connect: tls,
     connectTimeout: connectTimeoutMs,
-    // A proxy agent hands some of its pools no more than `connect`: so the client's options are named again here.
-    factory: (origin, given: object) =>
-      new Pool(origin, { ...given, ...client, factory: (url, options) => new ReuseAwareClient(url, { ...options, ...client }) }),
+    factory: (origin, given: object) => {
+      // Requests that need no tunnel go over connections to the proxy itself.
+      const host = proxies.get(String(origin));
+      const connect = host === undefined ? {} : { connect: watched(host, buildConnector(tls)) };
+      // A proxy agent hands some of its pools no more than `connect`: so the client's options are named again here.
+      return new Pool(origin, {
+        ...given,
+        ...client,
+        ...connect,
+        factory: (url, options) => new ReuseAwareClient(url, { ...options, ...client }),
+      });
+    },
   };
-  const proxied = { ...agent, requestTls: tls, proxyTls: tls };
-  if (proxy !== undefined) return proxy === '' ? new Agent(agent) : new ProxyAgent({ ...proxied, uri: proxy });
-  // As undici reads them: lower case wins, and an https address falls back to HTTP_PROXY.
-  const httpProxy = env['http_proxy'] ?? env['HTTP_PROXY'] ?? '';
-  const httpsProxy = env['https_proxy'] ?? env['HTTPS_PROXY'] ?? '';
-  if (httpProxy === '' && httpsProxy === '') return new Agent(agent);
-  return new EnvHttpProxyAgent({ ...proxied, httpProxy, httpsProxy, noProxy: env['no_proxy'] ?? env['NO_PROXY'] ?? '' });
+  if (proxies.size === 0) return new Agent(agent);
+  const proxied = {
+    ...agent,
+    requestTls: tls,
+    proxyTls: tls,
+    // For tunnels.
+    clientFactory: (origin: URL) => new Pool(origin, { connect: watched(origin.host, buildConnector(tls)) }),
+  };
+  if (proxy !== undefined) return new ProxyAgent({ ...proxied, uri: proxy });
+  return new EnvHttpProxyAgent({ ...proxied, httpProxy: http, httpsProxy: https, noProxy: env['no_proxy'] ?? env['NO_PROXY'] ?? '' });
 }

@@ -81,9 +81,10 @@ export function exchange(options: ExchangeOptions): Promise<Exchanged> {
     });
     const onAbort = (): void => breakOff({ kind: 'aborted' });
     const cancelTimer = clock.schedule(timeoutMs, () => {
+      const { proxyAwaited } = options.connections;
       const seen =
         controller === undefined
-          ? `cannot connect to ${hostOf(origin)}: timed out`
+          ? `cannot connect to ${proxyAwaited === undefined ? hostOf(origin) : `the proxy ${proxyAwaited}`}: timed out`
           : begun
             ? 'the answer was not complete'
             : 'no answer came';

@@ -30,8 +30,12 @@ export function environmentProbes({ sound, online, context }: EnvironmentProbesO
     const name = topics.driver === 'sqlite' ? `log ${topics.file}` : logAddress(topics);
     probes.push({ name, run: () => probeLog({ ...sound, topics }, context.clock) });
   }
-  if (!online) return probes;
   const service = { ...context, emit: () => undefined };
+  const unusable = [
+    ...(followers === undefined ? [] : failedProbe('followers', () => followersService(followers, service))),
+    ...(books === undefined ? [] : failedProbe('books', () => booksService(books, service))),
+  ];
+  if (!online || unusable.length > 0) return [...probes, ...unusable];
   for (const credential of followers?.credentials ?? []) {
     if (followers === undefined) break;
     probes.push({
@@ -60,6 +64,16 @@ export function environmentProbes({ sound, online, context }: EnvironmentProbesO
     });
   }
   return probes;
+}
+
+/** A probe that says why a service can't be made: a proxy's address in the environment is none. None where it can. */
+function failedProbe(name: string, make: () => AsyncDisposable): Probe[] {
+  try {
+    void make()[Symbol.asyncDispose]();
+    return [];
+  } catch (error) {
+    return [{ name, run: () => Promise.reject(error) }];
+  }
 }
 
 async function probeLog(config: ConfigOfLog, clock: Clock): Promise<ProbeResult> {
