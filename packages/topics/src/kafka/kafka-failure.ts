@@ -1,5 +1,6 @@
 import { InvalidRecordError } from '../topic-errors.ts';
 import { BlockRecordTooLargeError } from './record-block/index.ts';
+import { messageBytesForBatch } from './topics/record-room.ts';
 
 /** What kafkajs's errors carry; those of retries hold the last one as their cause. */
 interface KafkaJsError extends Error {
@@ -96,17 +97,26 @@ export function isFenced(error: unknown): boolean {
   return false;
 }
 
-/** Why records of `topic` were refused for good, by the broker or before they were sent, where they were. */
-export function refusedRecord(topic: string, error: unknown): InvalidRecordError | undefined {
+/** Whether a broker takes smaller batches only. */
+export function isTooLarge(error: unknown): boolean {
+  return [...chain(error)].some(({ type }) => type === 'MESSAGE_TOO_LARGE' || type === 'RECORD_LIST_TOO_LARGE');
+}
+
+/** Why records of `topic`, which takes batches of `messageBytes`, were refused for good, by the broker or before they were sent, where they were. */
+export function refusedRecord(
+  { topic, messageBytes }: { readonly topic: string; readonly messageBytes: number },
+  error: unknown,
+): InvalidRecordError | undefined {
   if (error instanceof BlockRecordTooLargeError) {
-    const reason = `needs ${error.bytes} bytes, more than its topic takes. Raise the topic's max.message.bytes, or ask for less at a time.`;
+    const needed = messageBytesForBatch(error.bytes);
+    const reason = `is larger than the topic takes: its max.message.bytes is ${messageBytes}, and has to be at least ${needed}. Set that on the topic.`;
+    return new InvalidRecordError({ topic, reason }, { cause: error });
+  }
+  if (isTooLarge(error)) {
+    const reason = `is larger than the brokers take, though max.message.bytes of the topic is ${messageBytes}. Raise that.`;
     return new InvalidRecordError({ topic, reason }, { cause: error });
   }
   for (const { type } of chain(error)) {
-    if (type === 'MESSAGE_TOO_LARGE' || type === 'RECORD_LIST_TOO_LARGE') {
-      const reason = "is larger than the broker takes. Raise the topic's max.message.bytes, or ask for less at a time.";
-      return new InvalidRecordError({ topic, reason }, { cause: error });
-    }
     if (type === 'INVALID_RECORD') {
       return new InvalidRecordError(
         { topic, reason: 'was refused by the broker. A compacted topic takes no record without a key.' },

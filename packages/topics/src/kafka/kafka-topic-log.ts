@@ -170,7 +170,8 @@ class KafkaTopicLog implements TopicLog {
     this.#sender = new RecordSender({
       compression: registerCodecs()[options.compression ?? 'gzip'],
       blocks: new MessageBlocks({ onFallback: (reason) => process.emitWarning(reason, 'HeadgateSlowWritesWarning') }),
-      maxBatchBytes: (topic) => this.#book.maxBatchBytes(topic),
+      maxMessageBytes: (topic) => this.#book.maxMessageBytes(topic),
+      learnAnew: async (topic) => void (await this.#book.learn([{ topic, partition: 0 }])),
     });
   }
 

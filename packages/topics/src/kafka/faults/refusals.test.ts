@@ -1,4 +1,5 @@
 import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { InvalidRecordError, TopicMismatchError, TopicUnknownError } from '../../topic-errors.ts';
 import type { NewRecord, TopicLog } from '../../topic-log.ts';
@@ -75,6 +76,38 @@ describe.skipIf(why !== undefined).concurrent(`what a broker does not take${beca
     await pages.write(await asking.openLane(pages.lane));
     const [position] = await asking.append([{ topic: pages.topic, partition: 0, key: null, value: 'v' }]);
     expect(position).toMatchObject({ topic: pages.topic, partition: 0 });
+  });
+
+  it('batches as large as a topic took before: makes smaller ones, and says of a record what it needs', async ({ expect }) => {
+    const pages = await newPages(log);
+    const writer = await log.openLane(pages.lane);
+    await pages.write(writer);
+    const admin = plainKafka(broker.brokers).admin();
+    await admin.connect();
+    const configEntries = [{ name: 'max.message.bytes', value: '20000' }];
+    await admin.alterConfigs({
+      validateOnly: false,
+      resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: pages.topic, configEntries }],
+    });
+    await admin.disconnect();
+    const series = (count: number, bytes: number) => ({
+      topic: pages.topic,
+      partition: 0,
+      key: 'k',
+      count,
+      valueAt: (index: number) => String(index).padEnd(bytes, 'x'),
+    });
+    await writer.transaction((tx) => tx.append([series(1_000, 100)]));
+    await expect(log.append([{ topic: pages.topic, partition: 1, key: 'k', value: 'x'.repeat(15_000) }])).resolves.toHaveLength(1);
+    const refused = writer.transaction((tx) => tx.append([series(1, 30_000)]));
+    await expect(refused).rejects.toThrow(
+      /larger than the topic takes: its max\.message\.bytes is 20000, and has to be at least 303\d\d\. Set/u,
+    );
+    await pages.write(writer);
+    const values: (string | null)[] = [];
+    for await (const { value } of log.read({ topic: pages.topic, partitions: [0] })) values.push(value);
+    expect(values.filter((value) => value?.length === 100)).toHaveLength(1_000);
+    expect(values.filter((value) => (value?.length ?? 0) > 100)).toEqual([]);
   });
 
   it('more copies than there are brokers: nothing is made', async ({ expect }) => {

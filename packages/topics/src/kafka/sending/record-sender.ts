@@ -2,15 +2,18 @@ import type { CompressionTypes, RecordMetadata, Transaction } from 'kafkajs';
 import { textValue } from '../../record-text.ts';
 import type { NewRecord, RecordSeries, TopicPartition } from '../../topic-log.ts';
 import { isSeries } from '../../transaction-content.ts';
-import { refusedRecord } from '../kafka-failure.ts';
+import { isTooLarge, refusedRecord } from '../kafka-failure.ts';
 import { placeOf } from '../places.ts';
 import type { BlockRecords, MessageBlocks } from '../record-block/index.ts';
+import { batchBytes } from '../topics/record-room.ts';
 
 export interface RecordSenderOptions {
   readonly compression: CompressionTypes;
   readonly blocks: MessageBlocks;
-  /** Bytes of a batch that the topic takes. */
-  readonly maxBatchBytes: (topic: string) => number;
+  /** A topic's `max.message.bytes`, as far as it is known. */
+  readonly maxMessageBytes: (topic: string) => number;
+  /** Looks that up again. */
+  readonly learnAnew: (topic: string) => Promise<void>;
 }
 
 /** By topic and partition (`placeOf`): the offset of the first record sent, and the one after the last. */
@@ -28,11 +31,12 @@ export class RecordSender {
   }
 
   async send(transaction: Transaction, places: RecordsByPlace): Promise<SentRecords> {
-    const { compression: preferred, blocks, maxBatchBytes } = this.#options;
+    const { compression: preferred, blocks, maxMessageBytes } = this.#options;
     const timestampMs = Date.now();
     const sent = new Map<string, { readonly first: number; readonly next: number }>();
     for (const [place, { topic, partition, runs }] of places) {
-      const options = { partition, timestampMs, maxBytes: maxBatchBytes(topic), compression: preferred };
+      const messageBytes = maxMessageBytes(topic);
+      const options = { partition, timestampMs, maxBytes: batchBytes(messageBytes), compression: preferred };
       try {
         for (const records of runs) {
           for (const { messages, count, compression } of blocks.split(records, options)) {
@@ -42,10 +46,19 @@ export class RecordSender {
           }
         }
       } catch (error) {
-        throw refusedRecord(topic, error) ?? error;
+        if (isTooLarge(error)) await this.#assertNoLess(topic, messageBytes);
+        throw refusedRecord({ topic, messageBytes }, error) ?? error;
       }
     }
     return sent;
+  }
+
+  /** Throws where a topic takes less than was thought: that is no refusal, and passes. */
+  async #assertNoLess(topic: string, messageBytes: number): Promise<void> {
+    const { learnAnew, maxMessageBytes } = this.#options;
+    await learnAnew(topic);
+    if (maxMessageBytes(topic) < messageBytes)
+      throw new Error(`Topic ${topic} takes smaller batches than before: they have to be made anew.`);
   }
 }
 

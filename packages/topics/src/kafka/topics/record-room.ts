@@ -15,5 +15,10 @@ export function recordBytes(maxMessageBytes: number): number {
 
 /** The least `max.message.bytes` of a topic that takes records of so many bytes. */
 export function messageBytesFor(record: number): number {
-  return Math.ceil((record + RECORD_OVERHEAD_BYTES) / COMPRESSION_GROWTH);
+  return messageBytesForBatch(record + RECORD_OVERHEAD_BYTES);
+}
+
+/** The least `max.message.bytes` of a topic that takes a batch of so many bytes, before compression. */
+export function messageBytesForBatch(batch: number): number {
+  return Math.ceil(batch / COMPRESSION_GROWTH);
 }

@@ -9,7 +9,6 @@ import { failureText } from '../kafka-failure.ts';
 import { plainKafka } from '../faults/committed-records.fixture.ts';
 import { type ProxiedBroker, holdFirst, proxiedBroker } from '../faults/proxied-broker.fixture.ts';
 import { innerAdmin } from '../inner-cluster.ts';
-import { batchBytes } from './record-room.ts';
 import { TopicBook } from './topic-book.ts';
 
 const why = await whyNoKafkaBroker();
@@ -43,14 +42,14 @@ describe.skipIf(why !== undefined)(`what is known of topics${because}`, () => {
     const asked = holdFirst(proxied, 'book', ({ api }) => api === 'Metadata');
     const looking = book.assertStillThere(places);
     await asked.reached;
-    expect(book.maxBatchBytes('roomy')).toBe(batchBytes(8_388_608));
+    expect(book.maxMessageBytes('roomy')).toBe(8_388_608);
     expect(await book.facts('roomy')).toMatchObject({ partitions: 1 });
     asked.letGo();
     await looking;
     await admin.deleteTopics({ topics: ['roomy'] });
     await admin.disconnect();
     await expect(book.assertStillThere(places)).rejects.toThrow(TopicUnknownError);
-    expect(book.maxBatchBytes('roomy')).toBe(batchBytes(8_388_608));
+    expect(book.maxMessageBytes('roomy')).toBe(8_388_608);
     await expect(book.facts('roomy')).rejects.toThrow(TopicUnknownError);
     await link.close();
   });

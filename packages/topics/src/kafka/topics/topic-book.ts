@@ -4,7 +4,7 @@ import type { NewRecord, RecordSeries, TopicPartition } from '../../topic-log.ts
 import type { InnerAdmin } from '../inner-cluster.ts';
 import { type TopicFacts, certainTopicFacts } from './kafka-topics.ts';
 import type { Link } from '../connection/link.ts';
-import { batchBytes, recordBytes } from './record-room.ts';
+import { recordBytes } from './record-room.ts';
 
 export type Placed<Record extends NewRecord | RecordSeries> = Record & { readonly partition: number };
 
@@ -52,9 +52,9 @@ export class TopicBook {
     return found;
   }
 
-  /** Bytes of the largest batch that is sent to a topic whose facts are known. */
-  maxBatchBytes(topic: string): number {
-    return batchBytes(this.#facts.get(topic)?.maxMessageBytes ?? 1_000_000);
+  /** `max.message.bytes` of a topic whose facts are known. */
+  maxMessageBytes(topic: string): number {
+    return this.#facts.get(topic)?.maxMessageBytes ?? 1_000_000;
   }
 
   /** Bytes of key, value and headers. */
