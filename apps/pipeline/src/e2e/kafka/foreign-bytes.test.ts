@@ -9,7 +9,7 @@ const TOPIC = 'followers.requests';
 const FRAMED = Buffer.from([0, 0, 0, 0, 1, 0xff, 0x80, 0x41]);
 const NAMED = /The record at offset (\d+) of topic "followers\.requests", partition 0, holds bytes that are no UTF-8 text in its (\S+)/gu;
 
-describe.skipIf(WHY_NOT !== undefined)(`requests that another client has written as bytes${BECAUSE}`, { timeout: 120_000 }, () => {
+describe.skipIf(WHY_NOT !== undefined)(`requests that another client has written as bytes${BECAUSE}`, () => {
   it('become dead letters that name topic, offset and field, and hold up nothing; bytes beside a readable value do no harm', async () => {
     const users = { alpha: { followers: 3 }, beta: { followers: 2 }, gamma: { followers: 1 } };
     await using books = await startBooks();

@@ -12,7 +12,7 @@ const because = why === undefined ? '' : ` (skipped: ${why})`;
 const FRAMED = Buffer.from([0, 0, 0, 0, 1, 0xff, 0x80, 0x41, 0x42]);
 const TEXT = '\u0000\uFEFFé漢🌊';
 
-describe.skipIf(why !== undefined)(`a record that another client has written as bytes${because}`, { timeout: 60_000 }, () => {
+describe.skipIf(why !== undefined)(`a record that another client has written as bytes${because}`, () => {
   let broker: KafkaBroker;
   let log: TopicLog;
   let producer: Producer;
@@ -21,7 +21,7 @@ describe.skipIf(why !== undefined)(`a record that another client has written as 
     log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
     producer = plainKafka(broker.brokers).producer();
     await producer.connect();
-  }, 180_000);
+  });
   afterAll(async () => {
     await Promise.allSettled([producer.disconnect(), log.close()]);
     await broker.close();
