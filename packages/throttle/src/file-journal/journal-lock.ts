@@ -1,4 +1,4 @@
-import { closeSync, openSync } from 'node:fs';
+import { chmodSync, existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 
 /** Two newcomers that meet on a free journal can each stand in the other's way for a moment; one that is held stays so for longer than this. */
@@ -19,10 +19,11 @@ export interface JournalLock {
 export async function takeJournalLock(file: string): Promise<JournalLock | undefined> {
   const { DatabaseSync } = await import('node:sqlite');
   const lockFile = `${file}.lock`;
-  makeForOwner(lockFile);
   let db: DatabaseSync | undefined;
   try {
+    const isNew = !existsSync(lockFile);
     db = new DatabaseSync(lockFile, { timeout: MEETING_MS });
+    if (isNew) chmodSync(lockFile, 0o600);
     // In memory, so that a holder that is killed leaves no journal of SQLite's behind.
     db.exec('PRAGMA journal_mode = MEMORY');
     db.exec('BEGIN EXCLUSIVE');
@@ -32,14 +33,5 @@ export async function takeJournalLock(file: string): Promise<JournalLock | undef
     db?.close();
     if (error instanceof Error && 'errcode' in error && error.errcode === BUSY) return undefined;
     throw error;
-  }
-}
-
-/** SQLite would make it readable to all. One that is there is not opened: closing it would give back a lock of this process. */
-function makeForOwner(lockFile: string): void {
-  try {
-    closeSync(openSync(lockFile, 'wx', 0o600));
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
   }
 }

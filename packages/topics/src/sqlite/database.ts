@@ -1,4 +1,4 @@
-import { type Stats, accessSync, constants, mkdirSync, statSync } from 'node:fs';
+import { type Stats, accessSync, chmodSync, constants, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { integer } from './column.ts';
@@ -9,15 +9,17 @@ import { WorkerFailure } from './worker-failure.ts';
 import type { WorkerOptions } from './worker-protocol.ts';
 
 /**
- * The log's file, open: WAL, synced at each commit, at this release's schema; the folder is made where it is missing.
+ * The log's file, open: WAL, synced at each commit, at this release's schema; file and folder are made where they are missing, for their owner alone.
  * Throws `WorkerFailure`.
  */
 export function openDatabase(options: WorkerOptions): { readonly db: DatabaseSync; readonly files: LogFiles } {
   const { file, busyTimeoutMs } = options;
-  preparePath(file);
+  const isNew = preparePath(file);
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(file, { timeout: busyTimeoutMs });
+    // SQLite makes -wal and -shm with the file's mode. Making the file here and closing it would give back locks that this process has on it.
+    if (isNew) chmodSync(file, 0o600);
     const files = new LogFiles(file);
     checkSchema(db, file);
     useWriteAheadLog(db, busyTimeoutMs);
@@ -34,11 +36,12 @@ export function openDatabase(options: WorkerOptions): { readonly db: DatabaseSyn
   }
 }
 
-function preparePath(file: string): void {
+/** Answers whether there is no file yet. */
+function preparePath(file: string): boolean {
   let wal: Stats | undefined;
   let found: Stats | undefined;
   try {
-    mkdirSync(dirname(file), { recursive: true });
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     // In this order: a log that is being made has a file before it has anything in its -wal.
     wal = statSync(`${file}-wal`, { throwIfNoEntry: false });
     found = statSync(file, { throwIfNoEntry: false });
@@ -54,6 +57,7 @@ function preparePath(file: string): void {
   }
   if (found !== undefined) assertWritable(file);
   if ((wal?.size ?? 0) > 0 && (found?.size ?? 0) === 0) throw leftAlone(file);
+  return found === undefined;
 }
 
 /** SQLite takes what is there for a new database, and deletes the `-wal`. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { sqliteFailure } from './sqlite-failure.ts';
@@ -22,8 +22,10 @@ export function takeLaneLock(options: { readonly file: string; readonly lane: st
   const lockFile = join(folder, laneFileName(options.lane));
   let db: DatabaseSync | undefined;
   try {
-    mkdirSync(folder, { recursive: true });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const isNew = !existsSync(lockFile);
     db = new DatabaseSync(lockFile, { timeout: MEETING_MS });
+    if (isNew) chmodSync(lockFile, 0o600);
     // In memory, so that a holder that is killed leaves no journal behind.
     db.exec('PRAGMA journal_mode = MEMORY');
     db.exec('BEGIN EXCLUSIVE');

@@ -1,7 +1,7 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { TopicLogOpenError, TopicLogVersionError } from '../topic-log-errors.ts';
 import { sqliteTopicLog } from './index.ts';
 import { checkSchema, migrate } from './schema.ts';
@@ -14,6 +14,29 @@ describe('opening', () => {
     expect(await log.listTopics()).toEqual([]);
     expect(readFileSync(file).subarray(0, 15).toString()).toBe('SQLite format 3');
   });
+
+  // Windows has other permissions.
+  it.skipIf(process.platform === 'win32')(
+    "makes all that belongs to a log its owner's alone, whatever the umask, and leaves what is there",
+    async () => {
+      const umask = process.umask(0);
+      onTestFinished(() => void process.umask(umask));
+      const file = join(temporaryFolder(), 'a', 'b', 'log.db');
+      await using log = await sqliteTopicLog({ file });
+      await log.createTopics([{ name: 'state', partitions: 1, compacted: true }]);
+      await using lane = await log.openLane({ name: 'lane', state: { topic: 'state', partition: 0 } });
+      await lane.transaction((tx) => tx.checkpoint('k', 'v'));
+      const [lock = ''] = readdirSync(`${file}-lanes`);
+      expect([file, `${file}-wal`, `${file}-shm`, join(`${file}-lanes`, lock)].map(modeOf)).toEqual([0o600, 0o600, 0o600, 0o600]);
+      expect([join(file, '..'), join(file, '../..'), `${file}-lanes`].map(modeOf)).toEqual([0o700, 0o700, 0o700]);
+
+      await log.close();
+      chmodSync(file, 0o660);
+      await using again = await sqliteTopicLog({ file });
+      await again.listTopics();
+      expect([file, `${file}-wal`].map(modeOf)).toEqual([0o660, 0o660]);
+    },
+  );
 
   it('refuses a file of a newer release, says both versions, and does not touch it', async () => {
     const file = join(temporaryFolder(), 'log.db');
@@ -104,3 +127,7 @@ describe('opening', () => {
     expect(await log.listTopics()).toHaveLength(1);
   });
 });
+
+function modeOf(path: string): number {
+  return statSync(path).mode & 0o777;
+}
