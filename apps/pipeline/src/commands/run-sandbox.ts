@@ -1,4 +1,4 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { type FollowersUser, sampleIsbn, startBooks, startFollowers } from '@headgate/sandbox';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
@@ -27,6 +27,7 @@ export async function runSandbox({ follow }: { readonly follow: boolean }, conte
   const folder = resolve(cwd, FOLDER);
   const file = join(folder, 'sandbox.yaml');
   await mkdir(folder, { recursive: true });
+  await chmod(folder, 0o700);
   await using followers = await startFollowers({
     users: USERS,
     window: { kind: 'rolling', limit: 15, windowMs: 3_000 },
@@ -34,12 +35,18 @@ export async function runSandbox({ follow }: { readonly follow: boolean }, conte
   });
   await using books = await startBooks({ unknown: UNKNOWN, latencyMs: { min: 20, max: 120 } });
   await startAfresh(join(folder, 'sandbox.db'));
-  await writeFile(join(folder, '.env'), 'SANDBOX_TOKEN=a-token-of-the-sandbox\nSANDBOX_KEY=a-key-of-the-sandbox\n');
-  await writeFile(file, sandboxYaml(followers.url, books.url));
+  await writeForOwner(join(folder, '.env'), 'SANDBOX_TOKEN=a-token-of-the-sandbox\nSANDBOX_KEY=a-key-of-the-sandbox\n');
+  await writeForOwner(file, sandboxYaml(followers.url, books.url));
   const { config } = await loadConfig({ file, cwd, env });
   const shown = relative(cwd, file) || file;
   stderr.write(`Two emulated services, a small job, and its log in ${join(FOLDER, 'sandbox.db')}.\n`);
   return await run({ config, follow }, { ...context, file: shown });
+}
+
+/** An earlier version made it readable to all. */
+async function writeForOwner(file: string, text: string): Promise<void> {
+  await writeFile(file, text, { mode: 0o600 });
+  await chmod(file, 0o600);
 }
 
 /** The job is a small one and shown from its start; a log that another run is writing is left alone. */

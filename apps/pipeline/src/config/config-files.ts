@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { parseEnv } from 'node:util';
 import { ConfigError } from './config-error.ts';
@@ -32,6 +33,13 @@ export async function readEnvFile({ file, path, readFile }: ReadConfigFileOption
     if (isMissing(cause) || hasCode(cause, 'EISDIR')) return {};
     throw new ConfigError({ fileName: file, message: `.env beside ${file} ${unreadable(cause)}`, cause });
   }
+}
+
+/** Whether a file is there that users of any group can read. Windows keeps no such modes. */
+export async function isPublic(path: string): Promise<boolean> {
+  if (process.platform === 'win32') return false;
+  const found = await stat(path).catch(() => undefined);
+  return found?.isFile() === true && (found.mode & 0o004) !== 0;
 }
 
 function isMissing(error: unknown): boolean {

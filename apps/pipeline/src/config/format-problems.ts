@@ -22,7 +22,7 @@ export function formatProblems({ fileName, problems, warnings = [], messageColum
 
 /** A problem in one line: `headgate.yaml 12:14 followers.count: must be …`. */
 export function sayProblem(fileName: string, problem: Problem): string {
-  return `${fileName} ${place(problem)} ${problem.key}: ${problem.message}`;
+  return `${fileName} ${place(problem)}${problem.key === '' ? '' : ` ${problem.key}`}: ${problem.message}`;
 }
 
 /** The column (0-based) at which the messages of these problems start. */

@@ -1,8 +1,10 @@
+import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { BOOKS, ENV, FOLLOWERS, configFolder, load, problemsOf, refusal } from './config-folder.fixture.ts';
 import { ConfigError } from './config-error.ts';
+import { sayProblem } from './format-problems.ts';
 import { loadConfig } from './load-config.ts';
 
 test('defaults are filled in', async () => {
@@ -176,6 +178,20 @@ test('.env beside the file is read, and the environment wins', async () => {
   const { config } = await load(yaml, { files: { '.env': 'KEY="from file"\nAGENT=from-file\n' }, env: { KEY: 'from-environment' } });
   expect(config.books?.key()).toBe('from-environment');
   expect(config.books?.userAgent).toBe('from-file');
+});
+
+// Windows has other permissions.
+test.skipIf(process.platform === 'win32')('.env that every user of the machine can read is warned about', async () => {
+  const cwd = await configFolder({ 'headgate.yaml': BOOKS, '.env': 'KEY=value' });
+  const warned = async (mode: number): Promise<readonly string[]> => {
+    await chmod(join(cwd, '.env'), mode);
+    return (await loadConfig({ cwd, env: {} })).warnings.map((warning) => sayProblem('headgate.yaml', warning));
+  };
+  expect(await warned(0o644)).toEqual([
+    'headgate.yaml 1:1: .env beside this file can be read by every user of this machine. Keep it for its owner alone: chmod 600 .env',
+  ]);
+  expect(await warned(0o640)).toEqual([]);
+  expect(await warned(0o600)).toEqual([]);
 });
 
 test('a missing file is told with the way to make one', async () => {

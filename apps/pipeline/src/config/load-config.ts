@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { booksSection } from './books-section.ts';
 import { ConfigError } from './config-error.ts';
-import { readConfigText, readEnvFile } from './config-files.ts';
+import { isPublic, readConfigText, readEnvFile } from './config-files.ts';
 import type { Config } from './config.ts';
 import { followersSection } from './followers-section.ts';
 import { isMapping } from './leaf.ts';
@@ -29,7 +29,7 @@ export interface LoadConfigOptions {
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** What is not wrong but unwise: secrets in plain text. */
+  /** What is not wrong but unwise: secrets in plain text, or where all can read them. */
   readonly warnings: readonly Problem[];
 }
 
@@ -47,7 +47,9 @@ export async function loadConfig({
 }: LoadConfigOptions): Promise<LoadedConfig> {
   const path = resolve(cwd, file);
   const source = await readConfigText({ file, path, readFile });
-  const settings = { ...(await readEnvFile({ file, path: resolve(dirname(path), '.env'), readFile })), ...definedOnly(env) };
+  const envPath = resolve(dirname(path), '.env');
+  const settings = { ...(await readEnvFile({ file, path: envPath, readFile })), ...definedOnly(env) };
+  const isEnvPublic = await isPublic(envPath);
   const lookup = (name: string): string | undefined => (Object.hasOwn(settings, name) ? settings[name] : undefined);
   const { tree, problems: yamlProblems, problemAt } = readYamlTree({ text: source, lookup });
   if (tree === undefined && yamlProblems.length > 0) throw new ConfigError({ fileName: file, problems: yamlProblems });
@@ -67,6 +69,10 @@ export async function loadConfig({
     resolvePath: (relative) => resolve(dirname(path), relative),
     warn: (leaf, message) => void warnings.push(problemAt(leaf.path, message)),
   };
+  if (isEnvPublic) {
+    const message = '.env beside this file can be read by every user of this machine. Keep it for its owner alone: chmod 600 .env';
+    warnings.push(problemAt([], message));
+  }
   const section = async <T>(name: string, schema: Schema<T>): Promise<T | undefined> => {
     const result = await schema.safeParseAsync(tree[name] ?? {});
     for (const issue of result.error?.issues ?? []) {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { describe, expect, it } from 'vitest';
@@ -53,6 +54,23 @@ describe('headgate sandbox', () => {
     expect(followers).toMatch(/^baseUrl: "http:\/\/127\.0\.0\.1:\d+", limit: \{ requests: 2, window: 60s \}$/u);
     expect(await crawl(place, followers, 'bearer: any')).toEqual([0, 3]);
   });
+});
+
+// Windows has other permissions.
+it.skipIf(process.platform === 'win32')("run --sandbox keeps its files for their owner, also where an earlier version didn't", async () => {
+  await using place = await workplace('');
+  const folder = join(place.folder, '.headgate');
+  await mkdir(folder);
+  await writeFile(join(folder, '.env'), 'OLD=value\n');
+  for (const [name, mode] of [
+    ['', 0o755],
+    ['.env', 0o644],
+  ] as const)
+    await chmod(join(folder, name), mode);
+  const run = place.start('run', '--sandbox');
+  await expect.poll(() => run.text().stderr).toContain('@alpha starts');
+  const modes = ['', '.env', 'sandbox.yaml', 'sandbox.db'].map(async (name) => (await stat(join(folder, name))).mode & 0o777);
+  expect(await Promise.all(modes)).toEqual([0o700, 0o600, 0o600, 0o600]);
 });
 
 /** Starts one; resolves to what it prints of a followers section, and to what else it said. */
