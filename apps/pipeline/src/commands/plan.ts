@@ -102,10 +102,11 @@ function booksPart({ config: { books }, left: { isbns, authors }, states, now }:
   const { batches, batch, inMs, savedMs } = forecastBooks({ books, isbns, authors, free, now });
   const quota = books.perDay === undefined ? '' : `, ${groupedNumber(books.perDay.isbns)} ISBNs a day`;
   const rate = `${requestsPerSecond(books.plan)} a second${quota}`;
-  const done = when(now, { inMs, isExact: true });
+  // How many pages an author's books fill shows when they are asked for.
+  const done = when(now, { inMs, isExact: authors === 0 });
   const rows = [
     ...(isbns > 0 ? [['isbns', `${groupedNumber(isbns)} in batches of ${batch}`, groupedNumber(batches), rate, done]] : []),
-    ...(authors > 0 ? [['authors', groupedNumber(authors), groupedNumber(authors), rate, done]] : []),
+    ...(authors > 0 ? [['authors', groupedNumber(authors), `${groupedNumber(authors)} or more`, rate, done]] : []),
   ];
   return { rows, advice: savedMs >= 1_000 ? [`A pro plan for books would save ${durationWords(savedMs)}.`] : [] };
 }

@@ -133,7 +133,7 @@ function conclude({ config, model, failures, readCommand, context }: ConcludeOpt
     stderr.write(json ? jsonMessage({ level: 'error', message: msg }) : `headgate: ${msg}\n`);
   const emitted = config.followers?.emit ?? [];
   const followersTopics = (['pages', 'ids'] as const).filter((kind) => emitted.includes(kind)).map((kind) => `followers.${kind}`);
-  const somethingWasDone = failures.length === 0 || snapshot.totals.pages + snapshot.books.found + snapshot.books.authors > 0;
+  const somethingWasDone = failures.length === 0 || snapshot.totals.pages + snapshot.books.found + snapshot.books.authorBooks > 0;
   if (!json && somethingWasDone)
     stderr.write(`${summaryText({ snapshot, followersTopics, readCommand, interrupted: signal.aborted || failures.length > 0 })}\n`);
   if (signal.aborted) return 130;

@@ -1,3 +1,4 @@
+import { AUTHOR_PAGE_SIZE } from '@headgate/sources/books';
 import { z } from 'zod';
 import { baseUrl, warnOfPlainHttp } from './addresses.ts';
 import { Complaint } from './complaint.ts';
@@ -17,6 +18,7 @@ const PLANS = ['default', 'premium', 'pro'] as const;
 const ADDRESS = 'https://books.example.com';
 const MAX_BATCH = 100;
 const MAX_OUTSTANDING = 1000;
+const MAX_PAGES = 500;
 
 /** The books service. ISBNs are taken as texts; whether they are ISBNs is found out when they are worked. */
 export function booksSection({ context }: { readonly context: ReadContext }): Schema<BooksConfig> {
@@ -33,12 +35,14 @@ export function booksSection({ context }: { readonly context: ReadContext }): Sc
     key: secret({ context, variable: 'BOOKS_KEY' }),
     maxBatch: wholeNumber({ min: 1, example: '100' }).default(MAX_BATCH),
     maxOutstanding: wholeNumber({ min: 1, example: '1000' }).default(MAX_OUTSTANDING),
+    pageSize: wholeNumber({ min: 1, max: 1000, example: '100' }).exactOptional(),
+    maxPages: wholeNumber({ min: 1, example: '500' }).default(MAX_PAGES),
     perDay: perDay().exactOptional(),
     isbns: texts({ context, example: '"9780792712305"' }).default([]),
     authors: texts({ context, example: '"Charlotte Vale Allen"' }).default([]),
     every: duration({ example: '24h' }).exactOptional(),
   };
-  const rules = (books: TreeMapping): readonly RuleBreach[] => [...addressOfThePlan(books), ...roomForABatch(books)];
+  const rules = (books: TreeMapping): readonly RuleBreach[] => [...addressOfThePlan(books), ...roomFor(books)];
   const section = mapping({ shape, example: 'books: with baseUrl and key under it', rules });
   return chosen((tree) =>
     section.transform((read) => {
@@ -51,6 +55,8 @@ export function booksSection({ context }: { readonly context: ReadContext }): Sc
         maxBatch: read.maxBatch,
         isbns: read.isbns,
         authors: read.authors,
+        pageSize: read.pageSize ?? Math.min(AUTHOR_PAGE_SIZE, read.maxOutstanding),
+        maxPages: read.maxPages,
         maxOutstanding: read.maxOutstanding,
         ...(read.perDay === undefined ? {} : { perDay: read.perDay }),
         ...(read.every === undefined ? {} : { everyMs: read.every }),
@@ -118,10 +124,22 @@ function planOf({ plan }: TreeMapping): (typeof PLANS)[number] | undefined {
   return plan instanceof Leaf ? PLANS.find((known) => known === plan.text) : undefined;
 }
 
-function roomForABatch(books: TreeMapping): readonly RuleBreach[] {
+function roomFor(books: TreeMapping): readonly RuleBreach[] {
   const batch = 'maxBatch' in books ? numberOf(books['maxBatch']) : MAX_BATCH;
+  const page = numberOf(books['pageSize']);
   const room = 'maxOutstanding' in books ? numberOf(books['maxOutstanding']) : MAX_OUTSTANDING;
-  if (batch === undefined || room === undefined || room >= batch) return [];
-  const message = `has no room for a batch of ${batch} ISBNs. Write ${batch} or more, or a smaller maxBatch.`;
-  return [{ path: ['maxOutstanding'], message }];
+  return [
+    ...tooLittle(room, batch, (size) => [`a batch of ${size} ISBNs`, 'maxBatch']),
+    ...tooLittle(room, page, (size) => [`a page of ${size} books`, 'pageSize']),
+  ];
+}
+
+function tooLittle(
+  room: number | undefined,
+  size: number | undefined,
+  words: (size: number) => readonly [what: string, key: string],
+): readonly RuleBreach[] {
+  if (room === undefined || size === undefined || room >= size) return [];
+  const [what, key] = words(size);
+  return [{ path: ['maxOutstanding'], message: `has no room for ${what}. Write ${size} or more, or a smaller ${key}.` }];
 }

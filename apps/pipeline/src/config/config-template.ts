@@ -63,6 +63,8 @@ function booksPart({ baseUrl, plan }: NonNullable<ConfigTemplateOptions['books']
   isbns: []                                        # what to look up: ["9780792712305", { file: isbns.txt }]
   authors: []                                      # ["Charlotte Vale Allen"]
   # maxBatch: 100                                  # ISBNs a request
+  # pageSize: 100                                  # books a page of an author's; a request each
+  # maxPages: 500                                  # of an author; then a dead letter, which replay goes on with
   # perDay: { isbns: 5000, resetsAt: "00:00", zone: UTC }
   # every: 24h                                     # look up again
 `;

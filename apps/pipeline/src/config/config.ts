@@ -100,6 +100,10 @@ export interface BooksConfig extends HttpConfig {
   /** ISBN texts as written: malformed ones become dead letters when they are worked, not config errors. */
   readonly isbns: readonly string[];
   readonly authors: readonly string[];
+  /** Books to ask for per page of an author. */
+  readonly pageSize: number;
+  /** Most pages of an author for one request. */
+  readonly maxPages: number;
   readonly everyMs?: number;
   readonly maxOutstanding: number;
 }

@@ -70,6 +70,8 @@ export const KNOWN_KEYS = [
   'resetsAt',
   'zone',
   'authors',
+  'pageSize',
+  'maxPages',
 ] as const;
 
 export type KnownKey = (typeof KNOWN_KEYS)[number];

@@ -41,6 +41,8 @@ test('defaults are filled in', async () => {
       maxOutstanding: 1000,
       isbns: [],
       authors: [],
+      pageSize: 100,
+      maxPages: 500,
     },
   });
   expect(config.books?.key()).toBe('key-value-2');
@@ -77,6 +79,8 @@ books:
   key: "\${KEY}"
   maxBatch: 10
   maxOutstanding: 10
+  pageSize: 7
+  maxPages: 3
   perDay: { isbns: 5000, resetsAt: "06:30", zone: Europe/Berlin }
   authors: [Charlotte Vale Allen]
   every: 1d
@@ -110,6 +114,8 @@ books:
     baseUrl: 'https://pro.example.com',
     plan: 'pro',
     maxBatch: 10,
+    pageSize: 7,
+    maxPages: 3,
     perDay: { isbns: 5000, resetsAt: '06:30', zone: 'Europe/Berlin' },
     authors: ['Charlotte Vale Allen'],
     everyMs: 86_400_000,

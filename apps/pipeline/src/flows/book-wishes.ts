@@ -33,8 +33,8 @@ export interface BookWishes {
   open(record: WishRecord, asks: string): BookWish;
   /** Takes a wish for a list of ISBNs. */
   openList(record: WishRecord, texts: readonly string[]): BookWish;
-  /** Writes the records of some places, which are answered with them. */
-  write(places: readonly Place[], records: readonly NewRecord[]): Promise<void>;
+  /** Writes the records of some places, which are answered with them, and what else the lane's state is to keep. */
+  write(places: readonly Place[], records: readonly NewRecord[], more?: readonly StateChange[]): Promise<void>;
 }
 
 export function bookWishes(lane: Lane): BookWishes {
@@ -73,10 +73,10 @@ export function bookWishes(lane: Lane): BookWishes {
     has: (offset) => active.has(offset),
     open: (record, asks) => add(record, [asks]),
     openList: (record, texts) => add(record, lists.asks(record.offset, texts)),
-    async write(places, records) {
+    async write(places, records, more = []) {
       const wishes = [...new Set(places.map(({ wish }) => wish))];
       for (const { wish, place } of places) wish.answered.add(place);
-      const state = wishes.flatMap(stateOf);
+      const state = [...wishes.flatMap(stateOf), ...more];
       await lane.commit({ records, state, finished: wishes.filter(isDone).map(({ offset }) => offset) });
       for (const { wish } of places) wish.left -= 1;
       for (const wish of wishes) if (wish.left === 0) active.delete(wish.offset);

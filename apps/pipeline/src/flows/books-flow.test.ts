@@ -38,7 +38,17 @@ test('uses each day up, and goes on when it has turned', async () => {
     clock,
     onTry: ({ outcome }) => outcomes.push(outcome),
   });
-  const flow = booksFlow({ api, lane, bell: bell({ clock }), credits: creditPool({ max: 1_000 }), maxBatch, clock, emit: () => undefined });
+  const flow = booksFlow({
+    api,
+    lane,
+    bell: bell({ clock }),
+    credits: creditPool({ max: 1_000 }),
+    maxBatch,
+    pageSize: 100,
+    maxPages: 500,
+    clock,
+    emit: () => undefined,
+  });
   const asked = (): number => service.requests.reduce((sum, request) => sum + (request.isbns?.length ?? 1), 0);
 
   const list = { isbns: Array.from({ length: isbns }, (_, i) => sampleIsbn(i)) };
@@ -76,7 +86,7 @@ test('an answer that can not be written gives its room back', { timeout: 30_000 
   const api = books({ baseUrl: service.url, credentials: [{ name: 'mine', signer: apiKey('secret') }], env: {}, clock });
   const credits = creditPool({ max: 10 });
   const waker = bell({ clock });
-  const flow = booksFlow({ api, lane, bell: waker, credits, maxBatch: 10, clock, emit: () => undefined });
+  const flow = booksFlow({ api, lane, bell: waker, credits, maxBatch: 10, pageSize: 100, maxPages: 500, clock, emit: () => undefined });
   lane.beforeCommit(() => {
     throw new Error('disk full');
   });

@@ -1,12 +1,13 @@
 import { normalizeIsbn } from '@headgate/operators';
-import type { Books } from '@headgate/sources/books';
+import type { AuthorPage, Books } from '@headgate/sources/books';
 import type { Clock, CreditPool } from '@headgate/throttle';
 import type { Bell } from '../lanes/bell.ts';
 import type { Lane } from '../lanes/lane.ts';
 import { settled } from '../lanes/settled.ts';
 import type { Flow } from '../lanes/work-lane.ts';
-import { type BooksWish, booksWish } from '../records/wish.ts';
+import { type AuthorWish, type BooksWish, booksWish } from '../records/wish.ts';
 import type { RunEvent } from '../status/run-event.ts';
+import { authorKey, authorWishes, begunAuthors } from './author-checkpoint.ts';
 import { type BookWish, type Place, bookWishes } from './book-wishes.ts';
 import { type Outcome, booksOutcomes } from './books-outcome.ts';
 import { authorRecord } from './books-records.ts';
@@ -21,6 +22,9 @@ export interface BooksFlowOptions {
   readonly credits: CreditPool;
   /** Most ISBNs of one request. */
   readonly maxBatch: number;
+  /** Books to ask for per page of an author, and most pages of one. */
+  readonly pageSize: number;
+  readonly maxPages: number;
   readonly clock: Clock;
   readonly emit: (event: RunEvent) => void;
 }
@@ -33,9 +37,11 @@ interface WaitingIsbn extends Place {
 /** A batch goes after this time at the latest, however few wait. */
 const LONGEST_WAIT_MS = 200;
 
-/** Looks ISBNs up in batches, and authors one by one. */
-export function booksFlow({ api, lane, bell, credits, maxBatch, clock, emit }: BooksFlowOptions): Flow {
+/** Looks ISBNs up in batches, and authors page by page. */
+export function booksFlow(options: BooksFlowOptions): Flow {
+  const { api, lane, bell, credits, maxBatch, clock, emit } = options;
   const wishes = bookWishes(lane);
+  const authors = begunAuthors((prefix) => lane.stateUnder(prefix));
   const outcomes = booksOutcomes({ lane, clock });
   const abort = new AbortController();
   let waiting: WaitingIsbn[] = [];
@@ -137,29 +143,54 @@ export function booksFlow({ api, lane, bell, credits, maxBatch, clock, emit }: B
     }
   };
 
-  const askAuthor = async (wish: BookWish, author: string): Promise<void> => {
+  /** Writes an author page by page, each with the checkpoint of the next: a crash repeats one request at most. */
+  const walkAuthor = async (wish: BookWish, asked: AuthorWish): Promise<void> => {
+    const { author } = asked;
     const places = [{ wish, place: 0 }];
+    let from = authors.get(wish.offset)?.from;
     try {
-      const { value, credit } = await api.askAuthor(author, { credits, signal: abort.signal });
-      try {
-        const record = authorRecord({ partition: lane.partition, request: wish.id }, value);
-        assertFits([record], lane, { service: 'books', subject: author });
-        const books = value.record.books.length;
-        await write(places, { records: [record], events: [{ type: 'author-written', author, books }] });
-      } finally {
-        credit.release();
+      const { page = 1, pageSize = options.pageSize } = asked;
+      const reader = api.authorPages(author, { page, pageSize, maxPages: options.maxPages, from }).reader();
+      for (;;) {
+        const delivery = await reader.read({ credits, signal: abort.signal });
+        if (delivery === undefined) return;
+        const { value, credit } = delivery;
+        try {
+          const record = authorRecord({ partition: lane.partition, request: wish.id }, value);
+          assertFits([record], lane, { service: 'books', subject: author, orElse: ', or lower books.pageSize' });
+          const { checkpoint } = value;
+          const state = [[authorKey(wish.offset), checkpoint === undefined ? null : { from: checkpoint, wish: asked }]] as const;
+          await wishes.write(value.last ? places : [], [record], state);
+          from = checkpoint;
+          tellAuthor(value);
+        } finally {
+          credit.release();
+        }
       }
     } catch (error) {
       if (!endsOneRequestOnly(error)) throw error;
-      await write(places, outcomes.ofError(wish, author, { request: { author } }, error));
+      // Replayed, it goes on where it stopped.
+      const request = from === undefined ? asked : { author, page: from.page, pageSize: from.pageSize };
+      const { records, events } = outcomes.ofError(wish, author, { request }, error);
+      await wishes.write(places, records, [[authorKey(wish.offset), null]]);
+      for (const event of events) emit(event);
     }
+  };
+
+  const tellAuthor = ({ author, page, last, mayBeCut, record }: AuthorPage): void => {
+    emit({ type: 'author-written', author, page, last, books: record.books.length });
+    if (!mayBeCut) return;
+    const message =
+      `${author}: the service sent page ${page - 1} of the author's books again for page ${page}, ` +
+      'so that nobody can tell whether there are more. If there are, a larger books.pageSize shows them.';
+    emit({ type: 'notice', level: 'warn', message });
   };
 
   return {
     get load() {
       return wishes.load;
     },
-    begun: wishes.begun,
+    begun: [...wishes.begun, ...authorWishes(authors)],
     take(record) {
       if (wishes.has(record.offset)) return;
       let parsed: BooksWish;
@@ -173,7 +204,7 @@ export function booksFlow({ api, lane, bell, credits, maxBatch, clock, emit }: B
       }
       if ('author' in parsed) {
         queued.authors += 1;
-        run(askAuthor(wishes.open(record, parsed.author), parsed.author));
+        run(walkAuthor(wishes.open(record, parsed.author), parsed));
         return;
       }
       const wish = wishes.openList(record, 'isbn' in parsed ? [parsed.isbn] : parsed.isbns);

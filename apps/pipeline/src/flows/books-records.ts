@@ -1,4 +1,4 @@
-import type { AuthorAnswer } from '@headgate/sources/books';
+import type { AuthorPage } from '@headgate/sources/books';
 import type { NewRecord } from '@headgate/topics';
 import { TOPICS } from '../records/topic-names.ts';
 import { cloudEventHeaders } from './cloud-event.ts';
@@ -22,8 +22,9 @@ export function missingRecord({ partition, request, isbn }: BookRecordOptions): 
   return { topic: TOPICS.booksMissing, partition, key: isbn, value: JSON.stringify({ isbn }), headers };
 }
 
-/** The record of an author, as the service sent it. */
-export function authorRecord({ partition, request }: Omit<BookRecordOptions, 'isbn'>, { author, record }: AuthorAnswer): NewRecord {
-  const headers = cloudEventHeaders({ topic: TOPICS.booksAuthors, id: request });
-  return { topic: TOPICS.booksAuthors, partition, key: author, value: JSON.stringify({ author, record }), headers };
+/** The record of a page of an author's books, as the service sent it. */
+export function authorRecord({ partition, request }: Omit<BookRecordOptions, 'isbn'>, answer: AuthorPage): NewRecord {
+  const { author, page, last, record } = answer;
+  const headers = cloudEventHeaders({ topic: TOPICS.booksAuthors, id: `${request}/${page}` });
+  return { topic: TOPICS.booksAuthors, partition, key: author, value: JSON.stringify({ author, page, last, record }), headers };
 }

@@ -6,14 +6,14 @@ import type { Lane } from '../lanes/lane.ts';
 export function assertFits(
   records: readonly NewRecord[],
   lane: Pick<Lane, 'tooLarge'>,
-  about: { readonly service: string; readonly subject: string },
+  { orElse = '', ...about }: { readonly service: string; readonly subject: string; readonly orElse?: string },
 ): void {
   for (const record of records) {
     const limit = lane.tooLarge(record);
     if (limit === undefined) continue;
     const message =
       `${about.subject}: its record is larger than ${record.topic} takes (${limit} bytes). ` +
-      "Raise the topic's max.message.bytes, then put the request back with `headgate replay`.";
+      `Raise the topic's max.message.bytes${orElse}, then put the request back with \`headgate replay\`.`;
     throw new SourceError({ code: 'HEADGATE_RECORD_TOO_LARGE', retryable: false, ...about, message });
   }
 }

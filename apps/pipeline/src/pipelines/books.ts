@@ -11,22 +11,32 @@ import {
   topic,
   walk,
 } from '@headgate/pipeline';
-import { type AuthorAnswer, type BookAnswer, type Books, books as booksSource, type UnreadableBook } from '@headgate/sources/books';
+import {
+  AUTHOR_PAGE_SIZE,
+  type AuthorCheckpoint,
+  type BookAnswer,
+  books as booksSource,
+  type UnreadableBook,
+} from '@headgate/sources/books';
 import { SourceError } from '@headgate/sources';
-import { PageStream } from '@headgate/throttle';
 import { z } from 'zod';
 import { digest } from '../flows/digest.ts';
 import { recordSchemas } from '../records/schemas.ts';
+import type { AuthorWish } from '../records/wish.ts';
 import { httpOptions, sourceOptions } from './http-options.ts';
 
 /** A request in `books.requests`: look these books up, or this author. ISBNs are checked one by one when they are looked up. */
-export type BooksRequest = { readonly isbn: string } | { readonly isbns: readonly string[] } | { readonly author: string };
+export type BooksRequest = { readonly isbn: string } | { readonly isbns: readonly string[] } | AuthorWish;
 
 const booksRequest: z.ZodType<BooksRequest> = z.union(
   [
     z.object({ isbn: z.string() }),
     z.object({ isbns: z.array(z.string()).min(1).max(100_000) }),
-    z.object({ author: z.string().trim().min(1).max(1_000) }),
+    z.object({
+      author: z.string().trim().min(1).max(1_000),
+      page: z.int().min(1).optional(),
+      pageSize: z.int().min(1).max(1_000).optional(),
+    }),
   ],
   'takes {"isbn": "…"}, {"isbns": ["…"]} or {"author": "…"}',
 );
@@ -48,6 +58,8 @@ const options = z.strictObject({
     .describe('A quota of ISBNs a day.'),
   isbns: z.array(z.string()).default([]).describe('ISBNs to look up; malformed ones become dead letters.'),
   authors: z.array(z.string()).default([]).describe('Authors whose books are listed.'),
+  pageSize: z.int().min(1).max(1_000).default(AUTHOR_PAGE_SIZE).describe("Books of a page of an author's."),
+  maxPages: z.int().positive().default(500).describe('Most pages of an author.'),
 });
 
 function isbnKey(text: string): string {
@@ -106,36 +118,33 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
       }),
       author: walk({
         source,
-        pages: (api, request, _, { page }) => authorPages(api, 'author' in request ? request.author : '', page),
-        records: ({ author, record }, { topics }) => [topics.authors({ key: author, value: { author, record } })],
-        checkpoint: ({ nextPage }) => nextPage,
+        pages: (api, request, from) => {
+          const { author, page = 1, pageSize = given.pageSize } = 'author' in request ? request : { author: '' };
+          const checkpoint = from === undefined ? undefined : authorCheckpoint.parse(from);
+          return api.authorPages(author, { page, pageSize, maxPages: given.maxPages, from: checkpoint });
+        },
+        records: ({ author, page, last, record }, { topics }) => [
+          topics.authors({ key: author, value: { author, page, last, record }, id: String(page) }),
+        ],
+        checkpoint: ({ checkpoint }) => checkpoint && { ...checkpoint },
+        resumeAt(request, from) {
+          const { page, pageSize } = authorCheckpoint.parse(from);
+          return { ...request, page, pageSize };
+        },
         items: ({ record }) => record.books.length,
       }),
     });
   },
 });
 
-interface AuthorPage extends AuthorAnswer {
-  /** Undefined on the last page. */
-  readonly nextPage: number | undefined;
-}
-
-const AUTHOR_PAGE = 20;
-
-/** The pages of an author's books: the one that isn't full is the last. */
-function authorPages(api: Books, author: string, firstPage: number): PageStream<AuthorPage> {
-  return new PageStream(() => {
-    let page: number | undefined = firstPage;
-    return {
-      async read(options) {
-        if (page === undefined) return undefined;
-        const { value, credit } = await api.askAuthor(author, { ...options, page, pageSize: AUTHOR_PAGE });
-        page = value.record.books.length < AUTHOR_PAGE ? undefined : page + 1;
-        return { value: { ...value, nextPage: page }, credit };
-      },
-    };
-  });
-}
+/** As the lane's state gives it back. */
+const authorCheckpoint: z.ZodType<AuthorCheckpoint> = z.object({
+  page: z.int(),
+  first: z.int(),
+  pageSize: z.int(),
+  full: z.int(),
+  seen: z.array(z.string()),
+});
 
 /** The records of a batch's answers. Where the answers hold records that name no ISBN, none of the ISBNs is known to be missing. */
 function outcome(

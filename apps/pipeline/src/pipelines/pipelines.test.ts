@@ -84,12 +84,20 @@ test('books: found and missing ISBNs, malformed ones as dead letters, and all pa
     plan: 'pro',
     key: 'any-key',
     isbns: [sampleIsbn(0), sampleIsbn(1), sampleIsbn(3), 'no ISBN'],
-    authors: ['Charlotte Vale Allen'],
+    // Of 11 and of 39 books.
+    authors: ['Charlotte Vale Allen', 'Ada'],
+    pageSize: 20,
   });
   const snapshot = await run([pipeline]);
   expect(snapshot.pipelines['books']).toMatchObject({ keys: { queued: 4, answered: 4 }, deadLetters: 1 });
   expect((await read<{ isbn: string }>('books.records')).map(({ isbn }) => isbn).sort()).toEqual([sampleIsbn(0), sampleIsbn(1)].sort());
   expect(await read('books.missing')).toEqual([{ isbn: sampleIsbn(3) }]);
   expect(await read('books.dead-letters')).toMatchObject([{ request: { isbn: 'no ISBN' }, error: { code: 'HEADGATE_INVALID_ISBN' } }]);
-  expect((await read<{ author: string }>('books.authors')).every(({ author }) => author === 'Charlotte Vale Allen')).toBe(true);
+  const authors = await read<{ author: string; page: number; last: boolean; record: { books: unknown[] } }>('books.authors');
+  const shown = authors.map(({ author, page, last, record }) => [author, page, last, record.books.length]);
+  expect(shown.filter(([author]) => author === 'Charlotte Vale Allen')).toEqual([['Charlotte Vale Allen', 1, true, 11]]);
+  expect(shown.filter(([author]) => author === 'Ada')).toEqual([
+    ['Ada', 1, false, 20],
+    ['Ada', 2, true, 19],
+  ]);
 });

@@ -63,6 +63,8 @@ function config(isbns?: number): BooksConfig {
     ...(isbns !== undefined && { perDay: { isbns, resetsAt: '00:00', zone: 'UTC' } }),
     isbns: [],
     authors: [],
+    pageSize: 100,
+    maxPages: 500,
     maxOutstanding: 1,
   };
 }

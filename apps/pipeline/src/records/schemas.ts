@@ -13,7 +13,8 @@ export interface RecordValues {
     reason?: { code: string; message: string } | undefined;
   };
   'books.records': { isbn: string; record: Readonly<Record<string, unknown>> };
-  'books.authors': { author: string; record: Readonly<Record<string, unknown>> };
+  /** A page of an author's books, 1-based; `last` is the one they end with. */
+  'books.authors': { author: string; page: number; last: boolean; record: Readonly<Record<string, unknown>> };
   'books.missing': { isbn: string };
   'followers.dead-letters': DeadLetterReason & { request: unknown };
   'books.dead-letters': DeadLetterReason & { request?: unknown; record?: unknown };
@@ -57,7 +58,7 @@ export const recordSchemas: { readonly [Topic in RecordTopic]: z.ZodType<RecordV
     reason: z.object({ code: z.string(), message: z.string() }).optional(),
   }),
   'books.records': z.object({ isbn, record: z.looseObject({}) }),
-  'books.authors': z.object({ author: z.string(), record: z.looseObject({}) }),
+  'books.authors': z.object({ author: z.string(), page: z.int(), last: z.boolean(), record: z.looseObject({}) }),
   'books.missing': z.object({ isbn }),
   'followers.dead-letters': z.object({ ...deadLetter, request: z.unknown() }),
   'books.dead-letters': z.object({ ...deadLetter, request: z.unknown().optional(), record: z.unknown().optional() }),

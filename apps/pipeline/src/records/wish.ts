@@ -41,12 +41,24 @@ export const booksWish: z.ZodType<BooksWish> = z.union(
   [
     z.object({ isbn: z.string() }),
     z.object({ isbns: z.array(z.string()).min(1).max(100_000) }),
-    z.object({ author: z.string().trim().min(1).max(1_000) }),
+    z.object({
+      author: z.string().trim().min(1).max(1_000),
+      page: z.int().min(1).optional(),
+      pageSize: z.int().min(1).max(1_000).optional(),
+    }),
   ],
   'takes {"isbn": "…"}, {"isbns": ["…"]} or {"author": "…"}',
 );
 
-export type BooksWish = { readonly isbn: string } | { readonly isbns: readonly string[] } | { readonly author: string };
+export type BooksWish = { readonly isbn: string } | { readonly isbns: readonly string[] } | AuthorWish;
+
+/** All books of an author, or those from a page on. */
+export interface AuthorWish {
+  readonly author: string;
+  readonly page?: number | undefined;
+  /** Books a page, which `page` counts. Default: the configuration's. */
+  readonly pageSize?: number | undefined;
+}
 
 export class MalformedWishError extends Error {
   override readonly name = 'MalformedWishError';

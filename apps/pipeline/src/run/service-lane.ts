@@ -114,7 +114,8 @@ function booksLane(options: ServiceLaneOptions, lane: Lane, journal: LaneJournal
   const credits = creditPool({ max: config.maxOutstanding });
   const waker = bell({ clock });
   const maxBatch = Math.min(config.maxBatch, config.perDay?.isbns ?? Infinity);
-  const flow = booksFlow({ api, lane, bell: waker, credits, maxBatch, clock, emit });
+  const { pageSize, maxPages } = config;
+  const flow = booksFlow({ api, lane, bell: waker, credits, maxBatch, pageSize, maxPages, clock, emit });
   const backlog = Math.max(BACKLOG, 2 * config.maxBatch);
   const onHeldBack = heldBackEvents({ service: 'books', lane: lane.partition, emit });
   return {

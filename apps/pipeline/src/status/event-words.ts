@@ -24,7 +24,7 @@ export function eventWords(event: RunEvent): string {
     case 'books-written':
       return `isbns: ${countWords(event.found, 'book')}, ${event.missing} not found`;
     case 'author-written':
-      return `author ${safeText(event.author, 60)}: ${countWords(event.books, 'book')}`;
+      return `author ${safeText(event.author, 60)}${event.page === 1 && event.last ? '' : ` page ${event.page}`}: ${countWords(event.books, 'book')}`;
     case 'dead-letter':
       return `${reasonWords(event.key, event.error)} It is in ${safeText(event.topic)}.`;
     case 'request':

@@ -34,6 +34,8 @@ interface Held {
   items: number;
   missing: number;
   answers: number;
+  /** Authors that are complete. */
+  authors: number;
   done?: Extract<Progress, { type: 'crawl-completed' }>;
 }
 
@@ -47,7 +49,7 @@ export function createPageLines(options: PageLinesOptions): PageLines {
   return {
     add(event) {
       const about = subject(event);
-      const one = held.get(about) ?? { lastLineAt: Number.NEGATIVE_INFINITY, items: 0, missing: 0, answers: 0 };
+      const one = held.get(about) ?? { lastLineAt: Number.NEGATIVE_INFINITY, items: 0, missing: 0, answers: 0, authors: 0 };
       held.set(about, one);
       if (event.type === 'crawl-started') {
         one.lastLineAt = now();
@@ -95,7 +97,7 @@ export function createPageLines(options: PageLinesOptions): PageLines {
     }
     delete one.first;
     delete one.last;
-    one.items = one.missing = one.answers = 0;
+    one.items = one.missing = one.answers = one.authors = 0;
   }
 
   function progressWords(one: Held): string {
@@ -106,7 +108,9 @@ export function createPageLines(options: PageLinesOptions): PageLines {
     }
     if (last?.type === 'books-written') return eventWords({ ...last, found: one.items, missing: one.missing });
     if (last?.type === 'author-written') {
-      return one.answers === 1 ? eventWords(last) : `${countWords(one.answers, 'author')}: ${countWords(one.items, 'book')}`;
+      if (one.answers === 1) return eventWords(last);
+      const pages = one.answers === one.authors ? '' : `, ${countWords(one.answers, 'page')}`;
+      return `${countWords(one.authors, 'author')}${pages}: ${countWords(one.items, 'book')}`;
     }
     return '';
   }
@@ -128,7 +132,10 @@ function hold(one: Held, event: Progress): void {
   one.last = event;
   one.answers += 1;
   if (event.type === 'page-written') one.items += event.ids;
-  if (event.type === 'author-written') one.items += event.books;
+  if (event.type === 'author-written') {
+    one.items += event.books;
+    if (event.last) one.authors += 1;
+  }
   if (event.type === 'books-written') {
     one.items += event.found;
     one.missing += event.missing;

@@ -52,7 +52,7 @@ const everyEvent: readonly RunEvent[] = [
   { type: 'crawl-failed', user: hostile, crawl: 'c8', error: { code: hostile, message: hostile } },
   { type: 'books-queued', isbns: 1, authors: 1 },
   { type: 'books-written', found: 1, missing: 0 },
-  { type: 'author-written', author: hostile, books: 1 },
+  { type: 'author-written', author: hostile, page: 1, last: true, books: 1 },
   { type: 'dead-letter', topic: 'books.dead-letters', key: hostile, error: { code: 'X', message: hostile } },
   { type: 'request', service: 'books', credential: hostile, outcome: 'transient', subject: hostile, reason: hostile, retryInMs: 100 },
   { type: 'notice', level: 'warn', message: hostile },

@@ -30,7 +30,8 @@ export type RunEvent =
     }
   | { readonly type: 'crawl-failed'; readonly user: string; readonly crawl: string; readonly error: Reason }
   | { readonly type: 'books-written'; readonly found: number; readonly missing: number }
-  | { readonly type: 'author-written'; readonly author: string; readonly books: number }
+  /** A page of an author's books, 1-based; they end with the last. */
+  | { readonly type: 'author-written'; readonly author: string; readonly page: number; readonly last: boolean; readonly books: number }
   | { readonly type: 'books-queued'; readonly isbns: number; readonly authors: number }
   | { readonly type: 'dead-letter'; readonly topic: string; readonly key: string; readonly error: Reason }
   | {

@@ -172,7 +172,8 @@ describe('a run as its events leave it', () => {
     model.apply({ type: 'books-queued', isbns: 50, authors: 1 });
     model.apply({ type: 'books-written', found: 97, missing: 3 });
     model.apply({ type: 'books-written', found: 100, missing: 0 });
-    model.apply({ type: 'author-written', author: 'A', books: 12 });
+    model.apply({ type: 'author-written', author: 'A', page: 1, last: false, books: 10 });
+    model.apply({ type: 'author-written', author: 'A', page: 2, last: true, books: 2 });
     expect(model.snapshot().books).toEqual({ queuedIsbns: 250, queuedAuthors: 2, found: 197, missing: 3, authors: 1, authorBooks: 12 });
   });
 

@@ -90,7 +90,7 @@ export function createRunModel(options: RunModelOptions): RunModel {
           books.missing += event.missing;
           return;
         case 'author-written':
-          books.authors += 1;
+          if (event.last) books.authors += 1;
           books.authorBooks += event.books;
           return;
         case 'dead-letter':

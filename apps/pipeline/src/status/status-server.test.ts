@@ -241,7 +241,7 @@ describe('the status server', () => {
   it('two runs in one process share no metrics', async () => {
     const one = await start();
     const other = await start();
-    one.model.apply({ type: 'author-written', author: 'A', books: 1 });
+    one.model.apply({ type: 'author-written', author: 'A', page: 1, last: true, books: 1 });
     expect(await (await fetch(`${other.url}metrics`)).text()).toContain('headgate_authors_total 0');
   });
 

@@ -43,8 +43,8 @@ const books: readonly RunEvent[] = [
   { type: 'books-queued', isbns: 2400, authors: 2 },
   { type: 'request', service: 'books', credential: 'pro', outcome: 'ok', subject: 'isbns' },
   { type: 'books-written', found: 2388, missing: 12 },
-  { type: 'author-written', author: 'Zoë', books: 7 },
-  { type: 'author-written', author: 'Åke', books: 5 },
+  { type: 'author-written', author: 'Zoë', page: 1, last: true, books: 7 },
+  { type: 'author-written', author: 'Åke', page: 1, last: true, books: 5 },
 ];
 
 describe('the end of a run', () => {

@@ -83,7 +83,7 @@ function arrivals({ totals, changes, books }: RunSnapshot, followersTopics: read
       where: `books.records${books.missing > 0 ? ', books.missing' : ''}`,
     });
   }
-  if (books.authors > 0) {
+  if (books.authors + books.authorBooks > 0) {
     list.push({ what: `${countWords(books.authors, 'author')}, ${countWords(books.authorBooks, 'book')}`, where: 'books.authors' });
   }
   return list;
@@ -171,7 +171,7 @@ function topicToRead({ totals, changes, books }: RunSnapshot, followersTopics: r
   if (totals.pages > 0 && followers !== undefined) return followers;
   if (hasChanges(changes)) return 'followers.changes';
   if (books.found > 0) return 'books.records';
-  if (books.authors > 0) return 'books.authors';
+  if (books.authorBooks > 0) return 'books.authors';
   if (books.missing > 0) return 'books.missing';
   return followers ?? 'books.records';
 }
@@ -186,7 +186,7 @@ function isNothing({ totals, changes, books, deadLetters, requests }: RunSnapsho
     totals.crawlsFailed === 0 &&
     totals.pages === 0 &&
     !hasChanges(changes) &&
-    books.found + books.missing + books.authors === 0 &&
+    books.found + books.missing + books.authors + books.authorBooks === 0 &&
     deadLetters.total === 0 &&
     sum(requests.followers) + sum(requests.books) === 0
   );

@@ -1,0 +1,126 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it } from 'vitest';
+import { type ReadRecord, workplace } from './headgate-process.fixture.ts';
+
+/** The service's own, whatever is asked for. */
+const PAGE = 20;
+
+it('writes all 45 books of an author page by page, each once, over a kill between two pages', async () => {
+  const books = Array.from({ length: 45 }, (_, i) => ({ isbn13: String(i) }));
+  await using service = await authorService(books);
+  await using place = await workplace(booksYaml(service.url, ['Ada Brook']));
+
+  service.hold(3);
+  const killed = place.start('run');
+  await expect.poll(() => service.asked.length, { timeout: 20_000 }).toBe(3);
+  killed.child.kill('SIGKILL');
+  await killed.ended;
+  const run = await place.headgate('run');
+  expect([run.code, run.stderr]).toEqual([0, expect.stringMatching(/1 author, 5 books +-> books\.authors/)]);
+  expect(service.asked).toEqual(['Ada Brook 1/100', 'Ada Brook 2/100', 'Ada Brook 3/100', 'Ada Brook 3/100']);
+  const records = await place.records('books.authors');
+  expect(records.map(pageOf)).toEqual([
+    ['Ada Brook', 1, false, 20],
+    ['Ada Brook', 2, false, 20],
+    ['Ada Brook', 3, true, 5],
+  ]);
+  expect(records.flatMap(booksOf)).toEqual(books);
+  expect(records.map(({ headers }) => headers['ce_id'])).toEqual([1, 2, 3].map((page) => `books.requests-0-0/${page}`));
+  expect((await place.headgate('run')).code).toBe(0);
+  expect(service.asked).toHaveLength(4);
+});
+
+it('stops at the limit of pages with a dead letter, which replay goes on with', async () => {
+  const books = Array.from({ length: 95 }, (_, i) => ({ isbn13: String(i) }));
+  await using service = await authorService(books);
+  await using place = await workplace(booksYaml(service.url, [], '  maxPages: 2\n'));
+  expect((await place.headgate('enqueue', 'books', '--author', 'Ada Brook')).code).toBe(0);
+
+  const run = await place.headgate('run');
+  expect(run.code).toBe(1);
+  expect(run.stderr).toContain("Ada Brook: 2 pages of the author's books have come, and the last was full. To walk on, begin at page 3");
+  const [letter] = await place.records('books.dead-letters');
+  expect(letter?.value).toMatchObject({
+    request: { author: 'Ada Brook', page: 3, pageSize: 100 },
+    error: { code: 'HEADGATE_PAGE_LIMIT', retryable: true },
+  });
+  for (const code of [1, 0]) {
+    await place.headgate('replay', 'books.dead-letters');
+    expect((await place.headgate('run')).code).toBe(code);
+  }
+  const records = await place.records('books.authors');
+  expect(records.flatMap(booksOf)).toEqual(books);
+  expect(records.map(({ value }) => value['last'])).toEqual([false, false, false, false, true]);
+});
+
+it('says where nobody can tell whether an author has more books', async () => {
+  const books = Array.from({ length: PAGE }, (_, i) => ({ isbn13: String(i) }));
+  await using service = await authorService(books, { turns: false });
+  await using place = await workplace(booksYaml(service.url, ['Ada Brook']));
+  const run = await place.headgate('run');
+  expect(run.code).toBe(0);
+  expect(run.stderr).toContain("Ada Brook: the service sent page 1 of the author's books again for page 2");
+  expect((await place.records('books.authors')).map(pageOf)).toEqual([
+    ['Ada Brook', 1, false, 20],
+    ['Ada Brook', 2, true, 0],
+  ]);
+});
+
+function pageOf({ key, value }: ReadRecord): unknown[] {
+  return [key, value['page'], value['last'], booksOf({ value }).length];
+}
+
+function booksOf({ value }: Pick<ReadRecord, 'value'>): readonly unknown[] {
+  return (value['record'] as { books: unknown[] }).books;
+}
+
+interface AuthorService extends AsyncDisposable {
+  readonly url: string;
+  /** `name page/pageSize` of each request. */
+  readonly asked: readonly string[];
+  /** Leaves the nth request without an answer. */
+  hold(n: number): void;
+}
+
+async function authorService(books: readonly unknown[], { turns = true } = {}): Promise<AuthorService> {
+  const asked: string[] = [];
+  let held = 0;
+  const answer = (name: string, page: number, response: ServerResponse): void => {
+    const from = turns ? (page - 1) * PAGE : 0;
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ author: encodeURIComponent(name), books: books.slice(from, from + PAGE) }));
+  };
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
+    const name = decodeURIComponent(pathname.slice('/author/'.length));
+    const page = Number(searchParams.get('page') ?? 1);
+    asked.push(`${name} ${page}/${searchParams.get('pageSize') ?? ''}`);
+    if (asked.length !== held) answer(name, page, response);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    hold(n) {
+      held = n;
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+function booksYaml(url: string, authors: readonly string[], more = ''): string {
+  return `topics: { driver: sqlite, file: ./headgate.db }
+status: false
+books:
+  baseUrl: ${url}
+  key: "\${KEY}"
+  maxDelay: 0s
+  authors: ${JSON.stringify(authors)}
+${more}`;
+}
