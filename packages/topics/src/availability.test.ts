@@ -16,3 +16,27 @@ it('an outage is told with the earliest time from which anybody has missed the b
   vi.advanceTimersByTime(1_000);
   expect(changes).toEqual([{ available: false, reason: 'gone', sinceMs: now - 3_000 }]);
 });
+
+it('what is refused goes before outages, all of it, and is told again at once when it changes', () => {
+  const changes: AvailabilityChange[] = [];
+  const brokers = availability((change) => changes.push(change));
+  const now = Date.now();
+  const [away, reader, writer] = [brokers.watcher(), brokers.watcher(), brokers.watcher()];
+  away.missed('gone');
+  reader.missed('lacks Read', undefined, true);
+  vi.advanceTimersByTime(2_000);
+  reader.missed('lacks Read', undefined, true);
+  writer.missed('lacks Write', undefined, true);
+  reader.reached();
+  writer.reached();
+  away.missed('still gone');
+  away.reached();
+  const refused = (reason: string): AvailabilityChange => ({ available: false, refused: true, reason, sinceMs: now });
+  expect(changes).toEqual([
+    refused('lacks Read'),
+    refused('lacks Read; lacks Write'),
+    refused('lacks Write'),
+    { available: false, reason: 'gone', sinceMs: now },
+    { available: true },
+  ]);
+});

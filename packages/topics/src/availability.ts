@@ -3,6 +3,8 @@ export type AvailabilityChange =
   | {
       readonly available: false;
       readonly reason: string;
+      /** The brokers answer, and refuse: `reason` says what the log's user may not do. */
+      readonly refused?: true;
       /** Since when nothing has come back, epoch ms: that is told some seconds later. */
       readonly sinceMs: number;
     }
@@ -10,12 +12,15 @@ export type AvailabilityChange =
 
 /** One who works with them, and says how that goes; `reached` also where it gives up. */
 export interface AvailabilityWatcher {
-  /** `sinceMs`: since when it has, epoch ms; default now, or when it was first told. */
-  missed(reason: string, sinceMs?: number): void;
+  /** `sinceMs`: since when it has, epoch ms; default now, or when it was first told. `refused` (default false): they answer, and refuse. */
+  missed(reason: string, sinceMs?: number, refused?: boolean): void;
   reached(): void;
 }
 
-/** Tells once that somebody can't work with them, and once that all can again. Short hiccups are nobody's business. */
+/**
+ * Tells once that somebody can't work with them, again where what is refused has changed, and once that all can again. Short hiccups are
+ * nobody's business.
+ */
 export interface Availability {
   watcher(): AvailabilityWatcher;
   close(): void;
@@ -24,29 +29,44 @@ export interface Availability {
 /** kafkajs's own retries and leader moves take less. */
 const HICCUP_MS = 2_000;
 
+interface Missed {
+  readonly reason: string;
+  readonly sinceMs: number;
+  readonly refused: boolean;
+}
+
 export function availability(tell: (change: AvailabilityChange) => void): Availability {
-  const missing = new Map<AvailabilityWatcher, { readonly reason: string; readonly sinceMs: number }>();
-  let told = false;
+  const missing = new Map<AvailabilityWatcher, Missed>();
+  /** What was told to be refused, empty where nothing is; undefined where nothing is told. */
+  let told: string | undefined;
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
+  const refusals = (): string => [...new Set([...missing.values()].flatMap(({ reason, refused }) => (refused ? [reason] : [])))].join('; ');
   const tellMissing = (): void => {
-    told = true;
     const all = [...missing.values()];
-    tell({ available: false, reason: all[0]?.reason ?? '', sinceMs: Math.min(...all.map(({ sinceMs }) => sinceMs)) });
+    told = refusals();
+    const sinceMs = Math.min(...all.map((each) => each.sinceMs));
+    tell({ available: false, sinceMs, ...(told === '' ? { reason: all[0]?.reason ?? '' } : { reason: told, refused: true }) });
+  };
+  const look = (): void => {
+    if (closed) return;
+    if (told === undefined) timer ??= setTimeout(tellMissing, HICCUP_MS).unref();
+    else if (told !== refusals()) tellMissing();
   };
   return {
     watcher() {
       const watcher: AvailabilityWatcher = {
-        missed(reason, sinceMs = Date.now()) {
-          missing.set(watcher, { reason, sinceMs: missing.get(watcher)?.sinceMs ?? sinceMs });
-          if (!told && !closed) timer ??= setTimeout(tellMissing, HICCUP_MS).unref();
+        missed(reason, sinceMs = Date.now(), refused = false) {
+          missing.set(watcher, { reason, sinceMs: missing.get(watcher)?.sinceMs ?? sinceMs, refused });
+          look();
         },
         reached() {
-          if (!missing.delete(watcher) || missing.size > 0) return;
+          if (!missing.delete(watcher)) return;
+          if (missing.size > 0) return look();
           clearTimeout(timer);
           timer = undefined;
-          if (told && !closed) tell({ available: true });
-          told = false;
+          if (told !== undefined && !closed) tell({ available: true });
+          told = undefined;
         },
       };
       return watcher;

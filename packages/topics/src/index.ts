@@ -1,5 +1,6 @@
 export { GroupInUseError } from './group-errors.ts';
 export { LaneHeldError, LaneLostError } from './lane-errors.ts';
+export { MissingRightError, rightsWords } from './missing-right-error.ts';
 export { partitionForKey } from './partition-for-key.ts';
 export { InvalidRecordError, TopicLostError, TopicMismatchError, TopicUnknownError } from './topic-errors.ts';
 export {
@@ -12,12 +13,14 @@ export {
   TopicLogOpenError,
   TopicLogVersionError,
 } from './topic-log-errors.ts';
+export type { MissingRight, ResourceKind } from './missing-right-error.ts';
 export type { AvailabilityChange } from './availability.ts';
 export type { TopicMismatch } from './topic-errors.ts';
 export type {
   CreatedTopics,
   GroupMember,
   HeldBack,
+  IntendedUse,
   JoinGroupOptions,
   LaneSpec,
   LaneTransaction,

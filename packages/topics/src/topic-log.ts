@@ -1,3 +1,4 @@
+import type { MissingRight } from './missing-right-error.ts';
 import type { InvalidRecordError } from './topic-errors.ts';
 
 /** The port behind which a log of topics stands: an embedded file or Kafka. */
@@ -33,10 +34,27 @@ export interface TopicLog extends AsyncDisposable {
   joinGroup(options: JoinGroupOptions): Promise<GroupMember>;
   /** The offset a group reads next in a partition; undefined where it has committed none. */
   groupOffset(place: TopicPartition & { readonly group: string }): Promise<number | undefined>;
+  /**
+   * The rights that this log's user lacks for what it intends; none where the log knows no users. Changes nothing. Those to make topics are
+   * told by `createTopics`.
+   */
+  missingRights(use: IntendedUse): Promise<readonly MissingRight[]>;
   /** Bytes of key, value and headers that a record of `topic` may have. */
   maxRecordBytes(topic: string): Promise<number>;
   /** Ends every reader, finishes the transactions asked for, releases every lane and closes the log. Idempotent. */
   close(): Promise<void>;
+}
+
+/** What is to be done with a log. */
+export interface IntendedUse {
+  /** Whether they are there or not; all are looked up. `reads` and `writes` default to false. */
+  readonly topics?: readonly { readonly name: string; readonly reads?: boolean; readonly writes?: boolean }[];
+  /** To be joined, or to have their offsets read and committed. */
+  readonly groups?: readonly string[];
+  /** Names of lanes to be opened. */
+  readonly lanes?: readonly string[];
+  /** Records are appended outside of lanes. Default false. */
+  readonly appends?: boolean;
 }
 
 /** The newest committed value per key of a state partition. */

@@ -1,5 +1,7 @@
 import { createRequire } from 'node:module';
-import type { Admin, Kafka, KafkaConfig } from 'kafkajs';
+import type { Admin, Consumer, ConsumerConfig, Kafka, KafkaConfig } from 'kafkajs';
+import { withTransactions } from './lane/coordinator.ts';
+import { nameMissingRights } from './rights/request-rights.ts';
 import { askBroker } from './topics/topic-metadata.ts';
 
 /**
@@ -95,22 +97,44 @@ export const READ_COMMITTED = 1;
 const require = createRequire(import.meta.url);
 const Cluster = require('kafkajs/src/cluster') as new (options: object) => InnerCluster & { readonly brokerPool: BrokerPool };
 const createAdmin = require('kafkajs/src/admin') as (options: object) => Admin;
+const createConsumer = require('kafkajs/src/consumer') as (options: object) => Consumer;
+const EventEmitter = require('kafkajs/src/instrumentation/emitter') as new () => object;
 
 interface BrokerPool {
-  createBroker: (options: object) => InnerBroker & { metadata(topics?: readonly string[]): Promise<unknown> };
+  createBroker: (
+    options: object,
+  ) => InnerBroker & Parameters<typeof withTransactions>[0] & { metadata(topics?: readonly string[]): Promise<unknown> };
+  /** Answers null where all brokers have failed. */
+  withBroker: <T>(work: (one: { readonly nodeId: string; readonly broker: InnerBroker }) => Promise<T>) => Promise<T | null>;
 }
 
-/** kafkajs's own, but one that has no topics yet asks for none: else a partition offline in anybody's topic would stop it. */
+/**
+ * kafkajs's own, but for three things. One that has no topics yet asks for none: else a partition offline in anybody's topic would stop it.
+ * An answer that is a refusal names what is refused. Where no broker tells the coordinator, the reason is thrown: as delivered it is dropped.
+ */
 export class KafkajsCluster extends Cluster {
   constructor(options: object) {
     super(options);
     const { brokerPool } = this;
     const { createBroker } = brokerPool;
     brokerPool.createBroker = (brokerOptions) => {
-      const broker = createBroker(brokerOptions);
+      const broker = withTransactions(createBroker(brokerOptions));
       const metadata = broker.metadata.bind(broker);
       broker.metadata = (topics = []) => (topics.length === 0 ? askBroker(broker, []) : metadata(topics));
+      nameMissingRights(broker);
       return broker;
+    };
+    const withBroker = brokerPool.withBroker.bind(brokerPool);
+    brokerPool.withBroker = async (work) => {
+      let failure: unknown;
+      const answer = await withBroker((one) =>
+        work(one).catch((error: unknown) => {
+          failure = error;
+          throw error;
+        }),
+      );
+      if (answer === null && failure !== undefined) throw failure;
+      return answer;
     };
   }
 }
@@ -128,6 +152,22 @@ export function innerAdmin(kafka: Kafka, config: KafkaConfig): InnerAdmin {
 /** A connection of its own, for reading committed records. */
 export function innerCluster(kafka: Kafka, config: KafkaConfig): InnerCluster {
   return new KafkajsCluster({ ...clusterOptions(kafka, config), maxInFlightRequests: null, isolationLevel: READ_COMMITTED });
+}
+
+/** kafkajs's own consumer. */
+export function innerConsumer(kafka: Kafka, config: KafkaConfig, options: ConsumerConfig): Consumer {
+  const instrumentationEmitter = new EventEmitter();
+  const { metadataMaxAge, allowAutoTopicCreation } = options;
+  const cluster = new KafkajsCluster({
+    ...clusterOptions(kafka, config),
+    instrumentationEmitter,
+    isolationLevel: READ_COMMITTED,
+    maxInFlightRequests: null,
+    ...(metadataMaxAge !== undefined && { metadataMaxAge }),
+    ...(allowAutoTopicCreation !== undefined && { allowAutoTopicCreation }),
+  });
+  const retry = { ...config.retry, ...options.retry };
+  return createConsumer({ ...options, retry, logger: kafka.logger(), cluster, isolationLevel: READ_COMMITTED, instrumentationEmitter });
 }
 
 /** What every cluster object of kafkajs is made with. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectionOptions } from 'node:tls';
-import { Kafka, type KafkaConfig } from 'kafkajs';
+import { type ConsumerConfig, Kafka, type KafkaConfig } from 'kafkajs';
+import type { MissingRight } from '../missing-right-error.ts';
 import { assertText } from '../record-text.ts';
 import { TopicMismatchError } from '../topic-errors.ts';
 import { TopicLogClosedError, TopicLogOpenError } from '../topic-log-errors.ts';
@@ -8,6 +9,7 @@ import type {
   CreatedTopics,
   GroupMember,
   HeldBack,
+  IntendedUse,
   JoinGroupOptions,
   LaneSpec,
   LaneWriter,
@@ -25,8 +27,9 @@ import { type Availability, type AvailabilityChange, availability } from '../ava
 import { AdvertisedAddressError, BrokerAddresses, assertAdvertised } from './connection/broker-addresses.ts';
 import { BrokerSockets } from './connection/broker-sockets.ts';
 import { repairConnection } from './connection/connection-repair.ts';
-import { type InnerAdmin, type InnerCluster, innerAdmin, innerCluster } from './inner-cluster.ts';
-import { failureText, refusesUser } from './kafka-failure.ts';
+import { failureText, refusal } from './driver-errors.ts';
+import { type InnerAdmin, type InnerCluster, innerAdmin, innerCluster, innerConsumer } from './inner-cluster.ts';
+import { refusesUser } from './kafka-failure.ts';
 import { repairRequestQueue } from './connection/kafkajs-repair.ts';
 import { allTopicFacts, createTopics } from './topics/kafka-topics.ts';
 import { BarrenStretches } from './reading/barren-stretches.ts';
@@ -39,9 +42,11 @@ import { KafkaLaneWriter } from './lane/lane-writer.ts';
 import { Link } from './connection/link.ts';
 import type { GroupMembership } from './membership/group-membership.ts';
 import { joinGroup } from './membership/join-group.ts';
+import { type Patience, patience } from './patience.ts';
 import { OwnWrites } from './reading/own-writes.ts';
 import { openTransaction } from './reading/open-transaction.ts';
 import { appendRecords } from './sending/record-append.ts';
+import { missingRights } from './rights/missing-rights.ts';
 import { MessageBlocks, registerCodecs } from './record-block/index.ts';
 import { RecordSender } from './sending/record-sender.ts';
 import { isStaleToken } from './security/bearer-authentication.ts';
@@ -74,6 +79,11 @@ export interface KafkaTopicLogOptions {
   readonly sessionTimeoutMs?: number;
   /** How long a newcomer waits for a living holder to give its lane up, ms, before it takes it. Default 5000. */
   readonly handoverMs?: number;
+  /**
+   * Where the user lacks a right: a call throws a `MissingRightError`, or waits until the right is given, like for brokers that are away.
+   * Default 'throw'.
+   */
+  readonly onMissingRight?: 'throw' | 'wait';
   /** Told when brokers can't be worked with, and when they can again. Calls wait as long as that takes. */
   readonly onAvailability?: (change: AvailabilityChange) => void;
 }
@@ -115,18 +125,18 @@ export async function kafkaTopicLog(options: KafkaTopicLogOptions): Promise<Topi
     return log;
   } catch (error) {
     await log.close();
-    const reason = `${failureText(error)}.${whatToDo(error)}`;
-    throw new TopicLogOpenError({ file: `on Kafka at ${brokers.join(', ')}`, reason }, { cause: error });
+    throw new TopicLogOpenError({ file: `on Kafka at ${brokers.join(', ')}`, reason: whyNotOpen(error) }, { cause: error });
   }
 }
 
-/** The rest of a sentence that says what is wrong. */
-function whatToDo(error: unknown): string {
-  if (isStaleToken(error)) return '';
-  if (error instanceof AdvertisedAddressError) return ' Set advertised.listeners on the brokers to addresses that this machine reaches.';
+function whyNotOpen(error: unknown): string {
+  const text = failureText(error);
+  if (isStaleToken(error)) return `${text}.`;
+  if (error instanceof AdvertisedAddressError)
+    return `${text}. Set advertised.listeners on the brokers to addresses that this machine reaches.`;
   if (refusesUser(error))
-    return ' The brokers answer, and refuse this user: are user, password or token, and mechanism (sasl) those of the cluster?';
-  return ' Are the brokers up, and are address, ssl and sasl those of the cluster?';
+    return `${text}. The brokers answer, and refuse this user: are user, password or token, and mechanism (sasl) those of the cluster?`;
+  return refusal(error) ?? `${text}. Are the brokers up, and are address, ssl and sasl those of the cluster?`;
 }
 
 class KafkaTopicLog implements TopicLog {
@@ -148,6 +158,12 @@ class KafkaTopicLog implements TopicLog {
   /** With their groups. */
   readonly #memberships = new Map<GroupMembership, string>();
   readonly #links = new Set<Link<InnerCluster>>();
+  readonly #patience = (): Patience =>
+    patience({
+      watcher: this.#availability.watcher(),
+      failureText: this.#addresses.failureText,
+      waitsForRights: this.#options.onMissingRight === 'wait',
+    });
   #brokers = 1;
   #closed: Promise<void> | undefined;
 
@@ -165,7 +181,7 @@ class KafkaTopicLog implements TopicLog {
     };
     this.#kafka = new Kafka(this.#config);
     this.#cluster = this.#newLink();
-    this.#admin = new Link({ create: () => innerAdmin(this.#kafka, this.#config), ...this.#linkOptions() });
+    this.#admin = new Link({ create: () => innerAdmin(this.#kafka, this.#config), patience: this.#patience });
     this.#book = new TopicBook(this.#admin);
     this.#sender = new RecordSender({
       compression: registerCodecs()[options.compression ?? 'gzip'],
@@ -239,8 +255,7 @@ class KafkaTopicLog implements TopicLog {
       session: () => new LaneSession({ producer: this.#producer(lane.name, leftovers), sender: this.#sender, ownWrites: this.#ownWrites }),
       ownWrites: this.#ownWrites,
       link: this.#cluster,
-      availability: this.#availability.watcher(),
-      failureText: this.#addresses.failureText,
+      patience: this.#patience(),
       placed: async (content) => {
         for (const { topic, partition } of content.offsets) await this.#book.assertPartition(topic, partition);
         return { ...content, records: await this.#book.place(content.records) };
@@ -311,22 +326,24 @@ class KafkaTopicLog implements TopicLog {
     this.#assertOpen();
     const { sessionTimeoutMs } = this.#options;
     // A join is answered when the others have joined, too.
-    const kafka = new Kafka({ ...this.#config, socketFactory: this.#sockets.makePatient });
-    const watcher = this.#availability.watcher();
+    const config = { ...this.#config, socketFactory: this.#sockets.makePatient };
+    const kafka = { consumer: (consumer: ConsumerConfig) => innerConsumer(this.#kafka, config, consumer) };
+    const faults = this.#patience();
     const membership = joinGroup({
       kafka,
       ...options,
       ...(sessionTimeoutMs !== undefined && { sessionTimeoutMs }),
-      onFault: (error) => watcher.missed(this.#addresses.failureText(error)),
-      onAnswer: () => watcher.reached(),
+      waitsOut: (error) => faults.waitsOut(error),
+      onFault: (error) => faults.missed(error),
+      onAnswer: () => faults.reached(),
       onFailed: (error) => {
-        watcher.reached();
+        faults.reached();
         options.onFailed(error);
       },
     });
     this.#memberships.set(membership, options.group);
     const leave = async (): Promise<void> => {
-      watcher.reached();
+      faults.reached();
       this.#memberships.delete(membership);
       await membership.leave();
     };
@@ -344,6 +361,11 @@ class KafkaTopicLog implements TopicLog {
     this.#assertOpen();
     const committed = await this.#cluster.run((cluster) => groupOffsets(cluster, { group, topic, partitions: [partition] }));
     return this.#ownWrites.groupOffset({ group, topic, partition }, committed.get(partition));
+  }
+
+  async missingRights(use: IntendedUse): Promise<readonly MissingRight[]> {
+    this.#assertOpen();
+    return await this.#cluster.run((cluster) => missingRights(cluster, use));
   }
 
   async maxRecordBytes(topic: string): Promise<number> {
@@ -395,13 +417,9 @@ class KafkaTopicLog implements TopicLog {
   }
 
   #newLink(): Link<InnerCluster> {
-    const link = new Link({ create: () => innerCluster(this.#kafka, this.#config), ...this.#linkOptions() });
+    const link = new Link({ create: () => innerCluster(this.#kafka, this.#config), patience: this.#patience });
     this.#links.add(link);
     return link;
-  }
-
-  #linkOptions(): { readonly availability: Availability; readonly failureText: (error: unknown) => string } {
-    return { availability: this.#availability, failureText: this.#addresses.failureText };
   }
 
   async #closeLink(link: Link<InnerCluster>): Promise<void> {

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { type Availability, type AvailabilityChange, availability } from '../availability.ts';
+import type { MissingRight } from '../missing-right-error.ts';
 import { assertText } from '../record-text.ts';
 import { LiveState } from '../state-reading.ts';
 import { TopicLogClosedError } from '../topic-log-errors.ts';
@@ -175,6 +176,10 @@ class SqliteTopicLog implements TopicLog {
   async groupOffset(place: TopicPartition & { readonly group: string }): Promise<number | undefined> {
     this.#assertOpen();
     return (await this.#link.call('group-offset', place)) ?? undefined;
+  }
+
+  missingRights(): Promise<readonly MissingRight[]> {
+    return Promise.resolve([]);
   }
 
   maxRecordBytes(): Promise<number> {

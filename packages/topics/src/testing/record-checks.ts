@@ -79,6 +79,19 @@ export function recordChecks(): readonly ContractCheck[] {
       },
     },
     {
+      name: 'missingRights finds none where all is allowed, of topics that are there and of those that are not, and makes nothing',
+      async run(open) {
+        await using log = await open();
+        const [topic, absent, group, lane] = [uniqueName('topic'), uniqueName('absent'), uniqueName('group'), uniqueName('lane')];
+        await log.createTopics([{ name: topic, partitions: 2 }]);
+        const topics = [topic, absent].map((name) => ({ name, reads: true, writes: true }));
+        assert.deepEqual(await log.missingRights({ topics, groups: [group], lanes: [lane], appends: true }), []);
+        assert.deepEqual(await collect(log, { topic }), []);
+        assert.equal((await log.listTopics([absent])).length, 0);
+        assert.equal(await log.groupOffset({ group, topic, partition: 0 }), undefined);
+      },
+    },
+    {
       name: 'a record comes back byte for byte, with its headers and the time it was appended',
       async run(open) {
         await using log = await open();

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { InnerCluster } from '../inner-cluster.ts';
-import { brokerOf, failureText, isTransient } from '../kafka-failure.ts';
+import { failureText, verdictOf } from '../driver-errors.ts';
+import { brokerOf } from '../kafka-failure.ts';
 import { askBroker } from '../topics/topic-metadata.ts';
 import { withinTime } from './time-limit.ts';
 
@@ -76,7 +77,8 @@ export async function assertAdvertised(cluster: InnerCluster): Promise<void> {
     await withinTime(REACHABLE_WITHIN_MS, Promise.any(tries));
   } catch (cause) {
     // A broker that refuses us has been reached.
-    const refusal: unknown = cause instanceof AggregateError ? cause.errors.find((error: unknown) => !isTransient(error)) : undefined;
+    const refusal: unknown =
+      cause instanceof AggregateError ? cause.errors.find((error: unknown) => verdictOf(error) !== 'passes') : undefined;
     if (refusal !== undefined) throw refusal;
     throw new AdvertisedAddressError({ failures: [...failures].map(([address, reason]) => ({ address, reason })) }, { cause });
   } finally {

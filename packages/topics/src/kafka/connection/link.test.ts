@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { type AvailabilityChange, availability } from '../../availability.ts';
-import { failureText } from '../kafka-failure.ts';
+import { patienceOf } from '../patience.fixture.ts';
 import { Link } from './link.ts';
 
 beforeEach(() => vi.useFakeTimers());
@@ -95,5 +95,6 @@ function newLink() {
     connections.push(connection);
     return connection;
   };
-  return { link: new Link({ create, availability: availability((change) => changes.push(change)), failureText }), changes, connections };
+  const brokers = availability((change) => changes.push(change));
+  return { link: new Link({ create, patience: () => patienceOf(brokers) }), changes, connections };
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Availability } from '../../availability.ts';
-import { isTransient } from '../kafka-failure.ts';
+import { driverError, verdictOf } from '../driver-errors.ts';
+import type { Patience } from '../patience.ts';
 import { abortable, soon } from './time-limit.ts';
 
 const FIRST_PAUSE_MS = 50;
@@ -14,9 +14,7 @@ interface Connection {
 
 export interface LinkOptions<C extends Connection> {
   readonly create: () => C;
-  readonly availability: Availability;
-  /** An error in words. */
-  readonly failureText: (error: unknown) => string;
+  readonly patience: () => Patience;
 }
 
 /** A connection that is made anew whenever it fails. */
@@ -35,7 +33,7 @@ export class Link<C extends Connection> {
    */
   async run<T>(work: (connection: C) => Promise<T>, signal?: AbortSignal): Promise<T> {
     const over = signal === undefined ? this.#closed.signal : AbortSignal.any([signal, this.#closed.signal]);
-    const watcher = this.#options.availability.watcher();
+    const patience = this.#options.patience();
     try {
       for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
         over.throwIfAborted();
@@ -44,13 +42,13 @@ export class Link<C extends Connection> {
           return await abortable(this.once(work), over);
         } catch (error) {
           over.throwIfAborted();
-          if (!isTransient(error)) throw error;
-          watcher.missed(this.#options.failureText(error), askedMs);
+          if (!patience.waitsOut(error)) throw driverError(error);
+          patience.missed(error, askedMs);
         }
         await sleep(pauseMs, undefined, { signal: over }).catch(() => undefined);
       }
     } finally {
-      watcher.reached();
+      patience.reached();
     }
   }
 
@@ -60,7 +58,7 @@ export class Link<C extends Connection> {
     try {
       return await work(await connection);
     } catch (error) {
-      if (this.#connection === connection && isTransient(error)) this.#connection = undefined;
+      if (this.#connection === connection && verdictOf(error) !== 'final') this.#connection = undefined;
       throw error;
     } finally {
       // Somebody else's failure may have ended it meanwhile, and kafkajs connects again for whoever still works with it.

@@ -1,13 +1,19 @@
 import { createRequire } from 'node:module';
 import type { InnerBroker } from '../inner-cluster.ts';
 import type { Partitions } from '../places.ts';
+import { rawAnswer } from '../raw-answer.ts';
 
 /** A transaction's coordinator, as kafkajs 2.2.4 uses it (producer/eosManager/index.js). */
-export interface Coordinator extends InnerBroker {
+export interface Coordinator extends InnerBroker, TransactionBroker {
+  /** Its newest one's state: see `transactionState`. */
+  describeTransaction(options: { readonly transactionalId: string }): Promise<string | undefined>;
   initProducerId(options: InitOptions): Promise<ProducerEpoch>;
-  addPartitionsToTxn(options: TransactionOptions & { readonly topics: readonly Partitions[] }): Promise<unknown>;
+  addPartitionsToTxn(options: AddPartitionsOptions): Promise<unknown>;
   addOffsetsToTxn(options: object): Promise<unknown>;
   endTxn(options: TransactionOptions & { readonly transactionResult: boolean }): Promise<unknown>;
+}
+
+interface TransactionBroker {
   readonly versions?: Readonly<Record<number, unknown>> | null;
   readonly connectionPool: { send(request: object): Promise<unknown>; isConnected(): boolean };
 }
@@ -24,6 +30,10 @@ interface ProducerEpoch {
 
 interface TransactionOptions extends ProducerEpoch {
   readonly transactionalId: string;
+}
+
+interface AddPartitionsOptions extends TransactionOptions {
+  readonly topics: readonly Partitions[];
 }
 
 /** What is used of kafkajs's encoder and decoder. */
@@ -44,15 +54,44 @@ const require = createRequire(import.meta.url);
 const KafkajsEncoder = require('kafkajs/src/protocol/encoder') as new () => Encoder;
 const KafkajsDecoder = require('kafkajs/src/protocol/decoder') as new (bytes: Buffer) => Decoder;
 const { createErrorFromCode } = require('kafkajs/src/protocol/error') as { createErrorFromCode: (code: number) => Error };
+const { requests } = require('kafkajs/src/protocol/requests') as { readonly requests: { readonly AddPartitionsToTxn: unknown } };
 
+const ADD_PARTITIONS_TO_TXN = 24;
 const DESCRIBE_TRANSACTIONS = 65;
 const TRANSACTIONAL_ID_NOT_FOUND = 105;
+/** OPERATION_NOT_ATTEMPTED: another partition of the request is the one that is refused. */
+const NOT_ATTEMPTED = 55;
+
+interface AddedPartitions {
+  readonly errors: readonly { readonly topic: string; readonly partitionErrors: readonly { readonly errorCode: number }[] }[];
+}
+
+/** A broker of kafkajs with what its transactions lack. */
+export function withTransactions<B extends InnerBroker & TransactionBroker>(broker: B): B {
+  return Object.assign(broker, {
+    addPartitionsToTxn: (options: AddPartitionsOptions) => addPartitionsToTxn(broker, options),
+    describeTransaction: (options: { readonly transactionalId: string }) => transactionState(broker, options.transactionalId),
+  });
+}
+
+/** As kafkajs's own, which throws the first partition's error, where others' matter. Throws them all, each with its topic. */
+async function addPartitionsToTxn(broker: InnerBroker, options: AddPartitionsOptions): Promise<unknown> {
+  const request = { apiKey: ADD_PARTITIONS_TO_TXN, definition: requests.AddPartitionsToTxn, options };
+  const answer = (await rawAnswer(broker, request)) as AddedPartitions;
+  const errors = answer.errors.flatMap(({ topic, partitionErrors }) => {
+    const code = partitionErrors.map(({ errorCode }) => errorCode).find((each) => each !== 0 && each !== NOT_ATTEMPTED);
+    return code === undefined ? [] : [Object.assign(createErrorFromCode(code), { topic })];
+  });
+  const [first, ...others] = errors;
+  if (first === undefined) return answer;
+  throw others.length === 0 ? first : Object.assign(first, { errors: others });
+}
 
 /**
  * The state of a transactional id's newest transaction, e.g. `Ongoing`, `PrepareCommit`, `CompleteCommit`, `CompleteAbort`, `Empty`; undefined
  * where there is none, and with brokers before Kafka 3.0, which don't tell. DescribeTransactions, version 0, which kafkajs lacks.
  */
-export async function transactionState(coordinator: Coordinator, transactionalId: string): Promise<string | undefined> {
+async function transactionState(coordinator: TransactionBroker, transactionalId: string): Promise<string | undefined> {
   if (coordinator.versions?.[DESCRIBE_TRANSACTIONS] === undefined) return undefined;
   const request = {
     apiKey: DESCRIBE_TRANSACTIONS,

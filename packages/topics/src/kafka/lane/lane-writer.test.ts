@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { TopicUnknownError } from '../../topic-errors.ts';
+import { verdictOf } from '../driver-errors.ts';
 import type { InnerCluster } from '../inner-cluster.ts';
 import type { Link } from '../connection/link.ts';
 import { OwnWrites } from '../reading/own-writes.ts';
@@ -64,8 +65,7 @@ async function writer({ look, connect, write }: Parts): Promise<KafkaLaneWriter>
     session: () => session as object as LaneSession,
     ownWrites: new OwnWrites(),
     link: link as Link<InnerCluster>,
-    availability: { missed: () => undefined, reached: () => undefined },
-    failureText: String,
+    patience: { waitsOut: (error) => verdictOf(error) === 'passes', missed: () => undefined, reached: () => undefined },
     placed: async (content) => await Promise.resolve(content),
     assertThere: nothing,
     member: () => undefined,

@@ -7,9 +7,10 @@ import { QueuedLaneWriter } from '../../queued-lane-writer.ts';
 import type { LiveState } from '../../state-reading.ts';
 import type { LaneSpec, LaneTransaction, StateReading } from '../../topic-log.ts';
 import { type TransactionContent, collectTransaction, stateChanges } from '../../transaction-content.ts';
-import type { AvailabilityWatcher } from '../../availability.ts';
 import type { InnerCluster } from '../inner-cluster.ts';
-import { isFenced, isTopicUnknown, isTransient } from '../kafka-failure.ts';
+import { driverError } from '../driver-errors.ts';
+import { isFenced, isTopicUnknown } from '../kafka-failure.ts';
+import type { Patience } from '../patience.ts';
 import { type LaneHolder, LaneLog, type TransactionNote } from './lane-log.ts';
 import type { LaneSession } from './lane-session.ts';
 import type { Link } from '../connection/link.ts';
@@ -22,9 +23,7 @@ export interface KafkaLaneWriterOptions {
   readonly session: () => LaneSession;
   readonly ownWrites: OwnWrites;
   readonly link: Link<InnerCluster>;
-  readonly availability: AvailabilityWatcher;
-  /** An error in words. */
-  readonly failureText: (error: unknown) => string;
+  readonly patience: Patience;
   /** Chooses the partitions of records that name none. Throws for records that can't be written. */
   readonly placed: (content: TransactionContent) => Promise<TransactionContent>;
   /** Throws `TopicUnknownError` where a topic of the lane was deleted. */
@@ -88,7 +87,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     this.#over.abort(this.closedError());
     const session = this.#session;
     this.#session = undefined;
-    this.#options.availability.reached();
+    this.#options.patience.reached();
     await session?.disconnect();
   }
 
@@ -113,12 +112,12 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
 
   /** Runs `work` with a session until it goes well; after each fault the lane is taken again first. */
   async #untilDone(work: (session: LaneSession) => Promise<void>): Promise<void> {
-    const { availability, failureText } = this.#options;
+    const { patience } = this.#options;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
       try {
         const session = (this.#session ??= await this.#abortable(this.#take()));
         await this.#abortable(work(session));
-        availability.reached();
+        patience.reached();
         return;
       } catch (fault) {
         this.#session?.discard();
@@ -126,13 +125,13 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
         const error = isTopicUnknown(fault) ? await this.#whyUnknown(fault) : fault;
         if (this.#over.signal.aborted) throw this.closedError();
         if (error instanceof LaneLostError) this.#lost = error;
-        if (!isTransient(error)) {
-          availability.reached();
+        if (!patience.waitsOut(error)) {
+          patience.reached();
           // What was sent of it must not keep readers waiting until its time-out.
           if (this.#lost === undefined) this.#session = await this.#abortable(this.#take()).catch(() => undefined);
-          throw error;
+          throw driverError(error);
         }
-        availability.missed(failureText(error));
+        patience.missed(error);
         // Fenced by a newcomer whose taking isn't readable yet: who comes back at once would throw it out again.
         if (isFenced(error)) pauseMs = Math.max(pauseMs, 250 + 500 * Math.random());
       }

@@ -1,6 +1,6 @@
 import type { TopicPartition } from '../../topic-log.ts';
 import { byTopic } from '../places.ts';
-import { type Coordinator, type InitOptions, transactionState } from './coordinator.ts';
+import type { Coordinator, InitOptions } from './coordinator.ts';
 
 /**
  * What the last transaction of a transactional id may have left without an end. A broker that is killed right after it has decided on a
@@ -33,7 +33,7 @@ export class Leftovers {
 
 /** Only what was begun is still open to an abort, by the fence. */
 async function wasCommitted(coordinator: Coordinator, transactionalId: string): Promise<boolean> {
-  const state = await transactionState(coordinator, transactionalId);
+  const state = await coordinator.describeTransaction({ transactionalId });
   // kafkajs tries again.
   if (state?.startsWith('Prepare') === true) throw new TransactionEndingError({ transactionalId });
   return state === 'CompleteCommit';

@@ -2,7 +2,7 @@ import type { Kafka } from 'kafkajs';
 import type { TopicPartition } from './assign-partitions.ts';
 
 export interface GroupMembershipOptions {
-  readonly kafka: Kafka;
+  readonly kafka: Pick<Kafka, 'consumer'>;
   readonly group: string;
   /** The topics whose partitions the members share; they exist. */
   readonly topics: readonly string[];
@@ -17,9 +17,11 @@ export interface GroupMembershipOptions {
   readonly onAssigned: (partitions: readonly TopicPartition[]) => void;
   /** Called when the session can't be alive any more: the partitions may be others' by now, or nobody can reach the brokers. */
   readonly onUncertain: () => void;
-  /** Called when the group could not be asked, or its connection was lost; it is asked again. */
+  /** Whether a fault is waited out. Default: where it may pass by itself. */
+  readonly waitsOut?: (error: Error) => boolean;
+  /** Called when the group could not be asked, or refused, or its connection was lost; it is asked again. */
   readonly onFault?: (error: Error) => void;
-  /** Called when the group has answered a request to join, though the others may still have to. */
+  /** Called when the group has answered a request to join, though the others may still have to, and when this process has joined. */
   readonly onAnswer?: () => void;
   /** Called once, when the membership has ended for good, e.g. with a `GroupDisagreementError`; `onAssigned` was called with none before. */
   readonly onFailed: (error: Error) => void;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { disagrees, waitForAgreement } from './group-agreement.ts';
-import { GroupDisagreementError } from './group-errors.ts';
+import { chain, driverError, verdictOf } from '../driver-errors.ts';
+import { GroupDisagreementError, GroupTakenError } from './group-errors.ts';
 import { Holding, type Joined } from './holding.ts';
-import { hopeless } from './hopeless.ts';
 import type { GroupMembership, GroupMembershipOptions } from './group-membership.ts';
 import { MembershipConsumer } from './membership-consumer.ts';
 import { removeMember } from './remove-member.ts';
@@ -26,6 +26,7 @@ export class Member implements GroupMembership {
   #current: MembershipConsumer | undefined;
   #joins = 0;
   #started = false;
+  #lacksRight = false;
 
   constructor(options: GroupMembershipOptions) {
     this.#options = options;
@@ -63,13 +64,24 @@ export class Member implements GroupMembership {
       const consumer = this.#consumer();
       this.#current = consumer;
       const fault = await this.#live(consumer);
-      const failure = hopeless(fault, this.#options.group);
+      const failure = this.#finalOf(fault);
       if (failure === undefined && !this.#stopped.signal.aborted) this.#options.onFault?.(fault);
+      this.#lacksRight = verdictOf(fault) === 'right';
       await atMost(consumer.close(), this.#sessionTimeoutMs);
       if (failure !== undefined) return this.#fail(failure);
       if (this.#joins > joins) pauseMs = FIRST_PAUSE_MS;
       await this.#pause(pauseMs);
     }
+  }
+
+  /** The error to give up with, or undefined where another consumer may do better. */
+  #finalOf(error: Error): Error | undefined {
+    const { group, waitsOut = (fault) => verdictOf(fault) === 'passes' } = this.#options;
+    if ([...chain(error)].some(({ type }) => type === 'INCONSISTENT_GROUP_PROTOCOL'))
+      return new GroupTakenError({ group }, { cause: error });
+    if (waitsOut(error)) return undefined;
+    const told = driverError(error);
+    return told instanceof Error ? told : error;
   }
 
   #consumer(): MembershipConsumer {
@@ -93,7 +105,8 @@ export class Member implements GroupMembership {
       await consumer.connect();
       if (this.#joins === 0) await this.#agreed(consumer);
       this.#stopped.signal.throwIfAborted();
-      void consumer.joining.then(this.#options.onAnswer);
+      // A group that refuses answers too.
+      if (!this.#lacksRight) void consumer.joining.then(this.#options.onAnswer);
       const former = this.#holding.lastMemberId;
       if (former !== undefined) void consumer.joining.then(() => this.#remove(consumer, former));
       await consumer.join();
@@ -112,6 +125,7 @@ export class Member implements GroupMembership {
 
   #joined(consumer: MembershipConsumer, joined: Joined & { readonly isLeader: boolean }): void {
     this.#joins++;
+    this.#options.onAnswer?.();
     this.#holding.joined(joined);
     if (joined.partitions.length > 0 || joined.isLeader) this.#begin();
     else void this.#askWhyNone(consumer, this.#joins);

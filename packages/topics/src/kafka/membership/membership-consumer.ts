@@ -10,7 +10,7 @@ const LOOK_MS = 250;
 const RETRY = { retries: 6, initialRetryTime: 50, maxRetryTime: 400, restartOnFailure: async (): Promise<boolean> => false };
 
 export interface MembershipConsumerOptions {
-  readonly kafka: Kafka;
+  readonly kafka: Pick<Kafka, 'consumer'>;
   readonly group: string;
   readonly topics: readonly string[];
   readonly sessionTimeoutMs: number;

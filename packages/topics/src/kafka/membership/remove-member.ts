@@ -12,7 +12,7 @@ interface LeavingBroker {
  * consumer crashed. Has a connection of its own: a broker answers nothing else on one where a join waits. Answers whether the member is gone.
  */
 export async function removeMember(options: {
-  readonly kafka: Kafka;
+  readonly kafka: Pick<Kafka, 'consumer'>;
   readonly group: string;
   readonly memberId: string;
 }): Promise<boolean> {

@@ -3,7 +3,7 @@ import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TopicLog } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
-import { isTransient } from '../kafka-failure.ts';
+import { verdictOf } from '../driver-errors.ts';
 import { LZ4, SNAPPY } from './foreign-codecs.ts';
 
 const why = await whyNoKafkaBroker();
@@ -35,7 +35,7 @@ describe.skipIf(why !== undefined)(`records that Kafka's own producer has compre
 it.for([SNAPPY, LZ4])('what is no such thing fails for good', async (codec) => {
   const error: unknown = await codec.decompress(Buffer.alloc(50, 0xff)).catch((reason: unknown) => reason);
   expect(error).toMatchObject({ code: 'HEADGATE_UNREADABLE_BATCH' });
-  expect(isTransient(error)).toBe(false);
+  expect(verdictOf(error)).toBe('final');
 });
 
 /** A line of stdin is a record. */

@@ -2,8 +2,7 @@ import { createRequire } from 'node:module';
 import { inspect } from 'node:util';
 import type { AuthenticationProviderArgs, SASLOptions } from 'kafkajs';
 import { describe, expect, it } from 'vitest';
-import { isTransient } from '../kafka-failure.ts';
-import { hopeless } from '../membership/hopeless.ts';
+import { verdictOf } from '../driver-errors.ts';
 import { kafkajsAuthentication } from './kafkajs-authentication.ts';
 
 const require = createRequire(import.meta.url);
@@ -39,38 +38,34 @@ async function fault(mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512', ...
   return error;
 }
 
-function isFinal(error: Error): readonly boolean[] {
-  return [!isTransient(error), hopeless(error, 'group') !== undefined];
-}
-
 const challenge: Answer = (sent) => `r=${/r=(.*)$/u.exec(sent)?.[1]}-server,s=c2FsdA==,i=4096`;
 
 describe.each(['plain', 'scram-sha-256', 'scram-sha-512'] as const)('%s', (mechanism) => {
   it.each(['KafkaJSConnectionClosedError', 'KafkaJSConnectionError', 'KafkaJSRequestTimeoutError'])('%s may pass', async (name) => {
     const error = await fault(mechanism, lost(name));
     expect(error).toMatchObject({ name, message: 'lost', retriable: true });
-    expect(isFinal(error)).toEqual([false, false]);
+    expect(verdictOf(error)).toBe('passes');
   });
 
   it('a refusal is final', async () => {
     const error = await fault(mechanism, answered(58));
     expect(error.message).toMatch(/^SASL .* authentication failed: SASL Authentication failed$/u);
-    expect(isFinal(error)).toEqual([true, true]);
+    expect(verdictOf(error)).toBe('final');
   });
 
   // After a time-out kafkajs begins again on the same connection; the broker is in the midst of it.
-  it('a request out of turn may pass', async () => expect(isFinal(await fault(mechanism, answered(34)))).toEqual([false, false]));
+  it('a request out of turn may pass', async () => expect(verdictOf(await fault(mechanism, answered(34)))).toBe('passes'));
 });
 
 describe.each(['scram-sha-256', 'scram-sha-512'] as const)('%s', (mechanism) => {
   it('a broker that does not know the password itself is a fault for good', async () => {
     const error = await fault(mechanism, challenge, () => 'v=bm90IGl0');
     expect(error.message).toContain('Invalid server signature');
-    expect(isFinal(error)).toEqual([true, true]);
+    expect(verdictOf(error)).toBe('final');
   });
 
   it('a connection lost after the challenge may pass', async () =>
-    expect(isFinal(await fault(mechanism, challenge, lost('KafkaJSConnectionClosedError')))).toEqual([false, false]));
+    expect(verdictOf(await fault(mechanism, challenge, lost('KafkaJSConnectionClosedError')))).toBe('passes'));
 });
 
 it('has no mechanism that kafkajs has not', () =>

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs from 'kafkajs';
-import { TopicMismatchError } from '../../topic-errors.ts';
+import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
+import { type TopicMismatch, TopicMismatchError } from '../../topic-errors.ts';
 import type { CreatedTopics, NewTopicSpec, TopicSpec } from '../../topic-log.ts';
 import type { InnerAdmin } from '../inner-cluster.ts';
-import { failureText, refusedTopic, refusesForGood } from '../kafka-failure.ts';
+import { chain, refusalText, verdictOf } from '../driver-errors.ts';
 import { type FoundTopic, READ_SETTINGS, isCompacted, maxMessageBytes, mismatches, shortcomings } from './topic-fit.ts';
 import { type TopicMetadata, certainTopicMetadata, topicMetadata } from './topic-metadata.ts';
 
@@ -58,15 +59,30 @@ export async function createTopics({ admin, topics, replication, validateOnly }:
   if (missing.length > 0) await createMissing({ admin, topics: missing, replication, validateOnly });
   // A requests topic grows when all that its lanes write to has grown.
   const grown = known.flatMap(({ spec, found }) => (found.partitions < spec.partitions ? [spec] : [])).toSorted(requestsLast);
-  for (const { name, partitions } of grown) {
-    const growing = admin.createPartitions({ validateOnly, topicPartitions: [{ topic: name, count: partitions }] });
-    await growing.catch((error: unknown) => refuse(error, name, `can't get ${partitions} partitions`));
-  }
+  await assertMayGrow(admin, grown);
+  if (!validateOnly) for (const spec of grown) await grow(admin, spec, false);
   if (!validateOnly && missing.length + grown.length > 0) await untilKnown(admin, topics);
   return {
     created: missing.map(({ name }) => name),
     warnings: known.flatMap(({ spec, found }) => shortcomings(spec, found, replication)),
   };
+}
+
+/** Throws a `MissingRightError` that names all topics for which the user lacks the right, before any of them grows. */
+async function assertMayGrow(admin: InnerAdmin, topics: readonly TopicSpec[]): Promise<void> {
+  const missing: MissingRight[] = [];
+  for (const spec of topics) {
+    await grow(admin, spec, true).catch((error: unknown) => {
+      if (!(error instanceof MissingRightError)) throw error;
+      missing.push(...error.rights);
+    });
+  }
+  if (missing.length > 0) throw new MissingRightError(missing);
+}
+
+async function grow(admin: InnerAdmin, { name, partitions }: TopicSpec, validateOnly: boolean): Promise<void> {
+  const growing = admin.createPartitions({ validateOnly, topicPartitions: [{ topic: name, count: partitions }] });
+  await growing.catch((error: unknown) => refuse(error, name, `can't get ${partitions} partitions`));
 }
 
 /** A broker learns of what its controller has made a moment later. */
@@ -168,11 +184,14 @@ async function describedTopics(admin: InnerAdmin, topics: TopicMetadata): Promis
   );
 }
 
-/** Where the brokers' answer is no: in words, and not tried again. */
+/** Where the brokers' answer is no: in words, for each topic they name (`topic` where they name none), and not tried again. */
 function refuse(error: unknown, topic: string, what: string): never {
-  if (!refusesForGood(error)) throw error;
-  const reason = `${what}: ${failureText(error)}. Give this user Create and Alter on it, or make it yourself as the documentation says.`;
-  throw new TopicMismatchError({ topic: refusedTopic(error) ?? topic, reason }, { cause: error });
+  const [first, ...others] = [...chain(error)].flatMap((each): TopicMismatch[] => {
+    if (each.type === undefined || verdictOf(each) !== 'final') return [];
+    return [{ topic: 'topic' in each ? String(each.topic) : topic, reason: `${what}: ${refusalText(each)}` }];
+  });
+  if (first === undefined || verdictOf(error) !== 'final') throw error;
+  throw new TopicMismatchError({ ...first, others }, { cause: error });
 }
 
 function requestsLast(a: TopicSpec, b: TopicSpec): number {

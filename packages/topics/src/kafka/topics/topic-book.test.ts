@@ -5,10 +5,10 @@ import { availability } from '../../availability.ts';
 import { BrokerAddresses } from '../connection/broker-addresses.ts';
 import { BrokerSockets } from '../connection/broker-sockets.ts';
 import { Link } from '../connection/link.ts';
-import { failureText } from '../kafka-failure.ts';
 import { plainKafka } from '../faults/committed-records.fixture.ts';
 import { type ProxiedBroker, holdFirst, proxiedBroker } from '../faults/proxied-broker.fixture.ts';
 import { innerAdmin } from '../inner-cluster.ts';
+import { patienceOf } from '../patience.fixture.ts';
 import { TopicBook } from './topic-book.ts';
 
 const why = await whyNoKafkaBroker();
@@ -35,7 +35,7 @@ describe.skipIf(why !== undefined)(`what is known of topics${because}`, () => {
       clientId: 'book',
       socketFactory: new BrokerSockets(untold, new BrokerAddresses([])).make,
     };
-    const link = new Link({ create: () => innerAdmin(kafka, config), availability: untold, failureText });
+    const link = new Link({ create: () => innerAdmin(kafka, config), patience: () => patienceOf(untold) });
     const book = new TopicBook(link);
     const places = [{ topic: 'roomy', partition: 0 }];
     await book.place([{ topic: 'roomy', key: 'k', value: 'v' }]);

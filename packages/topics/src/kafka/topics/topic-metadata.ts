@@ -1,8 +1,9 @@
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TopicMismatchError } from '../../topic-errors.ts';
+import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
 import { withinTime } from '../connection/time-limit.ts';
 import type { InnerBroker, InnerCluster } from '../inner-cluster.ts';
+import { rawAnswer } from '../raw-answer.ts';
 
 /** A partition as a broker describes it, with or without a leader. */
 export interface PartitionMetadata {
@@ -12,18 +13,6 @@ export interface PartitionMetadata {
 
 /** The partitions of each topic that is there. */
 export type TopicMetadata = ReadonlyMap<string, readonly PartitionMetadata[]>;
-
-/** What is used of kafkajs's broker to ask it. */
-interface AskableBroker extends InnerBroker {
-  /** The newest form both sides know. */
-  lookupRequest(apiKey: number, definition: unknown): (options: object) => ProtocolRequest;
-  readonly connectionPool: { send(request: object): Promise<unknown> };
-}
-
-interface ProtocolRequest {
-  readonly request: object;
-  readonly response: object;
-}
 
 interface MetadataAnswer {
   readonly topicMetadata: readonly {
@@ -59,18 +48,14 @@ const { createErrorFromCode } = require('kafkajs/src/protocol/error') as { creat
  * all topics, and throws for one partition without a leader among them, which may be anybody's. Asking never makes a topic.
  */
 export async function askBroker(broker: InnerBroker, names: readonly string[] | null): Promise<MetadataAnswer> {
-  const askable = broker as AskableBroker;
-  const { request, response } = askable.lookupRequest(METADATA, requests.Metadata)({ topics: [] });
   const encode = (): Promise<Encoder> =>
     Promise.resolve(new KafkajsEncoder().writeArray(names ?? [], 'string', names?.length ?? -1).writeBoolean(false));
-  const asIs = (answer: unknown): Promise<unknown> => Promise.resolve(answer);
-  const asked = { request: { ...request, encode }, response: { ...response, parse: asIs } };
-  return (await askable.connectionPool.send(asked)) as MetadataAnswer;
+  return (await rawAnswer(broker, { apiKey: METADATA, definition: requests.Metadata, options: { topics: [] }, encode })) as MetadataAnswer;
 }
 
-/** The topics as one broker knows them now; those it doesn't know, or doesn't tell of, are left out. `names`: null for all. */
+/** The topics as one broker knows them now; those it doesn't know are left out. `names`: null for all. Throws a `MissingRightError`. */
 export async function topicMetadata(cluster: InnerCluster, names: readonly string[] | null): Promise<TopicMetadata> {
-  return partitionsOfEach(await askBroker(await cluster.brokerPool.findConnectedBroker(), names), () => undefined);
+  return partitionsOfEach(await askBroker(await cluster.brokerPool.findConnectedBroker(), names));
 }
 
 /**
@@ -86,11 +71,12 @@ export async function certainTopicMetadata(cluster: InnerCluster, wanted: Readon
   for (let turn = 0; ; turn += 1) {
     try {
       const answer = await withinTime(ANSWER_WITHIN_MS, askInTurn(cluster, turn, names));
-      for (const [name, partitions] of partitionsOfEach(answer, refuse))
+      for (const [name, partitions] of partitionsOfEach(answer))
         if (partitions.length >= (found.get(name)?.length ?? 0)) found.set(name, partitions);
       hasAnswer = true;
       if (names.every(isThere)) return found;
     } catch (error) {
+      if (error instanceof MissingRightError) throw error;
       if (!hasAnswer && performance.now() + ASK_AGAIN_MS >= deadline) throw error;
     }
     if (performance.now() + ASK_AGAIN_MS >= deadline) return found;
@@ -105,17 +91,14 @@ async function askInTurn(cluster: InnerCluster, turn: number, names: readonly st
   return await askBroker(await cluster.findBroker({ nodeId: nodeIds[turn % nodeIds.length] ?? '' }), names);
 }
 
-function partitionsOfEach({ topicMetadata: topics }: MetadataAnswer, onHidden: (topic: string) => void): TopicMetadata {
+function partitionsOfEach({ topicMetadata: topics }: MetadataAnswer): TopicMetadata {
   const found = new Map<string, readonly PartitionMetadata[]>();
+  const hidden: MissingRight[] = [];
   for (const { topic, topicErrorCode, partitionMetadata } of topics) {
-    if (topicErrorCode === HIDDEN) onHidden(topic);
+    if (topicErrorCode === HIDDEN) hidden.push({ operation: 'Describe', kind: 'topic', name: topic });
     else if (topicErrorCode === 0) found.set(topic, partitionMetadata);
     else if (!ABSENT.has(topicErrorCode)) throw createErrorFromCode(topicErrorCode);
   }
+  if (hidden.length > 0) throw new MissingRightError(hidden);
   return found;
-}
-
-function refuse(topic: string): never {
-  const cause = createErrorFromCode(HIDDEN);
-  throw new TopicMismatchError({ topic, reason: `can't be looked at: ${cause.message}. Give this user Describe on it.` }, { cause });
 }

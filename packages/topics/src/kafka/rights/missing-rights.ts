@@ -1,0 +1,82 @@
+import kafkajs from 'kafkajs';
+import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
+import type { IntendedUse } from '../../topic-log.ts';
+import { chain, verdictOf } from '../driver-errors.ts';
+import type { InnerBroker, InnerCluster } from '../inner-cluster.ts';
+
+/** What is used of kafkajs's broker besides. */
+interface ProbedBroker extends InnerBroker {
+  metadata(topics: readonly string[]): Promise<unknown>;
+  produce(options: {
+    readonly topicData: readonly {
+      readonly topic: string;
+      readonly partitions: readonly {
+        readonly partition: number;
+        readonly firstSequence: number;
+        readonly messages: readonly { readonly key: null; readonly value: string }[];
+      }[];
+    }[];
+  }): Promise<unknown>;
+  heartbeat(options: { readonly groupId: string; readonly groupGenerationId: number; readonly memberId: string }): Promise<unknown>;
+  describeGroups(options: { readonly groupIds: readonly string[] }): Promise<unknown>;
+  describeTransaction(options: { readonly transactionalId: string }): Promise<unknown>;
+  endTxn(options: {
+    readonly transactionalId: string;
+    readonly producerId: string;
+    readonly producerEpoch: number;
+    readonly transactionResult: boolean;
+  }): Promise<unknown>;
+}
+
+/** No topic has so many partitions, no group such a member, and no broker has given a producer this id: whatever is allowed fails all the same. */
+const NO_PARTITION = 2_147_483_647;
+const NO_MEMBER = 'headgate-looks-for-its-rights';
+const NO_PRODUCER = '9223372036854775807';
+
+/**
+ * The rights that the user lacks for what it intends. Brokers tell them by refusing requests before they look at what those are about: each
+ * request here is about a partition, a member or a producer that can't be there, so that one which is allowed does nothing.
+ */
+export async function missingRights(cluster: InnerCluster, use: IntendedUse): Promise<readonly MissingRight[]> {
+  const broker = (await cluster.brokerPool.findConnectedBroker()) as ProbedBroker;
+  const { topics = [], groups = [], lanes = [], appends = false } = use;
+  const transactionalIds = [...lanes, ...(appends ? ['append-nothing'] : [])];
+  const requests = [
+    ...topics.flatMap((topic) => aboutTopic(broker, topic)),
+    ...groups.flatMap((groupId) => [
+      () => broker.describeGroups({ groupIds: [groupId] }),
+      () => broker.heartbeat({ groupId, groupGenerationId: 0, memberId: NO_MEMBER }),
+    ]),
+    ...transactionalIds.flatMap((transactionalId) => [
+      () => broker.describeTransaction({ transactionalId }),
+      () => broker.endTxn({ transactionalId, producerId: NO_PRODUCER, producerEpoch: 0, transactionResult: false }),
+    ]),
+  ];
+  return (await Promise.all(requests.map(refusedBy))).flat();
+}
+
+type ProbedTopic = NonNullable<IntendedUse['topics']>[number];
+
+function aboutTopic(broker: ProbedBroker, { name: topic, reads = false, writes = false }: ProbedTopic): (() => Promise<unknown>)[] {
+  const partition = NO_PARTITION;
+  const fetched = { topic, partitions: [{ partition, fetchOffset: '0', maxBytes: 1 }] };
+  const produced = { topic, partitions: [{ partition, firstSequence: 0, messages: [{ key: null, value: '' }] }] };
+  return [
+    () => broker.metadata([topic]),
+    () =>
+      broker.describeConfigs({ resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configNames: ['cleanup.policy'] }] }),
+    ...(reads ? [() => broker.fetch({ isolationLevel: 0, maxWaitTime: 0, minBytes: 0, maxBytes: 1, topics: [fetched] })] : []),
+    ...(writes ? [() => broker.produce({ topicData: [produced] })] : []),
+  ];
+}
+
+async function refusedBy(request: () => Promise<unknown>): Promise<readonly MissingRight[]> {
+  try {
+    await request();
+  } catch (error) {
+    if (error instanceof MissingRightError) return error.rights;
+    const isAnswer = [...chain(error)].some(({ type }) => type !== undefined);
+    if (!isAnswer && verdictOf(error) === 'passes') throw error;
+  }
+  return [];
+}

@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import { type MissingRight, MissingRightError, rightsWords } from './missing-right-error.ts';
+
+const right = (operation: string, kind: MissingRight['kind'], name: string): MissingRight => ({ operation, kind, name });
+
+it('says each resource once with all its operations, and those that lack the same together', () => {
+  const rights = [
+    right('Describe', 'topic', 'pages'),
+    right('Write', 'transactional id', 'lane.0'),
+    right('Describe', 'topic', 'ids'),
+    right('Write', 'topic', 'pages'),
+    right('Write', 'topic', 'ids'),
+    right('Describe', 'topic', 'state'),
+    right('Read', 'topic', 'state'),
+    right('Write', 'topic', 'state'),
+    right('Describe', 'topic', 'state'),
+    right('Create', 'cluster', ''),
+  ];
+  expect(rightsWords(rights)).toEqual([
+    'Describe and Write on topics pages, ids',
+    'Write on transactional id lane.0',
+    'Describe, Read and Write on topic state',
+    'Create on the cluster',
+  ]);
+});
+
+it('topics can be made by somebody else, nothing else can', () => {
+  const [create, write] = [right('Create', 'topic', 'pages'), right('Write', 'topic', 'pages')];
+  expect(new MissingRightError([create]).message).toMatch(/\(kafka-acls\.sh --add\), or make them yourself\.$/u);
+  expect(new MissingRightError([create, write]).message).toMatch(/\(kafka-acls\.sh --add\)\.$/u);
+});

@@ -1,0 +1,39 @@
+/** Something on a broker that rights are given for. */
+export type ResourceKind = 'topic' | 'group' | 'transactional id' | 'cluster';
+
+/** An operation that the log's user may not do on a resource, in Kafka's words. */
+export interface MissingRight {
+  /** `Describe`, `Read`, `Write`, … */
+  readonly operation: string;
+  readonly kind: ResourceKind;
+  /** Of the topic, group or transactional id; empty for the cluster. */
+  readonly name: string;
+}
+
+/** The brokers know the log's user and refuse it something. It may be tried again: a right that is given counts at once. */
+export class MissingRightError extends Error {
+  override readonly name = 'MissingRightError';
+  readonly code = 'HEADGATE_MISSING_RIGHT';
+  readonly retryable = true;
+  readonly rights: readonly MissingRight[];
+
+  constructor(rights: readonly MissingRight[], options?: ErrorOptions) {
+    const orMade = rights.every(({ operation, kind }) => operation === 'Create' && kind === 'topic') ? ', or make them yourself' : '';
+    super(`This user lacks ${rightsWords(rights).join('; ')}. Give it that on the brokers (kafka-acls.sh --add)${orMade}.`, options);
+    this.rights = rights;
+  }
+}
+
+/** One text per set of operations: `Describe and Write on transactional id orders.0`, `Read on topics a, b`. */
+export function rightsWords(rights: readonly MissingRight[]): readonly string[] {
+  const resources = [...Map.groupBy(rights, ({ kind, name }) => `${kind} ${name}`).values()].map((same) => {
+    const [{ kind, name } = { kind: 'cluster' as const, name: '' }] = same;
+    return { kind, name, operations: [...new Set(same.map(({ operation }) => operation))].join(', ') };
+  });
+  return [...Map.groupBy(resources, ({ kind, operations }) => `${operations} on ${kind}`).values()].map((alike) => {
+    const [{ kind, operations } = { kind: 'cluster' as const, operations: '' }] = alike;
+    const allowed = operations.replace(/, (\w+)$/u, ' and $1');
+    const names = alike.map(({ name }) => name).join(', ');
+    return kind === 'cluster' ? `${allowed} on the cluster` : `${allowed} on ${kind}${alike.length === 1 ? '' : 's'} ${names}`;
+  });
+}
