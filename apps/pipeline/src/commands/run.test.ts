@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { startFollowers } from '@headgate/sandbox';
 import { virtualClock } from '@headgate/throttle/testing';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { expect, it } from 'vitest';
@@ -10,37 +11,71 @@ import { followersYaml } from '../e2e/headgate-process.fixture.ts';
 import { topicSpecs } from '../records/topic-names.ts';
 import { run } from './run.ts';
 
-it('ends as any other when it is stopped while another process writes the same list', async () => {
-  const cwd = await configFolder({ 'headgate.yaml': followersYaml({ url: 'http://127.0.0.1:9', users: ['a'] }) });
-  await using log = await sqliteTopicLog({ file: join(cwd, 'headgate.db') });
-  await log.createTopics(topicSpecs(1));
-  await using _list = await log.openLane({ name: 'headgate.wish-list', state: { topic: 'headgate.state', partition: 0 } });
-
-  const clock = virtualClock();
-  const stop = new AbortController();
-  const stderr = new PassThrough();
-  const said = text(stderr);
-  const { config } = await loadConfig({ cwd, env: ENV });
-  const ended = run(
-    { config, follow: false },
-    {
-      file: 'headgate.yaml',
-      cwd,
-      env: ENV,
-      stdin: new PassThrough(),
-      stdout: new PassThrough(),
-      stderr,
-      terminal: stderr,
-      clock,
-      signal: stop.signal,
-      json: false,
-    },
-  );
+it('tells at a stop what is left in the log, however much of it was under way', async () => {
+  const names = Array.from({ length: 1_234 }, (_, i) => `user_${i}`);
+  await using service = await startFollowers({ users: Object.fromEntries(names.map((name) => [name, { followers: 1 }])) });
+  const limit = '{ requests: 2, window: 15m }';
+  const { cwd, clock, stop, started } = await runPlace(followersYaml({ url: service.url, users: names, limit }));
+  const { ended, said } = started();
+  const crawls = async (): Promise<number> => {
+    await using log = await sqliteTopicLog({ file: join(cwd, 'headgate.db') });
+    const [topic] = await log.listTopics(['followers.crawls']);
+    return topic?.offsets[0]?.end ?? 0;
+  };
+  // Each is started and completed.
+  await expect.poll(crawls).toBe(4);
   await expect.poll(() => clock.pending).toBeGreaterThan(0);
   stop.abort(new Error('stopped by SIGINT'));
   expect(await ended).toBe(130);
-  stderr.end();
-  expect(await said).toMatch(/Stopped after .*: nothing was written\./u);
+  expect(await said()).toMatch(
+    /: 2 of 1,234 crawls, 2 pages, 2 ids[^]*goes on with @user_2 at page 1, @user_3 at page 1, @user_4 at page 1 and 1,229 more\.\n/u,
+  );
+});
+
+it('ends as any other when it is stopped while another process writes the same list', async () => {
+  const { cwd, clock, stop, started } = await runPlace(followersYaml({ url: 'http://127.0.0.1:9', users: ['a'] }));
+  await using log = await sqliteTopicLog({ file: join(cwd, 'headgate.db') });
+  await log.createTopics(topicSpecs(1));
+  await using _list = await log.openLane({ name: 'headgate.wish-list', state: { topic: 'headgate.state', partition: 0 } });
+  const { ended, said } = started();
+  await expect.poll(() => clock.pending).toBeGreaterThan(0);
+  stop.abort(new Error('stopped by SIGINT'));
+  expect(await ended).toBe(130);
+  expect(await said()).toMatch(/Stopped after .*: nothing was written\./u);
   const lane = { name: 'headgate.followers.requests.0', state: { topic: 'headgate.state', partition: 1 } };
   await (await log.openLane(lane)).close();
 });
+
+/** A folder with a config, and a run of it whose clock stands. */
+async function runPlace(yaml: string) {
+  const cwd = await configFolder({ 'headgate.yaml': yaml });
+  const { config } = await loadConfig({ cwd, env: ENV });
+  const clock = virtualClock();
+  const stop = new AbortController();
+  const started = () => {
+    const stderr = new PassThrough();
+    const all = text(stderr);
+    const ended = run(
+      { config, follow: false },
+      {
+        file: 'headgate.yaml',
+        cwd,
+        env: ENV,
+        stdin: new PassThrough(),
+        stdout: new PassThrough(),
+        stderr,
+        terminal: stderr,
+        clock,
+        signal: stop.signal,
+        json: false,
+      },
+    );
+    const said = async (): Promise<string> => {
+      await Promise.allSettled([ended]);
+      stderr.end();
+      return await all;
+    };
+    return { ended, said };
+  };
+  return { cwd, clock, stop, started };
+}

@@ -2,6 +2,7 @@ import type { TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
 import { type EnqueueListOptions, type NothingDue, enqueueList } from '../flows/wish-list.ts';
 import { wishListSchedule } from '../flows/wish-list-schedule.ts';
+import { type CrawlsLeft, crawlsLeft } from '../planning/crawls-left.ts';
 import { errorText } from '../run/error-text.ts';
 import { logAddress, openTopicLog } from '../run/open-topic-log.ts';
 import { prepareTopics } from '../run/topics.ts';
@@ -23,6 +24,8 @@ export interface RunOptions {
   readonly follow: boolean;
 }
 
+/** Longest to look for what is left, for the closing line. */
+const COUNT_WITHIN_MS = 1_000;
 const NOTHING_YET: RunGauges = { budgets: [], credits: [], activities: [] };
 
 /** Works all wishes there are. Resolves to the exit code: 0, 1 when something failed in this run, 130 when it was stopped. */
@@ -51,6 +54,7 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
   const giveUp = (): void => void log?.close();
   let stopListing: (() => void) | undefined;
   let failures: readonly unknown[] = [];
+  let left: CrawlsLeft | undefined;
   try {
     log = await openTopicLog(config.topics, (change) =>
       emit(
@@ -72,6 +76,7 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
     isReady = true;
     stopListing = follow ? listAgain(nothingDue, { log, config, clock, signal, emit }) : undefined;
     failures = await work.run();
+    if (signal.aborted || failures.length > 0) left = await crawlsLeft({ log, topics: config.topics, clock, withinMs: COUNT_WITHIN_MS });
   } catch (error) {
     // A start that a signal has ended is a stop like any other.
     if (!signal.aborted) throw error;
@@ -79,7 +84,7 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
     stopListing?.();
     await closeAll([() => work?.close(), () => reporter?.close(), () => status?.close(), () => log?.close()], signal);
   }
-  return conclude({ config, model, failures, readCommand, context });
+  return conclude({ config, model, failures, crawlsLeft: left, readCommand, context });
 }
 
 /** Puts the lists into the requests topics again whenever some of them are due. Returns what ends that. */
@@ -121,11 +126,12 @@ interface ConcludeOptions {
   readonly config: Config;
   readonly model: RunModel;
   readonly failures: readonly unknown[];
+  readonly crawlsLeft: CrawlsLeft | undefined;
   readonly readCommand: (topic: string) => string;
   readonly context: CommandContext;
 }
 
-function conclude({ config, model, failures, readCommand, context }: ConcludeOptions): number {
+function conclude({ config, model, failures, crawlsLeft: left, readCommand, context }: ConcludeOptions): number {
   const { stderr, signal, json } = context;
   const snapshot = model.snapshot();
   // Several lanes may have met the same.
@@ -135,7 +141,9 @@ function conclude({ config, model, failures, readCommand, context }: ConcludeOpt
   const followersTopics = (['pages', 'ids'] as const).filter((kind) => emitted.includes(kind)).map((kind) => `followers.${kind}`);
   const somethingWasDone = failures.length === 0 || snapshot.totals.pages + snapshot.books.found + snapshot.books.authorBooks > 0;
   if (!json && somethingWasDone)
-    stderr.write(`${summaryText({ snapshot, followersTopics, readCommand, interrupted: signal.aborted || failures.length > 0 })}\n`);
+    stderr.write(
+      `${summaryText({ snapshot, followersTopics, readCommand, interrupted: signal.aborted || failures.length > 0, crawlsLeft: left })}\n`,
+    );
   if (signal.aborted) return 130;
   return failures.length > 0 || snapshot.deadLetters.total > 0 ? 1 : 0;
 }

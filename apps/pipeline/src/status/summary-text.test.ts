@@ -135,6 +135,24 @@ describe('the end of a run', () => {
     expect(summaryText({ snapshot: after([], 3000), interrupted: true })).toContain('Stopped after 3 s: nothing was written.');
   });
 
+  it('counts what is left in the log, not what was under way, and says so where it could not be counted', () => {
+    const started = Array.from({ length: 500 }, (_, i): RunEvent => {
+      return { type: 'crawl-started', user: `@user_${i}`, crawl: `${i}`, page: 1, resumed: false };
+    });
+    const snapshot = after([...crawl('@alpha', 2, 10), ...started], 3000);
+    const lines = (count?: number, isExact = true): string[] => {
+      const crawlsLeft = count === undefined ? undefined : { count, isExact };
+      return summaryText({ snapshot, interrupted: true, crawlsLeft }).split('\n');
+    };
+    const named = 'it goes on with @user_0 at page 1, @user_1 at page 1, @user_2 at page 1 and';
+    expect(lines(99_985)[0]).toContain('1 of 99,986 crawls, 2 pages');
+    expect(lines(99_985).at(-2)).toContain(`${named} 99,982 more.`);
+    expect(lines(99_985, false)[0]).toContain('1 of about 99,986 crawls, 2 pages');
+    expect(lines(99_985, false).at(-2)).toContain(`${named} about 99,982 more.`);
+    expect(lines()[0]).toContain('1 of 501 crawls, 2 pages');
+    expect(lines().at(-2)).toContain(`${named} at least 497 more.`);
+  });
+
   it('says that the log was away at the end, and only then', () => {
     const away: RunEvent = { type: 'log-unavailable', driver: 'kafka', reason: 'connect ECONNREFUSED 127.0.0.1:9092' };
     const line =

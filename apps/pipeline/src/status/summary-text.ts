@@ -15,6 +15,8 @@ export interface SummaryOptions {
   readonly readCommand?: (topic: string) => string;
   /** Stopped by a signal before the work was done; default false. */
   readonly interrupted?: boolean;
+  /** Crawls that are not done, whether they were begun or not. Default: it isn't known. */
+  readonly crawlsLeft?: { readonly count: number; readonly isExact: boolean } | undefined;
   /** The share (0 to 1) of what the windows permitted that was used; left out where it isn't known. */
   readonly budgetUse?: number;
 }
@@ -27,7 +29,7 @@ export function summaryText(options: SummaryOptions): string {
   const command = options.readCommand ?? ((topic: string) => `headgate read ${topic}`);
   const read = (topic: string): string => safeText(command(topic), 1000);
   const elapsed = durationWords(snapshot.now - snapshot.startedAt);
-  const arrived = arrivals(snapshot, followersTopics, interrupted);
+  const arrived = arrivals(snapshot, followersTopics, interrupted ? crawlsToDo(snapshot, options.crawlsLeft) : undefined);
   const last = `${'Read it:'.padEnd(18)}${read(topicToRead(snapshot, followersTopics))} --max 10`;
 
   if (!interrupted && isNothing(snapshot) && snapshot.logUnavailable === undefined)
@@ -40,7 +42,7 @@ export function summaryText(options: SummaryOptions): string {
     ...otherDeadLetters(snapshot, read),
     ...unreachedLog(snapshot),
     ...elsewhere(snapshot),
-    ...(interrupted ? [goOnLine(snapshot)] : []),
+    ...(interrupted ? [goOnLine(snapshot, options.crawlsLeft)] : []),
     last,
   ].join('\n');
 }
@@ -62,14 +64,18 @@ interface Arrival {
   readonly where: string;
 }
 
-function arrivals({ totals, changes, books }: RunSnapshot, followersTopics: readonly string[], interrupted: boolean): Arrival[] {
+/** The crawls there were to do, done or not, in words; undefined where none is left. */
+function crawlsToDo({ totals }: RunSnapshot, left: SummaryOptions['crawlsLeft']): string | undefined {
+  const ended = totals.crawlsCompleted + totals.crawlsFailed;
+  const count = left === undefined ? totals.crawlsStarted : ended + left.count;
+  return count > totals.crawlsCompleted ? `${left?.isExact === false ? 'about ' : ''}${countWords(count, 'crawl')}` : undefined;
+}
+
+function arrivals({ totals, changes, books }: RunSnapshot, followersTopics: readonly string[], crawlsToDo: string | undefined): Arrival[] {
   const list: Arrival[] = [];
   if (totals.crawlsCompleted > 0 || totals.pages > 0) {
     const done = groupedNumber(totals.crawlsCompleted);
-    const crawls =
-      interrupted && totals.crawlsStarted > totals.crawlsCompleted
-        ? `${done} of ${countWords(totals.crawlsStarted, 'crawl')}`
-        : countWords(totals.crawlsCompleted, 'crawl');
+    const crawls = crawlsToDo === undefined ? countWords(totals.crawlsCompleted, 'crawl') : `${done} of ${crawlsToDo}`;
     list.push({
       what: `${crawls}, ${countWords(totals.pages, 'page')}, ${countWords(totals.ids, 'id')}`,
       where: followersTopics.join(', '),
@@ -158,10 +164,12 @@ function unreachedLog({ logUnavailable, now }: RunSnapshot): string[] {
   ];
 }
 
-function goOnLine({ crawls }: RunSnapshot): string {
+function goOnLine({ crawls }: RunSnapshot, left: SummaryOptions['crawlsLeft']): string {
   const open = crawls.filter((crawl) => crawl.state === 'running');
   const named = open.slice(0, 3).map((crawl) => `${crawl.user} at page ${groupedNumber(crawl.page + 1)}`);
-  const more = open.length > named.length ? ` and ${groupedNumber(open.length - named.length)} more` : '';
+  // Those under way are only so many of all that wait.
+  const [atLeast, count] = left === undefined ? ['at least ', open.length] : [left.isExact ? '' : 'about ', left.count];
+  const more = count > named.length ? ` and ${atLeast}${groupedNumber(count - named.length)} more` : '';
   const where = named.length === 0 ? 'where this one stopped' : `with ${named.join(', ')}${more}`;
   return `${'To go on:'.padEnd(18)}run the same command again: it goes on ${where}.`;
 }
