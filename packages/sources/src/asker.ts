@@ -6,6 +6,7 @@ import { firstAbort } from './first-abort.ts';
 import { type AskProgress, nextStep, type Step } from './next-step.ts';
 import { oneTry } from './one-try.ts';
 import { pause } from './pause.ts';
+import { sharedSecret } from './shared-secret.ts';
 import { retryDeadline } from './retry-deadline.ts';
 import type { AskOptions } from './source.ts';
 import type { SourceCredential } from './source-credential.ts';
@@ -31,6 +32,7 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
   const { definition, options, admission, pool, credentials, connections, stop } = given;
   const { service } = definition;
   const { clock, random, retryForMs } = options;
+  const shared = sharedSecret();
 
   return async (ask, { credits, signal, walk, share }) => {
     const subject = ofDefinition({ service, name: 'subject', call: () => definition.subject(ask) });
@@ -47,7 +49,18 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
       if (credential === undefined) throw new Error(`${service}: the pool gave the unknown credential ${permit.credential}`);
       const { clockRefusals } = credential;
       const grantedAtMs = clock.monotonicMs();
-      const tried = await oneTry({ definition, options, connections, credential, permit, ask, subject, signal });
+      const tried = await oneTry({
+        definition,
+        options,
+        connections,
+        credential,
+        credentials,
+        sharedSecret: shared,
+        permit,
+        ask,
+        subject,
+        signal,
+      });
       if (tried === 'lapsed') return { kind: 'anew' };
       const step = nextStep({
         tried,

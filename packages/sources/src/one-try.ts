@@ -5,6 +5,7 @@ import { ofDefinition } from './definition-error.ts';
 import { exchange } from './exchange.ts';
 import { budgetEvidence } from './rate-headers.ts';
 import { type Redact, redaction } from './redaction.ts';
+import type { SharedSecret } from './shared-secret.ts';
 import type { SourceCredential } from './source-credential.ts';
 import type { SourceDefinition } from './source-definition.ts';
 import { SourceError } from './source-error.ts';
@@ -16,6 +17,9 @@ export interface OneTryOptions<Ask, Value> {
   readonly options: CheckedOptions;
   readonly connections: Connections;
   readonly credential: SourceCredential;
+  /** By name; all of the source. */
+  readonly credentials: ReadonlyMap<string, SourceCredential>;
+  readonly sharedSecret: SharedSecret;
   readonly permit: Permit;
   readonly ask: Ask;
   readonly subject: string;
@@ -32,7 +36,7 @@ export interface Tried<Value> {
 
 /** Signs, sends, reads and classifies once, and settles the permit's tokens; `lapsed` where nothing was sent because the permit came too late. Rejects with `signal.reason` alone. */
 export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Promise<Tried<Value> | 'lapsed'> {
-  const { definition, options, connections, credential, permit, ask, subject, signal } = given;
+  const { definition, options, connections, credential, credentials, permit, ask, subject, signal } = given;
   const { service } = definition;
   const about = { service, credential: credential.name, subject };
   const { origin, basePath, userAgent } = options;
@@ -42,6 +46,13 @@ export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Prom
     const call = (): WireRequest => wireRequest({ request: definition.toRequest(ask), basePath, userAgent });
     wire = ofDefinition({ service, subject, name: 'toRequest', call });
     authorization = authorizationOf({ request: wire, signer: credential.signer, origin });
+    const signedBy = (name: string): string =>
+      authorizationOf({ request: wire, signer: (credentials.get(name) ?? credential).signer, origin });
+    const other = credentials.size > 1 ? given.sharedSecret({ credential: credential.name, authorization, signedBy }) : undefined;
+    if (other !== undefined) {
+      permit.aborted();
+      return { verdict: { kind: 'unauthorized', error: shared(other, about) } };
+    }
   } catch (error) {
     permit.aborted();
     return { verdict: unsigned(error, about) };
@@ -109,6 +120,11 @@ interface About {
   readonly service: string;
   readonly credential: string;
   readonly subject: string;
+}
+
+function shared(other: string, about: About): SourceError {
+  const message = `${about.credential}: its secret is that of ${other}, too: to ${about.service} they are one, with one budget. Keep one of the two.`;
+  return new SourceError({ ...about, code: 'HEADGATE_CREDENTIAL_SHARED', retryable: false, message });
 }
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);

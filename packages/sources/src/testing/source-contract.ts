@@ -250,6 +250,35 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
       },
     },
     {
+      name: 'two credentials with one secret have one budget: the second is not used, and said',
+      run: async () => {
+        const told: string[] = [];
+        await play(
+          [],
+          async ({ server, ask }) => {
+            (await ask())?.credit.release();
+            const abort = new AbortController();
+            const asked = ask(abort.signal);
+            asked.catch(() => undefined);
+            await until(() => told.length > 0);
+            // Time for a second, if there were one.
+            await new Promise((resolve) => setTimeout(resolve, 50));
+            assert.equal(server.requests.length, 1);
+            assert.match(told.join(' '), /(contract|twin): its secret is that of (contract|twin), too/);
+            abort.abort(new Error('enough'));
+            await assert.rejects(asked, /enough/);
+          },
+          {
+            limit: { requests: 1, windowMs: 3_600_000 },
+            credentials: ['contract', 'twin'].map((name) => ({ name, signer: bearer(() => SECRET) })),
+            onTry: ({ outcome, reason }) => {
+              if (outcome === 'unauthorized') told.push(String(reason));
+            },
+          },
+        );
+      },
+    },
+    {
       name: 'every try takes a permit of its own',
       run: () =>
         play(
