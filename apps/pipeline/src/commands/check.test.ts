@@ -19,7 +19,7 @@ async function checked(yaml: string, options: Partial<CheckOptions> = {}): Promi
 
 test('problems of the file and of the environment stand in one table', async () => {
   const yaml = `${FOLLOWERS}  limit: { window: 15 min }\n${BOOKS}  plann: pro\n`;
-  expect(await checked(yaml, { env: { TOKEN: 'x' }, probes: () => [REFUSED, FINE] })).toEqual({
+  expect(await checked(yaml, { env: { TOKEN: 'x', OTHER_TOKEN: 'y' }, probes: () => [REFUSED, FINE] })).toEqual({
     code: 2,
     text: `headgate.yaml
   6:20  followers.limit.window   "15 min" is not a duration. Write 15m, 900s or 900000ms.

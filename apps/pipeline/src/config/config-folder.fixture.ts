@@ -43,14 +43,14 @@ export async function problemsOf(yaml: string, options: LoadOptions = {}): Promi
 }
 
 /** Environment that the small configurations below need. */
-export const ENV: Readonly<Record<string, string>> = { TOKEN: 'token-value-1', KEY: 'key-value-2' };
+export const ENV: Readonly<Record<string, string>> = { TOKEN: 'token-value-1', OTHER_TOKEN: 'token-value-3', KEY: 'key-value-2' };
 
 /** A followers section without problems, five lines long, to be followed by further keys of it. */
 export const FOLLOWERS = `followers:
   baseUrl: https://api.example.com
   credentials:
     - { name: app, bearer: "\${TOKEN}" }
-    - { name: user, bearer: "\${TOKEN}" }
+    - { name: user, bearer: "\${OTHER_TOKEN}" }
 `;
 
 /** A books section without problems, three lines long. */

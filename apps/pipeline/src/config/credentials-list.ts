@@ -32,7 +32,7 @@ export function credentialsList({ context }: { readonly context: ReadContext }):
     if (read.bearer !== undefined) return { name: read.name, bearer: read.bearer };
     return read.oauth1 === undefined ? z.NEVER : { name: read.name, oauth1: read.oauth1 };
   });
-  return list({ item, example: `[${EXAMPLE}]`, rules: uniqueNames });
+  return list({ item, example: `[${EXAMPLE}]`, rules: (credentials) => [...uniqueNames(credentials), ...uniqueSecrets(credentials)] });
 }
 
 function oneKind(credential: TreeMapping): readonly RuleBreach[] {
@@ -58,4 +58,30 @@ function uniqueNames(credentials: readonly Tree[]): readonly RuleBreach[] {
       ? []
       : [{ path: [index, 'name'], message: `is the name of credentials[${names.indexOf(name)}], too. Give each a name of its own.` }],
   );
+}
+
+/** Two credentials with one secret are one to the service, with one budget: each with a budget of its own they would overrun it. */
+function uniqueSecrets(credentials: readonly Tree[]): readonly RuleBreach[] {
+  const secrets = credentials.map((credential) => (isMapping(credential) ? secretOf(credential) : undefined));
+  return secrets.flatMap((secret, index) => {
+    const first = secrets.findIndex((other) => secret !== undefined && other?.value === secret.value);
+    if (secret === undefined || first === index) return [];
+    const message = `is the secret of credentials[${first}], too: to the service they are one, with one budget. Keep one of the two.`;
+    return [{ path: [index, ...secret.path], message }];
+  });
+}
+
+interface ComparedSecret {
+  /** The same for secrets that the service takes for one. */
+  readonly value: string;
+  readonly path: readonly string[];
+}
+
+function secretOf({ bearer, oauth1 }: TreeMapping): ComparedSecret | undefined {
+  const text = (tree: Tree | undefined): string | undefined => (tree instanceof Leaf && !tree.broken ? tree.text : undefined);
+  const token = text(bearer);
+  if (token !== undefined && token !== '') return { value: JSON.stringify([token]), path: ['bearer'] };
+  if (!isMapping(oauth1)) return undefined;
+  const [consumer, user] = [text(oauth1['consumerKey']), oauth1['token'] === undefined ? '' : text(oauth1['token'])];
+  return consumer === undefined || user === undefined ? undefined : { value: JSON.stringify([consumer, user]), path: ['oauth1'] };
 }

@@ -75,6 +75,30 @@ test('a secret of OAuth 1.0a may have any letters: it is signed with or percent-
   ]);
 });
 
+test('credentials have secrets of their own, and none is shown', async () => {
+  const oauth1 = (name: string, more: string): string =>
+    `    - { name: ${name}, oauth1: { consumerKey: "\${KEY}", consumerSecret: "\${S}"${more} } }\n`;
+  const token = (name: string): string => `, token: "\${${name}}", tokenSecret: "\${S}"`;
+  const yaml = `followers:
+  baseUrl: https://api.example.com
+  credentials:
+    - { name: a, bearer: "\${TOKEN}" }
+    - { name: b, bearer: "\${KEY}" }
+    - { name: c, bearer: "\${AGAIN}" }
+${oauth1('d', '')}${oauth1('e', token('TOKEN'))}${oauth1('f', token('KEY'))}${oauth1('g', '')}${oauth1('h', token('AGAIN'))}`;
+  const env = { ...ENV, AGAIN: 'token-value-1', S: 'secret' };
+  const too = (index: number): string =>
+    `is the secret of credentials[${index}], too: to the service they are one, with one budget. Keep one of the two.`;
+  expect(await problemsOf(yaml, { env })).toEqual([
+    `6:26 followers.credentials[2].bearer: ${too(0)}`,
+    `10:26 followers.credentials[6].oauth1: ${too(3)}`,
+    `11:26 followers.credentials[7].oauth1: ${too(4)}`,
+  ]);
+  // Nothing that is missing is the same.
+  const unset = await problemsOf(yaml, { env: { KEY: 'key-value-2', S: 'secret' } });
+  expect(unset.filter((problem) => problem.includes('too:'))).toEqual([`10:26 followers.credentials[6].oauth1: ${too(3)}`]);
+});
+
 test('credentials have names of their own', async () => {
   expect(await problemsOf(FOLLOWERS.replace('user', 'app'), { env: ENV })).toEqual([
     '5:15 followers.credentials[1].name: is the name of credentials[0], too. Give each a name of its own.',

@@ -63,10 +63,13 @@ books:
   });
 
   it('gives a crawl the credentials of its lane only', async () => {
+    const secrets = { zero: 'TOKEN', one: 'KEY', two: 'CONSUMER_SECRET', three: 'TOKEN_SECRET' };
     await using place = await workplace(`topics: { driver: sqlite, file: ./headgate.db, lanes: 4 }
 followers:
   baseUrl: http://127.0.0.1:9
-  credentials: [${['zero', 'one', 'two', 'three'].map((name) => `{ name: ${name}, bearer: "\${TOKEN}" }`).join(', ')}]
+  credentials: [${Object.entries(secrets)
+    .map(([name, variable]) => `{ name: ${name}, bearer: "\${${variable}}" }`)
+    .join(', ')}]
   users: [alpha, beta]
 `);
     const lanes = { alpha: partitionForKey('@alpha', 4), beta: partitionForKey('@beta', 4) };
@@ -74,7 +77,7 @@ followers:
     const { crawls } = JSON.parse((await place.headgate('plan', '--json')).stdout) as { crawls: { user: string; lane: number }[] };
     const planned = crawls.map(({ user, lane }) => `${user} ${lane}`).sort();
     expect(planned).toEqual([`@alpha ${lanes.alpha}`, `@alpha ${lanes.alpha}`, `@beta ${lanes.beta}`]);
-    const names = ['zero', 'one', 'two', 'three'];
+    const names = Object.keys(secrets);
     expect((await place.headgate('plan')).stdout).toMatch(
       new RegExp(`@beta +from the start +\\? +${names[lanes.beta]} +\\(size not known`, 'u'),
     );

@@ -52,12 +52,15 @@ async function config() {
   const yaml = `topics: { driver: sqlite, file: ./headgate.db }
 followers:
   baseUrl: http://127.0.0.1:9
-  credentials: [{ name: app, bearer: "\${TOKEN}" }, { name: reader, bearer: "\${TOKEN}" }]
+  credentials: [{ name: app, bearer: "\${TOKEN}" }, { name: reader, bearer: "\${OTHER}" }]
   limit: { requests: 15, window: 15m }
   users: [alpha]
 books: { baseUrl: "http://127.0.0.1:9", key: "\${KEY}", perDay: { isbns: 500 } }
 `;
-  const { config: read } = await loadConfig({ env: { TOKEN: 't', KEY: 'k' }, readFile: async () => await Promise.resolve(yaml) });
+  const { config: read } = await loadConfig({
+    env: { TOKEN: 't', OTHER: 'o', KEY: 'k' },
+    readFile: async () => await Promise.resolve(yaml),
+  });
   const { followers, books } = read;
   if (followers === undefined || books === undefined) throw new TypeError('both are configured');
   return { followers, books };
