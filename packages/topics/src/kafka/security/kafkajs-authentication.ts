@@ -30,10 +30,33 @@ export function kafkajsAuthentication(sasl: SASLOptions): Authentication | undef
       try {
         await asDelivered({ ...connection, saslAuthenticate }).authenticate();
       } catch (error) {
-        throw fault === undefined || isRefusal(fault) ? error : fault;
+        if (fault !== undefined && !isRefusal(fault)) throw fault;
+        const { mechanism } = sasl;
+        const user = 'username' in sasl ? `user ${JSON.stringify(sasl.username)}` : 'this user';
+        const broker = `${connection.host}:${connection.port}`;
+        throw new CredentialsRefusedError(`Broker ${broker} refuses ${user} (${mechanism}): ${reasonOf(fault ?? error)}`);
       }
     },
   });
+}
+
+/** The words of the broker, or of kafkajs where a broker can't prove who it is; neither holds a secret. */
+function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : 'for no reason that is told';
+  return message.replace(/^SASL .*? authentication failed: /u, '').replace(/[.\s]+$/u, '');
+}
+
+/** Nobody is let in with these credentials. */
+class CredentialsRefusedError extends Error {
+  override readonly name = 'CredentialsRefusedError';
+  readonly code = 'HEADGATE_KAFKA_CREDENTIALS_REFUSED';
+  readonly retryable = false;
+  /** What kafkajs goes by. */
+  readonly retriable = false;
+
+  constructor(refusal: string, options?: ErrorOptions) {
+    super(`${refusal}. Check name and password (sasl): was the password changed, or the user deleted?`, options);
+  }
 }
 
 function isRefusal(fault: unknown): boolean {

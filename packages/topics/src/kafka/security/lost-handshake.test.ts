@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { inspect } from 'node:util';
 import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { Deed, ProxiedBroker } from '../faults/proxied-broker.fixture.ts';
@@ -51,6 +52,39 @@ describe.skipIf(why !== undefined).concurrent(`a connection lost while it authen
       expect(failures).toEqual([]);
     } finally {
       await writer.close();
+    }
+  });
+
+  it('a password that is no longer right ends all three, and each says who is refused, where and what to do', async ({ expect }) => {
+    let password = PASSWORD;
+    const sasl = {
+      mechanism: 'scram-sha-512',
+      username: USER,
+      get password() {
+        return password;
+      },
+    } as const;
+    await using log = await kafkaTopicLog({ brokers: broker.brokers, clientId: 'renamed', replication: 1, sasl });
+    const writer = await steadyWriter({ log, name: 'renamed' });
+    const failures: unknown[] = [];
+    const nothing = (): void => undefined;
+    const terms = { group: 'renamed', topics: ['records-of-renamed'], agreement: 'all' };
+    const onFailed = (error: unknown): unknown => failures.push(error);
+    await log.joinGroup({ ...terms, onAssigned: nothing, onUncertain: nothing, onFailed });
+    await writer.write();
+    password = 'not-the-one';
+    while (failures.length < 2) {
+      await writer.write().catch(onFailed);
+      await sleep(100);
+    }
+    failures.push(await writer.close().catch((error: unknown) => error));
+    expect(failures.length).toBeGreaterThanOrEqual(3);
+    for (const failure of failures) {
+      expect(failure).toMatchObject({ code: 'HEADGATE_KAFKA_CREDENTIALS_REFUSED', retryable: false });
+      expect(String(failure)).toMatch(
+        /Broker \S+:\d+ refuses user "alice" \(scram-sha-512\): .*[Aa]uthentication.* Check name and password \(sasl\): was the password changed/u,
+      );
+      expect(inspect(failure, { depth: null, showHidden: true })).not.toContain('not-the-one');
     }
   });
 });

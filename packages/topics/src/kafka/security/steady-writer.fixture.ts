@@ -23,6 +23,8 @@ export async function steadyWriter({ log, name }: { readonly log: TopicLog; read
   const reading = (async () => {
     for await (const { value } of reader) read.push(value);
   })();
+  // Told by `close`.
+  reading.catch(() => undefined);
   return {
     written,
     read,
