@@ -29,6 +29,7 @@ export type {
   NewTopicSpec,
   ReadOptions,
   RecordPosition,
+  RecordRoom,
   RecordSeries,
   StateReading,
   TopicInfo,

@@ -41,6 +41,8 @@ export interface TopicLog extends AsyncDisposable {
   missingRights(use: IntendedUse): Promise<readonly MissingRight[]>;
   /** Bytes of key, value and headers that a record of `topic` may have. */
   maxRecordBytes(topic: string): Promise<number>;
+  /** As `maxRecordBytes`, with what decides on it. */
+  recordRoom(topic: string): Promise<RecordRoom>;
   /** Ends every reader, finishes the transactions asked for, releases every lane and closes the log. Idempotent. */
   close(): Promise<void>;
 }
@@ -55,6 +57,19 @@ export interface IntendedUse {
   readonly lanes?: readonly string[];
   /** Records are appended outside of lanes. Default false. */
   readonly appends?: boolean;
+}
+
+/** How large a record of a topic may be. */
+export interface RecordRoom {
+  /** Of key, value and headers. */
+  readonly bytes: number;
+  /** The setting of the topic that decides on it, where there is one. */
+  readonly setting?: {
+    readonly name: string;
+    readonly value: number;
+    /** The least value with which a record of so many bytes fits. */
+    readonly neededFor: (bytes: number) => number;
+  };
 }
 
 /** The newest committed value per key of a state partition. */

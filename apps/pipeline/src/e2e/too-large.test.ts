@@ -1,4 +1,5 @@
 import { sampleIsbn, startBooks, startFollowers } from '@headgate/sandbox';
+import { InvalidRecordError, type LaneWriter, type NewRecord, type RecordSeries, type TopicLog } from '@headgate/topics';
 import { expect, it } from 'vitest';
 import { logWith } from '../run/log-with.fixture.ts';
 import { followersYaml } from './headgate-process.fixture.ts';
@@ -14,7 +15,7 @@ it('a record larger than its topic takes is a dead letter that says so; the othe
     ['books.authors', 100],
   ]);
   await using place = await inProcess({
-    around: (log) => logWith(log, { maxRecordBytes: async (topic) => room.get(topic) ?? (await log.maxRecordBytes(topic)) }),
+    around: (log) => logWith(log, { recordRoom: async (topic) => ({ bytes: room.get(topic) ?? (await log.maxRecordBytes(topic)) }) }),
   });
   const yaml = `${followersYaml({ url: followers.url, users: ['big', 'small'] })}books:
   baseUrl: ${books.url}
@@ -42,6 +43,59 @@ it('a record larger than its topic takes is a dead letter that says so; the othe
   expect(await place.start(yaml).ended).toEqual([]);
   expect(await written(place)).toEqual({ pagesOf: ['@small', '@big'], ids: 103, books: 1, authors: 1 });
 });
+
+it('a topic that takes less than before makes dead letters too, which say of which page and what to set; the others go on', async () => {
+  const users = { big: { followers: 100, pageSize: 50 }, small: { followers: 3 } };
+  await using followers = await startFollowers({ users });
+  await using place = await inProcess({ around: shrinking });
+  const { events, ended } = place.start(followersYaml({ url: followers.url, users: ['big', 'small'], more: '  count: 50\n' }));
+  expect(await ended).toEqual([]);
+  const message = expect.stringMatching(
+    /^@big: page 1 needs \d{4} bytes, more than followers\.pages takes \(1000 bytes\)\. Its room is 1000: set that to \d{4} or more, then put /u,
+  ) as string;
+  expect(await place.values('followers.dead-letters')).toMatchObject([{ request: { screenName: 'big' }, error: { message } }]);
+  expect(await written(place)).toMatchObject({ pagesOf: ['@small'], ids: 3 });
+  const lanes = events.flatMap((event) => (event.type === 'lane-opened' ? ['opened'] : event.type === 'lane-left' ? [event.reason] : []));
+  expect(lanes).toEqual(['opened', 'followers.pages takes smaller records than before (its room is 1000 now)', 'opened']);
+});
+
+/** Its pages topic takes 1,000 bytes of a record from the moment on when a lane has been opened. */
+function shrinking(log: TopicLog): TopicLog {
+  const topic = 'followers.pages';
+  let bytes = 1_000_000;
+  return logWith(log, {
+    recordRoom: async (of) =>
+      of === topic ? { bytes, setting: { name: 'room', value: bytes, neededFor: (needed) => needed } } : await log.recordRoom(of),
+    async openLane(lane, signal) {
+      const writer = await log.openLane(lane, signal);
+      bytes = 1_000;
+      return writerWith(writer, (record) => {
+        if (record.topic === topic && 'value' in record && (record.value ?? '').length > bytes)
+          throw new InvalidRecordError({ topic, reason: 'is larger than the topic takes.' });
+      });
+    },
+  });
+}
+
+/** Asks of each record whether it may be written. */
+function writerWith(writer: LaneWriter, assertTaken: (record: NewRecord | RecordSeries) => void): LaneWriter {
+  return {
+    state: writer.state,
+    transaction: (work) =>
+      writer.transaction((tx) =>
+        work({
+          append(records) {
+            for (const record of records) assertTaken(record);
+            tx.append(records);
+          },
+          checkpoint: (key, state) => tx.checkpoint(key, state),
+          commitOffset: (position) => tx.commitOffset(position),
+        }),
+      ),
+    close: () => writer.close(),
+    [Symbol.asyncDispose]: () => writer.close(),
+  };
+}
 
 async function written(place: InProcess) {
   return {

@@ -157,7 +157,12 @@ export function booksFlow(options: BooksFlowOptions): Flow {
         const { value, credit } = delivery;
         try {
           const record = authorRecord({ partition: lane.partition, request: wish.id }, value);
-          assertFits([record], lane, { service: 'books', subject: author, orElse: ', or lower books.pageSize' });
+          assertFits([record], lane, {
+            service: 'books',
+            subject: author,
+            record: `page ${value.page}`,
+            orElse: ', or lower books.pageSize',
+          });
           const { checkpoint } = value;
           const state = [[authorKey(wish.offset), checkpoint === undefined ? null : { from: checkpoint, wish: asked }]] as const;
           await wishes.write(value.last ? places : [], [record], state);

@@ -8,7 +8,7 @@ import { offsetRanges } from '../lanes/offset-ranges.ts';
 import type { BookWish } from './book-wishes.ts';
 import { booksOutcomes } from './books-outcome.ts';
 
-const outcomes = booksOutcomes({ lane: { partition: 0, tooLarge: () => undefined }, clock: systemClock() });
+const outcomes = booksOutcomes({ lane: { partition: 0, tooLarge: () => undefined, room: () => undefined }, clock: systemClock() });
 const [found, unknown, other] = [sampleIsbn(1), sampleIsbn(2), sampleIsbn(3)];
 const wish: BookWish = { id: 'books.requests-0-7', offset: 7, key: null, asks: [], answered: offsetRanges(), left: 0 };
 

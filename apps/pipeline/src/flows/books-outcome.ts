@@ -32,7 +32,7 @@ export interface BooksOutcomes {
 }
 
 interface BooksOutcomesOptions {
-  readonly lane: Pick<Lane, 'partition' | 'tooLarge'>;
+  readonly lane: Pick<Lane, 'partition' | 'tooLarge' | 'room'>;
   readonly clock: Clock;
 }
 

@@ -116,7 +116,7 @@ export function followersFlow(options: FollowersFlowOptions): Flow {
     const { at, user, offset, wish } = crawl;
     const isLast = page.nextCursor === '0';
     const pages = options.emitPages ? [pageRecord(crawl, at.page, page)] : [];
-    assertFits(pages, lane, { service: 'followers', subject: user });
+    assertFits(pages, lane, { service: 'followers', subject: user, record: `page ${at.page}` });
     const { pagesFrom: from } = remembered;
     const total = at.ids + ids.length;
     const empty = page.ids.length === 0 ? (at.empty ?? 0) + 1 : undefined;

@@ -1,5 +1,5 @@
 import type { Clock } from '@headgate/throttle';
-import type { LaneTransaction, LaneWriter, NewRecord, RecordSeries, TopicLog } from '@headgate/topics';
+import type { LaneTransaction, LaneWriter, NewRecord, RecordRoom, RecordSeries, TopicLog } from '@headgate/topics';
 import { TOPICS, lanePartitions, requestsTopic, statePartition } from '../records/topic-names.ts';
 import { type LaneValue, laneKeys } from './lane-keys.ts';
 import { type OffsetRangesSnapshot, offsetRanges } from './offset-ranges.ts';
@@ -30,6 +30,8 @@ export interface Lane {
   commit(contribution: Contribution): Promise<void>;
   /** The bytes of key, value and headers that a record of a topic may have, where this one has more; else undefined. */
   tooLarge(record: NewRecord): number | undefined;
+  /** How large records of a topic that the lane writes could be when it was opened. */
+  room(topic: string): RecordRoom | undefined;
   /** Adds what `more` gives at the time to every transaction's state. */
   beforeCommit(more: () => readonly StateChange[]): void;
   /** Calls back when a commit has failed: no later one will succeed. */
@@ -56,7 +58,7 @@ export async function openLane({ log, group, service, partition, clock, signal }
   const topic = requestsTopic(service);
   const state = { topic: TOPICS.state, partition: statePartition(service, partition) };
   const writes = lanePartitions(service, partition);
-  const limits = new Map(await Promise.all(writes.map(async (place) => [place.topic, await log.maxRecordBytes(place.topic)] as const)));
+  const rooms = new Map(await Promise.all(writes.map(async (place) => [place.topic, await log.recordRoom(place.topic)] as const)));
   const writer = await log.openLane({ name: `${group}.${topic}.${partition}`, state, writes }, signal);
   const keys = laneKeys({ group, service, lane: partition });
   const { prefix } = keys;
@@ -96,9 +98,10 @@ export async function openLane({ log, group, service, partition, clock, signal }
     stateUnder: (under) => keys.under(writer.state, under),
     commit: (contribution) => committer.commit(contribution),
     tooLarge(record) {
-      const limit = limits.get(record.topic) ?? Infinity;
-      return recordBytes(record) > limit ? limit : undefined;
+      const { bytes = Infinity } = rooms.get(record.topic) ?? {};
+      return recordBytes(record) > bytes ? bytes : undefined;
     },
+    room: (of) => rooms.get(of),
     beforeCommit: (more) => void hooks.push(more),
     onFailure: (callback) => committer.onFailure(callback),
     get slowestCommitMs() {
@@ -112,7 +115,8 @@ export async function openLane({ log, group, service, partition, clock, signal }
   };
 }
 
-function recordBytes({ key, value, headers = {} }: NewRecord): number {
+/** Of key, value and headers. */
+export function recordBytes({ key, value, headers = {} }: NewRecord): number {
   const texts = [key ?? '', value ?? '', ...Object.entries(headers).flat()];
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 }

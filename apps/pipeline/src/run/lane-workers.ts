@@ -4,6 +4,7 @@ import { aborted, pause } from '../lanes/pause.ts';
 import { TOPICS } from '../records/topic-names.ts';
 import type { RunEvent, RunGauges, ServiceName } from '../status/run-event.ts';
 import { errorText } from './error-text.ts';
+import { LaneOutgrownError } from './lane-outgrown-error.ts';
 import type { ServiceLane } from './service-lane.ts';
 
 export interface LaneWorkersOptions {
@@ -126,8 +127,9 @@ export function laneWorkers({ open, lanes, follow, signal, clock, emit }: LaneWo
         await started.promise;
         await worker.lane.run(leave);
       } catch (error) {
-        if (!(error instanceof LaneLostError)) throw error;
-        reason = `${error.by ?? 'another process'} has taken it over`;
+        if (error instanceof LaneLostError) reason = `${error.by ?? 'another process'} has taken it over`;
+        else if (error instanceof LaneOutgrownError) reason = error.message;
+        else throw error;
       } finally {
         const { lane } = worker;
         worker.lane = undefined;

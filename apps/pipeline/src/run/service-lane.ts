@@ -12,6 +12,7 @@ import { BACKLOG, workLane } from '../lanes/work-lane.ts';
 import { TOPICS } from '../records/topic-names.ts';
 import type { RunEvent, RunGauges, ServiceName } from '../status/run-event.ts';
 import { assertStateKept, topicGone } from './kept-state.ts';
+import { outgrown } from './lane-outgrown-error.ts';
 import { booksService, followersService } from './services.ts';
 import { serviceGauges } from './service-gauges.ts';
 
@@ -62,11 +63,18 @@ export async function openServiceLane(
     const inherited = service === 'followers' ? await inheritedBudgets({ log, group, service, lane: number, lanes }) : [];
     const journal = laneJournal({ lane, clock, inherited });
     const opened = service === 'followers' ? followersLane(options, lane, journal) : booksLane(options, lane, journal);
-    return { ...opened, run: (leave) => opened.run(leave).catch((error: unknown) => Promise.reject(topicGone(error, config.topics))) };
+    return {
+      ...opened,
+      run: (leave) => opened.run(leave).catch(async (error: unknown) => Promise.reject(await whyEnded(error, { ...options, lane }))),
+    };
   } catch (error) {
     await lane.close();
     throw error;
   }
+}
+
+async function whyEnded(error: unknown, { log, lane, config }: ServiceLaneOptions & { readonly lane: Lane }): Promise<unknown> {
+  return topicGone(await outgrown(error, { log, lane }), config.topics);
 }
 
 function confirm(lane: Lane, waker: Bell): void {

@@ -17,6 +17,7 @@ import type {
   NewTopicSpec,
   ReadOptions,
   RecordPosition,
+  RecordRoom,
   StateReading,
   TopicInfo,
   TopicLog,
@@ -369,7 +370,12 @@ class KafkaTopicLog implements TopicLog {
   }
 
   async maxRecordBytes(topic: string): Promise<number> {
-    return await this.#book.maxRecordBytes(topic);
+    return (await this.recordRoom(topic)).bytes;
+  }
+
+  async recordRoom(topic: string): Promise<RecordRoom> {
+    this.#assertOpen();
+    return await this.#book.recordRoom(topic);
   }
 
   close(): Promise<void> {

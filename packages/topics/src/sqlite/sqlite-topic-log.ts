@@ -13,6 +13,7 @@ import type {
   NewRecord,
   ReadOptions,
   RecordPosition,
+  RecordRoom,
   StateReading,
   TopicInfo,
   TopicLog,
@@ -184,6 +185,10 @@ class SqliteTopicLog implements TopicLog {
 
   maxRecordBytes(): Promise<number> {
     return Promise.resolve(MAX_RECORD_BYTES);
+  }
+
+  recordRoom(): Promise<RecordRoom> {
+    return Promise.resolve({ bytes: MAX_RECORD_BYTES });
   }
 
   close(): Promise<void> {

@@ -120,6 +120,24 @@ export function recordChecks(): readonly ContractCheck[] {
       },
     },
     {
+      name: 'a record as large as its topic takes is taken; the setting that decides on that fits it, and no larger one',
+      async run(open) {
+        await using log = await open();
+        const topic = uniqueName('topic');
+        await log.createTopics([{ name: topic, partitions: 1 }]);
+        const { bytes, setting } = await log.recordRoom(topic);
+        assert.equal(await log.maxRecordBytes(topic), bytes);
+        if (setting !== undefined) {
+          assert.ok(setting.neededFor(bytes) <= setting.value);
+          assert.ok(setting.neededFor(bytes + 1) > setting.value);
+        }
+        // Where records may be larger than this they are not written here.
+        const length = Math.min(bytes, 10_000_000) - 1;
+        await log.append([{ topic, key: 'k', value: 'x'.repeat(length) }]);
+        assert.equal((await collect(log, { topic }))[0]?.value?.length, length);
+      },
+    },
+    {
       name: 'values of a megabyte come back as they were',
       async run(open) {
         await using log = await open();

@@ -44,6 +44,8 @@ export interface ConfigOptions {
   readonly status?: string;
   /** Names in the config's list; default: all users. */
   readonly listed?: readonly string[];
+  /** Default gzip. */
+  readonly compression?: string;
   /** Further lines of the followers section. */
   readonly more?: string;
 }
@@ -74,12 +76,13 @@ export function kafkaYaml(
     lanes = 1,
     credentials = 1,
     replication = 1,
+    compression = 'gzip',
     emit = '[pages, ids]',
     status = 'false',
     listed = [],
   } = options;
   const secrets = Object.keys(SECRETS).slice(0, credentials);
-  return `topics: { driver: kafka, brokers: [${brokers.join(', ')}], replication: ${replication}, lanes: ${lanes} }
+  return `topics: { driver: kafka, brokers: [${brokers.join(', ')}], replication: ${replication}, compression: ${compression}, lanes: ${lanes} }
 status: ${status}
 followers:
   baseUrl: ${url}

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { committed } from './committed.fixture.ts';
 import { expectWhole } from './crawls.fixture.ts';
 import { BECAUSE, type KafkaPlace, WHY_NOT, kafkaPlace, kafkaYaml } from './kafka-place.fixture.ts';
 import { type PlainAdmin, plainKafka } from './kafkajs.fixture.ts';
@@ -36,6 +37,33 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run say of topics on Kafk
     expect((await place.work.headgate('run')).code).toBe(0);
     expect(place.service.requests.length).toBeLessThan(100 + 3);
     expect(asked).toBeGreaterThan(0);
+  });
+
+  it('a run whose pages are to be smaller from now on makes dead letters, which say what to set; with more room replay has them', async () => {
+    const users = { alpha: { followers: 6_000, pageSize: 1_000 }, beta: { followers: 10 } };
+    await using place = await kafkaPlace({ users, latencyMs: 200, compression: 'none', more: '  count: 1000\n' });
+    await using admin = await adminOf(place);
+    const run = place.fleet.start('run', '--follow');
+    await run.said(({ event }) => event === 'page-written');
+    await takes(admin, 'followers.pages', 18_000);
+    const failed = await run.said(({ event }) => event === 'crawl-failed');
+    expect(failed.msg).toMatch(
+      /@alpha: page \d needs \d{5} bytes, more than followers\.pages takes \(17695 bytes\)\. Its max\.message\.bytes is 18000: set that to \d{5} or more/u,
+    );
+    expect((await place.work.headgate('enqueue', 'followers', 'beta')).code).toBe(0);
+    await run.said(({ event, msg }) => event === 'crawl-completed' && msg?.includes('beta') === true, {
+      from: run.lines().indexOf(failed),
+    });
+    await place.fleet.stop();
+
+    await takes(admin, 'followers.pages', 1_000_000);
+    expect((await place.work.headgate('replay', 'followers.dead-letters')).code).toBe(0);
+    expect((await place.work.headgate('run')).code).toBe(0);
+    const ids = (await committed(place.broker.brokers, 'followers.ids')).map(
+      ({ key, value }) => `${key} ${/"id":"(\d+)"/u.exec(value ?? '')?.[1]}`,
+    );
+    // Of beta there are two crawls.
+    expect([ids.length, new Set(ids).size]).toEqual([6_020, 6_010]);
   });
 
   it('a run whose state is deleted under it ends with that, and so does the next, also when another command has made it anew', async () => {

@@ -1,10 +1,10 @@
 import { partitionForKey } from '../../partition-for-key.ts';
 import { InvalidRecordError, TopicUnknownError } from '../../topic-errors.ts';
-import type { NewRecord, RecordSeries, TopicPartition } from '../../topic-log.ts';
+import type { NewRecord, RecordRoom, RecordSeries, TopicPartition } from '../../topic-log.ts';
 import type { InnerAdmin } from '../inner-cluster.ts';
 import { type TopicFacts, certainTopicFacts } from './kafka-topics.ts';
 import type { Link } from '../connection/link.ts';
-import { recordBytes } from './record-room.ts';
+import { messageBytesFor, recordBytes } from './record-room.ts';
 
 export type Placed<Record extends NewRecord | RecordSeries> = Record & { readonly partition: number };
 
@@ -57,9 +57,9 @@ export class TopicBook {
     return this.#facts.get(topic)?.maxMessageBytes ?? 1_000_000;
   }
 
-  /** Bytes of key, value and headers. */
-  async maxRecordBytes(topic: string): Promise<number> {
-    return recordBytes((await this.facts(topic)).maxMessageBytes);
+  async recordRoom(topic: string): Promise<RecordRoom> {
+    const { maxMessageBytes: value } = await this.facts(topic);
+    return { bytes: recordBytes(value), setting: { name: 'max.message.bytes', value, neededFor: messageBytesFor } };
   }
 
   /** Chooses partitions where that is left to us. Throws `TopicUnknownError` and `InvalidRecordError`. */
