@@ -265,4 +265,28 @@ describe('admission', () => {
     watching.unsubscribe();
     expect(seen).toEqual(['', '', 'b budget', 'b budget', '']);
   });
+
+  // Where each that comes or goes looks at all the others it takes minutes.
+  it('bears many who wait: with one downstream and with one signal', async () => {
+    const { clock, pool, gate: door } = gate({ limit: 200_000 });
+    const credits = creditPool({ max: 1 });
+    const abort = new AbortController();
+    const first = await door.acquire({ pool, credits, items: 1 });
+    let granted = 0;
+    let refused = 0;
+    for (let i = 0; i < 20_000; i += 1) {
+      door.acquire({ pool, credits, items: 1, ...(i % 2 === 0 && { signal: abort.signal }) }).then(
+        (permit) => {
+          granted += 1;
+          permit.credit.release();
+          if (granted === 5_000) abort.abort();
+        },
+        () => (refused += 1),
+      );
+    }
+    first.credit.release();
+    await clock.settle();
+    expect([granted + refused, door.waiting().length, clock.pending]).toEqual([20_000, 0, 0]);
+    expect(refused).toBeGreaterThan(7_400);
+  });
 });

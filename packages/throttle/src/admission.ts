@@ -1,8 +1,10 @@
 import { Observable } from 'rxjs';
+import { AbortWatch } from './abort-watch.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { CredentialPool, Grant } from './credential-pool.ts';
 import type { Credit, CreditPool } from './credit-pool.ts';
 import { FairQueue, type Queued } from './fair-queue.ts';
+import { WaitingLines } from './waiting-lines.ts';
 
 export interface AdmissionOptions {
   /** Default: the machine's clock. */
@@ -84,88 +86,79 @@ interface Waiter extends AcquireOptions, Queued {
  */
 export function admission({ clock = systemClock() }: AdmissionOptions = {}): Admission {
   const queue = new FairQueue<Waiter>();
-  const watched = new Map<CreditPool, { waiters: number; readonly unwatch: () => void }>();
-  const pools = new Map<CredentialPool, number>();
+  const lines = new WaitingLines<Waiter>({ onRoom: () => look() });
+  const aborts = new AbortWatch();
   const listeners = new Set<() => void>();
   let cancelTimer: (() => void) | undefined;
 
   const add = (waiter: Waiter): void => {
-    const { credits, pool } = waiter;
     queue.add(waiter);
-    const watch = watched.get(credits);
-    if (watch === undefined) watched.set(credits, { waiters: 1, unwatch: credits.onRelease(wake) });
-    else watch.waiters += 1;
-    pools.set(pool, (pools.get(pool) ?? 0) + 1);
+    lines.add(waiter);
   };
-  const remove = (waiter: Waiter): boolean => {
-    if (!queue.delete(waiter)) return false;
-    const { credits, pool } = waiter;
-    const watch = watched.get(credits);
-    if (watch !== undefined) {
-      watch.waiters -= 1;
-      if (watch.waiters === 0) {
-        watch.unwatch();
-        watched.delete(credits);
-      }
-    }
-    const others = (pools.get(pool) ?? 1) - 1;
-    if (others === 0) pools.delete(pool);
-    else pools.set(pool, others);
-    return true;
-  };
+  const remove = (waiter: Waiter): boolean => queue.delete(waiter) && lines.delete(waiter);
 
-  const wake = (): void => {
+  /** Grants to all who may go, and looks again when the next may. */
+  const look = (): void => {
     cancelTimer?.();
     cancelTimer = undefined;
     const wakeAt = serve();
-    if (wakeAt < Infinity) cancelTimer = clock.schedule(Math.max(0, wakeAt - clock.monotonicMs()), wake);
+    if (wakeAt < Infinity) cancelTimer = clock.schedule(Math.max(0, wakeAt - clock.monotonicMs()), look);
     for (const listener of listeners) listener();
+  };
+
+  const refuse = (): void => {
+    for (const waiter of lines.hopeless()) {
+      remove(waiter);
+      waiter.reject(waiter.pool.exhausted ?? tooHeavy(waiter.weights));
+    }
   };
 
   /** Grants to all who may go; returns when the next may. */
   const serve = (): number => {
+    if (lines.isAnyExhausted) refuse();
     const blocked = new Map<CredentialPool, Blocked>();
-    const closed = new Set<CredentialPool>();
-    const full = new Set<CreditPool>();
-    for (const waiter of queue) {
-      if (closed.size > 0 && closed.size === pools.size) break;
-      const { pool, weights, credits, items } = waiter;
-      if (pool.exhausted !== undefined) {
-        remove(waiter);
-        waiter.reject(pool.exhausted);
-        continue;
+    const looking = lines.look();
+    try {
+      for (let waiter = looking.first(); waiter !== undefined; waiter = looking.first()) {
+        const { pool, weights, credits, items } = waiter;
+        if (!pool.bears(weights)) {
+          queue.delete(waiter);
+          looking.refused(waiter);
+          waiter.reject(tooHeavy(weights));
+          continue;
+        }
+        if (looking.isFull(waiter)) continue;
+        const before = blocked.get(pool) ?? NOBODY;
+        if (before.weights.some((one) => costsAsMuch(weights, one))) {
+          looking.pass(waiter);
+          continue;
+        }
+        const at = pool.freeAt(weights);
+        const isFree = at <= clock.monotonicMs();
+        if (!isFree || putsOff(waiter, before)) {
+          blocked.set(pool, { at: isFree ? before.at : Math.min(before.at, at), weights: [...before.weights, weights] });
+          // Where nothing costs less, nobody else can go.
+          if (costsAsMuch([], weights)) looking.close(waiter);
+          else looking.pass(waiter);
+          continue;
+        }
+        queue.delete(waiter);
+        looking.granted(waiter);
+        // Who passes has not had its turn: for those who come later the round is still that of those who wait.
+        if (before.weights.length === 0) queue.served(waiter);
+        hand(waiter, pool.take(weights), credits.reserve(items));
       }
-      if (!pool.bears(weights)) {
-        remove(waiter);
-        waiter.reject(tooHeavy(weights));
-        continue;
-      }
-      // Behind one that doesn't fit nobody of the same downstream goes first: small pages would starve a big one.
-      if (full.has(credits) || !credits.hasRoom(items)) {
-        full.add(credits);
-        continue;
-      }
-      const before = blocked.get(pool) ?? NOBODY;
-      if (before.weights.some((one) => costsAsMuch(weights, one))) continue;
-      const at = pool.freeAt(weights);
-      const isFree = at <= clock.monotonicMs();
-      if (!isFree || putsOff(waiter, before)) {
-        blocked.set(pool, { at: isFree ? before.at : Math.min(before.at, at), weights: [...before.weights, weights] });
-        // Nothing costs less, so that nobody else can go.
-        if (costsAsMuch([], weights)) closed.add(pool);
-        continue;
-      }
-      remove(waiter);
-      // Who passes has not had its turn: for those who come later the round is still that of those who wait.
-      if (before.weights.length === 0) queue.served(waiter);
-      hand(waiter, pool.take(weights), credits.reserve(items));
+    } finally {
+      looking.end();
     }
-    return Math.min(Infinity, ...[...blocked.values()].map(({ at }) => at));
+    let wakeAt = Infinity;
+    for (const { at } of blocked.values()) wakeAt = Math.min(wakeAt, at);
+    return wakeAt;
   };
 
   /** Gives the permit over, once its grant is durable. */
   const hand = (waiter: Waiter, grant: Grant, credit: Credit): void => {
-    const permit = permitOf(grant, credit, wake);
+    const permit = permitOf(grant, credit, look);
     if (grant.durable === undefined) {
       waiter.resolve(permit);
       return;
@@ -184,10 +177,18 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
   const waiting = (): readonly Waiting[] => {
     const offset = clock.epochMs() - clock.monotonicMs();
     const first = new Map<CredentialPool, number>();
-    return [...queue].map(({ label = '', pool, weights, credits, items }) => {
+    const stands = new Map<object | undefined, { readonly hasRoom: boolean; readonly own: number }>();
+    const standing = ({ pool, weights, credits, items }: Waiter) => {
+      const hasRoom = credits.hasRoom(items);
+      return { hasRoom, own: hasRoom && pool.bears(weights) ? pool.freeAt(weights) : Infinity };
+    };
+    return Array.from(queue, (waiter) => {
+      const { label = '', pool, weights } = waiter;
+      const line = lines.lineOf(waiter);
+      const { hasRoom, own } = stands.get(line) ?? standing(waiter);
+      stands.set(line, { hasRoom, own });
       const said = { label, ...(weights.length > 0 && { weights }) };
-      if (!credits.hasRoom(items)) return { ...said, for: 'downstream' as const };
-      const own = pool.bears(weights) ? pool.freeAt(weights) : Infinity;
+      if (!hasRoom) return { ...said, for: 'downstream' as const };
       // Who could go, and waits all the same, waits for those before it.
       const at = own === -Infinity ? (first.get(pool) ?? own) : own;
       first.set(pool, Math.min(first.get(pool) ?? Infinity, at));
@@ -207,27 +208,28 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
           reject(tooHeavy(weights));
           return;
         }
+        const abort = (): void => {
+          const wasWaiting = remove(waiter);
+          waiter.reject(signal?.reason);
+          if (wasWaiting) look();
+        };
+        const forget = signal === undefined ? undefined : aborts.on(signal, abort);
         const waiter: Waiter = {
           ...options,
           weights,
           turn: 0,
+          arrival: 0,
           resolve: (granted) => {
-            signal?.removeEventListener('abort', abort);
+            forget?.();
             resolve(granted);
           },
           reject: (reason) => {
-            signal?.removeEventListener('abort', abort);
+            forget?.();
             reject(reason);
           },
         };
-        const abort = (): void => {
-          const wasWaiting = remove(waiter);
-          waiter.reject(signal?.reason);
-          if (wasWaiting) wake();
-        };
-        signal?.addEventListener('abort', abort);
         add(waiter);
-        wake();
+        look();
       });
     },
     waiting,
@@ -237,7 +239,10 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
       tell();
       return () => listeners.delete(tell);
     }),
-    wake,
+    wake() {
+      refuse();
+      look();
+    },
   };
 }
 

@@ -9,6 +9,7 @@ interface Entry extends Queued {
 const entry = (name: string, walk?: object, share?: number): Entry => ({
   name,
   turn: 0,
+  arrival: 0,
   ...(walk !== undefined && { walk }),
   ...(share !== undefined && { share }),
 });

@@ -1,3 +1,5 @@
+import { OrderedList } from './ordered-list.ts';
+
 /** What a fair queue can hold. */
 export interface Queued {
   /** Whose turn it is of; default: its own. */
@@ -6,6 +8,13 @@ export interface Queued {
   readonly share?: number;
   /** When its turn is, in rounds since the beginning; set by the queue. */
   turn: number;
+  /** How many were added to the queue before it; set by the queue. */
+  arrival: number;
+}
+
+/** By turn, then by arrival. */
+export function byTurn(one: Queued, other: Queued): number {
+  return one.turn - other.turn || one.arrival - other.arrival;
 }
 
 /**
@@ -14,46 +23,37 @@ export interface Queued {
  * wasn't there, nor goes before those of its share that wait already.
  */
 export class FairQueue<Entry extends Queued> implements Iterable<Entry> {
-  /** By turn, then by arrival. */
-  #entries: Entry[] = [];
-  readonly #lastTurns = new Map<object, number>();
+  readonly #entries = new OrderedList<Entry>(byTurn);
+  readonly #lastTurns = new WeakMap<object, number>();
   /** The end of the last turn that is over: each lasts until the next is served. */
   #now = 0;
   #current = 0;
+  #arrivals = 0;
 
   add(entry: Entry): void {
     const { walk, share = 1 } = entry;
     const last = (walk === undefined ? undefined : this.#lastTurns.get(walk)) ?? 0;
     // By its end: by starts, all who come during a round would go before those who wait for the next, for ever.
     entry.turn = Math.max(this.#now, last) + 1 / share;
+    entry.arrival = this.#arrivals;
+    this.#arrivals += 1;
     if (walk !== undefined) this.#lastTurns.set(walk, entry.turn);
-    let at = this.#entries.length;
-    for (let before = this.#entries[at - 1]; before !== undefined && before.turn > entry.turn; before = this.#entries[at - 1]) at -= 1;
-    this.#entries.splice(at, 0, entry);
+    this.#entries.add(entry);
   }
 
   /** Takes an entry out; false when it wasn't in. */
   delete(entry: Entry): boolean {
-    const at = this.#entries.indexOf(entry);
-    if (at === -1) return false;
-    this.#entries = this.#entries.toSpliced(at, 1);
-    return true;
+    return this.#entries.delete(entry);
   }
 
   /** An entry has got its turn. */
   served({ turn }: Entry): void {
-    if (this.#current > this.#now) this.#endTurn();
+    if (this.#current > this.#now) this.#now = this.#current;
     this.#current = Math.max(this.#current, turn);
   }
 
-  /** By their turns; entries may be deleted on the way. */
+  /** By their turns. No entry may be added or deleted on the way. */
   [Symbol.iterator](): Iterator<Entry> {
-    return this.#entries.values();
-  }
-
-  #endTurn(): void {
-    this.#now = this.#current;
-    // Whose last turn is over needs no remembering.
-    for (const [walk, last] of this.#lastTurns) if (last <= this.#now) this.#lastTurns.delete(walk);
+    return this.#entries[Symbol.iterator]();
   }
 }

@@ -1,0 +1,86 @@
+/** A chunk with more entries than this is cut in two. */
+const CHUNK = 512;
+
+/**
+ * Entries in order, however many: one is added, found or removed by two binary searches and a shift within one chunk. No two may compare
+ * as equal.
+ */
+export class OrderedList<Entry> implements Iterable<Entry> {
+  readonly #compare: (a: Entry, b: Entry) => number;
+  /** In order, none of them empty. */
+  readonly #chunks: Entry[][] = [];
+
+  constructor(compare: (a: Entry, b: Entry) => number) {
+    this.#compare = compare;
+  }
+
+  get first(): Entry | undefined {
+    return this.#chunks[0]?.[0];
+  }
+
+  /** The first entry behind this one, which needn't be in the list. */
+  after(entry: Entry): Entry | undefined {
+    const chunkAt = this.#chunkOf(entry);
+    const chunk = this.#chunks[chunkAt];
+    if (chunk === undefined) return undefined;
+    const at = this.#placeIn(chunk, entry);
+    const found = chunk[at];
+    if (found !== undefined && this.#compare(found, entry) > 0) return found;
+    return chunk[at + 1] ?? this.#chunks[chunkAt + 1]?.[0];
+  }
+
+  add(entry: Entry): void {
+    const at = Math.min(this.#chunkOf(entry), Math.max(0, this.#chunks.length - 1));
+    const chunk = this.#chunks[at];
+    if (chunk === undefined) {
+      this.#chunks.push([entry]);
+      return;
+    }
+    chunk.splice(this.#placeIn(chunk, entry), 0, entry);
+    if (chunk.length > CHUNK) this.#chunks.splice(at + 1, 0, chunk.splice(CHUNK / 2));
+  }
+
+  /** Takes an entry out; false when it isn't in. */
+  delete(entry: Entry): boolean {
+    const chunkAt = this.#chunkOf(entry);
+    const chunk = this.#chunks[chunkAt];
+    if (chunk === undefined) return false;
+    const at = this.#placeIn(chunk, entry);
+    if (chunk[at] !== entry) return false;
+    chunk.splice(at, 1);
+    if (chunk.length === 0) this.#chunks.splice(chunkAt, 1);
+    return true;
+  }
+
+  /** In order. The list must not change on the way. */
+  *[Symbol.iterator](): Iterator<Entry> {
+    for (const chunk of this.#chunks) yield* chunk;
+  }
+
+  /** The first chunk that ends with this entry or behind it; their number where there is none. */
+  #chunkOf(entry: Entry): number {
+    return firstOf(this.#chunks.length, (i) => {
+      const last = this.#chunks[i]?.at(-1);
+      return last !== undefined && this.#compare(last, entry) >= 0;
+    });
+  }
+
+  /** Where in a chunk the entry is, or would be. */
+  #placeIn(chunk: readonly Entry[], entry: Entry): number {
+    return firstOf(chunk.length, (i) => {
+      const other = chunk[i];
+      return other !== undefined && this.#compare(other, entry) >= 0;
+    });
+  }
+}
+
+/** The first of `count` numbers for which it is so, where it is so for all that follow; `count` where it is so for none. */
+function firstOf(count: number, isSo: (i: number) => boolean): number {
+  let [from, to] = [0, count];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (isSo(middle)) to = middle;
+    else from = middle + 1;
+  }
+  return from;
+}

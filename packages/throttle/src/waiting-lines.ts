@@ -1,0 +1,267 @@
+import type { CredentialPool } from './credential-pool.ts';
+import type { CreditPool } from './credit-pool.ts';
+import { byTurn, type Queued } from './fair-queue.ts';
+import { IndexedHeap, type Placed } from './indexed-heap.ts';
+import { OrderedList } from './ordered-list.ts';
+
+/** What a request waits for. */
+export interface Lined extends Queued {
+  readonly pool: CredentialPool;
+  readonly weights: readonly number[];
+  readonly credits: CreditPool;
+  readonly items: number;
+}
+
+/** Requests that differ in nothing but their turns: once one of them can't go, those behind it can't. */
+interface Line<Request extends Lined> extends Placed {
+  readonly requests: OrderedList<Request>;
+  readonly items: number;
+  readonly key: string;
+  readonly pool: PoolLines<Request>;
+  readonly downstream: Downstream<Request>;
+}
+
+interface PoolLines<Request extends Lined> extends Placed {
+  readonly pool: CredentialPool;
+  /** Tells pools apart in a line's key. */
+  readonly number: number;
+  /** By the turns of their first; without the lines of a parked downstream, and those that were passed in the look under way. */
+  readonly heap: IndexedHeap<Line<Request>>;
+  lines: number;
+}
+
+interface Downstream<Request extends Lined> {
+  readonly credits: CreditPool;
+  readonly unwatch: () => void;
+  readonly lines: Map<string, Line<Request>>;
+  /** The first of all its requests has no room: none of them can go before the downstream or its requests have changed. */
+  isParked: boolean;
+}
+
+/** How a downstream stands in a look. */
+interface Seen<Request> {
+  /** The last request that was granted; those before it were found to have room. */
+  granted: Request | undefined;
+  isFull: boolean;
+}
+
+/**
+ * The requests of one queue, in one line for each pool, downstream, cost and size: so who may go next is found by the lines' first ones,
+ * however many wait behind them.
+ */
+export class WaitingLines<Request extends Lined> {
+  readonly #pools = new Map<CredentialPool, PoolLines<Request>>();
+  readonly #downstreams = new Map<CreditPool, Downstream<Request>>();
+  readonly #lineOf = new WeakMap<Request, Line<Request>>();
+  readonly #onRoom: () => void;
+  #numbers = 0;
+
+  /** `onRoom` is called whenever credit was given back in a downstream that somebody waits for. */
+  constructor({ onRoom }: { readonly onRoom: () => void }) {
+    this.#onRoom = onRoom;
+  }
+
+  add(request: Request): void {
+    const pool = this.#poolOf(request.pool);
+    const downstream = this.#downstreamOf(request.credits);
+    unpark(downstream);
+    const key = `${pool.number} ${request.items} ${request.weights.join(' ')}`;
+    const found = downstream.lines.get(key);
+    const line = found ?? { requests: new OrderedList<Request>(byTurn), items: request.items, key, pool, downstream, place: -1 };
+    line.requests.add(request);
+    this.#lineOf.set(request, line);
+    if (found === undefined) {
+      downstream.lines.set(key, line);
+      pool.lines += 1;
+      pool.heap.push(line);
+    } else pool.heap.moved(line);
+  }
+
+  /** Takes a request out; false when it wasn't in. */
+  delete(request: Request): boolean {
+    const line = this.#lineOf.get(request);
+    if (line === undefined || !line.requests.delete(request)) return false;
+    const { pool, downstream } = line;
+    if (line.requests.first === undefined) {
+      pool.heap.remove(line);
+      pool.lines -= 1;
+      if (pool.lines === 0) this.#pools.delete(pool.pool);
+      downstream.lines.delete(line.key);
+      if (downstream.lines.size === 0) {
+        downstream.unwatch();
+        this.#downstreams.delete(downstream.credits);
+      }
+    } else if (line.place !== -1) pool.heap.moved(line);
+    unpark(downstream);
+    return true;
+  }
+
+  /** Requests with the same have all but their turns in common. */
+  lineOf(request: Request): object | undefined {
+    return this.#lineOf.get(request);
+  }
+
+  /** Whether somebody waits for a pool whose last credential has left. */
+  get isAnyExhausted(): boolean {
+    for (const { pool } of this.#pools.values()) if (pool.exhausted !== undefined) return true;
+    return false;
+  }
+
+  /** Those whom no credential that is left could ever serve, by their turns. */
+  hopeless(): readonly Request[] {
+    const found: Request[] = [];
+    for (const { lines } of this.#downstreams.values()) {
+      for (const { pool, requests } of lines.values())
+        if (requests.first !== undefined && !pool.pool.bears(requests.first.weights)) found.push(...requests);
+    }
+    return found.sort(byTurn);
+  }
+
+  look(): Look<Request> {
+    return new Look(this, this.#pools.values(), this.#lineOf);
+  }
+
+  #poolOf(pool: CredentialPool): PoolLines<Request> {
+    const found = this.#pools.get(pool);
+    if (found !== undefined) return found;
+    this.#numbers += 1;
+    const lines: PoolLines<Request> = { pool, number: this.#numbers, heap: new IndexedHeap(byFirst), lines: 0, place: -1 };
+    this.#pools.set(pool, lines);
+    return lines;
+  }
+
+  #downstreamOf(credits: CreditPool): Downstream<Request> {
+    const found = this.#downstreams.get(credits);
+    if (found !== undefined) return found;
+    const downstream: Downstream<Request> = {
+      credits,
+      lines: new Map(),
+      isParked: false,
+      unwatch: credits.onRelease(() => {
+        unpark(downstream);
+        this.#onRoom();
+      }),
+    };
+    this.#downstreams.set(credits, downstream);
+    return downstream;
+  }
+}
+
+/** One look at those who wait, by their turns, without those whom an earlier one keeps from going. */
+class Look<Request extends Lined> {
+  readonly #lines: WaitingLines<Request>;
+  readonly #lineOf: WeakMap<Request, Line<Request>>;
+  /** The pools that somebody may still go with. */
+  readonly #open = new IndexedHeap<PoolLines<Request>>((a, b) => byHead(a.heap.peek(), b.heap.peek()));
+  readonly #passed: Line<Request>[] = [];
+  readonly #seen = new Map<Downstream<Request>, Seen<Request>>();
+
+  constructor(lines: WaitingLines<Request>, pools: Iterable<PoolLines<Request>>, lineOf: WeakMap<Request, Line<Request>>) {
+    this.#lines = lines;
+    this.#lineOf = lineOf;
+    for (const pool of pools) this.#open.push(pool);
+  }
+
+  /** Whose turn it is. */
+  first(): Request | undefined {
+    return this.#open.peek()?.heap.peek()?.requests.first;
+  }
+
+  /**
+   * Whether `first` has to wait for its downstream, because there is no room for it or for one of the same downstream before it: small pages would
+   * starve a big one. Then it and those behind it are passed.
+   */
+  isFull(first: Request): boolean {
+    const line = this.#lineOf.get(first);
+    if (line === undefined) return false;
+    const { downstream } = line;
+    const { credits } = downstream;
+    let seen = this.#seen.get(downstream);
+    if (seen === undefined) {
+      seen = { granted: undefined, isFull: this.#parks(downstream) };
+      this.#seen.set(downstream, seen);
+    }
+    if (downstream.isParked) return true;
+    const { granted } = seen;
+    seen.isFull ||= [...downstream.lines.values()].some(({ items, requests }) => {
+      if (credits.hasRoom(items)) return false;
+      // Those up to the last that was granted had room in their turn.
+      const next = granted === undefined ? requests.first : requests.after(granted);
+      return next !== undefined && byTurn(next, first) <= 0;
+    });
+    if (seen.isFull) this.pass(first);
+    return seen.isFull;
+  }
+
+  /** Nobody of this one's line can go in this look. */
+  pass(first: Request): void {
+    const line = this.#lineOf.get(first);
+    if (line === undefined) return;
+    line.pool.heap.remove(line);
+    this.#passed.push(line);
+    this.#reorder(line.pool);
+  }
+
+  /** Nobody can go with this one's pool in this look. */
+  close(first: Request): void {
+    const line = this.#lineOf.get(first);
+    if (line !== undefined) this.#open.remove(line.pool);
+  }
+
+  /** Takes the first out: no credential that is left could ever serve it. */
+  refused(first: Request): void {
+    const line = this.#lineOf.get(first);
+    this.#lines.delete(first);
+    if (line !== undefined) this.#reorder(line.pool);
+  }
+
+  /** Takes the first out: it goes, and has taken its room. */
+  granted(first: Request): void {
+    this.refused(first);
+    const line = this.#lineOf.get(first);
+    const seen = line === undefined ? undefined : this.#seen.get(line.downstream);
+    if (seen !== undefined) seen.granted = first;
+  }
+
+  end(): void {
+    for (const line of this.#passed) {
+      if (line.requests.first !== undefined && line.place === -1 && !line.downstream.isParked) line.pool.heap.push(line);
+    }
+  }
+
+  /** Takes all lines of a downstream out where the first of its requests has no room. */
+  #parks(downstream: Downstream<Request>): boolean {
+    let first: Line<Request> | undefined;
+    for (const line of downstream.lines.values()) if (byHead(line, first) < 0) first = line;
+    if (first === undefined || downstream.credits.hasRoom(first.items)) return false;
+    downstream.isParked = true;
+    for (const line of downstream.lines.values()) {
+      line.pool.heap.remove(line);
+      this.#reorder(line.pool);
+    }
+    return true;
+  }
+
+  #reorder(pool: PoolLines<Request>): void {
+    if (pool.place === -1) return;
+    if (pool.heap.peek() === undefined) this.#open.remove(pool);
+    else this.#open.moved(pool);
+  }
+}
+
+function unpark<Request extends Lined>(downstream: Downstream<Request>): void {
+  if (!downstream.isParked) return;
+  downstream.isParked = false;
+  for (const line of downstream.lines.values()) line.pool.heap.push(line);
+}
+
+function byFirst<Request extends Lined>(one: Line<Request>, other: Line<Request>): number {
+  return byHead(one, other);
+}
+
+/** By the turns of their first ones; an empty line comes last. */
+function byHead<Request extends Lined>(one: Line<Request> | undefined, other: Line<Request> | undefined): number {
+  const [a, b] = [one?.requests.first, other?.requests.first];
+  if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
+  return byTurn(a, b);
+}
