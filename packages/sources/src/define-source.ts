@@ -3,7 +3,7 @@ import { map } from 'rxjs';
 import { asker } from './asker.ts';
 import { checkedOptions } from './checked-options.ts';
 import { connections } from './connections.ts';
-import type { Source } from './source.ts';
+import type { Source, SourceGauges } from './source.ts';
 import { sourceCredential } from './source-credential.ts';
 import type { SourceDefinition } from './source-definition.ts';
 import { SourceError } from './source-error.ts';
@@ -39,6 +39,17 @@ export function defineSource<Ask, Value>(definition: SourceDefinition<Ask, Value
     const underWay = new Set<AbortController>();
     let closed = false;
 
+    const budgetGauges = (): SourceGauges['budgets'] => {
+      const offset = clock.epochMs() - clock.monotonicMs();
+      return pool.members.flatMap(({ name, budgets }) =>
+        budgets.map((budget) => {
+          const { limit: most, windowMs, used } = budget;
+          const at = budget.freeAt();
+          return { credential: name, limit: most, windowMs, used, ...(at < Infinity && { freeAt: at + offset }) };
+        }),
+      );
+    };
+
     const source: Source<Ask, Value> = {
       async ask(ask, { signal, ...wish }) {
         if (closed) throw closedError(service);
@@ -59,18 +70,8 @@ export function defineSource<Ask, Value>(definition: SourceDefinition<Ask, Value
           const turns = { walk: {}, ...(share !== undefined && { share }) };
           return walkReader({ first, next, ask: (ask, reading) => source.ask(ask, { ...reading, ...turns }) });
         }),
-      gauges() {
-        const offset = clock.epochMs() - clock.monotonicMs();
-        const budgets = pool.members.flatMap(({ name, budgets: own }) =>
-          own.map((budget) => {
-            const { windowMs, used } = budget;
-            const at = budget.freeAt();
-            return { credential: name, limit: budget.limit, windowMs, used, ...(at < Infinity && { freeAt: at + offset }) };
-          }),
-        );
-        return { budgets, waiting: queue.waiting() };
-      },
-      changes: queue.changes.pipe(map(() => source.gauges())),
+      gauges: () => ({ budgets: budgetGauges(), waiting: queue.waiting() }),
+      changes: queue.changes.pipe(map((waiting) => ({ budgets: budgetGauges(), waiting }))),
       stop() {
         stopping.abort(stoppedError(service));
       },

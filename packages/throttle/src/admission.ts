@@ -1,9 +1,10 @@
-import { Observable } from 'rxjs';
+import type { Observable } from 'rxjs';
 import { AbortWatch } from './abort-watch.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { CredentialPool, Grant } from './credential-pool.ts';
 import type { Credit, CreditPool } from './credit-pool.ts';
 import { FairQueue, type Queued } from './fair-queue.ts';
+import { waitingChanges } from './waiting-changes.ts';
 import { WaitingLines } from './waiting-lines.ts';
 
 export interface AdmissionOptions {
@@ -59,7 +60,10 @@ export interface Admission {
   acquire(options: AcquireOptions): Promise<Permit>;
   /** Who waits, in the order of their turns, and what for. */
   waiting(): readonly Waiting[];
-  /** Emits who waits, at once and whenever that has changed. Completes never; unsubscribing costs nothing more. */
+  /**
+   * Emits who waits, at once and when that has changed: once for all that changes in one turn of the event loop, and for long lists
+   * (a hundred and more) at most every hundredth of a ms for each who waits. Completes never; unsubscribing costs nothing more.
+   */
   readonly changes: Observable<readonly Waiting[]>;
   /** Looks again who may go: to be called after a credential has left. */
   wake(): void;
@@ -88,7 +92,6 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
   const queue = new FairQueue<Waiter>();
   const lines = new WaitingLines<Waiter>({ onRoom: () => look() });
   const aborts = new AbortWatch();
-  const listeners = new Set<() => void>();
   let cancelTimer: (() => void) | undefined;
 
   const add = (waiter: Waiter): void => {
@@ -103,7 +106,7 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
     cancelTimer = undefined;
     const wakeAt = serve();
     if (wakeAt < Infinity) cancelTimer = clock.schedule(Math.max(0, wakeAt - clock.monotonicMs()), look);
-    for (const listener of listeners) listener();
+    changes.look();
   };
 
   const refuse = (): void => {
@@ -195,6 +198,7 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
       return { ...said, for: 'budget' as const, ...(Number.isFinite(at) && { until: at + offset }) };
     });
   };
+  const changes = waitingChanges({ clock, waiting });
 
   return {
     acquire(options) {
@@ -233,12 +237,7 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
       });
     },
     waiting,
-    changes: new Observable((subscriber) => {
-      const tell = (): void => subscriber.next(waiting());
-      listeners.add(tell);
-      tell();
-      return () => listeners.delete(tell);
-    }),
+    changes: changes.changes,
     wake() {
       refuse();
       look();
