@@ -4,11 +4,13 @@ import { kafkaCommand } from './kafka/kafka-command.ts';
 import { limiterCommand } from './limiter/limiter-command.ts';
 import { runScenario, type ScenarioTask } from './limiter/run-scenario.ts';
 import { installPeers } from './peers/install-peers.ts';
+import { queueCommand } from './queue/queue-command.ts';
 import { pageServer, type PageServerOptions } from './walk/page-server.ts';
 import { walkCommand } from './walk/walk-command.ts';
 
 const USAGE = `bench limiter [--seed N] [--quick] [--only NAME] [--markdown | --json]
 bench walk [--rounds N] [--pages N] [--markdown]
+bench queue [--waiters N] [--markdown]
 bench kafka [--rounds N] [--pages N] [--only NAME] [--markdown]
 `;
 
@@ -30,6 +32,7 @@ const { values, positionals } = parseArgs({
     json: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '7' },
     pages: { type: 'string', default: '200' },
+    waiters: { type: 'string', default: '100000' },
   },
 });
 const [command, task = ''] = positionals;
@@ -66,6 +69,9 @@ if (command === 'limiter') {
   process.stdout.write(report);
   // The clients keep their connections open.
   process.exit();
+} else if (command === 'queue') {
+  installPeers({ folder: peers, say });
+  process.stdout.write(await queueCommand({ peers, waiters: Number(values.waiters), markdown, say }));
 } else if (command === 'kafka') {
   const [rounds, pages] = [Number(values.rounds), Number(values.pages)];
   process.stdout.write(await kafkaCommand({ peers, rounds, pages, markdown, say, ...(only !== undefined && { only }) }));

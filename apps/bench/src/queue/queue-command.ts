@@ -1,0 +1,97 @@
+import { admission, credentialPool, creditPool, rateBudget } from '@headgate/throttle';
+import { importPeer } from '../peers/import-peer.ts';
+import { textTable } from '../text-table.ts';
+
+export interface QueueCommandOptions {
+  readonly peers: string;
+  /** The most requests that wait at once. */
+  readonly waiters: number;
+  readonly markdown: boolean;
+  readonly say: (text: string) => void;
+}
+
+/** Runs tasks one at a time, in the order in which they come. */
+type OneAtATime = (task: () => Promise<void>) => Promise<unknown>;
+
+interface Measured {
+  readonly enqueueMs: number;
+  readonly drainMs: number;
+}
+
+/** Lets many requests wait for one place, then lets them go one by one, and returns the report. */
+export async function queueCommand({ peers, waiters, markdown, say }: QueueCommandOptions): Promise<string> {
+  const queues: ReadonlyMap<string, () => OneAtATime> = new Map([
+    ['Headgate, room for one downstream', () => headgateQueue({ waiters })],
+    ['Headgate, each of them a walk, one signal', () => headgateQueue({ waiters, walks: true, signal: new AbortController().signal })],
+    ['Headgate, somebody listens to `changes`', () => headgateQueue({ waiters, listens: true })],
+    ['p-queue', await pQueue(peers)],
+  ]);
+  const counts = [waiters / 100, waiters / 10, waiters].map(Math.ceil);
+  const rows: string[][] = [];
+  for (const [name, open] of queues) {
+    const measured: Measured[] = [];
+    for (const count of counts) {
+      measured.push(await measure(open(), count));
+      say(`${name}: ${count}`);
+    }
+    rows.push([name, '', ...measured.flatMap(({ enqueueMs, drainMs }) => [enqueueMs.toFixed(0), drainMs.toFixed(0)])]);
+  }
+  const head = ['', '', ...counts.flatMap((count) => [`${count.toLocaleString('en-US')} wait`, 'and go'])];
+  return `${['Requests that wait for one place: ms of CPU to let them come, and to let them go one by one', textTable({ head, rows, markdown })].join('\n\n')}\n`;
+}
+
+async function measure(run: OneAtATime, count: number): Promise<Measured> {
+  const gate = Promise.withResolvers<void>();
+  const first = run(() => gate.promise);
+  const cpu = process.cpuUsage();
+  const all = Array.from({ length: count }, () => run(turn));
+  await turn();
+  const enqueueMs = cpuMs(cpu);
+  gate.resolve();
+  await Promise.all([first, ...all]);
+  return { enqueueMs, drainMs: cpuMs(cpu) - enqueueMs };
+}
+
+function cpuMs(since: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(since);
+  return (user + system) / 1_000;
+}
+
+/** What each of them does: it lets the event loop turn once. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+interface HeadgateQueueOptions {
+  readonly waiters: number;
+  readonly walks?: boolean;
+  readonly signal?: AbortSignal;
+  readonly listens?: boolean;
+}
+
+function headgateQueue({ waiters, walks = false, signal, listens = false }: HeadgateQueueOptions): OneAtATime {
+  const pool = credentialPool({ members: [{ name: 'app', budgets: [rateBudget({ limit: 2 * waiters, windowMs: 3_600_000 })] }] });
+  const credits = creditPool({ max: 1 });
+  const door = admission();
+  if (listens) door.changes.subscribe();
+  return async (task) => {
+    const more = { ...(walks && { walk: {} }), ...(signal !== undefined && { signal }) };
+    const permit = await door.acquire({ pool, credits, items: 1, ...more });
+    permit.sent();
+    await task();
+    permit.answered();
+    permit.credit.release();
+  };
+}
+
+interface PQueueModule {
+  readonly default: new (options: { readonly concurrency: number }) => { add(task: () => Promise<void>): Promise<void> };
+}
+
+async function pQueue(folder: string): Promise<() => OneAtATime> {
+  const { default: PQueue } = await importPeer<PQueueModule>(folder, 'p-queue');
+  return () => {
+    const queue = new PQueue({ concurrency: 1 });
+    return (task) => queue.add(task);
+  };
+}
