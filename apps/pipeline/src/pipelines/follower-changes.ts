@@ -30,7 +30,7 @@ async function* idsOf(
   let page = 0;
   let isTold = false;
   for (let isDecided = false; ;) {
-    await using reader = log.read({ topic, partitions: [partition], from, signal });
+    await using reader = log.read({ topic, partitions: [partition], from, unreadable: 'mark', signal });
     for await (const { offset, key: user, value } of reader) {
       if (user !== key) continue;
       const found = parsedPage(value);
