@@ -1,11 +1,12 @@
 import { PassThrough } from 'node:stream';
 import { bearer } from '@headgate/auth';
+import { books } from '@headgate/sources/books';
 import { followers } from '@headgate/sources/followers';
 import { systemClock } from '@headgate/throttle';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { describe, expect, it } from 'vitest';
 import { ConfigError } from '../config/config-error.ts';
-import { ENV, FOLLOWERS, configFolder, load } from '../config/config-folder.fixture.ts';
+import { BOOKS, ENV, FOLLOWERS, configFolder, load } from '../config/config-folder.fixture.ts';
 import { MalformedWishError, followersWish, parseWish } from '../records/wish.ts';
 import { enqueue } from './enqueue.ts';
 import { UsageError } from './usage-error.ts';
@@ -32,6 +33,38 @@ describe('a user is the same to the config, to enqueue, to the requests topic an
     ['söhne', false],
   ])('name %s: %s', async (screenName, isOne) => {
     expect(await takenBy({ screenName, userId: undefined })).toEqual(everywhere(isOne));
+  });
+});
+
+describe('an author is the same to the config, to enqueue and to the library', () => {
+  it.each([
+    ['Ada Brook', true],
+    ['…', true],
+    ['.a', true],
+    ['', false],
+    ['.', false],
+    ['..', false],
+    [' .. ', false],
+    ['a'.repeat(1_000), true],
+    ['a'.repeat(1_001), false],
+  ])('%j: %s', async (author, isOne) => {
+    await using api = books({ baseUrl: 'http://127.0.0.1:9', key: 'k', env: {} });
+    expect({
+      config: await taken(load(`${BOOKS}  authors: [${JSON.stringify(author)}]\n`, { env: ENV }), ConfigError),
+      file: await taken(load(`${BOOKS}  authors: [{ file: a.txt }]\n`, { env: ENV, files: { 'a.txt': `Zoë\n${author}\n` } }), ConfigError),
+      enqueue: await taken((await enqueued([], [author])).said, UsageError),
+      library: await taken(
+        Promise.try(() => api.authorPages(author)),
+        Error,
+      ),
+      // An empty line of a file is passed over.
+    }).toEqual({ config: isOne, file: isOne || author === '', enqueue: isOne, library: isOne });
+  });
+
+  it('refused is named, and nothing is added', async () => {
+    const { said, log } = await enqueued([], ['Ada Brook', '..']);
+    await expect(said).rejects.toThrow('enqueue: the author ".." is a step in an address, and can not be asked for. Nothing was added.');
+    expect(await log()).toEqual([]);
   });
 });
 
@@ -83,16 +116,17 @@ async function taken(outcome: Promise<unknown>, refusal: new (...args: never[]) 
     await outcome;
     return true;
   } catch (error) {
-    expect(error).toBeInstanceOf(refusal);
+    if (!(error instanceof refusal)) throw error;
     return false;
   }
 }
 
 /** What `enqueue followers` came to, and what the requests topic holds after it. */
-async function enqueued(entries: readonly string[]) {
+async function enqueued(entries: readonly string[], authors: readonly string[] = []) {
+  const service = authors.length > 0 ? 'books' : 'followers';
   const cwd = await configFolder({ 'headgate.yaml': `topics: { driver: sqlite, file: ./headgate.db }\n${FOLLOWERS}` });
   const said = enqueue(
-    { service: 'followers', entries, authors: [] },
+    { service, entries, authors },
     {
       file: 'headgate.yaml',
       cwd,
@@ -109,7 +143,7 @@ async function enqueued(entries: readonly string[]) {
   const log = async (): Promise<unknown[]> => {
     await Promise.allSettled([said]);
     await using opened = await sqliteTopicLog({ file: `${cwd}/headgate.db` });
-    const [topic] = await opened.listTopics(['followers.requests']);
+    const [topic] = await opened.listTopics([`${service}.requests`]);
     const requests: unknown[] = [];
     if (topic !== undefined) for await (const { key, value } of opened.read({ topic: topic.name })) requests.push([key, value]);
     return requests;

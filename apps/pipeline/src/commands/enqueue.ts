@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { InvalidIsbnError, normalizeIsbn } from '@headgate/operators';
 import { isScreenName, isUserId, type UserChoice, userLabel } from '@headgate/sources/followers/user';
+import { authorFlaw } from '@headgate/sources/books';
 import type { NewRecord } from '@headgate/topics';
 import { shown } from '../config/problem.ts';
 import { TOPICS } from '../records/topic-names.ts';
@@ -80,6 +81,8 @@ function isbnWish(text: string): NewRecord {
 }
 
 function authorWish(author: string): NewRecord {
-  if (author.trim() === '') throw new UsageError('enqueue: --author takes a name. Nothing was added.');
-  return { topic: TOPICS.booksRequests, key: author, value: JSON.stringify({ author }) };
+  const name = author.trim();
+  const flaw = authorFlaw(name);
+  if (flaw !== undefined) throw new UsageError(`enqueue: the author ${shown(author)} ${flaw}. Nothing was added.`);
+  return { topic: TOPICS.booksRequests, key: name, value: JSON.stringify({ author: name }) };
 }

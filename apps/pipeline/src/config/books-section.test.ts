@@ -9,6 +9,10 @@ test.each([
   ['perDay: { resetsAt: "24:00" }', '4:23 books.perDay.resetsAt: "24:00" does not fit. Write "00:00", hours and minutes.'],
   ['perDay: { isbns: 1, zone: Mars }', '4:29 books.perDay.zone: "Mars" is no time zone. Write one as in UTC or Europe/Berlin.'],
   ['authors: [""]', '4:13 books.authors[0]: is empty. Write "Charlotte Vale Allen", or remove it.'],
+  [
+    'authors: [Ada, ..]',
+    '4:18 books.authors[1]: ".." is a step in an address, and can not be asked for. Write another name, or remove it.',
+  ],
   ['isbns: [{ isbn: 1 }]', '4:11 books.isbns[0]: must be a single value. Write "9780792712305".'],
 ])('%s is refused', async (line, problem) => {
   expect(await problemsOf(`${BOOKS}  ${line}\n`, { env: ENV })).toContain(problem);

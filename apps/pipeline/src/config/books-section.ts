@@ -1,4 +1,4 @@
-import { AUTHOR_PAGE_SIZE } from '@headgate/sources/books';
+import { AUTHOR_PAGE_SIZE, authorFlaw } from '@headgate/sources/books';
 import { z } from 'zod';
 import { baseUrl, warnOfPlainHttp } from './addresses.ts';
 import { Complaint } from './complaint.ts';
@@ -39,7 +39,7 @@ export function booksSection({ context }: { readonly context: ReadContext }): Sc
     maxPages: wholeNumber({ min: 1, example: '500' }).default(MAX_PAGES),
     perDay: perDay().exactOptional(),
     isbns: texts({ context, example: '"9780792712305"' }).default([]),
-    authors: texts({ context, example: '"Charlotte Vale Allen"' }).default([]),
+    authors: authors({ context }).default([]),
     every: duration({ example: '24h' }).exactOptional(),
   };
   const rules = (books: TreeMapping): readonly RuleBreach[] => [...addressOfThePlan(books), ...roomFor(books)];
@@ -77,6 +77,25 @@ function texts({ context, example }: { readonly context: ReadContext; readonly e
     context,
     entry: textEntry({ example }),
     fromLine: (line) => line,
+    identity: (entry) => entry,
+    example: `[${example}, { file: entries.txt }]`,
+  });
+}
+
+function authors({ context }: { readonly context: ReadContext }): Schema<readonly string[]> {
+  const example = '"Charlotte Vale Allen"';
+  const read = (text: string, written: string): string | Complaint => {
+    const flaw = authorFlaw(text);
+    return flaw === undefined ? text : new Complaint(`${shown(written)} ${flaw}. Write another name, or remove it.`);
+  };
+  return entryList({
+    context,
+    entry: single({
+      example,
+      read: ({ text = '', written }) =>
+        text.trim() === '' ? new Complaint(`is empty. Write ${example}, or remove it.`) : read(text.trim(), written),
+    }),
+    fromLine: (line) => read(line, line),
     identity: (entry) => entry,
     example: `[${example}, { file: entries.txt }]`,
   });

@@ -68,6 +68,6 @@ export function subjectOf(ask: BooksAsk): string {
 const LONGEST_QUOTE = 40;
 
 /** In JSON's quotes: whatever hides in the text stays visible and on one line. */
-function quoted(text: string): string {
+export function quoted(text: string): string {
   return text.length > LONGEST_QUOTE ? `${JSON.stringify(text.slice(0, LONGEST_QUOTE))}…` : JSON.stringify(text);
 }

@@ -1,4 +1,4 @@
-import type { AuthorAsk } from './ask.ts';
+import { type AuthorAsk, quoted } from './ask.ts';
 import { invalidOption } from './books-options.ts';
 
 export interface AuthorOptions {
@@ -13,10 +13,8 @@ export const DEFAULT_PAGE_SIZE = 20;
 
 /** Checks what is asked of an author. Throws a `SourceError` with `HEADGATE_INVALID_OPTION`; no request is spent then. */
 export function authorAsk(name: string, { page, pageSize }: AuthorOptions): AuthorAsk {
-  // Every client and server on the way resolves these two in a path, however they are spelled.
-  if (name.trim() === '' || name === '.' || name === '..')
-    throw invalidOption(`${JSON.stringify(name)} can't be asked for as an author's name`);
-  if (!name.isWellFormed()) throw invalidOption(`the author's name ${JSON.stringify(name)} has half a character in it`);
+  const flaw = authorFlaw(name);
+  if (flaw !== undefined) throw invalidOption(`the author's name ${quoted(name)} ${flaw}`);
   if (page !== undefined && !(Number.isSafeInteger(page) && page >= 1))
     throw invalidOption(`page must be a whole number from 1, got ${page}`);
   if (pageSize !== undefined && !(Number.isSafeInteger(pageSize) && pageSize >= 1 && pageSize <= LARGEST_PAGE)) {
@@ -26,3 +24,15 @@ export function authorAsk(name: string, { page, pageSize }: AuthorOptions): Auth
 }
 
 const LARGEST_PAGE = 1_000;
+
+/** Why a text can't be asked for as an author's name: words behind the name; undefined where it can. */
+export function authorFlaw(name: string): string | undefined {
+  if (name.trim() === '') return 'is empty';
+  if (name.length > LONGEST_NAME) return `is longer than ${LONGEST_NAME} characters`;
+  // Every client and server on the way resolves these two in a path, however they are spelled.
+  if (name.trim() === '.' || name.trim() === '..') return 'is a step in an address, and can not be asked for';
+  if (!name.isWellFormed()) return 'has half a character in it';
+  return undefined;
+}
+
+const LONGEST_NAME = 1_000;

@@ -1,5 +1,5 @@
 export type { AuthorAnswer, BookAnswer, FoundBook, InvalidBook, MissingBook, UnreadableBook } from './answers.ts';
-export type { AuthorOptions } from './author-ask.ts';
+export { authorFlaw, type AuthorOptions } from './author-ask.ts';
 export { AUTHOR_PAGE_SIZE, type AuthorCheckpoint, type AuthorPage, type AuthorPagesOptions } from './author-pages.ts';
 export { books, type Books, type BooksGauges } from './books.ts';
 export type { BooksOptions, DailyQuota } from './books-options.ts';
