@@ -80,9 +80,9 @@ function booksQueued(isbns: number, authors: number): string {
 }
 
 function outcomeWords(event: Extract<RunEvent, { type: 'request' }>): string {
-  const { outcome, reason = '', status, retryInMs } = event;
+  const { subject, outcome, reason = '', status, retryInMs } = event;
   const unsaid = status === undefined ? outcome : `${outcome} (${status})`;
-  const said = reason === '' ? unsaid : safeText(reason);
+  const said = reason === '' ? unsaid : reasonWithout(subject, { code: outcome, message: reason });
   return retryInMs === undefined ? said : `${said.replace(/\.$/, '')}, again ${retryWords(retryInMs)}`;
 }
 
