@@ -3,10 +3,10 @@ import type { LaneValue } from '../lanes/lane-keys.ts';
 import type { WishRecord } from '../lanes/wishes-in-order.ts';
 import type { AuthorWish } from '../records/wish.ts';
 
-/** What a lane's state keeps of an author whose first pages are written. */
+/** An author whose first pages are written, as the lane's state keeps it. */
 export interface BegunAuthor {
   readonly from: AuthorCheckpoint;
-  /** What was asked for: the requests topic may not hold it as long as the pages take. */
+  /** The request itself: its topic may not hold it as long as the pages take. */
   readonly wish: AuthorWish;
 }
 

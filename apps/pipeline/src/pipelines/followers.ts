@@ -76,6 +76,7 @@ const options = z.strictObject({
     .describe('Of each credential.'),
   count: z.int().min(1).max(5_000).default(5_000).describe('Most ids of a page.'),
   stringifyIds: z.boolean().default(true).describe('Ask for ids as strings; they are exact either way.'),
+  maxEmptyPages: z.int().positive().default(100).describe('Most empty pages in a row.'),
   users: z
     .array(z.union([z.strictObject({ screenName }), z.strictObject({ userId })]))
     .default([])
@@ -132,6 +133,7 @@ export const followers: DefinedPipeline<typeof options> = definePipeline({
           count: own ?? count,
           stringifyIds,
           firstPage: page,
+          maxEmptyPages: given.maxEmptyPages,
         } as Parameters<typeof api.pages>[0]),
       through: given.dropBoundaryDuplicates ? [dropBoundaryDuplicates<FollowerPage>()] : [],
       *records(page, at) {

@@ -128,7 +128,7 @@ test('books: found and missing ISBNs, malformed ones as dead letters, and all pa
     plan: 'pro',
     key: 'any-key',
     isbns: [sampleIsbn(0), sampleIsbn(1), sampleIsbn(3), 'no ISBN'],
-    // Of 11 and of 39 books.
+    // They have 11 and 39 books.
     authors: ['Charlotte Vale Allen', 'Ada'],
     pageSize: 20,
   });

@@ -95,7 +95,7 @@ export interface BooksState {
   readonly queuedAuthors: number;
   readonly found: number;
   readonly missing: number;
-  /** Whose last page is written. */
+  /** Authors with all their pages written. */
   readonly authors: number;
   /** Books the authors' answers held. */
   readonly authorBooks: number;

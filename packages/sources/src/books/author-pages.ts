@@ -100,7 +100,7 @@ async function answerAt({ name, at: { page, pageSize }, ask, asking }: AnswerAtO
   try {
     return await ask(name, { ...asking, page, pageSize });
   } catch (error) {
-    // Of a later page it says that there are no more.
+    // A later page that isn't there ends the list.
     const isBeyond = page > 1 && error instanceof SourceError && error.code === 'HEADGATE_AUTHOR_NOT_FOUND';
     if (!isBeyond) throw error;
     return { value: { author: name, record: { books: [] } }, credit: await roomFor({ ...asking, items: 0 }) };

@@ -122,7 +122,7 @@ describe("an author's pages", () => {
     await using server = await startBooks();
     await using api = open(server, { limit: { requests: 1, windowMs: 1_000 }, timeout: 10_000 });
     const pages: AuthorPage[] = [];
-    // Of 39 books.
+    // The author has 39 books.
     for await (const page of api.authorPages('Ada', { pageSize: 20 })) pages.push(page);
     expect(pages.map(({ page, last, record }) => [page, last, record.books.length])).toEqual([
       [1, false, 20],

@@ -33,7 +33,7 @@ export interface EndlessWalk<Api> {
 
 export interface UnfitAnswer {
   readonly body: string;
-  /** What the error says of it: the place, and what is expected there. */
+  /** Words of the error: the place that doesn't fit, and the kind that is expected there. */
   readonly where: string;
 }
 
