@@ -184,6 +184,11 @@ export interface LaneSpec {
   readonly state: TopicPartition;
   /** The other partitions the lane writes: a driver may have to settle what a predecessor that died has left there. */
   readonly writes?: readonly TopicPartition[];
+  /**
+   * Disturb nobody: where a member of a group holds the lane and lives, or that can't be told, `LaneHeldError` is thrown by drivers, too, that would
+   * take the lane away. Default false.
+   */
+  readonly onlyIfFree?: boolean;
 }
 
 /** The one writer of a lane. Transactions run one after another in the order they were asked for. */

@@ -3,6 +3,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { type ConsumerConfig, Kafka, type KafkaConfig } from 'kafkajs';
 import type { MissingRight } from '../missing-right-error.ts';
 import { assertText } from '../record-text.ts';
+import { LaneHeldError } from '../lane-errors.ts';
 import { TopicMismatchError } from '../topic-errors.ts';
 import { TopicLogClosedError, TopicLogOpenError } from '../topic-log-errors.ts';
 import type {
@@ -35,7 +36,7 @@ import { repairRequestQueue } from './connection/kafkajs-repair.ts';
 import { allTopicFacts, createTopics } from './topics/kafka-topics.ts';
 import { BarrenStretches } from './reading/barren-stretches.ts';
 import { groupOffsets } from './reading/group-offsets.ts';
-import { awaitHandover } from './lane/handover.ts';
+import { awaitHandover, holderToSpare } from './lane/handover.ts';
 import { type LaneProducer, laneProducer } from './lane/lane-producer.ts';
 import { Leftovers } from './lane/leftovers.ts';
 import { LaneSession } from './lane/lane-session.ts';
@@ -268,7 +269,7 @@ class KafkaTopicLog implements TopicLog {
     });
     this.#lanes.add(writer);
     try {
-      await abortable(this.#takeLane(writer), signal);
+      await abortable(this.#takeLane(writer, lane), signal);
       return writer;
     } catch (error) {
       await writer.close();
@@ -401,7 +402,9 @@ class KafkaTopicLog implements TopicLog {
     await this.#assertCompacted(lane.state.topic);
   }
 
-  async #takeLane(writer: KafkaLaneWriter): Promise<void> {
+  async #takeLane(writer: KafkaLaneWriter, { name, onlyIfFree = false }: LaneSpec): Promise<void> {
+    const held = onlyIfFree ? await holderToSpare({ writer, admin: this.#admin }) : undefined;
+    if (held !== undefined) throw new LaneHeldError({ lane: name, pid: held.pid, sinceMs: held.sinceMs });
     await awaitHandover({ writer, admin: this.#admin, handoverMs: this.#options.handoverMs ?? 5_000 });
     await writer.open();
   }

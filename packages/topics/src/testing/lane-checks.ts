@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { partitionForKey } from '../partition-for-key.ts';
+import { LaneHeldError } from '../lane-errors.ts';
 import { InvalidRecordError, TopicUnknownError } from '../topic-errors.ts';
 import type { LaneSpec, NewRecord, TopicLog } from '../topic-log.ts';
 import { type ContractCheck, collect, numbered, uniqueName, values } from './contract-check.ts';
@@ -43,6 +44,33 @@ export function laneChecks(): readonly ContractCheck[] {
         assert.deepEqual([...(await log.readState(lane.state.topic, 1))], [['crawl/1', '{"page":1}']]);
         assert.deepEqual(values(await collect(log, { topic, partitions: [0] })), ['page0', 'page1']);
         assert.deepEqual(values(await collect(log, { topic, partitions: [1], group: 'g' })), ['wish2']);
+      },
+    },
+    {
+      name: 'a lane is opened only if it is free where that is asked, and its holder goes on',
+      async run(open) {
+        await using first = await open();
+        await using second = await open();
+        const { topic, lane } = await prepareLane(first);
+        const group = {
+          group: uniqueName('group'),
+          topics: [topic],
+          agreement: '',
+          onUncertain: () => undefined,
+          onFailed: () => undefined,
+        };
+        const member = await first.joinGroup({ ...group, onAssigned: () => undefined });
+        const writer = await first.openLane(lane);
+        await assert.rejects(second.openLane({ ...lane, onlyIfFree: true }), (error) => {
+          assert.ok(error instanceof LaneHeldError);
+          assert.equal(error.pid, process.pid);
+          return true;
+        });
+        await writer.transaction((tx) => tx.checkpoint('k', 'on'));
+        await writer.close();
+        await member.leave();
+        await using taken = await second.openLane({ ...lane, onlyIfFree: true });
+        assert.equal(taken.state.get('k'), 'on');
       },
     },
     {
