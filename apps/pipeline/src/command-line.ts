@@ -72,7 +72,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     });
 
   command('check', 'look at the configuration, the secrets and what a run needs')
-    .option('--online', 'spend one request per credential')
+    .option('--online', 'spend one request per credential, noted in the log')
     .action(async ({ online = false }: { online?: boolean }) => {
       const [{ check }, { environmentProbes }] = await Promise.all([
         import('./commands/check.ts'),

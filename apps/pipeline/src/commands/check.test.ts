@@ -73,7 +73,7 @@ test('what --online spends is said before it is spent', async () => {
   const { text } = await checked(FOLLOWERS + BOOKS, { online: true, probes: () => [FINE] });
   expect(text).toBe(`headgate.yaml
   no problems in this file
---online: one request is spent for each of: followers credential app, followers credential user, the books key
+--online: one request is spent, and noted in the log, for each of: followers credential app, followers credential user, the books key
 environment
   topic log   can be written
 `);

@@ -84,7 +84,9 @@ function spending({ followers, books }: Partial<Config>): string {
     ...(followers?.credentials.map((credential) => `followers credential ${credential.name}`) ?? []),
     ...(books === undefined ? [] : ['the books key']),
   ];
-  return spent.length === 0 ? '--online: no credential can be tried' : `--online: one request is spent for each of: ${spent.join(', ')}`;
+  return spent.length === 0
+    ? '--online: no credential can be tried'
+    : `--online: one request is spent, and noted in the log, for each of: ${spent.join(', ')}`;
 }
 
 async function outcome(probe: Probe): Promise<ProbeResult> {

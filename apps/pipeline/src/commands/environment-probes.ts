@@ -1,14 +1,15 @@
 import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type Clock, creditPool } from '@headgate/throttle';
+import type { Clock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
-import { pause } from '../lanes/pause.ts';
 import { booksService, followersService } from '../run/services.ts';
 import { assertStatesKept } from '../run/kept-state.ts';
-import { isLogThere, logAddress, openTopicLog } from '../run/open-topic-log.ts';
+import { isLogThere, logAddress } from '../run/open-topic-log.ts';
 import { type ConfigOfLog, prepareTopics } from '../run/topics.ts';
 import type { Probe, ProbeResult } from './check.ts';
+import { onlineProbes } from './online-probes.ts';
+import { ANSWER_WITHIN_MS, withLog } from './with-log.ts';
 import type { CommandContext } from './command-context.ts';
 
 export interface EnvironmentProbesOptions {
@@ -19,16 +20,19 @@ export interface EnvironmentProbesOptions {
   readonly context: CommandContext;
 }
 
-/** The log waits for its brokers as long as they are away; who checks wants to know. */
-const ANSWER_WITHIN_MS = 14_000;
-
 /** What a run will need of the world: the log, and with `online` the services. */
 export function environmentProbes({ sound, online, context }: EnvironmentProbesOptions): Probe[] {
   const probes: Probe[] = [];
+  let isLogSound = false;
   const { topics, followers, books } = sound;
   if (topics !== undefined) {
     const name = topics.driver === 'sqlite' ? `log ${topics.file}` : logAddress(topics);
-    probes.push({ name, run: () => probeLog({ ...sound, topics }, context.clock) });
+    const run = async (): Promise<ProbeResult> => {
+      const result = await probeLog({ ...sound, topics }, context.clock);
+      isLogSound = result.ok;
+      return result;
+    };
+    probes.push({ name, run });
   }
   const service = { ...context, emit: () => undefined };
   const unusable = [
@@ -36,34 +40,7 @@ export function environmentProbes({ sound, online, context }: EnvironmentProbesO
     ...(books === undefined ? [] : failedProbe('books', () => booksService(books, service))),
   ];
   if (!online || unusable.length > 0) return [...probes, ...unusable];
-  for (const credential of followers?.credentials ?? []) {
-    if (followers === undefined) break;
-    probes.push({
-      name: `followers ${credential.name}`,
-      run: async () => {
-        await using api = followersService({ ...followers, credentials: [credential], retryForMs: 1 }, service);
-        const [user = { screenName: 'headgate' }] = followers.users;
-        return await answers(() =>
-          api
-            .pages({ ...user, count: 1, stringifyIds: followers.stringifyIds })
-            .reader()
-            .read({ credits: creditPool({ max: 1 }), signal: context.signal }),
-        );
-      },
-    });
-  }
-  if (books !== undefined) {
-    probes.push({
-      name: `books (${books.plan})`,
-      run: async () => {
-        await using api = booksService({ ...books, retryForMs: 1 }, service);
-        return await answers(() =>
-          api.batch([books.isbns[0] ?? '9780140449136'], { credits: creditPool({ max: 1 }), signal: context.signal }),
-        );
-      },
-    });
-  }
-  return probes;
+  return [...probes, ...onlineProbes({ sound, context, isLogSound: () => isLogSound })];
 }
 
 /** A probe that says why a service can't be made: a proxy's address in the environment is none. None where it can. */
@@ -83,19 +60,7 @@ async function probeLog(config: ConfigOfLog, clock: Clock): Promise<ProbeResult>
     await access(await nearestFolder(dirname(topics.file)), constants.W_OK);
     return { ok: true, message: 'will be created' };
   }
-  const startedMs = clock.monotonicMs();
-  let missing: string | undefined;
-  const log = await openTopicLog(topics, (change) => (missing = change.available ? undefined : change.reason));
-  const answered = new AbortController();
-  const late = pause(clock, ANSWER_WITHIN_MS - (clock.monotonicMs() - startedMs), answered.signal).then((): ProbeResult => {
-    return { ok: false, message: missing ?? `no answer within ${ANSWER_WITHIN_MS / 1_000} s` };
-  });
-  try {
-    return await Promise.race([lookAt(log, config), late]);
-  } finally {
-    answered.abort();
-    await log.close();
-  }
+  return await withLog({ topics, clock }, (log, within) => within(ANSWER_WITHIN_MS, lookAt(log, config)));
 }
 
 async function lookAt(log: TopicLog, config: ConfigOfLog): Promise<ProbeResult> {
@@ -117,16 +82,5 @@ async function nearestFolder(path: string): Promise<string> {
     return path;
   } catch {
     return dirname(path) === path ? path : await nearestFolder(dirname(path));
-  }
-}
-
-/** A credential is good when the service answers it, whatever it says of the user. */
-async function answers(ask: () => Promise<unknown>): Promise<{ ok: boolean; message: string }> {
-  try {
-    await ask();
-    return { ok: true, message: 'answers' };
-  } catch (error) {
-    const { endsSource, retryable, message } = error as { endsSource?: boolean; retryable?: boolean; message: string };
-    return endsSource === true || retryable === true ? { ok: false, message } : { ok: true, message: `answers: ${message}` };
   }
 }

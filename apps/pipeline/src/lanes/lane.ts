@@ -51,15 +51,17 @@ export interface OpenLaneOptions {
   readonly clock: Clock;
   /** Gives up before the lane is taken. */
   readonly signal?: AbortSignal;
+  /** As in `LaneSpec`. Default false. */
+  readonly onlyIfFree?: boolean;
 }
 
 /** Takes a lane and reads how far it has come. Throws what `TopicLog.openLane` throws. */
-export async function openLane({ log, group, service, partition, clock, signal }: OpenLaneOptions): Promise<Lane> {
+export async function openLane({ log, group, service, partition, clock, signal, onlyIfFree = false }: OpenLaneOptions): Promise<Lane> {
   const topic = requestsTopic(service);
   const state = { topic: TOPICS.state, partition: statePartition(service, partition) };
   const writes = lanePartitions(service, partition);
   const rooms = new Map(await Promise.all(writes.map(async (place) => [place.topic, await log.recordRoom(place.topic)] as const)));
-  const writer = await log.openLane({ name: `${group}.${topic}.${partition}`, state, writes }, signal);
+  const writer = await log.openLane({ name: `${group}.${topic}.${partition}`, state, writes, onlyIfFree }, signal);
   const keys = laneKeys({ group, service, lane: partition });
   const { prefix } = keys;
   const kept = keys.get(writer.state, 'lane') as OffsetRangesSnapshot | undefined;

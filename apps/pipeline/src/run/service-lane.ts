@@ -49,9 +49,43 @@ export async function openServiceLane(
   number: number,
   signal: AbortSignal,
 ): Promise<ServiceLane> {
-  const { log, clock, config } = options;
+  const { lane, journal } = await openJournalledLane({ ...options, service, number, signal });
+  try {
+    const opened = service === 'followers' ? followersLane(options, lane, journal) : booksLane(options, lane, journal);
+    return {
+      ...opened,
+      run: (leave) => opened.run(leave).catch(async (error: unknown) => Promise.reject(await whyEnded(error, { ...options, lane }))),
+    };
+  } catch (error) {
+    await lane.close();
+    throw error;
+  }
+}
+
+export interface OpenJournalledLaneOptions {
+  readonly config: Pick<Config, 'topics'>;
+  readonly log: TopicLog;
+  readonly clock: Clock;
+  readonly service: ServiceName;
+  /** The partition of its requests topic. */
+  readonly number: number;
+  /** Gives up before the lane is taken. */
+  readonly signal?: AbortSignal;
+  /** Leaves it to whoever works it now. Default false. */
+  readonly onlyIfFree?: boolean;
+}
+
+/** Takes a lane, with what it knows of its credentials' budgets. Throws what `TopicLog.openLane` throws, and a `StateLostError`. */
+export async function openJournalledLane({
+  config,
+  log,
+  clock,
+  service,
+  number,
+  ...opening
+}: OpenJournalledLaneOptions): Promise<{ readonly lane: Lane; readonly journal: LaneJournal }> {
   const { group, lanes } = config.topics;
-  const lane = await openLane({ log, group, service, partition: number, clock, signal });
+  const lane = await openLane({ log, group, service, partition: number, clock, ...opening });
   try {
     await assertStateKept({
       log,
@@ -61,12 +95,7 @@ export async function openServiceLane(
       next: lane.stateUnder('lane').length > 0 ? lane.next : undefined,
     });
     const inherited = service === 'followers' ? await inheritedBudgets({ log, group, service, lane: number, lanes }) : [];
-    const journal = laneJournal({ lane, clock, inherited });
-    const opened = service === 'followers' ? followersLane(options, lane, journal) : booksLane(options, lane, journal);
-    return {
-      ...opened,
-      run: (leave) => opened.run(leave).catch(async (error: unknown) => Promise.reject(await whyEnded(error, { ...options, lane }))),
-    };
+    return { lane, journal: laneJournal({ lane, clock, inherited }) };
   } catch (error) {
     await lane.close();
     throw error;

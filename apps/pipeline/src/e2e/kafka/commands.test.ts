@@ -44,6 +44,29 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka, stopped${BECAUSE}
   });
 });
 
+describe.skipIf(WHY_NOT !== undefined)(`headgate check --online on Kafka${BECAUSE}`, () => {
+  it('takes no lane from a run, and is counted by the next one', async () => {
+    const users = { alpha: { followers: 1 }, beta: { followers: 1 } };
+    await using place = await kafkaPlace({ users, window: { kind: 'rolling', limit: 3, windowMs: 3_600_000 } });
+    const { fleet, service, work } = place;
+    const run = fleet.start('run', '--follow');
+    await expect.poll(() => service.requests.length).toBe(2);
+    const beside = await work.headgate('check', '--online');
+    expect([beside.code, beside.stderr]).toEqual([
+      0,
+      expect.stringMatching(/followers app-0 +not asked: a run \(process \d+\) works with it/u),
+    ]);
+    run.signal('SIGTERM');
+    const { stderr } = await run.ended;
+    expect(stderr).not.toContain('taken');
+    expect(service.requests).toHaveLength(2);
+
+    expect((await work.headgate('check', '--online')).stderr).toMatch(/followers app-0 +answers\n/u);
+    expect((await work.headgate('check', '--online')).stderr).toMatch(/followers app-0 +not asked: its budget is used up until/u);
+    expect([service.requests.length, refusals(place)]).toEqual([3, 0]);
+  });
+});
+
 /** Plan says what will be done, run does it, and a second run asks for nothing. */
 async function planAndRun(place: KafkaPlace): Promise<void> {
   const { work, service } = place;

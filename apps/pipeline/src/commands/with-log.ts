@@ -1,0 +1,32 @@
+import type { Clock } from '@headgate/throttle';
+import type { TopicLog } from '@headgate/topics';
+import type { TopicsConfig } from '../config/config.ts';
+import { pause } from '../lanes/pause.ts';
+import { openTopicLog } from '../run/open-topic-log.ts';
+
+/** The log waits for its brokers as long as they are away; who checks wants to know. */
+export const ANSWER_WITHIN_MS = 14_000;
+
+/** Waits for work with the log so long; then rejects with why the log can't be reached, where that is known. */
+export type Within = <Value>(ms: number, work: Promise<Value>) => Promise<Value>;
+
+/** Opens the log for work that has a limit of time, and closes it, which ends what is still under way. */
+export async function withLog<Value>(
+  { topics, clock }: { readonly topics: TopicsConfig; readonly clock: Clock },
+  work: (log: TopicLog, within: Within) => Promise<Value>,
+): Promise<Value> {
+  let missing: string | undefined;
+  const log = await openTopicLog(topics, (change) => (missing = change.available ? undefined : change.reason));
+  const over = new AbortController();
+  const within: Within = (ms, wanted) =>
+    Promise.race([
+      wanted,
+      pause(clock, ms, over.signal).then(() => Promise.reject(new Error(missing ?? `no answer within ${ms / 1_000} s`))),
+    ]);
+  try {
+    return await work(log, within);
+  } finally {
+    over.abort();
+    await log.close();
+  }
+}

@@ -1,0 +1,54 @@
+import { sampleIsbn, startBooks, startFollowers } from '@headgate/sandbox';
+import { describe, expect, it } from 'vitest';
+import { followersYaml, workplace } from './headgate-process.fixture.ts';
+
+describe('headgate check --online', () => {
+  it('is counted by the run that follows, as a run is by the next check', async () => {
+    const window = { kind: 'rolling', limit: 2, windowMs: 3_600_000 } as const;
+    await using followers = await startFollowers({ users: { a: { followers: 1 }, b: { followers: 1 } }, window });
+    await using books = await startBooks({ window: { limit: 1, windowMs: 1_000 } });
+    const yaml = followersYaml({ url: followers.url, users: ['a', 'b'], limit: '{ requests: 2, window: 1h }' });
+    await using place = await workplace(`${yaml}books: { baseUrl: "${books.url}", key: "\${KEY}", isbns: ["${sampleIsbn(1)}"] }\n`);
+    const check = await place.headgate('check', '--online');
+    expect([check.code, check.stderr]).toEqual([0, expect.stringMatching(/followers app +answers\n +books \(default\) +answers\n$/u)]);
+
+    const run = place.start('run');
+    await expect.poll(() => run.text().stderr).toMatch(/waits for app, 2\/2 used/u);
+    run.child.kill('SIGINT');
+    expect((await run.ended).code).toBe(130);
+    expect(followers.requests.map(({ status }) => status)).toEqual([200, 200]);
+    expect(books.requests.filter(({ status }) => status !== 200)).toEqual([]);
+
+    const again = await place.headgate('check', '--online');
+    expect([again.code, again.stderr]).toEqual([0, expect.stringMatching(/followers app +not asked: its budget is used up until \d/u)]);
+    expect(followers.requests).toHaveLength(2);
+  });
+
+  it('leaves a credential alone that a run works with', async () => {
+    await using service = await startFollowers({
+      users: { a: { followers: 1 } },
+      window: { kind: 'rolling', limit: 100, windowMs: 1_000 },
+    });
+    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
+    const run = place.start('run', '--follow');
+    await expect.poll(() => service.requests.length).toBe(1);
+    const { code, stderr } = await place.headgate('check', '--online');
+    const pid = String(run.child.pid);
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining(`not asked: a run (process ${pid}) works with it and counts its requests.`),
+    ]);
+    expect(service.requests).toHaveLength(1);
+    run.child.kill('SIGINT');
+    expect((await run.ended).code).toBe(130);
+  });
+
+  it('asks nothing that could not be noted', async () => {
+    await using service = await startFollowers({ users: { a: { followers: 1 } } });
+    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }).replace('./headgate.db', './none.txt'));
+    await place.write('none.txt', 'no log');
+    const { code, stderr } = await place.headgate('check', '--online');
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/followers app +not asked: its request could not be noted in the log/u)]);
+    expect(service.requests).toHaveLength(0);
+  });
+});
