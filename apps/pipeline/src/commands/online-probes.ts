@@ -34,7 +34,7 @@ export function onlineProbes({ sound, context, isLogSound }: OnlineProbesOptions
       timeoutMs: followers?.timeoutMs ?? 0,
       async answer(io, ask) {
         if (followers === undefined) throw new TypeError('It has credentials.');
-        await using api = followersService({ ...followers, credentials: [credential], retryForMs: 1 }, io);
+        await using api = followersService({ ...followers, credentials: [credential], retryForMs: 0 }, io);
         const { stringifyIds } = followers;
         const reader = api.pages({ ...user, count: 1, stringifyIds }).reader();
         return await ask(api.gauges(), () => reader.read({ credits: creditPool({ max: 1 }), signal: context.signal }));
@@ -48,7 +48,7 @@ export function onlineProbes({ sound, context, isLogSound }: OnlineProbesOptions
     lane: 0,
     timeoutMs: books.timeoutMs,
     async answer(io, ask) {
-      await using api = booksService({ ...books, retryForMs: 1 }, io);
+      await using api = booksService({ ...books, retryForMs: 0 }, io);
       const isbns = [books.isbns[0] ?? '9780140449136'];
       return await ask(api.gauges(), () => api.batch(isbns, { credits: creditPool({ max: 1 }), signal: context.signal }));
     },

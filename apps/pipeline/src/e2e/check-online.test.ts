@@ -43,6 +43,15 @@ describe('headgate check --online', () => {
     expect((await run.ended).code).toBe(130);
   });
 
+  it('spends the one request it says, also on a service that fails', async () => {
+    await using followers = await startFollowers({ users: { a: { followers: 1 } }, faults: [{ name: '503', at: 1, times: 9 }] });
+    await using books = await startBooks({ faults: [{ name: '503', at: 1, times: 9 }] });
+    const yaml = followersYaml({ url: followers.url, users: ['a'] });
+    await using place = await workplace(`${yaml}books: { baseUrl: "${books.url}", key: "\${KEY}", isbns: ["${sampleIsbn(1)}"] }\n`);
+    expect((await place.headgate('check', '--online')).code).toBe(1);
+    expect([followers.requests.length, books.requests.length]).toEqual([1, 1]);
+  });
+
   it('asks nothing that could not be noted', async () => {
     await using service = await startFollowers({ users: { a: { followers: 1 } } });
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }).replace('./headgate.db', './none.txt'));
