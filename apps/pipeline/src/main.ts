@@ -57,7 +57,7 @@ setTimeout(() => exit(), LINGER_MS).unref();
  * Ends the process, whatever hangs: Node's exit waits for its threads, of which one may sit in a call to the system (a pipe nobody writes into,
  * a name server or a disk that doesn't answer) and no signal is heard any more. A child kills us then.
  */
-function exit(exitCode?: number): void {
+function exit(exitCode = process.exitCode): void {
   const { pid, execPath } = process;
   const kill = `setTimeout(() => process.ppid === ${pid} && process.kill(${pid}, 'SIGKILL'), ${EXIT_WITHIN_MS})`;
   process.getBuiltinModule('node:child_process').spawn(execPath, ['-e', kill], { stdio: 'ignore' });

@@ -26,6 +26,13 @@ describe('headgate', () => {
     for (const { stdout } of [unknown, config, missing]) expect(stdout).toBe('');
   });
 
+  it('keeps them where something is left open that would keep the process', async () => {
+    await using place = await workplace('folowers: {}\n');
+    const env = { NODE_OPTIONS: '--import=data:text/javascript,setInterval(()=>{},1000)' };
+    const codes = [['--version'], ['run']].map(async (args) => (await place.headgateWith({ env }, ...args)).code);
+    expect(await Promise.all(codes)).toEqual([0, 2]);
+  });
+
   it('has all topics after a run; an empty one is read without a line', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { followers: 1 } } });
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
