@@ -5,6 +5,7 @@ import { wishListSchedule } from '../flows/wish-list-schedule.ts';
 import { type CrawlsLeft, crawlsLeft } from '../planning/crawls-left.ts';
 import { errorText } from '../run/error-text.ts';
 import { logAddress, openTopicLog } from '../run/open-topic-log.ts';
+import { needsRepair } from '../run/state-lost-error.ts';
 import { prepareTopics } from '../run/topics.ts';
 import { type Work, openWork } from '../run/work.ts';
 import { createReporter } from '../status/create-reporter.ts';
@@ -140,10 +141,11 @@ function conclude({ config, model, failures, crawlsLeft: left, readCommand, cont
   const emitted = config.followers?.emit ?? [];
   const followersTopics = (['pages', 'ids'] as const).filter((kind) => emitted.includes(kind)).map((kind) => `followers.${kind}`);
   const somethingWasDone = failures.length === 0 || snapshot.totals.pages + snapshot.books.found + snapshot.books.authorBooks > 0;
-  if (!json && somethingWasDone)
-    stderr.write(
-      `${summaryText({ snapshot, followersTopics, readCommand, interrupted: signal.aborted || failures.length > 0, crawlsLeft: left })}\n`,
-    );
+  if (!json && somethingWasDone) {
+    const interrupted = signal.aborted || failures.length > 0;
+    const goesOn = !failures.some(needsRepair);
+    stderr.write(`${summaryText({ snapshot, followersTopics, readCommand, interrupted, goesOn, crawlsLeft: left })}\n`);
+  }
   if (signal.aborted) return 130;
   return failures.length > 0 || snapshot.deadLetters.total > 0 ? 1 : 0;
 }

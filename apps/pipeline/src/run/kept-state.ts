@@ -77,7 +77,7 @@ async function stateOf(log: TopicLog, partition: number): Promise<StateReading |
 export function topicGone(error: unknown, topics: TopicsConfig): unknown {
   if (!(error instanceof TopicUnknownError || error instanceof TopicLostError)) return error;
   const { topic } = error;
-  const what = `Topic "${topic}" was deleted while this run worked with it: nothing was written since.`;
+  const what = `Topic "${topic}" was deleted while this run worked with it.`;
   const loss =
     topic === TOPICS.state ? 'state' : topic === TOPICS.followersRequests || topic === TOPICS.booksRequests ? 'wishes' : 'records';
   return new StateLostError({ what, loss, topics }, { cause: error });

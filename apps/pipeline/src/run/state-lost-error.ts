@@ -8,6 +8,7 @@ export class StateLostError extends Error {
   override readonly name = 'StateLostError';
   readonly code = 'HEADGATE_STATE_LOST';
   readonly retryable = false;
+  readonly loss: Loss;
 
   /** `what` is a sentence: what was lost, and where. */
   constructor(
@@ -15,7 +16,13 @@ export class StateLostError extends Error {
     options?: ErrorOptions,
   ) {
     super(`${what} ${whatNow(loss, topics)}`, options);
+    this.loss = loss;
   }
+}
+
+/** Whether the next run refuses to begin after that, until somebody has done what the error says. */
+export function needsRepair(error: unknown): boolean {
+  return error instanceof StateLostError && error.loss !== 'records';
 }
 
 function whatNow(loss: Loss, topics: TopicsConfig): string {

@@ -153,6 +153,12 @@ describe('the end of a run', () => {
     expect(lines().at(-2)).toContain(`${named} at least 497 more.`);
   });
 
+  it('does not say that the same command goes on where it does not', () => {
+    const snapshot = after(crawl('@alpha', 1, 5), 3000);
+    expect(summaryText({ snapshot, interrupted: true })).toContain('To go on:');
+    expect(summaryText({ snapshot, interrupted: true, goesOn: false })).not.toContain('To go on:');
+  });
+
   it('says that the log was away at the end, and only then', () => {
     const away: RunEvent = { type: 'log-unavailable', driver: 'kafka', reason: 'connect ECONNREFUSED 127.0.0.1:9092' };
     const line =

@@ -15,6 +15,8 @@ export interface SummaryOptions {
   readonly readCommand?: (topic: string) => string;
   /** Stopped by a signal before the work was done; default false. */
   readonly interrupted?: boolean;
+  /** Whether the same command goes on with what is left; default true. */
+  readonly goesOn?: boolean;
   /** Crawls that are not done, whether they were begun or not. Default: it isn't known. */
   readonly crawlsLeft?: { readonly count: number; readonly isExact: boolean } | undefined;
   /** The share (0 to 1) of what the windows permitted that was used; left out where it isn't known. */
@@ -25,7 +27,7 @@ const namedFailures = 10;
 
 /** The end of a run in words, several lines: what arrived, where it is, what failed and why, and the command that reads it. */
 export function summaryText(options: SummaryOptions): string {
-  const { snapshot, interrupted = false, followersTopics = ['followers.pages'] } = options;
+  const { snapshot, interrupted = false, goesOn = true, followersTopics = ['followers.pages'] } = options;
   const command = options.readCommand ?? ((topic: string) => `headgate read ${topic}`);
   const read = (topic: string): string => safeText(command(topic), 1000);
   const elapsed = durationWords(snapshot.now - snapshot.startedAt);
@@ -42,7 +44,7 @@ export function summaryText(options: SummaryOptions): string {
     ...otherDeadLetters(snapshot, read),
     ...unreachedLog(snapshot),
     ...elsewhere(snapshot),
-    ...(interrupted ? [goOnLine(snapshot, options.crawlsLeft)] : []),
+    ...(interrupted && goesOn ? [goOnLine(snapshot, options.crawlsLeft)] : []),
     last,
   ].join('\n');
 }

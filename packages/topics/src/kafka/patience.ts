@@ -1,6 +1,7 @@
 import type { AvailabilityWatcher } from '../availability.ts';
 import { MissingRightError, rightsWords } from '../missing-right-error.ts';
 import { chain, verdictOf } from './driver-errors.ts';
+import { isTopicUnknown } from './kafka-failure.ts';
 
 /** For one who works with the brokers: whether a fault is waited out, and telling that it is. */
 export interface Patience {
@@ -19,19 +20,30 @@ export interface PatienceOptions {
   readonly waitsForRights: boolean;
 }
 
+/** A topic that brokers don't know is missing for certain by then, which is told as that: they themselves are there. */
+const CERTAIN_WITHIN_MS = 6_000;
+
 export function patience({ watcher, failureText, waitsForRights }: PatienceOptions): Patience {
+  let unknownSinceMs: number | undefined;
   return {
     waitsOut(error) {
       const verdict = verdictOf(error);
       return verdict === 'passes' || (verdict === 'right' && waitsForRights);
     },
     missed(error, sinceMs) {
+      if (isTopicUnknown(error)) {
+        unknownSinceMs ??= Date.now();
+        if (Date.now() - unknownSinceMs < CERTAIN_WITHIN_MS) return;
+      }
       for (const each of chain(error)) {
         if (each instanceof MissingRightError)
           return watcher.missed(`this user lacks ${rightsWords(each.rights).join('; ')}`, sinceMs, true);
       }
       watcher.missed(failureText(error), sinceMs);
     },
-    reached: () => watcher.reached(),
+    reached() {
+      unknownSinceMs = undefined;
+      watcher.reached();
+    },
   };
 }

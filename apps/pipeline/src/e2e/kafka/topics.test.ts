@@ -37,6 +37,7 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run say of topics on Kafk
     expect((await place.work.headgate('run')).code).toBe(0);
     expect(place.service.requests.length).toBeLessThan(100 + 3);
     expect(asked).toBeGreaterThan(0);
+    await withoutRequests(place, admin);
   });
 
   it('a run whose pages are to be smaller from now on makes dead letters, which say what to set; with more room replay has them', async () => {
@@ -147,6 +148,23 @@ async function withoutState(place: KafkaPlace, admin: PlainAdmin): Promise<void>
   await admin.deleteGroups(['headgate']);
   expect((await place.work.headgate('run')).code).toBe(0);
   expect(place.service.requests.length).toBeGreaterThan(asked);
+}
+
+/** A run whose requests are deleted under it says what to do, and nothing else: the next refuses to begin. */
+async function withoutRequests({ work }: KafkaPlace, admin: PlainAdmin): Promise<void> {
+  expect((await work.headgate('enqueue', 'followers', 'alpha')).code).toBe(0);
+  const run = work.start('run');
+  await expect.poll(() => run.text().stderr).toMatch(/@alpha pages? 1/u);
+  await admin.deleteTopics({ topics: ['followers.requests'] });
+  const { code, stderr } = await run.ended;
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      /Topic "followers\.requests" was deleted while this run worked with it\. Going on would take new wishes for finished ones/u,
+    ),
+  ]);
+  expect(stderr).toMatch(/^Stopped after /mu);
+  expect(stderr).not.toMatch(/To go on|can't be reached/u);
 }
 
 /** New wishes in a topic made anew would stand where finished ones stood. */
