@@ -19,19 +19,6 @@ it('who gives up misses nothing any more', async () => {
   expect(changes.slice(1)).toEqual([{ available: true }]);
 });
 
-it('does not call brokers away that have not heard of a topic, before that has lasted longer than one that is missing would', async () => {
-  const { link, changes } = newLink();
-  const unknown = Object.assign(new Error('no such topic'), { type: 'UNKNOWN_TOPIC_OR_PARTITION', retriable: true });
-  const giveUp = new AbortController();
-  const running = expect(link.run(() => Promise.reject(unknown), giveUp.signal)).rejects.toBe('enough');
-  await vi.advanceTimersByTimeAsync(5_500);
-  expect(changes).toEqual([]);
-  await vi.advanceTimersByTimeAsync(5_000);
-  expect(changes).toMatchObject([{ available: false, reason: 'no such topic (UNKNOWN_TOPIC_OR_PARTITION)' }]);
-  giveUp.abort('enough');
-  await running;
-});
-
 it('rejects with the reason of a signal that aborts while it waits to try again', async () => {
   const { link } = newLink();
   const giveUp = new AbortController();

@@ -1,0 +1,25 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { failureText } from './driver-errors.ts';
+import { patience } from './patience.ts';
+
+beforeEach(() => vi.useFakeTimers({ toFake: ['Date'] }));
+afterEach(() => vi.useRealTimers());
+
+it('does not call brokers away that have not heard of a topic, before that has lasted longer than one that is missing would', () => {
+  const told: string[] = [];
+  const watcher = { missed: (reason: string) => void told.push(reason), reached: () => void told.push('reached') };
+  const waiting = patience({ watcher, failureText, waitsForRights: false });
+  const unknown = Object.assign(new Error('no such topic'), { type: 'UNKNOWN_TOPIC_OR_PARTITION', retriable: true });
+  const missedAfter = (ms: number): void => {
+    vi.setSystemTime(Date.now() + ms);
+    waiting.missed(unknown);
+  };
+  missedAfter(0);
+  missedAfter(5_000);
+  expect(told).toEqual([]);
+  missedAfter(2_000);
+  expect(told).toEqual(['no such topic (UNKNOWN_TOPIC_OR_PARTITION)']);
+  waiting.reached();
+  missedAfter(1_000);
+  expect(told.slice(1)).toEqual(['reached']);
+});
