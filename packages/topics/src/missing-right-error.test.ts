@@ -24,6 +24,19 @@ it('says each resource once with all its operations, and those that lack the sam
   ]);
 });
 
+it('an error says the same in whichever order brokers tell it', () => {
+  const rights = [
+    right('Describe', 'topic', 'pages'),
+    right('Write', 'topic', 'pages'),
+    right('Write', 'topic', 'ids'),
+    right('Read', 'group', 'crew'),
+  ];
+  const { message } = new MissingRightError(rights);
+  expect(message).toContain('lacks Read on group crew; Write on topic ids; Describe and Write on topic pages.');
+  const [describe, write, ...others] = rights;
+  expect(new MissingRightError([...others.toReversed(), ...[describe, write].flatMap((one) => one ?? [])]).message).toBe(message);
+});
+
 it('topics can be made by somebody else, nothing else can', () => {
   const [create, write] = [right('Create', 'topic', 'pages'), right('Write', 'topic', 'pages')];
   expect(new MissingRightError([create]).message).toMatch(/\(kafka-acls\.sh --add\), or make them yourself\.$/u);

@@ -15,18 +15,24 @@ export class MissingRightError extends Error {
   override readonly name = 'MissingRightError';
   readonly code = 'HEADGATE_MISSING_RIGHT';
   readonly retryable = true;
+  /** Sorted by what they are for: brokers tell them in any order. */
   readonly rights: readonly MissingRight[];
 
   constructor(rights: readonly MissingRight[], options?: ErrorOptions) {
+    const sorted = rights.toSorted((a, b) => Number(resourceOf(a) > resourceOf(b)) - Number(resourceOf(a) < resourceOf(b)));
     const orMade = rights.every(({ operation, kind }) => operation === 'Create' && kind === 'topic') ? ', or make them yourself' : '';
-    super(`This user lacks ${rightsWords(rights).join('; ')}. Give it that on the brokers (kafka-acls.sh --add)${orMade}.`, options);
-    this.rights = rights;
+    super(`This user lacks ${rightsWords(sorted).join('; ')}. Give it that on the brokers (kafka-acls.sh --add)${orMade}.`, options);
+    this.rights = sorted;
   }
+}
+
+function resourceOf({ kind, name }: MissingRight): string {
+  return `${kind} ${name}`;
 }
 
 /** One text per set of operations: `Describe and Write on transactional id orders.0`, `Read on topics a, b`. */
 export function rightsWords(rights: readonly MissingRight[]): readonly string[] {
-  const resources = [...Map.groupBy(rights, ({ kind, name }) => `${kind} ${name}`).values()].map((same) => {
+  const resources = [...Map.groupBy(rights, resourceOf).values()].map((same) => {
     const [{ kind, name } = { kind: 'cluster' as const, name: '' }] = same;
     return { kind, name, operations: [...new Set(same.map(({ operation }) => operation))].join(', ') };
   });

@@ -1,10 +1,11 @@
 import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '@headgate/throttle';
-import type { TopicLog } from '@headgate/topics';
+import { MissingRightError, type TopicLog, rightsWords } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
 import { booksService, followersService } from '../run/services.ts';
 import { assertStatesKept } from '../run/kept-state.ts';
+import { othersUse, runsUse } from '../run/intended-use.ts';
 import { isLogThere, logAddress } from '../run/open-topic-log.ts';
 import { type ConfigOfLog, prepareTopics } from '../run/topics.ts';
 import type { Probe, ProbeResult } from './check.ts';
@@ -19,6 +20,8 @@ export interface EnvironmentProbesOptions {
   readonly online: boolean;
   readonly context: CommandContext;
 }
+
+const GIVE_RIGHTS = 'Give it these on the brokers (kafka-acls.sh --add); a run that lacks them waits until it has them.';
 
 /** What a run will need of the world: the log, and with `online` the services. */
 export function environmentProbes({ sound, online, context }: EnvironmentProbesOptions): Probe[] {
@@ -65,10 +68,22 @@ async function probeLog(config: ConfigOfLog, clock: Clock): Promise<ProbeResult>
 
 async function lookAt(log: TopicLog, config: ConfigOfLog): Promise<ProbeResult> {
   const { topics } = config;
-  const { created, warnings } = await prepareTopics({ log, config, validateOnly: true });
-  await assertStatesKept({ log, config, missing: created });
+  const missing = [...(await log.missingRights(runsUse(config)))];
+  // Rights that are missing go before what doesn't fit: it may be for lack of them.
+  const made = await prepareTopics({ log, config, validateOnly: true }).catch((error: unknown) => {
+    if (error instanceof MissingRightError) missing.push(...error.rights);
+    else if (missing.length === 0) throw error;
+    return { created: [], warnings: [] };
+  });
   const found = topics.driver === 'sqlite' ? 'can be read and written' : 'answers';
-  return { ok: true, message: `${found}, ${topicsToMake(created)}`, warnings };
+  const later = rightsWords(await log.missingRights(othersUse(config)));
+  const warnings = later.length === 0 ? made.warnings : [...made.warnings, `enqueue and replay need ${later.join('; ')}`];
+  if (missing.length > 0) {
+    const lines = rightsWords(missing).map((right) => `  ${right}`);
+    return { ok: false, message: [`${found}, but gives this user no`, ...lines, GIVE_RIGHTS].join('\n'), warnings };
+  }
+  await assertStatesKept({ log, config, missing: made.created });
+  return { ok: true, message: `${found}, ${topicsToMake(made.created)}`, warnings };
 }
 
 function topicsToMake({ length }: readonly string[]): string {

@@ -1,5 +1,5 @@
 import { normalizeIsbn } from '@headgate/operators';
-import { TOPICS, SHARED_STATE_PARTITION } from '../records/topic-names.ts';
+import { TOPICS, SHARED_STATE_PARTITION, replayName } from '../records/topic-names.ts';
 import { booksWish, followersWish, parseWish } from '../records/wish.ts';
 import { prepareTopics } from '../run/topics.ts';
 import { safeText } from '../status/text/safe-text.ts';
@@ -19,12 +19,12 @@ export async function replay(topic: string, context: CommandContext): Promise<nu
   const log = await openLog(context, topics);
   try {
     await prepareTopics({ log, config: { topics } });
+    const group = replayName(topics.group);
     // Two at once would put each letter back twice: the second finds the lane held.
     await using lane = await log.openLane({
-      name: `${topics.group}.replay`,
+      name: group,
       state: { topic: TOPICS.state, partition: SHARED_STATE_PARTITION },
     });
-    const group = `${topics.group}.replay`;
     let replayed = 0;
     let left = 0;
     const letters = log.read({ topic, group, unreadable: 'mark', signal: context.signal });

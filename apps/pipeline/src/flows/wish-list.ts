@@ -4,7 +4,7 @@ import { LaneHeldError, LaneLostError, type LaneWriter, type NewRecord, type Top
 import { normalizeIsbn } from '@headgate/operators';
 import type { Config, UserReference } from '../config/config.ts';
 import { pause } from '../lanes/pause.ts';
-import { SHARED_STATE_PARTITION, TOPICS } from '../records/topic-names.ts';
+import { SHARED_STATE_PARTITION, TOPICS, wishListLane } from '../records/topic-names.ts';
 
 export interface ListedAndDueOptions {
   readonly log: Pick<TopicLog, 'readState'>;
@@ -42,7 +42,7 @@ export async function enqueueList({ log, config, clock, signal }: EnqueueListOpt
     const state = await log.readState(shared.topic, shared.partition);
     if (due(state).length === 0) return nothingDue(wishes, ({ note }) => state.get(note));
     try {
-      await using lane = await log.openLane({ name: `${config.topics.group}.wish-list`, state: shared }, signal);
+      await using lane = await log.openLane({ name: wishListLane(config.topics.group), state: shared }, signal);
       const missing = due(lane.state);
       for (let i = 0; i < missing.length; i += CHUNK) {
         signal.throwIfAborted();

@@ -1,6 +1,6 @@
 import type { Clock } from '@headgate/throttle';
 import type { LaneTransaction, LaneWriter, NewRecord, RecordRoom, RecordSeries, TopicLog } from '@headgate/topics';
-import { TOPICS, lanePartitions, requestsTopic, statePartition } from '../records/topic-names.ts';
+import { TOPICS, laneName, lanePartitions, requestsTopic, statePartition } from '../records/topic-names.ts';
 import { type LaneValue, laneKeys } from './lane-keys.ts';
 import { type OffsetRangesSnapshot, offsetRanges } from './offset-ranges.ts';
 
@@ -61,7 +61,7 @@ export async function openLane({ log, group, service, partition, clock, signal, 
   const state = { topic: TOPICS.state, partition: statePartition(service, partition) };
   const writes = lanePartitions(service, partition);
   const rooms = new Map(await Promise.all(writes.map(async (place) => [place.topic, await log.recordRoom(place.topic)] as const)));
-  const writer = await log.openLane({ name: `${group}.${topic}.${partition}`, state, writes, onlyIfFree }, signal);
+  const writer = await log.openLane({ name: laneName(group, service, partition), state, writes, onlyIfFree }, signal);
   const keys = laneKeys({ group, service, lane: partition });
   const { prefix } = keys;
   const kept = keys.get(writer.state, 'lane') as OffsetRangesSnapshot | undefined;

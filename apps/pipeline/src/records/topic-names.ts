@@ -32,6 +32,21 @@ export function requestsTopic(service: 'followers' | 'books'): string {
   return service === 'followers' ? TOPICS.followersRequests : TOPICS.booksRequests;
 }
 
+/** A lane's name on the log: on Kafka its transactional id. */
+export function laneName(group: string, service: 'followers' | 'books', lane: number): string {
+  return `${group}.${requestsTopic(service)}.${lane}`;
+}
+
+/** The lane of those who enqueue the config's lists. */
+export function wishListLane(group: string): string {
+  return `${group}.wish-list`;
+}
+
+/** The lane, and the group, of those who replay dead letters. */
+export function replayName(group: string): string {
+  return `${group}.replay`;
+}
+
 /** The partition of the state topic for what belongs to no lane. */
 export const SHARED_STATE_PARTITION = 0;
 
