@@ -1,4 +1,4 @@
-import type { TopicLog } from '@headgate/topics';
+import type { AvailabilityChange, TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
 import { type EnqueueListOptions, type NothingDue, enqueueList } from '../flows/wish-list.ts';
 import { wishListSchedule } from '../flows/wish-list-schedule.ts';
@@ -10,7 +10,7 @@ import { prepareTopics } from '../run/topics.ts';
 import { type Work, openWork } from '../run/work.ts';
 import { createReporter } from '../status/create-reporter.ts';
 import type { Reporter } from '../status/reporter.ts';
-import type { RunEvent, RunGauges } from '../status/run-event.ts';
+import type { LogDriver, RunEvent, RunGauges } from '../status/run-event.ts';
 import { type RunModel, createRunModel } from '../status/run-model.ts';
 import { systemStatusClock } from '../status/status-clock.ts';
 import { startStatusServer } from '../status/status-server.ts';
@@ -57,13 +57,8 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
   let failures: readonly unknown[] = [];
   let left: CrawlsLeft | undefined;
   try {
-    log = await openTopicLog(config.topics, (change) =>
-      emit(
-        change.available
-          ? { type: 'log-available', driver }
-          : { type: 'log-unavailable', driver, reason: change.reason, since: change.sinceMs },
-      ),
-    );
+    // A right that is missing is given while it waits, as a broker comes back.
+    log = await openTopicLog(config.topics, (change) => emit(logEvent(driver, change)), 'wait');
     // What fails before that is said by its error alone.
     reporter = await createReporter({ stderr: terminal, json, color, clock: statusClock, gauges, header, readCommand });
     for (const event of unreported.splice(0)) reporter.event(event);
@@ -86,6 +81,12 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
     await closeAll([() => work?.close(), () => reporter?.close(), () => status?.close(), () => log?.close()], signal);
   }
   return conclude({ config, model, failures, crawlsLeft: left, readCommand, context });
+}
+
+function logEvent(driver: LogDriver, change: AvailabilityChange): RunEvent {
+  if (change.available) return { type: 'log-available', driver };
+  const { reason, sinceMs: since, refused } = change;
+  return { type: 'log-unavailable', driver, reason, since, ...(refused && { refused }) };
 }
 
 /** Puts the lists into the requests topics again whenever some of them are due. Returns what ends that. */

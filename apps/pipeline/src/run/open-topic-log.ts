@@ -4,8 +4,12 @@ import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import type { TopicsConfig } from '../config/config.ts';
 import { kafkaOptions } from './kafka-options.ts';
 
-/** Opens the log that the config names. Throws what its driver throws. */
-export async function openTopicLog(config: TopicsConfig, onAvailability?: (change: AvailabilityChange) => void): Promise<TopicLog> {
+/** Opens the log that the config names. `onMissingRight`: as of the driver that knows users, default 'throw'. Throws what its driver throws. */
+export async function openTopicLog(
+  config: TopicsConfig,
+  onAvailability?: (change: AvailabilityChange) => void,
+  onMissingRight: 'throw' | 'wait' = 'throw',
+): Promise<TopicLog> {
   const told = onAvailability !== undefined && { onAvailability };
   switch (config.driver) {
     case 'sqlite':
@@ -13,7 +17,7 @@ export async function openTopicLog(config: TopicsConfig, onAvailability?: (chang
     case 'kafka': {
       // Half of what the program loads, and nothing to those who write a file.
       const { kafkaTopicLog } = await import('@headgate/topics/kafka');
-      return await kafkaTopicLog({ ...kafkaOptions(config), ...told });
+      return await kafkaTopicLog({ ...kafkaOptions(config), ...told, onMissingRight });
     }
   }
 }

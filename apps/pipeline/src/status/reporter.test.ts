@@ -231,6 +231,31 @@ describe('plain lines', () => {
     ]);
   });
 
+  it('says each right that is missing, once, and that it was granted', async () => {
+    const at = await stage();
+    const lacks = (right: string): RunEvent => ({
+      type: 'log-unavailable',
+      driver: 'kafka',
+      refused: true,
+      reason: `this user lacks ${right}`,
+      since: at.clock.now() - 2_000,
+    });
+    const rights = ['Read on group headgate', 'Read on group headgate', 'Write on topic followers.ids'];
+    for (const right of rights) at.reporter.event(lacks(right));
+    at.reporter.event(refused);
+    at.reporter.event(lacks('Write on topic followers.ids'));
+    at.clock.pass(4_000);
+    at.reporter.event({ type: 'log-available', driver: 'kafka' });
+    const waits = 'nothing is lost, goes on by itself';
+    expect(at.terminal.lines.slice(1)).toEqual([
+      `10:31:04 kafka refuses (this user lacks Read on group headgate): ${waits} once that is given`,
+      `10:31:04 kafka refuses (this user lacks Write on topic followers.ids): ${waits} once that is given`,
+      `10:31:04 kafka can't be reached (connect ECONNREFUSED 127.0.0.1:9092): ${waits}`,
+      `10:31:04 kafka refuses (this user lacks Write on topic followers.ids): ${waits} once that is given`,
+      '10:31:08 kafka has granted what was missing after 6 s',
+    ]);
+  });
+
   it('says once that it stands by, while it holds no lane', async () => {
     const at = await stage();
     at.clock.pass(60_000);

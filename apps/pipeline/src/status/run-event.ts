@@ -81,6 +81,8 @@ export type RunEvent =
       readonly type: 'log-unavailable';
       readonly driver: LogDriver;
       readonly reason: string;
+      /** It answers, and refuses: the reason says which rights are missing. Told again when that changes. */
+      readonly refused?: true;
       /** Since when, epoch ms; default: since this event. */
       readonly since?: number;
     }

@@ -2,6 +2,7 @@ import { createCrawlStates } from './crawl-states.ts';
 import { faultKind } from './fault-kind.ts';
 import { createHeldLanes } from './held-lanes.ts';
 import { keepLast } from './keep-last.ts';
+import { logReason } from './log-words.ts';
 import { shortReason } from './short-reason.ts';
 import { safeText } from './text/safe-text.ts';
 import type { FaultKind } from './fault-kind.ts';
@@ -72,7 +73,12 @@ export function createRunModel(options: RunModelOptions): RunModel {
           lanesElsewhere = event.lanes;
           return;
         case 'log-unavailable':
-          logUnavailable = { driver: event.driver, since: logUnavailable?.since ?? event.since ?? at, reason: safeText(event.reason) };
+          logUnavailable = {
+            driver: event.driver,
+            since: logUnavailable?.since ?? event.since ?? at,
+            reason: logReason(event),
+            ...(event.refused && { refused: true }),
+          };
           return;
         case 'log-available':
           logUnavailable = undefined;

@@ -56,6 +56,8 @@ export interface LogUnavailable {
   /** Epoch ms. */
   readonly since: number;
   readonly reason: string;
+  /** It answers, and refuses. */
+  readonly refused?: true;
 }
 
 export type OutcomeCounts = Readonly<Record<RequestEvent['outcome'], number>>;

@@ -42,6 +42,8 @@ export interface ConfigOptions {
   readonly emit?: string;
   /** Default false. */
   readonly status?: string;
+  /** Further fields of the topics section. */
+  readonly topics?: string;
   /** Names in the config's list; default: all users. */
   readonly listed?: readonly string[];
   /** Default gzip. */
@@ -80,9 +82,10 @@ export function kafkaYaml(
     emit = '[pages, ids]',
     status = 'false',
     listed = [],
+    topics = '',
   } = options;
   const secrets = Object.keys(SECRETS).slice(0, credentials);
-  return `topics: { driver: kafka, brokers: [${brokers.join(', ')}], replication: ${replication}, compression: ${compression}, lanes: ${lanes} }
+  return `topics: { driver: kafka, brokers: [${brokers.join(', ')}], replication: ${replication}, compression: ${compression}, lanes: ${lanes}${topics} }
 status: ${status}
 followers:
   baseUrl: ${url}

@@ -32,6 +32,9 @@ export interface PlainAdmin extends Connected {
       readonly configEntries: readonly { readonly name: string; readonly value: string }[];
     }[];
   }): Promise<unknown>;
+  createAcls(options: { readonly acl: readonly PlainAcl[] }): Promise<unknown>;
+  deleteAcls(options: { readonly filters: readonly PlainAcl[] }): Promise<unknown>;
+  describeAcls(filter: PlainAcl): Promise<{ readonly resources: readonly unknown[] }>;
   fetchTopicMetadata(options: { readonly topics: readonly string[] }): Promise<{
     readonly topics: readonly {
       readonly partitions: readonly { readonly partitionId: number; readonly leader: number; readonly replicas: readonly number[] }[];
@@ -49,6 +52,17 @@ export interface PlainAdmin extends Connected {
       readonly partitionAssignment: readonly { readonly partition: number; readonly replicas: readonly number[] }[];
     }[];
   }): Promise<void>;
+}
+
+/** In the numbers of Kafka's protocol. */
+export interface PlainAcl {
+  readonly resourceType: number;
+  readonly resourceName: string;
+  readonly resourcePatternType: number;
+  readonly principal: string;
+  readonly host: string;
+  readonly operation: number;
+  readonly permissionType: number;
 }
 
 interface PlainProducer extends Connected {
