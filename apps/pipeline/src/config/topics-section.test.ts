@@ -100,7 +100,7 @@ test.each([
     ['1:81 topics.sasl.token: the value starts with the word Bearer, which is put there anyway. Keep what follows it.'],
   ],
   ['{ lanes: 0 }', ['1:18 topics.lanes: "0" does not fit. Write a whole number from 1 to 1024, without quotes.']],
-  ['{ group: a b }', ['1:18 topics.group: "a b" does not fit. Write headgate (letters, digits, ".", "_" and "-").']],
+  ['{ group: a b }', ['1:18 topics.group: "a b" does not fit. Write headgate (up to 100 letters, digits, ".", "_" and "-").']],
   ['', ['1:9 topics: must be a mapping of keys to values. Write { driver: sqlite, file: ./headgate.db }.']],
   ['sqlite', ['1:9 topics: must be a mapping of keys to values. Write { driver: sqlite, file: ./headgate.db }.']],
 ])('topics: %s is refused', async (written, problems) => {

@@ -11,7 +11,7 @@ import type { RuleBreach, Schema } from './schema-parts.ts';
 import { flag, oneOf, text, wholeNumber } from './values.ts';
 
 const EXAMPLE = '{ driver: sqlite, file: ./headgate.db }';
-const NAME = { pattern: /^[\w.-]{1,100}$/, example: 'headgate (letters, digits, ".", "_" and "-")' };
+const NAME = { pattern: /^[\w.-]{1,100}$/, example: 'headgate (up to 100 letters, digits, ".", "_" and "-")' };
 
 /** Where records go: the embedded file, or Kafka. */
 export function topicsSection({ context }: { readonly context: ReadContext }): Schema<TopicsConfig> {
