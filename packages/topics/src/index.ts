@@ -32,6 +32,7 @@ export type {
   RecordRoom,
   RecordSeries,
   StateReading,
+  TopicGrowth,
   TopicInfo,
   TopicLog,
   TopicPartition,

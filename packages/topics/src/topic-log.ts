@@ -131,8 +131,17 @@ export interface NewTopicSpec extends TopicSpec {
 export interface CreatedTopics {
   /** The topics that were missing. */
   readonly created: readonly string[];
+  /** The topics that had fewer partitions. */
+  readonly grown: readonly TopicGrowth[];
   /** What works, but less well than was asked for: a sentence each. */
   readonly warnings: readonly string[];
+}
+
+/** Partitions are added to a topic: keys may belong to others than before. */
+export interface TopicGrowth {
+  readonly topic: string;
+  readonly from: number;
+  readonly to: number;
 }
 
 export interface TopicInfo extends TopicSpec {

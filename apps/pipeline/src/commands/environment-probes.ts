@@ -7,7 +7,7 @@ import { booksService, followersService } from '../run/services.ts';
 import { assertStatesKept } from '../run/kept-state.ts';
 import { othersUse, runsUse } from '../run/intended-use.ts';
 import { isLogThere, logAddress } from '../run/open-topic-log.ts';
-import { type ConfigOfLog, prepareTopics } from '../run/topics.ts';
+import { type ConfigOfLog, growthWords, prepareTopics } from '../run/topics.ts';
 import type { Probe, ProbeResult } from './check.ts';
 import { onlineProbes } from './online-probes.ts';
 import { ANSWER_WITHIN_MS, withLog } from './with-log.ts';
@@ -73,7 +73,7 @@ async function lookAt(log: TopicLog, config: ConfigOfLog): Promise<ProbeResult> 
   const made = await prepareTopics({ log, config, validateOnly: true }).catch((error: unknown) => {
     if (error instanceof MissingRightError) missing.push(...error.rights);
     else if (missing.length === 0) throw error;
-    return { created: [], warnings: [] };
+    return { created: [], grown: [], warnings: [] };
   });
   const found = topics.driver === 'sqlite' ? 'can be read and written' : 'answers';
   const later = rightsWords(await log.missingRights(othersUse(config)));
@@ -83,7 +83,8 @@ async function lookAt(log: TopicLog, config: ConfigOfLog): Promise<ProbeResult> 
     return { ok: false, message: [`${found}, but gives this user no`, ...lines, GIVE_RIGHTS].join('\n'), warnings };
   }
   await assertStatesKept({ log, config, missing: made.created });
-  return { ok: true, message: `${found}, ${topicsToMake(made.created)}`, warnings };
+  const growth = made.grown.length === 0 ? '' : `, partitions will be added to ${growthWords(made.grown)}`;
+  return { ok: true, message: `${found}, ${topicsToMake(made.created)}${growth}`, warnings };
 }
 
 function topicsToMake({ length }: readonly string[]): string {

@@ -6,7 +6,7 @@ import { type CrawlsLeft, crawlsLeft } from '../planning/crawls-left.ts';
 import { errorText } from '../run/error-text.ts';
 import { logAddress, openTopicLog } from '../run/open-topic-log.ts';
 import { needsRepair } from '../run/state-lost-error.ts';
-import { prepareTopics } from '../run/topics.ts';
+import { growthWords, prepareTopics } from '../run/topics.ts';
 import { type Work, openWork } from '../run/work.ts';
 import { createReporter } from '../status/create-reporter.ts';
 import type { Reporter } from '../status/reporter.ts';
@@ -64,7 +64,9 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
     for (const event of unreported.splice(0)) reporter.event(event);
     signal.addEventListener('abort', giveUp, { once: true });
     signal.throwIfAborted();
-    for (const message of (await prepareTopics({ log, config })).warnings) emit({ type: 'notice', level: 'warn', message });
+    const { grown, warnings } = await prepareTopics({ log, config });
+    if (grown.length > 0) emit({ type: 'notice', level: 'info', message: `partitions added for topics.lanes: ${growthWords(grown)}` });
+    for (const message of warnings) emit({ type: 'notice', level: 'warn', message });
     work = await openWork({ config, log, follow, signal, clock, env, emit });
     // After that: whom the group refuses has nothing to wish for.
     const nothingDue = await enqueueList({ log, config, clock, signal });

@@ -38,6 +38,11 @@ export async function topicsThere({ log, config }: Pick<PrepareTopicsOptions, 'l
   return partitions;
 }
 
+/** Where partitions are added: `followers.requests (1 to 2), followers.pages (1 to 2)`. */
+export function growthWords(grown: CreatedTopics['grown']): string {
+  return grown.map(({ topic, from, to }) => `${topic} (${from} to ${to})`).join(', ');
+}
+
 async function withAdvice(config: ConfigOfLog, made: Promise<CreatedTopics>): Promise<CreatedTopics> {
   try {
     return await made;

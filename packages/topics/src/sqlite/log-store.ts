@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { partitionForKey } from '../partition-for-key.ts';
-import type { LaneSpec, TopicInfo, TopicPartition, TopicSpec } from '../topic-log.ts';
+import type { CreatedTopics, LaneSpec, TopicInfo, TopicPartition, TopicSpec } from '../topic-log.ts';
 import type { OffsetCommit } from '../transaction-content.ts';
 import { openDatabase } from './database.ts';
 import { GroupOffsetTable } from './group-offset-table.ts';
@@ -36,9 +36,16 @@ export class LogStore {
   }
 
   /** Answers which of them were missing. */
-  createTopics(specs: readonly TopicSpec[], validateOnly: boolean): readonly string[] {
+  createTopics(specs: readonly TopicSpec[], validateOnly: boolean): Omit<CreatedTopics, 'warnings'> {
     const end = validateOnly ? 'ROLLBACK' : 'COMMIT';
-    return this.#transaction(() => specs.filter((spec) => this.topics.create(spec)).map(({ name }) => name), end);
+    const made = this.#transaction(
+      () => specs.map((spec) => ({ topic: spec.name, from: this.topics.create(spec), to: spec.partitions })),
+      end,
+    );
+    return {
+      created: made.filter(({ from }) => from === 0).map(({ topic }) => topic),
+      grown: made.filter(({ from, to }) => from > 0 && from < to),
+    };
   }
 
   listTopics(): readonly TopicInfo[] {

@@ -102,7 +102,7 @@ class SqliteTopicLog implements TopicLog {
     { validateOnly = false }: { readonly validateOnly?: boolean } = {},
   ): Promise<CreatedTopics> {
     this.#assertOpen();
-    return { created: await this.#link.call('create-topics', { topics, validateOnly }), warnings: [] };
+    return { ...(await this.#link.call('create-topics', { topics, validateOnly })), warnings: [] };
   }
 
   async listTopics(names?: readonly string[]): Promise<readonly TopicInfo[]> {

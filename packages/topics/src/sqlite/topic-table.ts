@@ -65,8 +65,8 @@ export class TopicTable {
     }));
   }
 
-  /** To be called within a transaction. Answers whether it was missing. */
-  create(spec: TopicSpec): boolean {
+  /** To be called within a transaction. Answers how many partitions it had, 0 where it was missing. */
+  create(spec: TopicSpec): number {
     const { name, partitions, compacted = false } = spec;
     if (!TOPIC_NAME.test(name)) {
       throw new WorkerFailure({ kind: 'range', reason: `"${name}" is no topic name: 1 to 249 of the characters A-Z a-z 0-9 . _ -` });
@@ -84,7 +84,7 @@ export class TopicTable {
       throw new WorkerFailure({ kind: 'topic-mismatch', topic: name, reason, partitions: existing.partitions.length });
     }
     for (let partition = existing?.partitions.length ?? 0; partition < partitions; partition++) this.#insertPartition.run(name, partition);
-    return existing === null;
+    return existing?.partitions.length ?? 0;
   }
 
   setNextOffset(partitionId: number, nextOffset: number): void {

@@ -1,4 +1,4 @@
-import type { LaneSpec, TopicInfo, TopicPartition, TopicSpec } from '../topic-log.ts';
+import type { CreatedTopics, LaneSpec, TopicInfo, TopicPartition, TopicSpec } from '../topic-log.ts';
 import type { OffsetCommit } from '../transaction-content.ts';
 
 /** What the worker is started with. */
@@ -14,7 +14,10 @@ export interface WorkerOptions {
 /** Every call the worker answers, in the order they were sent; `next-chunk` of a following reader may be answered later. */
 export interface WorkerCalls {
   open: { args: null; result: null };
-  'create-topics': { args: { readonly topics: readonly TopicSpec[]; readonly validateOnly: boolean }; result: readonly string[] };
+  'create-topics': {
+    args: { readonly topics: readonly TopicSpec[]; readonly validateOnly: boolean };
+    result: Omit<CreatedTopics, 'warnings'>;
+  };
   'list-topics': { args: null; result: readonly TopicInfo[] };
   'open-lane': {
     args: { readonly lane: LaneSpec; readonly nowMs: number };

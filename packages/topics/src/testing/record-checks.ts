@@ -16,8 +16,10 @@ export function recordChecks(): readonly ContractCheck[] {
           { name: plain, partitions: 3 },
           { name: state, partitions: 2, compacted: true },
         ];
-        await log.createTopics(wanted);
-        await log.createTopics(wanted);
+        const { created, grown } = await log.createTopics(wanted);
+        assert.deepEqual([created, grown], [[state], [{ topic: plain, from: 1, to: 3 }]]);
+        const again = await log.createTopics(wanted);
+        assert.deepEqual([again.created, again.grown], [[], []]);
         const topics = await log.listTopics();
         const names = topics.map((topic) => topic.name);
         assert.deepEqual(
@@ -64,7 +66,8 @@ export function recordChecks(): readonly ContractCheck[] {
           { name, partitions: 3 },
           { name: other, partitions: 1 },
         ];
-        assert.deepEqual((await log.createTopics(wanted, { validateOnly: true })).created, [other]);
+        const { created, grown } = await log.createTopics(wanted, { validateOnly: true });
+        assert.deepEqual([created, grown], [[other], [{ topic: name, from: 2, to: 3 }]]);
         const tooSmall = log.createTopics([{ name, partitions: 1 }], { validateOnly: true });
         await assert.rejects(
           tooSmall,

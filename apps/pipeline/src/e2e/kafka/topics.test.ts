@@ -13,8 +13,8 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run say of topics on Kafk
     await using place = await kafkaPlace({ users, lanes: 2, credentials: 2, more: '  count: 100\n' });
     await using admin = await adminOf(place);
     await missing(place, admin);
-    expect((await place.work.headgate('run')).code).toBe(0);
-    expect(await said(place, 'check')).toEqual([0, expect.stringMatching(/answers, all topics are there/u)]);
+    await moreLanes(place);
+    expect(await said(place, 'check')).toEqual([0, expect.stringMatching(/answers, all topics are there$/mu)]);
     await fewerLanes(place);
     await littleRoom(place, admin);
     await withoutState(place, admin);
@@ -112,6 +112,22 @@ async function missing(place: KafkaPlace, admin: PlainAdmin): Promise<void> {
   );
   expect(await admin.listTopics()).toEqual([]);
   await configure(place, {});
+}
+
+/** Partitions that lanes need are added, which is said before and when it is done. */
+async function moreLanes(place: KafkaPlace): Promise<void> {
+  await configure(place, { lanes: 1, credentials: 1 });
+  expect((await place.work.headgate('run')).code).toBe(0);
+  await configure(place, {});
+  const growth = /followers\.requests \(1 to 2\), .*headgate\.state \(3 to 5\)$/mu;
+  expect(await said(place, 'check')).toEqual([
+    0,
+    expect.stringMatching(new RegExp(`all topics are there, partitions will be added to ${growth.source}`, 'mu')),
+  ]);
+  expect(await said(place, 'run')).toEqual([
+    0,
+    expect.stringMatching(new RegExp(`partitions added for topics\\.lanes: ${growth.source}`, 'mu')),
+  ]);
 }
 
 /** What is advised can be done, and helps. */

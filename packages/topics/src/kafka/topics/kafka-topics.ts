@@ -64,6 +64,9 @@ export async function createTopics({ admin, topics, replication, validateOnly }:
   if (!validateOnly && missing.length + grown.length > 0) await untilKnown(admin, topics);
   return {
     created: missing.map(({ name }) => name),
+    grown: known.flatMap(({ spec: { name, partitions: to }, found: { partitions: from } }) =>
+      from < to ? [{ topic: name, from, to }] : [],
+    ),
     warnings: known.flatMap(({ spec, found }) => shortcomings(spec, found, replication)),
   };
 }
