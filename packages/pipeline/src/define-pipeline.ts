@@ -24,6 +24,10 @@ export interface PipelineDefinition<
   readonly topics: Topics;
   /** Name of its items, for displays. Default `records`. */
   readonly unit?: string;
+  /** Bytes that the records of some topics usually have: a log that takes smaller ones only is warned about. Default: not said. */
+  usualBytes?(options: z.output<Options>): { readonly [Name in keyof Topics]?: number };
+  /** Topics whose records it reads back, behind a walk. Default: none. */
+  readsBack?(options: z.output<Options>): readonly (keyof Topics & string)[];
   /** The key of a request: of its records, its partition and its line on a display. */
   keyOf(request: z.output<RequestSchema>): string;
   /** The request that a line of text asks for: of `enqueue`, of a list file. Default: lines aren't taken. */
@@ -113,6 +117,9 @@ export interface Pipeline {
   readonly topics: TopicMap;
   readonly everyMs: number | undefined;
   readonly maxOutstanding: number;
+  readonly usualBytes: Readonly<Record<string, number | undefined>>;
+  /** Topics whose records it reads back. */
+  readonly readsBack: readonly string[];
   /** Names of the credentials that lanes split; undefined: it has one lane. */
   readonly credentials: readonly string[] | undefined;
   /** All that the processes of one group have to agree on. */
@@ -180,6 +187,8 @@ export function definePipeline<
       topics,
       everyMs: value.every,
       maxOutstanding: value.maxOutstanding,
+      usualBytes: definition.usualBytes?.(value) ?? {},
+      readsBack: definition.readsBack?.(value) ?? [],
       credentials: credentials?.map((credential) => credential.name),
       agreed: { credentials: credentials?.map((credential) => credential.name), ...objectOf(definition.agreed?.(value)) },
       requests,

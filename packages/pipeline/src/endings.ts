@@ -1,6 +1,8 @@
 import {
+  InvalidRecordError,
   LaneHeldError,
   LaneLostError,
+  type NewRecord,
   TopicLogBusyError,
   TopicLogClosedError,
   TopicLogCorruptError,
@@ -9,6 +11,7 @@ import {
   TopicLostError,
   TopicUnknownError,
 } from '@headgate/topics';
+import { type Lane, recordBytes } from './lane/lane.ts';
 import { PipelineError } from './pipeline-error.ts';
 
 /** Every error of a source has these: read by shape, so that two copies of a package understand each other. */
@@ -32,6 +35,7 @@ export function endsSource(error: unknown): boolean {
 }
 
 const LOG_ERRORS = [
+  InvalidRecordError,
   LaneHeldError,
   LaneLostError,
   TopicLogBusyError,
@@ -80,20 +84,30 @@ function placeOf(cause: unknown): string {
   return line === undefined ? '' : ` (${line})`;
 }
 
-/** Throws a `PipelineError` (HEADGATE_RECORD_TOO_LARGE) for a record that its topic doesn't take: it ends one request, not the lane. */
-export function recordTooLarge({
-  pipeline,
-  key,
-  topic,
-  limit,
-}: {
-  pipeline: string;
-  key: string;
-  topic: string;
-  limit: number;
-}): PipelineError {
-  const message =
-    `${key}: its record is larger than ${topic} takes (${limit} bytes). ` +
-    "Raise the topic's max.message.bytes, then put the request back with `headgate replay`.";
+export interface RecordTooLargeOptions {
+  readonly pipeline: string;
+  readonly key: string;
+  readonly record: NewRecord;
+  /** Bytes that its topic takes. */
+  readonly limit: number;
+  readonly lane: Pick<Lane, 'room'>;
+  /** Which of the request's records it is: `page 28`. Default `its record`. */
+  readonly which?: string;
+  /** Another way to have room for it: `lower books.pageSize`. */
+  readonly orElse?: string | undefined;
+}
+
+/** The error of a record that its topic doesn't take: it ends one request, not the lane. */
+export function recordTooLarge(options: RecordTooLargeOptions): PipelineError {
+  const { pipeline, key, record, limit, lane, which = 'its record', orElse } = options;
+  const { topic } = record;
+  const bytes = recordBytes(record);
+  const setting = lane.room(topic)?.setting;
+  const or = orElse === undefined ? '' : `, or ${orElse}`;
+  const cure =
+    setting === undefined
+      ? `It can not be kept there${or}.`
+      : `Its ${setting.name} is ${setting.value}: set that to ${setting.neededFor(bytes)} or more${or}, then put the request back with \`headgate replay\`.`;
+  const message = `${key}: ${which} needs ${bytes} bytes, more than ${topic} takes (${limit} bytes). ${cure}`;
   return new PipelineError({ code: 'HEADGATE_RECORD_TOO_LARGE', message, pipeline, key });
 }

@@ -64,6 +64,8 @@ export type RequestEvent =
       /** 1-based. */
       readonly page: number;
       readonly items: number;
+      /** Whether the walk ends with it. */
+      readonly last: boolean;
       readonly credential?: string;
     }
   | {

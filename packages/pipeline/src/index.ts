@@ -16,16 +16,20 @@ export {
 } from './define-pipeline.ts';
 export { duration } from './duration.ts';
 export type { BudgetGauge, CreditGauge, Reason, RequestEvent, RunEvent, RunGauges, WaitingGauge } from './events.ts';
-export { assertStatesKept, StateLostError } from './lane/state-check.ts';
+export { openJournalledLane, type OpenJournalledLaneOptions } from './group/journalled-lane.ts';
+export type { JournalRecord } from './lane/lane-journal.ts';
+export { intendedUse, intendedUseBeside, type IntendedUseOptions } from './intended-use.ts';
+export { assertStatesKept, type Loss, StateLostError } from './lane/state-check.ts';
 export { type TopicNaming, topicNames } from './names.ts';
 export { PipelineError, type PipelineErrorCode, type PipelineErrorOptions } from './pipeline-error.ts';
+export { requestsLeft, type RequestsLeftOptions } from './plan/requests-left.ts';
 export { replayDeadLetters, type ReplayOptions } from './requests/replay.ts';
 export { leftToDo, type LeftToDoOptions, type LogView, type PipelineLeft, type WalkLeft } from './plan/left-to-do.ts';
 export { listedAndDue } from './requests/request-list.ts';
 export { type RunModel, runModel, type RunSnapshot } from './run-model.ts';
 export { secret, type Secret, type SecretInput } from './secret.ts';
 export { type Running, type RunResult, start, type StartOptions } from './start.ts';
-export { topicSpecs } from './topics.ts';
+export { type PipelineTopics, topicSpecs } from './topics.ts';
 export {
   type PendingRecord,
   type RecordContent,

@@ -26,6 +26,21 @@ export function stateTopic({ name }: Pick<Pipeline, 'name'>, names: TopicNames):
   return names(`${name}.state`);
 }
 
+/** A lane's name on the log: on Kafka its transactional id. */
+export function laneName(group: string, topic: string, lane: number): string {
+  return `${group}.${topic}.${lane}`;
+}
+
+/** The lane in which lists are enqueued. */
+export function listLane(group: string): string {
+  return `${group}.request-list`;
+}
+
+/** The lane, and the group, in which dead letters are replayed. */
+export function replayGroup(group: string): string {
+  return `${group}.replay`;
+}
+
 /** How many lanes a pipeline has where `lanes` are asked for: never more than it has credentials to split. */
 export function lanesOf({ credentials }: Pick<Pipeline, 'credentials'>, lanes: number): number {
   return credentials === undefined ? 1 : lanes;

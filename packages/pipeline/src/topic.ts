@@ -18,8 +18,6 @@ export interface TopicDefinition<Value> {
   readonly partitions?: number;
   /** Keep only the newest record per key. Default false. */
   readonly compacted?: boolean;
-  /** Bytes that its records usually have: a log that takes smaller ones only is warned about. Default: not said. */
-  readonly usualBytes?: number;
 }
 
 export interface SerializeContext {

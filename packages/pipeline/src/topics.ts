@@ -11,9 +11,12 @@ const LEAST_RECORD_BYTES = 16_384;
 const LEAST_STATE_BYTES = 65_536;
 const USUAL_STATE_BYTES = 524_288;
 
+/** The part of a pipeline that its topics are made of. */
+export type PipelineTopics = Pick<Pipeline, 'name' | 'topics' | 'credentials' | 'usualBytes'>;
+
 /** Every topic of a run. Throws a `PipelineError` (HEADGATE_DEFINITION) for two of one name. */
 export function topicSpecs(
-  pipelines: readonly Pipeline[],
+  pipelines: readonly PipelineTopics[],
   { lanes, names }: { readonly lanes: number; readonly names: TopicNames },
 ): NewTopicSpec[] {
   const state = { compacted: true, minRecordBytes: LEAST_STATE_BYTES, usualRecordBytes: USUAL_STATE_BYTES };
@@ -25,7 +28,7 @@ export function topicSpecs(
       partitions: definition.partitions ?? partitions,
       ...(definition.compacted === true && { compacted: true }),
       minRecordBytes,
-      ...(definition.usualBytes !== undefined && { usualRecordBytes: definition.usualBytes }),
+      ...(pipeline.usualBytes[topic] !== undefined && { usualRecordBytes: pipeline.usualBytes[topic] }),
     }));
     return [
       { name: requestsTopic(pipeline, names), partitions, minRecordBytes },

@@ -5,9 +5,10 @@ import { followers } from '@headgate/sources/followers';
 import { systemClock } from '@headgate/throttle';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { describe, expect, it } from 'vitest';
+import { ZodError } from 'zod';
 import { ConfigError } from '../config/config-error.ts';
 import { BOOKS, ENV, FOLLOWERS, configFolder, load } from '../config/config-folder.fixture.ts';
-import { MalformedWishError, followersWish, parseWish } from '../records/wish.ts';
+import { followersRequest } from '../records/requests.ts';
 import { enqueue } from './enqueue.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -101,8 +102,8 @@ async function takenBy({ screenName, userId }: Named) {
     config: await taken(load(`${FOLLOWERS}  users: [{ ${key}: "${text}" }]\n`, { env: ENV }), ConfigError),
     enqueue: await taken((await enqueued([screenName === undefined ? userId : `@${screenName}`])).said, UsageError),
     topic: await taken(
-      Promise.try(() => parseWish(followersWish, JSON.stringify(user))),
-      MalformedWishError,
+      Promise.try(() => followersRequest.parse(user)),
+      ZodError,
     ),
     library: await taken(
       Promise.try(() => api.pages(user)),

@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline/promises';
-import { InvalidIsbnError, normalizeIsbn } from '@headgate/operators';
-import { isScreenName, isUserId, type UserChoice, userLabel } from '@headgate/sources/followers/user';
+import type { KeyedRequest } from '@headgate/pipeline';
 import { authorFlaw } from '@headgate/sources/books';
 import type { NewRecord } from '@headgate/topics';
 import { shown } from '../config/problem.ts';
-import { TOPICS } from '../records/topic-names.ts';
+import { books } from '../pipelines/books.ts';
+import { followers } from '../pipelines/followers.ts';
 import { prepareTopics } from '../run/topics.ts';
 import { type CommandContext, openLog, readLogConfig } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
@@ -17,25 +17,25 @@ export interface EnqueueOptions {
   readonly authors: readonly string[];
 }
 
-/** Adds wishes to a requests topic, each a new one whatever was there before. Resolves to the exit code. */
+/** Adds requests to a requests topic, each a new one whatever was there before. Resolves to the exit code. */
 export async function enqueue({ service, entries, authors }: EnqueueOptions, context: CommandContext): Promise<number> {
   const { topics, config } = await readLogConfig(context);
   const wanted = entries.length === 0 && authors.length === 0 ? ['-'] : entries;
   const lines = wanted.length === 1 && wanted[0] === '-' ? await readLines(context) : wanted;
-  const wishes = service === 'followers' ? lines.map(userWish) : [...lines.map(isbnWish), ...authors.map(authorWish)];
-  if (wishes.length === 0) throw new UsageError('enqueue: nothing to add. Name users or ISBNs, or write them to stdin, one a line.');
+  const requests = requestRecords({ service, authors }, lines);
+  if (requests.length === 0) throw new UsageError('enqueue: nothing to add. Name users or ISBNs, or write them to stdin, one a line.');
   const log = await openLog(context, topics);
   try {
     await prepareTopics({ log, config: { topics } });
     // All or nothing: after a failure the same command may be typed again.
-    await log.append(wishes);
+    await log.append(requests);
   } finally {
     await log.close();
   }
-  // A wish waits for a run that has its service.
+  // A request waits for a run that has its service.
   if (config !== undefined && config[service] === undefined)
     context.stderr.write(`${context.file} has no ${service}: section; what is added waits until a run has one.\n`);
-  context.stderr.write(`${wishes.length} added to ${wishes[0]?.topic}\n`);
+  context.stderr.write(`${requests.length} added to ${requests[0]?.topic}\n`);
   return 0;
 }
 
@@ -49,40 +49,26 @@ async function readLines({ stdin, signal }: Pick<CommandContext, 'stdin' | 'sign
   return lines;
 }
 
-function userWish(text: string): NewRecord {
-  const user = namedUser(text);
-  return { topic: TOPICS.followersRequests, key: userLabel(user), value: JSON.stringify(user) };
+/** The requests of a service, as its topic takes them. */
+function requestRecords({ service, authors }: Pick<EnqueueOptions, 'service' | 'authors'>, lines: readonly string[]): NewRecord[] {
+  const { requests: parser } = service === 'followers' ? followers.definition : books.definition;
+  const topic = `${service}.requests`;
+  const keyed = (make: () => KeyedRequest): NewRecord => {
+    try {
+      return { topic, ...make() };
+    } catch (error) {
+      throw new UsageError(`enqueue: ${(error as Error).message} Nothing was added.`, { cause: error });
+    }
+  };
+  return [
+    ...lines.map((line) => keyed(() => parser.parseLine(line))),
+    ...authors.map((author) => keyed(() => parser.keyed(authorRequest(author)))),
+  ];
 }
 
-/** `@name` and `name` are screen names, digits (or `id:digits`) a user id, as in the keys of records. */
-function namedUser(text: string): UserChoice {
-  const userId = /^(?:id:)?(\d+)$/.exec(text)?.[1];
-  if (userId !== undefined) {
-    if (isUserId(userId)) return { userId };
-    const asName = isScreenName(userId) ? ` If it is a screen name, write @${userId}.` : '';
-    throw new UsageError(
-      `enqueue: ${shown(text)} is no user id: an id is 18446744073709551615 at most, and has no zero in front.${asName} Nothing was added.`,
-    );
-  }
-  const screenName = text.replace(/^@/, '');
-  if (isScreenName(screenName)) return { screenName };
-  throw new UsageError(`enqueue: ${shown(text)} is no user. Write @name, or the digits of a user id. Nothing was added.`);
-}
-
-function isbnWish(text: string): NewRecord {
-  try {
-    const isbn = normalizeIsbn(text);
-    return { topic: TOPICS.booksRequests, key: isbn, value: JSON.stringify({ isbn }) };
-  } catch (error) {
-    if (error instanceof InvalidIsbnError)
-      throw new UsageError(`enqueue: ${shown(text)} is not an ISBN: ${error.reason}. Nothing was added.`);
-    throw error;
-  }
-}
-
-function authorWish(author: string): NewRecord {
-  const name = author.trim();
-  const flaw = authorFlaw(name);
-  if (flaw !== undefined) throw new UsageError(`enqueue: the author ${shown(author)} ${flaw}. Nothing was added.`);
-  return { topic: TOPICS.booksRequests, key: name, value: JSON.stringify({ author: name }) };
+function authorRequest(given: string): { readonly author: string } {
+  const author = given.trim();
+  const flaw = authorFlaw(author);
+  if (flaw !== undefined) throw new TypeError(`the author ${shown(given)} ${flaw}.`);
+  return { author };
 }

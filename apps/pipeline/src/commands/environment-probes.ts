@@ -1,11 +1,13 @@
 import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { assertStatesKept, intendedUseBeside, topicNames } from '@headgate/pipeline';
 import type { Clock } from '@headgate/throttle';
 import { MissingRightError, type TopicLog, rightsWords } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
 import { booksService, followersService } from '../run/services.ts';
-import { assertStatesKept } from '../run/kept-state.ts';
-import { othersUse, runsUse } from '../run/intended-use.ts';
+import { configuredPipelines } from '../pipelines/configured.ts';
+import { runsUse } from '../run/intended-use.ts';
+import { withStateAdvice } from '../run/state-lost.ts';
 import { isLogThere, logAddress } from '../run/open-topic-log.ts';
 import { type ConfigOfLog, growthWords, prepareTopics } from '../run/topics.ts';
 import type { Probe, ProbeResult } from './check.ts';
@@ -76,13 +78,17 @@ async function lookAt(log: TopicLog, config: ConfigOfLog): Promise<ProbeResult> 
     return { created: [], grown: [], warnings: [] };
   });
   const found = topics.driver === 'sqlite' ? 'can be read and written' : 'answers';
-  const later = rightsWords(await log.missingRights(othersUse(config)));
+  const later = rightsWords(await log.missingRights(intendedUseBeside(topics)));
   const warnings = later.length === 0 ? made.warnings : [...made.warnings, `enqueue and replay need ${later.join('; ')}`];
   if (missing.length > 0) {
     const lines = rightsWords(missing).map((right) => `  ${right}`);
     return { ok: false, message: [`${found}, but gives this user no`, ...lines, GIVE_RIGHTS].join('\n'), warnings };
   }
-  await assertStatesKept({ log, config, missing: made.created });
+  const { group, lanes } = topics;
+  const pipelines = configuredPipelines(config);
+  await assertStatesKept({ log, group, lanes, pipelines, names: topicNames(), missing: made.created }).catch((error: unknown) =>
+    Promise.reject(withStateAdvice(error, topics)),
+  );
   const growth = made.grown.length === 0 ? '' : `, partitions will be added to ${growthWords(made.grown)}`;
   return { ok: true, message: `${found}, ${topicsToMake(made.created)}${growth}`, warnings };
 }

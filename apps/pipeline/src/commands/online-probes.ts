@@ -1,8 +1,9 @@
+import { openJournalledLane, topicNames } from '@headgate/pipeline';
 import type { SourceGauges } from '@headgate/sources';
 import { type Clock, creditPool, type Journal } from '@headgate/throttle';
 import { LaneHeldError } from '@headgate/topics';
 import type { Config, TopicsConfig } from '../config/config.ts';
-import { openJournalledLane } from '../run/service-lane.ts';
+import { configuredPipelines } from '../pipelines/configured.ts';
 import { type ServiceContext, booksService, followersService } from '../run/services.ts';
 import { prepareTopics } from '../run/topics.ts';
 import type { ServiceName } from '../status/run-event.ts';
@@ -81,9 +82,12 @@ async function askNoted({ asked, config, context }: AskNotedOptions): Promise<Pr
   const { clock, signal } = context;
   const { service, lane: number } = asked;
   return await withLog({ topics: config.topics, clock }, async (log, within) => {
-    const opening = prepareTopics({ log, config }).then(() =>
-      openJournalledLane({ config, log, clock, service, number, signal, onlyIfFree: true }),
-    );
+    const opening = prepareTopics({ log, config }).then(() => {
+      const { group, lanes } = config.topics;
+      const pipeline = configuredPipelines(config).find(({ name }) => name === service);
+      if (pipeline === undefined) throw new TypeError(`${service} is configured.`);
+      return openJournalledLane({ log, group, lanes, names: topicNames(), clock, pipeline, number, signal, onlyIfFree: true });
+    });
     const opened = await within(ANSWER_WITHIN_MS, opening).catch((error: unknown) => {
       if (error instanceof LaneHeldError) return error;
       throw error;

@@ -3,10 +3,9 @@ import type { Config } from '../config/config.ts';
 import { forecastBooks } from '../planning/book-forecast.ts';
 import { type Done, forecastCrawls } from '../planning/crawl-forecast.ts';
 import { freeBooks, freeCredentials } from '../planning/free-budgets.ts';
-import { type LaneStates, readLaneStates } from '../planning/lane-states.ts';
-import { type CrawlLeft, type LeftToDo, leftToDo } from '../planning/left-to-do.ts';
+import { type CrawlLeft, type Journals, type LeftToDo, leftToDo } from '../planning/left-to-do.ts';
 import { logView } from '../planning/log-view.ts';
-import { FIRST_CURSOR } from '../records/wish.ts';
+import { FIRST_CURSOR } from '../records/requests.ts';
 import { isLogThere } from '../run/open-topic-log.ts';
 import { topicsThere } from '../run/topics.ts';
 import { durationWords } from '../status/text/duration-words.ts';
@@ -28,23 +27,22 @@ export async function plan(context: CommandContext): Promise<number> {
   await using opened = (await isLogThere(config.topics)) ? await openLog(context, config.topics) : undefined;
   const partitions = opened === undefined ? new Map<string, number>() : await topicsThere({ log: opened, config });
   const log = logView({ log: opened, partitions });
-  const states = await readLaneStates({ log, topics: config.topics });
-  const left = await leftToDo({ log, config, clock, states });
-  stdout.write(json ? `${escapedControls(JSON.stringify(left))}\n` : planText({ config, left, states, now: clock.epochMs() }));
+  const { left, ...journals } = await leftToDo({ log, config, clock, env: context.env });
+  stdout.write(json ? `${escapedControls(JSON.stringify(left))}\n` : planText({ config, left, journals, now: clock.epochMs() }));
   return 0;
 }
 
 interface PlanTextOptions {
   readonly config: Config;
   readonly left: LeftToDo;
-  readonly states: LaneStates;
+  readonly journals: Journals;
   /** Epoch ms. */
   readonly now: number;
 }
 
 /** The plan in words. */
-function planText({ config, left, states, now }: PlanTextOptions): string {
-  const { rows, advice } = together([followersPart({ config, left, states, now }), booksPart({ config, left, states, now })]);
+function planText({ config, left, journals, now }: PlanTextOptions): string {
+  const { rows, advice } = together([followersPart({ config, left, journals, now }), booksPart({ config, left, journals, now })]);
   const comparing = left.comparisons > 0 ? `${countWords(left.comparisons, 'comparison')} of crawls, without a request.\n` : '';
   if (rows.length === 0) return comparing === '' ? 'Nothing is left to do.\n' : comparing;
   const table = [['', '', 'requests', 'with', 'done'], ...rows];
@@ -68,9 +66,9 @@ function together(parts: readonly Part[]): Part {
   return { rows: parts.flatMap(({ rows }) => rows), advice: parts.flatMap(({ advice }) => advice) };
 }
 
-function followersPart({ config: { followers, topics }, left: { crawls }, states, now }: PlanTextOptions): Part {
+function followersPart({ config: { followers, topics }, left: { crawls }, journals, now }: PlanTextOptions): Part {
   if (followers === undefined || crawls.length === 0) return { rows: [], advice: [] };
-  const free = freeCredentials(followers, states.followers);
+  const free = freeCredentials(followers, journals.followers);
   const forecast = forecastCrawls({ followers, lanes: topics.lanes, crawls, free, first: LISTED });
   const everybody = namesOf(followers.credentials.map(({ name }) => name));
   const rows = forecast.crawls.map((done, i) => {
@@ -96,9 +94,9 @@ function namesOf(credentials: readonly string[]): string {
   return credentials.length > 3 ? countWords(credentials.length, 'credential') : credentials.join(', ');
 }
 
-function booksPart({ config: { books }, left: { isbns, authors }, states, now }: PlanTextOptions): Part {
+function booksPart({ config: { books }, left: { isbns, authors }, journals, now }: PlanTextOptions): Part {
   if (books === undefined) return { rows: [], advice: [] };
-  const free = freeBooks(books, states.books, now);
+  const free = freeBooks(books, journals.books, now);
   const { batches, batch, inMs, savedMs } = forecastBooks({ books, isbns, authors, free, now });
   const quota = books.perDay === undefined ? '' : `, ${groupedNumber(books.perDay.isbns)} ISBNs a day`;
   const rate = `${requestsPerSecond(books.plan)} a second${quota}`;

@@ -53,8 +53,8 @@ async function writeForOwner(file: string, text: string): Promise<void> {
 async function startAfresh(file: string): Promise<void> {
   const log = await sqliteTopicLog({ file });
   try {
-    await log.createTopics([{ name: 'headgate.state', partitions: 3, compacted: true }]);
-    const lane = await log.openLane({ name: 'headgate.followers.requests.0', state: { topic: 'headgate.state', partition: 1 } });
+    await log.createTopics([{ name: 'followers.state', partitions: 1, compacted: true }]);
+    const lane = await log.openLane({ name: 'headgate.followers.requests.0', state: { topic: 'followers.state', partition: 0 } });
     await lane.close();
   } finally {
     await log.close();

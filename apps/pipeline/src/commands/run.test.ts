@@ -8,7 +8,7 @@ import { expect, it } from 'vitest';
 import { ENV, configFolder } from '../config/config-folder.fixture.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { followersYaml } from '../e2e/headgate-process.fixture.ts';
-import { topicSpecs } from '../records/topic-names.ts';
+import { runTopics } from '../run/topics.ts';
 import { run } from './run.ts';
 
 it('tells at a stop what is left in the log, however much of it was under way', async () => {
@@ -35,14 +35,14 @@ it('tells at a stop what is left in the log, however much of it was under way', 
 it('ends as any other when it is stopped while another process writes the same list', async () => {
   const { cwd, clock, stop, started } = await runPlace(followersYaml({ url: 'http://127.0.0.1:9', users: ['a'] }));
   await using log = await sqliteTopicLog({ file: join(cwd, 'headgate.db') });
-  await log.createTopics(topicSpecs(1));
-  await using _list = await log.openLane({ name: 'headgate.wish-list', state: { topic: 'headgate.state', partition: 0 } });
+  await log.createTopics(runTopics({ topics: { driver: 'sqlite', file: join(cwd, 'headgate.db'), group: 'headgate', lanes: 1 } }));
+  await using _list = await log.openLane({ name: 'headgate.request-list', state: { topic: 'headgate.state', partition: 0 } });
   const { ended, said } = started();
   await expect.poll(() => clock.pending).toBeGreaterThan(0);
   stop.abort(new Error('stopped by SIGINT'));
   expect(await ended).toBe(130);
   expect(await said()).toMatch(/Stopped after .*: nothing was written\./u);
-  const lane = { name: 'headgate.followers.requests.0', state: { topic: 'headgate.state', partition: 1 } };
+  const lane = { name: 'headgate.followers.requests.0', state: { topic: 'followers.state', partition: 0 } };
   await (await log.openLane(lane)).close();
 });
 

@@ -1,21 +1,20 @@
+import { type RunEvent as EngineEvent, type Running, start } from '@headgate/pipeline';
 import type { AvailabilityChange, TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
-import { type EnqueueListOptions, type NothingDue, enqueueList } from '../flows/wish-list.ts';
-import { wishListSchedule } from '../flows/wish-list-schedule.ts';
+import { configuredPipelines } from '../pipelines/configured.ts';
 import { type CrawlsLeft, crawlsLeft } from '../planning/crawls-left.ts';
 import { errorText } from '../run/error-text.ts';
 import { logAddress, openTopicLog } from '../run/open-topic-log.ts';
-import { needsRepair } from '../run/state-lost-error.ts';
 import { growthWords, prepareTopics } from '../run/topics.ts';
-import { type Work, openWork } from '../run/work.ts';
+import { needsRepair, withStateAdvice } from '../run/state-lost.ts';
 import { createReporter } from '../status/create-reporter.ts';
+import { displayEvents, displayGauges } from '../status/engine-events.ts';
 import type { Reporter } from '../status/reporter.ts';
 import type { LogDriver, RunEvent, RunGauges } from '../status/run-event.ts';
 import { type RunModel, createRunModel } from '../status/run-model.ts';
 import { systemStatusClock } from '../status/status-clock.ts';
 import { startStatusServer } from '../status/status-server.ts';
 import { jsonMessage } from '../status/text/json-message.ts';
-import { durationWords } from '../status/text/duration-words.ts';
 import { summaryText } from '../status/summary-text.ts';
 import { type CommandContext, readCommandFor } from './command-context.ts';
 
@@ -29,15 +28,14 @@ export interface RunOptions {
 const COUNT_WITHIN_MS = 1_000;
 const NOTHING_YET: RunGauges = { budgets: [], credits: [], activities: [] };
 
-/** Works all wishes there are. Resolves to the exit code: 0, 1 when something failed in this run, 130 when it was stopped. */
+/** Works all requests there are. Resolves to the exit code: 0, 1 when something failed in this run, 130 when it was stopped. */
 export async function run({ config, follow }: RunOptions, context: CommandContext): Promise<number> {
   const { clock, env, signal, terminal, json } = context;
   const readCommand = readCommandFor(context);
   const statusClock = systemStatusClock();
   const model = createRunModel({ clock: statusClock });
-  let work: Work | undefined;
-  let isReady = false;
-  const gauges = (): RunGauges => work?.gauges() ?? NOTHING_YET;
+  let running: Running | undefined;
+  const gauges = (): RunGauges => (running === undefined ? NOTHING_YET : displayGauges(running.snapshot()));
 
   const color = terminal.isTTY === true && !env['NO_COLOR'];
   const header = `headgate run   ${context.file}   -> ${logAddress(config.topics)}`;
@@ -48,12 +46,11 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
     if (reporter === undefined) unreported.push(event);
     else reporter.event(event);
   };
-  const { driver } = config.topics;
-  // Before anything is waited for: who looks whether a run is alive or ready gets an answer from the first moment on.
-  const status = await serveStatus(config, { model, gauges, emit, ready: () => isReady });
+  const { driver, group, lanes } = config.topics;
+  // Before anything is waited for: a probe that asks whether a run is alive or ready gets an answer from the first moment on.
+  const status = await serveStatus(config, { model, gauges, emit, ready: () => running !== undefined });
   let log: TopicLog | undefined;
   const giveUp = (): void => void log?.close();
-  let stopListing: (() => void) | undefined;
   let failures: readonly unknown[] = [];
   let left: CrawlsLeft | undefined;
   try {
@@ -64,23 +61,25 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
     for (const event of unreported.splice(0)) reporter.event(event);
     signal.addEventListener('abort', giveUp, { once: true });
     signal.throwIfAborted();
+    const pipelines = configuredPipelines(config);
+    // Topics of both services are made, whichever the configuration has.
     const { grown, warnings } = await prepareTopics({ log, config });
     if (grown.length > 0) emit({ type: 'notice', level: 'info', message: `partitions added for topics.lanes: ${growthWords(grown)}` });
     for (const message of warnings) emit({ type: 'notice', level: 'warn', message });
-    work = await openWork({ config, log, follow, signal, clock, env, emit });
-    // After that: whom the group refuses has nothing to wish for.
-    const nothingDue = await enqueueList({ log, config, clock, signal });
+    const onEvent = (event: EngineEvent): void => {
+      // The engine looks at its topics again, and finds the same.
+      if (event.type === 'notice' && warnings.includes(event.message)) return;
+      for (const shown of displayEvents(event)) emit(shown);
+    };
+    running = await start({ log, pipelines, group, lanes, follow, signal, clock, env, onEvent });
     signal.removeEventListener('abort', giveUp);
-    isReady = true;
-    stopListing = follow ? listAgain(nothingDue, { log, config, clock, signal, emit }) : undefined;
-    failures = await work.run();
+    failures = (await running.done).failures.map((failure) => withStateAdvice(failure, config.topics));
     if (signal.aborted || failures.length > 0) left = await crawlsLeft({ log, topics: config.topics, clock, withinMs: COUNT_WITHIN_MS });
   } catch (error) {
     // A start that a signal has ended is a stop like any other.
-    if (!signal.aborted) throw error;
+    if (!signal.aborted) throw withStateAdvice(error, config.topics);
   } finally {
-    stopListing?.();
-    await closeAll([() => work?.close(), () => reporter?.close(), () => status?.close(), () => log?.close()], signal);
+    await closeAll([() => reporter?.close(), () => status?.close(), () => log?.close()], signal);
   }
   return conclude({ config, model, failures, crawlsLeft: left, readCommand, context });
 }
@@ -89,23 +88,6 @@ function logEvent(driver: LogDriver, change: AvailabilityChange): RunEvent {
   if (change.available) return { type: 'log-available', driver };
   const { reason, sinceMs: since, refused } = change;
   return { type: 'log-unavailable', driver, reason, since, ...(refused && { refused }) };
-}
-
-/** Puts the lists into the requests topics again whenever some of them are due. Returns what ends that. */
-function listAgain(
-  nothingDue: NothingDue,
-  { emit, ...list }: EnqueueListOptions & { readonly emit: (event: RunEvent) => void },
-): () => void {
-  return wishListSchedule({
-    nothingDue,
-    look: () => enqueueList(list),
-    clock: list.clock,
-    onFailure: (error, retryInMs) => {
-      if (list.signal.aborted) return;
-      const message = `the lists could not be enqueued again, another try in ${durationWords(retryInMs)}: ${errorText(error)}`;
-      emit({ type: 'notice', level: 'warn', message });
-    },
-  });
 }
 
 async function serveStatus(

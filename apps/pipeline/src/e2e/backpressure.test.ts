@@ -1,7 +1,7 @@
 import { sampleIsbn, startBooks, startFollowers } from '@headgate/sandbox';
 import { virtualClock } from '@headgate/throttle/testing';
 import { expect, it } from 'vitest';
-import type { RunEvent } from '../status/run-event.ts';
+import type { RunEvent } from '@headgate/pipeline';
 import { followersYaml } from './headgate-process.fixture.ts';
 import { inProcess } from './in-process.fixture.ts';
 
@@ -35,9 +35,9 @@ it('takes so many requests at once and leaves the others in their topic until so
   const run = place.start(followersYaml({ url: service.url, users, limit, emit: '[pages]' }));
   const count = (type: RunEvent['type']): number => run.events.filter((event) => event.type === type).length;
 
-  await expect.poll(() => [count('crawl-completed'), count('crawl-started')]).toEqual([50, 550]);
+  await expect.poll(() => [count('request-completed'), count('request-started')]).toEqual([50, 550]);
   await clock.advance(1_000);
-  expect(count('crawl-started')).toBe(550);
+  expect(count('request-started')).toBe(550);
   await clock.advance(3_700_000);
-  await expect.poll(() => [count('crawl-completed'), count('crawl-started')]).toEqual([100, 600]);
+  await expect.poll(() => [count('request-completed'), count('request-started')]).toEqual([100, 600]);
 });

@@ -92,8 +92,8 @@ interface Journalled {
 }
 
 async function journal(place: Workplace): Promise<readonly Journalled[]> {
-  const records = await place.records('headgate.state');
-  return (records.findLast(({ key }) => key === 'headgate/followers/0/budget/app')?.value ?? []) as readonly Journalled[];
+  const records = await place.records('followers.state');
+  return (records.findLast(({ key }) => key === 'headgate/budget/app')?.value ?? []) as readonly Journalled[];
 }
 
 /** Looks at the status of a run until it is as wanted. */

@@ -1,15 +1,14 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type RunEvent, start } from '@headgate/pipeline';
 import { type Clock, systemClock } from '@headgate/throttle';
 import type { TopicLog, TopicRecord } from '@headgate/topics';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
-import { enqueueList } from '../flows/wish-list.ts';
 import { prepareTopics } from '../run/topics.ts';
-import { openWork } from '../run/work.ts';
-import type { RunEvent } from '../status/run-event.ts';
+import { configuredPipelines } from '../pipelines/configured.ts';
 import { SECRETS } from './headgate-process.fixture.ts';
 
 export interface InProcessOptions {
@@ -58,12 +57,22 @@ export async function inProcess({ clock = systemClock(), around = (log) => log }
       const stop = new AbortController();
       const work = async (): Promise<readonly unknown[]> => {
         const { signal } = stop;
-        const options = { config: await config(yaml), log, clock, signal };
-        await prepareTopics(options);
-        const emit = (event: RunEvent): void => void events.push(event);
-        await using opened = await openWork({ ...options, follow, env: {}, emit });
-        await enqueueList(options);
-        return await opened.run();
+        const read = await config(yaml);
+        const { group, lanes } = read.topics;
+        await prepareTopics({ log, config: read });
+        const onEvent = (event: RunEvent): void => void events.push(event);
+        await using running = await start({
+          log,
+          pipelines: configuredPipelines(read),
+          group,
+          lanes,
+          follow,
+          signal,
+          clock,
+          env: {},
+          onEvent,
+        });
+        return (await running.done).failures;
       };
       const run = { events, ended: work(), stop: () => stop.abort() };
       run.ended.catch(() => undefined);

@@ -36,7 +36,7 @@ describe('lanes and the budgets of their credentials', () => {
     await first.ended;
 
     const second = place.start(yaml(service, ['other', 'one'], users));
-    await expect.poll(() => second.events.filter(({ type }) => type === 'crawl-started').length).toBe(2 * LIMIT);
+    await expect.poll(() => second.events.filter(({ type }) => type === 'request-started').length).toBe(2 * LIMIT);
     await clock.advance(HOUR_MS + 10_000);
     await expect.poll(() => completed(second)).toBe(2 * LIMIT);
     expect(asked(service)).toEqual({ one: 2 * LIMIT, other: 2 * LIMIT, refused: 0 });
@@ -96,7 +96,7 @@ followers:
 }
 
 function completed({ events }: InProcessRun): number {
-  return events.filter(({ type }) => type === 'crawl-completed').length;
+  return events.filter(({ type }) => type === 'request-completed').length;
 }
 
 function asked({ requests }: FollowersSandbox): Record<'one' | 'other' | 'refused', number> {

@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import { apiKey } from '@headgate/auth';
-import { normalizeIsbn } from '@headgate/operators';
+import { InvalidIsbnError, normalizeIsbn } from '@headgate/operators';
 import {
   type DefinedPipeline,
   type LookupOutcome,
+  PipelineError,
   type RecordMakers,
   definePipeline,
   lookup,
@@ -20,26 +22,10 @@ import {
 } from '@headgate/sources/books';
 import { SourceError } from '@headgate/sources';
 import { z } from 'zod';
-import { digest } from '../flows/digest.ts';
+import { shown } from '../config/problem.ts';
+import { type BooksRequest, booksRequest } from '../records/requests.ts';
 import { recordSchemas } from '../records/schemas.ts';
-import type { AuthorWish } from '../records/wish.ts';
 import { httpOptions, sourceOptions } from './http-options.ts';
-
-/** A request in `books.requests`: look these books up, or this author. ISBNs are checked one by one when they are looked up. */
-export type BooksRequest = { readonly isbn: string } | { readonly isbns: readonly string[] } | AuthorWish;
-
-const booksRequest: z.ZodType<BooksRequest> = z.union(
-  [
-    z.object({ isbn: z.string() }),
-    z.object({ isbns: z.array(z.string()).min(1).max(100_000) }),
-    z.object({
-      author: z.string().trim().min(1).max(1_000),
-      page: z.int().min(1).optional(),
-      pageSize: z.int().min(1).max(1_000).optional(),
-    }),
-  ],
-  'takes {"isbn": "…"}, {"isbns": ["…"]} or {"author": "…"}',
-);
 
 const booksTopics = {
   records: topic({ value: recordSchemas['books.records'] }),
@@ -71,6 +57,16 @@ function isbnKey(text: string): string {
   }
 }
 
+function isbnOf(line: string): string {
+  try {
+    return normalizeIsbn(line);
+  } catch (cause) {
+    if (!(cause instanceof InvalidIsbnError)) throw cause;
+    const message = `${shown(line)} is not an ISBN: ${cause.reason}.`;
+    throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: 'books', cause });
+  }
+}
+
 function keyOf(request: BooksRequest): string {
   if ('author' in request) return request.author;
   if ('isbn' in request) return isbnKey(request.isbn);
@@ -85,7 +81,7 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
   topics: booksTopics,
   unit: 'books',
   keyOf,
-  parse: (line) => ({ isbn: normalizeIsbn(line) }),
+  parse: (line) => ({ isbn: isbnOf(line) }),
   check(request) {
     if ('isbn' in request) normalizeIsbn(request.isbn);
   },
@@ -123,15 +119,22 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
           const checkpoint = from === undefined ? undefined : authorCheckpoint.parse(from);
           return api.authorPages(author, { page, pageSize, maxPages: given.maxPages, from: checkpoint });
         },
-        records: ({ author, page, last, record }, { topics }) => [
-          topics.authors({ key: author, value: { author, page, last, record }, id: String(page) }),
-        ],
+        records({ author, page, last, mayBeCut, record }, { topics, warn }) {
+          if (mayBeCut) {
+            warn(
+              `${author}: the service sent page ${page - 1} of the author's books again for page ${page}, ` +
+                'so that nobody can tell whether there are more. If there are, a larger books.pageSize shows them.',
+            );
+          }
+          return [topics.authors({ key: author, value: { author, page, last, record }, id: String(page) })];
+        },
         checkpoint: ({ checkpoint }) => checkpoint && { ...checkpoint },
         resumeAt(request, from) {
           const { page, pageSize } = authorCheckpoint.parse(from);
           return { ...request, page, pageSize };
         },
         items: ({ record }) => record.books.length,
+        smallerBy: 'lower books.pageSize',
       }),
     });
   },
@@ -184,7 +187,7 @@ function outcome(
 function withIds(unreadable: readonly UnreadableBook[]): (Pick<UnreadableBook, 'record' | 'error'> & { readonly id: string })[] {
   const alike = new Map<string, number>();
   return unreadable.map(({ record, error }) => {
-    const hash = digest(JSON.stringify(record), 22);
+    const hash = createHash('sha256').update(JSON.stringify(record)).digest('base64url').slice(0, 22);
     const nth = (alike.get(hash) ?? 0) + 1;
     alike.set(hash, nth);
     return { record, error, id: nth === 1 ? `record/${hash}` : `record/${hash}/${nth}` };

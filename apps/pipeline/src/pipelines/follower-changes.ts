@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { crawlChanges } from '@headgate/operators';
 import { type AfterIo, type Crawl, type PendingRecord, type TopicDefinition, PipelineError } from '@headgate/pipeline';
+import type { FollowersRequest } from '../records/requests.ts';
 import { type RecordOf, recordSchemas } from '../records/schemas.ts';
-import type { FollowersRequest } from './followers.ts';
 
 type Io = AfterIo<FollowersRequest, { readonly changes: TopicDefinition<RecordOf<'followers.changes'>> }>;
 

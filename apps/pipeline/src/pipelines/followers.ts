@@ -12,43 +12,17 @@ import {
   walk,
 } from '@headgate/pipeline';
 import { type FollowerPage, followers as followersSource } from '@headgate/sources/followers';
+import type { Json } from '@headgate/throttle';
 import { type UserChoice, isScreenName, isUserId, userLabel } from '@headgate/sources/followers/user';
 import { z } from 'zod';
+import { shown } from '../config/problem.ts';
+import { FIRST_CURSOR, type FollowersRequest, followersRequest, screenName, userId } from '../records/requests.ts';
 import { recordSchemas } from '../records/schemas.ts';
 import { followerChanges } from './follower-changes.ts';
 import { httpOptions, sourceOptions } from './http-options.ts';
 
-const userId = z
-  .string('must be a string of digits, in quotes: a bare number loses digits')
-  .refine(isUserId, 'must be digits, 18446744073709551615 at most, without a zero in front');
-const screenName = z
-  .string()
-  .transform((name) => name.replace(/^@/, ''))
-  .refine(isScreenName, 'must be 1 to 50 letters, digits or underscores');
-
-/** The cursor of a user's first page. */
-const FIRST_CURSOR = '-1';
-
-/** A request in `followers.requests`: crawl this user, all of it or from a cursor on. */
-export type FollowersRequest = UserChoice & { readonly cursor?: string | undefined; readonly count?: number | undefined };
-
-const followersRequest: z.ZodType<FollowersRequest> = z
-  .object({
-    screenName: screenName.optional(),
-    userId: userId.optional(),
-    cursor: z
-      .string('must be a string of digits, in quotes')
-      .regex(/^-?\d{1,20}$/, 'must be a cursor: digits, perhaps with a minus sign')
-      .optional(),
-    count: z.int().min(1).max(5_000).optional(),
-  })
-  .refine(
-    (request) => (request.screenName === undefined) !== (request.userId === undefined),
-    'takes either screenName or userId',
-  ) as z.ZodType<FollowersRequest>;
-
 const followersTopics = {
-  pages: topic({ value: recordSchemas['followers.pages'], usualBytes: 131_384 }),
+  pages: topic({ value: recordSchemas['followers.pages'] }),
   ids: topic({ value: recordSchemas['followers.ids'] }),
   changes: topic({ value: recordSchemas['followers.changes'] }),
   crawls: topic({ value: recordSchemas['followers.crawls'] }),
@@ -88,17 +62,21 @@ const options = z.strictObject({
   dropBoundaryDuplicates: z.boolean().default(false).describe('Drop ids that a page repeats from the end of the page before.'),
 });
 
-/** The user of a line: `@name` and `name` are screen names, digits (or `id:digits`) a user id. */
+/** The user of a line: `@name` and `name` are screen names, digits (or `id:digits`) a user id, as in the keys of records. */
 function userOf(line: string): UserChoice {
-  const id = /^(?:id:)?(\d+)$/.exec(line)?.[1];
-  const name = line.replace(/^@/, '');
-  if (id !== undefined && isUserId(id)) return { userId: id };
-  if (id === undefined && isScreenName(name) && (line.startsWith('@') || !/^\d+$/.test(name))) return { screenName: name };
-  throw new PipelineError({
-    code: 'HEADGATE_MALFORMED_REQUEST',
-    message: `${JSON.stringify(line)} is no user. Write @name, or the digits of a user id.`,
-    pipeline: 'followers',
-  });
+  const userId = /^(?:id:)?(\d+)$/.exec(line)?.[1];
+  if (userId !== undefined) {
+    if (isUserId(userId)) return { userId };
+    const asName = isScreenName(userId) ? ` If it is a screen name, write @${userId}.` : '';
+    throw noUser(`${shown(line)} is no user id: an id is 18446744073709551615 at most, and has no zero in front.${asName}`);
+  }
+  const screenName = line.replace(/^@/, '');
+  if (isScreenName(screenName)) return { screenName };
+  throw noUser(`${shown(line)} is no user. Write @name, or the digits of a user id.`);
+}
+
+function noUser(message: string): PipelineError {
+  return new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: 'followers' });
 }
 
 const isWhole = ({ cursor = FIRST_CURSOR }: FollowersRequest): boolean => cursor === FIRST_CURSOR;
@@ -110,6 +88,10 @@ export const followers: DefinedPipeline<typeof options> = definePipeline({
   request: followersRequest,
   topics: followersTopics,
   unit: 'ids',
+  // 20 digits, quotes and a comma for each id, and the rest of the page.
+  usualBytes: ({ emit, count }) => (emit.includes('pages') ? { pages: 16_384 + 23 * count } : {}),
+  // Crawls are compared by the pages of the last one.
+  readsBack: ({ emit }) => (emit.includes('changes') ? ['pages'] : []),
   keyOf: userLabel,
   parse: userOf,
   listed: ({ users }) => users,
@@ -126,32 +108,46 @@ export const followers: DefinedPipeline<typeof options> = definePipeline({
     });
     return walk({
       source,
-      pages: (api, { cursor = FIRST_CURSOR, count: own, ...user }, from, { page }) =>
-        api.pages({
+      pages(api, { cursor: first = FIRST_CURSOR, count: own, ...user }, from, { page }) {
+        const { cursor = first, empty } = checkpointOf(from);
+        return api.pages({
           ...user,
-          cursor: typeof from === 'string' ? from : cursor,
+          cursor,
+          emptyBefore: empty,
           count: own ?? count,
           stringifyIds,
           firstPage: page,
           maxEmptyPages: given.maxEmptyPages,
-        } as Parameters<typeof api.pages>[0]),
+        } as Parameters<typeof api.pages>[0]);
+      },
       through: given.dropBoundaryDuplicates ? [dropBoundaryDuplicates<FollowerPage>()] : [],
       *records(page, at) {
         if (emit.includes('pages')) yield pageRecord(page, at);
         if (emit.includes('ids')) yield idRecords(page, at);
       },
-      checkpoint: ({ nextCursor }) => (nextCursor === '0' ? undefined : nextCursor),
+      checkpoint({ nextCursor, ids }, before) {
+        if (nextCursor === '0') return undefined;
+        return ids.length > 0 ? nextCursor : { cursor: nextCursor, empty: checkpointOf(before).empty + 1 };
+      },
       items: ({ ids }) => ids.length,
       credentialOf: ({ credential: name }) => name,
       *lifecycle({ items, ...change }, { key, id, topics }) {
         yield topics.crawls({ key, value: { user: key, crawl: id, ...change, ids: items }, id: change.state });
       },
       whole: isWhole,
-      resumeAt: (request, from) => (typeof from === 'string' ? { ...request, cursor: from } : request),
-      ...(emit.includes('changes') && { after: followerChanges }),
+      resumeAt: (request, from) => ({ ...request, cursor: checkpointOf(from).cursor }),
+      ...(emit.includes('changes') && { after: followerChanges, afterName: 'the comparison of its last two crawls' }),
     });
   },
 });
+
+/** A walk's checkpoint is its next cursor; behind empty pages, how many came in a row stands beside it. */
+export function checkpointOf(from: Json | undefined): { readonly cursor?: string | undefined; readonly empty: number } {
+  if (typeof from === 'string') return { cursor: from, empty: 0 };
+  return checkpointSchema.safeParse(from).data ?? { empty: 0 };
+}
+
+const checkpointSchema = z.object({ cursor: z.string(), empty: z.number() });
 
 interface At {
   readonly key: string;

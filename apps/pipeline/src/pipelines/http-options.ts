@@ -11,8 +11,8 @@ export const httpOptions = {
     .positive()
     .default(16 * 2 ** 20)
     .describe('Most bytes of an answer, as sent and as decoded.'),
-  maxDelay: duration().default(5_000).describe('Longest a request that was sent may take to be counted by the service.'),
-  retryFor: duration().default(600_000).describe('How long a request is tried again before it becomes a dead letter.'),
+  maxDelay: duration({ zero: true }).default(5_000).describe('Longest a request that was sent may take to be counted by the service.'),
+  retryFor: duration({ zero: true }).default(600_000).describe('How long a request is tried again before it becomes a dead letter.'),
   userAgent: z.string().exactOptional().describe('Of every request.'),
   proxy: secret().exactOptional().describe("A proxy's address; default: HTTPS_PROXY, HTTP_PROXY and NO_PROXY."),
   ca: z.string().exactOptional().describe('PEM text of an own certificate authority.'),

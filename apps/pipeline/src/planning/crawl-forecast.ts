@@ -1,7 +1,9 @@
 import type { FollowersConfig } from '../config/config.ts';
-import { BACKLOG } from '../lanes/work-lane.ts';
 import { type FreeSlots, forecastMs, requestsUntilDone } from './forecast.ts';
 import type { CrawlLeft } from './left-to-do.ts';
+
+/** Crawls that a lane has in flight at once. */
+const BACKLOG = 500;
 
 export interface CrawlForecastOptions {
   readonly followers: FollowersConfig;

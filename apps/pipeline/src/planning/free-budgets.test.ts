@@ -2,10 +2,7 @@ import { dailyBudget, rateBudget } from '@headgate/throttle';
 import { virtualClock } from '@headgate/throttle/testing';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../config/load-config.ts';
-import type { LaneValue } from '../lanes/lane-keys.ts';
-import { offsetRanges } from '../lanes/offset-ranges.ts';
 import { freeBooks, freeCredentials } from './free-budgets.ts';
-import type { LaneState } from './lane-states.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -13,10 +10,10 @@ const HOUR = 60 * MINUTE;
 test('what journals say of a credential is added up, whichever lane wrote it, and ages', async () => {
   const { followers } = await config();
   const used = (busy: readonly (readonly [number, number])[], ageMs: number) => [
-    { key: 'budget/app', value: [{ windowMs: 15 * MINUTE, busy }], ageMs },
+    { credential: 'app', value: [{ windowMs: 15 * MINUTE, busy }], ageMs },
   ];
-  const states = [state(used([[10 * MINUTE, 4]], MINUTE)), state(used([[10 * MINUTE, 3]], 20 * MINUTE)), state(used([[5 * MINUTE, 2]], 0))];
-  const free = freeCredentials(followers, states);
+  const records = [...used([[10 * MINUTE, 4]], MINUTE), ...used([[10 * MINUTE, 3]], 20 * MINUTE), ...used([[5 * MINUTE, 2]], 0)];
+  const free = freeCredentials(followers, records);
   expect(free.get('app')).toEqual([
     { inMs: 0, count: 9 },
     { inMs: 5 * MINUTE, count: 2 },
@@ -33,7 +30,7 @@ test('what a day has left is known, whatever the plan was called then', async ()
   for (const slot of [rate.take(), quota.take(120)]) slot.answered();
   const value = [rate.snapshot(), quota.snapshot()];
   await clock.advance(HOUR);
-  const journal = state([{ key: 'budget/premium', value, ageMs: HOUR }]);
+  const journal = [{ credential: 'key', value, ageMs: HOUR }];
   expect(freeBooks(books, journal, clock.epochMs())).toEqual({
     requests: [{ inMs: 0, count: 1 }],
     isbns: [
@@ -42,11 +39,6 @@ test('what a day has left is known, whatever the plan was called then', async ()
     ],
   });
 });
-
-function state(values: readonly LaneValue[]): LaneState {
-  const under = (prefix: string): LaneValue[] => values.map(({ key, ...rest }) => ({ key: key.slice(prefix.length), ...rest }));
-  return { topic: 'followers.requests', partition: 0, finished: offsetRanges(undefined), under };
-}
 
 async function config() {
   const yaml = `topics: { driver: sqlite, file: ./headgate.db }

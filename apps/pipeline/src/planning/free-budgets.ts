@@ -1,21 +1,16 @@
+import type { JournalRecord } from '@headgate/pipeline';
 import { requestsPerSecond } from '@headgate/sources/books';
-import { type BudgetSnapshot, type Clock, type RateBudget, agedSnapshots, dailyBudget, rateBudget } from '@headgate/throttle';
+import { type Clock, type RateBudget, agedSnapshots, dailyBudget, rateBudget } from '@headgate/throttle';
 import type { BooksConfig, FollowersConfig } from '../config/config.ts';
-import type { LaneValue } from '../lanes/lane-keys.ts';
-import { BUDGET } from '../lanes/lane-journal.ts';
 import { type FreeSlots, freeSlots } from './forecast.ts';
-import type { LaneState } from './lane-states.ts';
 
 /** When the requests of each credential come free, by what the lanes' journals say was used. */
 export function freeCredentials(
   { credentials, limit }: FollowersConfig,
-  states: readonly LaneState[],
+  records: readonly JournalRecord[],
 ): ReadonlyMap<string, readonly FreeSlots[]> {
   // A credential may have come from another lane.
-  const journals = Map.groupBy(
-    states.flatMap(({ under }) => under(BUDGET)),
-    ({ key }) => key,
-  );
+  const journals = Map.groupBy(records, ({ credential }) => credential);
   return new Map(
     credentials.map(({ name }) => {
       const budget = rateBudget({ limit: limit.requests, windowMs: limit.windowMs, clock: standing(0) });
@@ -31,8 +26,7 @@ export interface FreeBooks {
 }
 
 /** The books' budgets at `now`, epoch ms. */
-export function freeBooks({ plan, perDay }: BooksConfig, { under }: LaneState, now: number): FreeBooks {
-  const journal = under(BUDGET);
+export function freeBooks({ plan, perDay }: BooksConfig, journal: readonly JournalRecord[], now: number): FreeBooks {
   const clock = standing(now);
   const rate = rateBudget({ limit: requestsPerSecond(plan), windowMs: 1_000, clock });
   const requests = freeSlots(restored(rate, journal, 0));
@@ -42,9 +36,9 @@ export function freeBooks({ plan, perDay }: BooksConfig, { under }: LaneState, n
 }
 
 /** `place`: which of a credential's budgets it is. */
-function restored(budget: RateBudget, journal: readonly LaneValue[], place: number): RateBudget {
+function restored(budget: RateBudget, journal: readonly JournalRecord[], place: number): RateBudget {
   for (const { value, ageMs } of journal) {
-    const snapshot = agedSnapshots(value as readonly BudgetSnapshot[], ageMs)[place];
+    const snapshot = agedSnapshots(value, ageMs)[place];
     if (snapshot !== undefined) budget.restore(snapshot);
   }
   return budget;

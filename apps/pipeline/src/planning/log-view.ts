@@ -1,9 +1,5 @@
-import type { ReadOptions, StateReading, TopicLog, TopicRecord } from '@headgate/topics';
-
-/** A log to look at: topics and partitions that are not there yet read as empty. */
-export interface LogView extends Pick<TopicLog, 'readState'> {
-  read(options: ReadOptions): AsyncIterable<TopicRecord>;
-}
+import type { LogView } from '@headgate/pipeline';
+import type { StateReading, TopicLog } from '@headgate/topics';
 
 export interface LogViewOptions {
   /** Absent where there is none yet. */

@@ -1,2 +1,2 @@
+export { type BooksRequest, booksRequest, type FollowersRequest, followersRequest } from './requests.ts';
 export { type RecordOf, type RecordTopic, recordJsonSchema, recordSchemas } from './schemas.ts';
-export { type BooksWish, booksWish, type FollowersWish, followersWish, MalformedWishError, parseWish } from './wish.ts';

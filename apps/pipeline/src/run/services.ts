@@ -28,7 +28,8 @@ export function booksService(config: BooksConfig, context: ServiceContext): Book
   return books({
     ...httpOptions('books', config, context),
     plan: config.plan,
-    credentials: [{ name: config.plan, signer: apiKey(config.key) }],
+    // The same name under every plan: another plan's window goes on with the key.
+    credentials: [{ name: 'key', signer: apiKey(config.key) }],
     // A batch that a day has no room for would never go.
     maxBatch: Math.min(config.maxBatch, config.perDay?.isbns ?? Infinity),
     ...(config.perDay !== undefined && { perDay: config.perDay }),

@@ -3,10 +3,8 @@ import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { expect, test } from 'vitest';
 import { configFolder } from '../config/config-folder.fixture.ts';
 import type { TopicsConfig } from '../config/config.ts';
-import { deadLetter } from '../flows/dead-letter.ts';
-import { topicSpecs } from '../records/topic-names.ts';
 import { logWith } from './log-with.fixture.ts';
-import { LEAST_RECORD_BYTES, prepareTopics, topicsThere } from './topics.ts';
+import { prepareTopics, runTopics, topicsThere } from './topics.ts';
 
 const KAFKA: TopicsConfig = {
   driver: 'kafka',
@@ -19,30 +17,12 @@ const KAFKA: TopicsConfig = {
   ssl: false,
 };
 
-test('a dead letter without its content fits into the least a topic may take, whatever its key and its reason', () => {
-  for (const text of ['\u0001', '漢', '"']) {
-    const long = text.repeat(100_000);
-    const { key, value, headers } = deadLetter({
-      topic: 'followers.dead-letters',
-      partition: 1_000,
-      key: long,
-      id: `followers.requests-1000-${Number.MAX_SAFE_INTEGER}`,
-      content: { requestText: JSON.stringify(long) },
-      error: Object.assign(new Error(long), { code: 'HEADGATE_RECORD_TOO_LARGE', retryable: true }),
-      at: Date.UTC(2030, 0),
-      tooLarge: () => LEAST_RECORD_BYTES,
-    });
-    const bytes = Buffer.byteLength([key, value, ...Object.entries(headers ?? {}).flat()].join(''));
-    expect(bytes).toBeLessThan(LEAST_RECORD_BYTES / 2);
-  }
-});
-
 test('a file made for more lanes says how many to set, and what is wanted of each topic', async () => {
   const folder = await configFolder({});
   const file = `${folder}/headgate.db`;
   await using log = await sqliteTopicLog({ file });
-  await log.createTopics(topicSpecs(3));
   const topics: TopicsConfig = { driver: 'sqlite', file, group: 'headgate', lanes: 1 };
+  await log.createTopics(runTopics({ topics: { ...topics, lanes: 3 } }));
   for (const validateOnly of [true, false]) {
     const refused = prepareTopics({ log, config: { topics }, validateOnly });
     await expect(refused).rejects.toThrow(TopicMismatchError);
@@ -60,14 +40,14 @@ test('books have one partition whatever the lanes; a state that is too large ask
       reason: '…',
       partitions: 6,
       others: [
-        { topic: 'headgate.state', reason: '…', partitions: 6 },
+        { topic: 'followers.state', reason: '…', partitions: 3 },
         { topic: 'followers.ids', reason: 'has cleanup.policy=compact.' },
       ],
     }),
   );
   await expect(prepareTopics({ log, config: { topics: KAFKA } })).rejects.toThrow(
     [
-      'Topic "headgate.state" has 6 partitions: more than topics.lanes of 1 can use, and partitions can\'t be taken away. Set topics.lanes to 3.',
+      'Topic "followers.state" has 3 partitions: more than topics.lanes of 1 can use, and partitions can\'t be taken away. Set topics.lanes to 3.',
       'Topic "books.records" has 6 partitions, and has to have one. Delete it with all that is in it, and it is made anew: ' +
         "kafka-topics.sh --bootstrap-server one:9092,two:9092 --delete --topic 'books.records'",
       'Topic "followers.ids" has cleanup.policy=compact.',

@@ -1,6 +1,9 @@
+import { type PipelineTopics, topicNames, topicSpecs } from '@headgate/pipeline';
 import { type CreatedTopics, type NewTopicSpec, type TopicLog, type TopicMismatch, TopicMismatchError } from '@headgate/topics';
 import type { Config, TopicsConfig } from '../config/config.ts';
-import { TOPICS, topicSpecs } from '../records/topic-names.ts';
+import { books } from '../pipelines/books.ts';
+import { configuredPipelines } from '../pipelines/configured.ts';
+import { followers } from '../pipelines/followers.ts';
 
 /** What of the configuration decides on topics. */
 export type ConfigOfLog = Pick<Config, 'topics' | 'followers' | 'books'>;
@@ -11,14 +14,6 @@ export interface PrepareTopicsOptions {
   /** Only find out, and change nothing. Default false. */
   readonly validateOnly?: boolean;
 }
-
-/** A dead letter without its content takes a third of it, however long its key, id and reason; nothing else that has to be written is larger. */
-export const LEAST_RECORD_BYTES = 16_384;
-/** A crawl's checkpoint, and a part of a list of ISBNs, take up to 40 kB. */
-const LEAST_STATE_BYTES = 65_536;
-const USUAL_STATE_BYTES = 524_288;
-/** 20 digits, quotes and a comma. */
-const ID_BYTES = 23;
 
 /** Makes the topics of a run where they are missing. Throws a `TopicMismatchError` that says what to do about those that don't fit. */
 export async function prepareTopics({ log, config, validateOnly = false }: PrepareTopicsOptions): Promise<CreatedTopics> {
@@ -51,13 +46,18 @@ async function withAdvice(config: ConfigOfLog, made: Promise<CreatedTopics>): Pr
   }
 }
 
-function runTopics({ topics, followers }: ConfigOfLog): NewTopicSpec[] {
-  const pageBytes = followers?.emit.includes('pages') === true ? LEAST_RECORD_BYTES + ID_BYTES * followers.count : 0;
-  return topicSpecs(topics.lanes).map((spec) => {
-    if (spec.name === TOPICS.state) return { ...spec, minRecordBytes: LEAST_STATE_BYTES, usualRecordBytes: USUAL_STATE_BYTES };
-    return { ...spec, minRecordBytes: LEAST_RECORD_BYTES, ...(spec.name === TOPICS.followersPages && { usualRecordBytes: pageBytes }) };
-  });
+/** The topics of both services, whichever of them a configuration has. */
+export function runTopics({ topics, ...sections }: ConfigOfLog): NewTopicSpec[] {
+  const configured = configuredPipelines(sections);
+  const pipelines = BUILT_IN.map((one) => configured.find(({ name }) => name === one.name) ?? one);
+  return topicSpecs(pipelines, { lanes: topics.lanes, names: topicNames() });
 }
+
+/** Without options: credentials are there to split. */
+const BUILT_IN: readonly PipelineTopics[] = [
+  { name: 'followers', topics: followers.definition.topics, credentials: [], usualBytes: {} },
+  { name: 'books', topics: books.definition.topics, credentials: undefined, usualBytes: {} },
+];
 
 /** The driver knows of partitions only; that lanes are behind them, and credentials behind those, is known here. */
 function advised(error: TopicMismatchError, config: ConfigOfLog): TopicMismatchError {
@@ -92,7 +92,6 @@ function tooManyForLanes(large: readonly TopicMismatch[], { topics, followers }:
 
 /** The lanes a topic of so many partitions is made for; undefined where lanes don't matter. */
 function lanesFor(topic: string, partitions: number): number | undefined {
-  if (topic === TOPICS.state) return Math.ceil((partitions - 1) / 2);
   return topic.startsWith('followers.') ? partitions : undefined;
 }
 

@@ -1,6 +1,7 @@
 import type { Clock } from '@headgate/throttle';
 import { LaneLostError, type TopicPartition } from '@headgate/topics';
 import type { RunEvent, RunGauges } from '../events.ts';
+import { LaneOutgrownError } from '../lane/lane-outgrown.ts';
 import { aborted, pause } from '../wait.ts';
 import type { PipelineLane } from './pipeline-lane.ts';
 
@@ -122,8 +123,9 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, clock, emi
         await started.promise;
         await one.held.run(leave);
       } catch (error) {
-        if (!(error instanceof LaneLostError)) throw error;
-        reason = `${error.by ?? 'another process'} has taken it over`;
+        if (error instanceof LaneLostError) reason = `${error.by ?? 'another process'} has taken it over`;
+        else if (error instanceof LaneOutgrownError) reason = error.message;
+        else throw error;
       } finally {
         const { held } = one;
         one.held = undefined;

@@ -2,15 +2,16 @@ import { type Clock, creditPool } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import type { LaneWorker, Pipeline } from '../define-pipeline.ts';
 import type { RunEvent, RunGauges } from '../events.ts';
-import { inheritedBudgets, laneJournal } from '../lane/lane-journal.ts';
-import { type Lane, openLane } from '../lane/lane.ts';
+import type { Lane } from '../lane/lane.ts';
+import { outgrown } from '../lane/lane-outgrown.ts';
 import { openTransactionWatch } from '../lane/open-transaction-watch.ts';
-import { assertStateKept, topicGone } from '../lane/state-check.ts';
-import { lanePartitions, lanesOf, requestsTopic, stateTopic } from '../names.ts';
+import { topicGone } from '../lane/state-check.ts';
+import { lanesOf } from '../names.ts';
 import { type Notifier, notifier } from '../notifier.ts';
 import type { RequestRecord } from '../requests/request.ts';
 import { requestsInOrder } from '../requests/requests-in-order.ts';
 import { type TopicNames, recordMakers } from '../topic.ts';
+import { openJournalledLane } from './journalled-lane.ts';
 import { drainInFlight } from '../wait.ts';
 import { refuse } from '../workers/letters.ts';
 
@@ -47,23 +48,12 @@ export async function openPipelineLane(
   number: number,
   signal: AbortSignal,
 ): Promise<PipelineLane> {
-  const { log, clock, group, names, env, emit, follow, validate } = options;
+  const { log, clock, names, env, emit, follow, validate } = options;
   const lanes = lanesOf(pipeline, options.lanes);
   const { name } = pipeline;
-  const lane = await openLane({
-    log,
-    group,
-    topic: requestsTopic(pipeline, names),
-    partition: number,
-    state: { topic: stateTopic(pipeline, names), partition: number },
-    writes: lanePartitions(pipeline, names, number),
-    clock,
-    signal,
-  });
+  const { lane, journal } = await openJournalledLane({ ...options, pipeline, number, signal });
   let closeSources = async (): Promise<void> => undefined;
   try {
-    await assertStateKept({ log, group, pipeline, names, lane: number, next: lane.hasState ? lane.next : undefined });
-    const inherited = await inheritedBudgets({ log, group, stateTopic: stateTopic(pipeline, names), lane: number, lanes });
     const credits = creditPool({ max: pipeline.maxOutstanding });
     const waker = notifier({ clock });
     const leaving = new AbortController();
@@ -71,7 +61,7 @@ export async function openPipelineLane(
       lane: number,
       lanes,
       clock,
-      journal: laneJournal({ lane, clock, inherited }),
+      journal,
       credits,
       signal: leaving.signal,
       env,
@@ -89,7 +79,7 @@ export async function openPipelineLane(
     return {
       run: async (leave) =>
         await workLane({ log, lane, worker, resumed, waker, follow, clock, signal: leave, pipeline: name, names, emit }).catch(
-          (error: unknown) => Promise.reject(topicGone(error, pipeline, names)),
+          async (error: unknown) => await Promise.reject(topicGone(await outgrown(error, { log, lane }), pipeline, names)),
         ),
       confirm() {
         lane.commit({ records: [] }).catch((error: unknown) => waker.fail(error));

@@ -1,5 +1,6 @@
 import type { Clock } from '@headgate/throttle';
-import type { LaneTransaction, LaneWriter, NewRecord, RecordSeries, TopicLog, TopicPartition } from '@headgate/topics';
+import type { LaneTransaction, LaneWriter, NewRecord, RecordRoom, RecordSeries, TopicLog, TopicPartition } from '@headgate/topics';
+import { laneName } from '../names.ts';
 import { type LaneState, type LaneValue, STATE_KEYS, laneState } from './lane-state.ts';
 import { type OffsetRangesSnapshot, offsetRanges } from './offset-ranges.ts';
 
@@ -31,6 +32,8 @@ export interface Lane {
   commit(contribution: Contribution): Promise<void>;
   /** The bytes of key, value and headers that a record of a topic may have, where this one has more; else undefined. */
   tooLarge(record: NewRecord): number | undefined;
+  /** How large records of a topic that the lane writes could be when it was opened. */
+  room(topic: string): RecordRoom | undefined;
   /** Adds what `more` gives at the time to every transaction's state. */
   beforeCommit(more: () => readonly StateChange[]): void;
   /** Calls back when a commit has failed: no later one will succeed. */
@@ -54,12 +57,24 @@ export interface OpenLaneOptions {
   readonly clock: Clock;
   /** Gives up before the lane is taken. */
   readonly signal?: AbortSignal;
+  /** As in `LaneSpec`. Default false. */
+  readonly onlyIfFree?: boolean;
 }
 
 /** Takes a lane and reads how far it has come. Throws what `TopicLog.openLane` throws. */
-export async function openLane({ log, group, topic, partition, state, writes, clock, signal }: OpenLaneOptions): Promise<Lane> {
-  const limits = new Map(await Promise.all(writes.map(async (one) => [one.topic, await log.maxRecordBytes(one.topic)] as const)));
-  const writer = await log.openLane({ name: `${group}.${topic}.${partition}`, state, writes }, signal);
+export async function openLane({
+  log,
+  group,
+  topic,
+  partition,
+  state,
+  writes,
+  clock,
+  signal,
+  onlyIfFree = false,
+}: OpenLaneOptions): Promise<Lane> {
+  const rooms = new Map(await Promise.all(writes.map(async (one) => [one.topic, await log.recordRoom(one.topic)] as const)));
+  const writer = await log.openLane({ name: laneName(group, topic, partition), state, writes, onlyIfFree }, signal);
   const kept: LaneState = laneState(group, writer.state);
   const finishedBefore = kept.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined;
   const finished = offsetRanges(finishedBefore);
@@ -98,9 +113,10 @@ export async function openLane({ log, group, topic, partition, state, writes, cl
     stateUnder: kept.under,
     commit: (contribution) => committer.commit(contribution),
     tooLarge(record) {
-      const limit = limits.get(record.topic) ?? Infinity;
-      return recordBytes(record) > limit ? limit : undefined;
+      const { bytes = Infinity } = rooms.get(record.topic) ?? {};
+      return recordBytes(record) > bytes ? bytes : undefined;
     },
+    room: (of) => rooms.get(of),
     beforeCommit: (more) => void hooks.push(more),
     onFailure: (callback) => committer.onFailure(callback),
     get slowestCommitMs() {
@@ -114,7 +130,8 @@ export async function openLane({ log, group, topic, partition, state, writes, cl
   };
 }
 
-function recordBytes({ key, value, headers = {} }: NewRecord): number {
+/** Of key, value and headers. */
+export function recordBytes({ key, value, headers = {} }: NewRecord): number {
   const texts = [key ?? '', value ?? '', ...Object.entries(headers).flat()];
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 }

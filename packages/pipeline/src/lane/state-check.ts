@@ -13,10 +13,13 @@ export type Loss = 'state' | 'requests' | 'records';
 export class StateLostError extends PipelineError {
   override readonly name = 'StateLostError';
   readonly loss: Loss;
+  /** The message without the cure. */
+  readonly what: string;
 
   constructor({ message, loss }: { readonly message: string; readonly loss: Loss }, options?: ErrorOptions) {
     super({ code: 'HEADGATE_STATE_LOST', message: `${message} ${CURES[loss]}`, cause: options?.cause });
     this.loss = loss;
+    this.what = message;
   }
 }
 
@@ -33,7 +36,7 @@ const CURES: Readonly<Record<Loss, string>> = {
 export interface StateCheckOptions {
   readonly log: TopicLog;
   readonly group: string;
-  readonly pipeline: Pipeline;
+  readonly pipeline: Pick<Pipeline, 'name'>;
   readonly names: TopicNames;
   readonly lane: number;
   /** The first request that isn't finished, as the lane's state has it; undefined where it has none. */
@@ -101,7 +104,7 @@ async function stateOf(log: TopicLog, topic: string, partition: number): Promise
 }
 
 /** An error of a lane's topic that was deleted while the lane was worked, in words; any other error as it is. */
-export function topicGone(error: unknown, pipeline: Pipeline, names: TopicNames): unknown {
+export function topicGone(error: unknown, pipeline: Pick<Pipeline, 'name'>, names: TopicNames): unknown {
   if (!(error instanceof TopicUnknownError || error instanceof TopicLostError)) return error;
   const { topic } = error;
   const loss = topic === stateTopic(pipeline, names) ? 'state' : topic === requestsTopic(pipeline, names) ? 'requests' : 'records';

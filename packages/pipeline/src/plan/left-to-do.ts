@@ -38,6 +38,8 @@ export interface PipelineLeft {
 
 export interface WalkLeft {
   readonly key: string;
+  /** The request, JSON. */
+  readonly request: string;
   /** The next page, 1-based: above 1 a walk goes on there. */
   readonly page: number;
   /** The checkpoint it goes on at; undefined at the start. */
@@ -90,7 +92,14 @@ async function leftOf(
           return;
         }
         const pages = left.whole ? pipeline.expect(request, last.get(request.key)) : undefined;
-        walks.push({ key: request.key, page: left.page, from: left.from, lane, ...(pages !== undefined && { pages }) });
+        walks.push({
+          key: request.key,
+          request: request.value,
+          page: left.page,
+          from: left.from,
+          lane,
+          ...(pages !== undefined && { pages }),
+        });
       };
       const resumed = opened.resumed(state.under);
       const topic = requestsTopic(pipeline, names);

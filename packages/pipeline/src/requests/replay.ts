@@ -1,6 +1,6 @@
 import type { TopicLog } from '@headgate/topics';
 import type { PipelineRequests } from '../define-pipeline.ts';
-import { GROUP_STATE, requestsTopic } from '../names.ts';
+import { GROUP_STATE, replayGroup, requestsTopic } from '../names.ts';
 import type { TopicNames } from '../topic.ts';
 import { DEAD_LETTERS } from './dead-letter.ts';
 
@@ -24,7 +24,7 @@ export async function replayDeadLetters(options: ReplayOptions): Promise<{ reado
   const { log, requests, names, signal, onLeft } = options;
   const topic = names(`${requests.name}.${DEAD_LETTERS}`);
   const target = requestsTopic(requests, names);
-  const group = `${options.group}.replay`;
+  const group = replayGroup(options.group);
   // Two at once would put each request back twice: the second finds the lane held.
   await using lane = await log.openLane({ name: group, state: { topic: names(GROUP_STATE), partition: 0 } }, signal);
   let replayed = 0;

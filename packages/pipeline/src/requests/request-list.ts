@@ -1,7 +1,7 @@
 import type { Clock } from '@headgate/throttle';
 import { LaneHeldError, LaneLostError, type LaneWriter, type NewRecord, type TopicLog } from '@headgate/topics';
 import type { KeyedRequest, Pipeline } from '../define-pipeline.ts';
-import { GROUP_STATE, requestsTopic } from '../names.ts';
+import { GROUP_STATE, listLane, requestsTopic } from '../names.ts';
 import type { TopicNames } from '../topic.ts';
 import { pause } from '../wait.ts';
 
@@ -40,7 +40,7 @@ export async function enqueueLists(options: RequestListOptions): Promise<Nothing
     const state = await log.readState(topic, 0);
     if (due(state).length === 0) return nothingDue(listed, ({ marker }) => state.get(marker));
     try {
-      await using lane = await log.openLane({ name: `${group}.request-list`, state: { topic, partition: 0 } }, signal);
+      await using lane = await log.openLane({ name: listLane(group), state: { topic, partition: 0 } }, signal);
       const missing = due(lane.state);
       for (let i = 0; i < missing.length && !signal.aborted; i += CHUNK) await enqueueChunk(lane, missing.slice(i, i + CHUNK), now);
       await forget(lane, { group, listed, now });

@@ -92,7 +92,7 @@ export function lastCrawls(state: StateOfLane): ReadonlyMap<string, LastCrawl> {
 
 /** Goes on with the work that the lane's state holds. Without `after` it only remembers each key's last walk. */
 export function afterWork<Request, Topics extends TopicMap>(
-  after: After<Request, Topics> | undefined,
+  { after, afterName = 'the work behind its walk' }: { readonly after?: After<Request, Topics>; readonly afterName?: string },
   { pipeline, lane, log, names, notifier, clock, emit, topics }: WorkerContext<Request, Topics>,
 ): AfterWork {
   const { partition } = lane;
@@ -142,7 +142,7 @@ export function afterWork<Request, Topics extends TopicMap>(
     } catch (error) {
       if (signal.aborted || endsLane(error)) throw error;
       await lane.commit({ records: [], state: [[stateKey, null]] });
-      emit({ type: 'notice', level: 'warn', message: `${key}: the work behind walk ${id} was given up: ${(error as Error).message}` });
+      emit({ type: 'notice', level: 'warn', message: `${key}: ${afterName} was given up (${id}): ${(error as Error).message}` });
     } finally {
       if ((unfinished.written === 0 && isDone) || Object.keys(counts).length > 0)
         emit({ type: 'after-written', pipeline, key, request: id, counts });
@@ -181,8 +181,7 @@ export function afterWork<Request, Topics extends TopicMap>(
     await commit(null);
   };
 
-  for (const { work } of queue)
-    emit({ type: 'notice', level: 'info', message: `${work.crawl.key}: the work behind walk ${work.crawl.id} goes on` });
+  for (const { work } of queue) emit({ type: 'notice', level: 'info', message: `${work.crawl.key}: ${afterName} goes on` });
   void run();
   return {
     get load() {

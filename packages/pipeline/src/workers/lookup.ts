@@ -269,8 +269,8 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       const [record] = logRecords([pending], { pipeline, request: of.of.id, defaultId: of.key });
       if (record === undefined) continue;
       const limit = 'valueAt' in record ? undefined : lane.tooLarge(record);
-      if (limit !== undefined) {
-        letters.push(letterOf(of.of, of.key, recordTooLarge({ pipeline, key: of.key, topic: record.topic, limit })));
+      if (limit !== undefined && !('valueAt' in record)) {
+        letters.push(letterOf(of.of, of.key, recordTooLarge({ pipeline, key: of.key, record, limit, lane })));
         continue;
       }
       records.push(record);

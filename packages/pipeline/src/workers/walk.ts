@@ -22,20 +22,24 @@ export interface WalkDefinition<Api extends SourceControls, Request, Page, Value
   readonly through?: readonly Transform<Page, Page>[] | readonly [Transform<Page, Value>];
   /** The records of a page, written in one transaction with its checkpoint. */
   records(value: Value, at: WalkPosition<Request, Topics>): Iterable<PendingRecord>;
-  /** Where the walk goes on behind a page; undefined: it was the last one. */
-  checkpoint(page: Page): Json | undefined;
+  /** Where the walk goes on behind a page; undefined: it was the last one. `before`: where it went on before that page, if it did. */
+  checkpoint(page: Page, before: Json | undefined): Json | undefined;
   /** Items of a page, for counts and displays. Default: its records. */
   items?(value: Value): number;
   /** Name of the credential that a page was asked with, for displays. */
   credentialOf?(page: Page): string;
   /** Records of a walk's change of state: in its first transaction, its last one, and that of its dead letter. */
-  lifecycle?(change: WalkChange, at: Omit<WalkPosition<Request, Topics>, 'page'>): Iterable<PendingRecord>;
+  lifecycle?(change: WalkChange, at: Omit<WalkPosition<Request, Topics>, 'page' | 'warn'>): Iterable<PendingRecord>;
+  /** How a page's records are made smaller, for the dead letter of one that its topic doesn't take: `lower books.pageSize`. */
+  readonly smallerBy?: string;
   /** Whether a request is for all pages there are. Default: each is. Walks of a part aren't compared with others, by `plan` and `after`. */
   whole?(request: Request): boolean;
   /** The request that goes on at a checkpoint, for the dead letter of a walk that failed midway. Default: the request itself. */
   resumeAt?(request: Request, from: Json): Request;
   /** Work behind a whole walk that has completed, such as comparing it with the one before. */
   readonly after?: After<Request, NoInfer<Topics>>;
+  /** Name of that work, for notices: `the comparison of its last two crawls`. Default `the work behind its walk`. */
+  readonly afterName?: string;
 }
 
 export interface WalkPosition<Request, Topics extends TopicMap> {
@@ -47,6 +51,8 @@ export interface WalkPosition<Request, Topics extends TopicMap> {
   readonly page: number;
   /** Makes records: `topics.records({ key, value })`. */
   readonly topics: RecordMakers<Topics>;
+  /** Tells something of the page once it is durable. */
+  readonly warn: (message: string) => void;
 }
 
 export type WalkChange = {
@@ -133,7 +139,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
   const kept = walkStates(lane.stateUnder);
   const active = new Map<number, Walk<Request> | 'ending'>();
   const isWhole = (request: Request): boolean => definition.whole?.(request) ?? true;
-  const after = afterWork(definition.after, context);
+  const after = afterWork(definition, context);
   let laneFailed = false;
   lane.onFailure(() => {
     laneFailed = true;
@@ -198,13 +204,15 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     { values, through: remembered, offsets }: { values: Value[]; through: WalkState['through']; offsets: WalkState['offsets'] },
   ): Promise<void> => {
     const { state, key, id, offset, seen, request } = current;
-    const at: WalkPosition<Request, Topics> = { request, key, id, page: state.page, topics };
+    const warnings: string[] = [];
+    const warn = (message: string): void => void warnings.push(message);
+    const at: WalkPosition<Request, Topics> = { request, key, id, page: state.page, topics, warn };
     const name = (of: string) => ({ pipeline, key, name: of });
     const pending = callUser(name('records'), () => values.flatMap((value) => [...definition.records(value, at)]));
-    const from = callUser(name('checkpoint'), () => definition.checkpoint(page));
+    const from = callUser(name('checkpoint'), () => definition.checkpoint(page, state.from));
     const items = callUser(name('items'), () => itemsOf(values, pending));
     const isLast = from === undefined;
-    const records = fitting(key, logRecords(pending, { pipeline, request: id, defaultId: String(state.page) }));
+    const records = fitting(state, logRecords(pending, { pipeline, request: id, defaultId: String(state.page) }));
     const total = state.items + items;
     const text = isLast ? '' : JSON.stringify(from);
     const comesAgain = !isLast && seen.has(text);
@@ -238,9 +246,11 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
       request: id,
       page: state.page,
       items,
+      last: isLast,
       ...(credential !== undefined && { credential }),
     });
     emit({ type: 'records-written', pipeline, counts: countsOf(pending) });
+    for (const message of warnings) emit({ type: 'notice', level: 'warn', message });
     if (isLast) emit({ type: 'request-completed', pipeline, key, request: id, pages: state.page, items: total });
     ending?.start();
     // The source itself sees a circle since its start only, which was the last restart.
@@ -252,11 +262,12 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     return values.reduce((sum, value) => sum + (definition.items?.(value) ?? 0), 0);
   };
 
-  const fitting = (key: string, records: readonly (NewRecord | RecordSeries)[]): readonly (NewRecord | RecordSeries)[] => {
+  const fitting = ({ key, page }: WalkState, records: readonly (NewRecord | RecordSeries)[]): readonly (NewRecord | RecordSeries)[] => {
     for (const record of records) {
       if ('valueAt' in record) continue;
       const limit = lane.tooLarge(record);
-      if (limit !== undefined) throw recordTooLarge({ pipeline, key, topic: record.topic, limit });
+      if (limit !== undefined)
+        throw recordTooLarge({ pipeline, key, record, limit, lane, which: `page ${page}`, orElse: definition.smallerBy });
     }
     return records;
   };

@@ -84,7 +84,7 @@ async function planAndRun(place: KafkaPlace): Promise<void> {
 /** Read gives what any reader of committed records sees, byte for byte. */
 async function readLikeAnybody(place: KafkaPlace): Promise<void> {
   const { work, broker, service } = place;
-  for (const topic of ['followers.ids', 'followers.pages', 'headgate.state']) {
+  for (const topic of ['followers.ids', 'followers.pages', 'followers.state']) {
     const { code, stdout } = await work.headgate('read', topic, '--json');
     const texts = stdout.split('\n').filter((line) => line !== '');
     const own = texts.map((line) => {

@@ -1,6 +1,5 @@
 import type { NewRecord, TopicLog } from '@headgate/topics';
-import { idRecords, pageRecord } from '../../flows/followers-records.ts';
-import { TOPICS, statePartition } from '../../records/topic-names.ts';
+import { TOPICS } from '../../records/topic-names.ts';
 import type { WrittenTransaction } from './write-transactions.fixture.ts';
 
 export const GROUP = 'headgate';
@@ -54,7 +53,7 @@ export async function finishWish(log: TopicLog): Promise<void> {
   await log.append([{ topic: REQUESTS, partition: 0, key: '@alpha', value: '{"screenName":"alpha"}' }]);
   await using lane = await log.openLane({
     name: `${GROUP}.${REQUESTS}.0`,
-    state: { topic: TOPICS.state, partition: statePartition('followers', 0) },
+    state: { topic: TOPICS.followersState, partition: 0 },
   });
   await lane.transaction((tx) => tx.commitOffset({ group: GROUP, topic: REQUESTS, partition: 0, offset: 1 }));
 }
@@ -76,16 +75,24 @@ export function transactions(): readonly WrittenTransaction[] {
   ];
 }
 
-function ids(...page: Parameters<typeof idRecords>): NewRecord[] {
-  const { count, valueAt, ...common } = idRecords(...page);
-  return Array.from({ length: count }, (_, index) => ({ ...common, value: valueAt(index) }));
+/** As a crawl writes them. */
+function ids({ partition, ...of }: ReturnType<typeof crawlIn>, page: number, list: readonly string[]): NewRecord[] {
+  return list.map((id) => ({ topic: TOPICS.followersIds, partition, key: of.user, value: JSON.stringify({ ...of, page, id }) }));
 }
 
 function crawlIn(partition: number) {
   return { user: '@alpha', crawl: `${REQUESTS}-${partition}-0`, partition };
 }
 
-function wholePage(page: number, ids: readonly string[]) {
-  const cursors = { cursor: '-1', nextCursor: '0', previousCursor: '0' };
-  return pageRecord(crawlIn(0), page, { ...cursors, user: '@alpha', page, ids, credential: 'app' });
+function wholePage(page: number, list: readonly string[]): NewRecord {
+  const { partition, ...of } = crawlIn(0);
+  const value = { ...of, page, cursor: '-1', nextCursor: '0', previousCursor: '0', ids: list };
+  const headers = {
+    ce_specversion: '1.0',
+    ce_id: `${of.crawl}/${page}`,
+    ce_source: '/followers',
+    ce_type: 'headgate.followers.pages',
+    'content-type': 'application/json',
+  };
+  return { topic: TOPICS.followersPages, partition, key: of.user, value: JSON.stringify(value), headers };
 }

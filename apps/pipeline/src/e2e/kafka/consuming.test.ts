@@ -3,8 +3,8 @@ import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-brok
 import { type RecordPosition, partitionForKey } from '@headgate/topics';
 import { kafkaTopicLog } from '@headgate/topics/kafka';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { followersWish, parseWish, recordSchemas } from '../../records/index.ts';
-import { topicSpecs } from '../../records/topic-names.ts';
+import { followersRequest, recordSchemas } from '../../records/index.ts';
+import { runTopics } from '../../run/topics.ts';
 import { type Block, type BlockRoom, blockRoom, consumingBlocks } from './consuming-blocks.fixture.ts';
 import { pythonWithKafka } from './consuming-python.fixture.ts';
 import { ABORTED, COMMITTED, GROUP, ISOLATION, PAGES, REQUESTS, WISHES, finishWish, transactions } from './consuming-records.fixture.ts';
@@ -23,7 +23,7 @@ describe.skipIf(whyNoBroker !== undefined)(`docs/consuming.md${reason(whyNoBroke
   beforeAll(async () => {
     broker = await startKafkaBroker();
     await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
-    await log.createTopics(topicSpecs(LANES));
+    await log.createTopics(runTopics({ topics: { driver: 'sqlite', file: '', group: GROUP, lanes: LANES } }));
     await finishWish(log);
     await writeTransactions(broker.brokers, transactions());
     room = await blockRoom({ broker: broker.brokers[0] ?? '', jars: broker.jars, python });
@@ -74,7 +74,7 @@ describe.skipIf(whyNoBroker !== undefined)(`docs/consuming.md${reason(whyNoBroke
       const arrived = news.map(({ partition, key, value }) => [partition, key, value]);
       const asked = wishes.map(([key, value]) => [partitionForKey(key, LANES), key, value]);
       expect(arrived.map(String).toSorted()).toEqual(asked.map(String).toSorted());
-      for (const { value } of news) expect(() => parseWish(followersWish, value)).not.toThrow();
+      for (const { value } of news) expect(() => followersRequest.parse(JSON.parse(value ?? 'null'))).not.toThrow();
     });
   });
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { plainKafka } from './kafkajs.fixture.ts';
 
-const TOPICS = ['followers.ids', 'followers.pages', 'followers.crawls', 'headgate.state'];
+const TOPICS = ['followers.ids', 'followers.pages', 'followers.crawls', 'followers.state'];
 const NODES = [1, 2, 3];
 const WITHIN_MS = 30_000;
 

@@ -4,7 +4,7 @@ import { expectWhole } from './crawls.fixture.ts';
 import { BECAUSE, type KafkaPlace, WHY_NOT, kafkaPlace, kafkaYaml } from './kafka-place.fixture.ts';
 import { type PlainAdmin, plainKafka } from './kafkajs.fixture.ts';
 
-const STATE = 'headgate.state';
+const STATE = 'followers.state';
 const WINDOW = { kind: 'rolling', limit: 100_000, windowMs: 1_000 } as const;
 
 describe.skipIf(WHY_NOT !== undefined)(`what check and run say of topics on Kafka${BECAUSE}`, () => {
@@ -76,7 +76,7 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run say of topics on Kafk
     await admin.deleteTopics({ topics: [STATE] });
     const deletedMs = Date.now();
     const { code, stderr } = await run.ended;
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/Topic \\"headgate\.state\\" was deleted while this run worked with it/u)]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/Topic \\"followers\.state\\" was deleted while this run worked with it/u)]);
     expect(Date.now() - deletedMs).toBeLessThan(60_000);
     expect(stderr).not.toMatch(/\\n\s+at /u);
     const asked = place.service.requests.length;
@@ -101,7 +101,7 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run say of topics on Kafk
 
 /** Check says how many topics will be made, and makes none; plan plans without them. */
 async function missing(place: KafkaPlace, admin: PlainAdmin): Promise<void> {
-  expect(await said(place, 'check')).toEqual([0, expect.stringMatching(/answers, 12 topics will be created/u)]);
+  expect(await said(place, 'check')).toEqual([0, expect.stringMatching(/answers, 14 topics will be created/u)]);
   const plan = await place.work.headgate('plan');
   expect([plan.code, plan.stdout]).toEqual([0, expect.stringMatching(/@alpha +from the start/u)]);
   expect(await admin.listTopics()).toEqual([]);
@@ -132,7 +132,7 @@ async function moreLanes(place: KafkaPlace): Promise<void> {
 
 /** What is advised can be done, and helps. */
 async function fewerLanes(place: KafkaPlace): Promise<void> {
-  const count = /followers\.requests" has 2 partitions, .*headgate\.state 5: more than topics\.lanes of 1 can use/u;
+  const count = /followers\.requests" has 2 partitions, .*followers\.state 2: more than topics\.lanes of 1 can use/u;
   await configure(place, { lanes: 1, credentials: 2 });
   await expectTheSame(place, new RegExp(`${count.source}.* Set topics\\.lanes to 2\\.$`, 'mu'));
   await configure(place, { lanes: 1, credentials: 1 });
@@ -159,7 +159,7 @@ async function littleRoom(place: KafkaPlace, admin: PlainAdmin): Promise<void> {
 async function withoutState(place: KafkaPlace, admin: PlainAdmin): Promise<void> {
   const asked = place.service.requests.length;
   await admin.deleteTopics({ topics: [STATE] });
-  await expectTheSame(place, /headgate\.state has nothing of followers\.requests partition \d, .*--delete --group headgate$/mu);
+  await expectTheSame(place, /followers\.state has nothing of followers\.requests partition \d, .*--delete --group headgate$/mu);
   expect(place.service.requests).toHaveLength(asked);
   await admin.deleteGroups(['headgate']);
   expect((await place.work.headgate('run')).code).toBe(0);

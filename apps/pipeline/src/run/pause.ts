@@ -11,11 +11,3 @@ export async function pause(clock: Clock, ms: number, signal: AbortSignal): Prom
   cancel();
   signal.removeEventListener('abort', end);
 }
-
-/** Resolves when the signal aborts. */
-export function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-}

@@ -1,7 +1,7 @@
 import { InvalidRecordError, type RecordRoom, type TopicLog } from '@headgate/topics';
-import type { Lane } from '../lanes/lane.ts';
+import type { Lane } from './lane.ts';
 
-/** A topic takes smaller records than when the lane was opened. Opened again, it knows, and what is too large becomes a dead letter. */
+/** A topic takes smaller records than when the lane was opened. Opened again, the lane knows, and a record that is too large becomes a dead letter. */
 export class LaneOutgrownError extends Error {
   override readonly name = 'LaneOutgrownError';
   readonly code = 'HEADGATE_LANE_OUTGROWN';
@@ -14,7 +14,7 @@ export class LaneOutgrownError extends Error {
   }
 }
 
-/** Why a lane could not go on: a `LaneOutgrownError` where it wrote what a topic took when it was opened, else `error` as it is. */
+/** Why a lane could not go on: a `LaneOutgrownError` where it wrote records that a topic took when it was opened, else `error` as it is. */
 export async function outgrown(error: unknown, { log, lane }: { readonly log: TopicLog; readonly lane: Lane }): Promise<unknown> {
   if (!(error instanceof InvalidRecordError)) return error;
   const { topic } = error;

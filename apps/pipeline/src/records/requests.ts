@@ -1,0 +1,55 @@
+import { type UserChoice, isScreenName, isUserId } from '@headgate/sources/followers/user';
+import { z } from 'zod';
+
+/** The cursor of a user's first page. */
+export const FIRST_CURSOR = '-1';
+
+export const userId = z
+  .string('must be a string of digits, in quotes: a bare number loses digits')
+  .refine(isUserId, 'must be digits, 18446744073709551615 at most, without a zero in front');
+export const screenName = z
+  .string()
+  .transform((name) => name.replace(/^@/, ''))
+  .refine(isScreenName, 'must be 1 to 50 letters, digits or underscores');
+
+/** A request in `followers.requests`: crawl this user, all of it or from a cursor on. */
+export type FollowersRequest = UserChoice & { readonly cursor?: string | undefined; readonly count?: number | undefined };
+
+export const followersRequest: z.ZodType<FollowersRequest> = z
+  .object({
+    screenName: screenName.optional(),
+    userId: userId.optional(),
+    cursor: z
+      .string('must be a string of digits, in quotes')
+      .regex(/^-?\d{1,20}$/, 'must be a cursor: digits, perhaps with a minus sign')
+      .optional(),
+    count: z.int().min(1).max(5_000).optional(),
+  })
+  .refine(
+    (request) => (request.screenName === undefined) !== (request.userId === undefined),
+    'takes either screenName or userId',
+  ) as z.ZodType<FollowersRequest>;
+
+/** A request in `books.requests`: look these books up, or this author. ISBNs are checked one by one when they are looked up. */
+export type BooksRequest = { readonly isbn: string } | { readonly isbns: readonly string[] } | AuthorRequest;
+
+export const booksRequest: z.ZodType<BooksRequest> = z.union(
+  [
+    z.object({ isbn: z.string() }),
+    z.object({ isbns: z.array(z.string()).min(1).max(100_000) }),
+    z.object({
+      author: z.string().trim().min(1).max(1_000),
+      page: z.int().min(1).optional(),
+      pageSize: z.int().min(1).max(1_000).optional(),
+    }),
+  ],
+  'takes {"isbn": "…"}, {"isbns": ["…"]} or {"author": "…"}',
+);
+
+/** All books of an author, or those from a page on. */
+export interface AuthorRequest {
+  readonly author: string;
+  readonly page?: number | undefined;
+  /** Books a page, which `page` counts. Default: the configuration's. */
+  readonly pageSize?: number | undefined;
+}

@@ -1,0 +1,26 @@
+import { type Loss, StateLostError } from '@headgate/pipeline';
+import type { TopicsConfig } from '../config/config.ts';
+
+/** A deleted topic with the commands that cure it on the configured log; any other error as it is. */
+export function withStateAdvice(error: unknown, topics: TopicsConfig): unknown {
+  if (!(error instanceof StateLostError)) return error;
+  return new Error(`${error.what} ${adviceFor(error.loss, topics)}`, { cause: error });
+}
+
+/** Whether the next run refuses to begin after that, until the advice has been followed. */
+export function needsRepair(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof StateLostError && cause.loss !== 'records';
+}
+
+function adviceFor(loss: Loss, topics: TopicsConfig): string {
+  if (loss === 'records') return 'What it held is gone. The next run makes it anew and goes on behind that.';
+  const why = `Going on would ${loss === 'state' ? 'work requests again and ask for more than the budgets allow' : 'take new requests for finished ones'}.`;
+  if (topics.driver === 'sqlite') return `${why} Restore the file from a backup, or start over with another topics.file.`;
+  const { brokers, group } = topics;
+  const forget =
+    loss === 'state'
+      ? `let Kafka forget how far it was: kafka-consumer-groups.sh --bootstrap-server ${brokers.join(',')} --delete --group ${group}`
+      : 'set topics.group to another name.';
+  return `${why} Restore it; or, to start over knowingly, stop all processes of the group, wait a window, and ${forget}`;
+}

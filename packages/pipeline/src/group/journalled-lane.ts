@@ -1,0 +1,50 @@
+import type { Clock, Journal } from '@headgate/throttle';
+import type { TopicLog } from '@headgate/topics';
+import { inheritedBudgets, laneJournal } from '../lane/lane-journal.ts';
+import { type Lane, openLane } from '../lane/lane.ts';
+import { assertStateKept } from '../lane/state-check.ts';
+import { lanePartitions, lanesOf, requestsTopic, stateTopic } from '../names.ts';
+import type { PipelineTopics } from '../topics.ts';
+import type { TopicNames } from '../topic.ts';
+
+export interface OpenJournalledLaneOptions {
+  readonly log: TopicLog;
+  readonly group: string;
+  /** Of pipelines that split their credentials. */
+  readonly lanes: number;
+  readonly names: TopicNames;
+  readonly clock: Clock;
+  readonly pipeline: PipelineTopics;
+  /** The partition of its requests topic. */
+  readonly number: number;
+  /** Gives up before the lane is taken. */
+  readonly signal?: AbortSignal;
+  /** Leaves it to the process that works it now. Default false. */
+  readonly onlyIfFree?: boolean;
+}
+
+/** Takes a lane, with what it knows of its credentials' budgets. Throws what `TopicLog.openLane` throws, and a `StateLostError`. */
+export async function openJournalledLane(options: OpenJournalledLaneOptions): Promise<{ readonly lane: Lane; readonly journal: Journal }> {
+  const { log, group, names, clock, pipeline, number, signal, onlyIfFree = false } = options;
+  const state = { topic: stateTopic(pipeline, names), partition: number };
+  const lane = await openLane({
+    log,
+    group,
+    topic: requestsTopic(pipeline, names),
+    partition: number,
+    state,
+    writes: lanePartitions(pipeline, names, number),
+    clock,
+    ...(signal !== undefined && { signal }),
+    onlyIfFree,
+  });
+  try {
+    await assertStateKept({ log, group, pipeline, names, lane: number, next: lane.hasState ? lane.next : undefined });
+    const lanes = lanesOf(pipeline, options.lanes);
+    const inherited = await inheritedBudgets({ log, group, stateTopic: state.topic, lane: number, lanes });
+    return { lane, journal: laneJournal({ lane, clock, inherited }) };
+  } catch (error) {
+    await lane.close();
+    throw error;
+  }
+}

@@ -1,0 +1,38 @@
+import type { IntendedUse } from '@headgate/topics';
+import type { Pipeline } from './define-pipeline.ts';
+import { GROUP_STATE, laneName, lanesOf, listLane, replayGroup, requestsTopic, stateTopic } from './names.ts';
+import { DEAD_LETTERS } from './requests/dead-letter.ts';
+import type { TopicNames } from './topic.ts';
+
+export interface IntendedUseOptions {
+  readonly pipelines: readonly Pipeline[];
+  readonly group: string;
+  /** Of pipelines that split their credentials. */
+  readonly lanes: number;
+  readonly names: TopicNames;
+}
+
+/** What a run does with its log, and no more: its user may have the rights to that alone. */
+export function intendedUse({ pipelines, group, lanes, names }: IntendedUseOptions): IntendedUse {
+  const state = { name: names(GROUP_STATE), reads: true, writes: true };
+  const listed = pipelines.filter((pipeline) => pipeline.listed().length > 0);
+  const topics = pipelines.flatMap((pipeline) => {
+    const { name, readsBack } = pipeline;
+    return [
+      { name: requestsTopic(pipeline, names), reads: true, writes: listed.includes(pipeline) },
+      ...Object.keys(pipeline.topics).map((topic) => ({ name: names(`${name}.${topic}`), reads: readsBack.includes(topic), writes: true })),
+      { name: names(`${name}.${DEAD_LETTERS}`), reads: false, writes: true },
+      { name: stateTopic(pipeline, names), reads: true, writes: true },
+    ];
+  });
+  const held = pipelines.flatMap((pipeline) =>
+    Array.from({ length: lanesOf(pipeline, lanes) }, (_, lane) => laneName(group, requestsTopic(pipeline, names), lane)),
+  );
+  if (pipelines.length === 0) return {};
+  return { topics: [...topics, state], groups: [group], lanes: [...held, ...(listed.length > 0 ? [listLane(group)] : [])] };
+}
+
+/** What enqueueing and replaying do with the log besides. */
+export function intendedUseBeside({ group }: { readonly group: string }): IntendedUse {
+  return { groups: [replayGroup(group)], lanes: [replayGroup(group)], appends: true };
+}
