@@ -163,6 +163,7 @@ export function runModel({ clock }: { readonly clock: Clock }): RunModel {
         case 'notice':
         case 'requests-blocked':
         case 'requests-readable':
+        case 'lanes-assigned':
         case 'lanes-elsewhere':
           return;
       }

@@ -54,6 +54,7 @@ export function displayEvents(event: EngineEvent): readonly RunEvent[] {
     case 'requests-readable':
       return [{ type: 'requests-readable', service: event.pipeline as ServiceName, lane: event.lane }];
     case 'notice':
+    case 'lanes-assigned':
     case 'lanes-elsewhere':
       return [event];
   }

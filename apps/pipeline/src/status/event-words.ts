@@ -37,6 +37,8 @@ export function eventWords(event: RunEvent): string {
     case 'requests-held-back':
     case 'requests-readable':
       return heldBackEventWords(event);
+    case 'lanes-assigned':
+      return `the group gives this process ${countWords(event.lanes, 'lane')}`;
     case 'lanes-elsewhere':
       return elsewhereWords(event.lanes);
     case 'log-unavailable':

@@ -70,6 +70,7 @@ function levelOf(event: RunEvent): 'info' | 'warn' | 'error' {
     case 'books-written':
     case 'author-written':
     case 'lane-opened':
+    case 'lanes-assigned':
     case 'lanes-elsewhere':
     case 'requests-readable':
     case 'log-available':

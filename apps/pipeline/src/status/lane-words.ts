@@ -3,8 +3,11 @@ import { safeText } from './text/safe-text.ts';
 import type { FailedLane, LaneEvent } from './held-lanes.ts';
 import type { RunSnapshot } from './run-snapshot.ts';
 
-/** Why a process that holds no lane has nothing to do. */
-export const standsBy = 'stands by: other processes of the group work all lanes';
+/** Why a process that holds no lane has nothing to do. `lanesAssigned`: as the group has said, undefined before. */
+export function noLaneWords({ lanesAssigned }: Pick<RunSnapshot, 'lanesAssigned'>): string {
+  if (lanesAssigned === undefined) return 'joins the group: it has not said yet which lanes are for this process';
+  return lanesAssigned === 0 ? 'stands by: other processes of the group work all lanes' : `opens ${countWords(lanesAssigned, 'lane')}`;
+}
 
 const longestList = 4;
 

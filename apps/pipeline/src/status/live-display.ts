@@ -55,6 +55,7 @@ export function createLiveDisplay(options: Omit<ReporterOptions, 'json' | 'live'
         case 'requests-held-back':
           // While it lasts it has its line in the display.
           return;
+        case 'lanes-assigned':
         case 'lanes-elsewhere':
         case 'lane-opened':
         case 'crawl-started':

@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import { crawlRows } from './crawl-rows.ts';
 import { faultName } from './fault-kind.ts';
 import { heldBackWords } from './held-back-lanes.ts';
-import { failedLaneWords, lanesWords, standsBy } from './lane-words.ts';
+import { failedLaneWords, lanesWords, noLaneWords } from './lane-words.ts';
 import { logUnavailableLines } from './log-words.ts';
 import { displayWidth, fitWidth, padWidth } from './text/display-width.ts';
 import { elapsedWords } from './text/duration-words.ts';
@@ -114,8 +114,10 @@ function waits({ gauges, snapshot, times, columns }: LiveFrameOptions): TableLin
     const said = `${countWords(total, 'fault')}, the last at ${times.time(fault.at)}: ${fault.subject} ${faultName(fault.kind)}${retry}`;
     lines.push(plain(`  ${said}`));
   }
+  const hasNone = snapshot.lanes.length === 0;
+  if (hasNone && failed.length > 0) return lines;
   if (unavailable === undefined && heldBack.length === 0 && !isBusy(gauges) && snapshot.now - snapshot.lastEventAt > idleMs) {
-    lines.push(plain(`  ${snapshot.lanes.length === 0 ? standsBy : 'nothing left to do: waits for new requests'}`));
+    lines.push(plain(`  ${hasNone ? noLaneWords(snapshot) : 'nothing left to do: waits for new requests'}`));
   }
   return lines;
 }

@@ -1,7 +1,7 @@
 import { eventWords } from './event-words.ts';
 import { createFailureLines } from './failure-lines.ts';
 import { createHeldLanes } from './held-lanes.ts';
-import { standsBy } from './lane-words.ts';
+import { noLaneWords } from './lane-words.ts';
 import { createLogLines } from './log-words.ts';
 import { createPageLines } from './page-lines.ts';
 import { safeText } from './text/safe-text.ts';
@@ -30,6 +30,7 @@ export function createPlainLines(
   let lastLineAt = clock.now();
   let lastWait = '';
   let isLogAvailable = true;
+  let lanesAssigned: number | undefined;
 
   write(safeText(options.header));
   const stop = clock.every(tickMs, () => {
@@ -71,6 +72,9 @@ export function createPlainLines(
           if (event.type === 'lane-left') pages.endLane(event);
           write(eventWords(event));
           return;
+        case 'lanes-assigned':
+          lanesAssigned = event.lanes;
+          return;
         case 'lanes-elsewhere':
           // The summary says it.
           return;
@@ -110,7 +114,8 @@ export function createPlainLines(
       const next = budget.freeAt === undefined ? 'when a request under way is answered' : `at ${times.when(budget.freeAt, now)}`;
       return `${what} ${what === 'everything' ? 'waits' : 'wait'} for ${budgetName(budget)}, ${budget.used}/${budget.limit} used: next request ${next}`;
     });
-    const idle = lanes.held.length === 0 && isLogAvailable && !isBusy(current) ? [standsBy] : [];
+    const isIdle = lanes.held.length === 0 && lanes.failed.length === 0 && isLogAvailable && !isBusy(current);
+    const idle = isIdle ? [noLaneWords({ ...(lanesAssigned !== undefined && { lanesAssigned }) })] : [];
     return [...full, ...held, ...idle];
   }
 }

@@ -256,11 +256,18 @@ describe('plain lines', () => {
     ]);
   });
 
-  it('says once that it stands by, while it holds no lane', async () => {
+  it('says once why it holds no lane: others work them all only where the group has said so', async () => {
     const at = await stage();
     at.clock.pass(60_000);
-    const standsBy = '10:31:07 stands by: other processes of the group work all lanes';
-    expect(at.terminal.lines.slice(1)).toEqual([standsBy]);
+    at.reporter.event({ type: 'lanes-assigned', lanes: 1 });
+    at.clock.pass(60_000);
+    at.reporter.event({ type: 'lanes-assigned', lanes: 0 });
+    at.clock.pass(60_000);
+    expect(at.terminal.lines.slice(1)).toEqual([
+      '10:31:07 joins the group: it has not said yet which lanes are for this process',
+      '10:32:04 opens 1 lane',
+      '10:33:04 stands by: other processes of the group work all lanes',
+    ]);
     const holding = await stage();
     for (const event of opened(0)) holding.reporter.event(event);
     holding.clock.pass(60_000);
@@ -429,6 +436,8 @@ describe('the live display', () => {
     at.clock.pass(200);
     expect(at.terminal.screen().join('\n')).toContain('@alpha');
     at.reporter.event({ type: 'lane-left', service: 'followers', lane: 2, reason: takenOver });
+    at.clock.pass(200);
+    at.reporter.event({ type: 'lanes-assigned', lanes: 0 });
     at.clock.pass(2400);
     const screen = at.terminal.screen();
     expect(screen[0]).toContain(

@@ -49,6 +49,8 @@ export type RunEvent =
       readonly retryInMs?: number;
     }
   | { readonly type: 'notice'; readonly level: 'info' | 'warn'; readonly message: string }
+  /** So many lanes are this process's to open now, as far as the group knows; told when that changes. */
+  | { readonly type: 'lanes-assigned'; readonly lanes: number }
   | { readonly type: 'lane-opened'; readonly service: ServiceName; readonly lane: number }
   | {
       /** This process works the lane no longer; its unfinished crawls go on wherever it is opened next. */

@@ -32,6 +32,7 @@ export function createRunModel(options: RunModelOptions): RunModel {
   const crawls = createCrawlStates();
   const lanes = createHeldLanes();
   const heldBack = new Map<string, HeldBackLane>();
+  let lanesAssigned: number | undefined;
   let lanesElsewhere = 0;
   let logUnavailable: LogUnavailable | undefined;
   const books: Record<keyof BooksState, number> = { queuedIsbns: 0, queuedAuthors: 0, found: 0, missing: 0, authors: 0, authorBooks: 0 };
@@ -68,6 +69,9 @@ export function createRunModel(options: RunModelOptions): RunModel {
         }
         case 'requests-readable':
           heldBack.delete(`${event.service} ${event.lane}`);
+          return;
+        case 'lanes-assigned':
+          lanesAssigned = event.lanes;
           return;
         case 'lanes-elsewhere':
           lanesElsewhere = event.lanes;
@@ -124,6 +128,7 @@ export function createRunModel(options: RunModelOptions): RunModel {
       ...crawls.snapshot(),
       lanes: lanes.held,
       lanesShared: lanes.shared,
+      ...(lanesAssigned === undefined ? {} : { lanesAssigned }),
       lanesElsewhere,
       failedLanes: lanes.failed,
       heldBack: [...heldBack.values()],

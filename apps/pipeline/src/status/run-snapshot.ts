@@ -17,6 +17,8 @@ export interface RunSnapshot {
   readonly lanes: readonly HeldLane[];
   /** Whether a service has, or had, more than one lane here, or a lane was left. */
   readonly lanesShared: boolean;
+  /** How many lanes the group gives to this process; absent before it has said. */
+  readonly lanesAssigned?: number;
   /** How many lanes were others' to work, as it was at the end of the run; 0 before. */
   readonly lanesElsewhere: number;
   /** The lanes whose requests wait for the end of another client's transaction. */

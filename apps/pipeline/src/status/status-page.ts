@@ -1,7 +1,7 @@
 import { crawlRows } from './crawl-rows.ts';
 import { heldBackWords } from './held-back-lanes.ts';
 import { htmlText } from './html-text.ts';
-import { failedLaneWords, lanesWords, standsBy } from './lane-words.ts';
+import { failedLaneWords, lanesWords, noLaneWords } from './lane-words.ts';
 import { logUnavailableLines } from './log-words.ts';
 import { elapsedWords } from './text/duration-words.ts';
 import { countWords, groupedNumber } from './text/number-words.ts';
@@ -39,7 +39,9 @@ export function statusPage({ snapshot, gauges, times }: StatusPageOptions): stri
   ].map((text) => `<p class="wait">${htmlText(text)}</p>`);
   const failed = snapshot.failedLanes.map((lane) => `<p class="bad">${htmlText(failedLaneWords(lane))}</p>`);
   const lanes =
-    snapshot.lanes.length === 0 && failed.length === 0 && unavailable === undefined && !isBusy(gauges) ? standsBy : lanesWords(snapshot);
+    snapshot.lanes.length === 0 && failed.length === 0 && unavailable === undefined && !isBusy(gauges)
+      ? noLaneWords(snapshot)
+      : lanesWords(snapshot);
   const { totals } = snapshot;
 
   return `<!doctype html>

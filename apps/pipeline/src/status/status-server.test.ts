@@ -197,6 +197,8 @@ describe('the status server', () => {
 
   it('shows the lanes that are held', async () => {
     const { url, model } = await start({ gauges: () => ({ budgets: [], credits: [], activities: [] }) });
+    expect(await (await fetch(url)).text()).toContain('<p>joins the group: ');
+    model.apply({ type: 'lanes-assigned', lanes: 0 });
     expect(await (await fetch(url)).text()).toContain('<p>stands by: other processes of the group work all lanes</p>');
     model.apply({ type: 'log-unavailable', driver: 'kafka', reason: 'no leader' });
     expect(await (await fetch(url)).text()).not.toContain('stands by');

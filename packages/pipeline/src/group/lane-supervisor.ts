@@ -66,6 +66,7 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, clock, emi
   /** Set while it would end when nothing comes. */
   let cancelEnd: (() => void) | undefined;
   let isCertain = false;
+  let assigned: number | undefined;
   let certain = Promise.withResolvers<void>();
   /** A lane that comes now would be worked by none. */
   let isOver = false;
@@ -157,6 +158,8 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, clock, emi
       isCertain = true;
       certain.resolve();
       stay();
+      if (partitions.length !== assigned) emit({ type: 'lanes-assigned', lanes: partitions.length });
+      assigned = partitions.length;
       const wanted = new Map(partitions.map((one) => [`${one.topic}-${one.partition}`, one]));
       for (const [name, one] of supervised) {
         if (wanted.has(name)) continue;
