@@ -100,9 +100,9 @@ function commandLine(world: World, exit: (code: number) => void): Command {
       }
     });
 
-  command('enqueue', 'add wishes to a requests topic; without any they are read from stdin, one a line')
+  command('enqueue', 'add requests to a requests topic; without any they are read from stdin, one a line')
     .argument('<service>', 'followers or books', choice('followers', 'books'))
-    .argument('[wishes...]', 'followers: @name or the digits of a user id; books: ISBNs')
+    .argument('[requests...]', 'followers: @name or the digits of a user id; books: ISBNs')
     .option('--author <name>', 'an author to look up (books); may be given again', (name: string, names: string[]) => [...names, name], [])
     .action(async (service: 'followers' | 'books', entries: string[], { author }: { author: string[] }) => {
       if (service === 'followers' && author.length > 0) throw new UsageError('enqueue: --author goes with books.');

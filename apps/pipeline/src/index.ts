@@ -1,0 +1,2 @@
+export { books } from './pipelines/books.ts';
+export { followers } from './pipelines/followers.ts';
