@@ -2,23 +2,40 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { crawlChanges, type CrawlChange, type CrawlChangesOptions } from './crawl-changes.ts';
 import { InvalidIdError } from './invalid-id-error.ts';
-import { TooManyIdsError } from './too-many-ids-error.ts';
 
-async function all(options: CrawlChangesOptions): Promise<CrawlChange[]> {
+type Ids = readonly string[];
+
+/** The changes between two crawls of so many ids a page. */
+async function all(
+  { before, after, perPage = 3 }: { readonly before: Ids; readonly after: Ids; readonly perPage?: number },
+  options: Partial<CrawlChangesOptions> = {},
+): Promise<CrawlChange[]> {
   const changes: CrawlChange[] = [];
-  for await (const change of crawlChanges(options)) {
+  const pages = (ids: Ids) => () =>
+    Array.from({ length: Math.ceil(ids.length / perPage) }, (_, i) => ids.slice(i * perPage, (i + 1) * perPage));
+  for await (const change of crawlChanges({ before: pages(before), after: pages(after), ...options })) {
     changes.push(change);
   }
   return changes;
 }
 
+/** What the two are as sets, in the order of the crawls. */
+function expected(before: Ids, after: Ids): CrawlChange[] {
+  const [had, has] = [new Set(before), new Set(after)];
+  return [
+    ...[...has].filter((id) => !had.has(id)).map((id) => ({ change: 'followed', id }) as const),
+    ...[...had].filter((id) => !has.has(id)).map((id) => ({ change: 'unfollowed', id }) as const),
+  ];
+}
+
 const largest = '18446744073709551615';
 
-test('an id of one crawl alone is a change; the followed come first, in their order', async () => {
-  expect(await all({ before: ['0', '5', largest], after: ['9', '5', '7', largest] })).toEqual([
+test('an id of one crawl alone is a change; the followed come first, each in the order of its crawl', async () => {
+  expect(await all({ before: ['0', '5', largest, '3'], after: ['9', '5', '7', largest] })).toEqual([
     { change: 'followed', id: '9' },
     { change: 'followed', id: '7' },
     { change: 'unfollowed', id: '0' },
+    { change: 'unfollowed', id: '3' },
   ]);
 });
 
@@ -29,43 +46,92 @@ test('an id that comes twice in a crawl is one change', async () => {
   ]);
 });
 
-test('the changes are the differences of two sets', async () => {
+test('the changes are the differences of two sets, in the order of their crawls', async () => {
   const ids = fc.array(fc.oneof(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), fc.bigInt({ min: 0n, max: 30n })).map(String), {
     maxLength: 80,
   });
   await fc.assert(
-    fc.asyncProperty(ids, ids, async (before, after) => {
-      const changes = await all({ before, after });
-      const followed = changes.filter(({ change }) => change === 'followed').map(({ id }) => id);
-      const unfollowed = changes.filter(({ change }) => change === 'unfollowed').map(({ id }) => id);
-      expect(followed).toEqual([...new Set(after)].filter((id) => !before.includes(id)));
-      expect(unfollowed).toHaveLength(new Set(unfollowed).size);
-      expect(new Set(unfollowed)).toEqual(new Set(before.filter((id) => !after.includes(id))));
-      // Who was cut short goes on by counting.
-      expect(await all({ before, after })).toEqual(changes);
+    fc.asyncProperty(ids, ids, fc.integer({ min: 1, max: 90 }), async (before, after, perPage) => {
+      expect(await all({ before, after, perPage })).toEqual(expected(before, after));
     }),
   );
 });
 
-test('the later crawl is read only as its changes are taken, and let go of early', async () => {
+test('the same changes in the same order, however little memory there is and wherever ids go in it', async () => {
+  const crawl = fc.record({
+    from: fc.integer({ min: 0, max: 3_000 }),
+    count: fc.integer({ min: 0, max: 3_000 }),
+    step: fc.constantFrom(1n, 2n ** 22n, 2n ** 32n),
+  });
+  const idsOf = ({ from, count, step }: { from: number; count: number; step: bigint }): string[] =>
+    // Each tenth comes again.
+    Array.from({ length: count }, (_, i) => String(BigInt(from + (i % 10 === 9 ? i >> 1 : i)) * step));
+  await fc.assert(
+    fc.asyncProperty(
+      crawl,
+      crawl,
+      fc.integer({ min: 4_096, max: 80_000 }),
+      fc.double({ min: 0, max: 0.999, noNaN: true }),
+      async (one, other, maxBytes, at) => {
+        const [before, after] = [idsOf(one), idsOf(other)];
+        expect(await all({ before, after, perPage: 100 }, { maxBytes, random: () => at })).toEqual(expected(before, after));
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+test.each([
+  ['in sequence', (index: number) => BigInt(index)],
+  ['with the time in the upper bits', (index: number) => BigInt(index) << 22n],
+  ['in the upper half alone', (index: number) => BigInt(index) << 32n],
+])('90,000 ids %s, two thirds of them in both crawls, are compared in 300 kB in six parts at most', async (_, idOf) => {
+  const ids = Array.from({ length: 90_000 }, (_, index) => String(idOf(index)));
   let read = 0;
-  let closed = false;
+  const bytes = (): number => process.memoryUsage().arrayBuffers;
+  const [first, most] = [bytes(), { bytes: 0 }];
+  const reading = (crawl: Ids) =>
+    function* () {
+      read += 1;
+      yield crawl;
+      most.bytes = Math.max(most.bytes, bytes() - first);
+    };
+  const [before, after] = [ids.slice(0, 75_000), ids.slice(15_000)];
+  const counts = { followed: 0, unfollowed: 0 };
+  for await (const { change } of crawlChanges({ before: reading(before), after: reading(after), maxBytes: 300_000 })) counts[change] += 1;
+  expect(counts).toEqual({ followed: 15_000, unfollowed: 15_000 });
+  expect(read).toBeLessThanOrEqual(2 * 6 + 2);
+  // A bit each for the positions, and what the table was before it grew.
+  expect(most.bytes).toBeLessThan(450_000);
+});
+
+test('the last reading goes as fast as its changes are taken, and is let go of early', async () => {
+  let closed = 0;
+  let page = 0;
   const after = async function* () {
     try {
-      while (read < 1000) {
-        read += 1;
-        yield String(read);
-      }
+      for (page = 1; page <= 100; page += 1) yield [String(page)];
     } finally {
-      closed = true;
+      closed += 1;
     }
   };
-  const changes = crawlChanges({ before: [], after: after() });
+  const changes = crawlChanges({ before: () => [], after });
   await changes.next();
   await changes.next();
-  expect([read, closed]).toEqual([2, false]);
+  expect([page, closed]).toEqual([2, 1]);
   await changes.return();
-  expect([read, closed]).toEqual([2, true]);
+  expect([page, closed]).toEqual([2, 2]);
+});
+
+test('nothing is read once more where nothing has changed', async () => {
+  let read = 0;
+  const crawl = () => {
+    read += 1;
+    return [['1', '2']];
+  };
+  const changes = crawlChanges({ before: crawl, after: crawl });
+  expect(await changes.next()).toEqual({ done: true, value: undefined });
+  expect(read).toBe(2);
 });
 
 describe('refused is', () => {
@@ -79,14 +145,9 @@ describe('refused is', () => {
     },
   );
 
-  test('one different id too many', async () => {
-    expect(await all({ before: ['1', '2', '1'], after: ['1', '2'], maxIds: 2 })).toEqual([]);
-    await expect(all({ before: ['1', '2'], after: ['1', '3'], maxIds: 2 })).rejects.toThrow(TooManyIdsError);
-  });
-
-  test.each([0, 1.5, Number.NaN])('maxIds of %d', (maxIds) => {
-    expect(() => crawlChanges({ before: [], after: [], maxIds })).toThrow(
-      `Option maxIds of crawlChanges must be a whole number of at least 1, not ${maxIds}.`,
+  test.each([0, 4_095, 5_000.5, Number.NaN])('maxBytes of %d', (maxBytes) => {
+    expect(() => crawlChanges({ before: () => [], after: () => [], maxBytes })).toThrow(
+      `Option maxBytes of crawlChanges must be a whole number of at least 4096, not ${maxBytes}.`,
     );
   });
 });

@@ -1,16 +1,23 @@
-import { InvalidIdError } from './invalid-id-error.ts';
+import { HASHES, type IdTable, idTable } from './id-table.ts';
 import { InvalidOptionError } from './invalid-option-error.ts';
-import { markedIdSet } from './marked-id-set.ts';
-import { TooManyIdsError } from './too-many-ids-error.ts';
+import { type PositionSet, positionSet } from './position-set.ts';
+
+/** Reads a crawl's ids from the first, in any order but always in the same, in arrays of any length: its pages, say. */
+export type ReadCrawl = () => AsyncIterable<readonly string[]> | Iterable<readonly string[]>;
 
 /** Options of {@link crawlChanges}. */
 export interface CrawlChangesOptions {
-  /** The ids of the earlier crawl, in any order. */
-  readonly before: AsyncIterable<string> | Iterable<string>;
-  /** The ids of the later crawl, in any order. */
-  readonly after: AsyncIterable<string> | Iterable<string>;
-  /** How many different ids may be remembered, at no more than 16 bytes each. Default: 50,000,000, which is 800 MB. */
-  readonly maxIds?: number;
+  /** Reads the earlier crawl; called several times, one after the other. */
+  readonly before: ReadCrawl;
+  /** Reads the later crawl; called several times, one after the other. */
+  readonly after: ReadCrawl;
+  /**
+   * Memory for the ids that are compared at once, bytes: 15 for each of them. The crawls are read once for each such part of their different
+   * ids, and once more. Default 33,554,432, which is for 2.2 million.
+   */
+  readonly maxBytes?: number;
+  /** From 0 to below 1, taken once. Default `Math.random`. */
+  readonly random?: () => number;
 }
 
 /** An id that one of two crawls has and the other hasn't. */
@@ -19,56 +26,69 @@ export interface CrawlChange {
   readonly id: string;
 }
 
-const BEFORE = 1;
-/** An id of the later crawl, whether the earlier one has it or not: it is not unfollowed, and it is no news a second time. */
-const AFTER = 2;
+const LEAST_BYTES = 4_096;
 
 /**
  * Compares two crawls as sets and gives every id that only one of them has, once.
  *
- * First those that were followed, in the order of the later crawl and as it is read; then those that were unfollowed, in no particular order,
- * but in the same whenever the same crawls are compared.
- * Both are read one id at a time, as fast as the changes are taken. Memory in use: no more than 16 bytes for each different id of both
- * crawls together, and 36 kB. What was outgrown waits for the garbage collector on top of that, for a while about half as much again.
+ * First those that were followed, in the order of the later crawl; then those that were unfollowed, in the order of the earlier one. So they
+ * come in the same order whenever the same crawls are compared.
+ * Memory in use: `maxBytes`, a bit for each id of both crawls, and the array in hand. The last reading of a crawl goes as fast as the
+ * changes are taken.
  *
- * @throws {@link InvalidOptionError} when `maxIds` is not a whole number of at least 1; while it is read {@link InvalidIdError} at an id that
- * is no unsigned 64-bit decimal, and {@link TooManyIdsError} beyond `maxIds`.
+ * @throws {@link InvalidOptionError} when `maxBytes` is not a whole number of at least 4,096; while it is read {@link InvalidIdError} at an
+ * id that is no unsigned 64-bit decimal.
  */
-export function crawlChanges({ before, after, maxIds = 50_000_000 }: CrawlChangesOptions): AsyncGenerator<CrawlChange, void, undefined> {
-  if (!Number.isSafeInteger(maxIds) || maxIds < 1) {
-    throw new InvalidOptionError('crawlChanges', 'maxIds', `must be a whole number of at least 1, not ${maxIds}`);
+export function crawlChanges(options: CrawlChangesOptions): AsyncGenerator<CrawlChange, void, undefined> {
+  const { before, after, maxBytes = 33_554_432, random = Math.random } = options;
+  if (!Number.isSafeInteger(maxBytes) || maxBytes < LEAST_BYTES) {
+    throw new InvalidOptionError('crawlChanges', 'maxBytes', `must be a whole number of at least ${LEAST_BYTES}, not ${maxBytes}`);
   }
-  return changes({ before, after, maxIds });
+  return changes({ before, after, maxBytes, random });
 }
 
-async function* changes({ before, after, maxIds }: Required<CrawlChangesOptions>): AsyncGenerator<CrawlChange, void, undefined> {
-  const seen = markedIdSet();
-  const mark = (id: string, crawl: number): number => {
-    const had = seen.mark(parsed(id), crawl);
-    if (seen.size > maxIds) {
-      throw new TooManyIdsError(maxIds);
-    }
-    return had;
-  };
-  for await (const id of before) {
-    mark(id, BEFORE);
-  }
-  for await (const id of after) {
-    if (mark(id, AFTER) === 0) {
-      yield { change: 'followed', id };
-    }
-  }
-  for (const id of seen.withMark(BEFORE)) {
-    yield { change: 'unfollowed', id: id.toString() };
-  }
+async function* changes({ before, after, ...options }: Required<CrawlChangesOptions>): AsyncGenerator<CrawlChange, void, undefined> {
+  const { followed, unfollowed } = await compared(before, after, idTable(options));
+  for await (const id of chosen(after, followed)) yield { change: 'followed', id };
+  for await (const id of chosen(before, unfollowed)) yield { change: 'unfollowed', id };
 }
 
-const MAX_ID = 2n ** 64n - 1n;
+interface Compared {
+  /** Positions in the later crawl. */
+  readonly followed: PositionSet;
+  /** Positions in the earlier crawl. */
+  readonly unfollowed: PositionSet;
+}
 
-function parsed(id: string): bigint {
-  const value = /^(?:0|[1-9][0-9]{0,19})$/.test(id) ? BigInt(id) : undefined;
-  if (value === undefined || value > MAX_ID) {
-    throw new InvalidIdError(id);
+async function compared(before: ReadCrawl, after: ReadCrawl, table: IdTable): Promise<Compared> {
+  const [followed, unfollowed] = [positionSet(), positionSet()];
+  for (let start = 0; start < HASHES; start = table.end) {
+    table.begin(start);
+    let position = 0;
+    for await (const ids of before()) for (const id of ids) table.addBefore(id, position++);
+    position = 0;
+    for await (const ids of after()) {
+      for (const id of ids) {
+        if (table.addAfter(id)) followed.add(position);
+        position += 1;
+      }
+    }
+    for (const only of table.onlyBefore()) unfollowed.add(only);
   }
-  return value;
+  return { followed, unfollowed };
+}
+
+/** The ids at those positions, in their order. */
+async function* chosen(crawl: ReadCrawl, positions: PositionSet): AsyncGenerator<string, void, undefined> {
+  let left = positions.size;
+  if (left === 0) return;
+  let position = 0;
+  for await (const ids of crawl()) {
+    for (const id of ids) {
+      if (!positions.has(position++)) continue;
+      yield id;
+      left -= 1;
+      if (left === 0) return;
+    }
+  }
 }

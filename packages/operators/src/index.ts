@@ -1,6 +1,6 @@
 export { batch, type BatchOptions } from './batch.ts';
 export { boundaryDuplicates, type BoundaryDuplicates, type BoundaryDuplicatesOptions, type BoundaryState } from './boundary-duplicates.ts';
-export { crawlChanges, type CrawlChange, type CrawlChangesOptions } from './crawl-changes.ts';
+export { crawlChanges, type CrawlChange, type CrawlChangesOptions, type ReadCrawl } from './crawl-changes.ts';
 export { dropBoundaryDuplicates, type DropBoundaryDuplicatesOptions } from './drop-boundary-duplicates.ts';
 export { cloudEventHeaders, envelope, type CloudEventAttributes, type CloudEventHeaders, type Enveloped } from './envelope.ts';
 export { flattenIds, idsOf, type IdPage, type PageId } from './flatten-ids.ts';
@@ -9,4 +9,3 @@ export { InvalidIsbnError } from './invalid-isbn-error.ts';
 export { InvalidOptionError } from './invalid-option-error.ts';
 export { isIsbn, normalizeIsbn, toIsbn10 } from './isbn.ts';
 export { splitValid, type Checked, type Dead, type SafeParser, type SchemaFailure, type Validator } from './split-valid.ts';
-export { TooManyIdsError } from './too-many-ids-error.ts';

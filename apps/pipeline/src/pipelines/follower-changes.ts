@@ -10,7 +10,7 @@ type Io = AfterIo<FollowersRequest, { readonly changes: TopicDefinition<RecordOf
 export async function* followerChanges(crawl: Crawl, previous: Crawl | undefined, io: Io): AsyncGenerator<PendingRecord> {
   if (previous === undefined) return;
   const { key, id } = crawl;
-  for await (const { change, id: changed } of crawlChanges({ before: idsOf(previous, io), after: idsOf(crawl, io) })) {
+  for await (const { change, id: changed } of crawlChanges({ before: () => idsOf(previous, io), after: () => idsOf(crawl, io) })) {
     yield io.topics.changes({ key, value: { user: key, crawl: id, change, id: changed }, id: changed, kind: change });
   }
 }
@@ -18,13 +18,13 @@ export async function* followerChanges(crawl: Crawl, previous: Crawl | undefined
 const LOOK_AGAIN_MS = 1_000;
 
 /**
- * Reads the ids of a crawl back, a page at a time. Waits while an open transaction, or one that is decided and not yet ended everywhere,
+ * Reads the ids of a crawl back, those of a page at a time. Waits while an open transaction, or one that is decided and not yet ended everywhere,
  * keeps pages from being read. Throws where pages are gone, and `signal.reason` where that aborts.
  */
 async function* idsOf(
   { key, id, pages, offsets }: Crawl,
   { log, names, partition, clock, signal, warn }: Io,
-): AsyncGenerator<string, void, undefined> {
+): AsyncGenerator<readonly string[], void, undefined> {
   const topic = names('followers.pages');
   let from = offsets['pages'] ?? 0;
   let page = 0;
@@ -37,7 +37,7 @@ async function* idsOf(
       if (found?.crawl !== id || found.page !== page + 1) continue;
       page = found.page;
       from = offset + 1;
-      yield* found.ids;
+      yield found.ids;
       if (page === pages) return;
       // Pages that were fetched together come without a pause: budgets' timers and requests in flight have theirs in between.
       await turn();
