@@ -1,0 +1,99 @@
+import { virtualClock } from '@headgate/throttle/testing';
+import { expect, test } from 'vitest';
+import { shelvesTopics, temporaryLog } from '../temporary-log.fixture.ts';
+import { shelvesLane } from './lane.fixture.ts';
+import { openLane } from './lane.ts';
+
+const clock = virtualClock();
+const letter = { topic: 'shelves.dead-letters', partition: 0, key: 'k', value: 'v' };
+
+test('a lane opened again has its state, its finished requests and the group its offset', async () => {
+  await using place = await temporaryLog(shelvesTopics());
+  const { log } = place;
+  const lane = await shelvesLane({ log, clock });
+  expect([lane.hasState, lane.next]).toEqual([false, 0]);
+  await lane.commit({ records: [letter], state: [['walk/1', { page: 2 }]], finished: [0, 2] });
+  expect(await log.groupOffset({ group: 'g', topic: 'shelves.requests', partition: 0 })).toBe(1);
+  await lane.commit({ records: [], state: [['walk/3', 'other']] });
+  await lane.close();
+
+  const again = await shelvesLane({ log, clock });
+  expect([again.hasState, again.next, again.isFinished(1), again.isFinished(2)]).toEqual([true, 1, false, true]);
+  expect(again.stateUnder('walk/').map(({ key, value }) => [key, value])).toEqual([
+    ['1', { page: 2 }],
+    ['3', 'other'],
+  ]);
+  await again.commit({ records: [], state: [['walk/1', null]], finished: [1] });
+  await again.close();
+  const third = await shelvesLane({ log, clock });
+  expect([third.next, third.stateUnder('walk/').map(({ key }) => key)]).toEqual([3, ['3']]);
+  await third.close();
+});
+
+test('a group does not see the state of another', async () => {
+  await using place = await temporaryLog(shelvesTopics());
+  const { log } = place;
+  const lane = await shelvesLane({ log, clock });
+  await lane.commit({ records: [], state: [['walk/0', 'g']], finished: [0] });
+  await lane.close();
+  const other = await openLane({
+    log,
+    group: 'h',
+    topic: 'shelves.requests',
+    partition: 0,
+    state: { topic: 'shelves.state', partition: 0 },
+    writes: [],
+    clock,
+  });
+  expect([other.hasState, other.next, other.stateUnder('walk/')]).toEqual([false, 0, []]);
+  await other.close();
+});
+
+test('records that could not be written are not taken for done by commits that come after them', async () => {
+  await using place = await temporaryLog(shelvesTopics());
+  const { log } = place;
+  const lane = await shelvesLane({ log, clock });
+  const failures: unknown[] = [];
+  lane.onFailure((error) => failures.push(error));
+  await lane.commit({ records: [], finished: [0] });
+  const refused = lane.commit({ records: [{ topic: 'no such topic', key: 'k', value: 'v' }], finished: [1] });
+  const beside = lane.commit({ records: [], finished: [2] });
+  await Promise.allSettled([refused]);
+  const after = lane.commit({ records: [], finished: [3] });
+  const outcomes = await Promise.allSettled([refused, beside, after]);
+  expect(outcomes.map((outcome) => outcome.status === 'rejected' && (outcome.reason as { code: string }).code)).toEqual(
+    Array.from({ length: 3 }, () => 'HEADGATE_TOPIC_UNKNOWN'),
+  );
+  expect(failures).toMatchObject([{ code: 'HEADGATE_TOPIC_UNKNOWN' }]);
+  await lane.close();
+
+  const again = await shelvesLane({ log, clock });
+  expect([again.next, again.isFinished(1), again.isFinished(2), again.isFinished(3)]).toEqual([1, false, false, false]);
+  await again.close();
+});
+
+test('commits that come while a transaction is in flight share the next one', async () => {
+  await using place = await temporaryLog(shelvesTopics());
+  const lane = await shelvesLane({ log: place.log, clock });
+  let transactions = 0;
+  let later: Promise<unknown> | undefined;
+  lane.beforeCommit(() => {
+    transactions += 1;
+    later ??= Promise.all([1, 2, 3].map((offset) => lane.commit({ records: [letter], finished: [offset] })));
+    return [];
+  });
+  await lane.commit({ records: [letter], finished: [0] });
+  expect(lane.isFinished(1)).toBe(false);
+  await later;
+  expect([transactions, lane.next]).toEqual([2, 4]);
+  await lane.close();
+});
+
+test('offsets that hold no request are skipped', async () => {
+  await using place = await temporaryLog(shelvesTopics());
+  const lane = await shelvesLane({ log: place.log, clock });
+  lane.skip(0, 5);
+  lane.skip(5, 5);
+  expect([lane.next, lane.isFinished(5)]).toEqual([5, false]);
+  await lane.close();
+});

@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { offsetRanges } from './offset-ranges.ts';
+
+describe('offsetRanges', () => {
+  it('is a set of numbers, also after it was written down and read again', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(30)), fc.nat(30), (added, cut) => {
+        let ranges = offsetRanges();
+        for (const [i, offset] of added.entries()) {
+          ranges.add(offset);
+          if (i === cut) ranges = offsetRanges(ranges.snapshot());
+        }
+        const plain = new Set(added);
+        for (let offset = 0; offset <= 31; offset += 1) expect(ranges.has(offset)).toBe(plain.has(offset));
+        let next = 0;
+        while (plain.has(next)) next += 1;
+        expect(ranges.next).toBe(next);
+      }),
+    );
+  });
+
+  it('says "3 is done, 2 is not"', () => {
+    const ranges = offsetRanges();
+    for (const offset of [0, 1, 3, 4]) ranges.add(offset);
+    expect(ranges.snapshot()).toEqual({ next: 2, done: [[3, 4]] });
+    ranges.add(2);
+    expect(ranges.snapshot()).toEqual({ next: 5, done: [] });
+  });
+
+  it('takes stretches that overlap, touch or lie apart', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(30), fc.integer({ min: -1, max: 8 }))), (stretches) => {
+        const ranges = offsetRanges();
+        const plain = offsetRanges();
+        for (const [from, length] of stretches) {
+          ranges.addRange(from, from + length);
+          for (let offset = from; offset <= from + length; offset += 1) plain.add(offset);
+        }
+        expect(ranges.snapshot()).toEqual(plain.snapshot());
+      }),
+    );
+  });
+
+  it('starts where a log that has lost its beginning starts', () => {
+    const ranges = offsetRanges({ next: 100, done: [] });
+    expect(ranges.has(7)).toBe(true);
+    ranges.add(100);
+    expect(ranges.next).toBe(101);
+  });
+});

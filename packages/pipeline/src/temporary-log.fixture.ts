@@ -1,0 +1,27 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { NewTopicSpec, TopicLog } from '@headgate/topics';
+import { sqliteTopicLog } from '@headgate/topics/sqlite';
+import { topicNames } from './names.ts';
+import { topicSpecs } from './topics.ts';
+
+/** An embedded log in a folder of its own, with these topics. */
+export async function temporaryLog(topics: readonly NewTopicSpec[] = []): Promise<AsyncDisposable & { readonly log: TopicLog }> {
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-pipeline-'));
+  const log = await sqliteTopicLog({ file: join(folder, 'log.db') });
+  await log.createTopics(topics);
+  return {
+    log,
+    async [Symbol.asyncDispose]() {
+      await log.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** The topics of a pipeline `shelves` that has only those that every pipeline has. */
+export function shelvesTopics(lanes = 1): NewTopicSpec[] {
+  const credentials = Array.from({ length: lanes }, (_, i) => `key-${i}`);
+  return topicSpecs([{ name: 'shelves', topics: {}, credentials, usualBytes: {} }], { lanes, names: topicNames() });
+}
