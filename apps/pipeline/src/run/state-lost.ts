@@ -1,10 +1,17 @@
 import { type Loss, StateLostError } from '@headgate/pipeline';
 import type { TopicsConfig } from '../config/config.ts';
 
+/** A deleted topic, with the commands that cure it on the configured log. */
+class StateAdviceError extends Error {
+  override readonly name = 'StateAdviceError';
+  readonly code = 'HEADGATE_STATE_LOST';
+  readonly retryable = false;
+}
+
 /** A deleted topic with the commands that cure it on the configured log; any other error as it is. */
 export function withStateAdvice(error: unknown, topics: TopicsConfig): unknown {
   if (!(error instanceof StateLostError)) return error;
-  return new Error(`${error.what} ${adviceFor(error.loss, topics)}`, { cause: error });
+  return new StateAdviceError(`${error.what} ${adviceFor(error.loss, topics)}`, { cause: error });
 }
 
 /** Whether the next run refuses to begin after that, until the advice has been followed. */

@@ -145,7 +145,7 @@ async function takeMalformedWishes({ work, broker, service }: KafkaPlace): Promi
   expect(reasons).toHaveLength(wishes.length);
   for (const { key, reason } of wishes) {
     const letter = key === null ? reasons.find((one) => one.key?.startsWith(REQUESTS)) : reasons.find((one) => one.key === key);
-    expect(letter).toMatchObject({ code: 'HEADGATE_MALFORMED_WISH', message: expect.stringMatching(reason) as string });
+    expect(letter).toMatchObject({ code: 'HEADGATE_MALFORMED_REQUEST', message: expect.stringMatching(reason) as string });
   }
   const kept = letters.find(({ key }) => key === 'e')?.value ?? '';
   expect((JSON.parse(kept) as { request: unknown }).request).toBe(garbage);

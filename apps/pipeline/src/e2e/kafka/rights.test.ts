@@ -33,7 +33,7 @@ describe.skipIf(WHY_NOT !== undefined)(`rights that are missing on Kafka${BECAUS
   it('to make topics: check names all of them, run waits and makes them once it may', async () => {
     await may.deny(CREATE);
     const { code, stderr } = await place.work.headgate('check');
-    const topics = ['changes', 'crawls', 'dead-letters', 'ids', 'pages', 'requests'].map((name) => `followers.${name}`).join(', ');
+    const topics = ['changes', 'crawls', 'dead-letters', 'ids', 'pages', 'requests', 'state'].map((name) => `followers.${name}`).join(', ');
     expect([code, stderr]).toEqual([1, expect.stringContaining(`Create on topics ${topics}\n`)]);
     const run = place.fleet.start('run');
     expect(await run.said(({ event }) => event === 'log-unavailable')).toMatchObject({
