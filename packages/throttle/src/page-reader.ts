@@ -7,6 +7,8 @@ export interface PageReader<T> {
    * One call at a time. Rejects when the walk has failed, and with `signal.reason` when it was aborted.
    */
   read(options: ReadOptions): Promise<Delivery<T> | undefined>;
+  /** Gives what came with an earlier value and needs no waiting for; undefined where there is nothing. Default: nothing, ever. */
+  take?(): Delivery<T> | undefined;
 }
 
 export interface ReadOptions {

@@ -2,6 +2,7 @@ import { Observable, type ObservableInput, of } from 'rxjs';
 import { creditPool } from './credit-pool.ts';
 import { type DrainOptions, drain } from './drain.ts';
 import type { Delivery, PageReader } from './page-reader.ts';
+import { readThrough, type Stage } from './through.ts';
 
 /**
  * A walk in three shapes. Each subscription, iteration or drain is a walk of its own.
@@ -22,6 +23,28 @@ export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
   /** See `drain`: the completion of what `project` returns acknowledges the page. */
   drain<R>(project: (page: T) => ObservableInput<R>, options?: DrainOptions): Observable<R> {
     return drain(this.#open, project, options);
+  }
+
+  /**
+   * The same walk behind stages, still in its three shapes. The values are those that `.pipe` of the same transforms gives, but under credit:
+   * a page's credit comes back when all that came of it is acknowledged. Behind `.pipe` backpressure has ended: pages are asked for
+   * as fast as their budget permits, however slow the other end is.
+   *
+   * - *Emits when* a stage gives a value: each is a page of its own to the drain.
+   * - *Backpressures when* the drain does, or the values of a page are not all acknowledged and credit has no room for the next one.
+   * - *Completes when* the walk has ended and its last value is acknowledged; ends with the error of a stage behind the values before it.
+   * - *Cancels when* unsubscribed: the request under way is aborted, and the values that wait are dropped with their credit.
+   */
+  through<A>(a: Stage<T, A>): PageStream<A>;
+  through<A, B>(a: Stage<T, A>, b: Stage<A, B>): PageStream<B>;
+  through<A, B, C>(a: Stage<T, A>, b: Stage<A, B>, c: Stage<B, C>): PageStream<C>;
+  through<A, B, C, D>(a: Stage<T, A>, b: Stage<A, B>, c: Stage<B, C>, d: Stage<C, D>): PageStream<D>;
+  through<A, B, C, D, E>(a: Stage<T, A>, b: Stage<A, B>, c: Stage<B, C>, d: Stage<C, D>, e: Stage<D, E>): PageStream<E>;
+  through(...stages: readonly Stage<T, T>[]): PageStream<T>;
+  through(...given: readonly Stage<never, unknown>[]): PageStream<unknown> {
+    // Each takes what the one before it gives: the overloads see to that.
+    const stages = given as readonly Stage<unknown, unknown>[];
+    return new PageStream(() => stages.reduce<PageReader<unknown>>(readThrough, this.#open()));
   }
 
   /** A reader of this walk, for those who keep the credit themselves. */

@@ -1,11 +1,12 @@
-import { Observable, type OperatorFunction } from 'rxjs';
+import { concatMap, defer, type Observable, type OperatorFunction } from 'rxjs';
 
 /** A value that JSON can hold. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json | undefined };
 
 /**
  * An RxJS operator that can also be opened with the state it left, so that a resumed stream goes on as if it had never stopped.
- * In `walk({ through })` its state is part of the checkpoint. `.pipe(transform)` works as with every operator, and backpressure ends there.
+ * In `pages.through(transform)` it works under credit; in `walk({ through })` its state is part of the checkpoint as well.
+ * `.pipe(transform)` works as with every operator, and backpressure ends there.
  */
 export interface Transform<A, B = A> extends OperatorFunction<A, B> {
   /** Under which its state stands in a checkpoint; unique among the transforms of one stream. */
@@ -29,19 +30,9 @@ export interface TransformOptions<A, B> {
 /** Makes a transform of how it is opened. As an operator, each subscription opens it anew. */
 export function transform<A, B = A>({ name, open }: TransformOptions<A, B>): Transform<A, B> {
   const operator = (source: Observable<A>): Observable<B> =>
-    new Observable((subscriber) => {
+    defer(() => {
       const opened = open();
-      return source.subscribe({
-        next(value) {
-          try {
-            for (const result of opened.next(value)) subscriber.next(result);
-          } catch (error) {
-            subscriber.error(error);
-          }
-        },
-        error: (error: unknown) => subscriber.error(error),
-        complete: () => subscriber.complete(),
-      });
+      return source.pipe(concatMap((value) => opened.next(value)));
     });
   Object.defineProperty(operator, 'name', { value: name });
   return Object.assign(operator, { open }) as Transform<A, B>;
