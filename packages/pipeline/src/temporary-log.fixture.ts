@@ -25,3 +25,13 @@ export function shelvesTopics(lanes = 1): NewTopicSpec[] {
   const credentials = Array.from({ length: lanes }, (_, i) => `key-${i}`);
   return topicSpecs([{ name: 'shelves', topics: {}, credentials, usualBytes: {} }], { lanes, names: topicNames() });
 }
+
+/** The log, with some of its methods replaced. */
+export function logWith(log: TopicLog, methods: Partial<TopicLog>): TopicLog {
+  return new Proxy(log, {
+    get(target, name) {
+      const member: unknown = Reflect.get(methods, name) ?? Reflect.get(target, name, target);
+      return typeof member === 'function' && !(name in methods) ? member.bind(target) : member;
+    },
+  });
+}

@@ -1,0 +1,131 @@
+import { InvalidRecordError, LaneHeldError, type NewRecord, type TopicLog, type TopicReader, type TopicRecord } from '@headgate/topics';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { definePipeline } from '../define-pipeline.ts';
+import { topicNames } from '../names.ts';
+import { logWith, temporaryLog } from '../temporary-log.fixture.ts';
+import { topicSpecs } from '../topics.ts';
+import { replayDeadLetters } from './replay.ts';
+
+const names = topicNames({ prefix: 'test.' });
+const pipeline = definePipeline({
+  name: 'shelves',
+  options: z.strictObject({}),
+  request: z.strictObject({ shelf: z.string() }),
+  topics: {},
+  keyOf({ shelf }) {
+    if (shelf === 'keyless') throw new TypeError('no key');
+    return shelf;
+  },
+  check({ shelf }) {
+    if (shelf === 'burnt') throw new Error('That shelf burnt down.');
+  },
+  open: () => {
+    throw new Error('nothing runs it');
+  },
+})({});
+
+const dead = (key: string | null, value: unknown): NewRecord => ({
+  topic: 'test.shelves.dead-letters',
+  partition: 0,
+  key,
+  value: typeof value === 'string' ? value : JSON.stringify(value),
+});
+
+test('each dead letter’s request is put back once, also when the replay was cut short', async () => {
+  await using place = await letters([1, 2, 3].map((n) => dead(`k${n}`, { request: { shelf: `s${n}` }, error: {} })));
+  const { log, requests, replay } = place;
+  const stop = new AbortController();
+  const cutShort = logWith(log, {
+    async openLane(spec, signal) {
+      const writer = await log.openLane(spec, signal);
+      const write = writer.transaction.bind(writer);
+      return Object.assign(writer, {
+        transaction: async (work: Parameters<typeof write>[0]) => {
+          await write(work);
+          stop.abort();
+        },
+      });
+    },
+  });
+  await replay({ log: cutShort, signal: stop.signal });
+  expect(await requests()).toEqual([['k1', '{"shelf":"s1"}']]);
+  expect(await replay()).toEqual({ replayed: 2, left: 0 });
+  expect(await replay()).toEqual({ replayed: 0, left: 0 });
+  expect(await requests()).toEqual([1, 2, 3].map((n) => [`k${n}`, `{"shelf":"s${n}"}`]));
+});
+
+test('a dead letter whose request no run could work stays, with the reason, once', async () => {
+  await using place = await letters([
+    dead('large', { request: null, error: {} }),
+    dead('part', { record: { no: 'shelf' }, error: {} }),
+    dead('foreign', 'not json'),
+    dead('misfit', { request: { shelf: 7 } }),
+    dead('unworkable', { request: { shelf: 'burnt' } }),
+    dead('thrower', { request: { shelf: 'keyless' } }),
+    dead(null, { request: { shelf: 'a' } }),
+  ]);
+  expect(await place.replay()).toEqual({ replayed: 1, left: 6 });
+  expect(place.left).toMatchObject([
+    { partition: 0, offset: 0, key: 'large', reason: 'It holds no request.' },
+    { key: 'part', reason: 'It holds no request.' },
+    { key: 'foreign', reason: expect.stringMatching(/JSON/) },
+    { key: 'misfit', reason: expect.stringMatching(/^The request is malformed: shelf/) },
+    { key: 'unworkable', reason: 'That shelf burnt down.' },
+    { key: 'thrower', reason: expect.stringMatching(/no key/) },
+  ]);
+  expect(await place.requests()).toEqual([[null, '{"shelf":"a"}']]);
+  expect(await place.replay()).toEqual({ replayed: 0, left: 0 });
+});
+
+test('a letter of bytes, as only other clients write them, stays and holds up nothing', async () => {
+  await using place = await letters([dead('bytes', { request: { shelf: 'b' } }), dead('a', { request: { shelf: 'a' } })]);
+  const { log } = place;
+  const topic = 'test.shelves.dead-letters';
+  const read: TopicLog['read'] = (options) => {
+    const inner = log.read(options);
+    async function* marked(): AsyncGenerator<TopicRecord> {
+      for await (const record of inner) {
+        const unreadable = new InvalidRecordError({ topic, place: record, fields: ['value'], reason: 'holds bytes' });
+        yield record.key === 'bytes' ? { ...record, value: null, unreadable } : record;
+      }
+    }
+    const reader: TopicReader = {
+      [Symbol.asyncIterator]: marked,
+      commit: (record) => inner.commit(record),
+      close: () => inner.close(),
+      [Symbol.asyncDispose]: () => inner.close(),
+    };
+    return reader;
+  };
+  expect(await place.replay({ log: logWith(log, { read }) })).toEqual({ replayed: 1, left: 1 });
+  expect(place.left).toMatchObject([{ key: 'bytes', reason: expect.stringMatching(/offset 0 .*holds bytes/) }]);
+});
+
+test('two replays at once don’t put a request back twice: the second finds the lane held', async () => {
+  await using place = await letters([dead('a', { request: { shelf: 'a' } })]);
+  const held = await place.log.openLane({ name: 'headgate.replay', state: { topic: 'test.headgate.state', partition: 0 } });
+  await expect(place.replay()).rejects.toBeInstanceOf(LaneHeldError);
+  await held.close();
+  expect(await place.replay()).toEqual({ replayed: 1, left: 0 });
+});
+
+async function letters(records: readonly NewRecord[]) {
+  const place = await temporaryLog(topicSpecs([pipeline], { lanes: 1, names }));
+  const { log } = place;
+  await log.append(records);
+  const left: unknown[] = [];
+  const { signal } = new AbortController();
+  return {
+    log,
+    left,
+    replay: (more: { readonly log?: TopicLog; readonly signal?: AbortSignal } = {}) =>
+      replayDeadLetters({ log, group: 'headgate', requests: pipeline.requests, names, signal, onLeft: (one) => left.push(one), ...more }),
+    requests: async (): Promise<unknown[]> => {
+      const found: unknown[] = [];
+      for await (const { key, value } of log.read({ topic: 'test.shelves.requests' })) found.push([key, value]);
+      return found;
+    },
+    [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { parseRequest, requestText } from './request.ts';
+
+describe('requestText', () => {
+  it.each(['{"shelfId":12345678901234567890}', '{ "a": 1.10 }', '[1,"]]]{{"]', '"text"'])('keeps %s as it is', (value) => {
+    expect(requestText(value)).toBe(value);
+  });
+
+  it('makes a string of a text that is no JSON, or deeper than can be written again', () => {
+    expect(JSON.parse(requestText('not json'))).toBe('not json');
+    const deep = '['.repeat(20_000) + ']'.repeat(20_000);
+    expect(JSON.parse(requestText(deep))).toBe(deep);
+    expect(requestText(null)).toBe('null');
+  });
+
+  it('keeps the beginning of a text that is too large, however much it would grow as JSON', () => {
+    const text = requestText('\u0001'.repeat(100_000_000));
+    expect(text.length).toBeLessThan(10_000);
+    expect(JSON.parse(text)).toBe(`${'\u0001'.repeat(500)}…`);
+  });
+});
+
+describe('parseRequest', () => {
+  const schema = z.strictObject({ shelf: z.string(), page: z.int().default(1) });
+
+  it('reads a request, with its defaults', () => {
+    expect(parseRequest(schema, '{"shelf":"a"}')).toEqual({ shelf: 'a', page: 1 });
+  });
+
+  it.each([
+    [null, 'The request has no value. It takes a JSON object.'],
+    ['{', /^The request is not JSON: /],
+    ['{"shelf":7,"page":"x"}', /^The request is malformed: shelf .*; page .*\.$/],
+    ['"text"', /^The request is malformed: /],
+  ])('says of %s why it is none', (value, message) => {
+    expect(() => parseRequest(schema, value)).toThrow(message);
+    expect(() => parseRequest(schema, value)).toThrow(expect.objectContaining({ code: 'HEADGATE_MALFORMED_REQUEST', retryable: false }));
+  });
+});
