@@ -1,0 +1,113 @@
+import { describe, expect, it, test } from 'vitest';
+import { z } from 'zod';
+import { type PipelineDefinition, definePipeline } from './define-pipeline.ts';
+import { type TopicMap, topic } from './topic.ts';
+
+const options = z.strictObject({ shelves: z.array(z.string()).default([]), keys: z.array(z.string()).default([]) });
+const request = z.strictObject({ shelf: z.string() });
+const value = z.object({});
+
+function shelves(more: Partial<PipelineDefinition<typeof options, typeof request, TopicMap, { readonly name: string }>> = {}) {
+  return definePipeline({
+    name: 'shelves',
+    options,
+    request,
+    topics: {},
+    keyOf: ({ shelf }) => shelf,
+    open: () => {
+      throw new Error('nothing runs it');
+    },
+    ...more,
+  });
+}
+
+describe('a definition', () => {
+  it.each(['', 'Shelves', '7shelves', 'a_b', 'a.b', 'a'.repeat(51), 'headgate', 'topics', 'status'])('can’t be called "%s"', (name) => {
+    expect(() => shelves({ name })).toThrow(expect.objectContaining({ code: 'HEADGATE_DEFINITION' }));
+  });
+
+  it.each(['requests', 'dead-letters', 'state', 'a.b', '', 'a b', 'a'.repeat(51)])('can’t have a topic "%s"', (name) => {
+    expect(() => shelves({ topics: { [name]: topic({ value }) } })).toThrow(expect.objectContaining({ code: 'HEADGATE_DEFINITION' }));
+  });
+
+  it('may have names of 50 characters', () => {
+    const longest = `a${'-'.repeat(49)}`;
+    expect(shelves({ name: longest, topics: { [longest]: topic({ value }) } })({}).name).toBe(longest);
+  });
+});
+
+describe('options', () => {
+  it('take every and maxOutstanding beside those of the definition', () => {
+    expect(shelves()({ every: '1h', maxOutstanding: 7 })).toMatchObject({ everyMs: 3_600_000, maxOutstanding: 7, unit: 'records' });
+    expect(shelves()({})).toMatchObject({ everyMs: undefined, maxOutstanding: 20_000 });
+  });
+
+  it('that don’t fit are all told, each with its place', () => {
+    const given = { every: 'often', shelves: [7], other: 1 } as never;
+    expect(() => shelves()(given)).toThrow(
+      expect.objectContaining({
+        code: 'HEADGATE_INVALID_OPTION',
+        message: expect.stringMatching(
+          /^(?=[^]*^shelves\.every: "often" is not)(?=[^]*^shelves\.shelves\.0: )(?=[^]*^shelves: .*other)/m,
+        ) as string,
+      }) as Error,
+    );
+  });
+});
+
+describe('requests', () => {
+  it('have the key of the definition, and their text', () => {
+    const { requests } = shelves()({});
+    expect(requests.keyed({ shelf: 'a' })).toEqual({ key: 'a', value: '{"shelf":"a"}' });
+    expect(requests.parse('{ "shelf": "a" }')).toEqual({ key: 'a', value: '{ "shelf": "a" }' });
+  });
+
+  it.each([undefined, null, 7, {}, { shelf: 'a', other: 1 }])('%j is none', (given) => {
+    expect(() => shelves()({}).requests.keyed(given)).toThrow(expect.objectContaining({ code: 'HEADGATE_MALFORMED_REQUEST' }));
+  });
+
+  it('come of lines where the definition reads lines', () => {
+    expect(shelves({ parse: (line) => ({ shelf: line.trim() }) })({}).requests.parseLine(' a ')).toEqual({
+      key: 'a',
+      value: '{"shelf":"a"}',
+    });
+    expect(() => shelves()({}).requests.parseLine('a')).toThrow(
+      expect.objectContaining({ code: 'HEADGATE_MALFORMED_REQUEST', message: 'shelves takes requests as JSON, not as lines of text.' }),
+    );
+  });
+
+  it('of the configuration’s list are requests like others', () => {
+    const listed = shelves({ listed: ({ shelves: all }) => all.map((shelf) => ({ shelf })) });
+    expect(
+      listed({ shelves: ['a', 'b'] })
+        .listed()
+        .map(({ key }) => key),
+    ).toEqual(['a', 'b']);
+    expect(shelves()({}).listed()).toEqual([]);
+  });
+});
+
+test('lanes share the credentials out, each to one of them', () => {
+  const given: (readonly string[])[] = [];
+  const pipeline = shelves({
+    credentials: ({ keys }) => keys.map((name) => ({ name })),
+    open(_, { credentials }) {
+      given.push(credentials.map(({ name }) => name));
+      throw new Error('nothing runs it');
+    },
+  })({ keys: ['a', 'b', 'c', 'd', 'e'] });
+  expect(pipeline.credentials).toEqual(['a', 'b', 'c', 'd', 'e']);
+  for (const lane of [0, 1]) expect(() => pipeline.open({ lane, lanes: 2 } as never)).toThrow('nothing runs it');
+  expect(given).toEqual([
+    ['a', 'c', 'e'],
+    ['b', 'd'],
+  ]);
+});
+
+test('a walk is expected to have as many pages as last time, unless the definition knows better', () => {
+  const one = { key: 'a', value: '{"shelf":"a"}' };
+  const last = { pages: 7, items: 70 };
+  expect([shelves()({}).expect(one, last), shelves()({}).expect(one, undefined)]).toEqual([7, undefined]);
+  const knowing = shelves({ expect: ({ shelf }, { items = 0 } = { pages: 0, items: 0 }) => shelf.length + items });
+  expect(knowing({}).expect(one, last)).toBe(71);
+});

@@ -1,0 +1,52 @@
+import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { secret } from './secret.ts';
+
+it('gives the text, and what a function gives at the time', () => {
+  expect(secret().parse('hush')()).toBe('hush');
+  let now = 'first';
+  const read = secret().parse(() => now);
+  expect(read()).toBe('first');
+  now = 'second';
+  expect(read()).toBe('second');
+});
+
+it('is shown by nothing that prints', () => {
+  const options = z.object({ token: secret() }).parse({ token: 'hush' });
+  const shown = [JSON.stringify(options), inspect(options, { showHidden: true, depth: 9 }), String(options.token)];
+  expect(shown.filter((text) => text.includes('hush'))).toEqual([]);
+  expect(JSON.stringify(options)).toBe('{"token":"[secret]"}');
+});
+
+it.each([[''], [7], [null], [{ file: '' }], [{ file: 'a', other: 1 }]])('refuses %j, without showing it', (given) => {
+  expect(secret().safeParse(given).success).toBe(false);
+});
+
+it('reads a file again when it has changed, without the white space around it', async () => {
+  const file = await secretFile(' one\n');
+  const read = secret().parse({ file });
+  expect(read()).toBe('one');
+  await writeFile(file, 'two');
+  await utimes(file, new Date(0), new Date(0));
+  expect(read()).toBe('two');
+});
+
+it('says where a secret can’t be read, and that it may be later', async () => {
+  const file = await secretFile(' \n');
+  const unavailable = (text: RegExp): unknown =>
+    expect.objectContaining({ code: 'HEADGATE_SECRET_UNAVAILABLE', retryable: true, message: expect.stringMatching(text) as string });
+  expect(secret().parse({ file })).toThrow(unavailable(/is empty/));
+  expect(secret().parse({ file: `${file}-gone` })).toThrow(unavailable(/secret-gone can't be read: ENOENT/));
+});
+
+async function secretFile(text: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-secret-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'secret');
+  await writeFile(file, text);
+  return file;
+}
