@@ -18,7 +18,7 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run say of topics on Kafk
     await fewerLanes(place);
     await littleRoom(place, admin);
     await withoutState(place, admin);
-    await wishesMadeAnew(place, admin);
+    await requestsMadeAnew(place, admin);
   });
 
   it('a run whose pages are deleted under it says so, and the next goes on behind them', async () => {
@@ -183,8 +183,10 @@ async function withoutRequests({ work }: KafkaPlace, admin: PlainAdmin): Promise
   expect(stderr).not.toMatch(/To go on|can't be reached/u);
 }
 
-/** New wishes in a topic made anew would stand where finished ones stood. */
-async function wishesMadeAnew(place: KafkaPlace, admin: PlainAdmin): Promise<void> {
+/** New requests in a topic made anew would stand where finished ones stood. */
+async function requestsMadeAnew(place: KafkaPlace, admin: PlainAdmin): Promise<void> {
+  expect((await place.work.headgate('enqueue', 'followers', 'alpha', 'alpha', 'alpha')).code).toBe(0);
+  expect((await place.work.headgate('run')).code).toBe(0);
   const asked = place.service.requests.length;
   await admin.deleteTopics({ topics: ['followers.requests'] });
   expect((await place.work.headgate('enqueue', 'followers', 'alpha')).code).toBe(0);
