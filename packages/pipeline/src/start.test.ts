@@ -138,3 +138,18 @@ function withBytesAt(log: TopicLog, topic: string, at: number): TopicLog {
     },
   });
 }
+
+test('a signal ends a start that waits for its log', async () => {
+  await using log = await openLog();
+  const waiting = new Proxy(log, {
+    get(target, name) {
+      if (name === 'joinGroup') return () => new Promise(() => undefined);
+      const member: unknown = Reflect.get(target, name, target);
+      return typeof member === 'function' ? member.bind(target) : member;
+    },
+  });
+  const stop = new AbortController();
+  const started = start({ log: waiting, pipelines: [catalogue()({ baseUrl: 'http://127.0.0.1:9', token: 't' })], signal: stop.signal });
+  stop.abort(new Error('enough'));
+  await expect(started).rejects.toThrow('enough');
+});

@@ -63,7 +63,7 @@ const KEPT_EVENTS = 10_000;
 
 /**
  * Runs pipelines on a log: makes missing topics, joins the group, takes the lanes it is given and enqueues the lists. Rejects with what is
- * in the way (a `PipelineError`, or an error of the log), after giving everything up that it took. Holds no global and installs no signal
+ * in the way (a `PipelineError`, an error of the log, or the reason of `signal`), after giving everything up that it took. Holds no global and installs no signal
  * handler; two runs may share a process.
  */
 export async function start(options: StartOptions): Promise<Running> {
@@ -89,8 +89,9 @@ export async function start(options: StartOptions): Promise<Running> {
   const stopping = new AbortController();
   const signal = options.signal === undefined ? stopping.signal : AbortSignal.any([options.signal, stopping.signal]);
 
-  for (const message of (await log.createTopics(topicSpecs(pipelines, { lanes, names }))).warnings)
-    emit({ type: 'notice', level: 'warn', message });
+  signal.throwIfAborted();
+  const { warnings } = await orAborted(signal, log.createTopics(topicSpecs(pipelines, { lanes, names })));
+  for (const message of warnings) emit({ type: 'notice', level: 'warn', message });
   const byTopic = new Map(pipelines.map((pipeline) => [requestsTopic(pipeline, names), pipeline]));
   const supervisor = laneSupervisor({
     open: (lane, leave) => {
@@ -106,7 +107,7 @@ export async function start(options: StartOptions): Promise<Running> {
     emit,
   });
   const list = { log, group, pipelines, names, clock, signal };
-  const member = await log.joinGroup({
+  const joining = log.joinGroup({
     group,
     topics: [...byTopic.keys()],
     agreement: fingerprint(pipelines, lanes),
@@ -114,11 +115,19 @@ export async function start(options: StartOptions): Promise<Running> {
     onUncertain: () => supervisor.doubt(),
     onFailed: (error) => supervisor.fail(error),
   });
+  const leave = async (): Promise<void> => {
+    await supervisor.close();
+    await (await joining).leave();
+  };
   let endSchedule = (): void => undefined;
+  let isMember = false;
   try {
+    await orAborted(signal, joining);
+    isMember = true;
     await supervisor.opened();
     // Only now: a process that the group refuses has nothing to enqueue.
     const nothingDue = await enqueueLists(list);
+    signal.throwIfAborted();
     if (follow) {
       endSchedule = listSchedule({
         nothingDue,
@@ -131,8 +140,9 @@ export async function start(options: StartOptions): Promise<Running> {
       });
     }
   } catch (error) {
-    await supervisor.close();
-    await member.leave();
+    // A group that owes its answer still is left when it has come.
+    const left = leave().catch(() => undefined);
+    if (isMember || !signal.aborted) await left;
     throw error;
   }
 
@@ -144,7 +154,7 @@ export async function start(options: StartOptions): Promise<Running> {
       failures = await supervisor.run();
     } finally {
       endSchedule();
-      await member.leave().catch(() => undefined);
+      await leave().catch(() => undefined);
     }
     stream.complete();
     const outcome = failures.length > 0 ? 'failed' : signal.aborted ? 'stopped' : 'done';
@@ -176,6 +186,19 @@ export async function start(options: StartOptions): Promise<Running> {
       await stop();
     },
   };
+}
+
+/** Rejects with the signal's reason where that aborts first: a log that can't be reached may take as long as it likes. */
+async function orAborted<Value>(signal: AbortSignal, work: Promise<Value>): Promise<Value> {
+  const over = new AbortController();
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true, signal: over.signal });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    over.abort();
+  }
 }
 
 function keyedAt(pipeline: Pipeline, request: unknown, index: number) {
