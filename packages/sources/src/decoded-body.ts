@@ -29,7 +29,8 @@ export function decodedBody({ raw, encoding = 'identity', maxBytes }: DecodedBod
     };
     if (name === 'gzip' || name === 'x-gzip') gunzip(raw, options, done);
     else if (name === 'br') brotliDecompress(raw, options, done);
-    else resolve({ kind: 'broken', reason: `unknown content-encoding ${JSON.stringify(name.slice(0, 40))}` });
+    // As it came: a secret in it is found by its letters, upper and lower.
+    else resolve({ kind: 'broken', reason: `unknown content-encoding ${JSON.stringify(encoding.trim().slice(0, 40))}` });
   });
 }
 

@@ -67,6 +67,14 @@ export function redirect(to: string): Respond {
   return (_, response) => response.writeHead(302, { location: to }).end();
 }
 
+/** Answers under a content encoding that repeats the secret of the request. */
+export function encoded(spell: (secret: string) => string): Respond {
+  return (request, response) => {
+    const secret = spell((request.headers.authorization ?? '').replace(/^Bearer /, '')).replaceAll('\u0007', '');
+    response.writeHead(200, { ...JSON_TYPE, 'content-encoding': secret }).end('{}');
+  };
+}
+
 /** Refuses, and repeats the secret it was given in a spelling of its own. */
 export function echo(spell: (secret: string) => string): Respond {
   return (request, response) => {

@@ -4,7 +4,7 @@ import { bearer } from '@headgate/auth';
 import { creditPool, type CreditPool, type Delivery } from '@headgate/throttle';
 import { SourceError } from '../source-error.ts';
 import type { SourceOptions } from '../source-options.ts';
-import { bomb, busy, compressed, cut, echo, endless, hang, hinted, html, redirect, reset, whole } from './responses.ts';
+import { bomb, busy, compressed, cut, echo, encoded, endless, hang, hinted, html, redirect, reset, whole } from './responses.ts';
 import { type Respond, scriptedServer, type ScriptedServer } from './scripted-server.ts';
 
 export interface SourceContractOptions<Api extends AsyncDisposable, Value> {
@@ -221,6 +221,19 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
         assert.ok(!shown.replace(/[\s\p{C}]+/gu, '').includes(SECRET.slice(0, 8)), 'a piece of the secret shows in the error');
       }),
     ),
+    ...SPELLINGS.map(([spelling, spell]) => ({
+      name: `an encoding that repeats the secret ${spelling} is not told`,
+      run: async () => {
+        const told: string[] = [];
+        await play([encoded(spell)], async ({ ask }) => (await ask())?.credit.release(), {
+          onTry: ({ reason = '' }) => void told.push(reason),
+        });
+        const shown = told.join(' ').toLowerCase();
+        assert.match(shown, /encoding/);
+        // A header has no controls.
+        assert.ok(!shown.includes(spell(SECRET).replaceAll('\u0007', '').slice(0, SHOWN_LENGTH).toLowerCase()), shown);
+      },
+    })),
     {
       name: 'an interim answer (103) is not the answer: its request counts until a window after the real one',
       run: async () => {
@@ -335,6 +348,8 @@ const SPELLINGS: readonly (readonly [spelling: string, spell: (secret: string) =
   ['in base64, behind another word', (secret) => Buffer.from(`token ${secret}`).toString('base64')],
   ['backwards', (secret) => Array.from(secret).toReversed().join('')],
 ];
+/** So much of a spelled secret holds eight of its characters at least, in the longest spelling of those. */
+const SHOWN_LENGTH = 24;
 const MOST_BYTES = 64 * 1024;
 const WINDOW_MS = 200;
 /** From an interim answer to the real one. */
