@@ -6,6 +6,8 @@ export type { BudgetSnapshot, Journal, JournalEntry } from './journal.ts';
 export { type Credit, type CreditPool, type CreditPoolOptions, creditPool } from './credit-pool.ts';
 export { dailyBudget, type DailyBudgetOptions } from './daily-budget.ts';
 export { drain, type DrainOptions } from './drain.ts';
+export { gather, type GatherOptions } from './gather.ts';
+export { mergePages, type MergePagesOptions } from './merge-pages.ts';
 export { nextTimeOfDay, type NextTimeOfDayOptions } from './next-time-of-day.ts';
 export type { Delivery, PageReader, ReadOptions } from './page-reader.ts';
 export { PageStream } from './page-stream.ts';

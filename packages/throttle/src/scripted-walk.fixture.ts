@@ -1,4 +1,4 @@
-import type { CreditPool } from './credit-pool.ts';
+import type { Credit, CreditPool } from './credit-pool.ts';
 import type { PageReader } from './page-reader.ts';
 import { PageStream } from './page-stream.ts';
 
@@ -19,8 +19,7 @@ export function scriptedWalk<T>(pages: readonly (readonly T[])[], { reserve, lat
         const page = pages[next];
         if (page === undefined) return undefined;
         const items = reserve ?? page.length;
-        await roomFor(credits, items, signal);
-        const credit = credits.reserve(items);
+        const credit = await roomFor(credits, items, signal);
         next += 1;
         asked.pages += 1;
         asked.items += page.length;
@@ -35,7 +34,7 @@ export function scriptedWalk<T>(pages: readonly (readonly T[])[], { reserve, lat
   return { asked, stream: new PageStream(open) };
 }
 
-async function roomFor(credits: CreditPool, items: number, signal: AbortSignal): Promise<void> {
+async function roomFor(credits: CreditPool, items: number, signal: AbortSignal): Promise<Credit> {
   while (!credits.hasRoom(items)) {
     await new Promise<void>((resolve, reject) => {
       const end = credits.onRelease(() => {
@@ -49,4 +48,6 @@ async function roomFor(credits: CreditPool, items: number, signal: AbortSignal):
     });
   }
   signal.throwIfAborted();
+  // In the same step as the look: another walk may take the room in between.
+  return credits.reserve(items);
 }
