@@ -1,38 +1,35 @@
-import { concatMap, type OperatorFunction } from 'rxjs';
+import { type Transform, transform } from '@headgate/throttle';
 
 /** A page of ids, as far as it matters here; other fields are left behind. */
 export interface IdPage {
   /** Whose page it is. */
   readonly user: string;
-  /** The crawl it belongs to. */
-  readonly crawl: string;
+  /** The crawl it belongs to, where it is told. */
+  readonly crawl?: string;
   /** Its number in the crawl. */
   readonly page: number;
   /** Its ids, in the service's order. */
   readonly ids: readonly string[];
 }
 
-/** One id of a page. */
-export interface PageId {
-  readonly user: string;
-  readonly crawl: string;
-  readonly page: number;
-  readonly id: string;
-}
+/** One id of a page; with its crawl where the page has one. */
+export type PageId<P extends IdPage = IdPage> = Pick<P, 'user' | 'page' | Extract<'crawl', keyof P>> & { readonly id: string };
 
 /** Gives one record for each id of a page, in order. */
-export function idsOf({ user, crawl, page, ids }: IdPage): PageId[] {
-  return ids.map((id) => ({ user, crawl, page, id }));
+export function idsOf<P extends IdPage>({ user, crawl, page, ids }: P): PageId<P>[] {
+  const place = crawl === undefined ? { user, page } : { user, crawl, page };
+  return ids.map((id) => ({ ...place, id }) as PageId<P>);
 }
 
 /**
  * Turns pages into one record for each of their ids, in order; an empty page gives none.
  *
  * *Emits when* a page arrives: all its ids, before the page's `next` returns.
- * *Backpressures when* never by itself: what follows sets the pace of the pages.
+ * *Backpressures when* never by itself: in `through` a page's credit comes back with the last of its ids; behind `.pipe` nothing holds the
+ * pages back.
  * *Completes when* the pages complete.
  * *Cancels when* downstream cancels, in the middle of a page too.
  */
-export function flattenIds(): OperatorFunction<IdPage, PageId> {
-  return concatMap(idsOf);
+export function flattenIds<P extends IdPage>(): Transform<P, PageId<P>> {
+  return transform<P, PageId<P>>({ name: 'flattenIds', open: () => ({ next: idsOf }) });
 }
