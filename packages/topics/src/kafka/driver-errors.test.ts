@@ -45,7 +45,10 @@ describe('an answer of a broker', () => {
   it.each([
     { type: 'INVALID_GROUP_ID', says: /Choose another name for the group/u },
     { type: 'INVALID_CONFIG', says: /INVALID_CONFIG\)\. The logs of the brokers/u },
-    { type: 'INVALID_TRANSACTION_TIMEOUT', says: /Raise transaction\.max\.timeout\.ms/u },
+    {
+      type: 'INVALID_TRANSACTION_TIMEOUT',
+      says: /refuse: a transaction may not last 1 s\. Raise transaction\.max\.timeout\.ms on the brokers\.$/u,
+    },
     { type: 'SECURITY_DISABLED', says: /SECURITY_DISABLED/u },
   ])('$type is told in words, however deep kafkajs has it', ({ type, says }) => {
     const cause = answer(type);

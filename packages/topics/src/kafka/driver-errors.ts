@@ -15,11 +15,19 @@ interface KafkaJsError extends Error {
   readonly cause?: unknown;
 }
 
+/** Of a final answer. */
+interface Refusal {
+  /** Default: kafkajs's words, which may name a setting as no broker does. */
+  readonly says?: string;
+  /** A sentence. */
+  readonly cure: string;
+}
+
 /**
  * Where Headgate judges an answer otherwise than kafkajs does by its `retriable`, or has something to say about it. Whatever isn't here
  * passes where kafkajs retries it, and is final where it doesn't.
  */
-const ANSWERS: Readonly<Record<string, Verdict | { readonly cure: string }>> = {
+const ANSWERS: Readonly<Record<string, Verdict | Refusal>> = {
   // kafkajs gives these up. A new producer, which fences the old one and reads what is there, goes on.
   OUT_OF_ORDER_SEQUENCE_NUMBER: 'passes',
   DUPLICATE_SEQUENCE_NUMBER: 'passes',
@@ -56,7 +64,7 @@ const ANSWERS: Readonly<Record<string, Verdict | { readonly cure: string }>> = {
 
   SASL_AUTHENTICATION_FAILED: { cure: 'Check the credentials (sasl).' },
   UNSUPPORTED_SASL_MECHANISM: { cure: "Choose a mechanism that the brokers' listener enables (sasl.enabled.mechanisms)." },
-  INVALID_TRANSACTION_TIMEOUT: { cure: 'Raise transaction.max.timeout.ms on the brokers: they allow less than 1 s.' },
+  INVALID_TRANSACTION_TIMEOUT: { says: 'a transaction may not last 1 s', cure: 'Raise transaction.max.timeout.ms on the brokers.' },
   INVALID_SESSION_TIMEOUT: { cure: "Let group.min.session.timeout.ms and group.max.session.timeout.ms of the brokers allow the group's." },
   INVALID_GROUP_ID: { cure: 'Choose another name for the group.' },
   GROUP_MAX_SIZE_REACHED: { cure: 'Start fewer processes of the group, or raise group.max.size on the brokers.' },
@@ -136,8 +144,8 @@ export function refusal(error: unknown): string | undefined {
 /** The same of one answer. */
 export function refusalText(answer: KafkaJsError): string {
   const known = ANSWERS[answer.type ?? ''];
-  const cure = typeof known === 'object' ? known.cure : 'The logs of the brokers may say more.';
-  return `${failureText(answer).replace(/\.$/u, '')}. ${cure}`;
+  const { says = failureText(answer), cure } = typeof known === 'object' ? known : { cure: 'The logs of the brokers may say more.' };
+  return `${says.replace(/\.$/u, '')}. ${cure}`;
 }
 
 function isOurs(code: unknown): boolean {
