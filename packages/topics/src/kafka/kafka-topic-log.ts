@@ -94,6 +94,8 @@ const REQUEST_TIMEOUT_MS = 15_000;
 /** A broker that is frozen takes connections and answers nothing. */
 const REACHABLE_WITHIN_MS = 7_000;
 const TOKEN_AGAIN_MS = 500;
+/** Beyond what it waits for. */
+const JOIN_TAKES_MS = 2_000;
 const RETRY = { initialRetryTime: 30, retries: 6, maxRetryTime: 1_000 };
 /** Between the clocks of two machines, where only their own can be asked. */
 const CLOCKS_APART_MS = 5_000;
@@ -326,15 +328,15 @@ class KafkaTopicLog implements TopicLog {
 
   async joinGroup(options: JoinGroupOptions): Promise<GroupMember> {
     this.#assertOpen();
-    const { sessionTimeoutMs } = this.#options;
-    // A join is answered when the others have joined, too.
-    const config = { ...this.#config, socketFactory: this.#sockets.makePatient };
+    const { sessionTimeoutMs = 6_000 } = this.#options;
+    // A join is answered when the others have joined, too, or have been silent for a session.
+    const config = { ...this.#config, socketFactory: this.#sockets.patient(sessionTimeoutMs + JOIN_TAKES_MS) };
     const kafka = { consumer: (consumer: ConsumerConfig) => innerConsumer(this.#kafka, config, consumer) };
     const faults = this.#patience();
     const membership = joinGroup({
       kafka,
       ...options,
-      ...(sessionTimeoutMs !== undefined && { sessionTimeoutMs }),
+      sessionTimeoutMs,
       waitsOut: (error) => faults.waitsOut(error),
       onFault: (error) => faults.missed(error),
       onAnswer: () => faults.reached(),

@@ -3,12 +3,10 @@ import type { Socket } from 'node:net';
 import type { ISocketFactory } from 'kafkajs';
 import type { Availability } from '../../availability.ts';
 import type { BrokerAddresses } from './broker-addresses.ts';
-import { Silence } from './silence.ts';
+import { LOOK_MS, Silence } from './silence.ts';
 
 const require = createRequire(import.meta.url);
 const kafkajsSockets = require('kafkajs/src/network/socketFactory') as () => ISocketFactory;
-
-const LOOK_MS = 500;
 
 /**
  * All connections of a log to its brokers. kafkajs closes one only when all it has asked for is answered, and some of its work goes on when
@@ -36,19 +34,21 @@ export class BrokerSockets {
   }
 
   /** For kafkajs's `socketFactory`. When a broker doesn't answer at once, that is told. */
-  readonly make: ISocketFactory = (options) => this.#make(options, false);
+  readonly make: ISocketFactory = (options) => this.#make(options);
 
-  /** As `make`, for those whose requests a broker may answer late: that it lets nobody connect is told. */
-  readonly makePatient: ISocketFactory = (options) => this.#make(options, true);
+  /** As `make`, for those whose requests a broker may answer that late. */
+  patient(answerWithinMs: number): ISocketFactory {
+    return (options) => this.#make(options, answerWithinMs);
+  }
 
-  #make(options: Parameters<ISocketFactory>[0], patient: boolean): Socket {
+  #make(options: Parameters<ISocketFactory>[0], answerWithinMs?: number): Socket {
     if (this.#closed) throw new Error('The log is closed.');
     const broker = `${options.host}:${options.port}`;
     const socket = this.#connect(options);
     const silence = new Silence({
       socket,
       broker,
-      patient,
+      ...(answerWithinMs !== undefined && { answerWithinMs }),
       explained: (reason) => this.#addresses.explained(reason, broker),
       watcher: this.#availability.watcher(),
     });

@@ -40,7 +40,13 @@ it('a broker that nobody can connect to is missed after four looks, also by thos
   const watcher = { missed: (reason: string) => void told.push(reason), reached: () => void told.push('reached') };
   // Its name is looked up for ever.
   const socket = connect({ host: 'broker-1', port: 9092, lookup: () => undefined });
-  const silence = new Silence({ socket, broker: 'broker-1:9092', watcher, patient: true, explained: (reason) => `${reason}, as ever` });
+  const silence = new Silence({
+    socket,
+    broker: 'broker-1:9092',
+    watcher,
+    answerWithinMs: 8_000,
+    explained: (reason) => `${reason}, as ever`,
+  });
   for (let look = 0; look < 3; look += 1) silence.look();
   expect(told).toEqual([]);
   for (let look = 0; look < 9; look += 1) silence.look();
@@ -50,12 +56,14 @@ it('a broker that nobody can connect to is missed after four looks, also by thos
   socket.destroy();
 });
 
-it('one that may take its time is not missed for an answer', async () => {
-  await using wire = await newWire({ patient: true });
+it('one that may take longer is missed later', async () => {
+  await using wire = await newWire({ answerWithinMs: 8_000 });
   wire.client.write('request');
   await once(wire.broker, 'data');
-  wire.look(20);
+  wire.look(15);
   expect(wire.told).toEqual([]);
+  wire.look(1);
+  expect(wire.told).toEqual(['127.0.0.1:9092 does not answer']);
 });
 
 it('one that takes its time, but less than that, is not', async () => {
@@ -86,7 +94,7 @@ it('a closed connection is missed a while longer: what was under way there says 
   }
 });
 
-async function newWire({ patient = false }: { readonly patient?: boolean } = {}) {
+async function newWire({ answerWithinMs }: { readonly answerWithinMs?: number } = {}) {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -101,7 +109,13 @@ async function newWire({ patient = false }: { readonly patient?: boolean } = {})
     },
     reached: () => void told.push('reached'),
   };
-  const silence = new Silence({ socket: client, broker: '127.0.0.1:9092', watcher, patient, explained: String });
+  const silence = new Silence({
+    socket: client,
+    broker: '127.0.0.1:9092',
+    watcher,
+    ...(answerWithinMs !== undefined && { answerWithinMs }),
+    explained: String,
+  });
   return {
     client,
     broker,

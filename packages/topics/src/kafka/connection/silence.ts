@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
 import type { AvailabilityWatcher } from '../../availability.ts';
 
-/** In looks, not by a clock: a process that was stopped itself finds the answers only when it goes on. */
-const SILENT_LOOKS = 6;
+/** Between two looks. They are counted, not timed: a process that was stopped itself finds the answers only when it goes on. */
+export const LOOK_MS = 500;
+const ANSWER_WITHIN_MS = 3_000;
 /** Less than kafkajs waits for a connection, before it begins with the next. */
 const UNCONNECTED_LOOKS = 4;
 /** What has failed with the connection says so itself until then. */
@@ -15,8 +16,8 @@ export interface SilenceOptions {
   readonly watcher: AvailabilityWatcher;
   /** Adds to what is wrong. */
   readonly explained: (reason: string) => string;
-  /** Whether answers to requests may take as long as they like. */
-  readonly patient: boolean;
+  /** How long answers may take, ms. Default 3000. */
+  readonly answerWithinMs?: number;
 }
 
 /**
@@ -25,6 +26,7 @@ export interface SilenceOptions {
  */
 export class Silence {
   readonly #options: SilenceOptions;
+  readonly #mostLooks: number;
   /** Written when the newest answer came. Nothing of it is still open where one request waits for the other's answer. */
   #answeredBytes = 0;
   #looks = 0;
@@ -34,6 +36,7 @@ export class Silence {
 
   constructor(options: SilenceOptions) {
     this.#options = options;
+    this.#mostLooks = Math.ceil((options.answerWithinMs ?? ANSWER_WITHIN_MS) / LOOK_MS);
     const { socket } = options;
     const answered = (): void => {
       this.#answeredBytes = socket.bytesWritten;
@@ -45,15 +48,15 @@ export class Silence {
     socket.on('data', answered);
   }
 
-  /** To be called every half second. */
+  /** To be called every `LOOK_MS`. */
   look(): void {
-    const { socket, broker, patient } = this.#options;
+    const { socket, broker } = this.#options;
     if (socket.writableEnded) return this.end();
     const { connecting } = socket;
-    if (!connecting && (patient || socket.bytesWritten === this.#answeredBytes)) return;
+    if (!connecting && socket.bytesWritten === this.#answeredBytes) return;
     this.#looks += 1;
     if (this.#looks === 1) this.#sinceMs = Date.now();
-    if (this.#looks === (connecting ? UNCONNECTED_LOOKS : SILENT_LOOKS)) this.#tell(`${broker} does not answer`);
+    if (this.#looks === (connecting ? UNCONNECTED_LOOKS : this.#mostLooks)) this.#tell(`${broker} does not answer`);
   }
 
   /** Nothing is asked on the connection any more. */
