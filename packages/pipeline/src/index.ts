@@ -20,6 +20,7 @@ export { openJournalledLane, type OpenJournalledLaneOptions } from './group/jour
 export type { JournalRecord } from './lane/lane-journal.ts';
 export { intendedUse, intendedUseBeside, type IntendedUseOptions } from './intended-use.ts';
 export { assertStatesKept, type Loss, StateLostError } from './lane/state-check.ts';
+export { findOtherGroups, type OtherGroupsOptions } from './lane/other-groups.ts';
 export { type TopicNaming, topicNames } from './names.ts';
 export { PipelineError, type PipelineErrorCode, type PipelineErrorOptions } from './pipeline-error.ts';
 export { requestsLeft, type RequestsLeftOptions } from './plan/requests-left.ts';

@@ -1,6 +1,6 @@
 import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { assertStatesKept, intendedUseBeside, topicNames } from '@headgate/pipeline';
+import { assertStatesKept, findOtherGroups, intendedUseBeside, topicNames } from '@headgate/pipeline';
 import type { Clock } from '@headgate/throttle';
 import { MissingRightError, type TopicLog, rightsWords } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
@@ -79,16 +79,16 @@ async function lookAt(log: TopicLog, config: ConfigOfLog): Promise<ProbeResult> 
   });
   const found = topics.driver === 'sqlite' ? 'can be read and written' : 'answers';
   const later = rightsWords(await log.missingRights(intendedUseBeside(topics)));
-  const warnings = later.length === 0 ? made.warnings : [...made.warnings, `enqueue and replay need ${later.join('; ')}`];
+  const warnings = [...made.warnings, ...(later.length === 0 ? [] : [`enqueue and replay need ${later.join('; ')}`])];
   if (missing.length > 0) {
     const lines = rightsWords(missing).map((right) => `  ${right}`);
     return { ok: false, message: [`${found}, but gives this user no`, ...lines, GIVE_RIGHTS].join('\n'), warnings };
   }
   const { group, lanes } = topics;
   const pipelines = configuredPipelines(config);
-  await assertStatesKept({ log, group, lanes, pipelines, names: topicNames(), missing: made.created }).catch((error: unknown) =>
-    Promise.reject(withStateAdvice(error, topics)),
-  );
+  const lookedAt = { log, group, pipelines, names: topicNames(), missing: made.created };
+  await assertStatesKept({ ...lookedAt, lanes }).catch((error: unknown) => Promise.reject(withStateAdvice(error, topics)));
+  warnings.push(...(await findOtherGroups(lookedAt)));
   const growth = made.grown.length === 0 ? '' : `, partitions will be added to ${growthWords(made.grown)}`;
   return { ok: true, message: `${found}, ${topicsToMake(made.created)}${growth}`, warnings };
 }

@@ -4,6 +4,7 @@ import type { LaneWorker, Pipeline } from '../define-pipeline.ts';
 import type { RunEvent, RunGauges } from '../events.ts';
 import type { Lane } from '../lane/lane.ts';
 import { outgrown } from '../lane/lane-outgrown.ts';
+import { otherGroupsWarnings } from '../lane/other-groups.ts';
 import { openTransactionWatch } from '../lane/open-transaction-watch.ts';
 import { topicGone } from '../lane/state-check.ts';
 import { lanesOf } from '../names.ts';
@@ -54,6 +55,9 @@ export async function openPipelineLane(
   const { lane, journal } = await openJournalledLane({ ...options, pipeline, number, signal });
   let closeSources = async (): Promise<void> => undefined;
   try {
+    // One lane tells it for all.
+    const others = number === 0 ? otherGroupsWarnings({ state: lane.state, group: options.group, pipeline, names }) : [];
+    for (const message of others) emit({ type: 'notice', level: 'warn', message });
     const credits = creditPool({ max: pipeline.maxOutstanding });
     const waker = notifier({ clock });
     const leaving = new AbortController();

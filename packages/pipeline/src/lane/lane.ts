@@ -1,5 +1,14 @@
 import type { Clock } from '@headgate/throttle';
-import type { LaneTransaction, LaneWriter, NewRecord, RecordRoom, RecordSeries, TopicLog, TopicPartition } from '@headgate/topics';
+import type {
+  LaneTransaction,
+  LaneWriter,
+  NewRecord,
+  RecordRoom,
+  RecordSeries,
+  StateReading,
+  TopicLog,
+  TopicPartition,
+} from '@headgate/topics';
 import { laneName } from '../names.ts';
 import { type LaneState, type LaneValue, STATE_KEYS, laneState } from './lane-state.ts';
 import { type OffsetRangesSnapshot, offsetRanges } from './offset-ranges.ts';
@@ -26,6 +35,8 @@ export interface Lane {
   isFinished(offset: number): boolean;
   /** Offsets from the first to before the second hold no request: a log has marks of its own between records, and forgets old ones. */
   skip(from: number, before: number): void;
+  /** The newest state of its partition, that of other groups too. */
+  readonly state: StateReading;
   /** The lane's state under a prefix, as it was when the lane was opened. */
   stateUnder(this: void, prefix: string): readonly LaneValue[];
   /** Resolves when the contribution is durable. Contributions that come while a transaction is in flight share the next one. */
@@ -110,6 +121,7 @@ export async function openLane({
     },
     isFinished: (offset) => finished.has(offset),
     skip: (from, before) => finished.addRange(from, before - 1),
+    state: writer.state,
     stateUnder: kept.under,
     commit: (contribution) => committer.commit(contribution),
     tooLarge(record) {

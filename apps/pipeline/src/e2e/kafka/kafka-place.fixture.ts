@@ -48,6 +48,8 @@ export interface ConfigOptions {
   readonly listed?: readonly string[];
   /** Default gzip. */
   readonly compression?: string;
+  /** Default headgate. */
+  readonly group?: string;
   /** Further lines of the followers section. */
   readonly more?: string;
 }
@@ -79,13 +81,14 @@ export function kafkaYaml(
     credentials = 1,
     replication = 1,
     compression = 'gzip',
+    group = 'headgate',
     emit = '[pages, ids]',
     status = 'false',
     listed = [],
     topics = '',
   } = options;
   const secrets = Object.keys(SECRETS).slice(0, credentials);
-  return `topics: { driver: kafka, brokers: [${brokers.join(', ')}], replication: ${replication}, compression: ${compression}, lanes: ${lanes}${topics} }
+  return `topics: { driver: kafka, brokers: [${brokers.join(', ')}], replication: ${replication}, compression: ${compression}, lanes: ${lanes}, group: ${group}${topics} }
 status: ${status}
 followers:
   baseUrl: ${url}

@@ -19,6 +19,7 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run say of topics on Kafk
     await littleRoom(place, admin);
     await withoutState(place, admin);
     await requestsMadeAnew(place, admin);
+    await otherGroup(place);
   });
 
   it('a run whose pages are deleted under it says so, and the next goes on behind them', async () => {
@@ -180,7 +181,7 @@ async function withoutRequests({ work }: KafkaPlace, admin: PlainAdmin): Promise
     ),
   ]);
   expect(stderr).toMatch(/^Stopped after /mu);
-  expect(stderr).not.toMatch(/To go on|can't be reached/u);
+  expect(stderr).not.toMatch(/To go on|can't be reached|^ +at /mu);
 }
 
 /** New requests in a topic made anew would stand where finished ones stood. */
@@ -192,6 +193,15 @@ async function requestsMadeAnew(place: KafkaPlace, admin: PlainAdmin): Promise<v
   expect((await place.work.headgate('enqueue', 'followers', 'alpha')).code).toBe(0);
   await expectTheSame(place, /followers\.requests partition \d ends at offset \d+, .* finished all before \d+: .* set topics\.group/u);
   expect(place.service.requests).toHaveLength(asked);
+}
+
+/** Of a group under another name it is said that all is worked again. */
+async function otherGroup(place: KafkaPlace): Promise<void> {
+  await configure(place, { group: 'headgaet' });
+  const words =
+    /Group "headgaet" begins anew: group "headgate" has worked followers\.requests \(last \d+ \w ago\), .* Is the group's name as it was\?/u;
+  expect(await said(place, 'check')).toEqual([0, expect.stringMatching(new RegExp(`warning: ${words.source}`, 'u'))]);
+  expect(await said(place, 'run')).toEqual([0, expect.stringMatching(words)]);
 }
 
 /** Both end with 1, and with the same words. */

@@ -1,0 +1,29 @@
+import { startFollowers } from '@headgate/sandbox';
+import { virtualClock } from '@headgate/throttle/testing';
+import { expect, it } from 'vitest';
+import { followersYaml } from './headgate-process.fixture.ts';
+import { inProcess } from './in-process.fixture.ts';
+
+it('says that another group works the same requests, or has before a new one; a former one is forgotten after a day', async () => {
+  await using service = await startFollowers({ users: { alpha: { followers: 1 } } });
+  const clock = virtualClock({ epochMs: Date.parse('2026-11-01T00:00:00Z') });
+  await using place = await inProcess({ clock });
+  const said = async (group: string): Promise<readonly string[]> => {
+    const yaml = followersYaml({ url: service.url, users: ['alpha'] }).replace('file: ./headgate.db', `group: ${group}`);
+    const { events, ended } = place.start(yaml);
+    expect(await ended).toEqual([]);
+    return events.flatMap((event) => (event.type === 'notice' && event.level === 'warn' ? [event.message] : []));
+  };
+  expect(await said('one')).toEqual([]);
+  await clock.advance(3 * 3_600_000);
+  expect(await said('two')).toEqual([
+    'Group "two" begins anew: group "one" has worked followers.requests (last 3 h ago), and all of it is worked and written again. ' +
+      "Is the group's name as it was? Groups that work by themselves need topics of their own.",
+  ]);
+  await clock.advance(20 * 3_600_000);
+  expect(await said('two')).toEqual([
+    'Group "one" works followers.requests, too (last 23 h ago): all is worked and written twice. Groups that work by themselves need topics of their own.',
+  ]);
+  await clock.advance(2 * 3_600_000);
+  expect(await said('two')).toEqual([]);
+});

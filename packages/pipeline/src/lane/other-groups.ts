@@ -1,0 +1,74 @@
+import { type StateReading, type TopicLog, TopicUnknownError } from '@headgate/topics';
+import { requestsTopic, stateTopic } from '../names.ts';
+import type { TopicNames } from '../topic.ts';
+import type { PipelineTopics } from '../topics.ts';
+import { STATE_KEYS, laneState } from './lane-state.ts';
+
+/** A group whose name was changed knowingly is done with by then, and not told for ever. */
+const WORKED_LATELY_MS = 86_400_000;
+
+export interface OtherGroupsOptions {
+  /** Of the pipeline's first lane. */
+  readonly state: StateReading;
+  readonly group: string;
+  readonly pipeline: PipelineTopics;
+  readonly names: TopicNames;
+}
+
+/**
+ * Tells of other groups that work a pipeline's requests, as their keys in its state say: what both work is written twice. A group that has no
+ * state yet, as under a name that was changed or mistyped, is told of whichever came before it; others of one that has worked within a day.
+ */
+export function otherGroupsWarnings({ state, group, pipeline, names }: OtherGroupsOptions): readonly string[] {
+  const isNew = laneState(group, state).get(STATE_KEYS.finished) === undefined;
+  const idleMs = new Map<string, number>();
+  for (const key of state.keys()) {
+    const [name = ''] = key.split('/', 1);
+    if (name !== group) idleMs.set(name, Math.min(state.ageMs(key), idleMs.get(name) ?? Infinity));
+  }
+  const topic = requestsTopic(pipeline, names);
+  return [...idleMs]
+    .filter(([, ms]) => isNew || ms < WORKED_LATELY_MS)
+    .map(([name, ms]) => {
+      const what = isNew
+        ? `Group "${group}" begins anew: group "${name}" has worked ${topic} (last ${ageWords(ms)} ago), and all of it is worked and written again. Is the group's name as it was?`
+        : `Group "${name}" works ${topic}, too (last ${ageWords(ms)} ago): all is worked and written twice.`;
+      return `${what} Groups that work by themselves need topics of their own.`;
+    });
+}
+
+/** The same for all pipelines, without taking any lane. `missing`: topics that are not there. */
+export async function findOtherGroups({
+  log,
+  group,
+  pipelines,
+  names,
+  missing,
+}: Omit<OtherGroupsOptions, 'state' | 'pipeline'> & {
+  readonly log: TopicLog;
+  readonly pipelines: readonly PipelineTopics[];
+  readonly missing: readonly string[];
+}): Promise<readonly string[]> {
+  const found = pipelines.map(async (pipeline) => {
+    const topic = stateTopic(pipeline, names);
+    if (missing.includes(topic)) return [];
+    try {
+      return otherGroupsWarnings({ state: await log.readState(topic, 0), group, pipeline, names });
+    } catch (error) {
+      if (error instanceof TopicUnknownError) return [];
+      throw error;
+    }
+  });
+  return (await Promise.all(found)).flat();
+}
+
+function ageWords(ms: number): string {
+  const [unit, name] = UNITS.find(([least]) => ms >= least) ?? [1_000, 's'];
+  return `${Math.round(ms / unit)} ${name}`;
+}
+
+const UNITS = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'm'],
+] as const;
