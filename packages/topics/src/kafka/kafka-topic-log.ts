@@ -104,7 +104,8 @@ const BROKERS_APART_MS = 1_000;
 
 /**
  * Opens a topic log on a Kafka cluster. A lane's newcomer fences the older holder. Faults of brokers and connections are waited out: calls
- * take longer then, and go on from what is really there. Throws `TopicLogOpenError` when no broker can be reached now.
+ * take longer then, and go on from what is really there. Throws `TopicLogOpenError` when no broker can be reached now,
+ * or none at the address that it advertises.
  */
 export async function kafkaTopicLog(options: KafkaTopicLogOptions): Promise<TopicLog> {
   repairRequestQueue();
