@@ -60,6 +60,6 @@ setTimeout(() => exit(), LINGER_MS).unref();
 function exit(exitCode = process.exitCode): void {
   const { pid, execPath } = process;
   const kill = `setTimeout(() => process.ppid === ${pid} && process.kill(${pid}, 'SIGKILL'), ${EXIT_WITHIN_MS})`;
-  process.getBuiltinModule('node:child_process').spawn(execPath, ['-e', kill], { stdio: 'ignore' });
+  process.getBuiltinModule('node:child_process').spawn(execPath, ['-e', kill], { stdio: 'ignore', env: {} });
   process.exit(exitCode);
 }

@@ -28,9 +28,16 @@ describe('headgate', () => {
 
   it('keeps them where something is left open that would keep the process', async () => {
     await using place = await workplace('folowers: {}\n');
-    const env = { NODE_OPTIONS: '--import=data:text/javascript,setInterval(()=>{},1000)' };
+    const pids = join(place.folder, 'pids');
+    await place.write(
+      'open.mjs',
+      `import { appendFileSync } from 'node:fs';\nappendFileSync('${pids}', process.pid + '\\n');\nsetInterval(() => {}, 1_000);\n`,
+    );
+    const env = { NODE_OPTIONS: `--import=${join(place.folder, 'open.mjs')}` };
     const codes = [['--version'], ['run']].map(async (args) => (await place.headgateWith({ env }, ...args)).code);
     expect(await Promise.all(codes)).toEqual([0, 2]);
+    // Neither a command nor what it starts to be ended by.
+    expect((await readFile(pids, 'utf8')).split('\n').filter((pid) => pid !== '' && isThere(Number(pid)))).toEqual([]);
   });
 
   it('has all topics after a run; an empty one is read without a line', async () => {
@@ -214,4 +221,12 @@ books: { baseUrl: "${books.url}", key: "\${KEY}", isbns: ["${sampleIsbn(1)}"] }
 
 function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
