@@ -41,6 +41,8 @@ export interface LookupRequests<Request> {
   ): LookupRequest<Request>;
   /** Writes the records of some keys, which are answered with them. */
   write(keys: readonly LookupKey<Request>[], records: readonly (NewRecord | RecordSeries)[]): Promise<void>;
+  /** Finishes a request that has no key: none could be answered. */
+  finish(request: LookupRequest<Request>): Promise<void>;
 }
 
 /** Characters of keys in one key of the state: half of what the state takes at the least. */
@@ -122,6 +124,10 @@ export function lookupRequests<Request>(lane: Lane): LookupRequests<Request> {
       await lane.commit({ records, state, finished: requests.filter(isDone).map(({ offset }) => offset) });
       for (const { of } of keys) of.left -= 1;
       for (const one of requests) if (one.left === 0) active.delete(one.offset);
+    },
+    async finish({ offset }) {
+      await lane.commit({ records: [], finished: [offset] });
+      active.delete(offset);
     },
   };
 }

@@ -308,8 +308,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       }
       const of = requests.open(record, request, sorted);
       queued += of.left;
-      // A request without keys is finished as it is.
-      if (of.keys.length === 0) run(write([{ of, index: 0 }], [], []));
+      if (of.keys.length === 0) run(requests.finish(of));
       else queue(of, sorted);
     },
     flush,
