@@ -19,6 +19,7 @@ it('is shown by nothing that prints', () => {
   const options = z.object({ token: secret() }).parse({ token: 'hush' });
   const shown = [JSON.stringify(options), inspect(options, { showHidden: true, depth: 9 }), String(options.token)];
   expect(shown.filter((text) => text.includes('hush'))).toEqual([]);
+  expect(String(options.token)).toBe('[secret]');
   expect(JSON.stringify(options)).toBe('{"token":"[secret]"}');
 });
 

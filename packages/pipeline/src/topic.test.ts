@@ -97,8 +97,8 @@ test('each record of a request has an id of its own, the same when they are made
   const value = { item: 'x' };
   const pending = [
     records({ key: 'a', value }),
-    records({ key: 'a', value }),
     records({ key: 'a', value, id: 'own' }),
+    records({ key: 'a', value }),
     records.series({ key: 'a', count: 2, textAt: () => '{}' }),
     records({ key: 'a', value, headers: { ce_id: 'given', other: '1' } }),
     records({ key: 'a', value, id: '' }),
@@ -106,7 +106,7 @@ test('each record of a request has an id of its own, the same when they are made
   const made = logRecords(pending, { pipeline: 'shelves', request: 'shelves.requests-0-7', defaultId: '2' });
   const ids = made.map((record) => ('valueAt' in record ? 'series' : record.headers?.['ce_id']));
   const request = 'shelves.requests-0-7';
-  expect(ids).toEqual([`${request}/2`, `${request}/2/1`, `${request}/own`, 'series', 'given', request]);
+  expect(ids).toEqual([`${request}/2`, `${request}/own`, `${request}/2/1`, 'series', 'given', request]);
   expect(made[0]).toMatchObject({ headers: { ce_source: '/shelves', ce_type: 'headgate.shelves.records' } });
   expect(logRecords(pending, { pipeline: 'shelves', request, defaultId: '2' })).toEqual(made);
 });

@@ -113,6 +113,9 @@ async function recordMaker(
   };
   const pending = (content: RecordContent, text: string): PendingRecord => {
     const { key, id, kind = name, headers } = content;
+    if (key !== null) assertText(topicName, 'key', key);
+    assertText(topicName, 'value', text);
+    for (const header of Object.values(headers ?? {})) assertText(topicName, 'header', header);
     const record = { topic: topicName, partition: partitionOf(key), key, value: text, ...(headers !== undefined && { headers }) };
     return { name, record, id, kind, count: 1 };
   };
@@ -136,6 +139,13 @@ async function recordMaker(
       };
     },
   });
+}
+
+/** Throws a `PipelineError` (HEADGATE_INVALID_RECORD) for a part of a record that is no text: a service's answer need not be what its type says. */
+export function assertText(topicName: string, part: string, text: unknown): void {
+  if (typeof text === 'string') return;
+  const message = `${topicName}: a record's ${part} is ${String(text)}, not text. Give each record a key that is text or null, and a value that JSON can hold.`;
+  throw new PipelineError({ code: 'HEADGATE_INVALID_RECORD', message });
 }
 
 export interface LogRecordsOptions {

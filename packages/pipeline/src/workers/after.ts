@@ -1,10 +1,11 @@
 import type { Clock } from '@headgate/throttle';
-import type { NewRecord, RecordSeries, TopicLog } from '@headgate/topics';
+import type { TopicLog } from '@headgate/topics';
 import { endsLane } from '../endings.ts';
 import type { StateChange } from '../lane/lane.ts';
 import { STATE_KEYS } from '../lane/lane-state.ts';
 import { type PendingRecord, type RecordMakers, type TopicMap, type TopicNames, logRecords } from '../topic.ts';
 import type { StateOfLane, WorkerContext } from '../worker.ts';
+import { fitting } from './fitting.ts';
 
 /**
  * Work behind a whole walk that has completed: it may read the log back, and its records are written in chunks, each in a transaction.
@@ -161,11 +162,8 @@ export function afterWork<Request, Topics extends TopicMap>(
     let written = 0;
     let inFlight: PendingRecord[] = [];
     const commit = async (left: Unfinished | null): Promise<void> => {
-      const records: readonly (NewRecord | RecordSeries)[] = logRecords(inFlight, {
-        pipeline,
-        request: crawl.id,
-        defaultId: String(written),
-      });
+      const made = logRecords(inFlight, { pipeline, request: crawl.id, defaultId: String(written) });
+      const records = fitting(made, { pipeline, key: crawl.key, lane, name: 'after' });
       await lane.commit({ records, state: [[stateKey, left]] });
       for (const { kind, count } of inFlight) counts[kind] = (counts[kind] ?? 0) + count;
       inFlight = [];

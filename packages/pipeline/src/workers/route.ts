@@ -1,3 +1,4 @@
+import { callUser } from '../endings.ts';
 import type { TopicMap } from '../topic.ts';
 import type { Work, Worker, WorkerContext } from '../worker.ts';
 
@@ -37,7 +38,10 @@ function routeWorker<Request, Kind extends string, Topics extends TopicMap>(
       return all.reduce((sum, { load }) => sum + load, 0);
     },
     has: (offset) => all.some((worker) => worker.has(offset)),
-    take: (record, request) => workers[pick(request)].take(record, request),
+    take(record, request) {
+      const name = { pipeline: context.pipeline, key: record.key ?? '', name: 'route' };
+      workers[callUser(name, () => pick(request))].take(record, request);
+    },
     flush() {
       for (const worker of all) worker.flush();
     },

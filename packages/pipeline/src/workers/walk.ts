@@ -1,7 +1,7 @@
 import type { Json, PageStream, Transform } from '@headgate/throttle';
 import type { NewRecord, RecordSeries } from '@headgate/topics';
 import { type Subscription, defer, mergeMap } from 'rxjs';
-import { callUser, endsSource, isStop, recordTooLarge, userError } from '../endings.ts';
+import { callUser, endsSource, isStop, userError } from '../endings.ts';
 import { STATE_KEYS } from '../lane/lane-state.ts';
 import { PipelineError } from '../pipeline-error.ts';
 import { type RequestRecord } from '../requests/request.ts';
@@ -10,6 +10,7 @@ import type { Reason } from '../events.ts';
 import { type PendingRecord, type RecordMakers, type TopicMap, logRecords } from '../topic.ts';
 import type { SourceControls, StateOfLane, Work, Worker, WorkerContext } from '../worker.ts';
 import { type After, afterWork, lastCrawls, unfinishedAfter } from './after.ts';
+import { fitting } from './fitting.ts';
 import { letter, requestId } from './letters.ts';
 import { type SeenCheckpoints, seenCheckpoints } from './seen-checkpoints.ts';
 
@@ -138,7 +139,8 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
   const { source, through = [] } = definition;
   const kept = walkStates(lane.stateUnder);
   const active = new Map<number, Walk<Request> | 'ending'>();
-  const isWhole = (request: Request): boolean => definition.whole?.(request) ?? true;
+  const isWhole = ({ request, key }: Pick<Walk<Request>, 'request' | 'key'>): boolean =>
+    callUser({ pipeline, key, name: 'whole' }, () => definition.whole?.(request) ?? true);
   const after = afterWork(definition, context);
   let laneFailed = false;
   lane.onFailure(() => {
@@ -153,7 +155,8 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
   const begin = (record: RequestRecord, request: Request): void => {
     const { offset } = record;
     const saved = kept.get(offset);
-    const key = saved?.key ?? context.keyOf(request);
+    const key =
+      saved?.key ?? callUser({ pipeline, key: record.key || requestId(lane, offset), name: 'keyOf' }, () => context.keyOf(request));
     const state: WalkState = saved ?? { key, page: 1, items: 0, seen: '', request: record.value };
     const seen = seenCheckpoints(state.seen);
     const current: Walk<Request> = { offset, id: requestId(lane, offset), key, request, record, seen, state };
@@ -165,10 +168,10 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
   };
 
   /** Where a walk's records will begin, for the work behind it; undefined where that can't be known. */
-  const offsetsOf = async ({ state, request }: Walk<Request>): Promise<WalkState['offsets']> => {
+  const offsetsOf = async (current: Walk<Request>): Promise<WalkState['offsets']> => {
     if (definition.after === undefined) return undefined;
-    if (state.page > 1) return state.offsets;
-    return isWhole(request) ? await after.offsets() : undefined;
+    if (current.state.page > 1) return current.state.offsets;
+    return isWhole(current) ? await after.offsets() : undefined;
   };
 
   // The grant for the next page is in the transaction of this one, and its request is sent after that: a crash repeats one page at most.
@@ -211,8 +214,9 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     const pending = callUser(name('records'), () => values.flatMap((value) => [...definition.records(value, at)]));
     const from = callUser(name('checkpoint'), () => definition.checkpoint(page, state.from));
     const items = callUser(name('items'), () => itemsOf(values, pending));
+    const credential = callUser(name('credentialOf'), () => definition.credentialOf?.(page));
     const isLast = from === undefined;
-    const records = fitting(state, logRecords(pending, { pipeline, request: id, defaultId: String(state.page) }));
+    const records = fittingPage(state, logRecords(pending, { pipeline, request: id, defaultId: String(state.page) }));
     const total = state.items + items;
     const text = isLast ? '' : JSON.stringify(from);
     const comesAgain = !isLast && seen.has(text);
@@ -227,7 +231,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
       ...(offsets !== undefined && { offsets }),
       request: current.record.value,
     };
-    const ending = isLast ? after.ending({ key, id, pages: state.page, items: total, whole: isWhole(request), offsets }) : undefined;
+    const ending = isLast ? after.ending({ key, id, pages: state.page, items: total, whole: isWhole(current), offsets }) : undefined;
     await lane.commit({
       records: [
         ...startedRecords(current),
@@ -238,7 +242,6 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
       finished: isLast ? [offset] : [],
     });
     current.state = next;
-    const credential = definition.credentialOf?.(page);
     emit({
       type: 'page-written',
       pipeline,
@@ -262,15 +265,8 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     return values.reduce((sum, value) => sum + (definition.items?.(value) ?? 0), 0);
   };
 
-  const fitting = ({ key, page }: WalkState, records: readonly (NewRecord | RecordSeries)[]): readonly (NewRecord | RecordSeries)[] => {
-    for (const record of records) {
-      if ('valueAt' in record) continue;
-      const limit = lane.tooLarge(record);
-      if (limit !== undefined)
-        throw recordTooLarge({ pipeline, key, record, limit, lane, which: `page ${page}`, orElse: definition.smallerBy });
-    }
-    return records;
-  };
+  const fittingPage = ({ key, page }: WalkState, records: readonly (NewRecord | RecordSeries)[]) =>
+    fitting(records, { pipeline, key, lane, name: 'records', which: `page ${page}`, orElse: definition.smallerBy });
 
   /** A walk's first transaction says that it was started; a resumed one has said so. */
   const startedRecords = (current: Walk<Request>) =>
@@ -280,7 +276,8 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     const pending = callUser({ pipeline, key, name: 'lifecycle' }, () => [
       ...(definition.lifecycle?.(change, { request, key, id, topics }) ?? []),
     ]);
-    return logRecords(pending, { pipeline, request: id, defaultId: change.state });
+    const records = logRecords(pending, { pipeline, request: id, defaultId: change.state });
+    return fitting(records, { pipeline, key, lane, name: 'lifecycle', which: `the record of its state "${change.state}"` });
   };
 
   const stopWalk = (current: Walk<Request>, error: unknown): void => {

@@ -1,0 +1,76 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { seenCheckpoints } from './seen-checkpoints.ts';
+
+test('the memory of a walk of a hundred thousand pages is half of the smallest state record at most', () => {
+  const seen = seenCheckpoints();
+  let largest = 0;
+  for (let page = 1; page <= 100_000; page += 1) {
+    seen.add(`checkpoint ${page}`);
+    if (page % 1_000 === 0) largest = Math.max(largest, seen.snapshot().length);
+  }
+  expect(largest).toBeLessThan(32_800);
+  expect(largest).toBeGreaterThan(16_000);
+});
+
+const stops = fc.uniqueArray(fc.nat(20_000), { maxLength: 20 });
+
+test('a circle in a walk of up to 4,096 pages is found at once, over restarts', () => {
+  fc.assert(
+    fc.property(fc.nat(2_000), fc.integer({ min: 1, max: 2_000 }), stops, (before, round, restarts) => {
+      expect(foundAfter({ before, round, restarts })).toBe(0);
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test('a circle in a longer one is found a little later', () => {
+  fc.assert(
+    fc.property(fc.nat(20_000), fc.integer({ min: 1, max: 10_000 }), stops, (before, round, restarts) => {
+      const pages = foundAfter({ before, round, restarts });
+      expect(pages).toBeGreaterThanOrEqual(0);
+      expect(pages).toBeLessThan(2 * Math.max(round, 32));
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test('a snapshot of an earlier version, which kept all, is read, and thinned out where it is long', () => {
+  const all = Array.from({ length: 10_000 }, () => seenCheckpoints());
+  for (const [i, one] of all.entries()) one.add(`checkpoint ${i}`);
+  const earlier = all.map((one) => one.snapshot()).join('');
+  expect(earlier).toHaveLength(80_000);
+  const seen = seenCheckpoints(earlier);
+  expect(seen.snapshot().length).toBeLessThan(32_800);
+  expect(
+    all
+      .keys()
+      .filter((i) => seen.has(`checkpoint ${i}`))
+      .toArray(),
+  ).toEqual(Array.from({ length: 2_500 }, (_, i) => 4 * i));
+});
+
+interface Walk {
+  /** Pages before the circle. */
+  readonly before: number;
+  /** Pages of the circle. */
+  readonly round: number;
+  /** Pages before which the walk is restarted. */
+  readonly restarts: readonly number[];
+}
+
+/** How many pages after the first that came again. */
+function foundAfter({ before, round, restarts }: Walk): number {
+  const checkpointOf = (page: number): string => String(page < before ? page : before + ((page - before) % round));
+  let seen = seenCheckpoints();
+  seen.add(checkpointOf(0));
+  for (let page = 1; page <= 80_000; page += 1) {
+    if (restarts.includes(page)) {
+      seen = seenCheckpoints(seen.snapshot());
+      seen.add(checkpointOf(page - 1));
+    }
+    if (seen.has(checkpointOf(page))) return page - before - round;
+    seen.add(checkpointOf(page));
+  }
+  return Infinity;
+}

@@ -1,0 +1,295 @@
+import { transform } from '@headgate/throttle';
+import { describe, expect, it, test } from 'vitest';
+import { type ItemsPage, type Shelf, shelves, shelvesApi, type shelvesTopics, valuesOf, workedOff } from '../shelves.fixture.ts';
+import { logWith, temporaryLog } from '../temporary-log.fixture.ts';
+import { type WalkDefinition, walk } from './walk.ts';
+
+type Definition = WalkDefinition<ReturnType<typeof shelvesApi>, Shelf, ItemsPage, ItemsPage, typeof shelvesTopics>;
+
+/** A walk of shelves in memory. */
+function walking(more: Partial<Definition> = {}, api = shelvesApi()) {
+  return walk<ReturnType<typeof shelvesApi>, Shelf, ItemsPage, typeof shelvesTopics, ItemsPage>({
+    source: api,
+    pages: (source, { shelf }, from) => source.pages(shelf, typeof from === 'number' ? from : 0),
+    records: ({ shelf, items }, { topics }) => items.map((item) => topics.records({ key: shelf, value: { item } })),
+    checkpoint: ({ next }) => next,
+    ...more,
+  });
+}
+
+interface DeadLetter {
+  readonly request: unknown;
+  readonly error: { readonly code: string; readonly message: string };
+}
+
+const GOOD = ['good-0', 'good-1', 'good-2', 'good-3', 'good-4'];
+
+/** Throws for one shelf. */
+function boom(of: { readonly shelf: string }): void {
+  if (of.shelf === 'bad') throw new TypeError('boom');
+}
+
+describe('a function of the definition that throws ends its request as one dead letter that names it, and no other:', () => {
+  const faults: readonly (readonly [name: string, more: Partial<Definition>])[] = [
+    [
+      'pages',
+      {
+        pages(source, request, from) {
+          boom(request);
+          return source.pages(request.shelf, typeof from === 'number' ? from : 0);
+        },
+      },
+    ],
+    [
+      'records',
+      {
+        *records(page, { topics }) {
+          for (const item of page.items) yield topics.records({ key: page.shelf, value: { item } });
+          boom(page);
+        },
+      },
+    ],
+    [
+      'checkpoint',
+      {
+        checkpoint(page) {
+          boom(page);
+          return page.next;
+        },
+      },
+    ],
+    [
+      'items',
+      {
+        items(page) {
+          boom(page);
+          return 1;
+        },
+      },
+    ],
+    [
+      'credentialOf',
+      {
+        credentialOf(page) {
+          boom(page);
+          return 'app';
+        },
+      },
+    ],
+    [
+      'whole',
+      {
+        whole(request) {
+          boom(request);
+          return true;
+        },
+      },
+    ],
+    [
+      'lifecycle',
+      {
+        *lifecycle({ state }, { key, topics, request }) {
+          yield topics.log({ key, value: state });
+          boom(request);
+        },
+      },
+    ],
+    ['transform open', { through: [throwing('open')] }],
+    ['transform next', { through: [throwing('next')] }],
+    ['transform state', { through: [throwing('state')] }],
+  ];
+  it.each(faults)('%s', async (name, more) => {
+    await using place = await temporaryLog();
+    const { outcome, failures, snapshot } = await workedOff(
+      place.log,
+      shelves(() => walking(more)),
+      ['bad', 'good'],
+    );
+    expect({ outcome, failures }).toEqual({ outcome: 'done', failures: [] });
+    const letters = await valuesOf<DeadLetter>(place.log, 'shelves.dead-letters');
+    expect(letters.map(({ request, error: { code } }) => [request, code])).toEqual([[{ shelf: 'bad' }, 'HEADGATE_USER_FUNCTION']]);
+    const [, transformName] = name.split(' ');
+    const told = transformName === undefined ? name : 'transform thrower';
+    expect(letters[0]?.error.message).toMatch(new RegExp(`^bad: ${told} of pipeline shelves threw TypeError: boom \\(at .*walk\\.test`));
+    const items = (await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item).sort();
+    // It is asked about the last page.
+    expect(items).toEqual([...(name === 'whole' ? ['bad-0', 'bad-1', 'bad-2', 'bad-3'] : []), ...GOOD]);
+    expect(snapshot.pipelines['shelves']).toMatchObject({ walks: { completed: 1, failed: 1 }, deadLetters: 1 });
+  });
+
+  it('keyOf', async () => {
+    await using place = await temporaryLog();
+    const pipeline = shelves(
+      () => walking(),
+      (request) => {
+        boom(request);
+        return request.shelf;
+      },
+    );
+    const { outcome, failures } = await workedOff(place.log, pipeline, ['bad', 'good']);
+    expect({ outcome, failures }).toEqual({ outcome: 'done', failures: [] });
+    expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([
+      {
+        request: { shelf: 'bad' },
+        error: { code: 'HEADGATE_USER_FUNCTION', message: expect.stringMatching(/^bad: keyOf of pipeline shelves threw TypeError: boom/) },
+      },
+    ]);
+    expect(await valuesOf(place.log, 'shelves.records')).toHaveLength(5);
+  });
+
+  it('resumeAt, whose own error tells nothing more than the first', async () => {
+    await using place = await temporaryLog();
+    const pipeline = shelves(() =>
+      walking({
+        checkpoint({ shelf, next }) {
+          if (next === 4) boom({ shelf });
+          return next;
+        },
+        resumeAt(request) {
+          boom(request);
+          return request;
+        },
+      }),
+    );
+    expect(await workedOff(place.log, pipeline, ['bad', 'good'])).toMatchObject({ outcome: 'done', failures: [] });
+    expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([
+      { request: { shelf: 'bad' }, error: { message: expect.stringMatching(/checkpoint of pipeline/) } },
+    ]);
+  });
+});
+
+/** Throws in one of its functions where it meets the bad shelf; `open` knows no shelf, and throws for the first. */
+function throwing(where: 'open' | 'next' | 'state') {
+  let opened = 0;
+  return transform<ItemsPage>({
+    name: 'thrower',
+    open() {
+      opened += 1;
+      if (where === 'open' && opened === 1) throw new TypeError('boom');
+      let last = { shelf: '' };
+      return {
+        next(page) {
+          last = page;
+          if (where === 'next') boom(page);
+          return [page];
+        },
+        state() {
+          if (where === 'state') boom(last);
+          return last.shelf;
+        },
+      };
+    },
+  });
+}
+
+describe('a record that no log takes ends its request, not the lane:', () => {
+  const misfits: readonly (readonly [name: string, more: Partial<Definition>, says: RegExp])[] = [
+    [
+      'one without a value',
+      { records: ({ shelf }, { topics }) => [topics.log({ key: shelf, value: shelf === 'bad' ? undefined : shelf })] },
+      /value .*undefined/,
+    ],
+    [
+      'one whose key is no text',
+      { records: ({ shelf }, { topics }) => [topics.log({ key: (shelf === 'bad' ? 7 : shelf) as string, value: shelf })] },
+      /key .*7/,
+    ],
+    [
+      'one of a lifecycle that is too large',
+      {
+        *lifecycle(_, { key, topics }) {
+          yield topics.log({ key, value: key === 'bad' ? 'x'.repeat(2_000) : key });
+        },
+      },
+      /^bad: the record of its state "started" needs \d+ bytes, more than shelves\.log takes \(1000 bytes\)/,
+    ],
+    [
+      'a series whose text can’t be made',
+      {
+        records: ({ shelf }, { topics }) => [
+          topics.log.series({
+            key: shelf,
+            count: 2,
+            textAt() {
+              boom({ shelf });
+              return '{}';
+            },
+          }),
+        ],
+      },
+      /boom/,
+    ],
+  ];
+  it.each(misfits)('%s', async (_, more, says) => {
+    await using place = await temporaryLog();
+    const small = logWith(place.log, {
+      recordRoom: async (name) => (name === 'shelves.log' ? { bytes: 1_000 } : await place.log.recordRoom(name)),
+    });
+    const { outcome, failures, snapshot } = await workedOff(
+      small,
+      shelves(() => walking(more)),
+      ['bad', 'good'],
+    );
+    expect({ outcome, failures }).toEqual({ outcome: 'done', failures: [] });
+    expect(snapshot.pipelines['shelves']).toMatchObject({ walks: { completed: 1, failed: 1 }, deadLetters: 1 });
+    expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([
+      { request: { shelf: 'bad' }, error: { message: expect.stringMatching(says) } },
+    ]);
+  });
+});
+
+test('a walk that failed midway keeps its pages, and its dead letter goes on behind them', async () => {
+  await using place = await temporaryLog();
+  const pipeline = shelves(() =>
+    walking({
+      records({ shelf, items }, { topics, page }) {
+        if (page === 3) throw new Error('boom');
+        return items.map((item) => topics.records({ key: shelf, value: { item } }));
+      },
+      resumeAt: ({ shelf }, from) => ({ shelf: `${shelf} from ${JSON.stringify(from)}` }),
+      *lifecycle({ state, pages, items }, { key, topics }) {
+        yield topics.log({ key, value: [state, pages, items] });
+      },
+    }),
+  );
+  await workedOff(place.log, pipeline, ['good']);
+  expect(await valuesOf(place.log, 'shelves.records')).toHaveLength(4);
+  expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([{ request: { shelf: 'good from 4' } }]);
+  expect(await valuesOf(place.log, 'shelves.log')).toEqual([
+    ['started', 0, 0],
+    ['failed', 2, 4],
+  ]);
+});
+
+test('a walk in a circle keeps its pages and ends as a dead letter that starts it anew', async () => {
+  await using place = await temporaryLog();
+  const pipeline = shelves(() => walking({ checkpoint: ({ next }) => (next === undefined ? 2 : next), resumeAt: () => ({ shelf: 'on' }) }));
+  await workedOff(place.log, pipeline, ['good']);
+  expect(await valuesOf(place.log, 'shelves.records')).toHaveLength(5);
+  expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([
+    { request: { shelf: 'good' }, error: { code: 'HEADGATE_CURSOR_LOOP', retryable: true } },
+  ]);
+});
+
+test('with validate, a record that does not fit its schema ends its request', async () => {
+  const misfit = {
+    records: ({ shelf }: ItemsPage, { topics }: Parameters<Definition['records']>[1]) => [
+      topics.records({ key: shelf, value: { item: (shelf === 'bad' ? 7 : shelf) as string } }),
+    ],
+  };
+  for (const validate of [false, true]) {
+    await using place = await temporaryLog();
+    const pipeline = shelves(() => walking(misfit));
+    const { outcome } = await workedOff(place.log, pipeline, ['bad', 'good'], { validate });
+    expect(outcome).toBe('done');
+    const letters = await valuesOf<DeadLetter>(place.log, 'shelves.dead-letters');
+    expect(letters.map(({ request, error: { code } }) => [request, code])).toEqual(
+      validate ? [[{ shelf: 'bad' }, 'HEADGATE_INVALID_RECORD']] : [],
+    );
+  }
+});
+
+test('two transforms of one name can’t share a checkpoint', () => {
+  const twice = [throwing('next'), throwing('state')];
+  expect(() => walking({ through: twice })).toThrow(expect.objectContaining({ code: 'HEADGATE_DEFINITION' }));
+});
