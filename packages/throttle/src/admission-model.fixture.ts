@@ -206,6 +206,9 @@ function permitOf(grant: Grant, credit: Credit, wake: () => void): Permit {
       grant.aborted();
       wake();
     },
+    [Symbol.dispose]: () => {
+      throw new Error('the model has no scopes');
+    },
   };
 }
 

@@ -341,3 +341,29 @@ describe('admission', () => {
     expect(refused).toBeGreaterThan(7_400);
   });
 });
+
+describe('a disposed permit', () => {
+  const granted = async () => {
+    const clock = virtualClock();
+    const budget = rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, maxDelayMs: 300, clock });
+    const pool = credentialPool({ members: [{ name: 'app', budgets: [budget] }], clock });
+    const credits = creditPool({ max: 1 });
+    return { budget, credits, permit: await admission({ clock }).acquire({ pool, credits, items: 1 }) };
+  };
+  it.each([
+    { how: 'never sent', settle: [], freeAt: 0 },
+    { how: 'sent', settle: ['sent'], freeAt: 1_300 },
+    { how: 'answered', settle: ['sent', 'answered'], freeAt: 1_000 },
+  ] as const)(
+    '$how: gives its credit back, and its token when the service can no longer hold it against us',
+    async ({ settle, freeAt }) => {
+      const { budget, credits, permit } = await granted();
+      {
+        using held = permit;
+        for (const step of settle) held[step]();
+        expect(credits.outstanding).toBe(1);
+      }
+      expect([budget.freeAt(), credits.outstanding]).toEqual([freeAt, 0]);
+    },
+  );
+});

@@ -35,8 +35,11 @@ export interface AcquireOptions {
   readonly signal?: AbortSignal;
 }
 
-/** One token of every budget concerned and the credit for one page, granted in one step. */
-export interface Permit extends Omit<Grant, 'durable'> {
+/**
+ * One token of every budget concerned and the credit for one page, granted in one step. Disposed, it gives its credit back and, where it was
+ * neither answered nor aborted, is aborted. A permit whose credit goes on with its answer is settled by hand.
+ */
+export interface Permit extends Omit<Grant, 'durable'>, Disposable {
   readonly credit: Credit;
 }
 
@@ -261,17 +264,25 @@ function costsAsMuch(one: readonly number[], other: readonly number[]): boolean 
 }
 
 function permitOf(grant: Grant, credit: Credit, wake: () => void): Permit {
+  let isSettled = false;
+  const aborted = (): void => {
+    isSettled = true;
+    grant.aborted();
+    wake();
+  };
   return {
     credential: grant.credential,
     credit,
     sent: () => grant.sent(),
     answered: () => {
+      isSettled = true;
       grant.answered();
       wake();
     },
-    aborted: () => {
-      grant.aborted();
-      wake();
+    aborted,
+    [Symbol.dispose]: () => {
+      if (!isSettled) aborted();
+      credit.release();
     },
   };
 }

@@ -7,6 +7,19 @@ export { type Credit, type CreditPool, type CreditPoolOptions, creditPool } from
 export { dailyBudget, type DailyBudgetOptions } from './daily-budget.ts';
 export { drain, type DrainOptions } from './drain.ts';
 export { gather, type GatherOptions } from './gather.ts';
+export {
+  limiter,
+  type Limiter,
+  type LimiterCredential,
+  type LimiterOptions,
+  QueueFullError,
+  refused,
+  type Refused,
+  RefusedError,
+  type RefusedOptions,
+  type RunOptions,
+  type Work,
+} from './limiter.ts';
 export { mergePages, type MergePagesOptions } from './merge-pages.ts';
 export { nextTimeOfDay, type NextTimeOfDayOptions } from './next-time-of-day.ts';
 export type { Delivery, PageReader, ReadOptions } from './page-reader.ts';
