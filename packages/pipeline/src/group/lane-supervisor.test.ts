@@ -1,30 +1,222 @@
 import { virtualClock } from '@headgate/throttle/testing';
-import { expect, it } from 'vitest';
+import { LaneLostError } from '@headgate/topics';
+import { describe, expect, it } from 'vitest';
 import type { RunEvent } from '../events.ts';
 import { laneSupervisor } from './lane-supervisor.ts';
 import type { PipelineLane } from './pipeline-lane.ts';
 
-it('tells how many lanes the group gives it, when that is said first and when it changes', async () => {
+const place = (partition: number) => ({ topic: 'shelves.requests', partition });
+const turns = async (): Promise<void> => {
+  for (let i = 0; i < 20; i += 1) await Promise.resolve();
+};
+
+/** Lanes that do nothing until they are told, and say what is done with them. */
+function stage({ follow = true, given }: { readonly follow?: boolean; readonly given?: Promise<void> } = {}) {
+  const clock = virtualClock();
+  const stop = new AbortController();
+  const said: string[] = [];
   const events: RunEvent[] = [];
-  const lane: PipelineLane = {
-    run: () => Promise.resolve(),
-    confirm: () => undefined,
-    gauges: () => ({ budgets: [], credits: [], waiting: [], inFlight: [] }),
-    close: () => Promise.resolve(),
-  };
+  const running = new Map<number, PromiseWithResolvers<void>>();
+  const refusals: Error[] = [];
   const supervisor = laneSupervisor({
-    open: () => Promise.resolve(lane),
-    laneOf: ({ topic, partition }) => ({ pipeline: topic, lane: partition }),
     lanes: 2,
-    follow: true,
-    signal: new AbortController().signal,
-    clock: virtualClock(),
+    laneOf: ({ partition }) => ({ pipeline: 'shelves', lane: partition }),
+    follow,
+    signal: stop.signal,
+    clock,
     emit: (event) => void events.push(event),
+    async open({ lane }) {
+      said.push(`open ${lane}`);
+      const refusal = refusals.shift();
+      if (refusal !== undefined) throw refusal;
+      const over = Promise.withResolvers<void>();
+      running.set(lane, over);
+      return {
+        run: (signal) => {
+          said.push(`run ${lane}`);
+          if (signal.aborted) over.resolve();
+          signal.addEventListener('abort', () => over.resolve(), { once: true });
+          return over.promise;
+        },
+        confirm: () => void said.push(`confirm ${lane}`),
+        gauges: () => ({ budgets: [], credits: [], waiting: [], inFlight: [] }),
+        close: async () => {
+          if (given !== undefined) await given;
+          said.push(`close ${lane}`);
+        },
+      } satisfies PipelineLane;
+    },
   });
-  const [first, second] = [0, 1].map((partition) => ({ topic: 'requests', partition }));
-  if (first === undefined || second === undefined) throw new Error('There are two.');
-  for (const places of [[], [], [first], [second], [first, second]]) supervisor.assign(places);
-  await supervisor.opened();
-  await supervisor.close();
-  expect(events.filter(({ type }) => type === 'lanes-assigned')).toEqual([0, 1, 2].map((lanes) => ({ type: 'lanes-assigned', lanes })));
+  return { supervisor, clock, stop, said, events, running, refusals };
+}
+
+describe('laneSupervisor', () => {
+  it('works the lanes that are assigned, gives up those that go, and takes what comes', async () => {
+    const { supervisor, said, stop } = stage();
+    supervisor.assign([place(0), place(1)]);
+    await supervisor.opened();
+    expect(said).toEqual(['open 0', 'open 1']);
+    const run = supervisor.run();
+    await turns();
+    supervisor.assign([place(1), place(2)]);
+    await turns();
+    expect(said.slice(2)).toEqual(['run 0', 'run 1', 'close 0', 'open 2', 'run 2']);
+    stop.abort();
+    expect(await run).toEqual([]);
+    expect(said.slice(7)).toEqual(['close 1', 'close 2']);
+  });
+
+  it('takes a lane that comes back only when it has been given up', async () => {
+    const { supervisor, said, stop } = stage();
+    supervisor.assign([place(0)]);
+    await supervisor.opened();
+    const run = supervisor.run();
+    await turns();
+    supervisor.assign([]);
+    supervisor.assign([place(0)]);
+    await turns();
+    expect(said).toEqual(['open 0', 'run 0', 'close 0', 'open 0', 'run 0']);
+    stop.abort();
+    await run;
+  });
+
+  it('says who has taken a lane over, and takes it again only while the group gives it', async () => {
+    const { supervisor, clock, said, events, running, stop } = stage();
+    supervisor.assign([place(0)]);
+    await supervisor.opened();
+    const run = supervisor.run();
+    await turns();
+    supervisor.doubt();
+    supervisor.doubt();
+    running.get(0)?.reject(new LaneLostError({ lane: 'x', by: 'process 7 on b' }));
+    await turns();
+    expect(events.at(-1)).toEqual({ type: 'lane-left', pipeline: 'shelves', lane: 0, reason: 'process 7 on b has taken it over' });
+    await clock.advance(60_000);
+    expect(said).toEqual(['open 0', 'run 0', 'close 0']);
+    supervisor.assign([place(0)]);
+    await turns();
+    expect(said).toEqual(['open 0', 'run 0', 'close 0', 'open 0', 'run 0']);
+    stop.abort();
+    expect(await run).toEqual([]);
+  });
+
+  it('lets held lanes go on while the group is silent, and has them confirmed when it speaks again', async () => {
+    const { supervisor, said, stop } = stage();
+    supervisor.assign([place(0)]);
+    await supervisor.opened();
+    const run = supervisor.run();
+    await turns();
+    supervisor.assign([place(0)]);
+    supervisor.doubt();
+    await turns();
+    expect(said).toEqual(['open 0', 'run 0']);
+    supervisor.assign([place(0)]);
+    expect(said).toEqual(['open 0', 'run 0', 'confirm 0']);
+    stop.abort();
+    await run;
+  });
+
+  it('ends when nothing is left, unless it is to stay; a lane that failed is told, and the others go on', async () => {
+    const { supervisor, running, said, events } = stage({ follow: false });
+    supervisor.assign([place(0), place(1)]);
+    await supervisor.opened();
+    const run = supervisor.run();
+    await turns();
+    const failure = new Error('the last credential is gone');
+    running.get(0)?.reject(failure);
+    await turns();
+    expect(said.at(-1)).toBe('close 0');
+    const told = {
+      type: 'lane-left',
+      pipeline: 'shelves',
+      lane: 0,
+      failed: true,
+      reason: expect.stringContaining(failure.message) as string,
+    };
+    expect(events.at(-1)).toEqual(told);
+    running.get(1)?.reject(failure);
+    expect(await run).toEqual([failure, failure]);
+    // The run's end says it.
+    expect(events.at(-1)).toEqual(told);
+  });
+
+  it('ends, when others work all lanes and it is not to stay, after the time in which lanes of the dead would come', async () => {
+    const { supervisor, events, clock } = stage({ follow: false });
+    supervisor.assign([]);
+    await supervisor.opened();
+    let ended = false;
+    const run = supervisor.run().finally(() => (ended = true));
+    await clock.advance(7_900);
+    expect(ended).toBe(false);
+    await clock.advance(200);
+    expect(await run).toEqual([]);
+    expect(events).toMatchObject([{ type: 'lanes-assigned' }, { type: 'notice' }, { type: 'lanes-elsewhere', lanes: 2 }]);
+  });
+
+  it('says at its end that other lanes were worked elsewhere, unless it was stopped', async () => {
+    for (const stopped of [false, true]) {
+      const { supervisor, running, events, clock, stop } = stage({ follow: false });
+      supervisor.assign([place(1)]);
+      await supervisor.opened();
+      const run = supervisor.run();
+      await turns();
+      if (stopped) stop.abort();
+      else running.get(1)?.resolve();
+      await clock.advance(20_000);
+      expect(await run).toEqual([]);
+      expect(events.filter(({ type }) => type === 'lanes-elsewhere')).toEqual(stopped ? [] : [{ type: 'lanes-elsewhere', lanes: 1 }]);
+    }
+  });
+
+  it('takes no lane that comes at the end, while one is still being given up', async () => {
+    const given = Promise.withResolvers<void>();
+    const { supervisor, clock, said } = stage({ follow: false, given: given.promise });
+    supervisor.assign([place(0)]);
+    await supervisor.opened();
+    const run = supervisor.run();
+    await turns();
+    supervisor.assign([]);
+    await clock.advance(60_000);
+    supervisor.assign([place(1)]);
+    await turns();
+    given.resolve();
+    expect(await run).toEqual([]);
+    expect(said).toEqual(['open 0', 'run 0', 'close 0']);
+  });
+
+  it('works the lanes of the dead when they come, also when it has done its own', async () => {
+    const { supervisor, running, said, clock } = stage({ follow: false });
+    supervisor.assign([place(0)]);
+    await supervisor.opened();
+    const run = supervisor.run();
+    await turns();
+    running.get(0)?.resolve();
+    await clock.advance(7_900);
+    supervisor.assign([place(0), place(1)]);
+    await turns();
+    expect(said.slice(-2)).toEqual(['open 1', 'run 1']);
+    await clock.advance(20_000);
+    running.get(1)?.resolve();
+    expect(await run).toEqual([]);
+  });
+
+  it('refuses to begin when a lane can not be opened, and gives the others up', async () => {
+    const { supervisor, refusals, said } = stage();
+    refusals.push(new Error('held'));
+    supervisor.assign([place(0), place(1)]);
+    await expect(supervisor.opened()).rejects.toThrow('held');
+    expect(said).toContain('close 1');
+  });
+
+  it('ends all work when the membership fails', async () => {
+    const { supervisor, said } = stage();
+    supervisor.assign([place(0)]);
+    await supervisor.opened();
+    const run = supervisor.run();
+    await turns();
+    const failure = new Error('other lanes');
+    supervisor.fail(failure);
+    expect(await run).toEqual([failure]);
+    expect(said.at(-1)).toBe('close 0');
+  });
 });

@@ -175,6 +175,8 @@ test('a request is in flight until the last of its batches is durable', async ()
   expect([requests.load, requests.has(0), lane.isFinished(0)]).toEqual([1, true, false]);
   await second;
   expect([requests.load, requests.has(0), lane.isFinished(0)]).toEqual([0, false, true]);
+  await requests.finish(requests.open({ offset: 1, key: null, value: null }, { shelf: '' }, { valid: [], invalid: [] }));
+  expect([requests.load, requests.has(1), lane.isFinished(1)]).toEqual([0, false, true]);
   await lane.close();
 });
 

@@ -1,0 +1,225 @@
+import { virtualClock } from '@headgate/throttle/testing';
+import type { TopicLog } from '@headgate/topics';
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import type { RequestEvent, RunEvent } from '../events.ts';
+import type { Lane } from '../lane/lane.ts';
+import { openLane } from '../lane/lane.ts';
+import { topicNames } from '../names.ts';
+import { notifier } from '../notifier.ts';
+import { logWith, temporaryLog } from '../temporary-log.fixture.ts';
+import { recordMakers, topic } from '../topic.ts';
+import { topicSpecs } from '../topics.ts';
+import { type After, type AfterWork, afterWork, lastCrawls, unfinishedAfter } from './after.ts';
+
+const names = topicNames();
+const clock = virtualClock();
+const topics = { records: topic({ value: z.string() }) };
+const DAY = 86_400_000;
+/** As many records as one transaction takes. */
+const CHUNK = 5_000;
+
+type Work = After<unknown, typeof topics>;
+
+/** Writes so many records, and says which crawls it compared. */
+function writing(count: number): Work {
+  return async function* (crawl, previous, io) {
+    await Promise.resolve();
+    for (let i = 0; i < count; i += 1) {
+      yield io.topics.records({ key: crawl.key, value: `${crawl.id} after ${previous?.id ?? 'none'} ${i}`, kind: 'compared' });
+    }
+  };
+}
+
+test('each record is written once and in order, however often the work is stopped between its chunks', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 0, max: 3 * CHUNK + 1 }),
+      fc.array(fc.integer({ min: 1, max: 2 }), { maxLength: 3 }),
+      async (count, stops) => {
+        await using place = await afterPlace();
+        await inLane(place.log, writing(count), async ({ crawl }) => await crawl('one'), stops[0]);
+        for (const stop of [...stops.slice(1), undefined])
+          await inLane(place.log, writing(count), async () => await Promise.resolve(), stop);
+        expect(await written(place.log)).toEqual(Array.from({ length: count }, (_, i) => `one after none ${i}`));
+      },
+    ),
+    { numRuns: 6 },
+  );
+});
+
+test('work that was stopped goes on, and each run says which records it has written', async () => {
+  await using place = await afterPlace();
+  const told = (events: readonly (RequestEvent | RunEvent)[]) =>
+    events.map((event) => (event.type === 'after-written' ? event.counts : event.type === 'notice' ? event.message : event.type));
+  expect(told(await inLane(place.log, writing(CHUNK + 7), async ({ crawl }) => await crawl('one'), 1))).toEqual([{ compared: CHUNK }]);
+  expect(told(await inLane(place.log, writing(CHUNK + 7), async () => await Promise.resolve()))).toEqual([
+    'a: the comparison goes on',
+    { compared: 7 },
+  ]);
+  expect(told(await inLane(place.log, writing(CHUNK + 7), async () => await Promise.resolve()))).toEqual([]);
+});
+
+test.each([
+  ['at once', false],
+  ['after a restart', true],
+])('pieces of work that wait for each other are done once and in the order of the walks, %s', async (_, isStopped) => {
+  await using place = await afterPlace();
+  await inLane(place.log, writing(1), async ({ crawl, work }) => {
+    if (isStopped) work.stop();
+    for (let id = 1; id <= 12; id += 1) await crawl(String(id));
+  });
+  expect((await written(place.log)).length === 0).toBe(isStopped);
+  await inLane(place.log, writing(1), async () => await Promise.resolve());
+  expect(await written(place.log)).toEqual(Array.from({ length: 12 }, (_, i) => `${i + 1} after ${i === 0 ? 'none' : i} 0`));
+});
+
+test('work that throws is given up with a warning, and the next walk is compared with the later one', async () => {
+  await using place = await afterPlace();
+  const failing: Work = (crawl, previous, io) => {
+    if (crawl.id === 'two') throw new Error('boom');
+    return writing(1)(crawl, previous, io);
+  };
+  const events = await inLane(place.log, failing, async ({ crawl }) => {
+    for (const id of ['one', 'two', 'three']) await crawl(id);
+  });
+  expect(events.filter(({ type }) => type === 'notice')).toEqual([
+    { type: 'notice', level: 'warn', message: 'a: the comparison was given up (two): boom' },
+  ]);
+  expect(await written(place.log)).toEqual(['one after none 0', 'three after two 0']);
+  expect(await inLane(place.log, failing, async () => await Promise.resolve())).toEqual([]);
+});
+
+test('work whose record its topic does not take is given up, and its lane goes on', async () => {
+  await using place = await afterPlace();
+  const small = logWith(place.log, { recordRoom: () => Promise.resolve({ bytes: 1_000 }) });
+  const large: Work = async function* (crawl, _, io) {
+    await Promise.resolve();
+    yield io.topics.records({ key: crawl.key, value: crawl.id === 'one' ? 'x'.repeat(1_000) : 'small' });
+  };
+  const events = await inLane(small, large, async ({ crawl }) => {
+    await crawl('one');
+    await crawl('two');
+  });
+  expect(events).toContainEqual(
+    expect.objectContaining({
+      level: 'warn',
+      message: expect.stringMatching(/given up \(one\): .*more than shelves\.records takes \(1000 bytes\)/),
+    }),
+  );
+  expect(await written(place.log)).toEqual(['small']);
+});
+
+test('a walk of a part is neither remembered nor followed by work', async () => {
+  await using place = await afterPlace();
+  await inLane(place.log, writing(1), async ({ work, lane }) => {
+    const ending = work.ending({ key: 'a', id: 'part', pages: 1, items: 1, whole: false, offsets: undefined });
+    expect(ending.state).toEqual([]);
+    ending.start();
+    expect([work.load, lastCrawls(lane.stateUnder).size, unfinishedAfter(lane.stateUnder)]).toEqual([0, 0, 0]);
+  });
+  expect(await written(place.log)).toEqual([]);
+});
+
+test('a key’s last walk is forgotten when it has not been walked for 90 days, and no earlier', async () => {
+  await using place = await afterPlace();
+  await inLane(place.log, writing(0), async ({ crawl }) => {
+    await crawl('1', 'kept');
+    await crawl('2', 'old');
+    await crawl('3', 'again');
+  });
+  const ages: Record<string, number> = { kept: 90 * DAY, old: 90 * DAY + 1, again: 91 * DAY };
+  await inLane(place.log, writing(1), async ({ crawl }) => await crawl('4', 'again'), undefined, ages);
+  // It had no walk to be compared with.
+  expect(await written(place.log)).toEqual(['4 after none 0']);
+  const state = await place.log.readState('shelves.state', 0);
+  expect(
+    [...state]
+      .map(([key]) => key)
+      .filter((key) => key.startsWith('g/last/'))
+      .sort(),
+  ).toEqual(['g/last/again', 'g/last/kept']);
+});
+
+async function afterPlace() {
+  return await temporaryLog(topicSpecs([{ name: 'shelves', topics, credentials: undefined, usualBytes: {} }], { lanes: 1, names }));
+}
+
+interface Use {
+  readonly lane: Lane;
+  readonly work: AfterWork;
+  /** Completes a whole walk. */
+  readonly crawl: (id: string, key?: string) => Promise<void>;
+}
+
+/** Holds the lane until the work behind walks has ended, or for so many chunks; returns the events. `ages`: of last walks, by key, ms. */
+async function inLane(
+  log: TopicLog,
+  after: Work,
+  use: (use: Use) => Promise<void>,
+  stopAfter = Infinity,
+  ages: Readonly<Record<string, number>> = {},
+): Promise<(RequestEvent | RunEvent)[]> {
+  const lane = await openLane({
+    log,
+    group: 'g',
+    topic: 'shelves.requests',
+    partition: 0,
+    state: { topic: 'shelves.state', partition: 0 },
+    writes: [{ topic: 'shelves.records', partition: 0 }],
+    clock,
+  });
+  const waker = notifier({ clock });
+  const events: (RequestEvent | RunEvent)[] = [];
+  let chunksLeft = stopAfter;
+  const stopping: Lane = {
+    ...lane,
+    // A log promises no order of keys.
+    stateUnder: (prefix) =>
+      lane
+        .stateUnder(prefix)
+        .map((value) => ({ ...value, ageMs: ages[value.key] ?? value.ageMs }))
+        .toReversed(),
+    async commit(contribution) {
+      await lane.commit(contribution);
+      if (contribution.records.length > 0 && (chunksLeft -= 1) <= 0) work.stop();
+    },
+  };
+  const makers = await recordMakers({
+    pipeline: 'shelves',
+    topics,
+    names,
+    partition: 0,
+    validate: false,
+    signal: new AbortController().signal,
+  });
+  const work = afterWork<unknown, typeof topics>({ after, afterName: 'the comparison' }, {
+    pipeline: 'shelves',
+    lane: stopping,
+    log,
+    names,
+    notifier: waker,
+    clock,
+    emit: (event: RequestEvent | RunEvent) => void events.push(event),
+    topics: makers as never,
+  } as never);
+  await use({
+    lane,
+    work,
+    async crawl(id, key = 'a') {
+      const ending = work.ending({ key, id, pages: 1, items: 2, whole: true, offsets: await work.offsets() });
+      await lane.commit({ records: [], state: ending.state });
+      ending.start();
+    },
+  });
+  while (work.isBusy) await waker.wait();
+  await lane.close();
+  return events;
+}
+
+async function written(log: TopicLog): Promise<string[]> {
+  const values: string[] = [];
+  for await (const { value } of log.read({ topic: 'shelves.records' })) values.push(JSON.parse(value ?? '""') as string);
+  return values;
+}
