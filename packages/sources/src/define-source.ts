@@ -65,11 +65,14 @@ export function defineSource<Ask, Value>(definition: SourceDefinition<Ask, Value
           underWay.delete(abort);
         }
       },
-      walk: (first, next, { share } = {}) =>
-        new PageStream(() => {
-          const turns = { walk: {}, ...(share !== undefined && { share }) };
-          return walkReader({ first, next, ask: (ask, reading) => source.ask(ask, { ...reading, ...turns }) });
-        }),
+      walk: (first, next, { share, signal } = {}) =>
+        new PageStream(
+          () => {
+            const turns = { walk: {}, ...(share !== undefined && { share }) };
+            return walkReader({ first, next, ask: (ask, reading) => source.ask(ask, { ...reading, ...turns }) });
+          },
+          { signal },
+        ),
       gauges: () => ({ budgets: budgetGauges(), waiting: queue.waiting() }),
       changes: queue.changes.pipe(map((waiting) => ({ budgets: budgetGauges(), waiting }))),
       stop() {

@@ -24,6 +24,8 @@ export interface Source<Ask, Value> extends AsyncDisposable {
 }
 
 export interface WalkOptions {
+  /** Ends it with the signal's reason: the request under way is aborted. */
+  readonly signal?: AbortSignal | undefined;
   /** How large a share of the turns the walk gets, against 1 of others, where budget is short. Default 1. */
   readonly share?: number;
 }

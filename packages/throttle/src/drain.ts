@@ -9,6 +9,8 @@ export interface DrainOptions {
   readonly credits?: CreditPool;
   /** Pages that may be asked for while one is being projected. Default: as many as credit allows. */
   readonly readAhead?: number;
+  /** Ends the drain with its reason, at once: the request under way is aborted and the projection unsubscribed. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -24,9 +26,16 @@ export interface DrainOptions {
 export function drain<T, R>(
   open: () => PageReader<T>,
   project: (page: T) => ObservableInput<R>,
-  { maxOutstanding = 20_000, credits, readAhead = Infinity }: DrainOptions = {},
+  { maxOutstanding = 20_000, credits, readAhead = Infinity, signal }: DrainOptions = {},
 ): Observable<R> {
   return new Observable<R>((subscriber) => {
+    if (signal?.aborted === true) {
+      subscriber.error(signal.reason);
+      return;
+    }
+    const onAbort = (): void => subscriber.error(signal?.reason);
+    signal?.addEventListener('abort', onAbort);
+    subscriber.add(() => signal?.removeEventListener('abort', onAbort));
     const room = credits ?? creditPool({ max: maxOutstanding });
     const reader = open();
     const abort = new AbortController();

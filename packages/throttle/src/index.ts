@@ -23,7 +23,7 @@ export {
 export { mergePages, type MergePagesOptions } from './merge-pages.ts';
 export { nextTimeOfDay, type NextTimeOfDayOptions } from './next-time-of-day.ts';
 export type { Delivery, PageReader, ReadOptions } from './page-reader.ts';
-export { PageStream } from './page-stream.ts';
+export { PageStream, type PageStreamOptions } from './page-stream.ts';
 export { type BudgetEvidence, type RateBudget, type RateBudgetOptions, rateBudget, type Slot } from './rate-budget.ts';
 export { type Json, type OpenTransform, type Transform, transform, type TransformOptions } from './transform.ts';
 export type { PageStage, Stage } from './through.ts';

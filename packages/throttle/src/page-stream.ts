@@ -1,8 +1,14 @@
 import { Observable, type ObservableInput, of } from 'rxjs';
 import { creditPool } from './credit-pool.ts';
 import { type DrainOptions, drain } from './drain.ts';
+import { endedBy } from './ended-by.ts';
 import type { Delivery, PageReader } from './page-reader.ts';
 import { readThrough, type Stage } from './through.ts';
+
+export interface PageStreamOptions {
+  /** Ends each walk with its reason, behind the pages that were handed over before: the request under way is aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
 
 /**
  * A walk in three shapes. Each subscription, iteration or drain is a walk of its own.
@@ -14,7 +20,8 @@ import { readThrough, type Stage } from './through.ts';
 export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
   readonly #open: () => PageReader<T>;
 
-  constructor(open: () => PageReader<T>) {
+  constructor(begin: () => PageReader<T>, { signal }: PageStreamOptions = {}) {
+    const open = signal === undefined ? begin : () => endedBy(begin(), signal);
     // No page is asked for ahead of the one in hand: whoever pushes can't know how fast the other end is.
     super((subscriber) => drain(open, (page) => of(page), { readAhead: 0 }).subscribe(subscriber));
     this.#open = open;

@@ -18,6 +18,8 @@ export interface AuthorPagesOptions {
   readonly from?: AuthorCheckpoint | undefined;
   /** How large a share of the turns the walk gets, against 1 of others, where budget is short. Default 1. */
   readonly share?: number;
+  /** Ends each walk with the signal's reason: the request under way is aborted. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A page of an author's books. */

@@ -392,3 +392,20 @@ function thrownBy(act: () => unknown): unknown {
   }
   return undefined;
 }
+
+test('a signal ends a lookup and a walk of an author from outside, with its reason', async () => {
+  await using server = await startBooks({ ...swift, faults: [{ name: 'hang', at: 1, times: 2 }] });
+  await using api = open(server, { timeout: 60_000 });
+  const left = new Error('no longer wanted');
+  const walks: readonly ((signal: AbortSignal) => Promise<unknown>)[] = [
+    (signal) => lastValueFrom(api.lookup(['9780306406157'], { signal })),
+    (signal) => lastValueFrom(api.authorPages('Ada', { signal })),
+  ];
+  for (const [i, walk] of walks.entries()) {
+    const abort = new AbortController();
+    const ended = expect(walk(abort.signal)).rejects.toBe(left);
+    await expect.poll(() => server.requests.length).toBe(i + 1);
+    abort.abort(left);
+    await ended;
+  }
+});

@@ -32,7 +32,7 @@ export interface Books extends AsyncDisposable {
    * - *Backpressures when* downstream has no room for `pageSize` more books.
    * - *Completes when* a page has fewer books than the first, or none, or came before, or isn't there. A first page with fewer books than
    *   were asked for is the last, but for a round number of them, which may be the service's own page size.
-   * - *Cancels when* unsubscribed: the request under way is aborted.
+   * - *Cancels when* unsubscribed, or when `signal` is aborted: the request under way is aborted.
    *
    * Throws a `SourceError` with `HEADGATE_INVALID_OPTION` before a request is spent. The walk ends with one of the code
    * `HEADGATE_AUTHOR_NOT_FOUND`, `HEADGATE_PAGE_LIMIT`, `HEADGATE_GAVE_UP` or another that names the cause.
@@ -47,9 +47,9 @@ export interface Books extends AsyncDisposable {
    *   batch at first, and than one for each request of the budget's window later. An Observable's items are buffered as they come.
    * - *Completes when* the input has ended and its last answer is done with. It ends with the error of the input or of a batch after
    *   the answers before it.
-   * - *Cancels when* unsubscribed: requests under way are aborted, the input is read no further.
+   * - *Cancels when* unsubscribed, or when `signal` is aborted: requests under way are aborted, the input is read no further.
    */
-  lookup(isbns: IsbnInput): PageStream<BookAnswer>;
+  lookup(isbns: IsbnInput, options?: { readonly signal?: AbortSignal | undefined }): PageStream<BookAnswer>;
   /**
    * Looks up to `maxBatch` ISBNs up in one request, under credit: one answer each, in the order asked; then, should there be any,
    * the records that could be laid to none. Rejects as a whole with a `SourceError`, or with `signal.reason`.
@@ -127,8 +127,9 @@ export function books(options: BooksOptions): Books {
       credit.release();
       return value;
     },
-    authorPages: (name, options) => new PageStream(authorPages({ ...options, name, ask: askAuthor })),
-    lookup: (isbns) => lookup({ isbns, maxBatch, waitMs: batchWaitMs, parallel: limit.requests, ahead, clock, askBatch }),
+    authorPages: (name, options) => new PageStream(authorPages({ ...options, name, ask: askAuthor }), { signal: options?.signal }),
+    lookup: (isbns, { signal } = {}) =>
+      lookup({ isbns, signal, maxBatch, waitMs: batchWaitMs, parallel: limit.requests, ahead, clock, askBatch }),
     async batch(isbns, askOptions) {
       const entries = isbns.map(batchEntry);
       const toSend = isbnsToSend({ kind: 'batch', entries }).length;

@@ -8,6 +8,7 @@ import { shareCredit } from './share-credit.ts';
 
 export interface LookupOptions {
   readonly isbns: IsbnInput;
+  readonly signal?: AbortSignal | undefined;
   readonly maxBatch: number;
   /** Longest an ISBN waits for its batch to fill, in ms. */
   readonly waitMs: number;
@@ -24,7 +25,7 @@ export interface LookupOptions {
 
 /** Walks a list of ISBNs batch by batch; each answer is an item of its own, in the order asked. */
 export function lookup(options: LookupOptions): PageStream<BookAnswer> {
-  return new PageStream(() => lookupReader(options));
+  return new PageStream(() => lookupReader(options), { signal: options.signal });
 }
 
 interface Batch {

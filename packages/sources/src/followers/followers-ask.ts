@@ -19,6 +19,8 @@ export type PagesOptions = UserChoice & {
   readonly emptyBefore?: number;
   /** How large a share of the turns the walk gets, against 1 of others, where budget is short. Default 1. */
   readonly share?: number;
+  /** Ends each walk with the signal's reason: the request under way is aborted. */
+  readonly signal?: AbortSignal | undefined;
 };
 
 /** One page's request. */

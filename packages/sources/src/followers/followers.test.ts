@@ -159,6 +159,22 @@ describe('a walk', () => {
   });
 });
 
+test('a signal ends a walk from outside, with its reason, and the request under way', async () => {
+  await using server = await startFollowers({ users: { alpha: { followers: 10 } }, faults: [{ name: 'hang', at: 2 }] });
+  await using api = open(server);
+  const abort = new AbortController();
+  const left = new Error('no longer wanted');
+  const seen: number[] = [];
+  const walked = (async () => {
+    for await (const { page } of api.pages({ screenName: 'alpha', count: 4, signal: abort.signal })) seen.push(page);
+  })();
+  await expect.poll(() => server.requests.length).toBe(2);
+  abort.abort(left);
+  await expect(walked).rejects.toBe(left);
+  expect(seen).toEqual([1]);
+  expect(api.gauges().waiting).toEqual([]);
+});
+
 test('a sink that never finishes: no more requests than it has room for', async () => {
   await using server = await startFollowers({ users: { alpha: { followers: 60_000 } } });
   await using api = open(server);

@@ -20,7 +20,7 @@ export interface Followers extends AsyncDisposable {
    * - *Emits when* a page has come, as soon as budget and demand permit.
    * - *Backpressures when* downstream has no room for `count` more ids.
    * - *Completes when* the service says there is no more (cursor 0). Short and empty pages are not the end.
-   * - *Cancels when* unsubscribed: the request under way is aborted.
+   * - *Cancels when* unsubscribed, or when `signal` is aborted: the request under way is aborted.
    *
    * Ids are strings, or bigints with `ids: 'bigint'`, and exact either way.
    * Throws a `SourceError` with `HEADGATE_INVALID_OPTION`, before a call is spent, unless exactly one of `userId` and `screenName` is given
@@ -54,7 +54,8 @@ export function followers(options: FollowersOptions): Followers {
       const turns = { walk: {}, share: given.share ?? 1 };
       return walkReader({ first, next: nextAsk(first), ask: (ask, reading) => source.ask(ask, { ...reading, ...turns }) });
     };
-    return given.ids === 'bigint' ? new PageStream(() => bigintReader(reader())) : new PageStream(reader);
+    const { signal } = given;
+    return given.ids === 'bigint' ? new PageStream(() => bigintReader(reader()), { signal }) : new PageStream(reader, { signal });
   }
 
   return {
