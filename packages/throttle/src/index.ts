@@ -24,6 +24,7 @@ export { mergePages, type MergePagesOptions } from './merge-pages.ts';
 export { nextTimeOfDay, type NextTimeOfDayOptions } from './next-time-of-day.ts';
 export type { Delivery, PageReader, ReadOptions } from './page-reader.ts';
 export { PageStream, type PageStreamOptions } from './page-stream.ts';
+export { resumable } from './resumable.ts';
 export { type BudgetEvidence, type RateBudget, type RateBudgetOptions, rateBudget, type Slot } from './rate-budget.ts';
 export { type Json, type OpenTransform, type Transform, transform, type TransformOptions } from './transform.ts';
 export type { PageStage, Stage } from './through.ts';
