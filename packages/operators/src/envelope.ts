@@ -1,4 +1,4 @@
-import { map, type OperatorFunction } from 'rxjs';
+import { type Transform, transform } from '@headgate/throttle';
 import { InvalidOptionError } from './invalid-option-error.ts';
 
 /** What a CloudEvent says of itself. */
@@ -67,14 +67,16 @@ export interface Enveloped<T> {
  * Puts values into event envelopes: each is passed on untouched, beside its headers.
  *
  * *Emits when* a value arrives.
- * *Backpressures when* never by itself: what follows sets the pace.
+ * *Backpressures when* never by itself: in `through` a value's credit comes back with what became of it; behind `.pipe` nothing holds the
+ * values back.
  * *Completes when* the values complete.
  * *Cancels when* downstream cancels. Fails with {@link InvalidOptionError} where the attributes of a value are no event's.
  *
  * @param attributesOf gives the attributes of a value's event
  */
-export function envelope<T>(attributesOf: (value: T) => CloudEventAttributes): OperatorFunction<T, Enveloped<T>> {
-  return map((value) => ({ headers: cloudEventHeaders(attributesOf(value)), value }));
+export function envelope<T>(attributesOf: (value: T) => CloudEventAttributes): Transform<T, Enveloped<T>> {
+  const enveloped = (value: T): Enveloped<T> => ({ headers: cloudEventHeaders(attributesOf(value)), value });
+  return transform<T, Enveloped<T>>({ name: 'envelope', open: () => ({ next: (value) => [enveloped(value)] }) });
 }
 
 const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;

@@ -1,4 +1,4 @@
-import { map, type OperatorFunction } from 'rxjs';
+import { type Transform, transform } from '@headgate/throttle';
 
 /** Checks a record by a function that gives the checked record or throws, or by a schema with `safeParse`, such as one of zod's. */
 export type Validator<In, Out> = ((record: In) => Out) | SafeParser<Out>;
@@ -30,12 +30,13 @@ export type Checked<In, Out> = { readonly ok: true; readonly value: Out } | { re
  * Tells valid records from dead ones, in one stream, so that their order and the pace of both stay those of the records.
  *
  * *Emits when* a record arrives: the checked record, or the record with the reason it is dead.
- * *Backpressures when* never by itself: what follows sets the pace.
+ * *Backpressures when* never by itself: in `through` a record's credit comes back with what became of it; behind `.pipe` nothing holds the
+ * records back.
  * *Completes when* the records complete.
  * *Cancels when* downstream cancels. A record that is dead never ends the stream.
  */
-export function splitValid<In, Out>(validate: Validator<In, Out>): OperatorFunction<In, Checked<In, Out>> {
-  return map((record) => checked(record, validate));
+export function splitValid<In, Out>(validate: Validator<In, Out>): Transform<In, Checked<In, Out>> {
+  return transform<In, Checked<In, Out>>({ name: 'splitValid', open: () => ({ next: (record) => [checked(record, validate)] }) });
 }
 
 function checked<In, Out>(record: In, validate: Validator<In, Out>): Checked<In, Out> {
