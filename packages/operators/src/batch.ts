@@ -18,7 +18,8 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
  * Gathers items into batches, in order; never an empty one.
  *
  * *Emits when* a batch is full, or `maxWaitMs` after its first item, or what is left when the items complete.
- * *Backpressures when* never by itself: a full batch is handed on before the item's `next` returns, so at most `size` are held.
+ * *Backpressures when* never: a full batch is handed on before the item's `next` returns, so at most `size` are held here, but what follows
+ * holds as many as come. It waits by a timer, so it can't be a transform: under credit `gather` of `@headgate/throttle` takes its place.
  * *Completes when* the items complete, after the last batch.
  * *Cancels when* downstream cancels; an error passes at once. What waits then is dropped.
  *

@@ -9,7 +9,8 @@ export type DropBoundaryDuplicatesOptions = Pick<BoundaryDuplicatesOptions, 'max
  * crawl: a subscription of its own for each.
  *
  * *Emits when* a page arrives: that page, without the ids that came already.
- * *Backpressures when* never by itself: the next stage sets the pace of the pages.
+ * *Backpressures when* never by itself: in `through` a page's credit comes back with what became of it; behind `.pipe` nothing holds the
+ * pages back.
  * *Completes when* the pages complete.
  * *Cancels when* downstream cancels.
  *
