@@ -1,0 +1,117 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { type Pipeline, type RunEvent, type Running, start } from '@headgate/pipeline';
+import { sqliteTopicLog } from '@headgate/topics/sqlite';
+import { displayEvents } from '../../status/engine-events.ts';
+import { eventWords } from '../../status/event-words.ts';
+import type { HostileService } from './hostile-service.fixture.ts';
+import { memoryPeak } from './memory.fixture.ts';
+import { secretFinder } from './spelled-secrets.fixture.ts';
+
+export interface FuzzedRecord {
+  readonly topic: string;
+  readonly key: string | null;
+  readonly value: Readonly<Record<string, unknown>>;
+}
+
+export interface FuzzedRunOptions {
+  readonly service: HostileService;
+  readonly pipeline: () => Pipeline;
+  readonly topics: readonly string[];
+  /** Put into the requests topic beside the lists of the pipeline. */
+  readonly enqueue: readonly unknown[];
+  readonly secrets: readonly string[];
+  /** The run is stopped at these requests of the service, and another one begun. */
+  readonly stops: readonly number[];
+  /** Requests that may be refused or fail before all go well. */
+  readonly answers: number;
+  /** Of each credential. */
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+/** In use at once, garbage included. */
+const MOST_BYTES = 256 * 2 ** 20;
+const HANGS_AFTER_MS = 120_000;
+/** Runs a pipeline until a run finds nothing to do, and gives what it has written. Throws for all that must not be whatever a service answers. */
+export async function fuzzedRun(options: FuzzedRunOptions): Promise<readonly FuzzedRecord[]> {
+  const { service, pipeline, topics, enqueue, secrets, stops, answers, limit, windowMs } = options;
+  const { clock } = service;
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-fuzz-'));
+  const log = await sqliteTopicLog({ file: join(folder, 'log.db'), now: () => clock.epochMs() });
+  const told: string[] = [];
+  let running: Running | undefined;
+  service.onRequest = (count) => {
+    if (stops.includes(count)) void running?.stop();
+  };
+  const onEvent = (event: RunEvent): void => {
+    told.push(JSON.stringify(event), ...displayEvents(event).map(eventWords));
+  };
+  const once = async (first: boolean): Promise<boolean> => {
+    const asked = service.requests.length;
+    const one = pipeline();
+    running = await start({ log, pipelines: [one], validate: true, clock, env: {}, onEvent });
+    if (first && enqueue.length > 0) await running.enqueue(one.name, enqueue);
+    const { outcome, failures, snapshot } = await running.done;
+    told.push(JSON.stringify(snapshot), ...failures.map((failure) => inspect(failure, { depth: 10 })));
+    return outcome === 'done' && service.requests.length === asked;
+  };
+  using memory = memoryPeak();
+  const memoryBefore = memory.bytes;
+  try {
+    const runs = answers + stops.length + 3;
+    let done = false;
+    for (let run = 0; run < runs && !done; run += 1) done = await withinReason(once(run === 0), told);
+    if (!done) throw new Error(`${runs} runs, and there is still something to do:\n${told.slice(-20).join('\n')}`);
+
+    const records: FuzzedRecord[] = [];
+    for (const topic of topics) {
+      for await (const { key, value, headers } of log.read({ topic })) {
+        const { record, ...own } = JSON.parse(value ?? '{}') as FuzzedRecord['value'];
+        // A record is handed on as the service sent it, whatever it holds.
+        told.push(JSON.stringify({ key, value: own, headers }));
+        records.push({ topic, key, value: { ...own, record } });
+      }
+    }
+    const shown = secretFinder(secrets)(told.join('\n'));
+    if (shown !== undefined) throw new Error(`a secret is told, ${shown}`);
+    const taken = memory.bytes - memoryBefore;
+    if (taken > MOST_BYTES) throw new Error(`${taken} bytes of memory are taken, garbage included`);
+    overruns(service, { limit, windowMs });
+    return records;
+  } finally {
+    await running?.stop();
+    await log.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function withinReason<T>(work: Promise<T>, told: readonly string[]): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`the run hangs:\n${told.slice(-20).join('\n')}`)), HANGS_AFTER_MS);
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Throws where more of our own requests came in a window than the limit, or the same again before a Retry-After was over. */
+function overruns({ requests, waits }: HostileService, { limit, windowMs }: { readonly limit: number; readonly windowMs: number }): void {
+  for (const credential of new Set(requests.map((request) => request.credential))) {
+    const own = requests.filter((request) => request.credential === credential).map(({ at }) => at);
+    for (const [i, at] of own.entries()) {
+      const before = own[i - limit] ?? -Infinity;
+      if (at - before < windowMs) throw new Error(`${limit + 1} requests within ${at - before} ms of ${windowMs}`);
+    }
+  }
+  for (const { credential, url, until, after } of waits) {
+    const again = requests.slice(after).find((request) => request.credential === credential && request.url === url);
+    // Batches are posted to one address: others of them may have been under way.
+    if (again !== undefined && again.at < until && !url.endsWith('/books')) {
+      throw new Error(`asked again ${until - again.at} ms before a Retry-After is over`);
+    }
+  }
+}
