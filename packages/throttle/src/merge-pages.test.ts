@@ -69,6 +69,15 @@ describe('mergePages', () => {
     expect(await asked((streams) => mergePages(streams).drain(() => NEVER, { maxOutstanding: 30 }))).toBe(30);
   });
 
+  it('asks for no more than 20,000 items where nobody sets a bound, as an iteration', async () => {
+    const all = walks(8, { pages: 2, size: 5_000 });
+    const iterator = mergePages(all.map(({ stream }) => stream))[Symbol.asyncIterator]();
+    await iterator.next();
+    for (let i = 0; i < 20; i += 1) await turn();
+    expect(all.reduce((sum, walk) => sum + walk.asked.items, 0)).toBe(20_000);
+    await iterator.return?.();
+  });
+
   it('keeps the values of a page together', async () => {
     const merged = mergePages(walks(3, { pages: 2, size: 3 }).map(({ stream }) => stream.through(flatten<string>())));
     const values = await lastValueFrom(merged.drain((value) => of(value), { maxOutstanding: 100 }).pipe(toArray()));
