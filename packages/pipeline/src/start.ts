@@ -24,7 +24,7 @@ export interface StartOptions {
   readonly lanes?: number;
   /** Stay when nothing is left. Default false. */
   readonly follow?: boolean;
-  /** Ends the run as `stop` does. */
+  /** Ends the run as `stop` does. Before the run has its lanes, `start` rejects with the signal's reason. */
   readonly signal?: AbortSignal;
   readonly topics?: TopicNaming;
   /** Check each record against its topic's schema; a misfit ends its request as a dead letter. Default false. */

@@ -1,0 +1,202 @@
+import { virtualClock } from '@headgate/throttle/testing';
+import type { TopicLog } from '@headgate/topics';
+import { describe, expect, it, test } from 'vitest';
+import { type Shelf, type ShelvesPipeline, shelves, shelvesApi, type shelvesTopics, valuesOf } from './shelves.fixture.ts';
+import { type StartOptions, start } from './start.ts';
+import { temporaryLog } from './temporary-log.fixture.ts';
+import type { Work } from './worker.ts';
+import { walk } from './workers/walk.ts';
+
+function walking(api = shelvesApi()): Work<Shelf, typeof shelvesTopics> {
+  return walk<
+    typeof api,
+    Shelf,
+    { readonly shelf: string; readonly items: readonly string[]; readonly next: number | undefined },
+    typeof shelvesTopics
+  >({
+    source: api,
+    pages: (source, { shelf }, from) => source.pages(shelf, typeof from === 'number' ? from : 0),
+    records: ({ shelf, items }, { topics }) => items.map((item) => topics.records({ key: shelf, value: { item } })),
+    checkpoint: ({ next }) => next,
+  });
+}
+
+const pipeline = (): ShelvesPipeline => shelves(() => walking());
+const itemsOf = async (log: TopicLog, topic = 'shelves.records'): Promise<string[]> =>
+  (await valuesOf<{ item: string }>(log, topic)).map(({ item }) => item).sort();
+const wanted = (...names: string[]): string[] => names.flatMap((shelf) => [0, 1, 2, 3, 4].map((i) => `${shelf}-${i}`));
+
+/** Throws where a lane of the run is held still. */
+async function takeEveryLane(log: TopicLog): Promise<void> {
+  const lanes = [
+    { name: 'headgate.shelves.requests.0', state: { topic: 'shelves.state', partition: 0 }, onlyIfFree: true },
+    { name: 'headgate.request-list', state: { topic: 'headgate.state', partition: 0 }, onlyIfFree: true },
+  ];
+  for (const lane of lanes) await (await log.openLane(lane)).close();
+}
+
+/** Why a run could not go on; none where it was stopped before it had its lanes, which its start rejects with. */
+async function failuresOf(options: StartOptions): Promise<readonly unknown[]> {
+  try {
+    await using running = await start(options);
+    return (await running.done).failures;
+  } catch (error) {
+    return error === options.signal?.reason ? [] : [error];
+  }
+}
+
+test.each([false, true])(
+  'stopped at any moment it leaves no lane held and no timer, and a next run goes on (follow: %s)',
+  async (follow) => {
+    const moments = 14;
+    for (let moment = 0; moment <= moments; moment += 1) {
+      await using place = await temporaryLog();
+      const { log } = place;
+      const clock = virtualClock();
+      const stop = new AbortController();
+      let events = 0;
+      const happened = (): void => {
+        if (events === moment) stop.abort();
+        events += 1;
+      };
+      if (moment === moments) setTimeout(() => stop.abort(), 200);
+      const failures = await failuresOf({
+        log,
+        pipelines: [pipeline()({ shelves: ['a', 'b'], every: '1h' })],
+        follow,
+        clock,
+        signal: stop.signal,
+        onEvent: happened,
+      });
+      expect({ moment, failures, pending: clock.pending }).toEqual({ moment, failures: [], pending: 0 });
+      await takeEveryLane(log);
+      await using rest = await start({ log, pipelines: [pipeline()({ shelves: ['a', 'b'] })], clock });
+      expect((await rest.done).outcome).toBe('done');
+      expect(await itemsOf(log)).toEqual(wanted('a', 'b'));
+    }
+  },
+);
+
+test('stopped while its source is asked it leaves no lane held and no timer', async () => {
+  await using place = await temporaryLog();
+  const { log } = place;
+  const clock = virtualClock();
+  const asked = Promise.withResolvers<void>();
+  const silent = shelvesApi({
+    onPage() {
+      asked.resolve();
+      return new Promise(() => undefined);
+    },
+  });
+  const running = await start({ log, pipelines: [shelves(() => walking(silent))({ shelves: ['a'] })], clock });
+  await asked.promise;
+  const stopped = running.stop();
+  await expect.poll(() => clock.pending).toBe(1);
+  // The longest that work in flight is waited for.
+  await clock.advance(8_000);
+  expect(await stopped).toMatchObject({ outcome: 'stopped', failures: [] });
+  expect(clock.pending).toBe(0);
+  await takeEveryLane(log);
+});
+
+describe('what is in the way is told before anything is taken:', () => {
+  const listing = pipeline()({ shelves: ['a'] });
+  it.each([
+    ['no pipeline', { pipelines: [] }, /there is no pipeline to run/],
+    ['two of one name', { pipelines: [listing, listing] }, /two pipelines are called shelves/],
+    ['no lane', { pipelines: [listing], lanes: 0 }, /lanes must be a whole number above 0, got 0/],
+    ['half a lane', { pipelines: [listing], lanes: 1.5 }, /got 1\.5/],
+    [
+      'fewer credentials than lanes',
+      { pipelines: [{ ...listing, credentials: ['one'] }], lanes: 2 },
+      /shelves has 1 credentials, and 2 lanes need one each/,
+    ],
+  ])('%s', async (_, options, says) => {
+    await using place = await temporaryLog();
+    await expect(start({ log: place.log, ...options })).rejects.toThrow(
+      expect.objectContaining({ code: 'HEADGATE_INVALID_OPTION', message: expect.stringMatching(says) as string }),
+    );
+    expect(await place.log.listTopics()).toEqual([]);
+  });
+});
+
+test('a list whose request has no key ends the start, which gives everything up', async () => {
+  await using place = await temporaryLog();
+  const clock = virtualClock();
+  const keyless = shelves(
+    () => walking(),
+    () => {
+      throw new TypeError('no key');
+    },
+  );
+  await expect(start({ log: place.log, pipelines: [keyless({ shelves: ['a'] })], clock })).rejects.toThrow('no key');
+  expect(clock.pending).toBe(0);
+  await takeEveryLane(place.log);
+});
+
+test('topics have a prefix, and names of their own without it', async () => {
+  await using place = await temporaryLog();
+  const topics = { prefix: 'prod.', names: { 'shelves.records': 'team.items', 'headgate.state': 'team.state' } };
+  await using running = await start({ log: place.log, pipelines: [pipeline()({ shelves: ['a'] })], topics });
+  expect((await running.done).outcome).toBe('done');
+  const found = (await place.log.listTopics()).map(({ name }) => name).sort();
+  expect(found).toEqual([
+    'prod.shelves.dead-letters',
+    'prod.shelves.log',
+    'prod.shelves.requests',
+    'prod.shelves.state',
+    'team.items',
+    'team.state',
+  ]);
+  expect(await itemsOf(place.log, 'team.items')).toEqual(wanted('a'));
+});
+
+test('two topics of one name are refused', async () => {
+  await using place = await temporaryLog();
+  const names = { 'shelves.records': 'same', 'shelves.log': 'same' };
+  await expect(start({ log: place.log, pipelines: [pipeline()({})], topics: { names } })).rejects.toThrow(
+    expect.objectContaining({
+      code: 'HEADGATE_DEFINITION',
+      message: expect.stringMatching(/Two topics of this run are called same/) as string,
+    }),
+  );
+});
+
+test('two runs in one process have nothing in common', async () => {
+  await using one = await temporaryLog();
+  await using other = await temporaryLog();
+  const places = [one, other].map(({ log }, i) => ({ log, shelf: ['a', 'b'][i] ?? '' }));
+  const results = await Promise.all(
+    places.map(async ({ log, shelf }) => {
+      await using running = await start({ log, pipelines: [pipeline()({ shelves: [shelf] })] });
+      const events: string[] = [];
+      running.events.subscribe((event) => event.type === 'request-completed' && events.push(event.key));
+      const { outcome, snapshot } = await running.done;
+      return { outcome, events, items: snapshot.pipelines['shelves']?.items, written: await itemsOf(log) };
+    }),
+  );
+  expect(results).toEqual(['a', 'b'].map((shelf) => ({ outcome: 'done', events: [shelf], items: 5, written: wanted(shelf) })));
+});
+
+test('two groups on one log each work every request', async () => {
+  await using place = await temporaryLog();
+  const { log } = place;
+  for (const group of ['one', 'two']) {
+    await using running = await start({ log, group, pipelines: [pipeline()({})] });
+    await running.done;
+  }
+  await log.append([{ topic: 'shelves.requests', key: 'a', value: '{"shelf":"a"}' }]);
+  await Promise.all(
+    ['one', 'two'].map(async (group) => {
+      await using running = await start({ log, group, pipelines: [pipeline()({})] });
+      expect((await running.done).snapshot.pipelines['shelves']?.items).toBe(5);
+    }),
+  );
+  expect(await itemsOf(log)).toEqual([...wanted('a'), ...wanted('a')].sort());
+});
+
+test('requests for a pipeline that the run does not have are refused', async () => {
+  await using place = await temporaryLog();
+  await using running = await start({ log: place.log, pipelines: [pipeline()({})] });
+  await expect(running.enqueue('other', [{ shelf: 'a' }])).rejects.toThrow('enqueue: no pipeline is called other. There are shelves.');
+});
