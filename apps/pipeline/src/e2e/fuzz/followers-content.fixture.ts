@@ -30,6 +30,7 @@ export function followersContent(users: Readonly<Record<string, readonly number[
       };
     },
     sent({ searchParams }, { ids }) {
+      if (!Array.isArray(ids)) return;
       const at = `@${searchParams.get('screen_name') ?? ''} ${searchParams.get('cursor') ?? '-1'}`;
       told.set(at, (told.get(at) ?? new Set()).add(JSON.stringify(ids)));
     },
