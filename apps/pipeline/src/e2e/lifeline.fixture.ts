@@ -7,8 +7,14 @@ const LIFELINE = '{ read -r line <&3 || kill -9 $$; } >/dev/null 2>&1 & exec "$@
 export type LifelineOptions = Omit<SpawnOptions, 'stdio'> & { readonly stdin: 'pipe' | 'ignore' };
 
 /** Starts a command that does not outlive this process, however that ends. Its stdout and stderr are pipes. */
-export function spawnOnLifeline(command: readonly string[], { stdin, ...options }: LifelineOptions): ChildProcess {
-  const child = spawn('sh', ['-c', LIFELINE, 'sh', ...command], { ...options, stdio: [stdin, 'pipe', 'pipe', 'pipe'] });
+export function spawnOnLifeline(command: readonly string[], { stdin, env, ...options }: LifelineOptions): ChildProcess {
+  // A sixth of a start is compiling what was compiled before.
+  const cache = process.env['NODE_COMPILE_CACHE'];
+  const child = spawn('sh', ['-c', LIFELINE, 'sh', ...command], {
+    ...options,
+    env: { ...(env ?? process.env), ...(cache !== undefined && { NODE_COMPILE_CACHE: cache }) },
+    stdio: [stdin, 'pipe', 'pipe', 'pipe'],
+  });
   const lifeline = child.stdio[3] as Socket;
   lifeline.on('error', () => undefined);
   child.once('exit', () => lifeline.end('over\n'));
