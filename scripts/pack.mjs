@@ -18,9 +18,9 @@ mkdirSync(destination, { recursive: true });
 const published = ['packages', 'apps']
   .flatMap((room) => readdirSync(join(root, room)).map((name) => join(root, room, name)))
   .filter((folder) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).private !== true);
-// An earlier build, of another branch say, may have left modules behind that aren't in this one.
+// An earlier build, of another branch say, may have left modules behind that aren't in this one, also in turbo's cache.
 for (const folder of published) rmSync(join(folder, 'dist'), { recursive: true, force: true });
-// `prepack` builds each, and what it needs.
+run(root, 'turbo', ['run', 'build', '--force']);
 for (const folder of published) run(folder, 'pnpm', ['pack', '--pack-destination', destination]);
 process.stdout.write(
   `${readdirSync(destination)

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run } from './run-command.fixture.ts';
@@ -42,6 +42,9 @@ describe('npm run pack', { timeout: 300_000 }, () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headgate-pack-'));
     // As from another folder, whose relative paths are meant.
+    const stale = fileURLToPath(new URL('../packages/auth/dist/stale.js', import.meta.url));
+    await mkdir(dirname(stale), { recursive: true });
+    await writeFile(stale, '');
     const { code, stderr } = await run([process.execPath, PACK, 'tarballs'], { env: { ...process.env, INIT_CWD: folder } });
     if (code !== 0) throw new Error(stderr);
     const tarballs = (await readdir(join(folder, 'tarballs'))).map((name) => join(folder, 'tarballs', name));
@@ -109,6 +112,14 @@ describe('npm run pack', { timeout: 300_000 }, () => {
     if (old === undefined) return;
     const answer = await run([old.path, command, '--version'], { env, cwd: folder });
     expect(answer).toEqual({ code: 2, stdout: '', stderr: `headgate needs Node 22.19 or later; this is ${old.version}.\n` });
+  });
+
+  it('is not needed for a package to be built before it is packed', async () => {
+    const auth = fileURLToPath(new URL('../packages/auth', import.meta.url));
+    await rm(join(auth, 'dist'), { recursive: true });
+    expect((await run(['pnpm', 'pack', '--pack-destination', join(folder, 'alone')], { cwd: auth })).code).toBe(0);
+    const [name = ''] = await readdir(join(folder, 'alone'));
+    expect((await opened(join(folder, 'alone', name))).paths).toContain('./dist/index.js');
   });
 
   it('names the folder where it was not told one', async () => {
