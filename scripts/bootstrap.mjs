@@ -111,7 +111,7 @@ function runCommand(argv) {
     shell: process.platform === 'win32',
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
-  // Whoever started us may die without a word: seen as a new parent.
+  // Our parent may die without a word: seen as a new parent.
   const parent = process.ppid;
   const watch = setInterval(() => {
     if (process.ppid === parent) return;

@@ -69,7 +69,7 @@ function called(secret: () => unknown, signer: SignerKind, name: string): unknow
 
 function describe(value: unknown): string {
   if (value instanceof Promise) {
-    // Nobody will look at this promise again, and its rejection must not end the process.
+    // This promise is dropped, and its rejection must not end the process.
     value.catch(() => undefined);
     return 'a promise: the function must be synchronous';
   }

@@ -39,7 +39,7 @@ export function batch<T>({ size, maxWaitMs, scheduler = asyncScheduler }: BatchO
       const flush = (): void => {
         timer?.unsubscribe();
         timer = undefined;
-        // Emptied first: whoever receives the batch may push the next item from within.
+        // Emptied first: the batch's receiver may push the next item from within.
         const full = waiting;
         waiting = [];
         if (full.length > 0) {

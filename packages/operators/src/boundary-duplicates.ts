@@ -1,6 +1,6 @@
 import { InvalidOptionError } from './invalid-option-error.ts';
 
-/** What {@link BoundaryDuplicates} remembers, as JSON can hold it. */
+/** The memory of {@link BoundaryDuplicates}, as JSON can hold it. */
 export interface BoundaryState {
   /** The last ids let through, at most `maxOverlap` of them. */
   readonly tail: readonly string[];
@@ -8,7 +8,7 @@ export interface BoundaryState {
 
 /** Options of {@link boundaryDuplicates}. */
 export interface BoundaryDuplicatesOptions {
-  /** What an earlier run of the same crawl remembered. Default: nothing, the crawl begins. */
+  /** The state that an earlier run of the same crawl left. Default: none, the crawl begins. */
   readonly state?: BoundaryState | undefined;
   /** How many ids may come again, and how many are remembered. Default: 200. */
   readonly maxOverlap?: number;
@@ -18,7 +18,7 @@ export interface BoundaryDuplicatesOptions {
 export interface BoundaryDuplicates {
   /** Gives the page without them: the page itself where there are none. An emptied page is still a page. */
   apply<P extends { readonly ids: readonly string[] }>(page: P): P;
-  /** Gives what is remembered after the pages so far: store it with the checkpoint. */
+  /** Gives the state after the pages so far: store it with the checkpoint. */
   state(): BoundaryState;
 }
 

@@ -19,7 +19,7 @@ async function all(
   return changes;
 }
 
-/** What the two are as sets, in the order of the crawls. */
+/** The differences of the two as sets, in the order of the crawls. */
 function expected(before: Ids, after: Ids): CrawlChange[] {
   const [had, has] = [new Set(before), new Set(after)];
   return [

@@ -1,19 +1,19 @@
 import { type Transform, transform } from '@headgate/throttle';
 import { InvalidOptionError } from './invalid-option-error.ts';
 
-/** What a CloudEvent says of itself. */
+/** The attributes of a CloudEvent. */
 export interface CloudEventAttributes {
-  /** Who it comes from: a URI reference, such as `/followers`. */
+  /** Its producer: a URI reference, such as `/followers`. */
   readonly source: string;
-  /** What kind of event it is, such as `com.example.page`. */
+  /** The kind of event, such as `com.example.page`. */
   readonly type: string;
-  /** Which event it is: unique within its source, and the same again when the event is sent again. */
+  /** Unique within its source, and the same again when the event is sent again. */
   readonly id: string;
-  /** When it happened: a date, or RFC 3339 text that is passed on as it is. Default: not said. */
+  /** When it happened: a date, or RFC 3339 text that is passed on as it is. Default: left out. */
   readonly time?: Date | string | undefined;
-  /** What it is about, within its source. Default: not said. */
+  /** Its subject, within its source. Default: left out. */
   readonly subject?: string | undefined;
-  /** The URI of the schema its data follows. Default: not said. */
+  /** The URI of the schema its data follows. Default: left out. */
   readonly dataSchema?: string | undefined;
   /** The media type of its data. Default: `application/json`. */
   readonly dataContentType?: string;

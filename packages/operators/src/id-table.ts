@@ -18,7 +18,7 @@ export interface IdTable {
 }
 
 export interface IdTableOptions {
-  /** Of the table, at most: room for an id in 15 bytes. */
+  /** The table's size at most: room for an id in 15 bytes. */
   readonly maxBytes: number;
   /** From 0 to below 1: a service that chooses ids can't know where they go. */
   readonly random: () => number;

@@ -3,13 +3,13 @@ import { type Transform, transform } from '@headgate/throttle';
 /** Checks a record by a function that gives the checked record or throws, or by a schema with `safeParse`, such as one of zod's. */
 export type Validator<In, Out> = ((record: In) => Out) | SafeParser<Out>;
 
-/** What is needed of a schema. */
+/** The part of a schema that is used. */
 export interface SafeParser<Out> {
   /** Checks a value without throwing. */
   safeParse(value: unknown): { readonly success: true; readonly data: Out } | { readonly success: false; readonly error: SchemaFailure };
 }
 
-/** What a schema says of a value that doesn't fit. */
+/** A schema's account of a value that doesn't fit. */
 export interface SchemaFailure {
   readonly message: string;
   readonly issues?: readonly { readonly message: string; readonly path: readonly PropertyKey[] }[];

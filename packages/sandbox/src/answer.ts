@@ -1,4 +1,4 @@
-/** What a service says to one request, before any fault of the transport. */
+/** A service's answer to one request, before any fault of the transport. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

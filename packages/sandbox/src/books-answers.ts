@@ -6,7 +6,7 @@ import type { BooksRequest } from './books-request.ts';
 import { toIsbn13 } from './isbn.ts';
 import { shuffled } from './seeded-random.ts';
 
-/** What the catalogue knows. */
+/** The catalogue's contents. */
 export interface Catalogue {
   readonly isUnknown: (isbnOrAuthor: string) => boolean;
   /** ISBNs a batch may hold. */

@@ -1,4 +1,4 @@
-/** What a request of the catalogue asks for; undefined where it is none of its three operations, or malformed as the reason says. */
+/** The operation a request names; undefined where it is none of the three, or malformed as the reason says. */
 export type BooksRequest =
   | { readonly kind: 'book'; readonly isbns: readonly [string] }
   | { readonly kind: 'author'; readonly author: string; readonly page: number; readonly pageSize: number }

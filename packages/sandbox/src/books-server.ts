@@ -16,11 +16,11 @@ import type { WindowOptions } from './window.ts';
 export interface BooksSandboxOptions {
   /** Port of the default plan on 127.0.0.1, premium and pro on the two after it; default 0, three free ones. */
   readonly port?: number;
-  /** Who may ask, and at which plan's address; default: any key at any address, named `key 1`, `key 2` and so on. */
+  /** The keys that are let in, each at its plan's address; default: any key at any address, named `key 1`, `key 2` and so on. */
   readonly keys?: readonly BooksKey[];
   /** The window of each key; default `{ kind: 'rolling', windowMs: 1000 }` and the plan's limit: 1, 3 or 5. */
   readonly window?: Partial<WindowOptions>;
-  /** What a request over the limit gets; `both`: a 429 and a 404 in turn. Default `both`. */
+  /** The answer to a request over the limit; `both`: a 429 and a 404 in turn. Default `both`. */
   readonly limitAnswer?: '404' | '429' | 'both';
   /** The message of a 404 over the limit; default `Not Found`, the same as that of an unknown ISBN. */
   readonly limit404Message?: string;
@@ -30,7 +30,7 @@ export interface BooksSandboxOptions {
   readonly unknown?: readonly string[] | ((isbnOrAuthor: string) => boolean);
   /** ISBNs a batch may hold; default 1000. */
   readonly maxBatch?: number;
-  /** What goes wrong, and at which request of the three addresses together; default nothing. */
+  /** Faults, each with the request it is applied to, counted over the three addresses together; default none. */
   readonly faults?: readonly Fault[];
   /** Milliseconds an answer takes, in real time; default 0. */
   readonly latencyMs?: Latency;

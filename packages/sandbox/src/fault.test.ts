@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { faultNames, parseFault, planFaults } from './fault.ts';
 
-test('every name is read back from its command line spelling', () => {
+test('every name is read back from its form on a command line', () => {
   for (const name of faultNames) expect(parseFault(`${name}@7`)).toEqual({ name, at: 7 });
   expect(parseFault(' hang@5x2 ')).toEqual({ name: 'hang', at: 5, times: 2 });
 });
@@ -18,7 +18,7 @@ test('an unknown name is named, with the known ones', () => {
   expect(() => parseFault('explode@3')).toThrow(/"explode" in "explode@3".*cursor-loop/u);
 });
 
-test('a fault befalls its requests and no others; the first listed wins', () => {
+test('a fault is applied to its requests and no others; the first listed wins', () => {
   const plan = planFaults([parseFault('cut@3'), parseFault('hang@2x3'), { name: 'clock-skew', at: 6 }]);
   expect([1, 2, 3, 4, 5, 6, 1_000_000].map((number) => plan(number)?.name)).toEqual([
     undefined,

@@ -20,13 +20,13 @@ export const faultNames = [
 export type FaultName = (typeof faultNames)[number];
 
 interface FaultPlace {
-  /** The request it befalls: 1 is the first this sandbox reads, retries counted. */
+  /** The request it is applied to: 1 is the first this sandbox reads, retries counted. */
   readonly at: number;
-  /** How many requests in a row it befalls; default 1, and from `at` to the end for `clock-skew`. */
+  /** How many requests in a row it is applied to; default 1, and from `at` to the end for `clock-skew`. */
   readonly times?: number;
 }
 
-/** What goes wrong, and at which request. */
+/** A fault, and the request it is applied to. */
 export type Fault = FaultPlace &
   (
     | {
@@ -70,7 +70,7 @@ export type Fault = FaultPlace &
   );
 
 /**
- * Reads a fault as a command line spells it: `cut@3` befalls the third request, `hang@5x2` the fifth and sixth.
+ * Reads a fault from its form on a command line: `cut@3` is applied to the third request, `hang@5x2` to the fifth and sixth.
  * Throws `SandboxOptionError`, which lists the names.
  */
 export function parseFault(text: string): Fault {
@@ -83,7 +83,7 @@ export function parseFault(text: string): Fault {
   return { name: known, at: Number(at), ...(times === undefined ? {} : { times: Number(times) }) };
 }
 
-/** Which fault befalls the request of a number, the first listed where several would. */
+/** The fault that applies to the request of a number, the first listed where several do. */
 export type FaultPlan = (requestNumber: number) => Fault | undefined;
 
 /** Checks faults and makes their plan; throws `SandboxOptionError` for a place that can't be, or a name in `refused`. */
@@ -93,7 +93,7 @@ export function planFaults(faults: readonly Fault[], refused: readonly FaultName
     if (refused.includes(name)) throw new SandboxOptionError(`The fault ${name} is none of this service; leave it out.`);
     if (!Number.isInteger(at) || at < 1) throw new SandboxOptionError(`The fault ${name} is set at request ${at}; requests count from 1.`);
     if (times !== undefined && !(times >= 1)) {
-      throw new SandboxOptionError(`The fault ${name} is set to befall ${times} requests; give 1 or more.`);
+      throw new SandboxOptionError(`The fault ${name} is set for ${times} requests; give 1 or more.`);
     }
   }
   return (requestNumber) => faults.find((fault) => requestNumber >= fault.at && requestNumber < fault.at + timesOf(fault));

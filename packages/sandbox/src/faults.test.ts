@@ -51,7 +51,7 @@ async function failureOf(work: Promise<unknown>): Promise<string> {
   return 'none';
 }
 
-test('a fault befalls its request alone: the one before and the one after are whole, and all three have counted', async () => {
+test('a fault changes its request alone: the one before and the one after are whole, and all three have counted', async () => {
   const sandbox = await start({ name: 'reset', at: 2 });
   const whole = await get();
   expect(await failureOf(get())).toBe('ECONNRESET');

@@ -18,7 +18,7 @@ export type FollowersCredential =
       };
     };
 
-/** Who asks, or the status and error code of the refusal. */
+/** The credential of a request, or the status and error code of its refusal. */
 type Authentication =
   | { readonly name: string }
   | { readonly status: number; readonly errorCode: number; readonly message: string; readonly name?: string };
@@ -33,7 +33,7 @@ export type Authenticate = (
 const timestampToleranceS = 300;
 
 export interface AuthenticationOptions {
-  /** Those that are verified; undefined: any bearer token and any well-formed OAuth signature. */
+  /** The credentials to verify against; undefined: any bearer token and any well-formed OAuth signature. */
   readonly credentials: readonly FollowersCredential[] | undefined;
   /** Whether any bearer token is let in. */
   readonly anyBearer: boolean;
@@ -110,7 +110,7 @@ function createNonceLog(): { isNew(key: string, timestampS: number, nowS: number
   let prunedS = 0;
   return {
     isNew(key, timestampS, nowS) {
-      // What is older than the tolerance is refused by its timestamp already.
+      // A nonce older than the tolerance is refused by its timestamp already.
       if (Math.abs(nowS - prunedS) > timestampToleranceS) {
         for (const [old, usedS] of used) if (Math.abs(nowS - usedS) > timestampToleranceS) used.delete(old);
         prunedS = nowS;

@@ -1,7 +1,7 @@
 import { hash32, mix32 } from './seeded-random.ts';
 import { SandboxOptionError } from './sandbox-option-error.ts';
 
-/** What makes one user's list. */
+/** Options of one user's list. */
 export interface FollowerListOptions {
   /** How many followers, generated when asked for, or their ids, newest first. */
   readonly followers: number | readonly string[];

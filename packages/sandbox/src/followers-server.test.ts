@@ -91,8 +91,8 @@ test('ids are spelled as asked, or whichever way the service likes', async () =>
   const numbers = '{"ids":[9007199254740993,12]';
   expect(await spelled({}, '')).toBe(numbers);
   expect(await spelled({}, '&stringify_ids=TRUE')).toBe(strings);
-  expect(await spelled({ spelling: 'strings' }, '&stringify_ids=false')).toBe(strings);
-  expect(await spelled({ spelling: 'numbers' }, '&stringify_ids=true')).toBe(numbers);
+  expect(await spelled({ idFormat: 'strings' }, '&stringify_ids=false')).toBe(strings);
+  expect(await spelled({ idFormat: 'numbers' }, '&stringify_ids=true')).toBe(numbers);
   await running?.close();
   await start({ users: { alpha: { followers: 20 } }, cursorStrings: false });
   expect((await get('?screen_name=alpha&count=10')).text).not.toContain('cursor_str');

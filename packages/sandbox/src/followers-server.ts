@@ -23,7 +23,7 @@ export interface FollowersSandboxOptions {
   /** Accounts by screen name; default one, `alpha` with 12,345 followers, or none with a recording. */
   readonly users?: Readonly<Record<string, FollowersUser>>;
   /**
-   * Who may ask; default: any bearer token and any well-formed OAuth signature, each token or pair of consumer key and token a credential of
+   * The credentials that are let in; default: any bearer token and any well-formed OAuth signature, each token or pair of consumer key and token a credential of
    * its own, named `bearer 1`, `oauth 1` and so on.
    */
   readonly credentials?: readonly FollowersCredential[];
@@ -31,15 +31,15 @@ export interface FollowersSandboxOptions {
   readonly anyBearer?: boolean;
   /** The window of each credential; default `{ kind: 'first-request', limit: 15, windowMs: 900_000 }`. */
   readonly window?: Partial<WindowOptions>;
-  /** What goes wrong, and at which request; default nothing. */
+  /** Faults, each with the request it is applied to; default none. */
   readonly faults?: readonly Fault[];
   /** Milliseconds an answer takes, in real time; default 0. */
   readonly latencyMs?: Latency;
   /** Ids as strings or numbers: as `stringify_ids` asks, or one of them whatever it says; default `asked`. */
-  readonly spelling?: 'asked' | 'strings' | 'numbers';
+  readonly idFormat?: 'asked' | 'strings' | 'numbers';
   /** Whether pages have `next_cursor_str` and `previous_cursor_str`; default true. */
   readonly cursorStrings?: boolean;
-  /** Recorded pages, served to whoever asks for an account that isn't in `users`; default none. */
+  /** Recorded pages, served for an account that isn't in `users`; default none. */
   readonly replay?: readonly RecordedEntry[];
   /** Gives ids, cursors and latencies; default 1. */
   readonly seed?: number;
@@ -75,7 +75,7 @@ export async function startFollowers(options: FollowersSandboxOptions = {}): Pro
       replayed,
       authenticate: createAuthentication({ credentials, anyBearer: options.anyBearer ?? credentials === undefined }),
       window: { kind: 'first-request', limit: 15, windowMs: 900_000, ...window },
-      spelling: options.spelling ?? 'asked',
+      idFormat: options.idFormat ?? 'asked',
       cursorStrings: options.cursorStrings ?? true,
     }),
     faultAt: planFaults(faults),

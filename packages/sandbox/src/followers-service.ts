@@ -12,7 +12,7 @@ export interface FollowersServiceOptions {
   readonly replayed: ((query: RecordedPageQuery) => Answer) | undefined;
   readonly authenticate: Authenticate;
   readonly window: WindowOptions;
-  readonly spelling: 'asked' | 'strings' | 'numbers';
+  readonly idFormat: 'asked' | 'strings' | 'numbers';
   readonly cursorStrings: boolean;
 }
 
@@ -78,7 +78,7 @@ export function createFollowersService(options: FollowersServiceOptions): (excha
 }
 
 function answerPage(options: FollowersServiceOptions, query: URLSearchParams, cursor: string): Answer {
-  const { directory, replayed, spelling, cursorStrings } = options;
+  const { directory, replayed, idFormat, cursorStrings } = options;
   const screenName = query.get('screen_name') ?? undefined;
   const userId = query.get('user_id') ?? undefined;
   if ((screenName === undefined) === (userId === undefined)) {
@@ -111,7 +111,7 @@ function answerPage(options: FollowersServiceOptions, query: URLSearchParams, cu
     cursors: served.cursors,
     cursor,
     size: Math.min(Number(count), served.pageSize),
-    idsAsStrings: spelling === 'asked' ? wantsStrings : spelling === 'strings',
+    idsAsStrings: idFormat === 'asked' ? wantsStrings : idFormat === 'strings',
     cursorStrings,
   });
   if (page === undefined) return followersError(400, 44, 'cursor parameter is invalid.');

@@ -30,12 +30,12 @@ export interface Exchange {
   readonly fault: Fault | undefined;
 }
 
-/** What a service makes of a request. */
+/** A service's judgement of one request. */
 export interface Served {
   readonly answer: Answer;
-  /** The refusal is real (limit, credential): no fault befalls it. */
+  /** The refusal is real (limit, credential): no fault is applied to it. */
   readonly refused: boolean;
-  /** What goes into the log of requests. */
+  /** Goes into the log of requests. */
   readonly seen: Pick<ServedRequest, 'credential' | 'cursor' | 'user' | 'isbns' | 'author'>;
 }
 
@@ -92,20 +92,20 @@ export async function startLoopback(options: LoopbackOptions): Promise<Loopback>
     };
     const { answer, refused, seen }: Served =
       body === undefined ? { answer: jsonAnswer(413, '{"message":"Payload Too Large"}'), refused: true, seen: {} } : serve(exchange);
-    const befallen = refused && fault?.name !== 'clock-skew' ? undefined : fault;
+    const applied = refused && fault?.name !== 'clock-skew' ? undefined : fault;
     log.add({
       number,
       at: nowMs,
       method: exchange.method,
       path,
       query: shownQuery(exchange.query),
-      status: deliveredStatus(answer, befallen),
-      ...(befallen === undefined ? {} : { fault: befallen.name }),
+      status: deliveredStatus(answer, applied),
+      ...(applied === undefined ? {} : { fault: applied.name }),
       ...seen,
     });
     await wait(afterMs);
     response.setHeader('date', new Date(now() + skewMs).toUTCString());
-    deliver(response, answer, befallen);
+    deliver(response, answer, applied);
   };
 
   const servers = options.ports.map((_, listener) =>

@@ -3,7 +3,7 @@ import { jsonAnswer } from './answer.ts';
 import { recordedAnswer, recordedTarget } from './recorded-target.ts';
 import type { RecordedEntry } from './recording.ts';
 
-/** What is asked of a recorded catalogue. */
+/** A request to a recorded catalogue. */
 export interface RecordedBooksQuery {
   readonly method: string;
   /** As it came, percent-encoded. */

@@ -3,7 +3,7 @@ import { jsonAnswer } from './answer.ts';
 import { recordedAnswer, recordedTarget } from './recorded-target.ts';
 import type { RecordedEntry } from './recording.ts';
 
-/** What is asked of a recorded walk. */
+/** A request to a recorded walk. */
 export interface RecordedPageQuery {
   /** `-1` for the first page. */
   readonly cursor: string;

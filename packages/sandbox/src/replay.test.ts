@@ -101,7 +101,7 @@ test('a recording without an entry of the service leaves it as it is', async () 
   expect((await get('?screen_name=alpha&stringify_ids=true'))[0]).toBe(200);
 });
 
-test('faults befall recorded pages too', async () => {
+test('faults are applied to recorded pages too', async () => {
   running = await startFollowers({
     replay: walk,
     faults: [

@@ -15,7 +15,7 @@ export interface ServedRequest {
   readonly credential?: string;
   /** The status answered; 0 where a fault left the request without one. */
   readonly status: number;
-  /** The fault that befell it. */
+  /** The fault applied to it. */
   readonly fault?: FaultName;
   /** Followers: the cursor asked for, `-1` when absent. */
   readonly cursor?: string;

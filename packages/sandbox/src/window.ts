@@ -17,7 +17,7 @@ export interface WindowOptions {
   readonly windowMs: number;
 }
 
-/** What a window said about one request. */
+/** A window's answer to one request. */
 export interface WindowVerdict {
   readonly allowed: boolean;
   readonly limit: number;

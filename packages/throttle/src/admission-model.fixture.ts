@@ -3,7 +3,7 @@ import type { Clock } from './clock.ts';
 import type { CredentialPool, Grant } from './credential-pool.ts';
 import type { Credit, CreditPool } from './credit-pool.ts';
 
-/** Who can't go yet, of those who wait for the same pool. */
+/** Waiters for one pool that can't go yet. */
 interface Blocked {
   readonly at: number;
   readonly weights: readonly (readonly number[])[];
@@ -99,7 +99,7 @@ export function plainAdmission({ clock }: { readonly clock: Clock }): Omit<Admis
         continue;
       }
       remove(waiter);
-      // Who passes has not had its turn: for those who come later the round is still that of those who wait.
+      // A waiter that passes others has not had its turn: for later ones the round is still that of those who wait.
       if (before.weights.length === 0) queue.served(waiter);
       hand(waiter, pool.take(weights), credits.reserve(items));
     }
@@ -131,7 +131,7 @@ export function plainAdmission({ clock }: { readonly clock: Clock }): Omit<Admis
       const said = { label, ...(weights.length > 0 && { weights }) };
       if (!credits.hasRoom(items)) return { ...said, for: 'downstream' as const };
       const own = pool.bears(weights) ? pool.freeAt(weights) : Infinity;
-      // Who could go, and waits all the same, waits for those before it.
+      // A waiter that could go, and waits all the same, waits for those before it.
       const at = own === -Infinity ? (first.get(pool) ?? own) : own;
       first.set(pool, Math.min(first.get(pool) ?? Infinity, at));
       return { ...said, for: 'budget' as const, ...(Number.isFinite(at) && { until: at + offset }) };

@@ -14,7 +14,7 @@ export interface AdmissionOptions {
 
 export interface AcquireOptions {
   readonly pool: CredentialPool;
-  /** What the request costs in each budget of the pool's members, in their order. Default 1 each. */
+  /** The request's cost in each budget of the pool's members, in their order. Default 1 each. */
   readonly weights?: readonly number[];
   /** Room downstream to take `items` from. */
   readonly credits: CreditPool;
@@ -48,7 +48,7 @@ export interface Waiting {
   readonly for: 'budget' | 'downstream';
   /** Epoch ms at which the wait ends, where that is known. */
   readonly until?: number;
-  /** What it costs in each budget, where that was said. */
+  /** Its cost in each budget, where that was said. */
   readonly weights?: readonly number[];
 }
 
@@ -61,7 +61,7 @@ export interface Admission {
    * when it can't be written, and with a `RangeError` for weights that no member could ever bear, also when the last one that could leaves.
    */
   acquire(options: AcquireOptions): Promise<Permit>;
-  /** Who waits, in the order of their turns, and what for. */
+  /** The waiters in the order of their turns, each with what it waits for. */
   waiting(): readonly Waiting[];
   /**
    * Emits who waits, at once and when that has changed: once for all that changes in one turn of the event loop, and for long lists
@@ -72,7 +72,7 @@ export interface Admission {
   wake(): void;
 }
 
-/** Who can't go yet, of those who wait for the same pool. */
+/** Waiters for one pool that can't go yet. */
 interface Blocked {
   /** When the first of them may. */
   readonly at: number;
@@ -150,7 +150,7 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
         }
         queue.delete(waiter);
         looking.granted(waiter);
-        // Who passes has not had its turn: for those who come later the round is still that of those who wait.
+        // A waiter that passes others has not had its turn: for later ones the round is still that of those who wait.
         if (before.weights.length === 0) queue.served(waiter);
         hand(waiter, pool.take(weights), credits.reserve(items));
       }
@@ -195,7 +195,7 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
       stands.set(line, { hasRoom, own });
       const said = { label, ...(weights.length > 0 && { weights }) };
       if (!hasRoom) return { ...said, for: 'downstream' as const };
-      // Who could go, and waits all the same, waits for those before it.
+      // A waiter that could go, and waits all the same, waits for those before it.
       const at = own === -Infinity ? (first.get(pool) ?? own) : own;
       first.set(pool, Math.min(first.get(pool) ?? Infinity, at));
       return { ...said, for: 'budget' as const, ...(Number.isFinite(at) && { until: at + offset }) };

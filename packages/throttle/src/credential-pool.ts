@@ -63,7 +63,7 @@ interface Node {
 
 /**
  * Makes a pool. Throws a `RangeError` for no credentials or two of one name. `weights` of its methods stand for the members' budgets in their order; a missing one is 1.
- * Of several members that may go the one taken longest ago goes, so that none is worn out while others idle.
+ * Where several members may go, the one taken longest ago goes, so that none is worn out while others idle.
  * A grant costs O(log n) of n members.
  */
 export function credentialPool({ members, clock = systemClock() }: CredentialPoolOptions): CredentialPool {
@@ -85,7 +85,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     for (const [i, budget] of member.budgets.entries()) latest = Math.max(latest, budget.freeAt(weights[i]));
     return latest <= clock.monotonicMs() ? -Infinity : latest;
   };
-  /** What is known of a member is never too late, so no other can be better once the best is no later than the next one's. */
+  /** A member's known time is never too late, so no other can be better once the best is no later than the next one's. */
   const best = (weights: readonly number[]): { node: Node | undefined; at: number } => {
     const seen: Node[] = [];
     let found: { node: Node | undefined; at: number } = { node: undefined, at: Infinity };

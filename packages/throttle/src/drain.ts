@@ -102,7 +102,7 @@ export function drain<T, R>(
           complete: acknowledged,
         });
         mine.subscription = subscription;
-        // Whoever unsubscribed while it was starting couldn't reach it yet.
+        // An unsubscription while it was starting couldn't reach it yet.
         if (subscriber.closed) subscription.unsubscribe();
       } catch (error) {
         subscriber.error(error);

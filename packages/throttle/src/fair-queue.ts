@@ -1,6 +1,6 @@
 import { OrderedList } from './ordered-list.ts';
 
-/** What a fair queue can hold. */
+/** An element of a fair queue. */
 export interface Queued {
   /** Whose turn it is of; default: its own. */
   readonly walk?: object;

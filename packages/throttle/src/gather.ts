@@ -18,7 +18,7 @@ const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
 /**
  * A stage that gathers values into batches, across pages and walks, under credit: `mergePages(walks).through(gather({ size, maxWaitMs }))`.
- * What is gathered holds its pages' credit until its batch is acknowledged, so credit has to have room for a batch and two pages more:
+ * A gathered value holds its page's credit until its batch is acknowledged, so credit has to have room for a batch and two pages more:
  * with less the pages that would fill a batch can't be asked for, and each waits its time out.
  *
  * - *Emits when* a batch is full, `maxWaitMs` after its first value was read, or what is left when the walk ends. Never an empty one.

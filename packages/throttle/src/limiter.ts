@@ -59,7 +59,7 @@ export interface RefusedOptions {
   readonly retryInMs: number;
 }
 
-/** What work returns for an answer 429: its credential starts nothing for so long, and the work runs again. Throws a `RangeError` for a time that can't be. */
+/** Returned by work for an answer 429: its credential starts nothing for so long, and the work runs again. Throws a `RangeError` for a time that can't be. */
 export function refused({ retryInMs }: RefusedOptions): Refused {
   if (!(retryInMs >= 0 && retryInMs < Infinity))
     throw new RangeError(`refused: retryInMs must be a number of ms from 0 on, got ${retryInMs}`);

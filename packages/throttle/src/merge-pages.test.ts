@@ -167,7 +167,7 @@ describe('gather', () => {
       await clock.settle();
       come?.();
       await clock.advance(advance);
-      // Of the second page, which nobody waits for any more.
+      // The second page's, which nothing waits for any more.
       come?.();
       await clock.settle();
       expect(credits.outstanding).toBe(2);

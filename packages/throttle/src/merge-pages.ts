@@ -28,7 +28,7 @@ export function mergePages<T>(streams: Iterable<PageStream<T>>, { maxOutstanding
     const isOwn = credits !== undefined || maxOutstanding !== undefined;
     return mergedReader({
       readers: walks.map((walk) => walk.reader()),
-      // Those who iterate have no bound of their own.
+      // Iteration has no bound of its own.
       creditsFor: (given) => (isOwn || given.max === Infinity ? own : given),
     });
   });
@@ -46,7 +46,7 @@ function mergedReader<T>({ readers, creditsFor }: MergedReaderOptions<T>): PageR
   const idle = [...readers];
   const arrived: Arrival<T>[] = [];
   let reading = 0;
-  /** Of which the latest value was: more of the same page may be ready. */
+  /** The walk of the latest value: more of the same page may be ready. */
   let latest: PageReader<T> | undefined;
   let wake: (() => void) | undefined;
   const stop = (): void => {

@@ -13,7 +13,7 @@ const ALONE = 5;
 
 interface Asked {
   readonly atMs: number;
-  /** Of the day's quota. */
+  /** Its cost in the day's quota. */
   readonly weight: number;
   readonly answerMs: number;
   readonly ending: 'answered' | 'given up' | 'unsent';
@@ -77,7 +77,7 @@ describe('admission', () => {
   const alone = (play: Play): Play => ({ ...play, asked: play.asked.map((one) => ({ ...one, walk: ALONE })) });
   const atOnce = (play: Play): Play => ({ ...play, asked: play.asked.map((one) => ({ ...one, atMs: 0 })) });
 
-  // Of walks those must wait that are compared: a newcomer's turn may come before that of one who waits, and find the day's rest used.
+  // Walks that are compared must wait: a newcomer's turn may come before that of one who waits, and find the day's rest used.
   it.each([
     { who: 'requests that come whenever they like', made: alone },
     { who: 'walks that wait', made: atOnce },

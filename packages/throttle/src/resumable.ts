@@ -53,7 +53,7 @@ export function resumable<T>(open: (last: T | undefined) => PageStream<T> | unde
         unacknowledged.push(entry);
         const release = (): void => {
           delivery.credit.release();
-          // Those who leave give back what they hold, done or not.
+          // A stream that is left gives back what it holds, done or not.
           if (signal.aborted) return;
           entry.isAcknowledged = true;
           advance();

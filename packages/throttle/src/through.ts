@@ -9,7 +9,7 @@ export interface PageStage<A, B> {
   read(values: PageReader<A>): PageReader<B>;
 }
 
-/** What stands between a stream of pages and its drain: a transform, which gives values of one value, or a stage that reads by itself. */
+/** A step between a stream of pages and its drain: a transform, which gives values of one value, or a stage that reads by itself. */
 export type Stage<A, B> = Transform<A, B> | PageStage<A, B>;
 
 /** Puts a stage behind a reader. The transform is opened anew. */
@@ -28,7 +28,7 @@ function transformed<A, B>(values: PageReader<A>, transform: Transform<A, B>): P
     ready = [];
     nextReady = 0;
   };
-  // What is ready holds credit between two reads, too.
+  // Ready values hold credit between two reads, too.
   const watch = latestSignal(drop);
 
   const accept = ({ value, credit }: Delivery<A>): void => {

@@ -18,7 +18,7 @@ export interface Transform<A, B = A> extends OperatorFunction<A, B> {
 export interface OpenTransform<A, B> {
   /** The values that come of one, in order. */
   next(value: A): Iterable<B>;
-  /** What a later `open` needs to go on behind the last `next`. Absent where there is nothing to remember. */
+  /** Gives the state with which a later `open` goes on behind the last `next`. Absent where there is nothing to remember. */
   state?(): Json | undefined;
 }
 

@@ -51,7 +51,7 @@ export function waitingChanges({ clock, waiting }: WaitingChangesOptions): Waiti
     changes: new Observable((subscriber) => {
       const one = (all: readonly Waiting[]): void => subscriber.next(all);
       const now = waiting();
-      // Those who have listened for longer are told with the next look.
+      // Earlier subscribers are told with the next look.
       if (tells.size === 0) told = now;
       tells.add(one);
       one(now);

@@ -4,7 +4,7 @@ import { byTurn, type Queued } from './fair-queue.ts';
 import { IndexedHeap, type Placed } from './indexed-heap.ts';
 import { OrderedList } from './ordered-list.ts';
 
-/** What a request waits for. */
+/** A request waits for one of these. */
 export interface Lined extends Queued {
   readonly pool: CredentialPool;
   readonly weights: readonly number[];
@@ -107,7 +107,7 @@ export class WaitingLines<Request extends Lined> {
     return false;
   }
 
-  /** Those whom no credential that is left could ever serve, by their turns. */
+  /** Waiters that no credential that is left could ever serve, by their turns. */
   hopeless(): readonly Request[] {
     const found: Request[] = [];
     for (const { lines } of this.#downstreams.values()) {
@@ -185,7 +185,7 @@ class Look<Request extends Lined> {
     const { granted } = seen;
     seen.isFull ||= [...downstream.lines.values()].some(({ items, requests }) => {
       if (credits.hasRoom(items)) return false;
-      // Those up to the last that was granted had room in their turn.
+      // Waiters up to the last that was granted had room in their turn.
       const next = granted === undefined ? requests.first : requests.after(granted);
       return next !== undefined && byTurn(next, first) <= 0;
     });

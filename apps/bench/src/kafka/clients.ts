@@ -11,7 +11,7 @@ export interface Client {
   readonly name: string;
   /** Where it writes. */
   topic(shape: Job['shape']): string;
-  /** What else it writes to and does not make; default nothing. */
+  /** Other topics it writes to and does not make; default none. */
   readonly furtherTopics?: readonly string[];
   /** `folder` is the client's own, and empty; it goes with the broker. */
   start(job: Job, folder: string): Promise<MeasuredProcess>;

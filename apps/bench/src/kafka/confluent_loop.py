@@ -19,7 +19,7 @@ def tell_usage():
         used = resource.getrusage(resource.RUSAGE_SELF)
         cpu_ms = (used.ru_utime + used.ru_stime) * 1000
         print(json.dumps({"cpuMs": cpu_ms, "peakBytes": used.ru_maxrss * 1024}), flush=True)
-    # Whoever started this process is gone, or asks no more.
+    # The parent of this process is gone, or asks no more.
     os._exit(1)
 
 

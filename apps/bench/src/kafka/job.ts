@@ -3,7 +3,7 @@ export type Shape = 'pages' | 'ids';
 
 export type Codec = 'none' | 'gzip' | 'zstd';
 
-/** What a client is to do: walk the pages and write them. */
+/** A client's job: walk the pages and write them. */
 export interface Job {
   readonly shape: Shape;
   readonly codec: Codec;

@@ -9,7 +9,7 @@ export interface KafkaCase {
   readonly results: readonly ClientResult[];
 }
 
-/** What Headgate may cost: ms of CPU a page, and how many times the plain loop's. */
+/** Headgate's cost goals: ms of CPU a page, and how many times the plain loop's. */
 const TARGETS = { pages: { cpuMs: 4, ofPlain: 1 }, ids: { cpuMs: 10, ofPlain: 1 } } as const;
 
 /** The report's table, and what is below it. */

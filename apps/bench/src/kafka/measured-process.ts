@@ -16,7 +16,7 @@ export interface MeasuredProcess {
 
 export interface MeasuredProcessOptions {
   readonly name: string;
-  /** What Node runs, or what is run; the latter is asked for its usage by a line on stdin and answers with JSON by a line on stdout. */
+  /** A file that Node runs, or a command; the latter is asked for its usage by a line on stdin and answers with JSON by a line on stdout. */
   readonly program: { readonly node: readonly string[] } | { readonly command: string; readonly args: readonly string[] };
   readonly folder?: string;
   readonly env?: Readonly<Record<string, string>>;

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
 import type { Codec } from './job.ts';
 
-/** What is used here of kafkajs, which only the Kafka driver depends on. */
+/** The part of kafkajs that is used here; only the Kafka driver depends on it. */
 export interface PlainKafka {
   admin(): Connected & {
     createTopics(options: {

@@ -9,7 +9,7 @@ export interface Runner {
   readonly process: MeasuredProcess;
 }
 
-/** What a page cost, one figure a round. */
+/** The cost of a page, one figure a round. */
 export interface Turns {
   /** CPU of the client's process, ms a page. */
   readonly cpuMs: readonly number[];

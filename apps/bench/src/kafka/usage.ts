@@ -1,4 +1,4 @@
-/** What a process has used since it was started. */
+/** CPU and memory that a process has used since it was started. */
 export interface Usage {
   /** User and system, all threads. */
   readonly cpuMs: number;
@@ -6,5 +6,5 @@ export interface Usage {
   readonly peakBytes: number;
 }
 
-/** What a process is asked over its channel, or over stdin where it has none. */
+/** The message that asks a process for its usage, over its channel or, where it has none, over stdin. */
 export const USAGE_QUESTION = 'usage';

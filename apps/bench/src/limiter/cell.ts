@@ -20,7 +20,7 @@ export interface CellOptions {
   readonly servers: readonly { readonly kind: WindowKind; readonly driftPpm: number }[];
   /** The process is killed at these intervals and starts again at once. Default never. */
   readonly restartEveryMs?: number;
-  /** Whoever is refused waits as long as the answer says. Default false: asks on through its limiter. */
+  /** A refused client waits as long as the answer says. Default false: it asks on through its limiter. */
   readonly heeds?: boolean;
   /** Others use the credential too, for a third of its limit, at random moments. Default false. */
   readonly others?: boolean;
@@ -104,16 +104,16 @@ interface OthersOptions {
 
 const OTHERS_POLL_MS = 1_000;
 
-/** Wishes come at random moments, on average one each `meanGapMs`; what is refused is tried again each second. */
+/** Requests come at random moments, on average one each `meanGapMs`; a refused one is tried again each second. */
 function letOthersIn({ world, server, meanGapMs, seed }: OthersOptions): void {
   const random = seededRandom({ seed, stream: 3 });
   const gap = (): number => -Math.log(1 - random()) * meanGapMs;
   let nextAt = gap();
-  let wishes = 0;
+  let pending = 0;
   const poll = (): void => {
     const now = world.nowMs();
-    for (; nextAt <= now; nextAt += gap()) wishes += 1;
-    while (wishes > 0 && server?.countOther(now) === true) wishes -= 1;
+    for (; nextAt <= now; nextAt += gap()) pending += 1;
+    while (pending > 0 && server?.countOther(now) === true) pending -= 1;
     world.elsewhere(now + OTHERS_POLL_MS, poll);
   };
   world.elsewhere(random() * OTHERS_POLL_MS, poll);

@@ -55,7 +55,7 @@ export function fakeGlobals(world: () => World): void {
   Object.defineProperty(process, 'hrtime', { value: Object.assign(hrtime, { bigint: nanoseconds }) });
 }
 
-/** What Node's timers offer besides. */
+/** The other methods of Node's timers. */
 class FakeTimer {
   readonly cancel: () => void;
   constructor(cancel: () => void) {

@@ -1,6 +1,6 @@
 import type { Clock } from '@headgate/throttle';
 
-/** What a server's answer tells. */
+/** The contents of a server's answer. */
 export interface Answer {
   readonly accepted: boolean;
   /** Requests left in the server's window and whole seconds to its end, in ms, where the answer tells. */

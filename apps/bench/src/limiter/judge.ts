@@ -14,9 +14,9 @@ export interface Judge {
   readonly kind: WindowKind;
   readonly driftPpm: number;
   count(atMs: number): boolean;
-  /** Somebody else's request with the same credential; its refusals are theirs. */
+  /** A request of another user of the same credential; its refusals are that user's. */
   countOther(atMs: number): boolean;
-  /** What the answer's headers tell: the reset and the date in whole seconds. */
+  /** The answer's headers: reset and date in whole seconds. */
   headers(atMs: number): { readonly remaining: number; readonly resetInMs: number };
   verdict(endMs: number): JudgeVerdict;
 }

@@ -39,7 +39,7 @@ export async function runScenario({ scenario, peers, seed, durationMs }: Scenari
     });
   };
   if (!heeds) return run(servers);
-  // What one server answers would be nothing to the others: each gets a run of its own.
+  // One server's answers mean nothing to the others: each server gets a run of its own.
   const results: CellResult[] = [];
   for (const server of servers) results.push(await run([server]));
   const [first] = results;

@@ -41,7 +41,7 @@ export function scenarios(): readonly Scenario[] {
   const plain = all.filter((name) => name !== FORGETFUL);
   const steady = BUDGETS.flatMap((budget) =>
     LATENCIES.flatMap((latency) =>
-      // Whoever is refused for a second needs no more than to ask again: that is one run for all servers.
+      // A client that is refused for a second only has to ask again: one run serves all servers.
       plain.map((limiter): Scenario => ({ group: 'steady', limiter, budget, latency, servers, heeds: budget.windowMs > 1_000 })),
     ),
   );

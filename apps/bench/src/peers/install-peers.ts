@@ -10,7 +10,7 @@ export interface InstallPeersOptions {
   readonly say: (text: string) => void;
 }
 
-/** Installs the peers by npm where they aren't yet: only whoever runs a bench needs them. Throws an `Error` where npm fails. */
+/** Installs the peers by npm where they aren't yet: only a bench needs them. Throws an `Error` where npm fails. */
 export function installPeers({ folder, say }: InstallPeersOptions): void {
   const wanted = Object.entries(PEER_VERSIONS).map(([name, version]) => `${name}@${version}`);
   const stamp = join(folder, 'stamp');

@@ -1,4 +1,4 @@
-/** What Headgate is measured beside: exact versions, so that a table can be made again. */
+/** The peers that Headgate is measured beside: exact versions, so that a table can be made again. */
 export const PEER_VERSIONS = {
   bottleneck: '2.19.5',
   'p-throttle': '8.1.1',

@@ -23,7 +23,7 @@ export async function queueCommand({ peers, waiters, markdown, say }: QueueComma
   const queues: ReadonlyMap<string, () => OneAtATime> = new Map([
     ['Headgate, room for one downstream', () => headgateQueue({ waiters })],
     ['Headgate, each of them a walk, one signal', () => headgateQueue({ waiters, walks: true, signal: new AbortController().signal })],
-    ['Headgate, somebody listens to `changes`', () => headgateQueue({ waiters, listens: true })],
+    ['Headgate, `changes` has a subscriber', () => headgateQueue({ waiters, listens: true })],
     ['p-queue', await pQueue(peers)],
   ]);
   const counts = [waiters / 100, waiters / 10, waiters].map(Math.ceil);
@@ -57,7 +57,7 @@ function cpuMs(since: NodeJS.CpuUsage): number {
   return (user + system) / 1_000;
 }
 
-/** What each of them does: it lets the event loop turn once. */
+/** The work of each waiter: it lets the event loop turn once. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

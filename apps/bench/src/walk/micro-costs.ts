@@ -4,13 +4,13 @@ import { lastValueFrom } from 'rxjs';
 export interface MicroCosts {
   /** Admission, settlement and drain of one page, µs. */
   readonly pageMicros: number;
-  /** What an item costs on its way through a drain, µs. */
+  /** CPU of an item on its way through a drain, µs. */
   readonly itemMicros: number;
 }
 
 const ITEMS = 5_000;
 
-/** What Headgate does between an answer and whoever wants it, without any network. */
+/** Headgate's own work between an answer and its consumer, without any network. */
 export async function microCosts(): Promise<MicroCosts> {
   const nothing: readonly string[] = [];
   const full = Array.from({ length: ITEMS }, (_, i) => String(i));

@@ -9,7 +9,7 @@ export interface WirePage {
 
 export const PATH = '/1.1/followers/ids.json';
 
-/** What is asked for with a cursor. */
+/** A page to fetch, by its cursor. */
 export function query(cursor: string): Readonly<Record<string, string>> {
   return { screen_name: 'alpha', cursor, count: '5000', stringify_ids: 'true' };
 }

@@ -49,7 +49,7 @@ export async function sandbox(options: SandboxCommandOptions, { cwd, stdout, std
       latencyMs: latency,
       ...(credentials.length > 0 && { credentials, anyBearer: true }),
       ...(users !== undefined ? { users } : replay === undefined && { users: USERS }),
-      ...(options.numbers === true && { spelling: 'numbers' as const }),
+      ...(options.numbers === true && { idFormat: 'numbers' as const }),
       ...(replay !== undefined && { replay }),
     });
     await using books = await startBooks({

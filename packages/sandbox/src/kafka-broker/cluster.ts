@@ -76,7 +76,7 @@ async function everyNodeKnowsAll(running: readonly OwnedNode[]): Promise<boolean
   return answers.every((ids) => running.every(({ id }) => ids.includes(id)));
 }
 
-/** 128 random bits in Kafka's spelling; a leading minus sign would look like an option to its tools. */
+/** 128 random bits as Kafka writes them; a leading minus sign would look like an option to its tools. */
 function kafkaId(): string {
   const bytes = randomBytes(16);
   bytes[0] = (bytes[0] ?? 0) & 0x7f;

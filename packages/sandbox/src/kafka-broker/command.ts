@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** What a command answered. */
+/** A command's output and exit code. */
 export interface CommandResult {
   /** Exit code, or undefined when it could not be started or a signal ended it. */
   readonly status: number | undefined;

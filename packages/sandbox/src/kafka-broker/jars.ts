@@ -10,7 +10,7 @@ import { makeOnce } from './make-once.ts';
 
 const kafkaVersion = '4.3.1';
 
-/** What Maven is asked for: the broker with all codecs, its log, and the console tools without the Connect server they come with. */
+/** Maven fetches these: the broker with all codecs, its log, and the console tools without the Connect server they come with. */
 const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>headgate</groupId>

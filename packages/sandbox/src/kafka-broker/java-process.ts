@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { startOnLifeline } from './lifeline.ts';
 
-/** The shell becomes Java and leaves a reader of its lifeline behind, which kills Java when whoever started it is gone. */
+/** The shell becomes Java and leaves a reader of its lifeline behind, which kills Java when its parent is gone. */
 const becomeJava = `
 { read -r line <&3 || kill -9 $$; } &
 exec "$@" 3<&-
@@ -14,7 +14,7 @@ export interface JavaProcessOptions {
   readonly command: readonly string[];
   /** Where it runs. */
   readonly folder: string;
-  /** What it says is added here. */
+  /** Its output is appended to this file. */
   readonly logFile: string;
   readonly environment: NodeJS.ProcessEnv;
 }

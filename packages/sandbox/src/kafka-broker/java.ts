@@ -5,7 +5,7 @@ import { runCommand } from './command.ts';
 /** A Java that can run Kafka. */
 export interface Java {
   readonly command: string;
-  /** What `java -version` says, whole: an archive of classes belongs to exactly one build. */
+  /** The whole output of `java -version`: an archive of classes belongs to exactly one build. */
   readonly build: string;
 }
 

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A lock nobody has renewed for so long belongs to a process that is gone. */
+/** A lock that was not renewed for so long belongs to a process that is gone. */
 const staleMs = 15_000;
 
 /**

@@ -12,7 +12,7 @@ import { makeOnce } from './make-once.ts';
 import { serverProperties } from './server-properties.ts';
 import { makeTemporaryFolder } from './temporary-folder.ts';
 
-/** What makes a start quick. */
+/** Files that make a start quick. */
 export interface PreparedStart {
   readonly bootstrapCheckpoint: string;
   /** Java and its arguments up to the settings file. */

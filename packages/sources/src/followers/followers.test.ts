@@ -43,10 +43,10 @@ describe('the contract of every source', () => {
 
 describe('a walk', () => {
   test.each([
-    { spelling: 'strings', cursorStrings: true },
-    { spelling: 'numbers', cursorStrings: true },
-    { spelling: 'numbers', cursorStrings: false },
-  ] as const)('brings every id exact and in order: $spelling, cursor strings $cursorStrings', async (given) => {
+    { idFormat: 'strings', cursorStrings: true },
+    { idFormat: 'numbers', cursorStrings: true },
+    { idFormat: 'numbers', cursorStrings: false },
+  ] as const)('brings every id exact and in order: $idFormat, cursor strings $cursorStrings', async (given) => {
     await using server = await startFollowers({ ...given, users: { alpha: { followers: 12_345 } } });
     await using api = open(server);
     const pages = await lastValueFrom(api.pages({ screenName: 'alpha' }).pipe(toArray()));

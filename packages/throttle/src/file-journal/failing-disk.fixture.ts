@@ -6,7 +6,7 @@ type FileHandle = FilesPromises.FileHandle;
 
 /** A disk whose calls are listed, and one of which may fail: an append then leaves half of its bytes. */
 export interface FailingDisk {
-  /** What was called, in order, with the file's name. */
+  /** The calls, in order, with the file's name. */
   readonly calls: string[];
   /** Handles that are open. */
   open: number;

@@ -21,7 +21,7 @@ vi.mock('node:fs/promises', async (importOriginal) => {
 
 let folder = '';
 let file = '';
-/** Of processes that died, too: their files are the operating system's to close, here ours. */
+/** Journals of processes that died, too: the operating system would close their files, here the test does. */
 const opened: FileJournal[] = [];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'headgate-journal-'));
@@ -90,7 +90,7 @@ describe('fileJournal', () => {
     for (const nonsense of ['nonsense', 'null', '{"credential":"app"}']) {
       await writeFile(file, `${nonsense}\n{}\n`);
       await expect(started(first.clock)).rejects.toThrow(/budgets\.journal:1 is no line/);
-      // What is refused is not held.
+      // A refused journal is not held.
       await expect(started(first.clock)).rejects.toThrow(/budgets\.journal:1 is no line/);
     }
   });

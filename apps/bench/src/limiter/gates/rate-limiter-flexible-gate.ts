@@ -8,7 +8,7 @@ interface Module {
   };
 }
 
-/** `RateLimiterMemory` behind a `RateLimiterQueue`: as its wiki has it for requests to somebody else's API. */
+/** `RateLimiterMemory` behind a `RateLimiterQueue`: as its wiki has it for requests to a third party's API. */
 export async function rateLimiterFlexibleGate(folder: string): Promise<GateFactory> {
   const { default: flexible } = await importPeer<Module>(folder, 'rate-limiter-flexible');
   return ({ limit, windowMs }) => {
