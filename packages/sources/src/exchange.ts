@@ -5,13 +5,14 @@ import { connectionFailure } from './connection-failure.ts';
 import type { Connections } from './connections.ts';
 import { type DecodedBody, decodedBody, oversizeReason } from './decoded-body.ts';
 import type { ConnectionContext } from './reuse-aware-client.ts';
+import type { WireRequest } from './wire-request.ts';
 
 export interface ExchangeOptions {
   readonly connections: Connections;
   readonly clock: Clock;
   /** Scheme, host and port. */
   readonly origin: string;
-  readonly method: 'GET' | 'POST';
+  readonly method: WireRequest['method'];
   /** With query, as it goes to the wire. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -114,7 +115,7 @@ export function exchange(options: ExchangeOptions): Promise<Exchanged> {
         status = code;
         headers = joined(given);
         options.onAnswered();
-        if (Number(headers['content-length']) > maxBodyBytes) breakOff(failed(oversizeReason(maxBodyBytes)));
+        if (options.method !== 'HEAD' && Number(headers['content-length']) > maxBodyBytes) breakOff(failed(oversizeReason(maxBodyBytes)));
       },
       onResponseData(_, chunk) {
         if (settled) return;

@@ -4,7 +4,7 @@ export { parseExact, parseUntouched } from './exact-json.ts';
 export { jsonBody, type JsonBody } from './json-body.ts';
 export { refusalWaitMs, type RefusalWaitOptions, retryAfterMs, type RetryAfterOptions } from './rate-headers.ts';
 export type { AskOptions, Source, SourceBudgetGauge, SourceGauges } from './source.ts';
-export type { ClassifyContext, SourceDefinition, SourceRequest } from './source-definition.ts';
+export type { ClassifyContext, PathRequest, SourceDefinition, SourceRequest, UrlRequest } from './source-definition.ts';
 export { SourceError, type SourceErrorOptions } from './source-error.ts';
 export type { Credential, DailyLimit, Limit, SourceOptions } from './source-options.ts';
 export type { TryEvent } from './try-event.ts';

@@ -43,7 +43,7 @@ export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Prom
   let wire: WireRequest;
   let authorization: string;
   try {
-    const call = (): WireRequest => wireRequest({ request: definition.toRequest(ask), basePath, userAgent });
+    const call = (): WireRequest => wireRequest({ request: definition.toRequest(ask), service, subject, origin, basePath, userAgent });
     wire = ofDefinition({ service, subject, name: 'toRequest', call });
     authorization = authorizationOf({ request: wire, signer: credential.signer, origin });
     const signedBy = (name: string): string =>

@@ -36,12 +36,33 @@ export interface ClassifyContext<Ask> {
   readonly recentlyRefused: boolean;
 }
 
-export interface SourceRequest {
-  readonly method: 'GET' | 'POST';
-  /** Percent-encoded, with a leading slash; sent as it is. */
-  readonly path: string;
-  /** Decoded; every character beyond the unreserved ones of RFC 3986 is percent-encoded on the way. */
-  readonly query?: Readonly<Record<string, string>>;
+/** A request of the service: under the base address, or at an address that an answer has given. It may be sent more than once. */
+export type SourceRequest = PathRequest | UrlRequest;
+
+interface AnyRequest {
+  /** Default `GET`. */
+  readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+}
+
+export interface PathRequest extends AnyRequest {
+  /** Percent-encoded, with a leading slash; sent as it is, behind the base address. */
+  readonly path: string;
+  /**
+   * Decoded; every character beyond the unreserved ones of RFC 3986 is percent-encoded on the way. A list repeats its name, undefined
+   * leaves it out.
+   */
+  readonly query?: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly url?: never;
+}
+
+export interface UrlRequest extends AnyRequest {
+  /**
+   * The whole address, as an answer gave it (a Link header's, RFC 8288): absolute, or with a leading slash. One beyond `baseUrl` ends the
+   * request with `HEADGATE_FOREIGN_ADDRESS`: credentials go nowhere else.
+   */
+  readonly url: string;
+  readonly path?: never;
+  readonly query?: never;
 }

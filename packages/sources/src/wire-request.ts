@@ -1,16 +1,21 @@
 import type { Signer } from '@headgate/auth';
 import { ACCEPT_ENCODING } from './decoded-body.ts';
-import type { SourceRequest } from './source-definition.ts';
+import { percentEncoded } from './percent-encoded.ts';
+import type { PathRequest, SourceRequest } from './source-definition.ts';
+import { SourceError } from './source-error.ts';
 
 export interface WireRequestOptions {
+  readonly service: string;
+  readonly subject: string;
   readonly request: SourceRequest;
+  readonly origin: string;
   readonly basePath: string;
   readonly userAgent: string;
 }
 
 /** A request as it goes to the wire, but for its Authorization header. */
 export interface WireRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: NonNullable<SourceRequest['method']>;
   /** With query. */
   readonly path: string;
   /** Names in lower case. */
@@ -18,14 +23,44 @@ export interface WireRequest {
   readonly body?: string;
 }
 
-/** Makes of a source's request what goes to the wire. Throws for text that can't be encoded. */
-export function wireRequest({ request, basePath, userAgent }: WireRequestOptions): WireRequest {
-  const { method, query = {}, body } = request;
-  const search = Object.entries(query).map(([name, value]) => `${percentEncoded(name)}=${percentEncoded(value)}`);
-  const path = `${basePath}${request.path}${search.length > 0 ? `?${search.join('&')}` : ''}`;
+/**
+ * Makes of a source's request what goes to the wire. Throws a `URIError` for text that can't be encoded, and a `SourceError`
+ * (`HEADGATE_FOREIGN_ADDRESS`) for an address beyond the base address.
+ */
+export function wireRequest({ request, userAgent, ...base }: WireRequestOptions): WireRequest {
+  const { method = 'GET', body } = request;
+  const path = request.url === undefined ? `${base.basePath}${request.path}${queryOf(request)}` : pathOf({ ...base, url: request.url });
   const headers: Record<string, string> = { accept: 'application/json', 'accept-encoding': ACCEPT_ENCODING, 'user-agent': userAgent };
   for (const [name, value] of Object.entries(request.headers ?? {})) headers[name.toLowerCase()] = value;
   return { method, path, headers, ...(body !== undefined && { body }) };
+}
+
+function queryOf({ query = {} }: PathRequest): string {
+  const pairs = Object.entries(query).flatMap(([name, values = []]) =>
+    (typeof values === 'string' ? [values] : values).map((value) => `${percentEncoded(name)}=${percentEncoded(value)}`),
+  );
+  return pairs.length > 0 ? `?${pairs.join('&')}` : '';
+}
+
+interface PathOfOptions extends Omit<WireRequestOptions, 'request' | 'userAgent'> {
+  readonly url: string;
+}
+
+/** Path and query of an address under the base address. Errors show no more of another than its origin: its query may hold a secret. */
+function pathOf({ service, subject, origin, basePath, url }: PathOfOptions): string {
+  const refused = (what: string): SourceError =>
+    new SourceError({
+      code: 'HEADGATE_FOREIGN_ADDRESS',
+      retryable: false,
+      service,
+      subject,
+      message: `${subject}: the next address ${what}, and no request is sent there: credentials stay with ${origin}${basePath}.`,
+    });
+  const address = url.startsWith('/') ? URL.parse(url, origin) : URL.parse(url);
+  if (address === null) throw refused('is neither absolute nor a path with a leading slash');
+  if (address.origin !== origin) throw refused(`leads to ${address.origin}`);
+  if (!`${address.pathname}/`.startsWith(`${basePath}/`)) throw refused(`leads out of ${basePath}`);
+  return `${address.pathname}${address.search}`;
 }
 
 export interface AuthorizationOfOptions {
@@ -44,10 +79,4 @@ export function authorizationOf({ request: { method, path, headers, body }, sign
     ...(contentType !== undefined && { contentType }),
   });
   return authorization;
-}
-
-/** RFC 3986, section 2.3: only unreserved characters stay; signatures (RFC 5849, section 3.6) count on it. */
-function percentEncoded(text: string): string {
-  if (/^[\w.~-]*$/.test(text)) return text;
-  return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }

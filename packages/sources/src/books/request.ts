@@ -1,8 +1,9 @@
-import type { SourceRequest } from '../source-definition.ts';
+import { percentEncoded } from '../percent-encoded.ts';
+import type { PathRequest } from '../source-definition.ts';
 import { type BooksAsk, isbnsToSend } from './ask.ts';
 
 /** The HTTP request of an ask (service document, Endpoints). */
-export function toRequest(ask: BooksAsk): SourceRequest {
+export function toRequest(ask: BooksAsk): PathRequest {
   const headers = { accept: 'application/json', 'content-type': 'application/json' };
   if (ask.kind === 'book') return { method: 'GET', path: `/book/${ask.isbn.isbn}`, headers };
   if (ask.kind === 'author') {
@@ -10,13 +11,8 @@ export function toRequest(ask: BooksAsk): SourceRequest {
       ...(ask.page !== undefined && { page: String(ask.page) }),
       ...(ask.pageSize !== undefined && { pageSize: String(ask.pageSize) }),
     };
-    return { method: 'GET', path: `/author/${pathSegment(ask.name)}`, query, headers };
+    return { method: 'GET', path: `/author/${percentEncoded(ask.name)}`, query, headers };
   }
   // Form-style text under a JSON content type: that is how the document's examples send it.
   return { method: 'POST', path: '/books', headers, body: `isbns=${isbnsToSend(ask).join(',')}` };
-}
-
-/** Percent-encodes all but RFC 3986's unreserved characters: `encodeURIComponent` leaves five more as they are. */
-function pathSegment(text: string): string {
-  return encodeURIComponent(text).replaceAll(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }
