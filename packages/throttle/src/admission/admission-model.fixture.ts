@@ -1,0 +1,260 @@
+import type { AcquireOptions, Admission, Permit } from './admission.ts';
+import type { Waiting } from './waiting-changes.ts';
+import type { Clock } from '../clock.ts';
+import type { CredentialPool, Grant } from './credential-pool.ts';
+import type { Credit, CreditPool } from './credit-pool.ts';
+
+/** Waiters for one pool that can't go yet. */
+interface Blocked {
+  readonly at: number;
+  readonly weights: readonly (readonly number[])[];
+}
+
+const NOBODY: Blocked = { at: Infinity, weights: [] };
+
+interface PlainQueued {
+  readonly walk?: object;
+  readonly share?: number;
+  turn: number;
+}
+
+interface Waiter extends AcquireOptions, PlainQueued {
+  readonly weights: readonly number[];
+  readonly resolve: (permit: Permit) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/**
+ * The admission as simple as it can be: one list of those who wait, looked through from its beginning whenever anything happens. What it grants, to whom
+ * and in what order, is what `admission` has to grant.
+ */
+export function plainAdmission({ clock }: { readonly clock: Clock }): Omit<Admission, 'changes'> {
+  const queue = new PlainFairQueue<Waiter>();
+  const watched = new Map<CreditPool, { waiters: number; readonly unwatch: () => void }>();
+  const pools = new Map<CredentialPool, number>();
+  let cancelTimer: (() => void) | undefined;
+
+  const add = (waiter: Waiter): void => {
+    const { credits, pool } = waiter;
+    queue.add(waiter);
+    const watch = watched.get(credits);
+    if (watch === undefined) watched.set(credits, { waiters: 1, unwatch: credits.onRelease(wake) });
+    else watch.waiters += 1;
+    pools.set(pool, (pools.get(pool) ?? 0) + 1);
+  };
+  const remove = (waiter: Waiter): boolean => {
+    if (!queue.delete(waiter)) return false;
+    const { credits, pool } = waiter;
+    const watch = watched.get(credits);
+    if (watch !== undefined) {
+      watch.waiters -= 1;
+      if (watch.waiters === 0) {
+        watch.unwatch();
+        watched.delete(credits);
+      }
+    }
+    const others = (pools.get(pool) ?? 1) - 1;
+    if (others === 0) pools.delete(pool);
+    else pools.set(pool, others);
+    return true;
+  };
+
+  const wake = (): void => {
+    cancelTimer?.();
+    cancelTimer = undefined;
+    const wakeAt = serve();
+    if (wakeAt < Infinity) cancelTimer = clock.schedule(Math.max(0, wakeAt - clock.monotonicMs()), wake);
+  };
+
+  const refuse = (): void => {
+    for (const waiter of queue) {
+      const { pool, weights } = waiter;
+      if (pool.bears(weights)) continue;
+      remove(waiter);
+      waiter.reject(pool.exhausted ?? tooHeavy(weights));
+    }
+  };
+
+  /** Grants to all who may go; returns when the next may. */
+  const serve = (): number => {
+    refuse();
+    const blocked = new Map<CredentialPool, Blocked>();
+    const closed = new Set<CredentialPool>();
+    const full = new Set<CreditPool>();
+    for (const waiter of queue) {
+      if (closed.size > 0 && closed.size === pools.size) break;
+      const { pool, weights, credits, items } = waiter;
+      // Behind one that doesn't fit nobody of the same downstream goes first: small pages would starve a big one.
+      if (full.has(credits) || !credits.hasRoom(items)) {
+        full.add(credits);
+        continue;
+      }
+      const before = blocked.get(pool) ?? NOBODY;
+      if (before.weights.some((one) => costsAsMuch(weights, one))) continue;
+      const at = pool.freeAt(weights);
+      const isFree = at <= clock.monotonicMs();
+      if (!isFree || putsOff(waiter, before)) {
+        blocked.set(pool, { at: isFree ? before.at : Math.min(before.at, at), weights: [...before.weights, weights] });
+        // Nothing costs less, so that nobody else can go.
+        if (costsAsMuch([], weights)) closed.add(pool);
+        continue;
+      }
+      remove(waiter);
+      // A waiter that passes others has not had its turn: for later ones the round is still that of those who wait.
+      if (before.weights.length === 0) queue.served(waiter);
+      hand(waiter, pool.take(weights), credits.reserve(items));
+    }
+    return Math.min(Infinity, ...[...blocked.values()].map(({ at }) => at));
+  };
+
+  /** Gives the permit over, once its grant is durable. */
+  const hand = (waiter: Waiter, grant: Grant, credit: Credit): void => {
+    const permit = permitOf(grant, credit, wake);
+    if (grant.durable === undefined) {
+      waiter.resolve(permit);
+      return;
+    }
+    const giveBack = (reason: unknown): void => {
+      permit.aborted();
+      credit.release();
+      waiter.reject(reason);
+    };
+    grant.durable.then(() => {
+      if (waiter.signal?.aborted === true) giveBack(waiter.signal.reason);
+      else waiter.resolve(permit);
+    }, giveBack);
+  };
+
+  const waiting = (): readonly Waiting[] => {
+    const offset = clock.epochMs() - clock.monotonicMs();
+    const first = new Map<CredentialPool, number>();
+    return [...queue].map(({ label = '', pool, weights, credits, items }) => {
+      const said = { label, ...(weights.length > 0 && { weights }) };
+      if (!credits.hasRoom(items)) return { ...said, for: 'downstream' as const };
+      const own = pool.bears(weights) ? pool.freeAt(weights) : Infinity;
+      // A waiter that could go, and waits all the same, waits for those before it.
+      const at = own === -Infinity ? (first.get(pool) ?? own) : own;
+      first.set(pool, Math.min(first.get(pool) ?? Infinity, at));
+      return { ...said, for: 'budget' as const, ...(Number.isFinite(at) && { until: at + offset }) };
+    });
+  };
+
+  return {
+    acquire(options) {
+      const { signal, pool, weights = [] } = options;
+      return new Promise<Permit>((resolve, reject) => {
+        if (signal?.aborted) {
+          reject(signal.reason);
+          return;
+        }
+        if (pool.exhausted === undefined && !pool.bears(weights)) {
+          reject(tooHeavy(weights));
+          return;
+        }
+        const waiter: Waiter = {
+          ...options,
+          weights,
+          turn: 0,
+          resolve: (granted) => {
+            signal?.removeEventListener('abort', abort);
+            resolve(granted);
+          },
+          reject: (reason) => {
+            signal?.removeEventListener('abort', abort);
+            reject(reason);
+          },
+        };
+        const abort = (): void => {
+          const wasWaiting = remove(waiter);
+          waiter.reject(signal?.reason);
+          if (wasWaiting) wake();
+        };
+        signal?.addEventListener('abort', abort);
+        add(waiter);
+        wake();
+      });
+    },
+    waiting,
+    wake,
+  };
+}
+
+/** A request that no budget could ever bear must neither wait for ever nor stop others. */
+function tooHeavy(weights: readonly number[]): RangeError {
+  return new RangeError(`admission: no credential's limits are large enough for weights of ${weights.join(', ')}`);
+}
+
+/** Whether it might put somebody off who waits before it. */
+function putsOff({ pool, weights, countedWithinMs }: Waiter, { weights: ahead }: Blocked): boolean {
+  if (ahead.length === 0) return false;
+  return countedWithinMs === undefined || !pool.putsNobodyOff(weights, { ahead, countedWithinMs });
+}
+
+function costsAsMuch(one: readonly number[], other: readonly number[]): boolean {
+  return Array.from({ length: Math.max(one.length, other.length) }, (_, i) => (one[i] ?? 1) >= (other[i] ?? 1)).every(Boolean);
+}
+
+function permitOf(grant: Grant, credit: Credit, wake: () => void): Permit {
+  return {
+    credential: grant.credential,
+    credit,
+    sent: () => grant.sent(),
+    answered: () => {
+      grant.answered();
+      wake();
+    },
+    aborted: () => {
+      grant.aborted();
+      wake();
+    },
+    [Symbol.dispose]: () => {
+      throw new Error('the model has no scopes');
+    },
+  };
+}
+
+/** Walks take turns, in one sorted array. */
+class PlainFairQueue<Entry extends PlainQueued> implements Iterable<Entry> {
+  /** By turn, then by arrival. */
+  #entries: Entry[] = [];
+  readonly #lastTurns = new Map<object, number>();
+  /** The end of the last turn that is over: each lasts until the next is served. */
+  #now = 0;
+  #current = 0;
+
+  add(entry: Entry): void {
+    const { walk, share = 1 } = entry;
+    const last = (walk === undefined ? undefined : this.#lastTurns.get(walk)) ?? 0;
+    // By its end: by starts, all who come during a round would go before those who wait for the next, for ever.
+    entry.turn = Math.max(this.#now, last) + 1 / share;
+    if (walk !== undefined) this.#lastTurns.set(walk, entry.turn);
+    let at = this.#entries.length;
+    for (let before = this.#entries[at - 1]; before !== undefined && before.turn > entry.turn; before = this.#entries[at - 1]) at -= 1;
+    this.#entries.splice(at, 0, entry);
+  }
+
+  /** Takes an entry out; false when it wasn't in. */
+  delete(entry: Entry): boolean {
+    const at = this.#entries.indexOf(entry);
+    if (at === -1) return false;
+    this.#entries = this.#entries.toSpliced(at, 1);
+    return true;
+  }
+
+  /** An entry has got its turn. */
+  served({ turn }: Entry): void {
+    if (this.#current > this.#now) this.#endTurn();
+    this.#current = Math.max(this.#current, turn);
+  }
+
+  /** By their turns; entries may be deleted on the way. */
+  [Symbol.iterator](): Iterator<Entry> {
+    return this.#entries.values();
+  }
+
+  #endTurn(): void {
+    this.#now = this.#current;
+    // Whose last turn is over needs no remembering.
+    for (const [walk, last] of this.#lastTurns) if (last <= this.#now) this.#lastTurns.delete(walk);
+  }
+}

@@ -1,0 +1,369 @@
+import { describe, expect, it } from 'vitest';
+import { type Admission, admission } from './admission.ts';
+import { credentialPool } from './credential-pool.ts';
+import { creditPool } from './credit-pool.ts';
+import { rateBudget } from '../budget/rate-budget.ts';
+import { virtualClock } from '../testing/index.ts';
+
+const plenty = () => creditPool({ max: Infinity });
+
+function gate({ limit = 2, windowMs = 1_000, names = ['app'] }: { limit?: number; windowMs?: number; names?: readonly string[] } = {}) {
+  const clock = virtualClock();
+  const pool = credentialPool({
+    members: names.map((name) => ({ name, budgets: [rateBudget({ limit, windowMs, guardMs: 0, clock })] })),
+    clock,
+  });
+  return { clock, pool, gate: admission({ clock }) };
+}
+
+describe('admission', () => {
+  it('takes token and credit in one step, first come first served, each as early as its window permits', async () => {
+    const { clock, pool, gate: door } = gate();
+    const credits = plenty();
+    const granted: string[] = [];
+    for (const label of ['a', 'b', 'c', 'd', 'e']) {
+      void door.acquire({ pool, credits, items: 1, label }).then((permit) => {
+        granted.push(`${label}@${clock.monotonicMs()}`);
+        permit.sent();
+        clock.schedule(100, () => permit.answered());
+      });
+    }
+    await clock.advance(5_000);
+    expect(granted).toEqual(['a@0', 'b@0', 'c@1100', 'd@1100', 'e@2200']);
+  });
+
+  it('uses no token while there is no room downstream, and goes on at once when there is', async () => {
+    const { clock, pool, gate: door } = gate();
+    const credits = creditPool({ max: 10 });
+    const first = await door.acquire({ pool, credits, items: 10 });
+    let second = false;
+    void door.acquire({ pool, credits, items: 10, label: '@alpha' }).then(() => (second = true));
+    await clock.advance(3_600_000);
+    expect(second).toBe(false);
+    expect(pool.members[0]?.budgets[0]?.used).toBe(1);
+    expect(door.waiting()).toEqual([{ label: '@alpha', for: 'downstream' }]);
+    first.credit.release();
+    await clock.settle();
+    expect(second).toBe(true);
+  });
+
+  it('lets nobody wait behind a downstream that is not theirs', async () => {
+    const { pool, gate: door } = gate();
+    const stuck = creditPool({ max: 1 });
+    await door.acquire({ pool, credits: stuck, items: 1 });
+    void door.acquire({ pool, credits: stuck, items: 1 });
+    const other = await door.acquire({ pool, credits: plenty(), items: 1 });
+    expect(other.credential).toBe('app');
+  });
+
+  it('does not let small requests starve a big one of the same downstream', async () => {
+    const { clock, pool, gate: door } = gate({ limit: 100 });
+    const credits = creditPool({ max: 10 });
+    const order: string[] = [];
+    const small = await door.acquire({ pool, credits, items: 5 });
+    void door.acquire({ pool, credits, items: 10, label: 'big' }).then((permit) => {
+      order.push('big');
+      permit.credit.release();
+    });
+    void door.acquire({ pool, credits, items: 5, label: 'late' }).then(() => order.push('late'));
+    await clock.settle();
+    expect(order).toEqual([]);
+    small.credit.release();
+    await clock.settle();
+    expect(order).toEqual(['big', 'late']);
+  });
+
+  it('gives the place up when aborted, and keeps neither timer nor listener', async () => {
+    const { clock, pool, gate: door } = gate({ limit: 1 });
+    const credits = plenty();
+    const first = await door.acquire({ pool, credits, items: 1 });
+    first.sent();
+    first.answered();
+    const abort = new AbortController();
+    const waiting = door.acquire({ pool, credits, items: 1, signal: abort.signal });
+    expect(door.waiting()).toHaveLength(1);
+    expect(clock.pending).toBe(1);
+    abort.abort(new Error('enough'));
+    await expect(waiting).rejects.toThrow('enough');
+    await expect(door.acquire({ pool, credits, items: 1, signal: abort.signal })).rejects.toThrow('enough');
+    expect([door.waiting().length, clock.pending]).toEqual([0, 0]);
+  });
+
+  it('looks at the clock again when a timer fires early', async () => {
+    const { clock, pool } = gate({ limit: 1 });
+    const hasty = admission({
+      clock: {
+        monotonicMs: () => clock.monotonicMs(),
+        epochMs: () => clock.epochMs(),
+        schedule: (ms, call) => clock.schedule(ms > 2 ? ms - 1 : ms, call),
+      },
+    });
+    const credits = plenty();
+    const first = await hasty.acquire({ pool, credits, items: 1 });
+    first.sent();
+    first.answered();
+    let at = 0;
+    void hasty.acquire({ pool, credits, items: 1 }).then(() => (at = clock.monotonicMs()));
+    await clock.advance(999);
+    expect(at).toBe(0);
+  });
+
+  it('takes whichever credential may go first, and wears none out while others idle', async () => {
+    const { pool, gate: door } = gate({ limit: 2, names: ['a', 'b', 'c'] });
+    const names: string[] = [];
+    for (let i = 0; i < 6; i += 1) names.push((await door.acquire({ pool, credits: plenty(), items: 1 })).credential);
+    expect(names).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
+  });
+
+  it('goes on without a credential that turned bad, and fails with its reason when it was the last', async () => {
+    const { pool, gate: door } = gate({ names: ['a', 'b'] });
+    pool.retire('a', new Error('a was revoked'));
+    expect((await door.acquire({ pool, credits: plenty(), items: 1 })).credential).toBe('b');
+    await door.acquire({ pool, credits: plenty(), items: 1 });
+    const waiting = door.acquire({ pool, credits: plenty(), items: 1 });
+    pool.retire('b', new Error('b was revoked'));
+    door.wake();
+    await expect(waiting).rejects.toThrow('b was revoked');
+  });
+
+  it('gives a permit out only when its grant is durable, and takes it back when that fails', async () => {
+    const clock = virtualClock();
+    const written: { resolve: () => void; reject: (error: Error) => void }[] = [];
+    const journal = {
+      restored: undefined,
+      granted: () => new Promise<void>((resolve, reject) => written.push({ resolve, reject })),
+      settled: () => undefined,
+      learned: () => undefined,
+    };
+    const budget = rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, clock });
+    const pool = credentialPool({ members: [{ name: 'app', budgets: [budget], journal }], clock });
+    const door = admission({ clock });
+    const credits = creditPool({ max: 10 });
+
+    let got = false;
+    const first = door.acquire({ pool, credits, items: 10 }).then((permit) => {
+      got = true;
+      return permit;
+    });
+    await clock.settle();
+    expect([got, budget.used, credits.outstanding]).toEqual([false, 1, 10]);
+    written[0]?.resolve();
+    const permit = await first;
+    permit.aborted();
+    permit.credit.release();
+
+    const second = door.acquire({ pool, credits, items: 10 });
+    written[1]?.reject(new Error('disk full'));
+    await expect(second).rejects.toThrow('disk full');
+    expect([budget.used, credits.outstanding]).toEqual([0, 0]);
+
+    const abort = new AbortController();
+    const third = door.acquire({ pool, credits, items: 10, signal: abort.signal });
+    abort.abort(new Error('enough'));
+    written[2]?.resolve();
+    await expect(third).rejects.toThrow('enough');
+    await clock.settle();
+    expect([budget.used, credits.outstanding]).toEqual([0, 0]);
+  });
+
+  it('refuses at once what no budget could ever bear, and goes on with the others', async () => {
+    const { pool, gate: door } = gate({ limit: 2 });
+    await expect(door.acquire({ pool, credits: plenty(), items: 1, weights: [3] })).rejects.toThrow(RangeError);
+    expect((await door.acquire({ pool, credits: plenty(), items: 1 })).credential).toBe('app');
+  });
+
+  describe('with credentials of unlike limits', () => {
+    const unlike = () => {
+      const clock = virtualClock();
+      const members = [2, 5].map((limit) => ({
+        name: `of ${limit}`,
+        budgets: [rateBudget({ limit, windowMs: 1_000, guardMs: 0, clock })],
+      }));
+      return { clock, pool: credentialPool({ members, clock }), door: admission({ clock }) };
+    };
+
+    it('gives what is heavy to one that can bear it, and lets it wait for that one', async () => {
+      const { clock, pool, door } = unlike();
+      const credits = creditPool({ max: 2 });
+      const first = await door.acquire({ pool, credits, items: 1, weights: [4] });
+      first.sent();
+      const granted: string[] = [];
+      const ask = (weight: number): void =>
+        void door.acquire({ pool, credits, items: 1, weights: [weight] }).then(({ credential }) => granted.push(`${weight} ${credential}`));
+      ask(4);
+      ask(5);
+      await clock.settle();
+      expect(door.waiting().map((waiting) => waiting.for)).toEqual(['budget', 'budget']);
+      first.answered();
+      first.credit.release();
+      await clock.advance(3_000);
+      expect([first.credential, ...granted]).toEqual(['of 5', '4 of 5']);
+    });
+
+    it('refuses what nobody left can bear, and that alone', async () => {
+      const { clock, pool, door } = unlike();
+      const credits = creditPool({ max: 1 });
+      const first = await door.acquire({ pool, credits, items: 1 });
+      const heavy = door.acquire({ pool, credits, items: 1, weights: [4] });
+      const light = door.acquire({ pool, credits, items: 1, weights: [2] });
+      pool.retire('of 5', new Error('revoked'));
+      expect(door.waiting().map((waiting) => waiting.for)).toEqual(['downstream', 'downstream']);
+      first.aborted();
+      first.credit.release();
+      await expect(heavy).rejects.toThrow(RangeError);
+      expect((await light).credential).toBe('of 2');
+      expect(clock.pending).toBe(0);
+    });
+  });
+
+  it('does not let a big walk starve a small one', async () => {
+    const { clock, pool, gate: door } = gate({ limit: 1 });
+    const credits = plenty();
+    const served: string[] = [];
+    const [big, small] = [{}, {}];
+    const ask = (label: string, walk: object): void =>
+      void door.acquire({ pool, credits, items: 1, label, walk }).then((permit) => {
+        served.push(label);
+        permit.sent();
+        permit.answered();
+      });
+    for (let i = 0; i < 10; i += 1) ask('big', big);
+    for (let i = 0; i < 2; i += 1) ask('small', small);
+    await clock.advance(4_000);
+    expect(served).toEqual(['big', 'small', 'big', 'small', 'big']);
+  });
+
+  it('gives a walk under way its turn among newcomers, however many come', async () => {
+    const { clock, pool, gate: door } = gate({ limit: 1 });
+    const credits = plenty();
+    const served: string[] = [];
+    const ask = (label: string, walk: object): void =>
+      void door.acquire({ pool, credits, items: 1, label, walk }).then((permit) => {
+        served.push(label);
+        permit.sent();
+        permit.answered();
+        // The walk asks for its next page; in a newcomer's stead comes another.
+        if (label === 'walk') ask('walk', walk);
+        else ask('new', {});
+      });
+    ask('walk', {});
+    for (let i = 0; i < 4; i += 1) ask('new', {});
+    await clock.advance(29_000);
+    expect(served).toHaveLength(30);
+    for (let from = 0; from < 25; from += 5) expect(served.slice(from, from + 5)).toContain('walk');
+  });
+
+  describe('tells who waits, and for what,', () => {
+    const heard = (door: Admission) => {
+      const seen: string[] = [];
+      const watching = door.changes.subscribe((all) =>
+        seen.push(all.map(({ label, for: what, until }) => `${label} ${what} ${until ?? ''}`).join()),
+      );
+      return { seen, watching };
+    };
+
+    it('when that changes', async () => {
+      const { clock, pool, gate: door } = gate({ limit: 1 });
+      const { seen, watching } = heard(door);
+      const first = await door.acquire({ pool, credits: plenty(), items: 1, label: 'a' });
+      void door.acquire({ pool, credits: plenty(), items: 1, label: 'b' });
+      await clock.settle();
+      first.sent();
+      first.answered();
+      await clock.advance(1_000);
+      watching.unsubscribe();
+      await door.acquire({ pool, credits: plenty(), items: 1, signal: AbortSignal.abort() }).catch(() => undefined);
+      expect(seen).toEqual(['', 'b budget ', `b budget ${clock.epochMs()}`, '']);
+    });
+
+    it('and nothing of those who never waited, nor of what stays as it is', async () => {
+      const { clock, pool, gate: door } = gate({ limit: 101 });
+      const { seen } = heard(door);
+      for (let i = 0; i < 100; i += 1) {
+        const permit = await door.acquire({ pool, credits: plenty(), items: 1, label: `${i}` });
+        permit.sent();
+        permit.answered();
+        permit.credit.release();
+      }
+      expect(seen).toEqual(['']);
+      const full = creditPool({ max: 1 });
+      await door.acquire({ pool, credits: full, items: 1 });
+      for (const label of ['x', 'y', 'z']) void door.acquire({ pool, credits: full, items: 1, label });
+      await clock.settle();
+      for (let i = 0; i < 5; i += 1) {
+        door.wake();
+        await clock.settle();
+      }
+      expect(seen.slice(1)).toEqual(['x downstream ,y downstream ,z downstream ']);
+    });
+
+    it('so much less often the more they are, and the end of it all the same', async () => {
+      const { clock, pool, gate: door } = gate({ limit: 100_000 });
+      const credits = creditPool({ max: 1 });
+      const { seen } = heard(door);
+      const first = await door.acquire({ pool, credits, items: 1 });
+      for (let i = 0; i < 5_000; i += 1)
+        void door.acquire({ pool, credits, items: 1 }).then(({ credit }) => clock.schedule(1, () => credit.release()));
+      await clock.settle();
+      first.credit.release();
+      await clock.advance(5_001);
+      // At first one look in 50 ms; down to a hundred that wait, when it is one in each turn.
+      expect(seen.length).toBeGreaterThan(100);
+      expect(seen.length).toBeLessThan(600);
+      expect(seen.at(-1)).toBe('');
+      expect(clock.pending).toBe(0);
+    });
+  });
+
+  // Where each that comes or goes looks at all the others it takes minutes.
+  it('bears many who wait: with one downstream, one signal and somebody who listens', async () => {
+    const { clock, pool, gate: door } = gate({ limit: 200_000 });
+    const credits = creditPool({ max: 1 });
+    const abort = new AbortController();
+    const watching = door.changes.subscribe();
+    const first = await door.acquire({ pool, credits, items: 1 });
+    let granted = 0;
+    let refused = 0;
+    for (let i = 0; i < 20_000; i += 1) {
+      door.acquire({ pool, credits, items: 1, ...(i % 2 === 0 && { signal: abort.signal }) }).then(
+        (permit) => {
+          granted += 1;
+          permit.credit.release();
+          if (granted === 5_000) abort.abort();
+        },
+        () => (refused += 1),
+      );
+    }
+    first.credit.release();
+    await clock.settle();
+    watching.unsubscribe();
+    expect([granted + refused, door.waiting().length, clock.pending]).toEqual([20_000, 0, 0]);
+    expect(refused).toBeGreaterThan(7_400);
+  });
+});
+
+describe('a disposed permit', () => {
+  const granted = async () => {
+    const clock = virtualClock();
+    const budget = rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, maxDelayMs: 300, clock });
+    const pool = credentialPool({ members: [{ name: 'app', budgets: [budget] }], clock });
+    const credits = creditPool({ max: 1 });
+    return { budget, credits, permit: await admission({ clock }).acquire({ pool, credits, items: 1 }) };
+  };
+  it.each([
+    { how: 'never sent', settle: [], freeAt: 0 },
+    { how: 'sent', settle: ['sent'], freeAt: 1_300 },
+    { how: 'answered', settle: ['sent', 'answered'], freeAt: 1_000 },
+  ] as const)(
+    '$how: gives its credit back, and its token when the service can no longer hold it against us',
+    async ({ settle, freeAt }) => {
+      const { budget, credits, permit } = await granted();
+      {
+        using held = permit;
+        for (const step of settle) held[step]();
+        expect(credits.outstanding).toBe(1);
+      }
+      expect([budget.freeAt(), credits.outstanding]).toEqual([freeAt, 0]);
+    },
+  );
+});

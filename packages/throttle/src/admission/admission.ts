@@ -1,0 +1,279 @@
+import type { Observable } from 'rxjs';
+import { AbortWatch } from './abort-watch.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import type { CredentialPool, Grant } from './credential-pool.ts';
+import type { Credit, CreditPool } from './credit-pool.ts';
+import { FairQueue, type Queued } from './fair-queue.ts';
+import { type Waiting, waitingChanges } from './waiting-changes.ts';
+import { WaitingLines } from './waiting-lines.ts';
+
+export interface AdmissionOptions {
+  /** Default: the machine's clock. */
+  readonly clock?: Clock;
+}
+
+export interface AcquireOptions {
+  readonly pool: CredentialPool;
+  /** The request's cost in each budget of the pool's members, in their order. Default 1 each. */
+  readonly weights?: readonly number[];
+  /** Room downstream to take `items` from. */
+  readonly credits: CreditPool;
+  /** Items that the answer may hold at most. */
+  readonly items: number;
+  /**
+   * Longest from the permit until the service has counted the request, in ms. With it a request may go before a heavier one that waits
+   * for its budgets, where that is sure to put it off by nothing. Default: not known.
+   */
+  readonly countedWithinMs?: number;
+  /** Whom the request is about, for those who ask what is waiting. */
+  readonly label?: string;
+  /** Requests of one walk take their turns among walks, however many of them wait. Default: each request is a walk of its own. */
+  readonly walk?: object;
+  /** How large a share of the turns the walk gets, against 1 of others. Default 1. */
+  readonly share?: number;
+  /** Gives the place in the queue up. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * One token of every budget concerned and the credit for one page, granted in one step. Disposed, it gives its credit back and, where it was
+ * neither answered nor aborted, is aborted. A permit whose credit goes on with its answer is settled by hand.
+ */
+export interface Permit extends Omit<Grant, 'durable'>, Disposable {
+  readonly credit: Credit;
+}
+
+/** The one queue in which requests wait for budget and credit. */
+export interface Admission {
+  /**
+   * Waits for a permit. Credit and tokens are taken in one synchronous step: a token that waited for credit would go stale
+   * and overrun its window. Where the credential has a journal the permit comes when its grant is durable.
+   * Rejects with `signal.reason` when aborted, with the pool's error when its last credential has left, with the journal's
+   * when it can't be written, and with a `RangeError` for weights that no member could ever bear, also when the last one that could leaves.
+   */
+  acquire(options: AcquireOptions): Promise<Permit>;
+  /** The waiters in the order of their turns, each with what it waits for. */
+  waiting(): readonly Waiting[];
+  /**
+   * Emits who waits, at once and when that has changed: once for all that changes in one turn of the event loop, and for long lists
+   * (a hundred and more) at most every hundredth of a ms for each who waits. Completes never; unsubscribing costs nothing more.
+   */
+  readonly changes: Observable<readonly Waiting[]>;
+  /** Looks again who may go: to be called after a credential has left. */
+  wake(): void;
+}
+
+/** Waiters for one pool that can't go yet. */
+interface Blocked {
+  /** When the first of them may. */
+  readonly at: number;
+  readonly weights: readonly (readonly number[])[];
+}
+
+const NOBODY: Blocked = { at: Infinity, weights: [] };
+
+interface Waiter extends AcquireOptions, Queued {
+  readonly weights: readonly number[];
+  readonly resolve: (permit: Permit) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/**
+ * Makes an admission: walks take turns, first come first served among those of equal standing, and nobody waits behind
+ * somebody else's full downstream, nor behind a heavier request that goes no later for it.
+ */
+export function admission({ clock = systemClock() }: AdmissionOptions = {}): Admission {
+  const queue = new FairQueue<Waiter>();
+  const lines = new WaitingLines<Waiter>({ onRoom: () => look() });
+  const aborts = new AbortWatch();
+  let cancelTimer: (() => void) | undefined;
+
+  const add = (waiter: Waiter): void => {
+    queue.add(waiter);
+    lines.add(waiter);
+  };
+  const remove = (waiter: Waiter): boolean => queue.delete(waiter) && lines.delete(waiter);
+
+  /** Grants to all who may go, and looks again when the next may. */
+  const look = (): void => {
+    cancelTimer?.();
+    cancelTimer = undefined;
+    const wakeAt = serve();
+    if (wakeAt < Infinity) cancelTimer = clock.schedule(Math.max(0, wakeAt - clock.monotonicMs()), look);
+    changes.look();
+  };
+
+  const refuse = (): void => {
+    for (const waiter of lines.hopeless()) {
+      remove(waiter);
+      waiter.reject(waiter.pool.exhausted ?? tooHeavy(waiter.weights));
+    }
+  };
+
+  /** Grants to all who may go; returns when the next may. */
+  const serve = (): number => {
+    if (lines.isAnyExhausted) refuse();
+    const blocked = new Map<CredentialPool, Blocked>();
+    const looking = lines.look();
+    try {
+      for (let waiter = looking.first(); waiter !== undefined; waiter = looking.first()) {
+        const { pool, weights, credits, items } = waiter;
+        if (!pool.bears(weights)) {
+          queue.delete(waiter);
+          looking.refused(waiter);
+          waiter.reject(tooHeavy(weights));
+          continue;
+        }
+        if (looking.isFull(waiter)) continue;
+        const before = blocked.get(pool) ?? NOBODY;
+        if (before.weights.some((one) => costsAsMuch(weights, one))) {
+          looking.pass(waiter);
+          continue;
+        }
+        const at = pool.freeAt(weights);
+        const isFree = at <= clock.monotonicMs();
+        if (!isFree || putsOff(waiter, before)) {
+          blocked.set(pool, { at: isFree ? before.at : Math.min(before.at, at), weights: [...before.weights, weights] });
+          // Where nothing costs less, nobody else can go.
+          if (costsAsMuch([], weights)) looking.close(waiter);
+          else looking.pass(waiter);
+          continue;
+        }
+        queue.delete(waiter);
+        looking.granted(waiter);
+        // A waiter that passes others has not had its turn: for later ones the round is still that of those who wait.
+        if (before.weights.length === 0) queue.served(waiter);
+        hand(waiter, pool.take(weights), credits.reserve(items));
+      }
+    } finally {
+      looking.end();
+    }
+    let wakeAt = Infinity;
+    for (const { at } of blocked.values()) wakeAt = Math.min(wakeAt, at);
+    return wakeAt;
+  };
+
+  /** Gives the permit over, once its grant is durable. */
+  const hand = (waiter: Waiter, grant: Grant, credit: Credit): void => {
+    const permit = permitOf(grant, credit, look);
+    if (grant.durable === undefined) {
+      waiter.resolve(permit);
+      return;
+    }
+    const giveBack = (reason: unknown): void => {
+      permit.aborted();
+      credit.release();
+      waiter.reject(reason);
+    };
+    grant.durable.then(() => {
+      if (waiter.signal?.aborted === true) giveBack(waiter.signal.reason);
+      else waiter.resolve(permit);
+    }, giveBack);
+  };
+
+  const waiting = (): readonly Waiting[] => {
+    const offset = clock.epochMs() - clock.monotonicMs();
+    const first = new Map<CredentialPool, number>();
+    const stands = new Map<object | undefined, { readonly hasRoom: boolean; readonly own: number }>();
+    const standing = ({ pool, weights, credits, items }: Waiter) => {
+      const hasRoom = credits.hasRoom(items);
+      return { hasRoom, own: hasRoom && pool.bears(weights) ? pool.freeAt(weights) : Infinity };
+    };
+    return Array.from(queue, (waiter) => {
+      const { label = '', pool, weights } = waiter;
+      const line = lines.lineOf(waiter);
+      const { hasRoom, own } = stands.get(line) ?? standing(waiter);
+      stands.set(line, { hasRoom, own });
+      const said = { label, ...(weights.length > 0 && { weights }) };
+      if (!hasRoom) return { ...said, for: 'downstream' as const };
+      // A waiter that could go, and waits all the same, waits for those before it.
+      const at = own === -Infinity ? (first.get(pool) ?? own) : own;
+      first.set(pool, Math.min(first.get(pool) ?? Infinity, at));
+      return { ...said, for: 'budget' as const, ...(Number.isFinite(at) && { until: at + offset }) };
+    });
+  };
+  const changes = waitingChanges({ clock, waiting });
+
+  return {
+    acquire(options) {
+      const { signal, pool, weights = [] } = options;
+      return new Promise<Permit>((resolve, reject) => {
+        if (signal?.aborted) {
+          reject(signal.reason);
+          return;
+        }
+        if (pool.exhausted === undefined && !pool.bears(weights)) {
+          reject(tooHeavy(weights));
+          return;
+        }
+        const abort = (): void => {
+          const wasWaiting = remove(waiter);
+          waiter.reject(signal?.reason);
+          if (wasWaiting) look();
+        };
+        const forget = signal === undefined ? undefined : aborts.on(signal, abort);
+        const waiter: Waiter = {
+          ...options,
+          weights,
+          turn: 0,
+          arrival: 0,
+          resolve: (granted) => {
+            forget?.();
+            resolve(granted);
+          },
+          reject: (reason) => {
+            forget?.();
+            reject(reason);
+          },
+        };
+        add(waiter);
+        look();
+      });
+    },
+    waiting,
+    changes: changes.changes,
+    wake() {
+      refuse();
+      look();
+    },
+  };
+}
+
+/** A request that no budget could ever bear must neither wait for ever nor stop others. */
+function tooHeavy(weights: readonly number[]): RangeError {
+  return new RangeError(`admission: no credential's limits are large enough for weights of ${weights.join(', ')}`);
+}
+
+/** Whether it might put somebody off who waits before it. */
+function putsOff({ pool, weights, countedWithinMs }: Waiter, { weights: ahead }: Blocked): boolean {
+  if (ahead.length === 0) return false;
+  return countedWithinMs === undefined || !pool.putsNobodyOff(weights, { ahead, countedWithinMs });
+}
+
+function costsAsMuch(one: readonly number[], other: readonly number[]): boolean {
+  return Array.from({ length: Math.max(one.length, other.length) }, (_, i) => (one[i] ?? 1) >= (other[i] ?? 1)).every(Boolean);
+}
+
+function permitOf(grant: Grant, credit: Credit, wake: () => void): Permit {
+  let isSettled = false;
+  const aborted = (): void => {
+    isSettled = true;
+    grant.aborted();
+    wake();
+  };
+  return {
+    credential: grant.credential,
+    credit,
+    sent: () => grant.sent(),
+    answered: () => {
+      isSettled = true;
+      grant.answered();
+      wake();
+    },
+    aborted,
+    [Symbol.dispose]: () => {
+      if (!isSettled) aborted();
+      credit.release();
+    },
+  };
+}

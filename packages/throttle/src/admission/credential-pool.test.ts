@@ -1,0 +1,101 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { handClock } from '../budget/budget-simulation.fixture.ts';
+import { type Grant, credentialPool } from './credential-pool.ts';
+import { rateBudget } from '../budget/rate-budget.ts';
+
+describe('credentialPool', () => {
+  it('gives the permit of whichever may go first, for any interleaving, as looking at each of them would', () => {
+    const steps = fc.array(
+      fc.record({ do: fc.constantFrom(...(['take', 'answer', 'abort', 'wait', 'hold'] as const)), which: fc.nat(20) }),
+      { maxLength: 120 },
+    );
+    fc.assert(
+      fc.property(steps, fc.integer({ min: 1, max: 5 }), (all, size) => {
+        const clock = handClock();
+        const budgets = Array.from({ length: size }, () => rateBudget({ limit: 2, windowMs: 1_000, guardMs: 0, clock }));
+        const pool = credentialPool({ members: budgets.map((budget, i) => ({ name: String(i), budgets: [budget] })), clock });
+        const open: Grant[] = [];
+        for (const { do: what, which } of all) {
+          if (what === 'wait') clock.now += which * 40;
+          if (what === 'hold') budgets[which % size]?.holdUntil(clock.now + 300);
+          const [grant] = what === 'answer' || what === 'abort' ? open.splice(which % Math.max(1, open.length), 1) : [];
+          grant?.sent();
+          if (what === 'answer') grant?.answered();
+          if (what === 'abort') grant?.aborted();
+          const least = Math.min(...budgets.map((budget) => budget.freeAt()));
+          expect(pool.freeAt([])).toBe(least <= clock.now ? -Infinity : least);
+          if (what === 'take' && least <= clock.now) {
+            const free = budgets.flatMap((budget, i) => (budget.freeAt() <= clock.now ? [String(i)] : []));
+            const taken = pool.take([]);
+            if (!free.includes(taken.credential)) throw new Error(`${taken.credential} was not free`);
+            open.push(taken);
+          }
+        }
+      }),
+    );
+  });
+
+  it('looks at every budget and weight of a member', () => {
+    const clock = handClock();
+    const perSecond = rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, clock });
+    const perDay = rateBudget({ limit: 100, windowMs: 86_400_000, guardMs: 0, clock });
+    const pool = credentialPool({ members: [{ name: 'key', budgets: [perSecond, perDay] }], clock });
+    const first = pool.take([1, 60]);
+    first.sent();
+    first.answered();
+    expect(pool.freeAt([1, 40])).toBe(1_000);
+    expect(pool.freeAt([1, 41])).toBe(86_400_000);
+    expect(perDay.used).toBe(60);
+  });
+
+  it('passes members over whose limits are too small, and says so only where all are', () => {
+    const clock = handClock();
+    const member = (name: string, limit: number) => ({ name, budgets: [rateBudget({ limit, windowMs: 1_000, guardMs: 0, clock })] });
+    const pool = credentialPool({ members: [member('small', 2), member('large', 5)], clock });
+    expect([pool.bears([2]), pool.bears([5]), pool.bears([6]), pool.bears([0])]).toEqual([true, true, false, false]);
+    expect(pool.freeAt([4])).toBe(-Infinity);
+    expect(pool.take([4]).credential).toBe('large');
+    expect(pool.freeAt([4])).toBe(Infinity);
+    expect(() => pool.freeAt([6])).toThrow(RangeError);
+    // The small one is no use to whom the large one makes wait: taking it puts nobody off.
+    expect(pool.putsNobodyOff([2], { ahead: [[4]], countedWithinMs: 100 })).toBe(true);
+    pool.retire('large', new Error('revoked'));
+    expect(() => pool.freeAt([4])).toThrow(RangeError);
+    pool.retire('small', new Error('revoked'));
+    expect(pool.freeAt([4])).toBe(Infinity);
+  });
+
+  it('sends with all budgets or with none: one whose lease is over frees the others', () => {
+    const clock = handClock();
+    const [patient, hasty] = [Infinity, 100].map((leaseMs) =>
+      rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, leaseMs: () => leaseMs, clock }),
+    );
+    if (patient === undefined || hasty === undefined) throw new Error('two budgets were made');
+    const pool = credentialPool({ members: [{ name: 'key', budgets: [patient, hasty] }], clock });
+    const grant = pool.take([]);
+    clock.now = 101;
+    expect(grant.sent()).toBe(false);
+    grant.aborted();
+    expect([patient.used, hasty.used]).toEqual([0, 0]);
+    const next = pool.take([]);
+    expect(next.sent()).toBe(true);
+    clock.now = 300;
+    expect(next.sent()).toBe(false);
+    next.aborted();
+    expect([patient.used, hasty.used]).toEqual([1, 1]);
+  });
+
+  it('refuses two credentials of one name, and none', () => {
+    const budgets = [rateBudget({ limit: 1, windowMs: 1, clock: handClock() })];
+    expect(() => credentialPool({ members: [] })).toThrow(RangeError);
+    expect(() =>
+      credentialPool({
+        members: [
+          { name: 'a', budgets },
+          { name: 'a', budgets },
+        ],
+      }),
+    ).toThrow(/two credentials are named a/);
+  });
+});

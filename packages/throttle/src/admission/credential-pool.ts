@@ -1,0 +1,188 @@
+import { type Clock, systemClock } from '../clock.ts';
+import { IndexedHeap } from './indexed-heap.ts';
+import type { JournalEntry } from '../budget/journal.ts';
+import type { RateBudget, Slot } from '../budget/rate-budget.ts';
+
+export interface PoolMember {
+  /** The credential's name; never its secret. */
+  readonly name: string;
+  /** Every budget that a request with this credential is charged to. */
+  readonly budgets: readonly RateBudget[];
+  /** Where its grants are made durable before they are used. Default: nowhere. */
+  readonly journal?: JournalEntry;
+}
+
+export interface CredentialPoolOptions {
+  /** One or more, each with a name of its own. */
+  readonly members: readonly PoolMember[];
+  /** The clock of the members' budgets. Default: the machine's. */
+  readonly clock?: Clock;
+}
+
+/** Credentials any of which may carry the next request. */
+export interface CredentialPool {
+  /** The members that still may be used. */
+  readonly members: readonly PoolMember[];
+  /** Whether the limits of some member are large enough for these weights; false once all members have left. */
+  bears(weights: readonly number[]): boolean;
+  /**
+   * The monotonic ms at which some member may go, `-Infinity` when one may now, `Infinity` while only requests under way can tell.
+   * A member whose limits are too small for the weights is passed over. Throws a `RangeError` where all limits are.
+   */
+  freeAt(weights: readonly number[]): number;
+  /**
+   * Whether what is taken now, and counted within so many ms, is free again before any of `ahead` can go: then taking it puts none of
+   * them off.
+   */
+  putsNobodyOff(
+    weights: readonly number[],
+    options: { readonly ahead: readonly (readonly number[])[]; readonly countedWithinMs: number },
+  ): boolean;
+  /** Takes a slot of every budget of the member that may go first. Throws a `RangeError` unless `freeAt` has come. */
+  take(weights: readonly number[]): Grant;
+  /** Takes a credential out for good: `error` says why. */
+  retire(name: string, error: Error): void;
+  /** Why the last credential left; undefined while there is one. */
+  readonly exhausted: Error | undefined;
+}
+
+export interface Grant extends Omit<Slot, 'unsent'> {
+  readonly credential: string;
+  /** Settled when the grant is durable; absent where there is no journal. */
+  readonly durable?: Promise<void>;
+}
+
+interface Node {
+  readonly member: PoolMember;
+  /** No later than the member is free for a weight of 1; `-Infinity` for one that was free when last looked at. */
+  notBefore: number;
+  /** When it was last taken, counted in grants; before that its place among the members, counted from below 0. */
+  lastTaken: number;
+  place: number;
+}
+
+/**
+ * Makes a pool. Throws a `RangeError` for no credentials or two of one name. `weights` of its methods stand for the members' budgets in their order; a missing one is 1.
+ * Where several members may go, the one taken longest ago goes, so that none is worn out while others idle.
+ * A grant costs O(log n) of n members.
+ */
+export function credentialPool({ members, clock = systemClock() }: CredentialPoolOptions): CredentialPool {
+  if (members.length === 0) throw new RangeError('credentialPool: at least one credential is needed');
+  const heap = new IndexedHeap<Node>((a, b) => a.notBefore - b.notBefore || a.lastTaken - b.lastTaken);
+  const nodes = new Map<string, Node>();
+  for (const [i, member] of members.entries()) {
+    if (nodes.has(member.name)) throw new RangeError(`credentialPool: two credentials are named ${member.name}`);
+    const node: Node = { member, notBefore: -Infinity, lastTaken: i - members.length, place: -1 };
+    nodes.set(member.name, node);
+    heap.push(node);
+  }
+  let grants = 0;
+  let exhausted: Error | undefined;
+
+  const freeAt = ({ member }: Node, weights: readonly number[]): number => {
+    if (!bears(member, weights)) return Infinity;
+    let latest = -Infinity;
+    for (const [i, budget] of member.budgets.entries()) latest = Math.max(latest, budget.freeAt(weights[i]));
+    return latest <= clock.monotonicMs() ? -Infinity : latest;
+  };
+  /** A member's known time is never too late, so no other can be better once the best is no later than the next one's. */
+  const best = (weights: readonly number[]): { node: Node | undefined; at: number } => {
+    const seen: Node[] = [];
+    let found: { node: Node | undefined; at: number } = { node: undefined, at: Infinity };
+    try {
+      for (let node = heap.peek(); node !== undefined && (found.node === undefined || node.notBefore < found.at); node = heap.peek()) {
+        heap.remove(node);
+        seen.push(node);
+        const at = freeAt(node, weights);
+        if (weights.length === 0) node.notBefore = at;
+        if (found.node === undefined || at < found.at) found = { node, at };
+      }
+    } finally {
+      for (const node of seen) heap.push(node);
+    }
+    return found;
+  };
+  const isBorne = (weights: readonly number[]): boolean => {
+    for (const { member } of nodes.values()) if (bears(member, weights)) return true;
+    return false;
+  };
+  const changed = (node: Node): void => {
+    if (node.place === -1) return;
+    node.notBefore = freeAt(node, []);
+    heap.moved(node);
+  };
+
+  return {
+    get members() {
+      return [...nodes.values()].map(({ member }) => member);
+    },
+    get exhausted() {
+      return exhausted;
+    },
+    bears: (weights) => isBorne(weights),
+    freeAt(weights) {
+      if (nodes.size > 0 && !isBorne(weights))
+        throw new RangeError(`credentialPool: no credential's limits are large enough for weights of ${weights.join(', ')}`);
+      return best(weights).at;
+    },
+    putsNobodyOff(weights, { ahead, countedWithinMs }) {
+      const { member } = best(weights).node ?? {};
+      if (member === undefined) return true;
+      const { budgets } = member;
+      const freeAgainAt = Math.max(...budgets.map((budget) => budget.freeAgainAt(countedWithinMs)));
+      // Heavier ones that the member can't bear go with another: they lose nothing here.
+      return ahead.every(
+        (heavier) => !bears(member, heavier) || freeAgainAt <= Math.max(...budgets.map((budget, i) => budget.soonestAt(heavier[i]))),
+      );
+    },
+    take(weights) {
+      const { node } = best(weights);
+      if (node === undefined) throw new RangeError('credentialPool: no credential is left');
+      const { name, budgets, journal } = node.member;
+      const slots = budgets.map((budget, i) => budget.take(weights[i]));
+      grants += 1;
+      node.lastTaken = grants;
+      changed(node);
+      const settled = (): void => {
+        journal?.settled();
+        changed(node);
+      };
+      let isSent = false;
+      return {
+        credential: name,
+        ...(journal !== undefined && { durable: journal.granted() }),
+        sent() {
+          const maySend = slots.every((slot) => slot.sent());
+          isSent ||= maySend;
+          return maySend;
+        },
+        answered() {
+          for (const slot of slots) slot.answered();
+          settled();
+        },
+        aborted() {
+          for (const slot of slots) {
+            // One slot's word is not enough: nothing was sent unless all agreed.
+            if (isSent) slot.aborted();
+            else slot.unsent();
+          }
+          settled();
+        },
+      };
+    },
+    retire(name, error) {
+      const node = nodes.get(name);
+      if (node === undefined) return;
+      heap.remove(node);
+      nodes.delete(name);
+      if (nodes.size === 0) exhausted = error;
+    },
+  };
+}
+
+function bears({ budgets }: PoolMember, weights: readonly number[]): boolean {
+  return budgets.every(({ limit }, i) => {
+    const weight = weights[i] ?? 1;
+    return weight >= 1 && weight <= limit;
+  });
+}

@@ -1,0 +1,164 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { limiter, QueueFullError, refused, RefusedError } from './limiter.ts';
+import { rateBudget } from '../budget/rate-budget.ts';
+import { virtualClock } from '../testing/index.ts';
+
+const perSecond = (limit: number, clock = virtualClock()) => ({
+  clock,
+  budgets: [rateBudget({ limit, windowMs: 1_000, guardMs: 0, maxDelayMs: 300, clock })],
+});
+/** How a promise came out so far. */
+function watched<T>(promise: Promise<T>) {
+  const seen: { value?: T; error?: unknown } = {};
+  promise.then(
+    (value) => (seen.value = value),
+    (error: unknown) => (seen.error = error),
+  );
+  return seen;
+}
+
+describe('limiter', () => {
+  it('starts no more than its budget in any window, and everything once', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 4 }),
+        fc.array(fc.constantFrom('gives', 'throws', 'slow'), { maxLength: 20 }),
+        async (limit, jobs) => {
+          const { clock, budgets } = perSecond(limit);
+          const { run } = limiter({ budgets, clock });
+          const starts: number[] = [];
+          const ends = jobs.map((how, i) =>
+            watched(
+              run(async () => {
+                starts.push(clock.monotonicMs());
+                if (how === 'throws') throw new Error(`job ${i}`);
+                if (how === 'slow') await new Promise<void>((resolve) => void clock.schedule(250, resolve));
+                return i;
+              }),
+            ),
+          );
+          await clock.advance(60_000);
+          expect(starts).toHaveLength(jobs.length);
+          for (const [i, at] of starts.entries()) expect((starts[i + limit] ?? Infinity) - at).toBeGreaterThanOrEqual(1_000);
+          expect(ends.map(({ value, error }) => value ?? (error instanceof Error ? error.message : undefined))).toEqual(
+            jobs.map((how, i) => (how === 'throws' ? `job ${i}` : i)),
+          );
+          expect(clock.pending).toBe(0);
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  it('settles the permit of work that throws, also before its first await, and charges it as late as it may be counted', async () => {
+    const { clock, budgets } = perSecond(1);
+    const api = limiter({ budgets, clock, concurrency: 1 });
+    const thrown = watched(
+      api.run(() => {
+        throw new Error('at once');
+      }),
+    );
+    let startedAt: number | undefined;
+    void api.run(() => (startedAt = clock.monotonicMs()));
+    await clock.advance(5_000);
+    expect([thrown.error, startedAt, api.running]).toEqual([new Error('at once'), 1_300, 0]);
+  });
+
+  it('runs refused work again when the service allows it, and gives up in the end', async () => {
+    const { clock, budgets } = perSecond(100);
+    const { run } = limiter({ budgets, clock });
+    const starts: number[] = [];
+    const result = watched(run(() => (starts.push(clock.monotonicMs()) < 3 ? refused({ retryInMs: 7_000 }) : 'taken')));
+    await clock.advance(1);
+    let other: number | undefined;
+    void run(() => (other = clock.monotonicMs()));
+    await clock.advance(20_000);
+    expect([starts, result.value, other]).toEqual([[0, 7_000, 14_000], 'taken', 7_000]);
+
+    let times = 0;
+    const never = watched(run(() => ((times += 1), refused({ retryInMs: 1_000 }))));
+    await clock.advance(60_000);
+    expect([times, never.error instanceof RefusedError]).toEqual([10, true]);
+    expect(() => refused({ retryInMs: NaN })).toThrow('refused: retryInMs must be a number of ms from 0 on, got NaN');
+  });
+
+  it('gives the next work to the credential that may go, each with budgets of its own', async () => {
+    const clock = virtualClock();
+    const { run } = limiter({
+      credentials: [
+        { name: 'a', token: 'A' },
+        { name: 'b', token: 'B' },
+      ],
+      budgets: () => [rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, clock })],
+      clock,
+    });
+    const starts: string[] = [];
+    for (let i = 0; i < 4; i += 1) void run(({ token }) => starts.push(`${token} ${clock.monotonicMs()}`));
+    await clock.advance(3_000);
+    expect(starts).toEqual(['A 0', 'B 0', 'A 1000', 'B 1000']);
+    expect(() => limiter({ credentials: ['a', 'b'], budgets: [rateBudget({ limit: 1, windowMs: 1 })] })).toThrow(
+      'needs budgets of its own',
+    );
+  });
+
+  it('runs no more at a time than concurrency allows', async () => {
+    const { clock, budgets } = perSecond(1_000);
+    const api = limiter({ budgets, clock, concurrency: 3 });
+    let most = 0;
+    for (let i = 0; i < 20; i += 1)
+      void api.run(() => {
+        most = Math.max(most, api.running);
+        return new Promise<void>((resolve) => void clock.schedule(10, resolve));
+      });
+    expect([api.running, api.waiting]).toEqual([3, 17]);
+    await clock.advance(1_000);
+    expect([most, api.running, api.waiting]).toEqual([3, 0, 0]);
+  });
+
+  it('refuses more waiting work than it holds, with an error that says so; work that may start at once never waits', async () => {
+    const { clock, budgets } = perSecond(2);
+    const api = limiter({ budgets, clock, maxQueue: 3 });
+    const runs = Array.from({ length: 6 }, (_, i) => watched(api.run(() => i)));
+    await clock.advance(0);
+    expect(runs.map(({ value }) => value)).toEqual([0, 1, undefined, undefined, undefined, undefined]);
+    expect(runs[5]?.error).toBeInstanceOf(QueueFullError);
+    expect(runs[5]?.error).toMatchObject({
+      code: 'HEADGATE_QUEUE_FULL',
+      message: 'limiter: 3 already wait for their turn, and more than that (maxQueue) are refused. Start less at once, or raise maxQueue.',
+    });
+    await clock.advance(5_000);
+    expect(runs.map(({ value }) => value)).toEqual([0, 1, 2, 3, 4, undefined]);
+
+    const noQueue = limiter({ ...perSecond(2, clock), maxQueue: 0 });
+    const all = [1, 2, 3].map((i) => watched(noQueue.run(() => i)));
+    await clock.advance(0);
+    expect([all.map(({ value }) => value), all[2]?.error instanceof QueueFullError]).toEqual([[1, 2, undefined], true]);
+  });
+
+  it('gives the place of work up whose signal is aborted, and charges weights', async () => {
+    const { clock, budgets } = perSecond(4);
+    const api = limiter({ budgets, clock });
+    const abort = new AbortController();
+    const starts: string[] = [];
+    const at = (name: string) => () => starts.push(`${name} ${clock.monotonicMs()}`);
+    void api.run(at('three'), { weight: 3 });
+    const left = watched(api.run(at('left'), { weight: 4, signal: abort.signal }));
+    void api.run(at('one'));
+    await clock.advance(10);
+    abort.abort(new Error('no longer wanted'));
+    await clock.advance(5_000);
+    expect([starts, left.error, api.waiting]).toEqual([['three 0', 'one 10'], new Error('no longer wanted'), 0]);
+    await expect(api.run(at('never'), { weight: 5 })).rejects.toThrow(RangeError);
+  });
+
+  it('sends nothing with a grant whose lease is over', async () => {
+    const clock = virtualClock();
+    const leases = [-1];
+    const { run } = limiter({ budgets: [rateBudget({ limit: 1, windowMs: 1_000, clock, leaseMs: () => leases.shift() ?? 1_000 })], clock });
+    let starts = 0;
+    const result = watched(run(() => (starts += 1)));
+    await clock.advance(10);
+    expect([starts, result.value]).toEqual([1, 1]);
+  });
+});

@@ -1,0 +1,88 @@
+import { Observable } from 'rxjs';
+import type { Clock } from '../clock.ts';
+
+/** A request in the queue, and what it waits for. */
+export interface Waiting {
+  readonly label: string;
+  readonly for: 'budget' | 'downstream';
+  /** Epoch ms at which the wait ends, where that is known. */
+  readonly until?: number;
+  /** Its cost in each budget, where that was said. */
+  readonly weights?: readonly number[];
+}
+
+export interface WaitingChangesOptions {
+  readonly clock: Clock;
+  readonly waiting: () => readonly Waiting[];
+}
+
+export interface WaitingChanges {
+  /** Emits who waits, at once and when that has changed. */
+  readonly changes: Observable<readonly Waiting[]>;
+  /** Something has happened by which it may have changed. */
+  look(): void;
+}
+
+/** A list this long, at most, is looked at in every turn; a longer one so much less often that looking costs a hundredth of the time. */
+const SHORT = 100;
+/** The wall clock counts whole ms: by so much one instant may be told differently. */
+const SAME_INSTANT_MS = 2;
+
+/** Tells what has changed of those who wait, once for all that happens in one turn of the event loop, to those who subscribe. */
+export function waitingChanges({ clock, waiting }: WaitingChangesOptions): WaitingChanges {
+  const tells = new Set<(all: readonly Waiting[]) => void>();
+  let told: readonly Waiting[] = [];
+  let lookedAtMs = -Infinity;
+  let cancel: (() => void) | undefined;
+
+  const tell = (): void => {
+    cancel = undefined;
+    const now = waiting();
+    lookedAtMs = clock.monotonicMs();
+    if (isSame(now, told)) return;
+    told = now;
+    for (const one of tells) one(now);
+  };
+  const soon = (): (() => void) => {
+    let isWanted = true;
+    queueMicrotask(() => {
+      if (isWanted) tell();
+    });
+    return () => (isWanted = false);
+  };
+
+  return {
+    look() {
+      if (tells.size === 0 || cancel !== undefined) return;
+      const waitMs = told.length > SHORT ? lookedAtMs + told.length / SHORT - clock.monotonicMs() : 0;
+      cancel = waitMs > 0 ? clock.schedule(waitMs, tell) : soon();
+    },
+    changes: new Observable((subscriber) => {
+      const one = (all: readonly Waiting[]): void => subscriber.next(all);
+      const now = waiting();
+      // Earlier subscribers are told with the next look.
+      if (tells.size === 0) told = now;
+      tells.add(one);
+      one(now);
+      return () => {
+        tells.delete(one);
+        if (tells.size > 0) return;
+        cancel?.();
+        cancel = undefined;
+      };
+    }),
+  };
+}
+
+function isSame(some: readonly Waiting[], others: readonly Waiting[]): boolean {
+  return some.length === others.length && some.every((one, i) => isAlike(one, others[i]));
+}
+
+function isAlike(one: Waiting, other: Waiting | undefined): boolean {
+  return (
+    one.label === other?.label &&
+    one.for === other.for &&
+    String(one.weights) === String(other.weights) &&
+    (one.until === other.until || Math.abs((one.until ?? NaN) - (other.until ?? NaN)) <= SAME_INSTANT_MS)
+  );
+}

@@ -1,0 +1,198 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { type Clock, systemClock } from '../../clock.ts';
+import type { BudgetSnapshot, Journal } from '../journal.ts';
+import { agedSnapshots } from '../aged-snapshots.ts';
+import { JournalFile, makeFolder } from './journal-file.ts';
+import { type JournalLock, takeJournalLock } from './journal-lock.ts';
+
+export interface FileJournalOptions {
+  /** Made where it isn't there, with its folder, for its owner alone. One journal at a time may have it open; its lock is `<file>.lock`. */
+  readonly file: string;
+  /** Default: the machine's clock. */
+  readonly clock?: Clock;
+}
+
+/** A journal in a file, for those who have no topic log to keep it in. */
+export interface FileJournal extends Journal, AsyncDisposable {
+  /** Writes what was settled since the last grant, and closes the file. */
+  close(): Promise<void>;
+}
+
+export class FileJournalError extends Error {
+  override readonly name = 'FileJournalError';
+  readonly code = 'HEADGATE_FILE_JOURNAL';
+  readonly retryable = false;
+}
+
+interface Line {
+  readonly credential: string;
+  /** Epoch ms. */
+  readonly at: number;
+  readonly budgets: readonly BudgetSnapshot[];
+}
+
+/** After so many bytes of lines the file is written anew, with each credential's newest line. */
+const REWRITE_BYTES = 1024 * 1024;
+const SHORTEST_LEASE_MS = 1_000;
+
+/**
+ * Opens a journal in a file: a line of JSON per grant, synced before the grant is used. Throws a `FileJournalError` where the file can't be read
+ * or written, and where another process, or this one, has it open.
+ */
+export async function fileJournal(options: FileJournalOptions): Promise<FileJournal> {
+  const { clock = systemClock() } = options;
+  const file = resolve(options.file);
+  const lock = await locked(file);
+  let saved: Map<string, Line>;
+  let journal: JournalFile;
+  try {
+    saved = await readLines(file);
+    journal = await JournalFile.replace(file, textOf(saved.values()));
+  } catch (error) {
+    lock.release();
+    throw unusable(file, error);
+  }
+  let appendedBytes = 0;
+  let slowestMs = 0;
+  const snapshots = new Map<string, () => readonly BudgetSnapshot[]>();
+  const changed = new Set<string>();
+  let next: Promise<void> | undefined;
+  let last: Promise<void> = Promise.resolve();
+
+  const write = async (): Promise<void> => {
+    const startedMs = clock.monotonicMs();
+    const at = clock.epochMs();
+    const lines = [...changed].map((credential): Line => ({ credential, at, budgets: snapshots.get(credential)?.() ?? [] }));
+    changed.clear();
+    const text = textOf(lines);
+    try {
+      await journal.append(text);
+    } catch (error) {
+      // The next write takes them along: what was settled or learned would be missing else.
+      for (const { credential } of lines) changed.add(credential);
+      throw unusable(file, error);
+    }
+    for (const line of lines) saved.set(line.credential, line);
+    appendedBytes += text.length;
+    if (appendedBytes > REWRITE_BYTES) await rewrite();
+    slowestMs = Math.max(slowestMs * 0.9, clock.monotonicMs() - startedMs);
+  };
+  const rewrite = async (): Promise<void> => {
+    try {
+      await journal.replace(textOf(saved.values()));
+      appendedBytes = 0;
+    } catch {
+      // The lines are durable all the same, and the next write tries it again.
+    }
+  };
+  /** One write at a time; what comes in the meantime shares the next. */
+  const written = (): Promise<void> => {
+    if (next === undefined) {
+      const turn = last.then(() => {
+        next = undefined;
+        return write();
+      });
+      next = turn;
+      last = turn.catch(() => undefined);
+    }
+    return next;
+  };
+
+  const end = async (): Promise<void> => {
+    try {
+      if (changed.size > 0) await written();
+      await last;
+    } finally {
+      await journal.close();
+      lock.release();
+    }
+  };
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => (closed ??= end());
+  return {
+    get leaseMs() {
+      return Math.max(SHORTEST_LEASE_MS, 4 * slowestMs);
+    },
+    open(credential, snapshot) {
+      snapshots.set(credential, snapshot);
+      const line = saved.get(credential);
+      const granted = (): Promise<void> => {
+        changed.add(credential);
+        return written();
+      };
+      return {
+        restored: line === undefined ? undefined : agedSnapshots(line.budgets, clock.epochMs() - line.at),
+        granted,
+        settled: () => void changed.add(credential),
+        // Where it can't be written the next grant can't, and says so.
+        learned: () => void granted().catch(() => undefined),
+      };
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+async function locked(file: string): Promise<JournalLock> {
+  let lock: JournalLock | undefined;
+  try {
+    await makeFolder(file);
+    lock = await takeJournalLock(file);
+  } catch (error) {
+    throw unusable(file, error);
+  }
+  if (lock !== undefined) return lock;
+  throw new FileJournalError(
+    `The journal ${file} is open already, in another process or in this one: two that write it would overrun each other's budgets. ` +
+      'Stop the other one, or give each credentials and a journal of its own.',
+  );
+}
+
+async function readLines(file: string): Promise<Map<string, Line>> {
+  const lines = new Map<string, Line>();
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return lines;
+    throw error;
+  }
+  const all = text.split('\n');
+  for (const [i, one] of all.entries()) {
+    if (one === '') continue;
+    const line = parsedLine(one);
+    if (line !== undefined) lines.set(line.credential, line);
+    // The last line was being written when the process died: its grant was never used.
+    else if (i < all.length - 1)
+      throw new FileJournalError(`${file}:${i + 1} is no line of a journal. Move the file away and wait one window.`);
+  }
+  return lines;
+}
+
+function parsedLine(text: string): Line | undefined {
+  try {
+    const line: unknown = JSON.parse(text);
+    return isLine(line) ? line : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isLine(line: unknown): line is Line {
+  if (typeof line !== 'object' || line === null) return false;
+  const { credential, at, budgets } = line as Partial<Record<keyof Line, unknown>>;
+  return typeof credential === 'string' && typeof at === 'number' && Array.isArray(budgets);
+}
+
+function textOf(lines: Iterable<Line>): string {
+  return Array.from(lines, (line) => `${JSON.stringify(line)}\n`).join('');
+}
+
+function unusable(file: string, cause: unknown): FileJournalError {
+  if (cause instanceof FileJournalError) return cause;
+  const { code, message } = cause as NodeJS.ErrnoException;
+  return new FileJournalError(`The journal ${file} can not be read or written (${code ?? message}). No request is sent without it.`, {
+    cause,
+  });
+}

@@ -1,0 +1,268 @@
+import { BusyLog } from './busy-log.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import type { BudgetSnapshot } from './journal.ts';
+
+export interface RateBudgetOptions {
+  /** Requests (or units of weight) that may start per window. */
+  readonly limit: number;
+  /** The window's length in ms. */
+  readonly windowMs: number;
+  /** Added to each window for clock drift and early timers. Default: 500 ppm of the window + 5 ms. */
+  readonly guardMs?: number;
+  /** Longest a request that was sent and then given up may take to be counted by the service, in ms. Default 5,000. */
+  readonly maxDelayMs?: number;
+  /** Longest a slot may wait between its taking and its sending, in ms. Default: as long as it likes. */
+  readonly leaseMs?: () => number;
+  /** Default: the machine's clock. */
+  readonly clock?: Clock;
+}
+
+/**
+ * How many requests may start per window, as a rolling log anchored at responses.
+ *
+ * The service counted a request somewhere between its sending and its answer, so a slot is busy until the answer plus a
+ * window: safe on windows that start with the first request, on wall-clock windows and on rolling ones alike. Nothing is taken
+ * off for the way back: a service may count right before it answers, and the next request right when it comes.
+ */
+export interface RateBudget {
+  readonly limit: number;
+  readonly windowMs: number;
+  /** Weight in use now: under way, or answered less than a window ago, by us or (as far as it was observed) by others. */
+  readonly used: number;
+  /**
+   * The monotonic ms at which `weight` may be taken; now or earlier when it may be taken at once, `Infinity` while only the
+   * end of requests under way can tell. Throws a `RangeError` for a weight above the limit: it could never be taken.
+   */
+  freeAt(weight?: number): number;
+  /** The monotonic ms before which `weight` can't be taken, whatever becomes of requests under way. */
+  soonestAt(weight?: number): number;
+  /** The monotonic ms at which a slot is free again at the latest that is taken now and counted within so many ms. */
+  freeAgainAt(countedWithinMs: number): number;
+  /** Takes a slot. Throws a `RangeError` unless `freeAt` has come. */
+  take(weight?: number): Slot;
+  /** Lets nothing start before the monotonic instant `untilMs`: the service has said so. Never shortens an earlier hold. */
+  holdUntil(untilMs: number): void;
+  /** Takes note of what an answer says of this budget. It only ever tightens, and only by what our own requests don't explain. */
+  observe(evidence: BudgetEvidence): void;
+  /** How it stands, to be continued by another process. */
+  snapshot(): BudgetSnapshot;
+  /** Continues where another process stood. */
+  restore(snapshot: BudgetSnapshot): void;
+}
+
+/** What an answer says of a budget. */
+export interface BudgetEvidence {
+  /** Requests left in the service's window. */
+  readonly remaining: number;
+  /** From the answer to the end of that window, in ms, by the service's own clock. */
+  readonly resetInMs: number;
+  /** For how long the answer may have been on its way: its round trip, in ms. Default 0. */
+  readonly ageMs?: number;
+}
+
+/** One grant of a budget, from its taking until the service can no longer hold it against us. */
+export interface Slot {
+  /** Its first byte is about to go to the wire. False when its lease is over: it must not be sent, and is given back by `aborted`. */
+  sent(): boolean;
+  /** An answer to it has come. */
+  answered(): void;
+  /** It was given up: at once free again when it was never sent, else busy until the service must have counted it plus a window. */
+  aborted(): void;
+  /** Nothing went out though `sent` allowed it, because another budget of the same request did not: free again at once. */
+  unsent(): void;
+}
+
+/** How much faster or slower than true a clock may run. */
+const DRIFT = 500e-6;
+/** Pairs of a snapshot at most. */
+const SNAPSHOT_PAIRS = 64;
+/** Resets and dates are whole seconds: by so much the end of a window may be misjudged. */
+const HEADER_GRAIN_MS = 1_000;
+
+/** Makes a budget. Throws a `RangeError` for a limit or window that isn't positive. */
+export function rateBudget(options: RateBudgetOptions): RateBudget {
+  const { limit, windowMs } = options;
+  if (!Number.isSafeInteger(limit) || limit < 1) throw new RangeError(`rateBudget: limit must be a whole number above 0, got ${limit}`);
+  if (!(windowMs > 0 && windowMs < Infinity)) throw new RangeError(`rateBudget: windowMs must be a positive number of ms, got ${windowMs}`);
+  return new RollingBudget(options);
+}
+
+export interface RollingBudgetOptions extends RateBudgetOptions {
+  /** For how long, from now, a slot is busy that is counted within so many ms. Default: those, the window and the guard. */
+  readonly busyForMs?: (countedWithinMs: number) => number;
+  /** By how much two ends of one window may seem to differ, in ms: the wall clock is corrected now and then. Default 0. */
+  readonly endGrainMs?: number;
+}
+
+/** A class, so that a hundred thousand of them share their methods. */
+export class RollingBudget implements RateBudget {
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly #maxDelayMs: number;
+  readonly #leaseMs: (() => number) | undefined;
+  readonly #busyForMs: (countedWithinMs: number) => number;
+  readonly #endGrainMs: number;
+  readonly #clock: Clock;
+  readonly #log: BusyLog;
+  readonly #underWay = new Set<RollingSlot>();
+  #weightUnderWay = 0;
+  #heldUntil = -Infinity;
+  /** When what an earlier process had in use, and no longer listed, came free. */
+  #freedBefore = -Infinity;
+  /** What answers have shown of others who use the credential. */
+  #others: { until: number; weight: number } = { until: -Infinity, weight: 0 };
+
+  constructor(options: RollingBudgetOptions) {
+    const { limit, windowMs, guardMs = windowMs * DRIFT + 5, maxDelayMs = 5_000, leaseMs, clock = systemClock() } = options;
+    const { busyForMs = (countedWithinMs) => countedWithinMs + windowMs + guardMs, endGrainMs = 0 } = options;
+    this.limit = limit;
+    this.windowMs = windowMs;
+    this.#maxDelayMs = maxDelayMs;
+    this.#leaseMs = leaseMs;
+    this.#busyForMs = busyForMs;
+    this.#endGrainMs = endGrainMs;
+    this.#clock = clock;
+    this.#log = new BusyLog({ limit, windowMs });
+  }
+
+  get used(): number {
+    const now = this.#clock.monotonicMs();
+    return this.#weightUnderWay + this.#log.busy(now) + this.#othersUse(now);
+  }
+
+  freeAt(weight = 1): number {
+    return this.#freeAt(weight, this.#weightUnderWay);
+  }
+
+  soonestAt(weight = 1): number {
+    return this.#freeAt(weight, 0);
+  }
+
+  freeAgainAt(countedWithinMs: number): number {
+    return this.#clock.monotonicMs() + this.#busyForMs(countedWithinMs) - this.#endGrainMs;
+  }
+
+  #freeAt(weight: number, underWay: number): number {
+    if (!(weight >= 1 && weight <= this.limit))
+      throw new RangeError(`rateBudget: a weight of ${weight} does not fit a limit of ${this.limit}`);
+    const now = this.#clock.monotonicMs();
+    const room = this.limit - underWay - weight;
+    const others = this.#othersUse(now);
+    const besideOthers = this.#log.freeAt(room - others, now);
+    const afterOthers = others === 0 ? Infinity : Math.max(this.#others.until, this.#log.freeAt(room, now));
+    return Math.max(this.#heldUntil, Math.min(besideOthers, afterOthers));
+  }
+
+  take(weight = 1): Slot {
+    if (this.freeAt(weight) > this.#clock.monotonicMs())
+      throw new RangeError(`rateBudget: no ${weight} of ${this.limit} free now; ask freeAt first`);
+    const slot = new RollingSlot({ weight, clock: this.#clock, leaseMs: this.#leaseMs?.() ?? Infinity, settle: this.#settle });
+    this.#underWay.add(slot);
+    this.#weightUnderWay += weight;
+    return slot;
+  }
+
+  holdUntil(untilMs: number): void {
+    this.#heldUntil = Math.max(this.#heldUntil, untilMs);
+  }
+
+  observe({ remaining, resetInMs, ageMs = 0 }: BudgetEvidence): void {
+    // Headers that lie are no evidence.
+    if (!Number.isSafeInteger(remaining) || remaining < 0 || !(resetInMs > 0 && resetInMs <= this.windowMs + HEADER_GRAIN_MS)) return;
+    const now = this.#clock.monotonicMs();
+    const known = this.#othersUse(now);
+    const resetAt = now + resetInMs;
+    // Of ours those count that were answered since the service's window began; those under way may be counted, too.
+    const windowBegan = resetAt - ageMs - 2 * HEADER_GRAIN_MS;
+    const others = this.limit - remaining - this.#weightUnderWay - this.#log.busyAt(windowBegan);
+    if (others > known) this.#others = { until: resetAt + HEADER_GRAIN_MS, weight: others };
+  }
+
+  snapshot(): BudgetSnapshot {
+    const now = this.#clock.monotonicMs();
+    const busy = [...this.#log.left(now, SNAPSHOT_PAIRS)];
+    const longest = this.#busyForMs(this.#maxDelayMs);
+    for (const { weight, takenAt, leaseMs } of this.#underWay)
+      busy.push([(leaseMs < Infinity ? leaseMs : 0) + longest - (now - takenAt), weight]);
+    if (this.#othersUse(now) > 0) busy.push([this.#others.until - now, this.#others.weight]);
+    busy.sort(([a], [b]) => a - b);
+    const heldMs = this.#heldUntil - now;
+    const othersEnded = this.#others.until <= now ? this.#others.until : -Infinity;
+    const freedMs = now - Math.max(this.#log.freedAt(now), this.#freedBefore, othersEnded);
+    return {
+      windowMs: this.windowMs,
+      busy: busy.map(([ms, weight]) => [Math.ceil(ms), weight]),
+      ...(heldMs > 0 && { heldMs: Math.ceil(heldMs) }),
+      freedMs: freedMs < Infinity ? Math.floor(freedMs) : null,
+    };
+  }
+
+  restore({ windowMs, busy, heldMs = 0, freedMs = 0 }: BudgetSnapshot): void {
+    const now = this.#clock.monotonicMs();
+    // What was counted under a shorter window is busy for the longer one; what is listed no longer may fill it.
+    const moreMs = Math.max(0, this.windowMs - windowMs) * (1 + DRIFT);
+    for (const [ms, weight] of busy) this.#log.add(now + ms + moreMs, weight);
+    this.#freedBefore = Math.max(this.#freedBefore, now - (freedMs ?? Infinity) + moreMs);
+    this.holdUntil(Math.max(now + heldMs, this.#freedBefore));
+  }
+
+  #othersUse(now: number): number {
+    return this.#others.until > now ? this.#others.weight : 0;
+  }
+
+  readonly #settle = (slot: RollingSlot, how: Ending): void => {
+    if (!this.#underWay.delete(slot)) return;
+    const { weight, wasSent } = slot;
+    this.#weightUnderWay -= weight;
+    if (how === 'unsent' || (how === 'aborted' && !wasSent)) return;
+    const countedWithinMs = how === 'answered' ? 0 : this.#maxDelayMs;
+    this.#log.add(this.#clock.monotonicMs() + this.#busyForMs(countedWithinMs), weight);
+  };
+}
+
+type Ending = 'answered' | 'aborted' | 'unsent';
+
+interface RollingSlotOptions {
+  readonly weight: number;
+  readonly clock: Clock;
+  readonly leaseMs: number;
+  readonly settle: (slot: RollingSlot, how: Ending) => void;
+}
+
+class RollingSlot implements Slot {
+  readonly weight: number;
+  readonly leaseMs: number;
+  readonly takenAt: number;
+  wasSent = false;
+  readonly #takenAtEpoch: number;
+  readonly #options: RollingSlotOptions;
+
+  constructor(options: RollingSlotOptions) {
+    this.weight = options.weight;
+    this.leaseMs = options.leaseMs;
+    this.takenAt = options.clock.monotonicMs();
+    this.#takenAtEpoch = options.clock.epochMs();
+    this.#options = options;
+  }
+
+  sent(): boolean {
+    const { clock } = this.#options;
+    const now = clock.monotonicMs();
+    // A process that was frozen sees the one clock go on, a machine that was suspended the other.
+    if (Math.max(now - this.takenAt, clock.epochMs() - this.#takenAtEpoch) > this.leaseMs) return false;
+    this.wasSent = true;
+    return true;
+  }
+
+  answered(): void {
+    this.#options.settle(this, 'answered');
+  }
+
+  aborted(): void {
+    this.#options.settle(this, 'aborted');
+  }
+
+  unsent(): void {
+    this.#options.settle(this, 'unsent');
+  }
+}

@@ -1,0 +1,195 @@
+import { EMPTY, NEVER, Observable, Subject, lastValueFrom, of, take, throwError, toArray } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+import { creditPool } from '../admission/credit-pool.ts';
+import type { PageReader } from './page-reader.ts';
+import { PageStream } from './page-stream.ts';
+
+/** Pages of 5,000 items each, counting what was asked for. */
+function walk({ pages = Infinity, failAfter = Infinity }: { pages?: number; failAfter?: number } = {}) {
+  const seen = { asked: 0, aborted: 0, readers: 0 };
+  const open = (): PageReader<number> => {
+    let page = 0;
+    seen.readers += 1;
+    return {
+      read: async ({ credits, signal }) => {
+        while (!credits.hasRoom(5_000)) {
+          await new Promise<void>((resolve, reject) => {
+            const stop = credits.onRelease(() => {
+              stop();
+              resolve();
+            });
+            signal.addEventListener('abort', () => {
+              seen.aborted += 1;
+              reject(signal.reason);
+            });
+          });
+        }
+        if (page >= failAfter) throw new Error('the walk failed');
+        if (page >= pages) return undefined;
+        page += 1;
+        seen.asked += 1;
+        return { value: page, credit: credits.reserve(5_000) };
+      },
+    };
+  };
+  return { seen, stream: new PageStream(open) };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('PageStream.drain', () => {
+  it('asks for no more than credit has room for while a projection never completes', async () => {
+    const { seen, stream } = walk();
+    const subscription = stream.drain(() => NEVER, { maxOutstanding: 20_000 }).subscribe();
+    for (let i = 0; i < 50; i += 1) await turn();
+    expect(seen.asked).toBe(4);
+    subscription.unsubscribe();
+    expect(seen.aborted).toBe(1);
+  });
+
+  it('hands pages over one at a time, in order, and takes the completion as the acknowledgement', async () => {
+    const { seen, stream } = walk({ pages: 6 });
+    const running: { page: number; done: Subject<never> }[] = [];
+    const finished: number[] = [];
+    const all = lastValueFrom(
+      stream
+        .drain(
+          (page) =>
+            new Observable<number>((subscriber) => {
+              const done = new Subject<never>();
+              running.push({ page, done });
+              subscriber.next(page);
+              return done.subscribe({ complete: () => (finished.push(page), subscriber.complete()) });
+            }),
+          { maxOutstanding: 10_000 },
+        )
+        .pipe(toArray()),
+    );
+    for (let page = 1; page <= 6; page += 1) {
+      await turn();
+      expect(running).toHaveLength(page);
+      expect(seen.asked).toBe(Math.min(6, page + 1));
+      running.at(-1)?.done.complete();
+    }
+    expect(await all).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(finished).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
+  it('asks for nothing ahead when told so', async () => {
+    const { seen, stream } = walk();
+    const subscription = stream.drain(() => NEVER, { readAhead: 0 }).subscribe();
+    await turn();
+    expect(seen.asked).toBe(1);
+    subscription.unsubscribe();
+  });
+
+  it('gives every credit back, however it ends', async () => {
+    const credits = creditPool({ max: 20_000 });
+    const endings = [
+      walk({ pages: 9 }).stream.drain(() => EMPTY, { credits }),
+      walk({ failAfter: 3 }).stream.drain(() => EMPTY, { credits }),
+      walk().stream.drain((page) => (page === 3 ? throwError(() => new Error('bad page')) : of(page)), { credits }),
+      walk().stream.drain(
+        (page) => {
+          if (page === 2) throw new Error('thrown');
+          return of(page);
+        },
+        { credits },
+      ),
+      walk()
+        .stream.drain((page) => of(page, page), { credits })
+        .pipe(take(3)),
+    ];
+    for (const ending of endings) {
+      await new Promise<void>((resolve) => ending.subscribe({ error: () => resolve(), complete: resolve }));
+      await turn();
+      expect(credits.outstanding).toBe(0);
+    }
+  });
+
+  it('tells of a failed walk after the pages before it were acknowledged', async () => {
+    const done: number[] = [];
+    const { stream } = walk({ failAfter: 2 });
+    const drained = lastValueFrom(
+      stream.drain((page) => new Observable<never>((subscriber) => void setImmediate(() => (done.push(page), subscriber.complete())))),
+      { defaultValue: undefined },
+    );
+    await expect(drained).rejects.toThrow('the walk failed');
+    expect(done).toEqual([1, 2]);
+  });
+
+  it('does not fill the stack with projections that complete at once', async () => {
+    const { stream } = walk({ pages: 20_000 });
+    const counted = await lastValueFrom(stream.drain((page) => of(page), { maxOutstanding: Infinity }));
+    expect(counted).toBe(20_000);
+  });
+
+  it('unsubscribes a projection that was being started', () => {
+    let torn = false;
+    const { stream } = walk();
+    return new Promise<void>((resolve) => {
+      stream
+        .drain(
+          () =>
+            new Observable<number>((subscriber) => {
+              subscriber.next(1);
+              return () => (torn = true);
+            }),
+        )
+        .pipe(take(1))
+        .subscribe({
+          complete: () =>
+            void turn().then(() => {
+              expect(torn).toBe(true);
+              resolve();
+            }),
+        });
+    });
+  });
+});
+
+describe('PageStream', () => {
+  it('pushes: a page is done when next returns', async () => {
+    const { seen, stream } = walk({ pages: 3 });
+    expect(await lastValueFrom(stream.pipe(toArray()))).toEqual([1, 2, 3]);
+    expect(seen.asked).toBe(3);
+  });
+
+  it('is pulled: a page is done when the next one is asked for', async () => {
+    const { seen, stream } = walk();
+    const pages: number[] = [];
+    for await (const page of stream) {
+      await turn();
+      expect(seen.asked).toBe(page);
+      pages.push(page);
+      if (page === 3) break;
+    }
+    expect(pages).toEqual([1, 2, 3]);
+  });
+
+  it('is left at once, however long the next page would take: nothing more is asked for', async () => {
+    let aborted = false;
+    const stream = new PageStream<number>(() => ({
+      read: ({ signal }) =>
+        new Promise((_, reject) => {
+          signal.addEventListener('abort', () => {
+            aborted = true;
+            reject(signal.reason as Error);
+          });
+        }),
+    }));
+    const iterator = stream[Symbol.asyncIterator]();
+    const pending = iterator.next();
+    await turn();
+    expect(await iterator.return?.()).toEqual({ done: true, value: undefined });
+    expect([await pending, aborted]).toEqual([{ done: true, value: undefined }, true]);
+    expect(await iterator.next()).toEqual({ done: true, value: undefined });
+  });
+
+  it('is a walk of its own for everyone', async () => {
+    const { seen, stream } = walk({ pages: 2 });
+    await lastValueFrom(stream);
+    for await (const page of stream) expect(page).toBeGreaterThan(0);
+    expect(seen.readers).toBe(2);
+  });
+});

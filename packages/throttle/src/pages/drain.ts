@@ -1,0 +1,120 @@
+import { Observable, type ObservableInput, type Subscription, from } from 'rxjs';
+import { type CreditPool, creditPool } from '../admission/credit-pool.ts';
+import type { Delivery, PageReader } from './page-reader.ts';
+
+export interface DrainOptions {
+  /** Most items asked for or handed over and not yet acknowledged, in all. Default 20,000; not used when `credits` is given. */
+  readonly maxOutstanding?: number;
+  /** A pool shared with other drains, in place of one of its own. */
+  readonly credits?: CreditPool;
+  /** Pages that may be asked for while one is being projected. Default: as many as credit allows. */
+  readonly readAhead?: number;
+  /** Ends the drain with its reason, at once: the request under way is aborted and the projection unsubscribed. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Hands pages over one at a time and in order; the completion of what `project` returns is the acknowledgement.
+ *
+ * - *Emits when* the projection of a page emits.
+ * - *Backpressures when* credit is used up: pages are asked for only while `maxOutstanding` has room for them.
+ * - *Completes when* the walk has ended and its last projection has completed.
+ * - *Cancels when* unsubscribed: the request under way is aborted and the projection unsubscribed.
+ *
+ * Errors of the walk come after the pages before them were acknowledged; an error of a projection ends the drain at once.
+ */
+export function drain<T, R>(
+  open: () => PageReader<T>,
+  project: (page: T) => ObservableInput<R>,
+  { maxOutstanding = 20_000, credits, readAhead = Infinity, signal }: DrainOptions = {},
+): Observable<R> {
+  return new Observable<R>((subscriber) => {
+    if (signal?.aborted === true) {
+      subscriber.error(signal.reason);
+      return;
+    }
+    const onAbort = (): void => subscriber.error(signal?.reason);
+    signal?.addEventListener('abort', onAbort);
+    subscriber.add(() => signal?.removeEventListener('abort', onAbort));
+    const room = credits ?? creditPool({ max: maxOutstanding });
+    const reader = open();
+    const abort = new AbortController();
+    const waiting: Delivery<T>[] = [];
+    let current: { readonly delivery: Delivery<T>; subscription?: Subscription } | undefined;
+    let reading = false;
+    let end: { readonly error?: unknown } | undefined;
+    let handing = false;
+
+    const ask = (): void => {
+      if (reading || end !== undefined || abort.signal.aborted) return;
+      if (waiting.length + (current === undefined ? 0 : 1) > readAhead) return;
+      reading = true;
+      reader.read({ credits: room, signal: abort.signal }).then(
+        (delivery) => {
+          reading = false;
+          if (abort.signal.aborted) {
+            delivery?.credit.release();
+            return;
+          }
+          if (delivery === undefined) end = {};
+          else waiting.push(delivery);
+          hand();
+          ask();
+        },
+        (error: unknown) => {
+          reading = false;
+          end = { error };
+          hand();
+        },
+      );
+    };
+
+    // A loop, not a recursion: a thousand projections that complete at once must not fill the stack.
+    const hand = (): void => {
+      if (handing) return;
+      handing = true;
+      while (current === undefined && !subscriber.closed) {
+        const delivery = waiting.shift();
+        if (delivery === undefined) break;
+        begin(delivery);
+      }
+      handing = false;
+      if (current !== undefined || end === undefined || subscriber.closed) return;
+      if ('error' in end) subscriber.error(end.error);
+      else subscriber.complete();
+    };
+
+    const begin = (delivery: Delivery<T>): void => {
+      const mine: { readonly delivery: Delivery<T>; subscription?: Subscription } = { delivery };
+      current = mine;
+      const acknowledged = (): void => {
+        if (current !== mine) return;
+        current = undefined;
+        delivery.credit.release();
+        hand();
+        ask();
+      };
+      try {
+        const inner = from(project(delivery.value));
+        const subscription = inner.subscribe({
+          next: (value) => subscriber.next(value),
+          error: (error: unknown) => subscriber.error(error),
+          complete: acknowledged,
+        });
+        mine.subscription = subscription;
+        // An unsubscription while it was starting couldn't reach it yet.
+        if (subscriber.closed) subscription.unsubscribe();
+      } catch (error) {
+        subscriber.error(error);
+      }
+    };
+
+    subscriber.add(() => {
+      abort.abort();
+      current?.subscription?.unsubscribe();
+      current?.delivery.credit.release();
+      for (const delivery of waiting.splice(0)) delivery.credit.release();
+    });
+    ask();
+  });
+}

@@ -1,0 +1,91 @@
+import { lastValueFrom, NEVER, of } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+import { creditPool } from '../admission/credit-pool.ts';
+import { PageStream } from './page-stream.ts';
+import { scriptedWalk } from './scripted-walk.fixture.ts';
+import { transform } from './transform.ts';
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+const left = new Error('no longer wanted');
+const flatten = () => transform<readonly number[], number>({ name: 'flatten', open: () => ({ next: (values) => values }) });
+
+describe("a stream's signal", () => {
+  it('aborts the request under way in each of its shapes, and rejects with its reason', async () => {
+    const shapes: readonly ((stream: PageStream<string>) => Promise<unknown>)[] = [
+      (stream) => lastValueFrom(stream),
+      (stream) => lastValueFrom(stream.drain((page) => of(page))),
+      (stream) => lastValueFrom(stream.through().drain((page) => of(page))),
+      (stream) => stream[Symbol.asyncIterator]().next(),
+    ];
+    for (const shape of shapes) {
+      const abort = new AbortController();
+      let aborted: unknown;
+      const hanging = new PageStream<string>(
+        () => ({
+          read: ({ signal }) =>
+            new Promise((_, reject) => {
+              signal.addEventListener('abort', () => {
+                aborted = signal.reason;
+                reject(signal.reason as Error);
+              });
+            }),
+        }),
+        { signal: abort.signal },
+      );
+      const ended = expect(shape(hanging)).rejects.toBe(left);
+      await turn();
+      abort.abort(left);
+      await ended;
+      expect(aborted).toBe(left);
+    }
+  });
+
+  it('ends an iteration between two pages, with all credit given back, and a walk that has not begun', async () => {
+    const abort = new AbortController();
+    const { stream, asked } = scriptedWalk([[1, 2, 3], [4]]);
+    const ended = new PageStream(() => stream.through(flatten()).reader(), { signal: abort.signal });
+    const credits = creditPool({ max: 10 });
+    const seen: number[] = [];
+    const drained = lastValueFrom(
+      ended.drain(
+        (value) => {
+          seen.push(value);
+          if (value === 2) abort.abort(left);
+          return of(value);
+        },
+        { credits, readAhead: 0 },
+      ),
+    );
+    await expect(drained).rejects.toBe(left);
+    expect([seen, asked.pages, credits.outstanding]).toEqual([[1, 2], 1, 0]);
+    await expect(lastValueFrom(ended)).rejects.toBe(left);
+    expect(asked.pages).toBe(1);
+  });
+
+  it('keeps no listener when a walk has ended', async () => {
+    const { signal } = new AbortController();
+    let listeners = 0;
+    const add = signal.addEventListener.bind(signal);
+    const remove = signal.removeEventListener.bind(signal);
+    signal.addEventListener = (...given: Parameters<typeof add>) => ((listeners += 1), add(...given));
+    signal.removeEventListener = (...given: Parameters<typeof remove>) => ((listeners -= 1), remove(...given));
+    const { stream } = scriptedWalk([[1], [2]]);
+    await lastValueFrom(new PageStream(() => stream.reader(), { signal }).drain((page) => of(page), { signal }));
+    expect(listeners).toBe(0);
+  });
+});
+
+describe("a drain's signal", () => {
+  it('ends it at once, the projection too, with all credit given back', async () => {
+    const abort = new AbortController();
+    const credits = creditPool({ max: 10 });
+    const { stream } = scriptedWalk([[1], [2]]);
+    const ended = expect(lastValueFrom(stream.drain(() => NEVER, { credits, signal: abort.signal }))).rejects.toBe(left);
+    await turn();
+    expect(credits.outstanding).toBe(2);
+    abort.abort(left);
+    await ended;
+    expect(credits.outstanding).toBe(0);
+    await expect(lastValueFrom(stream.drain(() => NEVER, { signal: abort.signal }))).rejects.toBe(left);
+  });
+});

@@ -1,0 +1,202 @@
+import fc from 'fast-check';
+import { defer, lastValueFrom, NEVER, of, toArray } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+import { creditPool } from '../admission/credit-pool.ts';
+import { gather } from './gather.ts';
+import { mergePages } from './merge-pages.ts';
+import { PageStream } from './page-stream.ts';
+import { scriptedWalk } from './scripted-walk.fixture.ts';
+import { virtualClock } from '../testing/index.ts';
+import { type Transform, transform } from './transform.ts';
+
+const flatten = <T>(): Transform<readonly T[], T> => transform({ name: 'flatten', open: () => ({ next: (values) => values }) });
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+/** Walks of so many pages of so many values each; a value is its walk, its page, its place. */
+const walks = (count: number, { pages, size }: { pages: number; size: number }) =>
+  Array.from({ length: count }, (_, walk) =>
+    scriptedWalk(Array.from({ length: pages }, (_, page) => Array.from({ length: size }, (_, i) => `${walk}.${page}.${i}`))),
+  );
+
+describe('mergePages', () => {
+  it('gives all pages of all walks, each walk in order, with never more than the cap on its way', async () => {
+    const script = fc.array(fc.array(fc.array(fc.nat(), { maxLength: 4 }), { maxLength: 5 }), { maxLength: 5 });
+    await fc.assert(
+      fc.asyncProperty(script, fc.array(fc.nat(2), { minLength: 1, maxLength: 5 }), async (scripts, delays) => {
+        const credits = creditPool({ max: 9 });
+        let most = 0;
+        let count = 0;
+        const merged = mergePages(
+          scripts.map(
+            (pages, walk) =>
+              scriptedWalk(
+                pages.map((page) => page.map(() => ({ walk, page }))),
+                { reserve: 4, latency: turn },
+              ).stream,
+          ),
+          { credits },
+        ).through(flatten());
+        const values = await lastValueFrom(
+          merged
+            .drain((value) =>
+              defer(async () => {
+                for (let i = delays[count++ % delays.length] ?? 0; i > 0; i -= 1) await turn();
+                most = Math.max(most, credits.outstanding);
+                return value;
+              }),
+            )
+            .pipe(toArray()),
+        );
+        for (const [walk, pages] of scripts.entries())
+          expect(values.filter((value) => value.walk === walk).map(({ page }) => page)).toEqual(
+            pages.flatMap((page) => page.map(() => page)),
+          );
+        expect(most).toBeLessThanOrEqual(9);
+        expect(credits.outstanding).toBe(0);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('asks for no more than the cap, of its own or of the drain, while nothing is acknowledged', async () => {
+    const asked = async (drained: (streams: readonly PageStream<readonly string[]>[]) => { subscribe(): { unsubscribe(): void } }) => {
+      const all = walks(20, { pages: 5, size: 10 });
+      const subscription = drained(all.map(({ stream }) => stream)).subscribe();
+      for (let i = 0; i < 20; i += 1) await turn();
+      subscription.unsubscribe();
+      return all.reduce((sum, walk) => sum + walk.asked.items, 0);
+    };
+    expect(await asked((streams) => mergePages(streams, { maxOutstanding: 40 }).drain(() => NEVER, { maxOutstanding: 1_000 }))).toBe(40);
+    expect(await asked((streams) => mergePages(streams).drain(() => NEVER, { maxOutstanding: 30 }))).toBe(30);
+  });
+
+  it('asks for no more than 20,000 items where nobody sets a bound, as an iteration', async () => {
+    const all = walks(8, { pages: 2, size: 5_000 });
+    const iterator = mergePages(all.map(({ stream }) => stream))[Symbol.asyncIterator]();
+    await iterator.next();
+    for (let i = 0; i < 20; i += 1) await turn();
+    expect(all.reduce((sum, walk) => sum + walk.asked.items, 0)).toBe(20_000);
+    await iterator.return?.();
+  });
+
+  it('keeps the values of a page together', async () => {
+    const merged = mergePages(walks(3, { pages: 2, size: 3 }).map(({ stream }) => stream.through(flatten<string>())));
+    const values = await lastValueFrom(merged.drain((value) => of(value), { maxOutstanding: 100 }).pipe(toArray()));
+    expect(values).toHaveLength(18);
+    const pages = values.map((value) => value.slice(0, 3));
+    expect(pages.filter((page, i) => page !== pages[i - 1])).toHaveLength(6);
+  });
+
+  it('ends with the first error, behind the pages before it, and leaves nothing open', async () => {
+    const credits = creditPool({ max: 100 });
+    let aborted = 0;
+    const failing = new PageStream<readonly string[]>(() => ({
+      async read() {
+        await turn();
+        throw new Error('the walk failed');
+      },
+    }));
+    const hanging = new PageStream<readonly string[]>(() => ({
+      read: ({ signal }) =>
+        new Promise((_, reject) => {
+          signal.addEventListener('abort', () => {
+            aborted += 1;
+            reject(signal.reason as Error);
+          });
+        }),
+    }));
+    const seen: (readonly string[])[] = [];
+    const streams = [...walks(1, { pages: 1, size: 2 }).map(({ stream }) => stream), failing, hanging];
+    const drained = lastValueFrom(mergePages(streams, { credits }).drain((page) => defer(() => (seen.push(page), of(page)))));
+    await expect(drained).rejects.toThrow('the walk failed');
+    expect([seen, aborted]).toEqual([[['0.0.0', '0.0.1']], 1]);
+    await turn();
+    expect(credits.outstanding).toBe(0);
+  });
+
+  it('of no walks completes', async () => {
+    expect(await lastValueFrom(mergePages<number>([]).pipe(toArray()))).toEqual([]);
+  });
+});
+
+describe('gather', () => {
+  it('fills batches across pages and walks; the last is short', async () => {
+    const clock = virtualClock();
+    const merged = mergePages(
+      walks(3, { pages: 4, size: 5 }).map(({ stream }) => stream),
+      { maxOutstanding: 20 },
+    );
+    const batches = await lastValueFrom(
+      merged
+        .through(flatten(), gather({ size: 7, maxWaitMs: 1_000, clock }))
+        .drain((batch) => defer(async () => (await turn(), batch)))
+        .pipe(toArray()),
+    );
+    expect(batches.map(({ length }) => length)).toEqual([7, 7, 7, 7, 7, 7, 7, 7, 4]);
+    expect(new Set(batches.flat()).size).toBe(60);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('is short only when its first value has waited long enough; a value that comes later begins the next', async () => {
+    const clock = virtualClock();
+    const pauses = [0, 400, 900, 100];
+    const later = (ms: number): Promise<void> => new Promise((resolve) => void clock.schedule(ms, resolve));
+    const { stream } = scriptedWalk([['a'], ['b'], ['c'], ['d']], { latency: () => later(pauses.shift() ?? 0) });
+    const batches: [number, readonly (readonly string[])[]][] = [];
+    const subscription = stream
+      .through(gather({ size: 3, maxWaitMs: 1_000, clock }))
+      .drain((batch) => defer(() => (batches.push([clock.monotonicMs(), batch]), of(batch))))
+      .subscribe();
+    await clock.advance(10_000);
+    expect(batches).toEqual([
+      [1_000, [['a'], ['b']]],
+      [1_400, [['c'], ['d']]],
+    ]);
+    expect(subscription.closed).toBe(true);
+  });
+
+  it('gives the credit of what it holds back when it is left, in the middle of a batch and between two', async () => {
+    const clock = virtualClock();
+    for (const advance of [0, 2_000]) {
+      const credits = creditPool({ max: 100 });
+      let come: (() => void) | undefined;
+      const latency = () => new Promise<void>((resolve) => (come = resolve));
+      const subscription = scriptedWalk([['a'], ['b']], { latency })
+        .stream.through(gather({ size: 5, maxWaitMs: 1_000, clock }))
+        .drain(() => NEVER, { credits, readAhead: 0 })
+        .subscribe();
+      await clock.settle();
+      come?.();
+      await clock.advance(advance);
+      // The second page's, which nothing waits for any more.
+      come?.();
+      await clock.settle();
+      expect(credits.outstanding).toBe(2);
+      subscription.unsubscribe();
+      await clock.settle();
+      expect(credits.outstanding).toBe(0);
+    }
+  });
+
+  it('hands what it holds over before an error of the walk', async () => {
+    let reads = 0;
+    const failing = new PageStream<string>(() => ({
+      read: ({ credits }) => {
+        reads += 1;
+        return reads < 3
+          ? Promise.resolve({ value: `${reads}`, credit: credits.reserve(1) })
+          : Promise.reject(new Error('the walk failed'));
+      },
+    }));
+    const seen: string[][] = [];
+    const drained = lastValueFrom(
+      failing.through(gather({ size: 9, maxWaitMs: 1_000 })).drain((batch) => defer(() => (seen.push(batch), of(batch)))),
+    );
+    await expect(drained).rejects.toThrow('the walk failed');
+    expect(seen).toEqual([['1', '2']]);
+  });
+
+  it('refuses a size and a time that can not be', () => {
+    expect(() => gather({ size: 0, maxWaitMs: 1 })).toThrow('gather: size must be a whole number above 0, got 0');
+    expect(() => gather({ size: 1, maxWaitMs: Infinity })).toThrow('gather: maxWaitMs must be 0 to 2147483647 ms, got Infinity');
+  });
+});

@@ -1,0 +1,110 @@
+import { type CreditPool, creditPool } from '../admission/credit-pool.ts';
+import { latestSignal } from './latest-signal.ts';
+import type { Delivery, PageReader } from './page-reader.ts';
+import { PageStream } from './page-stream.ts';
+
+export interface MergePagesOptions {
+  /** Most items of all walks that are asked for or handed over and not yet acknowledged. Default: that of the drain; 20,000 without one. */
+  readonly maxOutstanding?: number | undefined;
+  /** A pool shared with others, in place of one of its own. */
+  readonly credits?: CreditPool | undefined;
+}
+
+const MAX_OUTSTANDING = 20_000;
+
+/**
+ * Makes several walks one stream, under one credit: each is in the order of its own pages, and the values of a page stay together. Where
+ * neither option is given the drain's credit holds; otherwise these options do, and not those of the drain.
+ *
+ * - *Emits when* a page of any walk has come.
+ * - *Backpressures when* credit has no room for a page, or the latest page of each walk waits to be taken.
+ * - *Completes when* all walks have. The first that fails ends the stream, behind the pages that came before.
+ * - *Cancels when* unsubscribed: the requests of all walks are aborted, and pages that wait are dropped with their credit.
+ */
+export function mergePages<T>(streams: Iterable<PageStream<T>>, { maxOutstanding, credits }: MergePagesOptions = {}): PageStream<T> {
+  const walks = [...streams];
+  return new PageStream(() => {
+    const own = credits ?? creditPool({ max: maxOutstanding ?? MAX_OUTSTANDING });
+    const isOwn = credits !== undefined || maxOutstanding !== undefined;
+    return mergedReader({
+      readers: walks.map((walk) => walk.reader()),
+      // Iteration has no bound of its own.
+      creditsFor: (given) => (isOwn || given.max === Infinity ? own : given),
+    });
+  });
+}
+
+interface MergedReaderOptions<T> {
+  readonly readers: readonly PageReader<T>[];
+  readonly creditsFor: (given: CreditPool) => CreditPool;
+}
+
+type Arrival<T> = { readonly delivery: Delivery<T>; readonly from: PageReader<T> } | { readonly error: unknown };
+
+function mergedReader<T>({ readers, creditsFor }: MergedReaderOptions<T>): PageReader<T> {
+  const stopped = new AbortController();
+  const idle = [...readers];
+  const arrived: Arrival<T>[] = [];
+  let reading = 0;
+  /** The walk of the latest value: more of the same page may be ready. */
+  let latest: PageReader<T> | undefined;
+  let wake: (() => void) | undefined;
+  const stop = (): void => {
+    stopped.abort();
+    for (const arrival of arrived.splice(0)) if ('delivery' in arrival) arrival.delivery.credit.release();
+    wake?.();
+  };
+  const watch = latestSignal(stop);
+
+  const begin = (from: PageReader<T>, credits: CreditPool): void => {
+    reading += 1;
+    from.read({ credits, signal: stopped.signal }).then(
+      (delivery) => {
+        reading -= 1;
+        if (stopped.signal.aborted) delivery?.credit.release();
+        else if (delivery !== undefined) arrived.push({ delivery, from });
+        wake?.();
+      },
+      (error: unknown) => {
+        reading -= 1;
+        if (!stopped.signal.aborted) arrived.push({ error });
+        wake?.();
+      },
+    );
+  };
+  const take = (): Delivery<T> | undefined => {
+    const more = latest?.take?.();
+    if (more !== undefined || latest === undefined) return more;
+    idle.push(latest);
+    latest = undefined;
+    return undefined;
+  };
+
+  return {
+    take,
+    async read({ credits: given, signal }) {
+      watch(signal);
+      const credits = creditsFor(given);
+      for (;;) {
+        signal.throwIfAborted();
+        const more = take();
+        if (more !== undefined) return more;
+        for (const reader of idle.splice(0)) begin(reader, credits);
+        const arrival = arrived.shift();
+        if (arrival === undefined) {
+          if (reading === 0) return undefined;
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+          continue;
+        }
+        if ('error' in arrival) {
+          stop();
+          throw arrival.error;
+        }
+        latest = arrival.from;
+        return arrival.delivery;
+      }
+    },
+  };
+}

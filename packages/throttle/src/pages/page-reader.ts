@@ -1,0 +1,23 @@
+import type { Credit, CreditPool } from '../admission/credit-pool.ts';
+
+/** A walk that is read page by page, as demand allows. */
+export interface PageReader<T> {
+  /**
+   * Asks for the next page as soon as budget permits and `credits` has room; undefined after the last.
+   * One call at a time. Rejects when the walk has failed, and with `signal.reason` when it was aborted.
+   */
+  read(options: ReadOptions): Promise<Delivery<T> | undefined>;
+  /** Gives what came with an earlier value and needs no waiting for; undefined where there is nothing. Default: nothing, ever. */
+  take?(): Delivery<T> | undefined;
+}
+
+export interface ReadOptions {
+  readonly credits: CreditPool;
+  readonly signal: AbortSignal;
+}
+
+/** A page and the room it takes until whoever got it is done with it. */
+export interface Delivery<T> {
+  readonly value: T;
+  readonly credit: Credit;
+}

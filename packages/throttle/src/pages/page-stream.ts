@@ -1,0 +1,107 @@
+import { Observable, type ObservableInput, of } from 'rxjs';
+import { creditPool } from '../admission/credit-pool.ts';
+import { type DrainOptions, drain } from './drain.ts';
+import { endedBy } from './ended-by.ts';
+import type { Delivery, PageReader } from './page-reader.ts';
+import { readThrough, type Stage } from './through.ts';
+
+export interface PageStreamOptions {
+  /** Ends each walk with its reason, behind the pages that were handed over before: the request under way is aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * A walk in three shapes. Each subscription, iteration or drain is a walk of its own.
+ *
+ * - as an `Observable` it pushes: a page is done when `next` returns;
+ * - as an `AsyncIterable` it is pulled: a page is done when the next one is asked for;
+ * - `drain` hands pages over under credit: a page is done when its projection completes.
+ */
+export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
+  readonly #open: () => PageReader<T>;
+
+  constructor(begin: () => PageReader<T>, { signal }: PageStreamOptions = {}) {
+    const open = signal === undefined ? begin : () => endedBy(begin(), signal);
+    // No page is asked for ahead of the one in hand: whoever pushes can't know how fast the other end is.
+    super((subscriber) => drain(open, (page) => of(page), { readAhead: 0 }).subscribe(subscriber));
+    this.#open = open;
+  }
+
+  /** See `drain`: the completion of what `project` returns acknowledges the page. */
+  drain<R>(project: (page: T) => ObservableInput<R>, options?: DrainOptions): Observable<R> {
+    return drain(this.#open, project, options);
+  }
+
+  /**
+   * The same walk behind stages, still in its three shapes. The values are those that `.pipe` of the same transforms gives, but under credit:
+   * a page's credit comes back when all that came of it is acknowledged. Behind `.pipe` backpressure has ended: pages are asked for
+   * as fast as their budget permits, however slow the other end is.
+   *
+   * - *Emits when* a stage gives a value: each is a page of its own to the drain.
+   * - *Backpressures when* the drain does, or the values of a page are not all acknowledged and credit has no room for the next one.
+   * - *Completes when* the walk has ended and its last value is acknowledged; ends with the error of a stage behind the values before it.
+   * - *Cancels when* unsubscribed: the request under way is aborted, and the values that wait are dropped with their credit.
+   */
+  through<A>(a: Stage<T, A>): PageStream<A>;
+  through<A, B>(a: Stage<T, A>, b: Stage<A, B>): PageStream<B>;
+  through<A, B, C>(a: Stage<T, A>, b: Stage<A, B>, c: Stage<B, C>): PageStream<C>;
+  through<A, B, C, D>(a: Stage<T, A>, b: Stage<A, B>, c: Stage<B, C>, d: Stage<C, D>): PageStream<D>;
+  through<A, B, C, D, E>(a: Stage<T, A>, b: Stage<A, B>, c: Stage<B, C>, d: Stage<C, D>, e: Stage<D, E>): PageStream<E>;
+  through(...stages: readonly Stage<T, T>[]): PageStream<T>;
+  through(...given: readonly Stage<never, unknown>[]): PageStream<unknown> {
+    // Each takes what the one before it gives: the overloads see to that.
+    const stages = given as readonly Stage<unknown, unknown>[];
+    return new PageStream(() => stages.reduce<PageReader<unknown>>(readThrough, this.#open()));
+  }
+
+  /** A reader of this walk, for those who keep the credit themselves. */
+  reader(): PageReader<T> {
+    return this.#open();
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<T, void, undefined> & AsyncIterable<T> {
+    const credits = creditPool({ max: Infinity });
+    const abort = new AbortController();
+    const reader = this.#open();
+    let held: Delivery<T> | undefined;
+    let last: Promise<unknown> = Promise.resolve();
+    const end = (): void => {
+      abort.abort();
+      held?.credit.release();
+      held = undefined;
+    };
+    const read = async (): Promise<IteratorResult<T, void>> => {
+      held?.credit.release();
+      held = undefined;
+      if (abort.signal.aborted) return { done: true, value: undefined };
+      try {
+        held = await reader.read({ credits, signal: abort.signal });
+      } catch (error) {
+        const wasLeft = abort.signal.aborted;
+        end();
+        if (wasLeft) return { done: true, value: undefined };
+        throw error;
+      }
+      if (abort.signal.aborted || held === undefined) {
+        end();
+        return { done: true, value: undefined };
+      }
+      return { done: false, value: held.value };
+    };
+    return {
+      next() {
+        const result = last.then(read);
+        last = result.catch(() => undefined);
+        return result;
+      },
+      // A generator would only come to its end when the page it waits for has come.
+      return() {
+        end();
+        return Promise.resolve({ done: true, value: undefined });
+      },
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+    };
+  }
+}

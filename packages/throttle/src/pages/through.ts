@@ -1,0 +1,102 @@
+import type { Credit } from '../admission/credit-pool.ts';
+import { latestSignal } from './latest-signal.ts';
+import type { Delivery, PageReader } from './page-reader.ts';
+import type { Transform } from './transform.ts';
+
+/** A stage of `through` that reads by itself, and so may wait and read several walks' values before it gives one, as `gather` does. */
+export interface PageStage<A, B> {
+  readonly name: string;
+  read(values: PageReader<A>): PageReader<B>;
+}
+
+/** A step between a stream of pages and its drain: a transform, which gives values of one value, or a stage that reads by itself. */
+export type Stage<A, B> = Transform<A, B> | PageStage<A, B>;
+
+/** Puts a stage behind a reader. The transform is opened anew. */
+export function readThrough<A, B>(values: PageReader<A>, stage: Stage<A, B>): PageReader<B> {
+  return 'read' in stage ? stage.read(values) : transformed(values, stage);
+}
+
+/** Each value's credit is held until all that came of the value is released. */
+function transformed<A, B>(values: PageReader<A>, transform: Transform<A, B>): PageReader<B> {
+  const opened = transform.open();
+  let ready: readonly Delivery<B>[] = [];
+  let nextReady = 0;
+  let failure: { readonly error: unknown } | undefined;
+  const drop = (): void => {
+    for (const { credit } of ready.slice(nextReady)) credit.release();
+    ready = [];
+    nextReady = 0;
+  };
+  // Ready values hold credit between two reads, too.
+  const watch = latestSignal(drop);
+
+  const accept = ({ value, credit }: Delivery<A>): void => {
+    const results: B[] = [];
+    try {
+      for (const result of opened.next(value)) results.push(result);
+    } catch (error) {
+      failure = { error };
+    }
+    ready = sharedCredit(credit, results);
+    nextReady = 0;
+  };
+  const take = (): Delivery<B> | undefined => {
+    for (;;) {
+      const one = ready[nextReady];
+      if (one !== undefined) {
+        nextReady += 1;
+        return one;
+      }
+      const delivery = failure === undefined ? values.take?.() : undefined;
+      if (delivery === undefined) return undefined;
+      accept(delivery);
+    }
+  };
+
+  return {
+    take,
+    async read(options) {
+      watch(options.signal);
+      for (;;) {
+        options.signal.throwIfAborted();
+        const one = take();
+        if (one !== undefined) return one;
+        if (failure !== undefined) throw failure.error;
+        const delivery = await values.read(options);
+        if (delivery === undefined) return undefined;
+        accept(delivery);
+        if (options.signal.aborted) drop();
+      }
+    },
+  };
+}
+
+/** Hands values over under one credit, which is released with the last of them; at once where there are none. */
+function sharedCredit<T>(whole: Credit, values: readonly T[]): readonly Delivery<T>[] {
+  if (values.length === 0) whole.release();
+  const { items } = whole;
+  let left = values.length;
+  return values.map((value, i) => {
+    let part = Math.floor((items * (i + 1)) / values.length) - Math.floor((items * i) / values.length);
+    let isReleased = false;
+    const credit: Credit = {
+      get items() {
+        return part;
+      },
+      resize(to) {
+        if (isReleased) return;
+        whole.resize(whole.items + to - part);
+        part = to;
+      },
+      release() {
+        if (isReleased) return;
+        isReleased = true;
+        part = 0;
+        left -= 1;
+        if (left === 0) whole.release();
+      },
+    };
+    return { value, credit };
+  });
+}
