@@ -1,5 +1,5 @@
-import { hash32, mix32 } from './seeded-random.ts';
-import { SandboxOptionError } from './sandbox-option-error.ts';
+import { hash32, mix32 } from '../seeded-random.ts';
+import { SandboxOptionError } from '../sandbox-option-error.ts';
 
 /** Options of one user's list. */
 export interface FollowerListOptions {

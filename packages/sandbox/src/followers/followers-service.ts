@@ -1,11 +1,11 @@
-import type { Answer } from './answer.ts';
+import type { Answer } from '../http/answer.ts';
 import type { Authenticate } from './follower-credentials.ts';
 import type { UserDirectory } from './follower-users.ts';
 import { followersError, followersPath, limitAnswer, pageOf, protectedAnswer, withNextCursor } from './followers-answers.ts';
-import type { Exchange, Served } from './loopback-server.ts';
-import type { RecordedPageQuery } from './replay-followers.ts';
-import { createRequestWindow } from './window.ts';
-import type { RequestWindow, WindowOptions, WindowVerdict } from './window.ts';
+import type { Exchange, Served } from '../http/loopback-server.ts';
+import type { RecordedPageQuery } from '../replay/replay-followers.ts';
+import { createRequestWindow } from '../http/window.ts';
+import type { RequestWindow, WindowOptions, WindowVerdict } from '../http/window.ts';
 
 export interface FollowersServiceOptions {
   readonly directory: UserDirectory;

@@ -1,4 +1,4 @@
-import { SandboxOptionError } from './sandbox-option-error.ts';
+import { SandboxOptionError } from '../sandbox-option-error.ts';
 
 /**
  * How a window begins: at the first request after the last window's end, at whole multiples of its length since the epoch,

@@ -1,4 +1,4 @@
-import { SandboxOptionError } from './sandbox-option-error.ts';
+import { SandboxOptionError } from '../sandbox-option-error.ts';
 
 /** How many ISBNs a key may ask for in a day. */
 export interface DailyQuotaOptions {

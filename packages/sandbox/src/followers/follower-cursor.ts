@@ -1,4 +1,4 @@
-import { hash32, mix32, unmix32 } from './seeded-random.ts';
+import { hash32, mix32, unmix32 } from '../seeded-random.ts';
 
 /** Where a cursor points: the page that begins at a position, or the one that ends before it. */
 export interface CursorPlace {

@@ -1,5 +1,5 @@
-import type { Answer } from './answer.ts';
-import { jsonAnswer } from './answer.ts';
+import type { Answer } from '../http/answer.ts';
+import { jsonAnswer } from '../http/answer.ts';
 import { recordedAnswer, recordedTarget } from './recorded-target.ts';
 import type { RecordedEntry } from './recording.ts';
 

@@ -7,11 +7,11 @@ import { Agent, request } from 'undici';
 import { afterEach, expect, test, vi } from 'vitest';
 
 import { jsonAnswer } from './answer.ts';
-import { startBooks } from './books-server.ts';
+import { startBooks } from '../books/books-server.ts';
 import { deliver } from './delivery.ts';
 import type { Fault } from './fault.ts';
-import { startFollowers } from './followers-server.ts';
-import type { FollowersSandbox } from './followers-server.ts';
+import { startFollowers } from '../followers/followers-server.ts';
+import type { FollowersSandbox } from '../followers/followers-server.ts';
 
 let running: FollowersSandbox | undefined;
 let agent: Agent | undefined;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 
-import { SandboxOptionError } from './sandbox-option-error.ts';
+import { SandboxOptionError } from '../sandbox-option-error.ts';
 import { createRequestWindow } from './window.ts';
 import type { WindowKind } from './window.ts';
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 
 import { afterEach, expect, test } from 'vitest';
 
-import { startBooks } from './books-server.ts';
-import { startFollowers } from './followers-server.ts';
-import type { FollowersSandbox } from './followers-server.ts';
+import { startBooks } from '../books/books-server.ts';
+import { startFollowers } from '../followers/followers-server.ts';
+import type { FollowersSandbox } from '../followers/followers-server.ts';
 import { checkRecording, loadRecording, RecordingError } from './recording.ts';
 import type { RecordedEntry } from './recording.ts';
 

@@ -1,10 +1,10 @@
-import type { Answer } from './answer.ts';
-import { jsonAnswer } from './answer.ts';
+import type { Answer } from '../http/answer.ts';
+import { jsonAnswer } from '../http/answer.ts';
 import { authorBooks, bookRecord } from './book-records.ts';
 import type { CatalogueRecord } from './book-records.ts';
 import type { BooksRequest } from './books-request.ts';
 import { toIsbn13 } from './isbn.ts';
-import { shuffled } from './seeded-random.ts';
+import { shuffled } from '../seeded-random.ts';
 
 /** The catalogue's contents. */
 export interface Catalogue {

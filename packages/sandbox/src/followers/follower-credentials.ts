@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { hasValidSignature, isWellFormed, parseOAuthHeader } from './oauth-verify.ts';
 import type { SignedRequest } from './oauth-verify.ts';
-import { SandboxOptionError } from './sandbox-option-error.ts';
+import { SandboxOptionError } from '../sandbox-option-error.ts';
 
 /** Something the followers service knows a client by; every one has windows of its own. */
 export type FollowersCredential =

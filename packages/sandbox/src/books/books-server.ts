@@ -1,16 +1,16 @@
 import { createBooksService } from './books-service.ts';
 import type { BooksKey, BooksPlan } from './books-service.ts';
 import type { DailyQuotaOptions } from './daily-quota.ts';
-import { planFaults } from './fault.ts';
-import type { Fault } from './fault.ts';
-import { createLatency } from './latency.ts';
-import type { Latency } from './latency.ts';
-import { startLoopback } from './loopback-server.ts';
-import type { RecordedEntry } from './recording.ts';
-import { createBooksReplay } from './replay-books.ts';
-import type { ServedRequest } from './request-log.ts';
-import { seededRandom } from './seeded-random.ts';
-import type { WindowOptions } from './window.ts';
+import { planFaults } from '../http/fault.ts';
+import type { Fault } from '../http/fault.ts';
+import { createLatency } from '../http/latency.ts';
+import type { Latency } from '../http/latency.ts';
+import { startLoopback } from '../http/loopback-server.ts';
+import type { RecordedEntry } from '../replay/recording.ts';
+import { createBooksReplay } from '../replay/replay-books.ts';
+import type { ServedRequest } from '../http/request-log.ts';
+import { seededRandom } from '../seeded-random.ts';
+import type { WindowOptions } from '../http/window.ts';
 
 /** How the book catalogue is emulated. */
 export interface BooksSandboxOptions {

@@ -1,20 +1,20 @@
-import { planFaults } from './fault.ts';
-import type { Fault } from './fault.ts';
+import { planFaults } from '../http/fault.ts';
+import type { Fault } from '../http/fault.ts';
 import { createAuthentication } from './follower-credentials.ts';
 import type { FollowersCredential } from './follower-credentials.ts';
 import { createUserDirectory } from './follower-users.ts';
 import type { FollowersUser } from './follower-users.ts';
 import { followersPath } from './followers-answers.ts';
 import { createFollowersService } from './followers-service.ts';
-import { createLatency } from './latency.ts';
-import type { Latency } from './latency.ts';
-import { startLoopback } from './loopback-server.ts';
-import type { RecordedEntry } from './recording.ts';
-import { createFollowersReplay } from './replay-followers.ts';
-import type { ServedRequest } from './request-log.ts';
-import { SandboxOptionError } from './sandbox-option-error.ts';
-import { seededRandom } from './seeded-random.ts';
-import type { WindowOptions } from './window.ts';
+import { createLatency } from '../http/latency.ts';
+import type { Latency } from '../http/latency.ts';
+import { startLoopback } from '../http/loopback-server.ts';
+import type { RecordedEntry } from '../replay/recording.ts';
+import { createFollowersReplay } from '../replay/replay-followers.ts';
+import type { ServedRequest } from '../http/request-log.ts';
+import { SandboxOptionError } from '../sandbox-option-error.ts';
+import { seededRandom } from '../seeded-random.ts';
+import type { WindowOptions } from '../http/window.ts';
 
 /** How the followers service is emulated. */
 export interface FollowersSandboxOptions {

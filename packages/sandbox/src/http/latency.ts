@@ -1,4 +1,4 @@
-import { SandboxOptionError } from './sandbox-option-error.ts';
+import { SandboxOptionError } from '../sandbox-option-error.ts';
 
 /** How long an answer takes, in milliseconds: always the same, or evenly between two bounds. */
 export type Latency = number | { readonly min: number; readonly max: number };

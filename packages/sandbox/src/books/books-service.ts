@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 
-import type { Answer } from './answer.ts';
-import { jsonAnswer } from './answer.ts';
+import type { Answer } from '../http/answer.ts';
+import { jsonAnswer } from '../http/answer.ts';
 import { booksMessage, catalogueAnswer } from './books-answers.ts';
 import type { Catalogue } from './books-answers.ts';
 import { parseBooksRequest } from './books-request.ts';
 import { createDailyQuota } from './daily-quota.ts';
 import type { DailyQuota, DailyQuotaOptions } from './daily-quota.ts';
-import type { Exchange, Served } from './loopback-server.ts';
-import type { RecordedBooksQuery } from './replay-books.ts';
-import { SandboxOptionError } from './sandbox-option-error.ts';
-import { createRequestWindow } from './window.ts';
-import type { RequestWindow, WindowOptions } from './window.ts';
+import type { Exchange, Served } from '../http/loopback-server.ts';
+import type { RecordedBooksQuery } from '../replay/replay-books.ts';
+import { SandboxOptionError } from '../sandbox-option-error.ts';
+import { createRequestWindow } from '../http/window.ts';
+import type { RequestWindow, WindowOptions } from '../http/window.ts';
 
 /** A subscription plan; each has an address of its own. */
 export type BooksPlan = 'default' | 'premium' | 'pro';

@@ -2,8 +2,8 @@ import { createCursorCodec } from './follower-cursor.ts';
 import type { CursorCodec } from './follower-cursor.ts';
 import { createFollowerList } from './follower-list.ts';
 import type { FollowerList } from './follower-list.ts';
-import { SandboxOptionError } from './sandbox-option-error.ts';
-import { hash32 } from './seeded-random.ts';
+import { SandboxOptionError } from '../sandbox-option-error.ts';
+import { hash32 } from '../seeded-random.ts';
 
 /** One account of the followers service. */
 export interface FollowersUser {

@@ -1,5 +1,5 @@
 import { isbnFromHash, toIsbn10 } from './isbn.ts';
-import { hash32 } from './seeded-random.ts';
+import { hash32 } from '../seeded-random.ts';
 
 /** A record as the catalogue spells it; fields and their types differ from record to record. */
 export type CatalogueRecord = Readonly<Record<string, unknown>>;

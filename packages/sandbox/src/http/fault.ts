@@ -1,4 +1,4 @@
-import { SandboxOptionError } from './sandbox-option-error.ts';
+import { SandboxOptionError } from '../sandbox-option-error.ts';
 
 /** Every fault there is, by the name a command line takes. */
 export const faultNames = [

@@ -9,7 +9,7 @@ import type { Fault, FaultPlan } from './fault.ts';
 import { readBody } from './request-body.ts';
 import { createRequestLog, shownQuery } from './request-log.ts';
 import type { ServedRequest } from './request-log.ts';
-import { SandboxOptionError } from './sandbox-option-error.ts';
+import { SandboxOptionError } from '../sandbox-option-error.ts';
 
 /** One request as a service sees it. */
 export interface Exchange {

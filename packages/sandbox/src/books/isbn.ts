@@ -1,4 +1,4 @@
-import { mix32 } from './seeded-random.ts';
+import { mix32 } from '../seeded-random.ts';
 
 /** The ISBN-13 of a valid ISBN-10 or ISBN-13, hyphens and spaces left out; undefined for anything else. */
 export function toIsbn13(text: string): string | undefined {

@@ -1,4 +1,4 @@
-import type { Answer } from './answer.ts';
+import type { Answer } from '../http/answer.ts';
 import type { RecordedEntry } from './recording.ts';
 
 /** The path and query a recorded request was for; undefined where its address is null or neither absolute nor a path. */
