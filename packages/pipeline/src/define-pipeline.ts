@@ -147,7 +147,7 @@ export interface OpenedPipeline {
   readonly sources: Work<unknown, TopicMap>['sources'];
   worker(context: Omit<WorkerContext<unknown, TopicMap>, 'parse' | 'keyOf'>): LaneWorker;
   left(state: StateOfLane): (offset: number, value: string | null) => Left;
-  resumed: Work<unknown, TopicMap>['resumed'];
+  resumed(state: StateOfLane): ReturnType<Work<unknown, TopicMap>['resumed']>;
   lastCrawls: Work<unknown, TopicMap>['lastCrawls'];
   unfinishedAfter: Work<unknown, TopicMap>['unfinishedAfter'];
 }
@@ -269,7 +269,7 @@ function opened<Options extends z.ZodObject, RequestSchema extends z.ZodType, To
       const left = work.left(state);
       return (offset, value) => left(offset, parse(value));
     },
-    resumed: (state) => work.resumed(state),
+    resumed: (state) => work.resumed(state, definition.name),
     lastCrawls: (state) => work.lastCrawls(state),
     unfinishedAfter: (state) => work.unfinishedAfter(state),
   };

@@ -93,7 +93,7 @@ export interface RecordTooLargeOptions {
   readonly lane: Pick<Lane, 'room'>;
   /** Which of the request's records it is: `page 28`. Default `its record`. */
   readonly which?: string;
-  /** Another way to have room for it: `lower books.pageSize`. */
+  /** Another way to have room for it: `take smaller pages`. */
   readonly orElse?: string | undefined;
 }
 

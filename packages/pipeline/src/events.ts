@@ -7,7 +7,7 @@ export type RunEvent =
       readonly pipeline: string;
       readonly credential: string;
       readonly outcome: 'ok' | 'rate-limited' | 'transient' | 'unauthorized' | 'gone' | 'fatal';
-      /** The user, ISBN or author it was about. */
+      /** The repository, user or product it was about, as its source names it. */
       readonly subject: string;
       /** For anything but ok: what happened, in words. */
       readonly reason?: string;

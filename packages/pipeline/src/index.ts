@@ -55,4 +55,5 @@ export {
   type LookupPosition,
 } from './workers/lookup.ts';
 export { route } from './workers/route.ts';
+export { pause } from './wait.ts';
 export { walk, type WalkChange, type WalkDefinition, type WalkPosition } from './workers/walk.ts';

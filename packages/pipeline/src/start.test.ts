@@ -153,3 +153,25 @@ test('a signal ends a start that waits for its log', async () => {
   stop.abort(new Error('enough'));
   await expect(started).rejects.toThrow('enough');
 });
+
+test('an onEvent that throws harms nothing, and is told of once', async () => {
+  await using service = await catalogueService({ items: { a: 3 } });
+  await using log = await openLog();
+  let told = 0;
+  await using running = await start({
+    log,
+    pipelines: [catalogue()({ baseUrl: service.baseUrl, token: 't', shelves: ['a', 'b'] })],
+    onEvent() {
+      told += 1;
+      throw new Error('no room for it');
+    },
+  });
+  const events: RunEvent[] = [];
+  running.events.subscribe((event) => events.push(event));
+  expect(await running.done).toMatchObject({ outcome: 'done', failures: [] });
+  expect(told).toBe(events.length);
+  expect(events.filter(({ type }) => type === 'notice')).toEqual([
+    { type: 'notice', level: 'warn', message: expect.stringMatching(/^onEvent threw Error: no room for it/) as string },
+  ]);
+  expect(await values(log, 'catalogue.records')).toHaveLength(3);
+});

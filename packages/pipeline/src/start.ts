@@ -33,7 +33,7 @@ export interface StartOptions {
   readonly clock?: Clock;
   /** Default: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Told of every event from the very first on, also of those before `start` resolves. */
+  /** Told of every event from the very first on, also of those before `start` resolves. An error of its own is a notice, and harms nothing. */
   readonly onEvent?: (event: RunEvent) => void;
 }
 
@@ -81,10 +81,17 @@ export async function start(options: StartOptions): Promise<Running> {
   check(pipelines, lanes);
   const model = runModel({ clock });
   const stream = eventStream();
+  let isObserverBroken = false;
   const emit = (event: RunEvent): void => {
     model.apply(event);
-    options.onEvent?.(event);
     stream.emit(event);
+    try {
+      options.onEvent?.(event);
+    } catch (error) {
+      if (isObserverBroken) return;
+      isObserverBroken = true;
+      emit({ type: 'notice', level: 'warn', message: `onEvent threw ${String(error)}. It is told of further events all the same.` });
+    }
   };
   const stopping = new AbortController();
   const signal = options.signal === undefined ? stopping.signal : AbortSignal.any([options.signal, stopping.signal]);

@@ -13,12 +13,17 @@ export async function pause(clock: Clock, ms: number, signal: AbortSignal): Prom
   signal.removeEventListener('abort', end);
 }
 
-/** Resolves when the signal aborts. */
-export function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+/** Resolves with `promise`, or when the signal aborts. */
+export async function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  const over = Promise.withResolvers<void>();
+  const end = (): void => over.resolve();
+  signal.addEventListener('abort', end);
+  if (signal.aborted) end();
+  try {
+    await Promise.race([promise, over.promise]);
+  } finally {
+    signal.removeEventListener('abort', end);
+  }
 }
 
 /** The longest a stop waits for work in flight. */

@@ -33,7 +33,7 @@ export interface Work<Request, Topics extends TopicMap> {
   /** Reads from a lane's state what is left of a request. */
   left(state: StateOfLane): (offset: number, request: Request) => Left;
   /** Requests that a lane's state keeps as begun. */
-  resumed(state: StateOfLane): readonly RequestRecord[];
+  resumed(state: StateOfLane, pipeline: string): readonly RequestRecord[];
   /** The last whole walks that a lane's state knows of, by key. */
   lastCrawls(state: StateOfLane): ReadonlyMap<string, { readonly pages: number; readonly items: number }>;
   /** How many pieces of work behind walks a lane's state holds that are not finished: they need no HTTP request. */

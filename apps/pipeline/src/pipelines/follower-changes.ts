@@ -1,10 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { crawlChanges } from '@headgate/operators';
-import { type AfterIo, type Crawl, type PendingRecord, type TopicDefinition, PipelineError } from '@headgate/pipeline';
-import type { FollowersRequest } from '../records/requests.ts';
+import { type AfterIo, type Crawl, type PendingRecord, type TopicDefinition, PipelineError, pause } from '@headgate/pipeline';
 import { type RecordOf, recordSchemas } from '../records/schemas.ts';
 
-type Io = AfterIo<FollowersRequest, { readonly changes: TopicDefinition<RecordOf<'followers.changes'>> }>;
+type Io = AfterIo<{ readonly changes: TopicDefinition<RecordOf<'followers.changes'>> }>;
 
 /** The users who followed and unfollowed between a user's last two crawls: first those that followed. The first crawl is compared with nothing. */
 export async function* followerChanges(crawl: Crawl, previous: Crawl | undefined, io: Io): AsyncGenerator<PendingRecord> {
@@ -49,10 +48,7 @@ async function* idsOf(
     if (isDecided) continue;
     if (!isTold) warn(`the comparison of its last two crawls waits for an open transaction in ${topic} to end`);
     isTold = true;
-    await new Promise<void>((resolve) => {
-      const cancel = clock.schedule(LOOK_AGAIN_MS, resolve);
-      signal.addEventListener('abort', () => (cancel(), resolve()), { once: true });
-    });
+    await pause(clock, LOOK_AGAIN_MS, signal);
   }
 }
 

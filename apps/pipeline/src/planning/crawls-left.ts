@@ -1,8 +1,7 @@
-import { requestsLeft, topicNames } from '@headgate/pipeline';
+import { pause, requestsLeft, topicNames } from '@headgate/pipeline';
 import type { Clock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import type { TopicsConfig } from '../config/config.ts';
-import { pause } from '../run/pause.ts';
 
 /** Crawls that a next run would find in the log. */
 export interface CrawlsLeft {

@@ -2,7 +2,7 @@ import type { Clock } from '@headgate/throttle';
 import { LaneLostError, type TopicPartition } from '@headgate/topics';
 import type { RunEvent, RunGauges } from '../events.ts';
 import { LaneOutgrownError } from '../lane/lane-outgrown.ts';
-import { aborted, pause } from '../wait.ts';
+import { untilAborted, pause } from '../wait.ts';
 import type { PipelineLane } from './pipeline-lane.ts';
 
 /** A lane by the name of its pipeline and its number. */
@@ -136,7 +136,7 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, clock, emi
         emit({ type: 'lane-left', pipeline, lane, ...(reason !== undefined && { reason }) });
       if (reason === undefined) return;
       await pause(clock, LANE_AGAIN_MS, leave);
-      await Promise.race([certain.promise, aborted(leave)]);
+      await untilAborted(certain.promise, leave);
     }
   };
 

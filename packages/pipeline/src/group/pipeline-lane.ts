@@ -166,15 +166,17 @@ async function workLane({
       ),
   });
   let refusing = 0;
+  const begun = new Set(resumed.map(({ offset }) => offset));
   const take = (record: Parameters<LaneWorker['take']>[0]): void => {
     if (worker.has(record.offset)) return;
     try {
+      if (record.refusal !== undefined) throw record.refusal;
       // Bytes in its key or headers do no harm.
       if (record.value === null && record.unreadable !== undefined) throw record.unreadable;
       worker.take(record);
     } catch (error) {
       refusing += 1;
-      refuse({ pipeline, lane, names, clock, emit }, record, error)
+      refuse({ pipeline, lane, names, clock, emit }, record, error, begun.has(record.offset))
         .catch((failure: unknown) => waker.fail(failure))
         .finally(() => {
           refusing -= 1;

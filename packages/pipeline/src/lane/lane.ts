@@ -43,6 +43,8 @@ export interface Lane {
   commit(contribution: Contribution): Promise<void>;
   /** The bytes of key, value and headers that a record of a topic may have, where this one has more; else undefined. */
   tooLarge(record: NewRecord): number | undefined;
+  /** The record that a change of its state is written as: for `tooLarge`. */
+  stateRecord(change: StateChange): NewRecord;
   /** How large records of a topic that the lane writes could be when it was opened. */
   room(topic: string): RecordRoom | undefined;
   /** Adds what `more` gives at the time to every transaction's state. */
@@ -84,7 +86,7 @@ export async function openLane({
   signal,
   onlyIfFree = false,
 }: OpenLaneOptions): Promise<Lane> {
-  const rooms = new Map(await Promise.all(writes.map(async (one) => [one.topic, await log.recordRoom(one.topic)] as const)));
+  const rooms = new Map(await Promise.all([...writes, state].map(async (one) => [one.topic, await log.recordRoom(one.topic)] as const)));
   const writer = await log.openLane({ name: laneName(group, topic, partition), state, writes, onlyIfFree }, signal);
   const kept: LaneState = laneState(group, writer.state);
   const finishedBefore = kept.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined;
@@ -128,6 +130,7 @@ export async function openLane({
       const { bytes = Infinity } = rooms.get(record.topic) ?? {};
       return recordBytes(record) > bytes ? bytes : undefined;
     },
+    stateRecord: ([key, value]) => ({ topic: state.topic, key: kept.prefix + key, value: JSON.stringify(value) }),
     room: (of) => rooms.get(of),
     beforeCommit: (more) => void hooks.push(more),
     onFailure: (callback) => committer.onFailure(callback),

@@ -3,7 +3,10 @@ import type { z } from 'zod';
 import { PipelineError } from '../pipeline-error.ts';
 
 /** A request as its topic has it, or as the state of a lane has kept it. */
-export type RequestRecord = Pick<TopicRecord, 'offset' | 'key' | 'value' | 'unreadable'>;
+export interface RequestRecord extends Pick<TopicRecord, 'offset' | 'key' | 'value' | 'unreadable'> {
+  /** Why it can't be taken, where that is known before it is read. `value` is then what its dead letter holds. */
+  readonly refusal?: unknown;
+}
 
 /** Reads a request from a record's value. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) that says what is wrong with it. */
 export function parseRequest<Request>(schema: z.ZodType<Request>, value: string | null): Request {

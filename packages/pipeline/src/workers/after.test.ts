@@ -20,7 +20,7 @@ const DAY = 86_400_000;
 /** As many records as one transaction takes. */
 const CHUNK = 5_000;
 
-type Work = After<unknown, typeof topics>;
+type Work = After<typeof topics>;
 
 /** Writes so many records, and says which crawls it compared. */
 function writing(count: number): Work {
@@ -194,7 +194,7 @@ async function inLane(
     validate: false,
     signal: new AbortController().signal,
   });
-  const work = afterWork<unknown, typeof topics>({ after, afterName: 'the comparison' }, {
+  const work = afterWork<typeof topics>({ after, afterName: 'the comparison' }, {
     pipeline: 'shelves',
     lane: stopping,
     log,

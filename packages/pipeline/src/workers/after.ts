@@ -12,10 +12,10 @@ import { fitting } from './fitting.ts';
  * After a crash it is called again and the records that are durable are skipped by counting: it has to give the same records in the same
  * order. One is under way in a lane at a time. `previous` is the key's last whole walk before this one, where its records are known.
  */
-export type After<Request, Topics extends TopicMap> = (
+export type After<Topics extends TopicMap> = (
   crawl: Crawl,
   previous: Crawl | undefined,
-  io: AfterIo<Request, Topics>,
+  io: AfterIo<Topics>,
 ) => AsyncIterable<PendingRecord>;
 
 /** A whole walk that has completed. */
@@ -29,7 +29,7 @@ export interface Crawl {
   readonly offsets: Readonly<Record<string, number>>;
 }
 
-export interface AfterIo<Request, Topics extends TopicMap> {
+export interface AfterIo<Topics extends TopicMap> {
   readonly log: TopicLog;
   readonly names: TopicNames;
   /** Of every topic of the pipeline that has a partition per lane. */
@@ -38,8 +38,6 @@ export interface AfterIo<Request, Topics extends TopicMap> {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly warn: (message: string) => void;
-  /** The type of the pipeline's requests. */
-  readonly request?: Request;
 }
 
 export interface AfterWork {
@@ -92,9 +90,9 @@ export function lastCrawls(state: StateOfLane): ReadonlyMap<string, LastCrawl> {
 }
 
 /** Goes on with the work that the lane's state holds. Without `after` it only remembers each key's last walk. */
-export function afterWork<Request, Topics extends TopicMap>(
-  { after, afterName = 'the work behind its walk' }: { readonly after?: After<Request, Topics>; readonly afterName?: string },
-  { pipeline, lane, log, names, notifier, clock, emit, topics }: WorkerContext<Request, Topics>,
+export function afterWork<Topics extends TopicMap>(
+  { after, afterName = 'the work behind its walk' }: { readonly after?: After<Topics>; readonly afterName?: string },
+  { pipeline, lane, log, names, notifier, clock, emit, topics }: Omit<WorkerContext<unknown, Topics>, 'parse' | 'keyOf'>,
 ): AfterWork {
   const { partition } = lane;
   const kept = lane.stateUnder(STATE_KEYS.last);
@@ -132,7 +130,7 @@ export function afterWork<Request, Topics extends TopicMap>(
     }
   };
 
-  const workOn = async (work: After<Request, Topics>, unfinished: Unfinished, stateKey: string): Promise<void> => {
+  const workOn = async (work: After<Topics>, unfinished: Unfinished, stateKey: string): Promise<void> => {
     const { key, id } = unfinished.crawl;
     /** By this process. */
     const counts: Record<string, number> = {};
@@ -151,12 +149,7 @@ export function afterWork<Request, Topics extends TopicMap>(
   };
 
   /** Counts up `counts` as records become durable. */
-  const write = async (
-    work: After<Request, Topics>,
-    unfinished: Unfinished,
-    stateKey: string,
-    counts: Record<string, number>,
-  ): Promise<void> => {
+  const write = async (work: After<Topics>, unfinished: Unfinished, stateKey: string, counts: Record<string, number>): Promise<void> => {
     const { crawl, previous } = unfinished;
     const warn = (message: string): void => emit({ type: 'notice', level: 'warn', message: `${crawl.key}: ${message}` });
     let written = 0;

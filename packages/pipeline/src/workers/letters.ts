@@ -1,5 +1,7 @@
 import { DEAD_LETTERS, type DeadLetterContent, deadLetter, reasonOf } from '../requests/dead-letter.ts';
 import type { NewRecord } from '@headgate/topics';
+import { STATE_KEYS } from '../lane/lane-state.ts';
+import type { Lane, StateChange } from '../lane/lane.ts';
 import { type RequestRecord, requestText } from '../requests/request.ts';
 import type { TopicMap } from '../topic.ts';
 import type { WorkerContext } from '../worker.ts';
@@ -34,10 +36,20 @@ export function requestId({ topic, partition }: { readonly topic: string; readon
   return `${topic}-${partition}-${offset}`;
 }
 
-/** Writes that a record is no request, and finishes it. */
-export async function refuse(context: Context, { key, value, offset }: RequestRecord, error: unknown): Promise<void> {
+/** Writes that a record is no request, and finishes it. `isBegun`: the lane's state may hold how far an earlier run came with it. */
+export async function refuse(context: Context, { key, value, offset }: RequestRecord, error: unknown, isBegun: boolean): Promise<void> {
   const id = requestId(context.lane, offset);
   const { record, tell } = letter(context, { key: key || id, id, content: { requestText: requestText(value) }, error });
-  await context.lane.commit({ records: [record], finished: [offset] });
+  await context.lane.commit({ records: [record], state: isBegun ? forgetting(context.lane, offset) : [], finished: [offset] });
   tell();
+}
+
+/** The changes that remove what a lane's state holds of a request. */
+function forgetting({ stateUnder }: Lane, offset: number): readonly StateChange[] {
+  const progress = [STATE_KEYS.walk, STATE_KEYS.answered].map((prefix) => `${prefix}${offset}`);
+  const parts = `${STATE_KEYS.keys}${offset}/`;
+  return [
+    ...progress.filter((of) => stateUnder(of).some(({ key }) => key === '')).map((of): StateChange => [of, null]),
+    ...stateUnder(parts).map(({ key }): StateChange => [parts + key, null]),
+  ];
 }

@@ -4,6 +4,7 @@ import type { Lane, StateChange } from '../lane/lane.ts';
 import { type OffsetRanges, type OffsetRangesSnapshot, offsetRanges } from '../lane/offset-ranges.ts';
 import type { RequestRecord } from '../requests/request.ts';
 import type { StateOfLane } from '../worker.ts';
+import { fitting } from './fitting.ts';
 import { requestId } from './letters.ts';
 
 /** A request in flight: the keys it asks for, by index, and which of them are answered. */
@@ -34,6 +35,8 @@ export interface LookupRequests<Request> {
   has(offset: number): boolean;
   /** The keys that were kept of a request, where it was begun before. */
   keptKeys(offset: number): readonly string[] | undefined;
+  /** Throws a `PipelineError` (HEADGATE_RECORD_TOO_LARGE) for keys that the lane's state can't keep. */
+  check(record: RequestRecord, valid: readonly string[]): void;
   open(
     record: RequestRecord,
     request: Request,
@@ -45,8 +48,8 @@ export interface LookupRequests<Request> {
   finish(request: LookupRequest<Request>): Promise<void>;
 }
 
-/** Characters of keys in one key of the state: half of what the state takes at the least. */
-const PART_CHARACTERS = 32_000;
+/** Bytes of keys in one key of the state: half of what the state takes at the least. */
+const PART_BYTES = 32_000;
 
 /** What a lane's state keeps of requests that were begun and are partly answered. */
 interface Kept {
@@ -70,13 +73,20 @@ export function keptLookups(state: StateOfLane): {
   };
 }
 
-/** The requests that a lane's state keeps as begun. */
+/** The requests that a lane's state keeps as begun. Where `requestOf` throws, the keys themselves are what is left of one. */
 export function resumedLookups(state: StateOfLane, requestOf: (keys: readonly string[]) => unknown): readonly RequestRecord[] {
   const { kept, keys } = keptLookups(state);
-  return [...kept.keys()].map((offset) => ({ offset, key: null, value: JSON.stringify(requestOf(keys(offset) ?? [])) }));
+  return [...kept.keys()].map((offset) => {
+    const own = keys(offset) ?? [];
+    try {
+      return { offset, key: null, value: JSON.stringify(requestOf(own)) };
+    } catch (refusal) {
+      return { offset, key: own[0] ?? null, value: JSON.stringify(own), refusal };
+    }
+  });
 }
 
-export function lookupRequests<Request>(lane: Lane): LookupRequests<Request> {
+export function lookupRequests<Request>(pipeline: string, lane: Lane): LookupRequests<Request> {
   const { kept, keys: keptKeys } = keptLookups(lane.stateUnder);
   const active = new Map<number, LookupRequest<Request>>();
   /** Offsets of which the lane's state holds something. */
@@ -109,6 +119,14 @@ export function lookupRequests<Request>(lane: Lane): LookupRequests<Request> {
     },
     has: (offset) => active.has(offset),
     keptKeys,
+    check({ key, offset }, valid) {
+      // A single key is answered in one transaction, which needs no state.
+      if (valid.length < 2) return;
+      for (const part of partsOf(valid)) {
+        const record = lane.stateRecord([`${STATE_KEYS.keys}${offset}/0`, part]);
+        fitting([record], { pipeline, key: key || requestId(lane, offset), lane, name: 'keys', which: 'one of its keys' });
+      }
+    },
     open(record, request, { valid, invalid }) {
       const keys = [...valid, ...invalid];
       const answered = offsetRanges(kept.get(record.offset)?.answered);
@@ -134,12 +152,13 @@ export function lookupRequests<Request>(lane: Lane): LookupRequests<Request> {
 
 function partsOf(keys: readonly string[]): string[][] {
   const parts: string[][] = [];
-  let characters = Infinity;
+  let bytes = Infinity;
   for (const key of keys) {
-    characters += key.length + 3;
-    if (characters > PART_CHARACTERS) {
+    const more = Buffer.byteLength(JSON.stringify(key)) + 1;
+    bytes += more;
+    if (bytes > PART_BYTES) {
       parts.push([]);
-      characters = key.length + 3;
+      bytes = more;
     }
     parts.at(-1)?.push(key);
   }

@@ -1,11 +1,12 @@
 import type { CreditPool, Delivery } from '@headgate/throttle';
 import type { NewRecord, RecordSeries } from '@headgate/topics';
-import { callUser, endsSource, isStop, recordTooLarge, userError } from '../endings.ts';
+import { callUser, endsSource, isStop, userError } from '../endings.ts';
 import { offsetRanges } from '../lane/offset-ranges.ts';
 import { PipelineError } from '../pipeline-error.ts';
 import { type DeadLetterContent, reasonOf } from '../requests/dead-letter.ts';
 import { type PendingRecord, type RecordMakers, type TopicMap, logRecords } from '../topic.ts';
 import type { SourceControls, Work, Worker, WorkerContext } from '../worker.ts';
+import { fitting } from './fitting.ts';
 import { type Letter, letter } from './letters.ts';
 import { type LookupKey, type LookupRequest, keptLookups, lookupRequests, resumedLookups } from './lookup-requests.ts';
 import { BACKLOG } from './walk.ts';
@@ -49,7 +50,7 @@ export interface Asked<Request> {
 }
 
 export interface LookupOutcome {
-  /** Records of each key, by its index in `asked`. */
+  /** Records of each key, by its index in `asked`. A key whose records can't all be written becomes a dead letter, and none of them is. */
   readonly records: readonly { readonly asked: number; readonly record: PendingRecord }[];
   /** Keys, or parts of the answer, that can't be processed. `asked`: the index of the key it is laid to. */
   readonly deadLetters?: readonly LookupDeadLetter[];
@@ -63,6 +64,11 @@ export interface LookupDeadLetter {
 }
 
 const LONGEST_WAIT_MS = 200;
+
+interface KeyOutcome {
+  readonly pending: PendingRecord[];
+  readonly deadLetters: LookupDeadLetter[];
+}
 
 interface WaitingKey<Request> extends LookupKey<Request> {
   readonly key: string;
@@ -90,7 +96,8 @@ export function lookup<Api extends SourceControls, Request, Answers, Topics exte
         return { kind: 'lookup', keys: valid.filter((_, index) => !answered.has(index)).length, size };
       };
     },
-    resumed: (state) => resumedLookups(state, (keys) => definition.requestOf(keys)),
+    resumed: (state, pipeline) =>
+      resumedLookups(state, (keys) => callUser({ pipeline, key: keys[0] ?? '', name: 'requestOf' }, () => definition.requestOf(keys))),
     lastCrawls: () => new Map(),
     unfinishedAfter: () => 0,
   };
@@ -126,7 +133,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
 ): Worker<Request> {
   const { pipeline, lane, notifier, clock, emit, credits, topics } = context;
   const { source, size } = definition;
-  const requests = lookupRequests<Request>(lane);
+  const requests = lookupRequests<Request>(pipeline, lane);
   const abort = new AbortController();
   let waiting: WaitingKey<Request>[] = [];
   let cancelTimer: (() => void) | undefined;
@@ -174,6 +181,13 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     }
   };
 
+  const writeFailed = async (keys: readonly WaitingKey<Request>[], error: unknown): Promise<void> =>
+    await write(
+      keys,
+      [],
+      keys.map(({ of, key }) => letterOf(of, key, error)),
+    );
+
   const queue = (of: LookupRequest<Request>, { valid, errors }: SortedKeys): void => {
     for (const [index, key] of valid.entries()) if (!of.answered.has(index)) waiting.push({ of, index, key });
     const refused = errors.map((_, i) => ({ of, index: of.valid + i })).filter(({ index }) => !of.answered.has(index));
@@ -190,11 +204,22 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
 
   /** Asks while `least` wait and the quota has room, which the last batch is cut to; then one more waits for the quota's reset. */
   const ask = (least: number): void => {
-    let room = definition.room?.(source) ?? Infinity;
+    let room = waiting.length >= least ? roomNow() : 0;
     while (waiting.length >= least && waiting.length > 0 && (room > 0 || batches === 0)) {
       const keys = waiting.splice(0, Math.min(size, room || size));
       room = Math.max(0, room - keys.length);
       run(lookUp(keys));
+    }
+  };
+
+  const roomNow = (): number => {
+    try {
+      return callUser({ pipeline, key: waiting[0]?.key ?? '', name: 'room' }, () => definition.room?.(source) ?? Infinity);
+    } catch (error) {
+      const keys = waiting;
+      waiting = [];
+      if (keys.length > 0) run(writeFailed(keys, error));
+      return 0;
     }
   };
 
@@ -232,11 +257,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       askOn();
       const reason =
         reasonOf(error).code === 'HEADGATE_UNEXPECTED' ? userError({ pipeline, key: keys[0]?.key ?? '', name: 'ask' }, error) : error;
-      await write(
-        keys,
-        [],
-        keys.map(({ of, key }) => letterOf(of, key, reason)),
-      );
+      await writeFailed(keys, reason);
       return;
     }
     askOn();
@@ -248,39 +269,47 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   };
 
   const deliver = async (keys: readonly WaitingKey<Request>[], answers: Answers): Promise<void> => {
-    const asked = keys.map(({ of, key }) => ({ key, request: of.request, id: of.id }));
-    let outcome: LookupOutcome;
+    let answered: readonly KeyOutcome[];
     try {
-      outcome = callUser({ pipeline, key: keys[0]?.key ?? '', name: 'records' }, () => definition.records(answers, { asked, topics }));
+      answered = callUser({ pipeline, key: keys[0]?.key ?? '', name: 'records' }, () => outcomesOf(keys, answers));
     } catch (error) {
-      await write(
-        keys,
-        [],
-        keys.map(({ of, key }) => letterOf(of, key, error)),
-      );
+      await writeFailed(keys, error);
       return;
     }
     const letters: Letter[] = [];
     const records: (NewRecord | RecordSeries)[] = [];
     const counts: Record<string, number> = {};
-    for (const { asked: index, record: pending } of outcome.records) {
-      const of = keys[index];
-      if (of === undefined) continue;
-      const [record] = logRecords([pending], { pipeline, request: of.of.id, defaultId: of.key });
-      if (record === undefined) continue;
-      const limit = 'valueAt' in record ? undefined : lane.tooLarge(record);
-      if (limit !== undefined && !('valueAt' in record)) {
-        letters.push(letterOf(of.of, of.key, recordTooLarge({ pipeline, key: of.key, record, limit, lane })));
-        continue;
+    for (const [index, { of, key }] of keys.entries()) {
+      const { pending = [], deadLetters = [] } = answered[index] ?? {};
+      let failure: Letter | undefined;
+      try {
+        const own = logRecords(pending, { pipeline, request: of.id, defaultId: key });
+        for (const record of fitting(own, { pipeline, key, lane, name: 'records' })) records.push(record);
+        for (const { kind, count } of pending) counts[kind] = (counts[kind] ?? 0) + count;
+      } catch (error) {
+        failure = letterOf(of, key, error);
       }
-      records.push(record);
-      counts[pending.kind] = (counts[pending.kind] ?? 0) + pending.count;
-    }
-    for (const { asked: index, error, part } of outcome.deadLetters ?? []) {
-      const of = keys[index];
-      if (of !== undefined) letters.push(letterOf(of.of, of.key, error, part));
+      // A part of the answer is not the key's own: nobody asks for it again.
+      for (const { error, part } of deadLetters)
+        if (part !== undefined || failure === undefined) letters.push(letterOf(of, key, error, part));
+      if (failure !== undefined) letters.push(failure);
     }
     await write(keys, records, letters, () => emit({ type: 'records-written', pipeline, counts }));
+  };
+
+  /** The outcome of each key, by its index. Throws for one that was not asked. */
+  const outcomesOf = (keys: readonly WaitingKey<Request>[], answers: Answers): readonly KeyOutcome[] => {
+    const outcomes = keys.map((): KeyOutcome => ({ pending: [], deadLetters: [] }));
+    const outcomeOf = (index: number): KeyOutcome => {
+      const found = outcomes[index];
+      if (found === undefined) throw new RangeError(`it answers key ${index} of ${keys.length}, which was not asked`);
+      return found;
+    };
+    const asked = keys.map(({ of, key }) => ({ key, request: of.request, id: of.id }));
+    const { records, deadLetters = [] } = definition.records(answers, { asked, topics });
+    for (const { asked: index, record } of records) outcomeOf(index).pending.push(record);
+    for (const one of deadLetters) outcomeOf(one.asked).deadLetters.push(one);
+    return outcomes;
   };
 
   let laneFailed = false;
@@ -300,6 +329,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       try {
         const name = { pipeline, key: record.key ?? '', name: 'keys' };
         sorted = kept === undefined ? callUser(name, () => sortedKeys(definition, request)) : { valid: kept, invalid: [], errors: [] };
+        if (kept === undefined) requests.check(record, sorted.valid);
       } catch (error) {
         const of = requests.open(record, request, { valid: [], invalid: [''] });
         const content = { request };

@@ -19,7 +19,7 @@ export function route<Request, Kind extends string, Topics extends TopicMap>(
       const left = mapped(works, (work) => work.left(state));
       return (offset, request) => left[pick(request)](offset, request);
     },
-    resumed: (state) => all.flatMap((work) => work.resumed(state)),
+    resumed: (state, pipeline) => all.flatMap((work) => work.resumed(state, pipeline)),
     lastCrawls: (state) => new Map(all.flatMap((work) => [...work.lastCrawls(state)])),
     unfinishedAfter: (state) => Math.max(0, ...all.map((work) => work.unfinishedAfter(state))),
   };
@@ -40,7 +40,11 @@ function routeWorker<Request, Kind extends string, Topics extends TopicMap>(
     has: (offset) => all.some((worker) => worker.has(offset)),
     take(record, request) {
       const name = { pipeline: context.pipeline, key: record.key ?? '', name: 'route' };
-      workers[callUser(name, () => pick(request))].take(record, request);
+      callUser(name, () => {
+        const kind = pick(request);
+        if (!Object.hasOwn(workers, kind)) throw new RangeError(`there is no work "${kind}" (${Object.keys(workers).join(', ')})`);
+        return workers[kind];
+      }).take(record, request);
     },
     flush() {
       for (const worker of all) worker.flush();

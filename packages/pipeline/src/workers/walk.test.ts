@@ -1,7 +1,11 @@
 import { transform } from '@headgate/throttle';
+import { type TopicLog, TopicLogFailedError } from '@headgate/topics';
 import { describe, expect, it, test } from 'vitest';
-import { type ItemsPage, type Shelf, shelves, shelvesApi, type shelvesTopics, valuesOf, workedOff } from '../shelves.fixture.ts';
+import { type ItemsPage, type Shelf, shelves, shelvesApi, shelvesTopics, valuesOf, workedOff } from '../shelves.fixture.ts';
 import { logWith, temporaryLog } from '../temporary-log.fixture.ts';
+import { z } from 'zod';
+import { definePipeline } from '../define-pipeline.ts';
+import { start } from '../start.ts';
 import { type WalkDefinition, walk } from './walk.ts';
 
 type Definition = WalkDefinition<ReturnType<typeof shelvesApi>, Shelf, ItemsPage, ItemsPage, typeof shelvesTopics>;
@@ -94,6 +98,15 @@ describe('a function of the definition that throws ends its request as one dead 
         },
       },
     ],
+    [
+      'checkpoint',
+      {
+        // JSON can't hold it.
+        checkpoint(page) {
+          return page.shelf === 'bad' ? (Object.assign(page, { toJSON: () => boom(page) }) as never) : page.next;
+        },
+      },
+    ],
     ['transform open', { through: [throwing('open')] }],
     ['transform next', { through: [throwing('next')] }],
     ['transform state', { through: [throwing('state')] }],
@@ -182,6 +195,20 @@ function throwing(where: 'open' | 'next' | 'state') {
   });
 }
 
+const remembering = transform<ItemsPage>({
+  name: 'remembering',
+  open() {
+    let size = 0;
+    return {
+      next(page) {
+        size = page.shelf === 'bad' ? 2_000 : 1;
+        return [page];
+      },
+      state: () => 'x'.repeat(size),
+    };
+  },
+});
+
 describe('a record that no log takes ends its request, not the lane:', () => {
   const misfits: readonly (readonly [name: string, more: Partial<Definition>, says: RegExp])[] = [
     [
@@ -204,6 +231,16 @@ describe('a record that no log takes ends its request, not the lane:', () => {
       /^bad: the record of its state "started" needs \d+ bytes, more than shelves\.log takes \(1000 bytes\)/,
     ],
     [
+      'a checkpoint that is too large',
+      { checkpoint: ({ shelf, next }) => (next !== undefined && shelf === 'bad' ? 'x'.repeat(2_000) : next) },
+      /^bad: its checkpoint behind page 1 needs \d+ bytes, more than shelves\.state takes \(1000 bytes\)/,
+    ],
+    [
+      'a transform’s state that is too large',
+      { through: [remembering] },
+      /^bad: its checkpoint behind page 1 needs \d+ bytes, more than shelves\.state takes/,
+    ],
+    [
       'a series whose text can’t be made',
       {
         records: ({ shelf }, { topics }) => [
@@ -222,8 +259,9 @@ describe('a record that no log takes ends its request, not the lane:', () => {
   ];
   it.each(misfits)('%s', async (_, more, says) => {
     await using place = await temporaryLog();
+    const tight = ['shelves.log', 'shelves.state'];
     const small = logWith(place.log, {
-      recordRoom: async (name) => (name === 'shelves.log' ? { bytes: 1_000 } : await place.log.recordRoom(name)),
+      recordRoom: async (name) => (tight.includes(name) ? { bytes: 1_000 } : await place.log.recordRoom(name)),
     });
     const { outcome, failures, snapshot } = await workedOff(
       small,
@@ -292,4 +330,44 @@ test('with validate, a record that does not fit its schema ends its request', as
 test('two transforms of one name can’t share a checkpoint', () => {
   const twice = [throwing('next'), throwing('state')];
   expect(() => walking({ through: twice })).toThrow(expect.objectContaining({ code: 'HEADGATE_DEFINITION' }));
+});
+
+test('a log that can’t say where a walk’s records begin ends the lane, not the request', async () => {
+  await using place = await temporaryLog();
+  const failed = new TopicLogFailedError({ file: 'log.db', detail: 'no answer' });
+  const silent = logWith(place.log, { listTopics: () => Promise.reject(failed) });
+  const pipeline = shelves(() => walking({ async *after() {} }));
+  expect(await workedOff(silent, pipeline, ['good'])).toMatchObject({ outcome: 'failed', failures: [failed] });
+  expect(await valuesOf(place.log, 'shelves.dead-letters')).toEqual([]);
+  await workedOff(place.log, pipeline, []);
+  expect(await valuesOf(place.log, 'shelves.records')).toHaveLength(5);
+});
+
+test('a request of which a walk has begun, and that is none any more, leaves nothing in the state', async () => {
+  await using place = await temporaryLog();
+  const stop = new AbortController();
+  const slowBehindThePage = shelvesApi({
+    onPage: (page) => (page === 'good 0' ? undefined : new Promise((resolve) => setTimeout(resolve, 100))),
+  });
+  await workedOff(
+    place.log,
+    shelves(() => walking({}, slowBehindThePage)),
+    ['good'],
+    { signal: stop.signal, onEvent: ({ type }) => void (type === 'page-written' && stop.abort()) },
+  );
+  const read: TopicLog['read'] = (options) => place.log.read(options.topic === 'shelves.requests' ? { ...options, from: 1 } : options);
+  const stricter = definePipeline({
+    name: 'shelves',
+    options: z.strictObject({}),
+    request: z.strictObject({ shelf: z.literal('other') }),
+    topics: shelvesTopics,
+    keyOf: ({ shelf }) => shelf,
+    open: () => walking() as never,
+  });
+  await using running = await start({ log: logWith(place.log, { read }), pipelines: [stricter({})] });
+  expect(await running.done).toMatchObject({ outcome: 'done', failures: [] });
+  expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([
+    { request: { shelf: 'good' }, error: { code: 'HEADGATE_MALFORMED_REQUEST' } },
+  ]);
+  expect([...(await place.log.readState('shelves.state', 0))].map(([key]) => key)).toEqual(['headgate/lane']);
 });

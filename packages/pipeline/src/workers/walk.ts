@@ -1,7 +1,7 @@
 import type { Json, PageStream, Transform } from '@headgate/throttle';
 import type { NewRecord, RecordSeries } from '@headgate/topics';
 import { type Subscription, defer, mergeMap } from 'rxjs';
-import { callUser, endsSource, isStop, userError } from '../endings.ts';
+import { callUser, endsLane, endsSource, isStop, userError } from '../endings.ts';
 import { STATE_KEYS } from '../lane/lane-state.ts';
 import { PipelineError } from '../pipeline-error.ts';
 import { type RequestRecord } from '../requests/request.ts';
@@ -31,14 +31,14 @@ export interface WalkDefinition<Api extends SourceControls, Request, Page, Value
   credentialOf?(page: Page): string;
   /** Records of a walk's change of state: in its first transaction, its last one, and that of its dead letter. */
   lifecycle?(change: WalkChange, at: Omit<WalkPosition<Request, Topics>, 'page' | 'warn'>): Iterable<PendingRecord>;
-  /** How a page's records are made smaller, for the dead letter of one that its topic doesn't take: `lower books.pageSize`. */
+  /** How a page's records are made smaller, for the dead letter of one that its topic doesn't take: `take smaller pages`. */
   readonly smallerBy?: string;
   /** Whether a request is for all pages there are. Default: each is. Walks of a part aren't compared with others, by `plan` and `after`. */
   whole?(request: Request): boolean;
   /** The request that goes on at a checkpoint, for the dead letter of a walk that failed midway. Default: the request itself. */
   resumeAt?(request: Request, from: Json): Request;
   /** Work behind a whole walk that has completed, such as comparing it with the one before. */
-  readonly after?: After<Request, NoInfer<Topics>>;
+  readonly after?: After<NoInfer<Topics>>;
   /** Name of that work, for notices: `the comparison of its last two crawls`. Default `the work behind its walk`. */
   readonly afterName?: string;
 }
@@ -218,7 +218,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     const isLast = from === undefined;
     const records = fittingPage(state, logRecords(pending, { pipeline, request: id, defaultId: String(state.page) }));
     const total = state.items + items;
-    const text = isLast ? '' : JSON.stringify(from);
+    const text = isLast ? '' : callUser(name('checkpoint'), () => JSON.stringify(from));
     const comesAgain = !isLast && seen.has(text);
     seen.add(text);
     const next: WalkState = {
@@ -231,6 +231,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
       ...(offsets !== undefined && { offsets }),
       request: current.record.value,
     };
+    if (!isLast) fittingCheckpoint(offset, next, state.page);
     const ending = isLast ? after.ending({ key, id, pages: state.page, items: total, whole: isWhole(current), offsets }) : undefined;
     await lane.commit({
       records: [
@@ -268,6 +269,12 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
   const fittingPage = ({ key, page }: WalkState, records: readonly (NewRecord | RecordSeries)[]) =>
     fitting(records, { pipeline, key, lane, name: 'records', which: `page ${page}`, orElse: definition.smallerBy });
 
+  const fittingCheckpoint = (offset: number, next: WalkState, page: number): void => {
+    const { key } = next;
+    const record = callUser({ pipeline, key, name: 'checkpoint' }, () => lane.stateRecord([STATE_KEYS.walk + String(offset), next]));
+    fitting([record], { pipeline, key, lane, name: 'checkpoint', which: `its checkpoint behind page ${page}` });
+  };
+
   /** A walk's first transaction says that it was started; a resumed one has said so. */
   const startedRecords = (current: Walk<Request>) =>
     current.state.page === 1 ? lifecycle(current, { state: 'started', pages: 0, items: 0 }) : [];
@@ -285,7 +292,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
       ended(current.offset);
       return;
     }
-    if (endsSource(error)) {
+    if (endsSource(error) || endsLane(error)) {
       ended(current.offset);
       notifier.fail(error);
       return;

@@ -1,4 +1,4 @@
-/** The group's living members have agreed on something else than this process brings (lanes, services, credentials, limits, the books plan), so it gets no lanes and has left. */
+/** The group's living members have agreed on something else than this process brings, so it gets no lanes and has left. */
 export class GroupDisagreementError extends Error {
   override readonly name = 'GroupDisagreementError';
   readonly code = 'HEADGATE_GROUP_DISAGREEMENT';
@@ -7,7 +7,7 @@ export class GroupDisagreementError extends Error {
 
   constructor(details: { readonly group: string }, options?: ErrorOptions) {
     super(
-      `Group "${details.group}" is worked by processes with other settings: lanes, services, credentials' names, limits or the books' plan. ` +
+      `Group "${details.group}" is worked by processes with other settings: lanes, pipelines, credentials' names or limits. ` +
         'All processes of a group need the same ones: stop the others, or start this one with their config.',
       options,
     );
