@@ -11,7 +11,7 @@ export {
 } from './admission/credential-pool.ts';
 export type { BudgetSnapshot, Journal, JournalEntry } from './budget/journal.ts';
 export { type Credit, type CreditPool, type CreditPoolOptions, creditPool } from './admission/credit-pool.ts';
-export { dailyBudget, type DailyBudgetOptions } from './budget/daily-budget.ts';
+export { dailyBudget, type DailyBudgetOptions, monthlyBudget, type MonthlyBudgetOptions } from './budget/calendar-budget.ts';
 export { drain, type DrainOptions } from './pages/drain.ts';
 export { gather, type GatherOptions } from './pages/gather.ts';
 export {
@@ -28,7 +28,7 @@ export {
   type Work,
 } from './admission/limiter.ts';
 export { mergePages, type MergePagesOptions } from './pages/merge-pages.ts';
-export { nextTimeOfDay, type NextTimeOfDayOptions } from './budget/next-time-of-day.ts';
+export { nextTimeOfDay, type NextTimeOfDayOptions } from './budget/next-reset.ts';
 export type { Delivery, PageReader, ReadOptions } from './pages/page-reader.ts';
 export { PageStream, type PageStreamOptions } from './pages/page-stream.ts';
 export { resumable } from './pages/resumable.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { admission } from './admission.ts';
 import { credentialPool } from './credential-pool.ts';
 import { creditPool } from './credit-pool.ts';
-import { dailyBudget } from '../budget/daily-budget.ts';
+import { dailyBudget } from '../budget/calendar-budget.ts';
 import { rateBudget } from '../budget/rate-budget.ts';
 import { virtualClock } from '../testing/index.ts';
 

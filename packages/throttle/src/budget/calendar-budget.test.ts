@@ -1,0 +1,123 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { dailyBudget, monthlyBudget } from './calendar-budget.ts';
+import { nextDayOfMonth, nextTimeOfDay } from './next-reset.ts';
+import { virtualClock } from '../testing/index.ts';
+
+describe('dailyBudget', () => {
+  it('is whole again at its time of day, whenever it was used', async () => {
+    const clock = virtualClock({ epochMs: Date.UTC(2026, 0, 1, 20) });
+    const budget = dailyBudget({ limit: 100, clock });
+    const slot = budget.take(70);
+    slot.sent();
+    slot.answered();
+    expect(budget.freeAt(30)).toBe(clock.monotonicMs());
+    expect(budget.freeAt(31)).toBe(4 * 3_600_000 + 5_000);
+    await clock.advance(4 * 3_600_000 + 5_000);
+    expect(budget.used).toBe(0);
+  });
+
+  it('counts what was under way at the reset for the new day', async () => {
+    const clock = virtualClock({ epochMs: Date.UTC(2026, 0, 1, 23, 59, 59) });
+    const budget = dailyBudget({ limit: 100, clock });
+    const slot = budget.take(100);
+    slot.sent();
+    await clock.advance(2_000);
+    slot.answered();
+    expect(budget.freeAt(1)).toBe(1_000 + 86_400_000 + 5_000);
+  });
+
+  it('refuses what can not be', () => {
+    expect(() => dailyBudget({ limit: 0 })).toThrow(RangeError);
+    expect(() => dailyBudget({ limit: 1, resetsAt: '24:00' })).toThrow(/no time of day/);
+    expect(() => dailyBudget({ limit: 1, zone: 'Mars/Olympus' })).toThrow(RangeError);
+  });
+});
+
+describe('monthlyBudget', () => {
+  it('is whole again on its day of the month, after a restart, too', async () => {
+    const clock = virtualClock({ epochMs: Date.UTC(2026, 0, 20, 12) });
+    const options = { limit: 100, resetsOn: 15, resetsAt: '06:00', clock };
+    const budget = monthlyBudget(options);
+    const slot = budget.take(70);
+    slot.sent();
+    slot.answered();
+    const reset = Date.UTC(2026, 1, 15, 6) + 5_000 - clock.epochMs();
+    expect(budget.freeAt(31)).toBe(reset);
+    const next = monthlyBudget(options);
+    next.restore(budget.snapshot());
+    expect(next.freeAt(30)).toBe(0);
+    expect(next.freeAt(31)).toBe(reset);
+    await clock.advance(reset);
+    expect(budget.used).toBe(0);
+    expect(next.used).toBe(0);
+  });
+
+  it('refuses what can not be', () => {
+    expect(() => monthlyBudget({ limit: 1.5 })).toThrow(/monthlyBudget: limit must be a whole number/);
+    expect(() => monthlyBudget({ limit: 1, resetsOn: 0 })).toThrow(/0 is no day of a month/);
+    expect(() => monthlyBudget({ limit: 1, resetsOn: 32 })).toThrow(/32 is no day of a month/);
+    expect(() => monthlyBudget({ limit: 1, resetsAt: '7:00' })).toThrow(/no time of day/);
+    expect(() => monthlyBudget({ limit: 1, zone: 'Mars/Olympus' })).toThrow(RangeError);
+  });
+});
+
+describe('nextDayOfMonth', () => {
+  it.each([
+    { after: '2026-01-20T12:00:00Z', day: 1, at: '00:00', zone: 'UTC', next: '2026-02-01T00:00:00Z' },
+    { after: '2026-02-01T00:00:00Z', day: 1, at: '00:00', zone: 'UTC', next: '2026-03-01T00:00:00Z' },
+    { after: '2026-12-31T23:59:59Z', day: 31, at: '00:00', zone: 'UTC', next: '2027-01-31T00:00:00Z' },
+    { after: '2026-02-01T00:00:00Z', day: 31, at: '09:00', zone: 'UTC', next: '2026-02-28T09:00:00Z' },
+    { after: '2028-02-01T00:00:00Z', day: 30, at: '09:00', zone: 'UTC', next: '2028-02-29T09:00:00Z' },
+    // It is the first in Auckland while it is still the last in London.
+    { after: '2026-06-30T11:59:00Z', day: 1, at: '00:00', zone: 'Pacific/Auckland', next: '2026-06-30T12:00:00Z' },
+    { after: '2026-06-01T05:00:00Z', day: 1, at: '00:00', zone: 'America/Los_Angeles', next: '2026-06-01T07:00:00Z' },
+    // Clocks go forward from 2:00 to 3:00 that night.
+    { after: '2026-03-01T00:00:00Z', day: 29, at: '02:30', zone: 'Europe/Berlin', next: '2026-03-29T01:30:00Z' },
+  ])('after $after it is $at on day $day in $zone at $next', ({ after, day, at, zone, next }) => {
+    expect(new Date(nextDayOfMonth({ day, at, zone, afterMs: Date.parse(after) })).toISOString()).toBe(new Date(next).toISOString());
+  });
+
+  it('is always later, by no more than a long month, and none lies between', () => {
+    const zones = fc.constantFrom('UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Australia/Lord_Howe', 'Pacific/Auckland');
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 4e12 }), zones, fc.integer({ min: 1, max: 31 }), fc.nat(23), (afterMs, zone, day, hour) => {
+        const at = `${String(hour).padStart(2, '0')}:00`;
+        const next = nextDayOfMonth({ day, at, zone, afterMs });
+        expect(next).toBeGreaterThan(afterMs);
+        expect(next - afterMs).toBeLessThanOrEqual(31 * 86_400_000 + 2 * 3_600_000);
+        expect(nextDayOfMonth({ day, at, zone, afterMs: next - 1 })).toBe(next);
+        const format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, day: 'numeric', month: 'numeric' });
+        const date = (ms: number) => format.format(ms).split('/').map(Number);
+        const [shownDay = 0, shownMonth] = date(next);
+        // In a shorter month it is the last day.
+        expect(shownDay === day || date(next + 86_400_000)[1] !== shownMonth).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('nextTimeOfDay', () => {
+  it.each([
+    { after: '2026-01-01T20:00:00Z', at: '00:00', zone: 'UTC', next: '2026-01-02T00:00:00Z' },
+    { after: '2026-01-02T00:00:00Z', at: '00:00', zone: 'UTC', next: '2026-01-03T00:00:00Z' },
+    { after: '2026-06-01T10:00:00Z', at: '00:00', zone: 'America/New_York', next: '2026-06-02T04:00:00Z' },
+    // Clocks go forward, then back, in the night before.
+    { after: '2026-03-28T12:00:00Z', at: '12:00', zone: 'Europe/Berlin', next: '2026-03-29T10:00:00Z' },
+    { after: '2026-10-24T11:00:00Z', at: '12:00', zone: 'Europe/Berlin', next: '2026-10-25T11:00:00Z' },
+  ])('after $after it is $at in $zone at $next', ({ after, at, zone, next }) => {
+    expect(new Date(nextTimeOfDay({ at, zone, afterMs: Date.parse(after) })).toISOString()).toBe(new Date(next).toISOString());
+  });
+
+  it('is always later, and by no more than 25 hours', () => {
+    const zones = fc.constantFrom('UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Australia/Lord_Howe', 'Pacific/Apia');
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 4e12 }), zones, fc.nat(23), fc.nat(59), (afterMs, zone, hour, minute) => {
+        const at = `${String(hour).padStart(2, '0')}:${String(minute).padStart(2, '0')}`;
+        const next = nextTimeOfDay({ at, zone, afterMs });
+        expect(next).toBeGreaterThan(afterMs);
+        expect(next - afterMs).toBeLessThanOrEqual(49 * 3_600_000);
+      }),
+    );
+  });
+});

@@ -1,0 +1,63 @@
+import { type Clock, systemClock } from '../clock.ts';
+import { nextDayOfMonth, nextTimeOfDay } from './next-reset.ts';
+import { RollingBudget, type RateBudget } from './rate-budget.ts';
+
+export interface DailyBudgetOptions {
+  /** Units that may be used from one reset to the next. */
+  readonly limit: number;
+  /** Time of day at which the service counts anew, as `HH:MM`. Default `00:00`. */
+  readonly resetsAt?: string;
+  /** IANA name of the zone of that time. Default `UTC`. */
+  readonly zone?: string;
+  /** Waited beyond the reset, for clocks that don't agree, in ms. Default 5,000. */
+  readonly guardMs?: number;
+  /** Longest a request that was sent and then given up may take to be counted by the service, in ms. Default 5,000. */
+  readonly maxDelayMs?: number;
+  /** Longest a slot may wait between its taking and its sending, in ms. Default: as long as it likes. */
+  readonly leaseMs?: () => number;
+  /** Default: the machine's clock. */
+  readonly clock?: Clock;
+}
+
+export interface MonthlyBudgetOptions extends DailyBudgetOptions {
+  /** Day of the month, 1 to 31, at which the service counts anew; in a shorter month its last day. Default 1. */
+  readonly resetsOn?: number;
+}
+
+const DAY_MS = 86_400_000;
+const LONGEST_MONTH_MS = 31 * DAY_MS;
+
+/** Makes a budget that is whole again at a time of day. Throws a `RangeError` for a limit, time or zone that can't be. */
+export function dailyBudget({ resetsAt = '00:00', zone = 'UTC', ...options }: DailyBudgetOptions): RateBudget {
+  return calendarBudget('dailyBudget', DAY_MS, (afterMs) => nextTimeOfDay({ at: resetsAt, zone, afterMs }), options);
+}
+
+/** Makes a budget that is whole again on a day of the month. Throws a `RangeError` for a limit, day, time or zone that can't be. */
+export function monthlyBudget({ resetsOn = 1, resetsAt = '00:00', zone = 'UTC', ...options }: MonthlyBudgetOptions): RateBudget {
+  const nextReset = (afterMs: number): number => nextDayOfMonth({ day: resetsOn, at: resetsAt, zone, afterMs });
+  return calendarBudget('monthlyBudget', LONGEST_MONTH_MS, nextReset, options);
+}
+
+function calendarBudget(
+  name: string,
+  windowMs: number,
+  nextReset: (afterMs: number) => number,
+  { limit, guardMs = 5_000, maxDelayMs, leaseMs, clock = systemClock() }: DailyBudgetOptions,
+): RateBudget {
+  if (!Number.isSafeInteger(limit) || limit < 1) throw new RangeError(`${name}: limit must be a whole number above 0, got ${limit}`);
+  // Thrown now, not at the first request.
+  nextReset(clock.epochMs());
+  return new RollingBudget({
+    limit,
+    windowMs,
+    guardMs,
+    endGrainMs: guardMs,
+    clock,
+    busyForMs: (countedWithinMs) => {
+      const now = clock.epochMs();
+      return nextReset(now + countedWithinMs) - now + guardMs;
+    },
+    ...(maxDelayMs !== undefined && { maxDelayMs }),
+    ...(leaseMs !== undefined && { leaseMs }),
+  });
+}

@@ -1,0 +1,72 @@
+export interface NextTimeOfDayOptions {
+  /** `HH:MM`, 00:00 to 23:59. */
+  readonly at: string;
+  /** IANA name of a time zone. */
+  readonly zone: string;
+  /** Epoch ms. */
+  readonly afterMs: number;
+}
+
+export interface NextDayOfMonthOptions extends NextTimeOfDayOptions {
+  /** 1 to 31; in a shorter month its last day. */
+  readonly day: number;
+}
+
+const DAY_MS = 86_400_000;
+
+/** The next instant after `afterMs`, in epoch ms, at which clocks in `zone` show `at`. Throws a `RangeError` for a time or zone that isn't one. */
+export function nextTimeOfDay({ at, zone, afterMs }: NextTimeOfDayOptions): number {
+  const wanted = timeOfDayMs(at);
+  const shown = shownIn(zone);
+  const ahead = (epochMs: number): number => (((wanted - shown(epochMs)) % DAY_MS) + DAY_MS) % DAY_MS;
+  const first = afterMs + (ahead(afterMs) || DAY_MS);
+  // Where clocks were changed on the way it shows something else: a day can have 23 or 25 hours.
+  const off = ahead(first);
+  const corrected = first + (off > DAY_MS / 2 ? off - DAY_MS : off);
+  return corrected > afterMs ? corrected : corrected + DAY_MS;
+}
+
+/**
+ * The next instant after `afterMs`, in epoch ms, at which clocks in `zone` show `at` on that day of a month. Where clocks are put forward
+ * over it, by so much later; where they show it twice, either. Throws a `RangeError` for a day, time or zone that isn't one.
+ */
+export function nextDayOfMonth({ day, at, zone, afterMs }: NextDayOfMonthOptions): number {
+  if (!Number.isInteger(day) || day < 1 || day > 31) throw new RangeError(`${day} is no day of a month: write 1 to 31`);
+  const timeMs = timeOfDayMs(at);
+  const shown = shownIn(zone);
+  const today = new Date(shown(afterMs));
+  for (let month = today.getUTCMonth(); ; month += 1) {
+    const last = new Date(Date.UTC(today.getUTCFullYear(), month + 1, 0)).getUTCDate();
+    const wanted = Date.UTC(today.getUTCFullYear(), month, Math.min(day, last)) + timeMs;
+    const first = wanted + (wanted - shown(wanted));
+    const second = first + (wanted - shown(first));
+    const at = shown(second) === wanted ? second : Math.max(first, second);
+    if (at > afterMs) return at;
+  }
+}
+
+/** How clocks in a zone show an instant: as the epoch ms at which clocks of UTC show the same. */
+function shownIn(zone: string): (epochMs: number) => number {
+  const format = new Intl.DateTimeFormat('en-GB', {
+    timeZone: zone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  return (epochMs) => {
+    const parts = new Map(format.formatToParts(epochMs).map(({ type, value }) => [type, Number(value)]));
+    const part = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0;
+    const seconds = Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'));
+    return seconds + (((epochMs % 1_000) + 1_000) % 1_000);
+  };
+}
+
+function timeOfDayMs(at: string): number {
+  const [, hours, minutes] = /^([01]\d|2[0-3]):([0-5]\d)$/.exec(at) ?? [];
+  if (hours === undefined || minutes === undefined) throw new RangeError(`${JSON.stringify(at)} is no time of day: write 00:00 to 23:59`);
+  return (Number(hours) * 60 + Number(minutes)) * 60_000;
+}
