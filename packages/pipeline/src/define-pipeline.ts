@@ -2,11 +2,12 @@ import type { Clock, CreditPool, Journal, Json } from '@headgate/throttle';
 import { z } from 'zod';
 import { duration } from './duration.ts';
 import type { RunEvent } from './events.ts';
-import { PipelineError } from './pipeline-error.ts';
+import { type OptionIssue, parseOptions } from './parse-options.ts';
+import { InvalidOptionsError, PipelineError } from './pipeline-error.ts';
 import { DEAD_LETTERS } from './requests/dead-letter.ts';
 import { parseRequest } from './requests/request.ts';
 import type { RecordMakers, TopicMap } from './topic.ts';
-import type { Left, StateOfLane, Work, Worker, WorkerContext } from './worker.ts';
+import type { Left, SourceControls, StateOfLane, Work, Worker, WorkerContext } from './worker.ts';
 
 export interface PipelineDefinition<
   Options extends z.ZodObject,
@@ -41,12 +42,29 @@ export interface PipelineDefinition<
    * one lane, for two lanes that share a credential overrun its budget.
    */
   credentials?(options: z.output<Options>): readonly Credential[];
+  /** Default of the option of that name, in items. Default 20,000. */
+  readonly maxOutstanding?: number;
+  /** Names options that are not wrong but unwise: `headgate check` and a run say so. Default: none. */
+  warnings?(options: z.output<Options>): Iterable<OptionIssue>;
+  /**
+   * One cheap request with the credential of `io`: `headgate check --online` finds out whether the service takes it. Opens the source only.
+   * Default: nothing is asked.
+   */
+  probe?(options: z.output<Options>, io: PipelineIo<Credential>): Probe;
   /** All that the processes of one group have to agree on, beside credentials' names: budgets above all. */
   agreed?(options: z.output<Options>): Json;
   /** How its requests are worked: `walk`, `lookup` or `route`. Called once for each lane. */
   open(options: z.output<Options>, io: PipelineIo<Credential>): Work<z.output<RequestSchema>, Topics>;
   /** HTTP requests that a request takes; `last`: of the key's last whole walk. Default: as many as last time. */
   expect?(request: z.output<RequestSchema>, last: { readonly pages: number; readonly items: number } | undefined): number | undefined;
+}
+
+/** A request that is made to find out about a credential. */
+export interface Probe {
+  /** Is closed after the request. */
+  readonly source: SourceControls;
+  /** Sends the request. Rejects as the source does. */
+  ask(): Promise<unknown>;
 }
 
 export interface NamedCredential {
@@ -73,10 +91,15 @@ export interface PipelineIo<Credential extends NamedCredential = NamedCredential
 export type AttemptEvent = Omit<Extract<RunEvent, { type: 'attempt' }>, 'type' | 'pipeline'>;
 
 /** Options that every pipeline takes. */
-const COMMON = {
-  every: duration().optional().describe('Request the list again after this time.'),
-  maxOutstanding: z.int().positive().default(20_000).describe('Items that may be asked for or in flight and not yet written.'),
-};
+function commonOptions(maxOutstanding: number) {
+  return {
+    every: duration()
+      .optional()
+      .describe('Request the list again after this time.')
+      .meta({ examples: ['24h'] }),
+    maxOutstanding: z.int().positive().default(maxOutstanding).describe('Items that may be asked for or in flight and not yet written.'),
+  };
+}
 
 export type CommonOptions = { readonly every?: string | number | undefined; readonly maxOutstanding?: number | undefined };
 
@@ -94,6 +117,8 @@ export interface DefinitionInfo {
   readonly request: z.ZodType;
   readonly requests: PipelineRequests;
   readonly topics: TopicMap;
+  /** Whether lanes split its credentials; else it has one lane. */
+  readonly splitsCredentials: boolean;
 }
 
 /** The requests of a pipeline, whatever its options. */
@@ -113,6 +138,10 @@ export interface PipelineRequests {
 /** A pipeline with its options. */
 export interface Pipeline {
   readonly name: string;
+  readonly definition: DefinitionInfo;
+  /** As its schema gives them: defaults filled in, durations in ms, secrets behind functions. */
+  readonly options: unknown;
+  readonly warnings: readonly OptionIssue[];
   readonly unit: string;
   readonly topics: TopicMap;
   readonly everyMs: number | undefined;
@@ -127,6 +156,8 @@ export interface Pipeline {
   readonly requests: PipelineRequests;
   listed(): readonly KeyedRequest[];
   open(io: LaneIo): OpenedPipeline;
+  /** A request with the credential of that place in `credentials` (0 where lanes split none). Undefined: the definition has none. */
+  probe(io: Omit<PipelineIo, 'credentials'>, credential: number): Probe | undefined;
   expect(request: KeyedRequest, last: { readonly pages: number; readonly items: number } | undefined): number | undefined;
 }
 
@@ -172,17 +203,21 @@ export function definePipeline<
 >(definition: PipelineDefinition<Options, RequestSchema, Topics, Credential>): DefinedPipeline<Options> {
   check(definition);
   const { name, request, topics, unit = 'records' } = definition;
-  const options = definition.options.safeExtend(COMMON);
+  const options = definition.options.safeExtend(commonOptions(definition.maxOutstanding ?? 20_000));
   const read = requestReader<RequestSchema>(request);
   const requests = requestsOf(definition, read);
+  const info: DefinitionInfo = { name, options, request, requests, topics, splitsCredentials: definition.credentials !== undefined };
 
   const configured = (given: z.input<Options> & CommonOptions): Pipeline => {
-    const parsed = options.safeParse(given);
-    if (!parsed.success) throw invalidOptions(name, parsed.error);
-    const value = parsed.data as z.output<Options> & { every?: number; maxOutstanding: number };
+    const parsed = parseOptions(options, given);
+    if (parsed.issues !== undefined) throw new InvalidOptionsError(name, parsed.issues);
+    const value = parsed.value as z.output<Options> & { every?: number; maxOutstanding: number };
     const credentials = definition.credentials?.(value);
     return {
       name,
+      definition: info,
+      options: value,
+      warnings: [...(definition.warnings?.(value) ?? [])],
       unit,
       topics,
       everyMs: value.every,
@@ -198,10 +233,11 @@ export function definePipeline<
         const work = definition.open(value, { ...io, credentials: own });
         return opened(definition, work, read);
       },
+      probe: (io, credential) => definition.probe?.(value, { ...io, credentials: credentials?.slice(credential, credential + 1) ?? [] }),
       expect: (of, last) => (definition.expect === undefined ? last?.pages : definition.expect(read(of.value), last)),
     };
   };
-  return Object.assign(configured, { definition: { name, options, request, requests, topics } });
+  return Object.assign(configured, { definition: info });
 }
 
 /** Reads a request from a record's value. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
@@ -293,9 +329,4 @@ function check({ name, topics }: { readonly name: string; readonly topics: Topic
       refuse(`topics.${topic}: a topic is named by up to 50 letters, digits and hyphens.`);
     }
   }
-}
-
-function invalidOptions(pipeline: string, error: z.ZodError): PipelineError {
-  const problems = error.issues.map(({ path, message }) => `${[pipeline, ...path].join('.')}: ${message}`);
-  return new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message: problems.join('\n'), pipeline, cause: error });
 }

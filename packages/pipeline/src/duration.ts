@@ -1,23 +1,51 @@
 import { z } from 'zod';
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const UNITS: readonly (readonly [unit: string, ms: number, aliases: RegExp])[] = [
+  ['d', 86_400_000, /^d(ays?)?$/i],
+  ['h', 3_600_000, /^h((ou)?rs?)?$/i],
+  ['m', 60_000, /^m(in(ute)?s?)?$/i],
+  ['s', 1_000, /^s(ec(ond)?s?)?$/i],
+  ['ms', 1, /^(ms|milli(second)?s?)$/i],
+];
+const LONGEST_MS = 3_650 * 86_400_000;
 
 export interface DurationOptions {
   /** Whether 0 will do. Default false. */
   readonly zero?: boolean;
 }
 
-/** The schema of a duration in a pipeline's options: `15m`, `900s`, `900000ms`, `24h`, `30d`, or a number of milliseconds. Gives milliseconds. */
+/**
+ * The schema of a duration in a pipeline's options: `15m`, `900s`, `900000ms`, `24h`, `30d`, or a number of milliseconds; up to ten years.
+ * Gives milliseconds.
+ */
 export function duration({ zero = false }: DurationOptions = {}): z.ZodType<number, string | number> {
-  return z.union([z.number().nonnegative(), z.string()]).transform((given, context) => {
+  const schema = z.union([z.number(), z.string()]).transform((given, context) => {
     const ms = typeof given === 'number' ? given : msOf(given);
-    if (ms > 0 || (zero && ms === 0)) return ms;
-    context.addIssue({ code: 'custom', message: `"${given}" is not a duration. Write 15m, 900s or 900000ms.` });
-    return z.NEVER;
-  }) as z.ZodType<number, string | number>;
+    const flaw = ms === undefined ? `is not a duration. Write ${proposal(String(given))}.` : flawOf(ms, zero);
+    if (flaw !== undefined) context.addIssue({ code: 'custom', message: flaw });
+    return ms ?? z.NEVER;
+  });
+  return schema.meta({ type: 'string', format: 'duration', examples: ['15m'] });
 }
 
-function msOf(text: string): number {
-  const [, number, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text) ?? [];
-  return Number(number) * (UNITS[unit] ?? NaN);
+function msOf(text: string): number | undefined {
+  const [, digits = '', unit] = /^(\d+)(ms|s|m|h|d)$/.exec(text) ?? [];
+  const factor = UNITS.find(([name]) => name === unit)?.[1];
+  return factor === undefined ? undefined : Number(digits) * factor;
+}
+
+function flawOf(ms: number, zero: boolean): string | undefined {
+  if (ms < 0 || (ms === 0 && !zero)) return 'must be longer than nothing.';
+  return ms > LONGEST_MS ? 'is longer than 3650d. Write less.' : undefined;
+}
+
+/** Every way to write the duration that seems to be meant, largest unit first; examples where that can't be told. */
+function proposal(text: string): string {
+  const [, digits = '', word = ''] = /^\s*(\d+(?:\.\d+)?)\s*([a-z]+)\.?\s*$/i.exec(text) ?? [];
+  const factor = UNITS.find(([, , aliases]) => aliases.test(word))?.[1];
+  if (/^\s*[1-9]\d{0,9}\s*$/.test(text)) return `${text.trim()}s or ${text.trim()}ms`;
+  const ms = Number(digits) * (factor ?? Number.NaN);
+  if (!Number.isSafeInteger(ms) || ms < 1 || ms > LONGEST_MS) return 'a whole number with ms, s, m, h or d, as in 15m';
+  const ways = UNITS.filter(([, unitMs]) => ms % unitMs === 0).map(([name, unitMs]) => `${ms / unitMs}${name}`);
+  return ways.length === 1 ? ways.join('') : `${ways.slice(0, -1).join(', ')} or ${ways.at(-1)}`;
 }

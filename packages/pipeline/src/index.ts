@@ -13,6 +13,7 @@ export {
   type PipelineDefinition,
   type PipelineIo,
   type PipelineRequests,
+  type Probe,
 } from './define-pipeline.ts';
 export { duration } from './duration.ts';
 export type { BudgetGauge, CreditGauge, Reason, RequestEvent, RunEvent, RunGauges, WaitingGauge } from './events.ts';
@@ -22,13 +23,14 @@ export { intendedUse, intendedUseBeside, type IntendedUseOptions } from './inten
 export { assertStatesKept, type Loss, StateLostError } from './lane/state-check.ts';
 export { findOtherGroups, type OtherGroupsOptions } from './lane/other-groups.ts';
 export { type TopicNaming, topicNames } from './names.ts';
-export { PipelineError, type PipelineErrorCode, type PipelineErrorOptions } from './pipeline-error.ts';
+export { type OptionIssue, type ParsedOptions, parseOptions } from './parse-options.ts';
+export { InvalidOptionsError, PipelineError, type PipelineErrorCode, type PipelineErrorOptions } from './pipeline-error.ts';
 export { requestsLeft, type RequestsLeftOptions } from './plan/requests-left.ts';
 export { replayDeadLetters, type ReplayOptions } from './requests/replay.ts';
 export { leftToDo, type LeftToDoOptions, type LogView, type PipelineLeft, type WalkLeft } from './plan/left-to-do.ts';
 export { listedAndDue } from './requests/request-list.ts';
 export { type RunModel, runModel, type RunSnapshot } from './run-model.ts';
-export { secret, type Secret, type SecretInput } from './secret.ts';
+export { secret, type Secret, type SecretInput, type SecretOptions } from './secret.ts';
 export { type Running, type RunResult, start, type StartOptions } from './start.ts';
 export { type PipelineTopics, topicSpecs } from './topics.ts';
 export {

@@ -1,3 +1,5 @@
+import { type OptionIssue, optionsText } from './parse-options.ts';
+
 export type PipelineErrorCode =
   /** A definition can't be: two topics of one name, a reserved name, a lane without a credential. */
   | 'HEADGATE_DEFINITION'
@@ -45,5 +47,16 @@ export class PipelineError extends Error {
     this.retryable = retryable;
     this.pipeline = pipeline;
     this.key = key;
+  }
+}
+
+/** Options of a pipeline that don't fit its schema; no message of it holds a value. */
+export class InvalidOptionsError extends PipelineError {
+  override readonly name = 'InvalidOptionsError';
+  readonly issues: readonly OptionIssue[];
+
+  constructor(pipeline: string, issues: readonly OptionIssue[]) {
+    super({ code: 'HEADGATE_INVALID_OPTION', message: optionsText(pipeline, issues), pipeline });
+    this.issues = issues;
   }
 }

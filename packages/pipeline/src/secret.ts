@@ -9,14 +9,35 @@ export type Secret = () => string;
 /** As options give it: the text, a function that reads it, or the file that holds it, which is read again when it has changed. */
 export type SecretInput = string | (() => string) | { readonly file: string };
 
-/** The schema of a secret in a pipeline's options. */
-export function secret(): z.ZodType<Secret, SecretInput> {
+export interface SecretOptions {
+  /** Whether it may be empty. Default false. */
+  readonly empty?: boolean;
+  /** Whether it is signed with, or percent-encoded before it is sent, so that it may have any letters. Default false: a header carries it as it is. */
+  readonly encoded?: boolean;
+}
+
+/** The schema of a secret in a pipeline's options. Text that no header can carry is refused here: a header's own error may repeat it. */
+export function secret({ empty = false, encoded = false }: SecretOptions = {}): z.ZodType<Secret, SecretInput> {
+  const text = z.string().superRefine((value, context) => {
+    const flaw = value === '' ? (empty ? undefined : 'is empty. Give it a value.') : flawOf(value, encoded);
+    if (flaw !== undefined) context.addIssue({ code: 'custom', message: flaw });
+  });
   const input = z.union([
-    z.string().min(1, 'must not be empty'),
-    z.custom<() => string>((value) => typeof value === 'function', 'must be text, a function that gives it, or { file }'),
-    z.strictObject({ file: z.string().min(1) }),
+    text,
+    z.custom<() => string>((value) => typeof value === 'function', 'must be text, a function that gives it, or { file }.'),
+    z.strictObject({ file: z.string().min(1).meta({ format: 'path' }) }),
   ]);
-  return input.transform(toSecret) as z.ZodType<Secret, SecretInput>;
+  return input.transform(toSecret).meta({ writeOnly: true });
+}
+
+function flawOf(value: string, encoded: boolean): string | undefined {
+  if (encoded) {
+    if (/\p{Cc}/u.test(value)) return 'has a line break or another control character. Copy it again.';
+    if (!value.isWellFormed()) return 'has half a surrogate pair, which has no UTF-8 form. Copy it again.';
+  } else if (!/^[\x20-\x7e]*$/.test(value)) return 'has a line break or another character that no header can carry. Copy it again.';
+  if (value.trim() !== value) return 'starts or ends with a space. Copy it again, without.';
+  if (/^bearer\s/i.test(value)) return 'starts with the word Bearer, which is put there anyway. Keep what follows it.';
+  return undefined;
 }
 
 function toSecret(given: SecretInput): Secret {

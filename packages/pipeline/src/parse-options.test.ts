@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { parseOptions } from './parse-options.ts';
+import { secret } from './secret.ts';
+
+const schema = z.strictObject({
+  count: z.int().min(1).max(5).default(5),
+  plan: z.enum(['small', 'large']).default('small'),
+  names: z.array(z.string().min(1)).min(1),
+  entry: z
+    .union([z.string().regex(/^@/, 'must begin with @.'), z.strictObject({ id: z.string() }), z.strictObject({ file: z.string() })])
+    .optional(),
+  by: z
+    .discriminatedUnion('kind', [z.strictObject({ kind: z.literal('a'), x: z.int() }), z.strictObject({ kind: z.literal('b') })])
+    .optional(),
+  token: secret().optional(),
+  on: z.boolean().optional(),
+});
+
+function told(given: Readonly<Record<string, unknown>>): readonly string[] {
+  const { issues = [] } = parseOptions(schema, { names: ['a'], ...given });
+  return issues.map(({ path, message, unknownKey }) => `${path.join('.')}: ${message}${unknownKey ? ' (key)' : ''}`);
+}
+
+it.each([
+  [{ count: 9 }, ['count: must be 5 or less.']],
+  [{ count: 0 }, ['count: must be 1 or more.']],
+  [{ count: 2.5 }, ['count: must be a whole number.']],
+  [{ count: '3' }, ['count: must be a number.']],
+  [{ count: null }, ['count: has no value.']],
+  [{ plan: 'huge' }, ['plan: is not known. Write small or large.']],
+  [{ names: undefined }, ['names: is missing.']],
+  [{ names: [] }, ['names: is empty.']],
+  [{ names: 'a' }, ['names: must be a list.']],
+  [{ names: ['', 7] }, ['names.0: is empty.', 'names.1: must be text.']],
+  [{ on: 'yes' }, ['on: must be true or false.']],
+  [{ other: 1, more: 2 }, ['other: unknown key. (key)', 'more: unknown key. (key)']],
+  [{ entry: 'x' }, ['entry: must begin with @.']],
+  [{ entry: { file: 'a', x: 1 } }, ['entry.x: unknown key. (key)']],
+  [{ entry: { id: 7 } }, ['entry.id: must be text.']],
+  [{ entry: [] }, ['entry: must be text or a mapping of keys to values.']],
+  [{ by: { kind: 'c' } }, ['by.kind: is not known. Write a or b.']],
+  [{ by: { kind: 'a' } }, ['by.x: is missing.']],
+  [{ token: 'two\nlines' }, ['token: has a line break or another character that no header can carry. Copy it again.']],
+  [{ token: 7 }, ['token: must be text, a function that gives it, or { file }.']],
+])('%j', (given, messages) => {
+  expect(told(given)).toEqual(messages);
+});
+
+it('takes what fits', () => {
+  expect(parseOptions(schema, { names: ['a'], by: { kind: 'b' } })).toEqual({
+    value: { count: 5, plan: 'small', names: ['a'], by: { kind: 'b' } },
+  });
+});

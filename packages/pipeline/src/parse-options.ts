@@ -1,0 +1,108 @@
+import type { z } from 'zod';
+
+/** One thing that is wrong with options, or unwise in them. */
+export interface OptionIssue {
+  readonly path: readonly (string | number)[];
+  /** Goes on after the key: `must be 5000 or less.` It holds nothing of the value. */
+  readonly message: string;
+  /** The last part of the path is a key that the options don't have. */
+  readonly unknownKey?: true;
+}
+
+export type ParsedOptions<Options> = { readonly value: Options; readonly issues?: never } | { readonly issues: readonly OptionIssue[] };
+
+/** Checks options against their schema. A schema's own messages are kept; zod's are replaced by ones that complete a sentence about the key. */
+export function parseOptions<Schema extends z.ZodType>(schema: Schema, given: unknown): ParsedOptions<z.output<Schema>> {
+  const parsed = schema.safeParse(given, { error: words });
+  return parsed.success ? { value: parsed.data } : { issues: flat(parsed.error.issues, []) };
+}
+
+/** `followers.count: must be 5000 or less.`, one a line. */
+export function optionsText(name: string, issues: readonly OptionIssue[]): string {
+  return issues.map(({ path, message }) => `${[name, ...path].join('.')}: ${message}`).join('\n');
+}
+
+const MISSING = 'is missing.';
+
+const words: z.core.$ZodErrorMap = (issue) => {
+  const { input } = issue;
+  if (input === undefined && 'input' in issue) return MISSING;
+  switch (issue.code) {
+    case 'invalid_type':
+      return input === null ? 'has no value.' : `must be ${KINDS[issue.expected] ?? issue.expected}.`;
+    case 'too_small':
+      if (issue.origin === 'string' || issue.origin === 'array') {
+        return issue.minimum === 1 ? 'is empty.' : `must have ${issue.minimum} ${unitOf(issue.origin)} or more.`;
+      }
+      return issue.inclusive === false ? `must be more than ${issue.minimum}.` : `must be ${issue.minimum} or more.`;
+    case 'too_big':
+      if (issue.origin === 'string' || issue.origin === 'array') return `must have ${issue.maximum} ${unitOf(issue.origin)} or less.`;
+      return issue.inclusive === false ? `must be less than ${issue.maximum}.` : `must be ${issue.maximum} or less.`;
+    case 'invalid_value':
+      return notOneOf(issue.values);
+    case 'invalid_format':
+    case 'invalid_union':
+      return 'does not fit.';
+    case 'not_multiple_of':
+    case 'invalid_key':
+    case 'invalid_element':
+    case 'unrecognized_keys':
+    case 'custom':
+      return undefined;
+  }
+};
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a mapping of keys to values',
+  record: 'a mapping of keys to values',
+};
+
+function unitOf(origin: string): string {
+  return origin === 'string' ? 'characters' : 'entries';
+}
+
+function notOneOf(values: readonly unknown[]): string {
+  const known = values.filter((value) => value !== undefined).map(String);
+  return known.length < 2
+    ? `is not known. Write ${known.join('')}.`
+    : `is not known. Write ${known.slice(0, -1).join(', ')} or ${known.at(-1)}.`;
+}
+
+function flat(issues: readonly z.core.$ZodIssue[], before: OptionIssue['path']): OptionIssue[] {
+  return issues.flatMap((issue): OptionIssue[] => {
+    const path = [...before, ...issue.path.map((part) => (typeof part === 'number' ? part : String(part)))];
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({ path: [...path, key], message: 'unknown key.', unknownKey: true }));
+    }
+    if (issue.code === 'invalid_key' || issue.code === 'invalid_element') return flat(issue.issues, path);
+    if (issue.code === 'invalid_union' && issue.message !== MISSING) {
+      if ('options' in issue && Array.isArray(issue.options)) return [{ path, message: notOneOf(issue.options) }];
+      return closest(issue.errors, path) ?? [{ path, message: issue.message }];
+    }
+    return [{ path, message: issue.message }];
+  });
+}
+
+/** The issues of the alternative that was probably meant: of the right kind, with the fewest unknown keys. Undefined where none is of the right kind. */
+function closest(alternatives: readonly (readonly z.core.$ZodIssue[])[], path: OptionIssue['path']): OptionIssue[] | undefined {
+  const ranked = alternatives.map((issues) => {
+    const wrongKind = issues.filter(
+      (issue) => issue.path.length === 0 && (issue.code === 'invalid_type' || issue.code === 'invalid_value'),
+    );
+    const unknown = issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 0), 0);
+    return { issues, rank: [wrongKind.length, unknown, issues.length] };
+  });
+  ranked.sort((a, b) => a.rank.map((own, i) => own - (b.rank[i] ?? 0)).find((difference) => difference !== 0) ?? 0);
+  const [best] = ranked;
+  if (best === undefined) return undefined;
+  if (best.rank[0] === 0) return flat(best.issues, path);
+  const kinds = [
+    ...new Set(ranked.flatMap(({ issues }) => issues.flatMap((one) => (one.code === 'invalid_type' ? [KINDS[one.expected]] : [])))),
+  ];
+  return kinds.includes(undefined) || kinds.length === 0 ? undefined : [{ path, message: `must be ${kinds.join(' or ')}.` }];
+}
