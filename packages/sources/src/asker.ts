@@ -8,7 +8,7 @@ import { oneTry } from './one-try.ts';
 import { pause } from './pause.ts';
 import { sharedSecret } from './shared-secret.ts';
 import { retryDeadline } from './retry-deadline.ts';
-import type { AskOptions } from './source.ts';
+import type { AskInFlight, AskOptions } from './source.ts';
 import type { SourceCredential } from './source-credential.ts';
 import type { SourceDefinition } from './source-definition.ts';
 import { SourceError } from './source-error.ts';
@@ -21,6 +21,8 @@ export interface AskerOptions<Ask, Value> {
   /** By name; the pool's members and those that have left it. */
   readonly credentials: ReadonlyMap<string, SourceCredential>;
   readonly connections: Connections;
+  /** Filled with the asks that have a permit, for gauges. */
+  readonly inFlight: Set<AskInFlight>;
   /** Aborted when nothing new may be asked; what is under way goes on. */
   readonly stop: AbortSignal;
 }
@@ -29,7 +31,7 @@ export interface AskerOptions<Ask, Value> {
 export type Asker<Ask, Value> = (ask: Ask, options: AskOptions & { readonly signal: AbortSignal }) => Promise<Delivery<Value>>;
 
 export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, Value> {
-  const { definition, options, admission, pool, credentials, connections, stop } = given;
+  const { definition, options, admission, pool, credentials, connections, inFlight, stop } = given;
   const { service } = definition;
   const { clock, random, retryForMs } = options;
   const shared = sharedSecret();
@@ -93,6 +95,12 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
       return step;
     };
 
+    let shown: AskInFlight | undefined;
+    const show = (next?: AskInFlight): void => {
+      if (shown !== undefined) inFlight.delete(shown);
+      if (next !== undefined) inFlight.add(next);
+      shown = next;
+    };
     const waiting = firstAbort([signal, stop]);
     try {
       for (;;) {
@@ -115,7 +123,15 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
             throw error;
           });
         deadline.waited(clock.monotonicMs() - waitedFromMs);
+        const asking: AskInFlight = {
+          label: subject,
+          credential: permit.credential,
+          since: clock.epochMs(),
+          ...(walk !== undefined && { walk }),
+        };
+        show(asking);
         let pauseMs = 0;
+        let reason = '';
         let delivered = false;
         try {
           const step = await stepOf(permit);
@@ -126,14 +142,17 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
             delivered = true;
             return { value, credit: permit.credit };
           }
-          if (step.kind === 'again') ({ pauseMs } = step);
+          if (step.kind === 'again') ({ pauseMs, reason } = step);
         } finally {
           // After the budgets were held: whoever waits for room must not slip past that.
           if (!delivered) permit.credit.release();
         }
+        show(pauseMs > 0 ? { ...asking, retry: { at: clock.epochMs() + pauseMs, reason } } : undefined);
         if (pauseMs > 0) await pause({ clock, ms: pauseMs, signal: waiting.signal });
+        show();
       }
     } finally {
+      show();
       waiting.forget();
     }
   };

@@ -491,3 +491,22 @@ describe('options', () => {
     expect(() => defineSource<string, string>(toy([]))(without)).toThrow('limit must be given');
   });
 });
+
+test('gauges say which asks are being answered, and which pause, why and until when', async () => {
+  const scene = await play([said('transient', { reason: 'it is tired' }), hang], { random: () => 0.5 });
+  const walk = {};
+  const given = new AbortController();
+  const asked = scene.source.ask('/x', { credits: scene.credits, walk, signal: given.signal });
+  const inFlight = () => scene.source.gauges().inFlight;
+  await expect.poll(() => inFlight()[0]?.retry?.reason).toBe('it is tired');
+  const [pausing] = inFlight();
+  const at = pausing?.retry?.at ?? 0;
+  expect(pausing).toEqual({ label: '/x', walk, credential: 'a', since: scene.clock.epochMs(), retry: { at, reason: 'it is tired' } });
+  expect(at).toBeGreaterThan(scene.clock.epochMs());
+  await scene.clock.advance(at - scene.clock.epochMs());
+  await scene.requests(2);
+  expect(inFlight()).toEqual([{ label: '/x', walk, credential: 'a', since: at }]);
+  given.abort();
+  await expect(asked).rejects.toThrow('aborted');
+  expect(inFlight()).toEqual([]);
+});

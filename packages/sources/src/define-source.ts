@@ -1,13 +1,14 @@
-import { admission, credentialPool, PageStream } from '@headgate/throttle';
+import { admission, credentialPool, PageStream, type RateBudget } from '@headgate/throttle';
 import { map } from 'rxjs';
+import { budgetSlots, nextReset } from './budget-slots.ts';
 import { asker } from './asker.ts';
 import { checkedOptions } from './checked-options.ts';
 import { connections } from './connections.ts';
-import type { Source, SourceGauges } from './source.ts';
+import type { AskInFlight, Source, SourceGauges } from './source.ts';
 import { sourceCredential } from './source-credential.ts';
 import type { SourceDefinition } from './source-definition.ts';
 import { SourceError } from './source-error.ts';
-import type { SourceOptions } from './source-options.ts';
+import type { DailyLimit, Limit, SourceOptions } from './source-options.ts';
 import { walkReader } from './walk-reader.ts';
 
 /**
@@ -26,28 +27,44 @@ export function defineSource<Ask, Value>(definition: SourceDefinition<Ask, Value
     const pool = credentialPool({ members, clock });
     const queue = admission({ clock });
     const wires = connections({ env, connectTimeoutMs: timeoutMs, ...(proxy !== undefined && { proxy }), ...(ca !== undefined && { ca }) });
+    const credentials = new Map(members.map((member) => [member.name, member]));
     const stopping = new AbortController();
+    const inFlight = new Set<AskInFlight>();
     const askOnce = asker({
       definition,
       options,
       admission: queue,
       pool,
-      credentials: new Map(members.map((member) => [member.name, member])),
+      credentials,
       connections: wires,
+      inFlight,
       stop: stopping.signal,
     });
     const underWay = new Set<AbortController>();
     let closed = false;
 
+    /** Something of each budget of the credentials that have not left. */
+    const inUse = <Of>(read: (credential: string, budget: RateBudget, of: Limit | DailyLimit) => Of): Of[] =>
+      pool.members.flatMap(({ name, budgets }) => {
+        const limits = credentials.get(name)?.limits ?? [];
+        return budgets.map((budget, i) => read(name, budget, limits[i] ?? limit));
+      });
     const budgetGauges = (): SourceGauges['budgets'] => {
       const offset = clock.epochMs() - clock.monotonicMs();
-      return pool.members.flatMap(({ name, budgets }) =>
-        budgets.map((budget) => {
-          const { limit: most, windowMs, used } = budget;
-          const at = budget.freeAt();
-          return { credential: name, limit: most, windowMs, used, ...(at < Infinity && { freeAt: at + offset }) };
-        }),
-      );
+      return inUse((credential, budget, of) => {
+        const { limit: most, windowMs, used } = budget;
+        const at = budget.freeAt();
+        const resetsAt = nextReset(of, clock);
+        return {
+          credential,
+          limit: most,
+          windowMs,
+          used,
+          ...(at < Infinity && { freeAt: at + offset }),
+          ...(of.unit !== undefined && { unit: of.unit }),
+          ...(resetsAt !== undefined && { resetsAt }),
+        };
+      });
     };
 
     const source: Source<Ask, Value> = {
@@ -69,12 +86,13 @@ export function defineSource<Ask, Value>(definition: SourceDefinition<Ask, Value
         new PageStream(
           () => {
             const turns = { walk: {}, ...(share !== undefined && { share }) };
-            return walkReader({ first, next, ask: (ask, reading) => source.ask(ask, { ...reading, ...turns }) });
+            return walkReader({ first, next, ask: (ask, reading) => source.ask(ask, { ...turns, ...reading }) });
           },
           { signal },
         ),
-      gauges: () => ({ budgets: budgetGauges(), waiting: queue.waiting() }),
-      changes: queue.changes.pipe(map((waiting) => ({ budgets: budgetGauges(), waiting }))),
+      gauges: () => ({ budgets: budgetGauges(), waiting: queue.waiting(), inFlight: [...inFlight] }),
+      slots: () => inUse((credential, budget, of) => budgetSlots({ credential, budget, limit: of, clock })),
+      changes: queue.changes.pipe(map((waiting) => ({ budgets: budgetGauges(), waiting, inFlight: [...inFlight] }))),
       stop() {
         stopping.abort(stoppedError(service));
       },

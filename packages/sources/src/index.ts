@@ -1,9 +1,10 @@
 export type { Answer } from './answer.ts';
+export type { BudgetSlots, FreeSlots } from './budget-slots.ts';
 export { defineSource } from './define-source.ts';
 export { parseExact, parseUntouched } from './exact-json.ts';
 export { jsonBody, type JsonBody } from './json-body.ts';
 export { refusalWaitMs, type RefusalWaitOptions, retryAfterMs, type RetryAfterOptions } from './rate-headers.ts';
-export type { AskOptions, Source, SourceBudgetGauge, SourceGauges } from './source.ts';
+export type { AskInFlight, AskOptions, Source, SourceBudgetGauge, SourceGauges } from './source.ts';
 export type { ClassifyContext, PathRequest, SourceDefinition, SourceRequest, UrlRequest } from './source-definition.ts';
 export { SourceError, type SourceErrorOptions } from './source-error.ts';
 export type { Credential, DailyLimit, Limit, SourceOptions } from './source-options.ts';

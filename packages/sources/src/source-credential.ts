@@ -1,12 +1,14 @@
 import type { Signer } from '@headgate/auth';
 import { type Clock, type Journal, type JournalEntry, type RateBudget, dailyBudget, rateBudget } from '@headgate/throttle';
-import type { Credential, Limit } from './source-options.ts';
+import type { Credential, DailyLimit, Limit } from './source-options.ts';
 
 /** A credential at work: its budgets, and what the service has said about it. */
 export interface SourceCredential {
   readonly name: string;
   readonly signer: Signer;
   readonly budgets: readonly RateBudget[];
+  /** The limit of each of its budgets. */
+  readonly limits: readonly (Limit | DailyLimit)[];
   readonly journal?: JournalEntry;
   /** Whether it was refused for its rate during the last minute. */
   readonly recentlyRefused: boolean;
@@ -81,6 +83,7 @@ export function sourceCredential({ credential, limit, maxDelayMs, clock, journal
     name,
     signer,
     budgets,
+    limits,
     ...(entry !== undefined && { journal: entry }),
     get recentlyRefused() {
       return clock.monotonicMs() - refusedAtMs <= RECENT_MS;

@@ -51,6 +51,8 @@ export interface Credential {
 export interface Limit {
   readonly requests: number;
   readonly windowMs: number;
+  /** Name of what it counts, for displays. Default: requests. */
+  readonly unit?: string;
 }
 
 /** A budget that is whole again at a time of day. */
@@ -60,4 +62,6 @@ export interface DailyLimit {
   readonly resetsAt: string;
   /** IANA name of a time zone. */
   readonly zone: string;
+  /** Name of what it counts, for displays. Default: requests. */
+  readonly unit?: string;
 }

@@ -1,4 +1,5 @@
 import type { Observable } from 'rxjs';
+import type { BudgetSlots } from './budget-slots.ts';
 import type { CreditPool, Delivery, PageStream, Waiting } from '@headgate/throttle';
 
 /** A service that can be asked. */
@@ -15,7 +16,9 @@ export interface Source<Ask, Value> extends AsyncDisposable {
   walk(first: Ask, next: (value: Value, ask: Ask) => Ask | undefined, options?: WalkOptions): PageStream<Value>;
   /** How its budgets stand and who waits for what. */
   gauges(): SourceGauges;
-  /** The same, at once and whenever who waits or what for has changed; completes never. */
+  /** When the slots of each budget come free: what a forecast is made of. */
+  slots(): readonly BudgetSlots[];
+  /** The same as `gauges`, at once and whenever who waits or what for has changed; completes never. */
   readonly changes: Observable<SourceGauges>;
   /** Starts no further request: whoever waits for one, or will, rejects with `HEADGATE_STOPPED`; requests under way end as they end. */
   stop(): void;
@@ -41,6 +44,21 @@ export interface SourceGauges {
   /** One for each budget of each credential that is still in use. */
   readonly budgets: readonly SourceBudgetGauge[];
   readonly waiting: readonly Waiting[];
+  /** Asks that are being answered, or pause before they are sent again; in the order of their permits. */
+  readonly inFlight: readonly AskInFlight[];
+}
+
+/** An ask that has left the queue and has no answer yet. */
+export interface AskInFlight {
+  /** The subject of the ask. */
+  readonly label: string;
+  /** The walk that it is of, where that was said. */
+  readonly walk?: object;
+  readonly credential: string;
+  /** Epoch ms of its permit. */
+  readonly since: number;
+  /** Set while it pauses: why its last attempt failed, and the epoch ms at which it may be sent again. */
+  readonly retry?: { readonly at: number; readonly reason: string };
 }
 
 export interface SourceBudgetGauge {
@@ -50,4 +68,8 @@ export interface SourceBudgetGauge {
   readonly used: number;
   /** Epoch ms when the next may start; undefined while only requests under way can tell. */
   readonly freeAt?: number;
+  /** Name of what it counts. Default: requests. */
+  readonly unit?: string;
+  /** Epoch ms when a budget is whole again that is whole at a time of day. */
+  readonly resetsAt?: number;
 }

@@ -81,7 +81,7 @@ export function authorPages(options: AuthorPagesReaderOptions): () => PageReader
         const at = next;
         if (at === undefined) return undefined;
         if (at.page - at.first >= maxPages) throw pageLimit(name, at.page, maxPages);
-        const { value, credit } = await answerAt({ name, at, ask, asking: { ...reading, ...turns } });
+        const { value, credit } = await answerAt({ name, at, ask, asking: { ...turns, ...reading } });
         const given = pageAt(at, value);
         next = given.checkpoint;
         return { value: given, credit };

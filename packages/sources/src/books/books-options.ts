@@ -84,7 +84,8 @@ export function checkedBooksOptions(options: BooksOptions): CheckedBooksOptions 
       ...rest,
       limit,
       baseUrl: address,
-      credentials: perDay === undefined ? keys : keys.map((one) => withQuota(one, limit, { requests: perDay.isbns, ...quotaReset })),
+      credentials:
+        perDay === undefined ? keys : keys.map((one) => withQuota(one, limit, { requests: perDay.isbns, unit: 'ISBNs', ...quotaReset })),
     },
   };
 }

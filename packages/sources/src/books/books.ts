@@ -1,5 +1,6 @@
 import { type Credit, creditPool, type Delivery, PageStream } from '@headgate/throttle';
 import type { Observable } from 'rxjs';
+import type { BudgetSlots } from '../budget-slots.ts';
 import { defineSource } from '../define-source.ts';
 import type { AskOptions, SourceGauges } from '../source.ts';
 import { aheadLedger } from './ahead-ledger.ts';
@@ -59,7 +60,9 @@ export interface Books extends AsyncDisposable {
   askAuthor(name: string, options: AskOptions & AuthorOptions): Promise<Delivery<AuthorAnswer>>;
   /** How its budgets stand, who waits for what, and what was thrown away. */
   gauges(): BooksGauges;
-  /** The same, at once and whenever who waits or what for has changed; completes never. */
+  /** When the slots of each budget come free: what a forecast is made of. */
+  slots(): readonly BudgetSlots[];
+  /** The same as `gauges`, at once and whenever who waits or what for has changed; completes never. */
   readonly changes: Observable<SourceGauges>;
   /** Starts no further request: whoever waits for one, or will, rejects with `HEADGATE_STOPPED`; requests under way end as they end. */
   stop(): void;
@@ -142,6 +145,7 @@ export function books(options: BooksOptions): Books {
       const gauges = source.gauges();
       return { ...gauges, ignoredRecords, ...(hasQuota && { leftToday: leftToday(gauges) }) };
     },
+    slots: () => source.slots(),
     changes: source.changes,
     stop: () => source.stop(),
     close: () => source.close(),

@@ -1,5 +1,6 @@
 import { PageStream, type PageReader } from '@headgate/throttle';
 import type { Observable } from 'rxjs';
+import type { BudgetSlots } from '../budget-slots.ts';
 import { defineSource } from '../define-source.ts';
 import type { SourceGauges } from '../source.ts';
 import type { SourceOptions } from '../source-options.ts';
@@ -31,7 +32,9 @@ export interface Followers extends AsyncDisposable {
   pages(options: PagesOptions & { readonly ids?: 'string' }): PageStream<FollowerPage>;
   /** How its budgets stand and who waits for what. */
   gauges(): SourceGauges;
-  /** The same, at once and whenever who waits or what for has changed; completes never. */
+  /** When the slots of each budget come free: what a forecast is made of. */
+  slots(): readonly BudgetSlots[];
+  /** The same as `gauges`, at once and whenever who waits or what for has changed; completes never. */
   readonly changes: Observable<SourceGauges>;
   /** Starts no further request: whoever waits for one, or will, rejects with `HEADGATE_STOPPED`; requests under way end as they end. */
   stop(): void;
@@ -61,6 +64,7 @@ export function followers(options: FollowersOptions): Followers {
   return {
     pages,
     gauges: () => source.gauges(),
+    slots: () => source.slots(),
     changes: source.changes,
     stop: () => source.stop(),
     close: () => source.close(),

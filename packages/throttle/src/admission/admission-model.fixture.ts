@@ -128,8 +128,8 @@ export function plainAdmission({ clock }: { readonly clock: Clock }): Omit<Admis
   const waiting = (): readonly Waiting[] => {
     const offset = clock.epochMs() - clock.monotonicMs();
     const first = new Map<CredentialPool, number>();
-    return [...queue].map(({ label = '', pool, weights, credits, items }) => {
-      const said = { label, ...(weights.length > 0 && { weights }) };
+    return [...queue].map(({ label = '', pool, weights, credits, items, walk }) => {
+      const said = { label, ...(weights.length > 0 && { weights }), ...(walk !== undefined && { walk }) };
       if (!credits.hasRoom(items)) return { ...said, for: 'downstream' as const };
       const own = pool.bears(weights) ? pool.freeAt(weights) : Infinity;
       // A waiter that could go, and waits all the same, waits for those before it.

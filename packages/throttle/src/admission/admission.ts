@@ -180,11 +180,11 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
       return { hasRoom, own: hasRoom && pool.bears(weights) ? pool.freeAt(weights) : Infinity };
     };
     return Array.from(queue, (waiter) => {
-      const { label = '', pool, weights } = waiter;
+      const { label = '', pool, weights, walk } = waiter;
       const line = lines.lineOf(waiter);
       const { hasRoom, own } = stands.get(line) ?? standing(waiter);
       stands.set(line, { hasRoom, own });
-      const said = { label, ...(weights.length > 0 && { weights }) };
+      const said = { label, ...(weights.length > 0 && { weights }), ...(walk !== undefined && { walk }) };
       if (!hasRoom) return { ...said, for: 'downstream' as const };
       // A waiter that could go, and waits all the same, waits for those before it.
       const at = own === -Infinity ? (first.get(pool) ?? own) : own;

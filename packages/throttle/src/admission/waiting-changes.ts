@@ -9,6 +9,8 @@ export interface Waiting {
   readonly until?: number;
   /** Its cost in each budget, where that was said. */
   readonly weights?: readonly number[];
+  /** The walk that it is of, where that was said. */
+  readonly walk?: object;
 }
 
 export interface WaitingChangesOptions {

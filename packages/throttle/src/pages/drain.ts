@@ -9,6 +9,8 @@ export interface DrainOptions {
   readonly credits?: CreditPool;
   /** Pages that may be asked for while one is being projected. Default: as many as credit allows. */
   readonly readAhead?: number;
+  /** Stands for the walk where its requests wait and in the source's gauges. Default: an object that nobody else has. */
+  readonly walk?: object;
   /** Ends the drain with its reason, at once: the request under way is aborted and the projection unsubscribed. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -26,7 +28,7 @@ export interface DrainOptions {
 export function drain<T, R>(
   open: () => PageReader<T>,
   project: (page: T) => ObservableInput<R>,
-  { maxOutstanding = 20_000, credits, readAhead = Infinity, signal }: DrainOptions = {},
+  { maxOutstanding = 20_000, credits, readAhead = Infinity, walk, signal }: DrainOptions = {},
 ): Observable<R> {
   return new Observable<R>((subscriber) => {
     if (signal?.aborted === true) {
@@ -49,7 +51,7 @@ export function drain<T, R>(
       if (reading || end !== undefined || abort.signal.aborted) return;
       if (waiting.length + (current === undefined ? 0 : 1) > readAhead) return;
       reading = true;
-      reader.read({ credits: room, signal: abort.signal }).then(
+      reader.read({ credits: room, signal: abort.signal, ...(walk !== undefined && { walk }) }).then(
         (delivery) => {
           reading = false;
           if (abort.signal.aborted) {

@@ -14,6 +14,8 @@ export interface PageReader<T> {
 export interface ReadOptions {
   readonly credits: CreditPool;
   readonly signal: AbortSignal;
+  /** Stands for the walk in the queue and in gauges. Default: the reader brings one of its own. */
+  readonly walk?: object;
 }
 
 /** A page and the room it takes until whoever got it is done with it. */

@@ -1,0 +1,59 @@
+import { dailyBudget, rateBudget } from '@headgate/throttle';
+import { virtualClock } from '@headgate/throttle/testing';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { budgetSlots } from './budget-slots.ts';
+
+const LIMIT = { requests: 5, windowMs: 1_000 };
+
+test('the slots of a budget come free when requests may start', async () => {
+  const gaps = fc.array(fc.integer({ min: 0, max: 1_200 }), { maxLength: 12 });
+  await fc.assert(
+    fc.asyncProperty(gaps, async (between) => {
+      const clock = virtualClock();
+      const budget = rateBudget({ limit: LIMIT.requests, windowMs: LIMIT.windowMs, clock });
+      for (const ms of between) {
+        await clock.advance(ms);
+        if (budget.freeAt() > clock.monotonicMs()) continue;
+        const slot = budget.take();
+        slot.sent();
+        slot.answered();
+      }
+      const { free, againInMs } = budgetSlots({ credential: 'app', budget, limit: LIMIT, clock });
+      expect(againInMs).toBeGreaterThanOrEqual(LIMIT.windowMs);
+      const at: number[] = [];
+      for (const { inMs, count } of free) for (let i = 0; i < count; i += 1) at.push(inMs);
+      expect(at).toHaveLength(LIMIT.requests);
+      for (const [i, inMs] of at.entries()) {
+        const now = clock.monotonicMs();
+        expect(inMs).toBe(Math.max(0, Math.ceil(budget.freeAt(i + 1) - now)));
+      }
+    }),
+  );
+});
+
+test('slots of requests that have no answer come free a window after now', () => {
+  const clock = virtualClock();
+  const budget = rateBudget({ limit: 2, windowMs: 1_000, clock });
+  budget.take().sent();
+  expect(budgetSlots({ credential: 'app', budget, limit: LIMIT, clock })).toMatchObject({
+    free: [
+      { inMs: 0, count: 1 },
+      { inMs: 1_006, count: 1 },
+    ],
+    againInMs: 1_006,
+  });
+});
+
+test('a daily budget says when it is whole again', () => {
+  const clock = virtualClock();
+  const limit = { requests: 10, resetsAt: '00:00', zone: 'UTC', unit: 'ISBNs' };
+  const budget = dailyBudget({ limit: limit.requests, resetsAt: limit.resetsAt, zone: limit.zone, clock });
+  const slot = budget.take(10);
+  slot.sent();
+  slot.answered();
+  const { free, unit, daily } = budgetSlots({ credential: 'app', budget, limit, clock });
+  expect({ unit, daily }).toEqual({ unit: 'ISBNs', daily: { resetsAt: '00:00', zone: 'UTC' } });
+  expect(free.map(({ count }) => count)).toEqual([10]);
+  expect(free[0]?.inMs).toBeGreaterThan(3_600_000 / 2);
+});
