@@ -24,8 +24,8 @@ export interface ExchangeOptions {
   readonly signal: AbortSignal;
   /** The first byte is about to go to the socket; false when it must not, because its permit has lapsed. */
   readonly onSent: () => boolean;
-  /** The headers of the answer have come. */
-  readonly onAnswered: () => void;
+  /** The headers of the answer have come: what is known of it before its body. */
+  readonly onAnswered: (head: Omit<Answer, 'body'>) => void;
 }
 
 export type Exchanged =
@@ -114,7 +114,7 @@ export function exchange(options: ExchangeOptions): Promise<Exchanged> {
         if (code < 200) return;
         status = code;
         headers = joined(given);
-        options.onAnswered();
+        options.onAnswered({ status: code, headers });
         if (options.method !== 'HEAD' && Number(headers['content-length']) > maxBodyBytes) breakOff(failed(oversizeReason(maxBodyBytes)));
       },
       onResponseData(_, chunk) {

@@ -3,7 +3,7 @@ export type { BudgetSlots, FreeSlots } from './budget-slots.ts';
 export { defineSource } from './define-source.ts';
 export { parseExact, parseUntouched } from './exact-json.ts';
 export { jsonBody, type JsonBody } from './json-body.ts';
-export { refusalWaitMs, type RefusalWaitOptions, retryAfterMs, type RetryAfterOptions } from './rate-headers.ts';
+export { refusalWaitMs, type RefusalWaitOptions, retryAfterMs, type RateHeadersOptions } from './rate-headers.ts';
 export type { AskInFlight, AskOptions, Source, SourceBudgetGauge, SourceGauges } from './source.ts';
 export type { ClassifyContext, PathRequest, SourceDefinition, SourceRequest, UrlRequest } from './source-definition.ts';
 export { SourceError, type SourceErrorOptions } from './source-error.ts';

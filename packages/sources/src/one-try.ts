@@ -59,7 +59,6 @@ export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Prom
   }
   const { clock } = options;
   const redact = redaction(authorization);
-  let sentAtMs = clock.monotonicMs();
   const exchanged = await exchange({
     ...wire,
     headers: { ...wire.headers, authorization },
@@ -69,11 +68,10 @@ export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Prom
     timeoutMs: options.timeoutMs,
     maxBodyBytes: options.maxBodyBytes,
     signal,
-    onSent: () => {
-      sentAtMs = clock.monotonicMs();
-      return permit.sent();
-    },
-    onAnswered: () => permit.answered(),
+    onSent: () => permit.sent(),
+    // A refusal says how long to wait in ways of its own.
+    onAnswered: ({ status, headers }) =>
+      permit.answered([status === 429 ? undefined : budgetEvidence({ headers, epochMs: clock.epochMs() })]),
   });
   // Where the answer had begun the tokens are settled already, and this changes nothing.
   if (exchanged.kind !== 'answered') permit.aborted();
@@ -93,9 +91,6 @@ export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Prom
       status,
     };
   const { recentlyRefused } = credential;
-  // A refusal says how long to wait in ways of its own.
-  const evidence = status === 429 ? undefined : budgetEvidence({ answer: exchanged.answer, epochMs: options.clock.epochMs() });
-  if (evidence !== undefined) credential.budgets[0]?.observe({ ...evidence, ageMs: clock.monotonicMs() - sentAtMs });
   try {
     const context = { ask, credential: credential.name, epochMs: options.clock.epochMs(), redact, recentlyRefused };
     return { verdict: redactedVerdict(definition.classify(exchanged.answer, context), redact), status };

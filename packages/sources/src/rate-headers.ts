@@ -2,7 +2,7 @@ import type { BudgetEvidence } from '@headgate/throttle';
 import type { Answer } from './answer.ts';
 import { httpDate } from './http-date.ts';
 
-export interface RetryAfterOptions {
+export interface RateHeadersOptions {
   readonly headers: Answer['headers'];
   /** Our own clock, in ms, for answers without a Date. */
   readonly epochMs: number;
@@ -12,7 +12,7 @@ export interface RetryAfterOptions {
  * What `Retry-After` says (RFC 9110, section 10.2.3: seconds, or a date), in ms from now; undefined where it says nothing.
  * A date counts against the same answer's Date, so that the clocks need not agree.
  */
-export function retryAfterMs({ headers, epochMs }: RetryAfterOptions): number | undefined {
+export function retryAfterMs({ headers, epochMs }: RateHeadersOptions): number | undefined {
   const retryAfter = headers['retry-after']?.trim();
   if (retryAfter !== undefined && /^\d{1,9}$/.test(retryAfter)) return Number(retryAfter) * 1000;
   const retryAt = httpDate(retryAfter);
@@ -45,7 +45,7 @@ export function refusalWaitMs({ answer: { status, headers }, epochMs }: RefusalW
  * What an answer says of its credential's budget: `x-rate-limit-*` (epoch seconds of the service's clock), `RateLimit`
  * (draft-ietf-httpapi-ratelimit-headers) or its older three headers (seconds from now). Undefined where they say nothing that can be so.
  */
-export function budgetEvidence({ answer: { headers }, epochMs }: RefusalWaitOptions): BudgetEvidence | undefined {
+export function budgetEvidence({ headers, epochMs }: RateHeadersOptions): BudgetEvidence | undefined {
   const remaining = wholeNumber(headers['x-rate-limit-remaining']);
   const reset = wholeNumber(headers['x-rate-limit-reset']);
   if (remaining !== undefined && reset !== undefined) return { remaining, resetInMs: reset * 1_000 - answeredAt(headers, epochMs) };

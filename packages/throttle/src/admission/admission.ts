@@ -265,9 +265,9 @@ function permitOf(grant: Grant, credit: Credit, wake: () => void): Permit {
     credential: grant.credential,
     credit,
     sent: () => grant.sent(),
-    answered: () => {
+    answered: (evidence) => {
       isSettled = true;
-      grant.answered();
+      grant.answered(evidence);
       wake();
     },
     aborted,

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { IndexedHeap } from './indexed-heap.ts';
 import type { JournalEntry } from '../budget/journal.ts';
-import type { RateBudget, Slot } from '../budget/rate-budget.ts';
+import type { BudgetEvidence, RateBudget, Slot } from '../budget/rate-budget.ts';
 
 export interface PoolMember {
   /** The credential's name; never its secret. */
@@ -46,8 +46,10 @@ export interface CredentialPool {
   readonly exhausted: Error | undefined;
 }
 
-export interface Grant extends Omit<Slot, 'unsent'> {
+export interface Grant extends Omit<Slot, 'answered' | 'unsent'> {
   readonly credential: string;
+  /** Its answer has come, with what it says of each budget, in their order. */
+  answered(evidence?: readonly (BudgetEvidence | undefined)[]): void;
   /** Settled when the grant is durable; absent where there is no journal. */
   readonly durable?: Promise<void>;
 }
@@ -156,8 +158,8 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
           isSent ||= maySend;
           return maySend;
         },
-        answered() {
-          for (const slot of slots) slot.answered();
+        answered(evidence) {
+          for (const [i, slot] of slots.entries()) slot.answered(evidence?.[i]);
           settled();
         },
         aborted() {

@@ -1,39 +1,35 @@
 import { describe, expect, it } from 'vitest';
 import { handClock } from './budget-simulation.fixture.ts';
-import { rateBudget } from './rate-budget.ts';
+import { type BudgetEvidence, rateBudget } from './rate-budget.ts';
 
 const WINDOW_MS = 900_000;
 
-function used(own: number) {
+/** A budget of 15 with so many requests answered, one after the other; the last of them by the evidence. */
+function used(own: number, evidence?: BudgetEvidence) {
   const clock = handClock();
   const budget = rateBudget({ limit: 15, windowMs: WINDOW_MS, guardMs: 0, clock });
-  for (let i = 0; i < own; i += 1) {
+  const answer = (last?: BudgetEvidence): void => {
     const slot = budget.take();
     slot.sent();
     clock.now += 100;
-    slot.answered();
-  }
-  return { clock, budget };
+    slot.answered(last);
+  };
+  for (let i = 1; i < own; i += 1) answer();
+  answer(evidence);
+  return { clock, budget, answer };
 }
 
-describe('rateBudget.observe', () => {
+describe('evidence of an answer', () => {
   it('changes nothing where our own requests explain what is left', () => {
-    const { budget } = used(5);
-    const before = budget.snapshot();
-    budget.observe({ remaining: 10, resetInMs: WINDOW_MS - 500 });
-    expect(budget.snapshot()).toEqual(before);
+    expect(used(5, { remaining: 10, resetInMs: WINDOW_MS - 500 }).budget.snapshot()).toEqual(used(5).budget.snapshot());
   });
 
   it('lets our own log decide when the next may go, though nothing remains: whole seconds would cost up to three a window', () => {
-    const { budget } = used(15);
-    const at = budget.freeAt();
-    budget.observe({ remaining: 0, resetInMs: WINDOW_MS - 1_000 });
-    expect(budget.freeAt()).toBe(at);
+    expect(used(15, { remaining: 0, resetInMs: WINDOW_MS - 1_000 }).budget.freeAt()).toBe(used(15).budget.freeAt());
   });
 
   it('takes what others have used as used until their window ends', () => {
-    const { clock, budget } = used(5);
-    budget.observe({ remaining: 4, resetInMs: 600_000 });
+    const { clock, budget } = used(5, { remaining: 4, resetInMs: 600_000 });
     expect(budget.used).toBe(11);
     for (let i = 0; i < 4; i += 1) budget.take();
     expect(budget.freeAt()).toBeGreaterThan(clock.now);
@@ -42,19 +38,25 @@ describe('rateBudget.observe', () => {
   });
 
   it('keeps the least of answers that come out of order', () => {
-    const { budget } = used(3);
-    budget.observe({ remaining: 6, resetInMs: 500_000 });
-    budget.observe({ remaining: 9, resetInMs: 500_000 });
-    expect(budget.used).toBe(3 + 6);
-    budget.observe({ remaining: 5, resetInMs: 500_000 });
-    expect(budget.used).toBe(3 + 7);
+    const { budget, answer } = used(3, { remaining: 6, resetInMs: 500_000 });
+    answer({ remaining: 8, resetInMs: 500_000 });
+    expect(budget.used).toBe(4 + 6);
+    answer({ remaining: 3, resetInMs: 500_000 });
+    expect(budget.used).toBe(5 + 7);
   });
 
   it('does not take requests under way for those of others', () => {
-    const { budget } = used(2);
+    const { budget } = used(1);
+    const slot = budget.take();
     for (let i = 0; i < 3; i += 1) budget.take().sent();
-    budget.observe({ remaining: 10, resetInMs: 800_000 });
+    slot.sent();
+    slot.answered({ remaining: 10, resetInMs: 800_000 });
     expect(budget.used).toBe(5);
+  });
+
+  it('takes the request it answers for one of ours', () => {
+    expect(used(1, { remaining: 14, resetInMs: 800_000 }).budget.used).toBe(1);
+    expect(used(1, { remaining: 13, resetInMs: 800_000 }).budget.used).toBe(2);
   });
 
   it.each([
@@ -65,14 +67,10 @@ describe('rateBudget.observe', () => {
     { remaining: 0, resetInMs: Number.NaN },
     { remaining: 0, resetInMs: 10 * WINDOW_MS },
   ])('ignores headers that lie: %o', (evidence) => {
-    const { budget } = used(2);
-    budget.observe(evidence);
-    expect(budget.used).toBe(2);
+    expect(used(2, evidence).budget.used).toBe(2);
   });
 
   it('never loosens: more left than our own log has changes nothing', () => {
-    const { budget } = used(9);
-    budget.observe({ remaining: 15, resetInMs: 5_000 });
-    expect(budget.used).toBe(9);
+    expect(used(9, { remaining: 15, resetInMs: 5_000 }).budget.used).toBe(9);
   });
 });

@@ -42,8 +42,6 @@ export interface RateBudget {
   take(weight?: number): Slot;
   /** Lets nothing start before the monotonic instant `untilMs`: the service has said so. Never shortens an earlier hold. */
   holdUntil(untilMs: number): void;
-  /** Takes note of what an answer says of this budget. It only ever tightens, and only by what our own requests don't explain. */
-  observe(evidence: BudgetEvidence): void;
   /** How it stands, to be continued by another process. */
   snapshot(): BudgetSnapshot;
   /** Continues where another process stood. */
@@ -56,16 +54,17 @@ export interface BudgetEvidence {
   readonly remaining: number;
   /** From the answer to the end of that window, in ms, by the service's own clock. */
   readonly resetInMs: number;
-  /** For how long the answer may have been on its way: its round trip, in ms. Default 0. */
-  readonly ageMs?: number;
 }
 
 /** One grant of a budget, from its taking until the service can no longer hold it against us. */
 export interface Slot {
   /** Its first byte is about to go to the wire. False when its lease is over: it must not be sent, and is given back by `aborted`. */
   sent(): boolean;
-  /** An answer to it has come. */
-  answered(): void;
+  /**
+   * Its answer has come, with what it says of the budget. Both in one step: only then is known which of our own requests the service has
+   * counted by then. Evidence only ever tightens, and only by what our own requests don't explain.
+   */
+  answered(evidence?: BudgetEvidence): void;
   /** It was given up: at once free again when it was never sent, else busy until the service must have counted it plus a window. */
   aborted(): void;
   /** Nothing went out though `sent` allowed it, because another budget of the same request did not: free again at once. */
@@ -166,7 +165,7 @@ export class RollingBudget implements RateBudget {
     this.#heldUntil = Math.max(this.#heldUntil, untilMs);
   }
 
-  observe({ remaining, resetInMs, ageMs = 0 }: BudgetEvidence): void {
+  #observe({ remaining, resetInMs }: BudgetEvidence, ageMs: number): void {
     // Headers that lie are no evidence.
     if (!Number.isSafeInteger(remaining) || remaining < 0 || !(resetInMs > 0 && resetInMs <= this.windowMs + HEADER_GRAIN_MS)) return;
     const now = this.#clock.monotonicMs();
@@ -210,13 +209,15 @@ export class RollingBudget implements RateBudget {
     return this.#others.until > now ? this.#others.weight : 0;
   }
 
-  readonly #settle = (slot: RollingSlot, how: Ending): void => {
+  readonly #settle = (slot: RollingSlot, how: Ending, evidence?: BudgetEvidence): void => {
     if (!this.#underWay.delete(slot)) return;
     const { weight, wasSent } = slot;
     this.#weightUnderWay -= weight;
     if (how === 'unsent' || (how === 'aborted' && !wasSent)) return;
     const countedWithinMs = how === 'answered' ? 0 : this.#maxDelayMs;
-    this.#log.add(this.#clock.monotonicMs() + this.#busyForMs(countedWithinMs), weight);
+    const now = this.#clock.monotonicMs();
+    this.#log.add(now + this.#busyForMs(countedWithinMs), weight);
+    if (evidence !== undefined) this.#observe(evidence, now - slot.sentAt);
   };
 }
 
@@ -226,7 +227,7 @@ interface RollingSlotOptions {
   readonly weight: number;
   readonly clock: Clock;
   readonly leaseMs: number;
-  readonly settle: (slot: RollingSlot, how: Ending) => void;
+  readonly settle: (slot: RollingSlot, how: Ending, evidence?: BudgetEvidence) => void;
 }
 
 class RollingSlot implements Slot {
@@ -234,6 +235,7 @@ class RollingSlot implements Slot {
   readonly leaseMs: number;
   readonly takenAt: number;
   wasSent = false;
+  sentAt: number;
   readonly #takenAtEpoch: number;
   readonly #options: RollingSlotOptions;
 
@@ -241,6 +243,7 @@ class RollingSlot implements Slot {
     this.weight = options.weight;
     this.leaseMs = options.leaseMs;
     this.takenAt = options.clock.monotonicMs();
+    this.sentAt = this.takenAt;
     this.#takenAtEpoch = options.clock.epochMs();
     this.#options = options;
   }
@@ -251,11 +254,12 @@ class RollingSlot implements Slot {
     // A process that was frozen sees the one clock go on, a machine that was suspended the other.
     if (Math.max(now - this.takenAt, clock.epochMs() - this.#takenAtEpoch) > this.leaseMs) return false;
     this.wasSent = true;
+    this.sentAt = now;
     return true;
   }
 
-  answered(): void {
-    this.#options.settle(this, 'answered');
+  answered(evidence?: BudgetEvidence): void {
+    this.#options.settle(this, 'answered', evidence);
   }
 
   aborted(): void {

@@ -26,10 +26,9 @@ function openGate({ limit, windowMs, clock }: GateOptions, journal: Journal | un
       const permit = await door.acquire({ pool, credits, items: ITEMS });
       permit.sent();
       const answer = await send();
-      permit.answered();
-      permit.credit.release();
       const { remaining, resetInMs } = answer;
-      if (remaining !== undefined) budget.observe({ remaining, resetInMs });
+      permit.answered([remaining === undefined ? undefined : { remaining, resetInMs }]);
+      permit.credit.release();
       return answer;
     },
     hold(forMs) {
