@@ -9,7 +9,7 @@ import type { RecordMakers, TopicMap, TopicNames } from './topic.ts';
 /** The part of a source that every kind of work needs. */
 export interface SourceControls {
   /** How its budgets stand and who waits for what. */
-  gauges(): { readonly budgets: readonly SourceBudget[]; readonly waiting: readonly Waiting[] };
+  gauges(): { readonly budgets: readonly SourceBudget[]; readonly waiting: readonly Omit<Waiting, 'weights'>[] };
   /** Starts no further request; requests in flight end as they end. */
   stop(): void;
   /** Aborts requests in flight and closes the connections. */

@@ -35,14 +35,15 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
   const { service } = definition;
   const { clock, random, retryForMs } = options;
   const shared = sharedSecret();
+  const names = Object.keys(options.budgets);
 
   return async (ask, { credits, signal, walk, share }) => {
     const subject = ofDefinition({ service, name: 'subject', call: () => definition.subject(ask) });
     const items = ofDefinition({ service, subject, name: 'items', call: () => definition.items(ask) });
-    const weights = ofDefinition({ service, subject, name: 'weights', call: () => definition.weights?.(ask) ?? [] });
+    const weights = ofDefinition({ service, subject, name: 'weights', call: () => inOrder(definition.weights?.(ask) ?? {}, names) });
     // Given up by then, it may still be counted for a while.
     const countedWithinMs = (options.journal?.leaseMs ?? 0) + options.timeoutMs + options.maxDelayMs;
-    checkWeights({ service, subject, weights, pool });
+    checkWeights({ service, subject, weights, names, pool });
     const progress: AskProgress = { deadline: retryDeadline({ clock, random, retryForMs }), doubted: false, misfit: false, stale: false };
     const { deadline } = progress;
 
@@ -119,7 +120,7 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
           })
           .catch((error: unknown) => {
             // The last credential that could bear it may have left.
-            checkWeights({ service, subject, weights, pool });
+            checkWeights({ service, subject, weights, names, pool });
             throw error;
           });
         deadline.waited(clock.monotonicMs() - waitedFromMs);
@@ -229,21 +230,30 @@ function seconds(ms: number): string {
   return `${Math.round(ms / 1000).toLocaleString('en-US')} s`;
 }
 
+/** Weights in the order of the budgets' names, as the pool takes them; none where all are 1. */
+function inOrder(weights: Readonly<Record<string, number>>, names: readonly string[]): readonly number[] {
+  const given = Object.keys(weights);
+  const unknown = given.find((name) => !names.includes(name));
+  if (unknown !== undefined) throw new RangeError(`there is no budget ${JSON.stringify(unknown)}, only ${names.join(', ')}`);
+  return given.length === 0 ? [] : names.map((name) => weights[name] ?? 1);
+}
+
 interface CheckWeightsOptions {
   readonly service: string;
   readonly subject: string;
   readonly weights: readonly number[];
+  readonly names: readonly string[];
   readonly pool: CredentialPool;
 }
 
 /** A request that costs more than the budgets of any credential ever hold would wait for ever. */
-function checkWeights({ service, subject, weights, pool }: CheckWeightsOptions): void {
+function checkWeights({ service, subject, weights, names, pool }: CheckWeightsOptions): void {
   if (pool.bears(weights)) return;
   for (const { name, budgets } of pool.members) {
     for (const [i, { limit, windowMs }] of budgets.entries()) {
       const weight = weights[i] ?? 1;
       if (weight >= 1 && weight <= limit) continue;
-      const message = `${subject}: the request costs ${weight} of a budget of ${limit} per ${windowMs} ms (${name}). Ask for less at once, or raise the limit.`;
+      const message = `${subject}: the request costs ${weight} of the budget ${names[i]}, ${limit} per ${windowMs} ms (${name}). Ask for less at once, or raise the limit.`;
       throw new SourceError({ code: 'HEADGATE_OVER_BUDGET', retryable: false, service, credential: name, subject, message });
     }
   }

@@ -1,5 +1,5 @@
-import { type Clock, nextTimeOfDay, type RateBudget } from '@headgate/throttle';
-import type { DailyLimit, Limit } from './source-options.ts';
+import type { Clock, RateBudget } from '@headgate/throttle';
+import type { Limit, Quota } from './source-options.ts';
 
 /** Slots of a budget that come free together. */
 export interface FreeSlots {
@@ -11,6 +11,8 @@ export interface FreeSlots {
 /** When a budget's slots come free, from now on. */
 export interface BudgetSlots {
   readonly credential: string;
+  /** The budget's name. */
+  readonly name: string;
   readonly limit: number;
   readonly windowMs: number;
   /** Name of what it counts. Default: requests. */
@@ -19,19 +21,21 @@ export interface BudgetSlots {
   readonly free: readonly FreeSlots[];
   /** Ms after which a slot is free again that is taken as it comes free: the window and its guard. */
   readonly againInMs: number;
-  /** Of a budget that is whole again at a time of day, in place of `againInMs`. */
-  readonly daily?: { readonly resetsAt: string; readonly zone: string };
+  /** Of a budget that is whole again at its reset, in place of `againInMs`. */
+  readonly quota?: Quota;
 }
 
 export interface BudgetSlotsOptions {
   readonly credential: string;
+  /** The budget's name. */
+  readonly name: string;
   readonly budget: RateBudget;
-  readonly limit: Limit | DailyLimit;
+  readonly of: Limit | Quota;
   readonly clock: Clock;
 }
 
 /** Reads when a budget's slots come free. It takes none. */
-export function budgetSlots({ credential, budget, limit, clock }: BudgetSlotsOptions): BudgetSlots {
+export function budgetSlots({ credential, name, budget, of, clock }: BudgetSlotsOptions): BudgetSlots {
   const now = clock.monotonicMs();
   const againInMs = Math.ceil(budget.freeAgainAt(0) - now);
   const free: FreeSlots[] = [];
@@ -48,16 +52,12 @@ export function budgetSlots({ credential, budget, limit, clock }: BudgetSlotsOpt
   }
   return {
     credential,
+    name,
     limit: budget.limit,
     windowMs: budget.windowMs,
-    ...(limit.unit !== undefined && { unit: limit.unit }),
+    ...(of.unit !== undefined && { unit: of.unit }),
     free,
     againInMs,
-    ...('resetsAt' in limit && { daily: { resetsAt: limit.resetsAt, zone: limit.zone } }),
+    ...('per' in of && { quota: of }),
   };
-}
-
-/** Epoch ms of a daily limit's next reset. */
-export function nextReset(limit: Limit | DailyLimit, clock: Clock): number | undefined {
-  return 'resetsAt' in limit ? nextTimeOfDay({ at: limit.resetsAt, zone: limit.zone, afterMs: clock.epochMs() }) : undefined;
 }

@@ -1,8 +1,9 @@
 import { type Clock, type Journal, systemClock } from '@headgate/throttle';
 import { proxyVariables } from './connections.ts';
 import { packageVersion } from './package-version.ts';
+import { budgetOf, mergedBudgets, type NamedBudgets } from './budgets.ts';
 import { SourceError } from './source-error.ts';
-import type { Credential, Limit, SourceOptions } from './source-options.ts';
+import type { Budgets, Credential, SourceOptions } from './source-options.ts';
 import type { TryEvent } from './try-event.ts';
 
 /** Options that have been looked at, with every default in its place. */
@@ -12,7 +13,8 @@ export interface CheckedOptions {
   /** The base address' path, without a slash at its end. */
   readonly basePath: string;
   readonly credentials: readonly Credential[];
-  readonly limit: Limit;
+  /** Each credential's, but for those it has in their place. */
+  readonly budgets: Budgets;
   readonly timeoutMs: number;
   readonly maxBodyBytes: number;
   readonly retryForMs: number;
@@ -32,17 +34,18 @@ export interface CheckedOptions {
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** Looks at the options of a source. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` that names the option and what it may be. */
-export function checkedOptions(service: string, options: SourceOptions, serviceLimit: Limit | undefined): CheckedOptions {
+export function checkedOptions(service: string, options: SourceOptions, own: NamedBudgets): CheckedOptions {
   const refuse: Refuse = (option, must) => {
     throw new SourceError({ code: 'HEADGATE_INVALID_OPTION', retryable: false, service, message: `${service}: ${option} must be ${must}` });
   };
   const between = (option: string, value: number, least: number, most: number): number =>
     value >= least && value <= most ? value : refuse(option, `a number from ${least} to ${most}, got ${value}`);
-  const { limit = serviceLimit, timeout = 30_000, maxBodyBytes = 16 * 1024 * 1024, retryForMs = 600_000, maxDelayMs = 5_000 } = options;
+  const { timeout = 30_000, maxBodyBytes = 16 * 1024 * 1024, retryForMs = 600_000, maxDelayMs = 5_000 } = options;
   const { userAgent = `headgate/${packageVersion()}`, proxy, ca, env = process.env, clock = systemClock(), random = Math.random } = options;
-  if (limit === undefined) return refuse('limit', 'given: { requests, windowMs }');
-  checkLimit('limit', limit, refuse);
-  checkCredentials(options.credentials, refuse);
+  const budgets = mergedBudgets(own, options);
+  if (Object.keys(budgets).length === 0) return refuse('limit', 'given: { requests, windowMs }');
+  checkBudgets('', budgets, refuse);
+  checkCredentials(options.credentials, budgets, refuse);
   if (/[^\x20-\x7e]/.test(userAgent)) refuse('userAgent', 'printable ASCII text');
   // Their texts may hold a password: they aren't shown.
   if (proxy !== undefined && proxy !== '' && !isProxy(proxy)) refuse('proxy', "an address such as http://127.0.0.1:3128, or '' for none");
@@ -55,7 +58,7 @@ export function checkedOptions(service: string, options: SourceOptions, serviceL
   return {
     ...checkedAddress(options.baseUrl, refuse),
     credentials: options.credentials,
-    limit,
+    budgets,
     timeoutMs: between('timeout', timeout, 1, LONGEST_TIMEOUT_MS),
     maxBodyBytes: between('maxBodyBytes', maxBodyBytes, 1, 2 ** 30),
     retryForMs: between('retryForMs', retryForMs, 0, Infinity),
@@ -108,19 +111,36 @@ function checkedAddress(baseUrl: string, refuse: Refuse): Pick<CheckedOptions, '
   return { origin: url.origin, basePath: url.pathname.replace(/\/+$/, '') };
 }
 
-function checkCredentials(credentials: readonly Credential[], refuse: Refuse): void {
+function checkCredentials(credentials: readonly Credential[], budgets: Budgets, refuse: Refuse): void {
   if (credentials.length === 0) refuse('credentials', 'one or more of { name, signer }');
   const names = new Set<string>();
-  for (const { name, limits } of credentials) {
+  for (const { name, budgets: own = {} } of credentials) {
     if (name === '') refuse('credentials', 'named: a name is empty');
     if (names.has(name)) refuse('credentials', `named differently: ${JSON.stringify(name)} is there twice`);
     names.add(name);
-    if (limits?.length === 0) refuse(`credentials ${name}: limits`, 'one limit or more');
-    for (const limit of limits ?? []) if ('windowMs' in limit) checkLimit(`credentials ${name}: limits`, limit, refuse);
+    const unknown = Object.keys(own).find((budget) => !Object.hasOwn(budgets, budget));
+    if (unknown !== undefined) {
+      refuse(`credentials ${name}: budgets`, `of the source's own, ${Object.keys(budgets).join(', ')}: ${JSON.stringify(unknown)} is none`);
+    }
+    checkBudgets(`credentials ${name}: `, own, refuse);
   }
 }
 
-function checkLimit(option: string, { requests, windowMs }: Limit, refuse: Refuse): void {
-  if (!Number.isSafeInteger(requests) || requests < 1) refuse(option, `a whole number of requests above 0, got ${requests}`);
-  if (!(windowMs > 0 && windowMs < Infinity)) refuse(option, `a window of more than 0 ms, got ${windowMs}`);
+function checkBudgets(where: string, budgets: Budgets, refuse: Refuse): void {
+  for (const [name, budget] of Object.entries(budgets)) {
+    const { requests } = budget;
+    const option = `${where}${name === 'rate' ? 'limit' : `budgets.${name}`}`;
+    if (!Number.isSafeInteger(requests) || requests < 1) refuse(option, `a whole number of requests above 0, got ${requests}`);
+    if ('windowMs' in budget) {
+      if (!(budget.windowMs > 0 && budget.windowMs < Infinity)) refuse(option, `a window of more than 0 ms, got ${budget.windowMs}`);
+      continue;
+    }
+    // Plain JavaScript and configuration files may say anything.
+    if (!['day', 'month'].includes(budget.per)) refuse(option, 'per day or month, or have a windowMs');
+    try {
+      budgetOf(budget, { clock: systemClock() });
+    } catch (error) {
+      refuse(option, `a quota with a time, day and zone of its reset: ${error instanceof RangeError ? error.message : String(error)}`);
+    }
+  }
 }

@@ -306,7 +306,7 @@ describe('a definition that throws ends that ask with its cause, and no other', 
     ['toRequest', { toRequest: (path) => (path === '/x' ? fail() : { method: 'GET', path }) }, '/x: ', 0],
     ['subject', { subject: (path) => (path === '/x' ? fail() : path) }, 'toy: ', 0],
     ['items', { items: (path) => (path === '/x' ? fail() : 10) }, '/x: ', 0],
-    ['weights', { weights: (path) => (path === '/x' ? fail() : [1]) }, '/x: ', 0],
+    ['weights', { weights: (path) => (path === '/x' ? fail() : {}) }, '/x: ', 0],
     ['itemsOf', { itemsOf: (value) => (value === 'bad' ? fail() : 1) }, '/x: ', 1],
   ])('%s', async (name, broken, about, requests) => {
     const scene = await play(requests === 0 ? [] : [whole('"bad"')], {}, broken);
@@ -353,8 +353,8 @@ test('what costs more than a budget holds is refused instead of waiting for ever
 
 describe('of credentials with unlike limits', () => {
   const credentials = [
-    { ...credential('small'), limits: [{ requests: 5, windowMs: MINUTE_MS }] },
-    { ...credential('large'), limits: [{ requests: 300, windowMs: MINUTE_MS }] },
+    { ...credential('small'), budgets: { rate: { requests: 5, windowMs: MINUTE_MS } } },
+    { ...credential('large'), budgets: { rate: { requests: 300, windowMs: MINUTE_MS } } },
   ];
 
   test('a request goes with one that can bear it', async () => {

@@ -1,14 +1,15 @@
-import { admission, credentialPool, PageStream, type RateBudget } from '@headgate/throttle';
+import { admission, credentialPool, PageStream, type Waiting } from '@headgate/throttle';
 import { map } from 'rxjs';
-import { budgetSlots, nextReset } from './budget-slots.ts';
+import { budgetSlots, type BudgetSlotsOptions } from './budget-slots.ts';
+import { nextReset } from './budgets.ts';
 import { asker } from './asker.ts';
 import { checkedOptions } from './checked-options.ts';
 import { connections } from './connections.ts';
-import type { AskInFlight, Source, SourceGauges } from './source.ts';
+import type { AskInFlight, Source, SourceGauges, SourceWaiting } from './source.ts';
 import { sourceCredential } from './source-credential.ts';
 import type { SourceDefinition } from './source-definition.ts';
 import { SourceError } from './source-error.ts';
-import type { DailyLimit, Limit, SourceOptions } from './source-options.ts';
+import type { SourceOptions } from './source-options.ts';
 import { walkReader } from './walk-reader.ts';
 
 /**
@@ -19,10 +20,10 @@ import { walkReader } from './walk-reader.ts';
 export function defineSource<Ask, Value>(definition: SourceDefinition<Ask, Value>): (options: SourceOptions) => Source<Ask, Value> {
   const { service } = definition;
   return (given) => {
-    const options = checkedOptions(service, given, definition.limit);
-    const { clock, limit, maxDelayMs, timeoutMs, env, proxy, ca } = options;
+    const options = checkedOptions(service, given, definition);
+    const { clock, budgets, maxDelayMs, timeoutMs, env, proxy, ca } = options;
     const members = options.credentials.map((credential) =>
-      sourceCredential({ credential, limit, maxDelayMs, clock, journal: options.journal }),
+      sourceCredential({ credential, budgets, maxDelayMs, clock, journal: options.journal }),
     );
     const pool = credentialPool({ members, clock });
     const queue = admission({ clock });
@@ -44,20 +45,21 @@ export function defineSource<Ask, Value>(definition: SourceDefinition<Ask, Value
     let closed = false;
 
     /** Something of each budget of the credentials that have not left. */
-    const inUse = <Of>(read: (credential: string, budget: RateBudget, of: Limit | DailyLimit) => Of): Of[] =>
-      pool.members.flatMap(({ name, budgets }) => {
-        const limits = credentials.get(name)?.limits ?? [];
-        return budgets.map((budget, i) => read(name, budget, limits[i] ?? limit));
+    const inUse = <Of>(read: (one: Omit<BudgetSlotsOptions, 'clock'>) => Of): Of[] =>
+      pool.members.flatMap(({ name: credential, budgets: own }) => {
+        const named = Object.entries(credentials.get(credential)?.named ?? {});
+        return own.flatMap((budget, i) => named.slice(i, i + 1).map(([name, of]) => read({ credential, name, budget, of })));
       });
     const budgetGauges = (): SourceGauges['budgets'] => {
       const offset = clock.epochMs() - clock.monotonicMs();
-      return inUse((credential, budget, of) => {
-        const { limit: most, windowMs, used } = budget;
+      return inUse(({ credential, name, budget, of }) => {
+        const { limit, windowMs, used } = budget;
         const at = budget.freeAt();
         const resetsAt = nextReset(of, clock);
         return {
           credential,
-          limit: most,
+          budget: name,
+          limit,
           windowMs,
           used,
           ...(at < Infinity && { freeAt: at + offset }),
@@ -66,6 +68,15 @@ export function defineSource<Ask, Value>(definition: SourceDefinition<Ask, Value
         };
       });
     };
+    const named = ({ weights = [], ...waiting }: Waiting): SourceWaiting => ({
+      ...waiting,
+      weights: Object.fromEntries(Object.keys(budgets).map((name, i) => [name, weights[i] ?? 1])),
+    });
+    const gauges = (waiting: readonly Waiting[]): SourceGauges => ({
+      budgets: budgetGauges(),
+      waiting: waiting.map(named),
+      inFlight: [...inFlight],
+    });
 
     const source: Source<Ask, Value> = {
       async ask(ask, { signal, ...wish }) {
@@ -90,9 +101,9 @@ export function defineSource<Ask, Value>(definition: SourceDefinition<Ask, Value
           },
           { signal },
         ),
-      gauges: () => ({ budgets: budgetGauges(), waiting: queue.waiting(), inFlight: [...inFlight] }),
-      slots: () => inUse((credential, budget, of) => budgetSlots({ credential, budget, limit: of, clock })),
-      changes: queue.changes.pipe(map((waiting) => ({ budgets: budgetGauges(), waiting, inFlight: [...inFlight] }))),
+      gauges: () => gauges(queue.waiting()),
+      slots: () => inUse((one) => budgetSlots({ ...one, clock })),
+      changes: queue.changes.pipe(map(gauges)),
       stop() {
         stopping.abort(stoppedError(service));
       },

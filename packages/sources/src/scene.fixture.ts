@@ -7,7 +7,7 @@ import { defineSource } from './define-source.ts';
 import type { Source } from './source.ts';
 import type { ClassifyContext, SourceDefinition } from './source-definition.ts';
 import { SourceError } from './source-error.ts';
-import type { SourceOptions } from './source-options.ts';
+import type { Limit, SourceOptions } from './source-options.ts';
 import { whole } from './testing/responses.ts';
 import { type Respond, scriptedServer, type ScriptedServer } from './testing/scripted-server.ts';
 import type { TryEvent } from './try-event.ts';
@@ -33,10 +33,15 @@ export interface Scene {
 /** A service whose answers say themselves what they mean, in virtual time; in the end nothing may be held. */
 export async function play(
   script: readonly Respond[],
-  options: Partial<SourceOptions> & { readonly otherwise?: Respond; readonly basePath?: string } = {},
+  options: Omit<Partial<SourceOptions>, 'limit'> & {
+    readonly limit?: Limit | undefined;
+    readonly otherwise?: Respond;
+    readonly basePath?: string;
+  } = {},
   definition: Partial<SourceDefinition<string, string>> = {},
 ): Promise<Scene> {
-  const { otherwise = ok, basePath = '', ...rest } = options;
+  const { otherwise = ok, basePath = '', limit: _, ...rest } = options;
+  const limit = 'limit' in options ? options.limit : { requests: 100, windowMs: MINUTE_MS };
   const server = await scriptedServer({ script, otherwise });
   const clock = virtualClock();
   const events: TryEvent[] = [];
@@ -44,12 +49,12 @@ export async function play(
   const source = defineSource<string, string>({ ...toy(contexts), ...definition })({
     baseUrl: `${server.url}${basePath}`,
     credentials: [credential('a')],
-    limit: { requests: 100, windowMs: MINUTE_MS },
     random: () => 0,
     env: {},
     clock,
     onTry: (event) => events.push(event),
     ...rest,
+    ...(limit !== undefined && { limit }),
   });
   const credits = creditPool({ max: 20 });
   const given: Delivery<string>[] = [];
@@ -105,7 +110,7 @@ export function toy(contexts: ClassifyContext<string>[]): Parameters<typeof defi
     subject: (path) => path,
     items: () => 10,
     itemsOf: ({ length }) => length,
-    weights: (path) => [path === '/costly' ? 101 : 1],
+    weights: (path) => ({ rate: path === '/costly' ? 101 : 1 }),
   };
 }
 

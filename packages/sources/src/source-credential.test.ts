@@ -5,7 +5,12 @@ import { sourceCredential, type SourceCredential } from './source-credential.ts'
 
 const clock = virtualClock();
 const make = (requests = 15, windowMs = 60_000): SourceCredential =>
-  sourceCredential({ credential: { name: 'app', signer: bearer('token') }, limit: { requests, windowMs }, maxDelayMs: 0, clock });
+  sourceCredential({
+    credential: { name: 'app', signer: bearer('token') },
+    budgets: { rate: { requests, windowMs } },
+    maxDelayMs: 0,
+    clock,
+  });
 const refused = (credential: SourceCredential, retryInMs?: number): number =>
   credential.refused({ grantedAtMs: clock.monotonicMs(), ...(retryInMs !== undefined && { retryInMs }) });
 
@@ -50,7 +55,7 @@ describe('a clock that is refused', () => {
     const signer = { sign: () => ({ authorization: 'x' }), adjustClock: (ms: number) => void offsets.push(ms) };
     const credential = sourceCredential({
       credential: { name: 'user', signer },
-      limit: { requests: 1, windowMs: 1 },
+      budgets: { rate: { requests: 1, windowMs: 1 } },
       maxDelayMs: 0,
       clock,
     });

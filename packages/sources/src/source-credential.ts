@@ -1,14 +1,16 @@
 import type { Signer } from '@headgate/auth';
-import { type Clock, type Journal, type JournalEntry, type RateBudget, dailyBudget, rateBudget } from '@headgate/throttle';
-import type { Credential, DailyLimit, Limit } from './source-options.ts';
+import type { Clock, Journal, JournalEntry, RateBudget } from '@headgate/throttle';
+import { budgetOf } from './budgets.ts';
+import type { Budgets, Credential } from './source-options.ts';
 
 /** A credential at work: its budgets, and what the service has said about it. */
 export interface SourceCredential {
   readonly name: string;
   readonly signer: Signer;
+  /** In the order of the source's. */
   readonly budgets: readonly RateBudget[];
-  /** The limit of each of its budgets. */
-  readonly limits: readonly (Limit | DailyLimit)[];
+  /** What they are, by name, in the same order. */
+  readonly named: Budgets;
   readonly journal?: JournalEntry;
   /** Whether it was refused for its rate during the last minute. */
   readonly recentlyRefused: boolean;
@@ -36,8 +38,8 @@ export interface Refusal {
 
 export interface SourceCredentialOptions {
   readonly credential: Credential;
-  /** Where the credential has no limits of its own. */
-  readonly limit: Limit;
+  /** The source's: in their place the credential may have others of the same names. */
+  readonly budgets: Budgets;
   readonly maxDelayMs: number;
   readonly clock: Clock;
   readonly journal?: Journal | undefined;
@@ -46,7 +48,7 @@ export interface SourceCredentialOptions {
 const RECENT_MS = 60_000;
 /** Where refusals say nothing, waits double up to this. */
 const LONGEST_STEP_MS = 15 * 60_000;
-/** An answer that asks for more than this is wrong or lies, and says nothing: even daily quotas start again by then. */
+/** An answer that asks for more than this, and than its longest budget's window, is wrong or lies, and says nothing. */
 const LONGEST_HOLD_MS = 24 * 60 * 60_000;
 /** An answer that says `now` is held off this long, or no longer than its window. */
 const SHORTEST_HOLD_MS = 1_000;
@@ -56,18 +58,17 @@ const LARGEST_CLOCK_OFFSET_MS = 24 * 60 * 60_000;
 /** Clocks are put right, so each refusal may be due to another offset; these many in a row are not. */
 export const MOST_CLOCK_REFUSALS = 3;
 
-export function sourceCredential({ credential, limit, maxDelayMs, clock, journal }: SourceCredentialOptions): SourceCredential {
-  const { name, signer, limits = [limit] } = credential;
-  const common = { maxDelayMs, clock, ...(journal !== undefined && { leaseMs: () => journal.leaseMs }) };
-  const budgets = limits.map((one) =>
-    'windowMs' in one
-      ? rateBudget({ limit: one.requests, windowMs: one.windowMs, ...common })
-      : dailyBudget({ limit: one.requests, resetsAt: one.resetsAt, zone: one.zone, ...common }),
-  );
-  const entry = journal?.open(name, () => budgets.map((budget) => budget.snapshot()));
-  for (const [i, snapshot] of (entry?.restored ?? []).entries()) budgets[i]?.restore(snapshot);
+export function sourceCredential({ credential, budgets: shared, maxDelayMs, clock, journal }: SourceCredentialOptions): SourceCredential {
+  const { name, signer } = credential;
+  const options = { maxDelayMs, clock, ...(journal !== undefined && { leaseMs: () => journal.leaseMs }) };
+  const named = { ...shared, ...credential.budgets };
+  const byName = new Map(Object.entries(named).map(([budget, of]) => [budget, budgetOf(of, options)]));
+  const budgets = [...byName.values()];
+  const entry = journal?.open(name, () => Array.from(byName, ([budget, one]) => ({ name: budget, ...one.snapshot() })));
+  for (const snapshot of entry?.restored ?? []) byName.get(snapshot.name ?? '')?.restore(snapshot);
   // A refusal is about the shortest window unless the answer says otherwise; a daily quota beside it says so.
   const windowMs = Math.min(...budgets.map((budget) => budget.windowMs));
+  const longestHoldMs = Math.max(LONGEST_HOLD_MS, ...budgets.map((budget) => budget.windowMs));
   let refusedAtMs = -Infinity;
   let refusals = 0;
   let clockRefusals = 0;
@@ -83,7 +84,7 @@ export function sourceCredential({ credential, limit, maxDelayMs, clock, journal
     name,
     signer,
     budgets,
-    limits,
+    named,
     ...(entry !== undefined && { journal: entry }),
     get recentlyRefused() {
       return clock.monotonicMs() - refusedAtMs <= RECENT_MS;
@@ -96,7 +97,7 @@ export function sourceCredential({ credential, limit, maxDelayMs, clock, journal
       if (grantedAtMs >= refusedAtMs) refusals += 1;
       refusedAtMs = clock.monotonicMs();
       const stepMs = Math.min(LONGEST_STEP_MS, windowMs * 2 ** (refusals - 1));
-      if (retryInMs === undefined || !(retryInMs <= LONGEST_HOLD_MS)) return hold(stepMs);
+      if (retryInMs === undefined || !(retryInMs <= longestHoldMs)) return hold(stepMs);
       return hold(Math.max(retryInMs, Math.min(windowMs, SHORTEST_HOLD_MS)));
     },
     accepted() {

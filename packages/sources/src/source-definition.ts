@@ -1,5 +1,5 @@
 import type { Answer } from './answer.ts';
-import type { Limit } from './source-options.ts';
+import type { Budgets, Limit } from './source-options.ts';
 import type { Verdict } from './verdict.ts';
 
 /**
@@ -9,8 +9,10 @@ import type { Verdict } from './verdict.ts';
 export interface SourceDefinition<Ask, Value> {
   /** Its name, as errors and gauges show it. */
   readonly service: string;
-  /** Each credential's budget where the options name none. Default: none, and the options must name one. */
+  /** Each credential's budget named `rate`, where the options have none: short for `budgets: { rate: limit }`. */
   readonly limit?: Limit;
+  /** Each credential's budgets by name, where the options have none of that name. Default: none, and the options must name one. */
+  readonly budgets?: Budgets;
   /** The HTTP request of an ask. Path and query are appended to the base address. */
   toRequest(ask: Ask): SourceRequest;
   /** What an answer means. Pure: everything it knows comes in. Redirects never get here. */
@@ -21,8 +23,8 @@ export interface SourceDefinition<Ask, Value> {
   items(ask: Ask): number;
   /** Items that have come. */
   itemsOf(value: Value): number;
-  /** What an ask costs in each budget of a credential, in their order. Default 1 each. */
-  weights?(ask: Ask): readonly number[];
+  /** What an ask costs in budgets of those names; 1 in each that isn't named. A name that the source has no budget of is a fault. */
+  weights?(ask: Ask): Readonly<Record<string, number>>;
 }
 
 export interface ClassifyContext<Ask> {

@@ -8,8 +8,10 @@ export interface SourceOptions {
   readonly baseUrl: string;
   /** One or more, each with a name of its own. */
   readonly credentials: readonly Credential[];
-  /** Each credential's budget. Default: the service's own. */
+  /** Each credential's budget named `rate`: short for `budgets: { rate: limit }`. Default: the service's own. */
   readonly limit?: Limit;
+  /** Each credential's budgets by name: in place of the service's own of that name, or beside them. */
+  readonly budgets?: Budgets;
   /** For one try, all in all: connecting, sending, headers and body. Default 30,000 ms. */
   readonly timeout?: number;
   /** Most bytes of a body, as sent and as decoded. Default 16 MiB. */
@@ -43,11 +45,14 @@ export interface Credential {
   /** Shown in errors, logs and gauges. */
   readonly name: string;
   readonly signer: Signer;
-  /** Budgets in place of the source's own `limit`. */
-  readonly limits?: readonly (Limit | DailyLimit)[];
+  /** Budgets in place of the source's own of that name. */
+  readonly budgets?: Budgets;
 }
 
-/** A budget: how many requests may start per window. */
+/** Budgets by name: a request is charged to each of them. */
+export type Budgets = Readonly<Record<string, Limit | Quota>>;
+
+/** How many requests may start in any window. */
 export interface Limit {
   readonly requests: number;
   readonly windowMs: number;
@@ -55,13 +60,16 @@ export interface Limit {
   readonly unit?: string;
 }
 
-/** A budget that is whole again at a time of day. */
-export interface DailyLimit {
+/** How many requests may start from one reset to the next. */
+export interface Quota {
   readonly requests: number;
-  /** `HH:MM`. */
-  readonly resetsAt: string;
-  /** IANA name of a time zone. */
-  readonly zone: string;
+  readonly per: 'day' | 'month';
+  /** Time of the reset, `HH:MM`. Default `00:00`. */
+  readonly resetsAt?: string;
+  /** Day of a month's reset, 1 to 31; in a shorter month its last day. Default 1. */
+  readonly resetsOn?: number;
+  /** IANA name of the time zone of that time and day. Default `UTC`. */
+  readonly zone?: string;
   /** Name of what it counts, for displays. Default: requests. */
   readonly unit?: string;
 }

@@ -43,9 +43,14 @@ export interface AskOptions extends WalkOptions {
 export interface SourceGauges {
   /** One for each budget of each credential that is still in use. */
   readonly budgets: readonly SourceBudgetGauge[];
-  readonly waiting: readonly Waiting[];
+  readonly waiting: readonly SourceWaiting[];
   /** Asks that are being answered, or pause before they are sent again; in the order of their permits. */
   readonly inFlight: readonly AskInFlight[];
+}
+
+export interface SourceWaiting extends Omit<Waiting, 'weights'> {
+  /** What it costs in each budget, by name. */
+  readonly weights: Readonly<Record<string, number>>;
 }
 
 /** An ask that has left the queue and has no answer yet. */
@@ -63,6 +68,8 @@ export interface AskInFlight {
 
 export interface SourceBudgetGauge {
   readonly credential: string;
+  /** Its name. */
+  readonly budget: string;
   readonly limit: number;
   readonly windowMs: number;
   readonly used: number;
@@ -70,6 +77,6 @@ export interface SourceBudgetGauge {
   readonly freeAt?: number;
   /** Name of what it counts. Default: requests. */
   readonly unit?: string;
-  /** Epoch ms when a budget is whole again that is whole at a time of day. */
+  /** Epoch ms of a quota's next reset. */
   readonly resetsAt?: number;
 }

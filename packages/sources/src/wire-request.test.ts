@@ -68,9 +68,3 @@ test('methods beyond GET and POST are sent; the length that an answer to HEAD na
   );
   expect(requests.map(({ method }) => method)).toEqual(['PUT', 'PATCH', 'DELETE']);
 });
-
-test('text that has no UTF-8 form ends its request, and nothing else', async () => {
-  const { ask } = await under([() => ({ path: '/x', query: { q: '\ud800' } }), () => ({ path: '/x' })]);
-  await expect(ask('0')).rejects.toMatchObject({ code: 'HEADGATE_DEFINITION', endsSource: false });
-  expect((await ask('1')).value).toBe('good');
-});

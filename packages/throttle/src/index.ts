@@ -28,7 +28,7 @@ export {
   type Work,
 } from './admission/limiter.ts';
 export { mergePages, type MergePagesOptions } from './pages/merge-pages.ts';
-export { nextTimeOfDay, type NextTimeOfDayOptions } from './budget/next-reset.ts';
+export { nextDayOfMonth, type NextDayOfMonthOptions, nextTimeOfDay, type NextTimeOfDayOptions } from './budget/next-reset.ts';
 export type { Delivery, PageReader, ReadOptions } from './pages/page-reader.ts';
 export { PageStream, type PageStreamOptions } from './pages/page-stream.ts';
 export { resumable } from './pages/resumable.ts';

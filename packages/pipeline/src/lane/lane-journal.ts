@@ -99,23 +99,20 @@ function restored(records: readonly JournalRecord[], credential: string, sinceMs
   return own.length === 0 ? undefined : merged(own.map(({ value, ageMs }) => agedSnapshots(value, ageMs + sinceMs)));
 }
 
-/** Several journals' records of the same budgets as one. */
-function merged([first = [], ...others]: readonly (readonly BudgetSnapshot[])[]): readonly BudgetSnapshot[] {
-  return others.reduce(
-    (sum, more) =>
-      Array.from({ length: Math.max(sum.length, more.length) }, (_, i) => {
-        const [a, b] = [sum[i], more[i]];
-        if (a === undefined || b === undefined) return (a ?? b) as BudgetSnapshot;
-        const heldMs = Math.max(a.heldMs ?? 0, b.heldMs ?? 0);
-        const freedMs = Math.min(a.freedMs ?? Infinity, b.freedMs ?? Infinity);
-        const busy = [...a.busy, ...b.busy].sort(([one], [other]) => one - other);
-        return {
-          windowMs: Math.min(a.windowMs, b.windowMs),
-          busy,
-          ...(heldMs > 0 && { heldMs }),
-          freedMs: freedMs < Infinity ? freedMs : null,
-        };
-      }),
-    first,
-  );
+/** Several journals' records of the same budgets as one, told apart by their names, or else by their places. */
+function merged(journals: readonly (readonly BudgetSnapshot[])[]): readonly BudgetSnapshot[] {
+  const named = journals.flatMap((snapshots) => snapshots.map((snapshot, place) => ({ key: snapshot.name ?? place, snapshot })));
+  return Array.from(Map.groupBy(named, ({ key }) => key).values(), (same) => same.map(({ snapshot }) => snapshot).reduce(sum));
+}
+
+function sum(a: BudgetSnapshot, b: BudgetSnapshot): BudgetSnapshot {
+  const heldMs = Math.max(a.heldMs ?? 0, b.heldMs ?? 0);
+  const freedMs = Math.min(a.freedMs ?? Infinity, b.freedMs ?? Infinity);
+  return {
+    ...(a.name !== undefined && { name: a.name }),
+    windowMs: Math.min(a.windowMs, b.windowMs),
+    busy: [...a.busy, ...b.busy].sort(([one], [other]) => one - other),
+    ...(heldMs > 0 && { heldMs }),
+    freedMs: freedMs < Infinity ? freedMs : null,
+  };
 }

@@ -1,7 +1,7 @@
 import { apiKey, type Secret } from '@headgate/auth';
 import { type Clock, nextTimeOfDay, systemClock } from '@headgate/throttle';
 import { SourceError } from '../source-error.ts';
-import type { Credential, DailyLimit, Limit, SourceOptions } from '../source-options.ts';
+import type { Credential, Limit, SourceOptions } from '../source-options.ts';
 import { type BooksPlan, requestsPerSecond } from './plan.ts';
 
 export interface BooksOptions extends Omit<SourceOptions, 'baseUrl' | 'credentials'> {
@@ -84,8 +84,10 @@ export function checkedBooksOptions(options: BooksOptions): CheckedBooksOptions 
       ...rest,
       limit,
       baseUrl: address,
-      credentials:
-        perDay === undefined ? keys : keys.map((one) => withQuota(one, limit, { requests: perDay.isbns, unit: 'ISBNs', ...quotaReset })),
+      credentials: keys,
+      ...(perDay !== undefined && {
+        budgets: { isbns: { requests: perDay.isbns, per: 'day', unit: 'ISBNs', ...quotaReset }, ...rest.budgets },
+      }),
     },
   };
 }
@@ -93,11 +95,6 @@ export function checkedBooksOptions(options: BooksOptions): CheckedBooksOptions 
 /** An option that can't be used. */
 export function invalidOption(what: string, cause?: unknown): SourceError {
   return new SourceError({ code: 'HEADGATE_INVALID_OPTION', message: `books: ${what}.`, retryable: false, service: 'books', cause });
-}
-
-function withQuota(credential: Credential, limit: Limit, quota: DailyLimit): Credential {
-  const [rate = limit, ...others] = credential.limits ?? [];
-  return { ...credential, limits: [rate, quota, ...others] };
 }
 
 const LONGEST_WAIT_MS = 60_000;

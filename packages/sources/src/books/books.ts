@@ -15,8 +15,6 @@ import { lookup } from './lookup.ts';
 import { toRequest } from './request.ts';
 import { roomFor } from './room-for.ts';
 
-const DAY_MS = 86_400_000;
-
 /** A book catalogue: books by ISBN, singly or in batches, and authors by name. */
 export interface Books extends AsyncDisposable {
   /**
@@ -82,14 +80,13 @@ export function books(options: BooksOptions): Books {
   const { plan, maxBatch, batchWaitMs, quotaReset, limit, hasQuota, clock, source: sourceOptions } = checkedBooksOptions(options);
   const source = defineSource<BooksAsk, BooksValue>({
     service: 'books',
-    limit,
     toRequest,
     classify: classifyBooks({ plan, maxBatch, quotaReset }),
     subject: subjectOf,
     items: itemsAsked,
     itemsOf,
     // A call of the rate and, where there is a quota, one for each ISBN.
-    ...(hasQuota && { weights: (ask: BooksAsk) => [1, ask.kind === 'batch' ? isbnsToSend(ask).length : 1] }),
+    ...(hasQuota && { weights: (ask: BooksAsk) => ({ isbns: ask.kind === 'batch' ? isbnsToSend(ask).length : 1 }) }),
   })(sourceOptions);
   const unlimited = creditPool({ max: Infinity });
   const ahead = aheadLedger();
@@ -159,10 +156,13 @@ interface Asked<K extends BooksValue['kind']> {
 }
 
 function leftToday({ budgets, waiting }: SourceGauges): number {
-  const quotas = budgets.filter(({ windowMs }) => windowMs === DAY_MS);
+  const quotas = budgets.filter(({ budget }) => budget === 'isbns');
   let left = Math.max(0, ...quotas.map(({ limit, used }) => limit - used));
   // Those that don't fit into what is left go another day.
-  for (const { weights: [, calls = 1] = [] } of waiting) if (calls <= left) left -= calls;
+  for (const { weights } of waiting) {
+    const { isbns = 1 } = weights;
+    if (isbns <= left) left -= isbns;
+  }
   return left;
 }
 

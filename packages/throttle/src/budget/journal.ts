@@ -23,6 +23,8 @@ export interface JournalEntry {
 
 /** How a budget stands, as JSON can hold it. */
 export interface BudgetSnapshot {
+  /** Which of a credential's budgets it is, where they have names. */
+  readonly name?: string;
   readonly windowMs: number;
   /** For how long how much is busy, ascending; below 0 what was until so long ago. */
   readonly busy: readonly (readonly [ms: number, weight: number])[];

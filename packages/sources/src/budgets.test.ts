@@ -1,0 +1,117 @@
+import type { BudgetSnapshot, Journal } from '@headgate/throttle';
+import { expect, test } from 'vitest';
+import { defineSource } from './define-source.ts';
+import { credential, MINUTE_MS, play, thrown, toy } from './scene.fixture.ts';
+import type { Budgets, SourceOptions } from './source-options.ts';
+
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** The scene begins at midnight of 2026-01-01, UTC. */
+const UNTIL_THE_15TH_MS = 14 * DAY_MS + 6 * HOUR_MS;
+
+const budgets: Budgets = {
+  hour: { requests: 2, windowMs: HOUR_MS },
+  month: { requests: 5, per: 'month', resetsOn: 15, resetsAt: '06:00' },
+};
+const weights = (path: string) => (path === '/costly' ? { month: 3 } : {});
+
+test('each request is charged to all budgets by name; gauges name them, and what those who wait cost', async () => {
+  const scene = await play([], { limit: undefined }, { budgets, weights });
+  (await scene.ask('/costly')).credit.release();
+  (await scene.ask()).credit.release();
+  const waiting = scene.ask('/costly');
+  await scene.clock.settle();
+  expect(scene.source.gauges()).toMatchObject({
+    budgets: [
+      { credential: 'a', budget: 'hour', limit: 2, used: 2 },
+      { credential: 'a', budget: 'month', limit: 5, used: 4 },
+    ],
+    waiting: [{ label: '/costly', for: 'budget', weights: { hour: 1, month: 3 } }],
+  });
+  await scene.clock.advance(UNTIL_THE_15TH_MS);
+  expect(scene.server.requests).toHaveLength(2);
+  await scene.clock.advance(5_000);
+  await waiting;
+  expect(scene.server.requests).toHaveLength(3);
+});
+
+test('options stand in place of the budgets of the same name, or beside them; a credential in place of both', async () => {
+  const scene = await play(
+    [],
+    {
+      limit: { requests: 7, windowMs: 1_000 },
+      budgets: { hour: { requests: 3, windowMs: HOUR_MS } },
+      credentials: [credential('a'), { ...credential('b'), budgets: { month: { requests: 9, per: 'day' } } }],
+    },
+    { budgets, weights },
+  );
+  expect(scene.source.gauges().budgets.map(({ credential: name, budget, limit }) => `${name} ${budget} ${limit}`)).toEqual([
+    'a hour 3',
+    'a month 5',
+    'a rate 7',
+    'b hour 3',
+    'b month 9',
+    'b rate 7',
+  ]);
+});
+
+test('a journal is continued by name, whatever else has become of the budgets', async () => {
+  let written: readonly BudgetSnapshot[] = [];
+  const journal = (restored?: readonly BudgetSnapshot[]): Journal => ({
+    leaseMs: 1_000,
+    open: (_, snapshots) => ({
+      restored,
+      granted: async () => {
+        written = snapshots();
+        await Promise.resolve();
+      },
+      settled: () => {
+        written = snapshots();
+      },
+      learned: () => undefined,
+    }),
+  });
+  const before = await play([], { limit: undefined, journal: journal() }, { budgets, weights });
+  await before.ask('/costly');
+  const { hour, month } = budgets;
+  if (hour === undefined || month === undefined) throw new TypeError('both are there');
+  const minute = { requests: 1, windowMs: MINUTE_MS };
+  const after = await play([], { limit: undefined, journal: journal(written) }, { budgets: { month, minute, hour }, weights });
+  expect(after.source.gauges().budgets).toMatchObject([
+    { budget: 'month', used: 3 },
+    { budget: 'minute', used: 0 },
+    { budget: 'hour', used: 1 },
+  ]);
+});
+
+test('a weight of a budget that is not there is a fault of the definition, as is more than a budget holds', async () => {
+  const scene = await play([], {}, { weights: (path) => (path === '/typo' ? { mnoth: 1 } : { rate: 101 }) });
+  await expect(scene.ask('/typo')).rejects.toMatchObject({
+    code: 'HEADGATE_DEFINITION',
+    message: expect.stringContaining('weights of the toy source threw RangeError: there is no budget "mnoth", only rate.'),
+  });
+  await expect(scene.ask()).rejects.toMatchObject({
+    code: 'HEADGATE_OVER_BUDGET',
+    message: expect.stringContaining('costs 101 of the budget rate, 100 per 60000 ms (a)'),
+  });
+});
+
+test.each<[Partial<SourceOptions>, string]>([
+  [{ budgets: { month: { requests: 0, per: 'month' } } }, 'budgets.month must be a whole number of requests above 0, got 0'],
+  [{ budgets: { hour: { requests: 1, windowMs: NaN } } }, 'budgets.hour must be a window of more than 0 ms'],
+  [
+    { budgets: { month: { requests: 1, per: 'month', resetsOn: 40 } } },
+    'budgets.month must be a quota with a time, day and zone of its reset: 40 is no day',
+  ],
+  [{ budgets: { day: { requests: 1, per: 'day', zone: 'Mars/Olympus' } } }, 'budgets.day must be a quota'],
+  [{ budgets: { week: { requests: 1, per: 'week' as 'day' } } }, 'budgets.week must be per day or month'],
+  [
+    { credentials: [{ ...credential('a'), budgets: { mnoth: { requests: 1, per: 'month' } } }] },
+    'credentials a: budgets must be of the source\'s own, rate: "mnoth" is none',
+  ],
+])('%j is refused', (given, words) => {
+  const make = defineSource<string, string>({ ...toy([]), limit: { requests: 1, windowMs: 1 } });
+  const error = thrown(() => make({ baseUrl: 'https://api.example.com', credentials: [credential('a')], ...given }));
+  expect(error).toMatchObject({ code: 'HEADGATE_INVALID_OPTION' });
+  expect(String(error)).toContain(words);
+});

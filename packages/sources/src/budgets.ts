@@ -1,0 +1,43 @@
+import { type Clock, dailyBudget, monthlyBudget, nextDayOfMonth, nextTimeOfDay, rateBudget, type RateBudget } from '@headgate/throttle';
+import type { Budgets, Limit, Quota } from './source-options.ts';
+
+export interface NamedBudgets {
+  readonly limit?: Limit | undefined;
+  readonly budgets?: Budgets | undefined;
+}
+
+/** All budgets that are named, the later ones in place of the earlier; `limit` is the one called `rate`. */
+export function mergedBudgets(...named: readonly NamedBudgets[]): Budgets {
+  const all = named.flatMap(({ limit, budgets }) => [
+    ...(limit === undefined ? [] : [['rate', limit] as const]),
+    ...Object.entries(budgets ?? {}),
+  ]);
+  return Object.fromEntries(all);
+}
+
+export interface BudgetOptions {
+  readonly maxDelayMs?: number;
+  readonly leaseMs?: () => number;
+  readonly clock: Clock;
+}
+
+/** Makes a budget. Throws a `RangeError` for one that can't be. */
+export function budgetOf(budget: Limit | Quota, options: BudgetOptions): RateBudget {
+  if ('windowMs' in budget) return rateBudget({ limit: budget.requests, windowMs: budget.windowMs, ...options });
+  const { requests: limit, per, resetsAt, resetsOn, zone } = budget;
+  const reset = { limit, ...(resetsAt !== undefined && { resetsAt }), ...(zone !== undefined && { zone }), ...options };
+  switch (per) {
+    case 'day':
+      return dailyBudget(reset);
+    case 'month':
+      return monthlyBudget({ ...reset, ...(resetsOn !== undefined && { resetsOn }) });
+  }
+}
+
+/** Epoch ms of a quota's next reset; undefined for a limit. */
+export function nextReset(budget: Limit | Quota, clock: Clock): number | undefined {
+  if ('windowMs' in budget) return undefined;
+  const { per, resetsAt: at = '00:00', resetsOn: day = 1, zone = 'UTC' } = budget;
+  const reset = { at, zone, afterMs: clock.epochMs() };
+  return per === 'day' ? nextTimeOfDay(reset) : nextDayOfMonth({ day, ...reset });
+}
