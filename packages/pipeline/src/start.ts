@@ -11,6 +11,7 @@ import { PipelineError } from './pipeline-error.ts';
 import { listSchedule } from './requests/list-schedule.ts';
 import { enqueueLists } from './requests/request-list.ts';
 import { type RunSnapshot, runModel } from './run-model.ts';
+import { openSerializers } from './topic.ts';
 import { topicSpecs } from './topics.ts';
 
 export interface StartOptions {
@@ -97,6 +98,7 @@ export async function start(options: StartOptions): Promise<Running> {
   const signal = options.signal === undefined ? stopping.signal : AbortSignal.any([options.signal, stopping.signal]);
 
   signal.throwIfAborted();
+  const serializers = await orAborted(signal, openSerializers({ pipelines, names, signal }));
   const { warnings } = await orAborted(signal, log.createTopics(topicSpecs(pipelines, { lanes, names })));
   for (const message of warnings) emit({ type: 'notice', level: 'warn', message });
   const byTopic = new Map(pipelines.map((pipeline) => [requestsTopic(pipeline, names), pipeline]));
@@ -104,7 +106,7 @@ export async function start(options: StartOptions): Promise<Running> {
     open: (lane, leave) => {
       const pipeline = pipelines.find(({ name }) => name === lane.pipeline);
       if (pipeline === undefined) throw new TypeError(`No pipeline of this run is called ${lane.pipeline}.`);
-      return openPipelineLane({ log, group, lanes, names, follow, validate, clock, env, emit }, pipeline, lane.lane, leave);
+      return openPipelineLane({ log, group, lanes, names, follow, validate, serializers, clock, env, emit }, pipeline, lane.lane, leave);
     },
     laneOf: ({ topic, partition }) => ({ pipeline: byTopic.get(topic)?.name ?? topic, lane: partition }),
     lanes: pipelines.reduce((sum, pipeline) => sum + lanesOf(pipeline, lanes), 0),

@@ -1,14 +1,16 @@
 import { partitionForKey } from '@headgate/topics';
 import { describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
-import { type TopicDefinition, logRecords, recordMakers, topic } from './topic.ts';
+import { type TopicDefinition, logRecords, openSerializers, recordMakers, topic } from './topic.ts';
 import { topicNames } from './names.ts';
 
 const item = z.object({ item: z.string() });
 
 async function makerOf(definition: TopicDefinition<{ item: string }>, { validate = false, names = topicNames() } = {}) {
   const { signal } = new AbortController();
-  const makers = await recordMakers({ pipeline: 'shelves', topics: { records: definition }, names, partition: 3, validate, signal });
+  const topics = { records: definition };
+  const serializers = await openSerializers({ pipelines: [{ name: 'shelves', topics }], names, signal });
+  const makers = recordMakers({ pipeline: 'shelves', topics, names, partition: 3, validate, serializers });
   const maker = makers['records'];
   if (maker === undefined) throw new Error('there is a maker for each topic');
   return maker;
@@ -62,6 +64,32 @@ describe('a record', () => {
     expect(values).toMatchObject([{ value: '<x>' }, { value: '<y>' }]);
     expect(opened).toEqual(['p.shelves.records']);
   });
+
+  it('may be bytes, in a series too, which takes no text past the serializer', async () => {
+    const bytesOf = (value: { item: string }): Uint8Array => Uint8Array.of(0xff, value.item.length);
+    const records = await makerOf(topic({ value: item, serialize: bytesOf, partitions: 7 }));
+    const key = Uint8Array.of(0, 0xff);
+    const made = records({ key, value: { item: 'abc' }, headers: { h: key } }).record;
+    expect(made).toMatchObject({ key, value: Uint8Array.of(0xff, 3), headers: { h: key }, partition: partitionForKey(key, 7) });
+    const series = records.series({ key, count: 3, valueAt: (i) => ({ item: 'x'.repeat(i) }) }).record;
+    expect('valueAt' in series && [0, 1, 2].map((i) => series.valueAt(i))).toEqual([0, 1, 2].map((i) => Uint8Array.of(0xff, i)));
+    expect(() => records.series({ key, count: 1, textAt: () => '{}' })).toThrow(/shelves\.records: .*serializer of its own.*valueAt/);
+  });
+
+  it('is refused where its serializer answers with a promise, or with neither text nor bytes', async () => {
+    for (const wrong of [Promise.resolve('x'), 7]) {
+      const records = await makerOf(topic({ value: item, serialize: () => wrong as unknown as string }));
+      expect(() => records({ key: null, value: { item: 'x' } })).toThrow(/value is .*neither text nor bytes.* at once/);
+    }
+  });
+
+  it('needs a serializer that can be opened, or says which can’t', async () => {
+    const open = (): never => {
+      throw new Error('the registry is away');
+    };
+    const message = 'shelves.records: its serializer could not be opened: the registry is away';
+    await expect(makerOf(topic({ value: item, serialize: { open } }))).rejects.toMatchObject({ code: 'HEADGATE_USER_FUNCTION', message });
+  });
 });
 
 describe('with validate', () => {
@@ -70,10 +98,14 @@ describe('with validate', () => {
     message: expect.stringMatching(/^shelves\.records: a record does not fit the schema of its topic: item: /) as string,
   }) as Error;
 
-  it('a value, a serialized one and each of a series is checked against the schema', async () => {
-    const records = await makerOf(topic({ value: item }), { validate: true });
+  it('a value, a key and each of a series is checked against its schema', async () => {
+    const records = await makerOf(topic({ value: item, key: z.string().min(1).nullable() }), { validate: true });
     expect(() => records({ key: null, value: of({ item: 7 }) })).toThrow(misfit);
-    expect(() => records.serialized({ key: null, text: '{"item":7}' })).toThrow(misfit);
+    expect(() => records({ key: '', value: { item: 'x' } })).toThrow(/does not fit the schema of its topic: the key: /);
+    expect(() => records.series({ key: Uint8Array.of(1), count: 0, textAt: String })).toThrow(/: the key: /);
+    const valueAt = (i: number): { item: string } => of({ item: i < 2 ? 'x' : 7 });
+    expect(() => records.series({ key: null, count: 3, valueAt })).toThrow(misfit);
+    expect(records.series({ key: null, count: 2, valueAt }).count).toBe(2);
     const textAt = (i: number): string => JSON.stringify({ item: i < 2 ? 'x' : 7 });
     expect(() => records.series({ key: null, count: 3, textAt })).toThrow(misfit);
     expect(records.series({ key: null, count: 2, textAt }).count).toBe(2);
@@ -82,13 +114,6 @@ describe('with validate', () => {
   it('without it, none is', async () => {
     const records = await makerOf(topic({ value: item }));
     expect(records({ key: null, value: of({ item: 7 }) }).record).toMatchObject({ value: '{"item":7}' });
-  });
-
-  it('a text that the topic’s own serializer wrote need not be JSON', async () => {
-    const records = await makerOf(topic({ value: item, serialize: ({ item: text }) => text }), { validate: true });
-    expect(records.serialized({ key: null, text: 'no JSON' }).record).toMatchObject({ value: 'no JSON' });
-    expect(records.series({ key: null, count: 2, textAt: () => 'no JSON' }).count).toBe(2);
-    expect(() => records({ key: null, value: of({ item: 7 }) })).toThrow(misfit);
   });
 });
 

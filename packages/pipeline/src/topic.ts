@@ -3,15 +3,17 @@ import { type NewRecord, type RecordSeries, partitionForKey } from '@headgate/to
 import type { z } from 'zod';
 import { PipelineError } from './pipeline-error.ts';
 
-/** Turns a value into the text of a record's value. */
-export type Serialize<Value> = (value: Value) => string;
+/** Turns a value into a record's value: text, or bytes. Synchronous, and the same for the same value: a record may be made again. */
+export type Serialize<Value> = (value: Value) => string | Uint8Array;
 
 export interface TopicDefinition<Value> {
   /** The schema of a record's value: checked in tests and with `validate`, published as JSON Schema. */
   readonly value: z.ZodType<Value>;
+  /** The schema of a record's key: checked as the value is. Default: any text or bytes, or none. */
+  readonly key?: z.ZodType<RecordContent['key']>;
   /**
-   * How a value becomes a record's value. Default: JSON. The form with `open` is asked once per lane, before the first record: a schema
-   * registry, say, is asked there and never per record.
+   * How a value becomes a record's value. Default: JSON. The form with `open` is opened once per run, before any lane is taken, and may wait
+   * there: a schema registry is asked then, and never per record. Where it fails, `start` rejects.
    */
   readonly serialize?: Serialize<Value> | { open(context: SerializeContext): Serialize<Value> | Promise<Serialize<Value>> };
   /** Partitions of its own, chosen by key. Default: one per lane, which is written by that lane alone. */
@@ -48,20 +50,27 @@ export type RecordMakers<Topics extends TopicMap> = { readonly [Name in keyof To
 
 export interface RecordMaker<Value> {
   (record: RecordContent & { readonly value: Value }): PendingRecord;
-  /** A record whose value is serialized already. */
-  serialized(record: RecordContent & { readonly text: string }): PendingRecord;
-  /** Thousands of records with one key that are made as they are written. They carry no CloudEvents headers. */
-  series(series: { readonly key: string | null; readonly count: number; readonly textAt: (index: number) => string }): PendingRecord;
+  /**
+   * Thousands of records with one key that are made as they are written, and perhaps more than once. They carry no CloudEvents headers. Each
+   * is given as a value, or as `textAt` to a topic of JSON; that throws a `PipelineError` (HEADGATE_INVALID_RECORD) for a topic with a
+   * serializer of its own.
+   */
+  series(series: RecordSeriesContent<Value>): PendingRecord;
 }
 
+export type RecordSeriesContent<Value> = Pick<RecordContent, 'key'> & { readonly count: number } & (
+    | { readonly valueAt: (index: number) => Value; readonly textAt?: never }
+    | { readonly textAt: (index: number) => string; readonly valueAt?: never }
+  );
+
 export interface RecordContent {
-  readonly key: string | null;
+  readonly key: string | Uint8Array | null;
   /** Unique within its request, and the same when the record is made again. Default: the page's number or the key that was looked up. */
   readonly id?: string;
   /** What it counts as in events and displays. Default: its topic. */
   readonly kind?: string;
   /** Beside those of a CloudEvent. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | Uint8Array>>;
 }
 
 /** A record of a pipeline before it has its CloudEvents id. */
@@ -82,69 +91,97 @@ export interface RecordMakersOptions {
   readonly partition: number;
   /** Check each value against its topic's schema. */
   readonly validate: boolean;
-  readonly signal: AbortSignal;
+  readonly serializers: Serializers;
 }
 
 /** A topic's name on the log, by its name within Headgate: `issues.records`. */
 export type TopicNames = (name: string) => string;
 
-export async function recordMakers(options: RecordMakersOptions): Promise<RecordMakers<TopicMap>> {
-  const makers = Object.entries(options.topics).map(async ([name, definition]) => [name, await recordMaker(options, name, definition)]);
-  return Object.fromEntries(await Promise.all(makers)) as RecordMakers<TopicMap>;
+/** Opened serializers by the name of their topic on the log. */
+export type Serializers = ReadonlyMap<string, Serialize<unknown>>;
+
+export interface OpenSerializersOptions {
+  readonly pipelines: readonly { readonly name: string; readonly topics: TopicMap }[];
+  readonly names: TopicNames;
+  readonly signal: AbortSignal;
 }
 
-async function recordMaker(
-  { pipeline, names, partition: lane, validate, signal }: RecordMakersOptions,
+/** Opens the serializers of all topics at once. Throws a `PipelineError` (HEADGATE_USER_FUNCTION) where one fails, by its topic. */
+export async function openSerializers({ pipelines, names, signal }: OpenSerializersOptions): Promise<Serializers> {
+  const topics = pipelines.flatMap(({ name, topics: of }) =>
+    Object.entries(of).map(([topicName, { serialize }]) => ({ pipeline: name, name: names(`${name}.${topicName}`), serialize })),
+  );
+  const opened = topics.map(async ({ pipeline, name, serialize = JSON.stringify }) => {
+    if (typeof serialize === 'function') return [name, serialize] as const;
+    try {
+      return [name, await serialize.open({ topic: name, signal })] as const;
+    } catch (cause) {
+      signal.throwIfAborted();
+      const message = `${name}: its serializer could not be opened: ${(cause as Error).message}`;
+      throw new PipelineError({ code: 'HEADGATE_USER_FUNCTION', message, pipeline, cause });
+    }
+  });
+  return new Map(await Promise.all(opened));
+}
+
+export function recordMakers(options: RecordMakersOptions): RecordMakers<TopicMap> {
+  return Object.fromEntries(Object.entries(options.topics).map(([name, definition]) => [name, recordMaker(options, name, definition)]));
+}
+
+function recordMaker(
+  { pipeline, names, partition: lane, validate, serializers }: RecordMakersOptions,
   name: string,
   definition: TopicDefinition<unknown>,
-): Promise<RecordMaker<unknown>> {
+): RecordMaker<unknown> {
   const topicName = names(`${pipeline}.${name}`);
-  const { serialize = JSON.stringify, partitions, value: schema } = definition;
-  const toText = typeof serialize === 'function' ? serialize : await serialize.open({ topic: topicName, signal });
-  /** A serializer of the topic's own may write anything. */
-  const isJson = definition.serialize === undefined;
-  const partitionOf = (key: string | null): number => (partitions === undefined ? lane : partitionForKey(key ?? '', partitions));
-  const check = (value: unknown): void => {
-    const result = schema.safeParse(value);
-    if (result.success) return;
-    const problems = result.error.issues.map(({ path, message }) => `${path.join('.') || 'the value'}: ${message}`).join('; ');
-    const message = `${topicName}: a record does not fit the schema of its topic: ${problems}`;
-    throw new PipelineError({ code: 'HEADGATE_INVALID_RECORD', message, pipeline });
+  const { partitions, value: schema, key: keySchema } = definition;
+  const serialize = serializers.get(topicName) ?? JSON.stringify;
+  const partitionOf = (key: RecordContent['key']): number => (partitions === undefined ? lane : partitionForKey(key ?? '', partitions));
+  const invalid = (reason: string): PipelineError =>
+    new PipelineError({ code: 'HEADGATE_INVALID_RECORD', message: `${topicName}: ${reason}`, pipeline });
+  const check = (part: 'key' | 'value', { error }: z.ZodSafeParseResult<unknown>): void => {
+    if (error === undefined) return;
+    const problems = error.issues.map(({ path, message }) => `${path.join('.') || `the ${part}`}: ${message}`).join('; ');
+    throw invalid(`a record does not fit the schema of its topic: ${problems}`);
   };
-  const pending = (content: RecordContent, text: string): PendingRecord => {
-    const { key, id, kind = name, headers } = content;
-    if (key !== null) assertText(topicName, 'key', key);
-    assertText(topicName, 'value', text);
-    for (const header of Object.values(headers ?? {})) assertText(topicName, 'header', header);
-    const record = { topic: topicName, partition: partitionOf(key), key, value: text, ...(headers !== undefined && { headers }) };
+  const checkKey = (key: RecordContent['key']): void => {
+    if (validate && keySchema !== undefined) check('key', keySchema.safeParse(key));
+  };
+  const checkValue = (value: unknown): void => {
+    if (validate) check('value', schema.safeParse(value));
+  };
+  const maker = ({ key, id, kind = name, headers, value }: RecordContent & { readonly value: unknown }): PendingRecord => {
+    checkKey(key);
+    checkValue(value);
+    const serialized = serialize(value);
+    if (key !== null) assertField(topicName, 'key', key);
+    assertField(topicName, 'value', serialized);
+    for (const header of Object.values(headers ?? {})) assertField(topicName, 'header', header);
+    const record = { topic: topicName, partition: partitionOf(key), key, value: serialized, ...(headers !== undefined && { headers }) };
     return { name, record, id, kind, count: 1 };
   };
-  const maker = (content: RecordContent & { readonly value: unknown }): PendingRecord => {
-    if (validate) check(content.value);
-    return pending(content, toText(content.value));
+  const series = ({ key, count, textAt, valueAt }: RecordSeriesContent<unknown>): PendingRecord => {
+    if (textAt !== undefined && definition.serialize !== undefined)
+      throw invalid(
+        'its records are written by a serializer of its own, and a series came as text. Give the series valueAt instead of textAt.',
+      );
+    checkKey(key);
+    if (validate) for (let i = 0; i < count; i += 1) checkValue(textAt === undefined ? valueAt(i) : JSON.parse(textAt(i)));
+    const record = { topic: topicName, partition: partitionOf(key), key, count, valueAt: textAt ?? ((i: number) => serialize(valueAt(i))) };
+    return { name, record, id: undefined, kind: name, count };
   };
-  return Object.assign(maker, {
-    serialized(content: RecordContent & { readonly text: string }): PendingRecord {
-      if (validate && isJson) check(JSON.parse(content.text));
-      return pending(content, content.text);
-    },
-    series({ key, count, textAt }: { key: string | null; count: number; textAt: (index: number) => string }): PendingRecord {
-      if (validate && isJson) for (let i = 0; i < count; i += 1) check(JSON.parse(textAt(i)));
-      return {
-        name,
-        record: { topic: topicName, partition: partitionOf(key), key, count, valueAt: textAt },
-        id: undefined,
-        kind: name,
-        count,
-      };
-    },
-  });
+  return Object.assign(maker, { series });
 }
 
-/** Throws a `PipelineError` (HEADGATE_INVALID_RECORD) for a part of a record that is no text: a service's answer need not be what its type says. */
-export function assertText(topicName: string, part: string, text: unknown): void {
-  if (typeof text === 'string') return;
-  const message = `${topicName}: a record's ${part} is ${String(text)}, not text. Give each record a key that is text or null, and a value that JSON can hold.`;
+/**
+ * Throws a `PipelineError` (HEADGATE_INVALID_RECORD) for a part of a record that is neither text nor bytes: a service's answer need not be what
+ * its type says.
+ */
+export function assertField(topicName: string, part: string, field: unknown): void {
+  if (typeof field === 'string' || field instanceof Uint8Array) return;
+  const message =
+    `${topicName}: a record's ${part} is ${String(field)}, neither text nor bytes. ` +
+    'Give each record a key that is text, bytes or null, and a value that JSON can hold or that its serializer turns into text or bytes at once.';
   throw new PipelineError({ code: 'HEADGATE_INVALID_RECORD', message });
 }
 

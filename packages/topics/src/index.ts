@@ -2,6 +2,7 @@ export { GroupInUseError } from './group-errors.ts';
 export { LaneHeldError, LaneLostError } from './lane-errors.ts';
 export { MissingRightError, rightsWords } from './missing-right-error.ts';
 export { partitionForKey } from './partition-for-key.ts';
+export { textOf, textRecord } from './record-fields.ts';
 export { InvalidRecordError, TopicLostError, TopicMismatchError, TopicUnknownError } from './topic-errors.ts';
 export {
   TopicLogBusyError,

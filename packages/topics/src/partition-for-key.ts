@@ -1,11 +1,11 @@
 /**
  * The partition a key belongs to: `toPositive(murmur2(utf8(key))) % partitions`, as Kafka's Java client (`BuiltInPartitioner.partitionForKey`) and
  * kafkajs's default partitioner choose it, so that a key stays in its partition whichever driver or client writes it.
- * Takes the key and how many partitions there are (at least 1); answers 0 to `partitions - 1`. Throws `RangeError` for fewer than 1 partition.
+ * Takes the key, text or bytes, and how many partitions there are (at least 1); answers 0 to `partitions - 1`. Throws `RangeError` for fewer than 1 partition.
  */
-export function partitionForKey(key: string, partitions: number): number {
+export function partitionForKey(key: string | Uint8Array, partitions: number): number {
   if (!Number.isInteger(partitions) || partitions < 1) throw new RangeError(`A topic has at least 1 partition, not ${partitions}.`);
-  return (murmur2(new TextEncoder().encode(key)) & 0x7fffffff) % partitions;
+  return (murmur2(typeof key === 'string' ? new TextEncoder().encode(key) : key) & 0x7fffffff) % partitions;
 }
 
 /** MurmurHash2 with Kafka's seed, as a signed 32-bit integer (org.apache.kafka.common.utils.Utils.murmur2). */

@@ -1,11 +1,16 @@
 import type { ReadOptions, RecordPosition, TopicReader, TopicRecord } from './topic-log.ts';
 import type { OffsetCommit } from './transaction-content.ts';
 
+/** Makes of a record as it is stored one of text, or one of bytes. */
+export type FieldsOf<Field extends string | Uint8Array> = (record: TopicRecord<string | Uint8Array>) => TopicRecord<Field>;
+
 /**
  * What readers of every driver have in common. An iterator by hand: an async generator's `return` would wait behind a pending `next`, for
  * ever when following.
  */
-export abstract class PullReader implements TopicReader, AsyncIterator<TopicRecord, undefined> {
+export abstract class PullReader<Field extends string | Uint8Array>
+  implements TopicReader<Field>, AsyncIterator<TopicRecord<Field>, undefined>
+{
   readonly #read: ReadOptions;
   readonly #abort: () => void;
   #turn: Promise<unknown> = Promise.resolve();
@@ -20,17 +25,17 @@ export abstract class PullReader implements TopicReader, AsyncIterator<TopicReco
     this.#abort = () => void this.close();
   }
 
-  [Symbol.asyncIterator](): AsyncIterator<TopicRecord, undefined> {
+  [Symbol.asyncIterator](): AsyncIterator<TopicRecord<Field>, undefined> {
     return this;
   }
 
-  next(): Promise<IteratorResult<TopicRecord, undefined>> {
+  next(): Promise<IteratorResult<TopicRecord<Field>, undefined>> {
     const result = this.#turn.then(() => this.nextResult());
     this.#turn = result.catch(() => {});
     return result;
   }
 
-  async return(): Promise<IteratorResult<TopicRecord, undefined>> {
+  async return(): Promise<IteratorResult<TopicRecord<Field>, undefined>> {
     await this.close();
     return { done: true, value: undefined };
   }
@@ -71,7 +76,7 @@ export abstract class PullReader implements TopicReader, AsyncIterator<TopicReco
   }
 
   /** One after the other. Closes the reader at the end, and before it throws. */
-  protected abstract nextResult(): Promise<IteratorResult<TopicRecord, undefined>>;
+  protected abstract nextResult(): Promise<IteratorResult<TopicRecord<Field>, undefined>>;
   protected abstract commitOffset(offset: OffsetCommit): Promise<void>;
   /** Lets go of everything; called once. */
   protected abstract end(): Promise<void>;

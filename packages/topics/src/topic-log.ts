@@ -1,5 +1,4 @@
 import type { MissingRight } from './missing-right-error.ts';
-import type { InvalidRecordError } from './topic-errors.ts';
 
 /** The port behind which a log of topics stands: an embedded file or Kafka. */
 export interface TopicLog extends AsyncDisposable {
@@ -18,8 +17,13 @@ export interface TopicLog extends AsyncDisposable {
   openLane(lane: LaneSpec, signal?: AbortSignal): Promise<LaneWriter>;
   /** Appends records outside of any lane, all or nothing: wishes that anyone may make. Returns where they went, in order. Throws `TopicUnknownError` and `InvalidRecordError`. */
   append(records: readonly NewRecord[]): Promise<readonly RecordPosition[]>;
-  /** Reads committed records in order per partition. The reading begins now, not with the first record asked for. */
+  /**
+   * Reads committed records in order per partition, as text. The reading begins now, not with the first record asked for. A key, value or
+   * header that is no UTF-8 text ends the reader with an `InvalidRecordError` that names topic, partition, offset and fields.
+   */
   read(options: ReadOptions): TopicReader;
+  /** As `read`, with keys, values and headers as the bytes they are; text as UTF-8. Each is a copy of its own. */
+  readBytes(options: ReadOptions): TopicReader<Uint8Array>;
   /**
    * What readers of a partition can't pass now: somebody's transaction that has written there and hasn't ended. Undefined where there is
    * none. Throws `signal.reason` where that aborts.
@@ -149,14 +153,15 @@ export interface TopicInfo extends TopicSpec {
   readonly offsets: readonly { readonly earliest: number; readonly end: number }[];
 }
 
+/** A record to be written. Text is stored as UTF-8; bytes must not change before the call that writes them resolves. */
 export interface NewRecord {
   readonly topic: string;
   /** Chosen from the key when absent: the same key always goes to the same partition (murmur2, as Kafka's default partitioner does). */
   readonly partition?: number;
-  readonly key: string | null;
+  readonly key: string | Uint8Array | null;
   /** null is a tombstone: on a compacted topic it removes the key. */
-  readonly value: string | null;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly value: string | Uint8Array | null;
+  readonly headers?: Readonly<Record<string, string | Uint8Array>>;
 }
 
 /**
@@ -166,24 +171,20 @@ export interface NewRecord {
 export interface RecordSeries extends Omit<NewRecord, 'value'> {
   readonly count: number;
   /** The value of the record at `index`, which begins at 0; the same whenever it is asked for. */
-  readonly valueAt: (index: number) => string;
+  readonly valueAt: (index: number) => string | Uint8Array;
 }
 
 export interface RecordPosition extends TopicPartition {
   readonly offset: number;
 }
 
-export interface TopicRecord extends RecordPosition {
-  readonly key: string | null;
-  readonly value: string | null;
-  readonly headers: Readonly<Record<string, string>>;
+/** A record as it is read: with text, or with bytes. */
+export interface TopicRecord<Field extends string | Uint8Array = string> extends RecordPosition {
+  readonly key: Field | null;
+  readonly value: Field | null;
+  readonly headers: Readonly<Record<string, Field>>;
   /** When it was appended, milliseconds since the epoch, on the log's clock. */
   readonly timestampMs: number;
-  /**
-   * Says which fields another client has written as bytes that are no UTF-8 text: there a key or a value is null, and a header is left out.
-   * Only where the reading asked for it.
-   */
-  readonly unreadable?: InvalidRecordError;
 }
 
 export interface LaneSpec {
@@ -215,6 +216,7 @@ export interface LaneWriter extends AsyncDisposable {
 }
 
 export interface LaneTransaction {
+  /** A record of the lane's own state must have a key and a value of text. */
   append(records: readonly (NewRecord | RecordSeries)[]): void;
   /** Sets one key of the lane's state; null removes it. */
   checkpoint(key: string, state: string | null): void;
@@ -230,18 +232,13 @@ export interface ReadOptions {
   readonly group?: string;
   /** Where to start in every partition. Default 'earliest'. */
   readonly from?: 'earliest' | 'latest' | number;
-  /**
-   * What becomes of a record with bytes that are no UTF-8 text. Default 'throw': the reader ends there with an `InvalidRecordError` that names
-   * topic, partition, offset and fields. 'mark': it is handed on with that error as `unreadable`, and the reader goes on.
-   */
-  readonly unreadable?: 'throw' | 'mark';
   /** Wait for further records after the end. Default false: the reader ends at the end as it was when the reading began. */
   readonly follow?: boolean;
   readonly signal?: AbortSignal;
 }
 
 /** Ends when the end is reached, `signal` aborts or `close` is called; backpressure is the consumer's pace. */
-export interface TopicReader extends AsyncIterable<TopicRecord>, AsyncDisposable {
+export interface TopicReader<Field extends string | Uint8Array = string> extends AsyncIterable<TopicRecord<Field>>, AsyncDisposable {
   /**
    * Commits `record` and all before it in its partition for the reader's group; never takes a later commit of this reader back, also where
    * several are under way. Throws without a group, and `GroupInUseError` where the driver takes offsets of a joined group from its members alone.

@@ -1,4 +1,5 @@
-import { assertText } from './record-text.ts';
+import { assertFields } from './record-fields.ts';
+import { InvalidRecordError } from './topic-errors.ts';
 import { TopicLogClosedError } from './topic-log-errors.ts';
 import type { LaneSpec, LaneTransaction, NewRecord, RecordPosition, RecordSeries } from './topic-log.ts';
 
@@ -30,10 +31,10 @@ export function collectTransaction(work: (tx: LaneTransaction) => void, { name, 
     if (!open) throw new TopicLogClosedError({ what: 'This transaction' });
   };
   const add = (record: NewRecord | RecordSeries): void => {
-    assertText(record);
+    assertFields(record);
     // Without a partition its key may lead it there, too.
     const isState = record.topic === place.topic && (record.partition ?? place.partition) === place.partition;
-    if (isState && isSeries(record)) throw new TypeError(`A series of records can't be state of lane "${name}": a key has one value.`);
+    if (isState) assertState(record, name);
     records.push(record);
   };
   const returned: unknown = work({
@@ -60,6 +61,14 @@ export function collectTransaction(work: (tx: LaneTransaction) => void, { name, 
   return { records, offsets };
 }
 
+function assertState(record: NewRecord | RecordSeries, lane: string): void {
+  if (isSeries(record)) throw new TypeError(`A series of records can't be state of lane "${lane}": a key has one value.`);
+  const { topic, key, value } = record;
+  const fields = [...(key instanceof Uint8Array ? ['key'] : []), ...(value instanceof Uint8Array ? ['value'] : [])];
+  if (fields.length === 0) return;
+  throw new InvalidRecordError({ topic, fields, reason: `has bytes as its ${fields.join(' and ')}. The state of lane "${lane}" is text.` });
+}
+
 /** The changes that records whose partitions are known make to a lane's state, in order. */
 export function stateChanges(
   records: readonly (NewRecord | RecordSeries)[],
@@ -67,8 +76,9 @@ export function stateChanges(
 ): readonly (readonly [key: string, value: string | null])[] {
   const changes: (readonly [key: string, value: string | null])[] = [];
   for (const record of records) {
-    if (record.topic !== topic || record.partition !== partition || isSeries(record) || record.key === null) continue;
-    changes.push([record.key, record.value]);
+    if (record.topic !== topic || record.partition !== partition || isSeries(record)) continue;
+    const { key, value } = record;
+    if (typeof key === 'string' && !(value instanceof Uint8Array)) changes.push([key, value]);
   }
   return changes;
 }

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
-import type { TopicRecord } from '@headgate/topics';
+import { type TopicRecord, textOf } from '@headgate/topics';
 import { TOPICS } from '../records/topic-names.ts';
-import { countWords } from '../status/text/number-words.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { warnOfClosedStdout } from './closed-stdout.ts';
@@ -17,15 +16,12 @@ export interface ReadOptions {
   readonly max?: number;
 }
 
-/** More records than these that can't be shown are counted, not named. */
-const NAMED = 10;
-
 /**
- * Writes committed records to stdout: for people, or with `--json` a line of JSON each. A record with bytes that are no text is
- * named on stderr in its place, and the exit code is 1 then. Resolves to the exit code.
+ * Writes committed records to stdout: for people, or with `--json` a line of JSON each. Bytes that are no text are written as base64: behind
+ * `base64:`, or in JSON as `keyBase64`, `valueBase64` and `headersBase64` in place of `key`, `value` and the header. Resolves to the exit code.
  */
 export async function read({ topic, follow, from, max = Infinity }: ReadOptions, context: CommandContext): Promise<number> {
-  const { stdout, stderr, signal, json } = context;
+  const { stdout, signal, json } = context;
   await warnOfClosedStdout(context);
   const log = await openLog(context, (await readLogConfig(context)).topics);
   const gone = new AbortController();
@@ -46,14 +42,8 @@ export async function read({ topic, follow, from, max = Infinity }: ReadOptions,
     let left = max;
     if (left <= 0) return 0;
     const over = AbortSignal.any([signal, gone.signal]);
-    let unreadable = 0;
-    const records = log.read({ topic, follow, unreadable: 'mark', ...(from !== undefined && { from }), signal: over });
+    const records = log.readBytes({ topic, follow, ...(from !== undefined && { from }), signal: over });
     for await (const record of records) {
-      if (record.unreadable !== undefined) {
-        unreadable += 1;
-        if (unreadable <= NAMED) stderr.write(`headgate: ${safeText(record.unreadable.message, Infinity)}\n`);
-        continue;
-      }
       const line = json ? escapedControls(jsonLine(record)) : plainLine(record);
       if (!stdout.write(`${line}\n`)) await once(stdout, 'drain', { signal: over }).catch(() => undefined);
       left -= 1;
@@ -61,9 +51,7 @@ export async function read({ topic, follow, from, max = Infinity }: ReadOptions,
     }
     if (failure !== undefined)
       throw new OutputError(`The records could not be written to stdout (${failure.code}). What was written before is not all.`);
-    if (unreadable > 0) stderr.write(`headgate: ${countWords(unreadable, 'record')} of ${topic} can't be shown\n`);
-    if (signal.aborted) return 130;
-    return unreadable > 0 ? 1 : 0;
+    return signal.aborted ? 130 : 0;
   } finally {
     await log.close();
   }
@@ -76,13 +64,29 @@ class OutputError extends Error {
 }
 
 /** A record as one line of JSON; a value that is JSON stands in it as it is, so that no number of it is spelled anew. */
-function jsonLine({ topic, partition, offset, key, headers, value }: TopicRecord): string {
-  const before = JSON.stringify({ topic, partition, offset, key, headers });
-  return `${before.slice(0, -1)},"value":${isOneLineOfJson(value) ? value : JSON.stringify(value)}}`;
+function jsonLine({ topic, partition, offset, key, headers, value }: TopicRecord<Uint8Array>): string {
+  const texts = Object.entries(headers).map(([name, bytes]) => [name, textOf(bytes), bytes] as const);
+  const others = texts.filter(([, text]) => text === undefined).map(([name, , bytes]) => [name, base64(bytes)] as const);
+  const before = JSON.stringify({
+    topic,
+    partition,
+    offset,
+    ...jsonField('key', key),
+    headers: Object.fromEntries(texts.flatMap(([name, text]) => (text === undefined ? [] : [[name, text]]))),
+    ...(others.length > 0 && { headersBase64: Object.fromEntries(others) }),
+  });
+  const text = value && textOf(value);
+  if (isOneLineOfJson(text)) return `${before.slice(0, -1)},"value":${text}}`;
+  return `${before.slice(0, -1)},${JSON.stringify(jsonField('value', value)).slice(1)}`;
 }
 
-function isOneLineOfJson(value: string | null): value is string {
-  if (value === null || /[\n\r]/.test(value)) return false;
+function jsonField(name: string, bytes: Uint8Array | null): Readonly<Record<string, string | null>> {
+  const text = bytes && textOf(bytes);
+  return text === undefined && bytes !== null ? { [`${name}Base64`]: base64(bytes) } : { [name]: text ?? null };
+}
+
+function isOneLineOfJson(value: string | null | undefined): value is string {
+  if (value === null || value === undefined || /[\n\r]/.test(value)) return false;
   try {
     JSON.parse(value);
     return true;
@@ -91,6 +95,16 @@ function isOneLineOfJson(value: string | null): value is string {
   }
 }
 
-function plainLine({ partition, offset, key, value }: TopicRecord): string {
-  return [`${partition}:${offset}`, safeText(key ?? ''), safeText(value ?? '', Infinity)].join('\t');
+function plainLine({ partition, offset, key, value }: TopicRecord<Uint8Array>): string {
+  return [`${partition}:${offset}`, plainField(key, undefined), plainField(value, Infinity)].join('\t');
+}
+
+function plainField(bytes: Uint8Array | null, maxLength: number | undefined): string {
+  if (bytes === null) return '';
+  const text = textOf(bytes);
+  return text === undefined ? `base64:${base64(bytes)}` : safeText(text, maxLength);
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 }

@@ -26,6 +26,37 @@ describe('headgate', () => {
     for (const { stdout } of [unknown, config, missing]) expect(stdout).toBe('');
   });
 
+  it('reads bytes as base64, and says so, beside text; its dead letter keeps them, and replay leaves it', async () => {
+    await using place = await workplace('books:\n  baseUrl: http://127.0.0.1:9\n  plan: basic\n  key: "${KEY}"\n');
+    const bytes = Uint8Array.of(0, 0xff);
+    {
+      await using log = await sqliteTopicLog({ file: join(place.folder, 'headgate.db') });
+      await log.createTopics([{ name: 'books.requests', partitions: 1 }]);
+      await log.append([
+        { topic: 'books.requests', key: bytes, value: bytes, headers: { text: 'x', bytes } },
+        { topic: 'books.requests', key: 'k', value: 'v' },
+      ]);
+    }
+    const [json, text] = [await place.headgate('read', 'books.requests', '--json'), await place.headgate('read', 'books.requests')];
+    expect([json.code, json.stderr, text.code, text.stderr]).toEqual([0, '', 0, '']);
+    const place0 = { topic: 'books.requests', partition: 0 };
+    expect(
+      json.stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual([
+      { ...place0, offset: 0, keyBase64: 'AP8=', headers: { text: 'x' }, headersBase64: { bytes: 'AP8=' }, valueBase64: 'AP8=' },
+      { ...place0, offset: 1, key: 'k', headers: {}, value: 'v' },
+    ]);
+    expect(text.stdout).toBe('0:0\tbase64:AP8=\tbase64:AP8=\n0:1\tk\tv\n');
+    expect((await place.headgate('run')).code).toBe(1);
+    const letters = await place.headgate('read', 'books.dead-letters', '--json');
+    expect(JSON.parse(letters.stdout.split('\n')[0] ?? '')).toMatchObject({ value: { request: null, requestBase64: 'AP8=' } });
+    const replay = await place.headgate('replay', 'books.dead-letters');
+    expect([replay.code, replay.stderr]).toEqual([0, expect.stringMatching(/Its request is bytes/)]);
+  });
+
   it('keeps them where something is left open that would keep the process', async () => {
     await using place = await workplace('folowers: {}\n');
     const pids = join(place.folder, 'pids');

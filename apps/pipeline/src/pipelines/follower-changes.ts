@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { crawlChanges } from '@headgate/operators';
 import { type AfterIo, type Crawl, type PendingRecord, type TopicDefinition, PipelineError, pause } from '@headgate/pipeline';
+import { textOf } from '@headgate/topics';
 import { type RecordOf, recordSchemas } from '../records/schemas.ts';
 
 type Io = AfterIo<{ readonly changes: TopicDefinition<RecordOf<'followers.changes'>> }>;
@@ -29,9 +30,9 @@ async function* idsOf(
   let page = 0;
   let isTold = false;
   for (let isDecided = false; ;) {
-    await using reader = log.read({ topic, partitions: [partition], from, unreadable: 'mark', signal });
+    await using reader = log.readBytes({ topic, partitions: [partition], from, signal });
     for await (const { offset, key: user, value } of reader) {
-      if (user !== key) continue;
+      if (user === null || textOf(user) !== key) continue;
       const found = parsedPage(value);
       if (found?.crawl !== id || found.page !== page + 1) continue;
       page = found.page;
@@ -72,9 +73,9 @@ function pagesGone({
 }
 
 /** Undefined for a record that another client has put into the topic. */
-function parsedPage(value: string | null): RecordOf<'followers.pages'> | undefined {
+function parsedPage(value: Uint8Array | null): RecordOf<'followers.pages'> | undefined {
   try {
-    return recordSchemas['followers.pages'].parse(JSON.parse(value ?? ''));
+    return recordSchemas['followers.pages'].parse(JSON.parse((value && textOf(value)) ?? ''));
   } catch {
     return undefined;
   }

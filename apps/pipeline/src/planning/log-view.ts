@@ -12,11 +12,11 @@ export interface LogViewOptions {
 export function logView({ log, partitions }: LogViewOptions): LogView {
   const isThere = (topic: string, partition: number): boolean => partition < (partitions.get(topic) ?? 0);
   return {
-    async *read(options) {
+    async *readBytes(options) {
       const { topic, partitions: wanted } = options;
       const there = wanted?.filter((partition) => isThere(topic, partition));
       if (log === undefined || !isThere(topic, 0) || there?.length === 0) return;
-      yield* log.read({ ...options, ...(there !== undefined && { partitions: there }) });
+      yield* log.readBytes({ ...options, ...(there !== undefined && { partitions: there }) });
     },
     readState: async (topic, partition) =>
       log !== undefined && isThere(topic, partition) ? await log.readState(topic, partition) : noState(),

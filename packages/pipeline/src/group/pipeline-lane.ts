@@ -11,7 +11,7 @@ import { lanesOf } from '../names.ts';
 import { type Notifier, notifier } from '../notifier.ts';
 import type { RequestRecord } from '../requests/request.ts';
 import { requestsInOrder } from '../requests/requests-in-order.ts';
-import { type TopicNames, recordMakers } from '../topic.ts';
+import { type Serializers, type TopicNames, recordMakers } from '../topic.ts';
 import { openJournalledLane } from './journalled-lane.ts';
 import { drainInFlight } from '../wait.ts';
 import { refuse } from '../workers/letters.ts';
@@ -26,6 +26,7 @@ export interface PipelineLaneOptions {
   readonly follow: boolean;
   /** Check each record against its topic's schema. */
   readonly validate: boolean;
+  readonly serializers: Serializers;
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly emit: (event: RunEvent) => void;
@@ -49,7 +50,7 @@ export async function openPipelineLane(
   number: number,
   signal: AbortSignal,
 ): Promise<PipelineLane> {
-  const { log, clock, names, env, emit, follow, validate } = options;
+  const { log, clock, names, env, emit, follow, validate, serializers } = options;
   const lanes = lanesOf(pipeline, options.lanes);
   const { name } = pipeline;
   const { lane, journal } = await openJournalledLane({ ...options, pipeline, number, signal });
@@ -76,7 +77,7 @@ export async function openPipelineLane(
       leaving.abort();
       for (const source of sources) await source.close();
     };
-    const topics = await recordMakers({ pipeline: name, topics: pipeline.topics, names, partition: number, validate, signal });
+    const topics = recordMakers({ pipeline: name, topics: pipeline.topics, names, partition: number, validate, serializers });
     const resumed = opened.resumed(lane.stateUnder);
     const worker = opened.worker({ pipeline: name, lane, log, clock, notifier: waker, credits, names, topics, emit });
     const now = (): number => clock.epochMs();
@@ -171,8 +172,6 @@ async function workLane({
     if (worker.has(record.offset)) return;
     try {
       if (record.refusal !== undefined) throw record.refusal;
-      // Bytes in its key or headers do no harm.
-      if (record.value === null && record.unreadable !== undefined) throw record.unreadable;
       worker.take(record);
     } catch (error) {
       refusing += 1;

@@ -11,7 +11,7 @@ import type { TopicNames } from '../topic.ts';
 
 /** A log to look at; topics and partitions that are not there yet read as empty. */
 export interface LogView extends Pick<TopicLog, 'readState'> {
-  read(options: ReadOptions): AsyncIterable<TopicRecord>;
+  readBytes(options: ReadOptions): AsyncIterable<TopicRecord<Uint8Array>>;
 }
 
 export interface LeftToDoOptions {

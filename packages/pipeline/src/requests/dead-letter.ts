@@ -30,14 +30,25 @@ export const DEAD_LETTERS = 'dead-letters';
 /** In a letter that has to be short. Quoted as JSON, a byte may become six. */
 const LONGEST_BYTES = { key: 500, message: 500, id: 100, code: 100 } as const;
 
-/** A request, or its JSON text as it stands, or a record that can't be processed. */
-export type DeadLetterContent = { readonly request: unknown } | { readonly requestText: string } | { readonly record: unknown };
+/** A request, or its JSON text as it stands, or its bytes where it is no text, or a record that can't be processed. */
+export type DeadLetterContent =
+  | { readonly request: unknown }
+  | { readonly requestText: string }
+  | { readonly requestBytes: Uint8Array }
+  | { readonly record: unknown };
+
+/** A record of text. */
+export interface DeadLetterRecord extends NewRecord {
+  readonly key: string;
+  readonly value: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
 
 /**
  * The record of a dead letter. Content that is too large to be kept is left out, and the letter says so: the reason must not be lost with
  * it. Such a letter has less than 6 kB, whatever the key, the id and the reason.
  */
-export function deadLetter(options: DeadLetterOptions): NewRecord {
+export function deadLetter(options: DeadLetterOptions): DeadLetterRecord {
   const whole = letterRecord(options, options.content);
   const limit = options.tooLarge(whole);
   if (limit === undefined) return whole;
@@ -63,7 +74,7 @@ function shortened(text: string, bytes: number): string {
   return read === text.length ? text : `${text.slice(0, read)}…`;
 }
 
-function letterRecord({ pipeline, topic, partition, key, id, error, at }: DeadLetterOptions, content: DeadLetterContent): NewRecord {
+function letterRecord({ pipeline, topic, partition, key, id, error, at }: DeadLetterOptions, content: DeadLetterContent): DeadLetterRecord {
   const time = new Date(at).toISOString();
   return {
     topic,
@@ -76,6 +87,7 @@ function letterRecord({ pipeline, topic, partition, key, id, error, at }: DeadLe
 
 function contentText(content: DeadLetterContent): string {
   if ('requestText' in content) return `"request":${content.requestText}`;
+  if ('requestBytes' in content) return `"request":null,"requestBase64":"${Buffer.from(content.requestBytes).toString('base64')}"`;
   return JSON.stringify(content).slice(1, -1);
 }
 

@@ -1,4 +1,4 @@
-import { InvalidRecordError, LaneHeldError, type NewRecord, type TopicLog, type TopicReader, type TopicRecord } from '@headgate/topics';
+import { LaneHeldError, type NewRecord, type TopicLog } from '@headgate/topics';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { definePipeline } from '../define-pipeline.ts';
@@ -78,29 +78,22 @@ test('a dead letter whose request no run could work stays, with the reason, once
   expect(await place.replay()).toEqual({ replayed: 0, left: 0 });
 });
 
-test('a letter of bytes, as only other clients write them, stays and holds up nothing', async () => {
-  await using place = await letters([dead('bytes', { request: { shelf: 'b' } }), dead('a', { request: { shelf: 'a' } })]);
-  const { log } = place;
-  const topic = 'test.shelves.dead-letters';
-  const read: TopicLog['read'] = (options) => {
-    const inner = log.read(options);
-    async function* marked(): AsyncGenerator<TopicRecord> {
-      for await (const record of inner) {
-        const unreadable = new InvalidRecordError({ topic, place: record, fields: ['value'], reason: 'holds bytes' });
-        if (record.key === 'bytes' && options.unreadable !== 'mark') throw unreadable;
-        yield record.key === 'bytes' ? { ...record, value: null, unreadable } : record;
-      }
-    }
-    const reader: TopicReader = {
-      [Symbol.asyncIterator]: marked,
-      commit: (record) => inner.commit(record),
-      close: () => inner.close(),
-      [Symbol.asyncDispose]: () => inner.close(),
-    };
-    return reader;
-  };
-  expect(await place.replay({ log: logWith(log, { read }) })).toEqual({ replayed: 1, left: 1 });
-  expect(place.left).toMatchObject([{ key: 'bytes', reason: expect.stringMatching(/offset 0 .*holds bytes/) }]);
+test('letters of bytes, and of requests that were bytes, stay and hold up nothing; a key of bytes is put back as it is', async () => {
+  const bytes = Uint8Array.of(0, 0xff);
+  const letter = { ...dead('framed', { request: null, requestBase64: 'AP8=' }), headers: { h: bytes } };
+  await using place = await letters([
+    { ...dead('bytes', {}), value: bytes },
+    letter,
+    { ...dead('a', { request: { shelf: 'a' } }), key: bytes },
+  ]);
+  expect(await place.replay()).toEqual({ replayed: 1, left: 2 });
+  expect(place.left).toMatchObject([
+    { key: 'bytes', reason: expect.stringMatching(/offset 0 .*holds bytes/) },
+    { key: 'framed', reason: expect.stringMatching(/bytes/) },
+  ]);
+  const [request] = await Array.fromAsync(place.log.readBytes({ topic: 'test.shelves.requests' }));
+  expect(request).toMatchObject({ key: bytes, value: new TextEncoder().encode('{"shelf":"a"}') });
+  expect(await place.replay()).toEqual({ replayed: 0, left: 0 });
 });
 
 test('two replays at once don’t put a request back twice: the second finds the lane held', async () => {

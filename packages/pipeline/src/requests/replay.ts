@@ -1,4 +1,4 @@
-import type { TopicLog } from '@headgate/topics';
+import { type TopicLog, type TopicRecord, textOf, textRecord } from '@headgate/topics';
 import type { PipelineRequests } from '../define-pipeline.ts';
 import { GROUP_STATE, replayGroup, requestsTopic } from '../names.ts';
 import type { TopicNames } from '../topic.ts';
@@ -29,11 +29,12 @@ export async function replayDeadLetters(options: ReplayOptions): Promise<{ reado
   await using lane = await log.openLane({ name: group, state: { topic: names(GROUP_STATE), partition: 0 } }, signal);
   let replayed = 0;
   let left = 0;
-  for await (const { partition, offset, key, value, unreadable } of log.read({ topic, group, unreadable: 'mark', signal })) {
-    const request = unreadable === undefined ? workableRequest(value, requests) : { reason: unreadable.message };
+  for await (const record of log.readBytes({ topic, group, signal })) {
+    const { partition, offset, key } = record;
+    const request = workableRequest(record, requests);
     if ('reason' in request) {
       left += 1;
-      onLeft({ partition, offset, key, reason: request.reason });
+      onLeft({ partition, offset, key: key === null ? null : (textOf(key) ?? null), reason: request.reason });
     } else replayed += 1;
     await lane.transaction((tx) => {
       if ('text' in request) tx.append([{ topic: target, key, value: request.text }]);
@@ -44,10 +45,17 @@ export async function replayDeadLetters(options: ReplayOptions): Promise<{ reado
 }
 
 /** A letter may lack its request, if that was too large to be kept, and any client may write to a topic. */
-function workableRequest(value: string | null, requests: PipelineRequests): { readonly text: string } | { readonly reason: string } {
+function workableRequest(
+  record: TopicRecord<Uint8Array>,
+  requests: PipelineRequests,
+): { readonly text: string } | { readonly reason: string } {
   try {
+    const { value } = textRecord({ ...record, key: null, headers: {} });
     const found: unknown = JSON.parse(value ?? 'null');
-    const request = typeof found === 'object' && found !== null && 'request' in found ? found.request : undefined;
+    const letter: { readonly request?: unknown; readonly requestBase64?: unknown } =
+      typeof found === 'object' && found !== null ? found : {};
+    const { request, requestBase64 } = letter;
+    if (requestBase64 !== undefined) return { reason: 'Its request is bytes, and no run reads any but text of JSON.' };
     if (request === undefined || request === null) return { reason: 'It holds no request.' };
     const text = JSON.stringify(request);
     requests.parse(text);

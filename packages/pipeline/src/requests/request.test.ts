@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { parseRequest, requestText } from './request.ts';
+import { parseRequest, refusedContent, requestText } from './request.ts';
 
 describe('requestText', () => {
   it.each(['{"shelfId":12345678901234567890}', '{ "a": 1.10 }', '[1,"]]]{{"]', '"text"'])('keeps %s as it is', (value) => {
@@ -19,6 +19,12 @@ describe('requestText', () => {
     expect(text.length).toBeLessThan(10_000);
     expect(JSON.parse(text)).toBe(`${'\u0001'.repeat(500)}…`);
   });
+});
+
+it('keeps of bytes all, or the beginning where they are too many', () => {
+  const content = (bytes: Uint8Array): unknown => refusedContent({ offset: 0, key: null, value: null, bytes });
+  expect(content(Uint8Array.of(0, 0xff))).toEqual({ requestBytes: Uint8Array.of(0, 0xff) });
+  expect(content(new Uint8Array(100_000_000))).toEqual({ requestBytes: new Uint8Array(500) });
 });
 
 describe('parseRequest', () => {

@@ -1,11 +1,25 @@
-import type { TopicRecord } from '@headgate/topics';
+import { type TopicRecord, textOf, textRecord } from '@headgate/topics';
 import type { z } from 'zod';
 import { PipelineError } from '../pipeline-error.ts';
+import type { DeadLetterContent } from './dead-letter.ts';
 
 /** A request as its topic has it, or as the state of a lane has kept it. */
-export interface RequestRecord extends Pick<TopicRecord, 'offset' | 'key' | 'value' | 'unreadable'> {
+export interface RequestRecord extends Pick<TopicRecord, 'offset' | 'key' | 'value'> {
   /** Why it can't be taken, where that is known before it is read. `value` is then what its dead letter holds. */
   readonly refusal?: unknown;
+  /** Its value, where that is no text: `value` is null then, and `refusal` says it. */
+  readonly bytes?: Uint8Array;
+}
+
+/** A record of a requests topic as a request. Bytes in its key or its headers do no harm. */
+export function requestRecord(record: TopicRecord<Uint8Array>): RequestRecord {
+  const { offset, key, value } = record;
+  const kept = { offset, key: key === null ? null : (textOf(key) ?? null) };
+  try {
+    return { ...kept, value: textRecord({ ...record, key: null, headers: {} }).value };
+  } catch (refusal) {
+    return { ...kept, value: null, refusal, ...(value !== null && { bytes: value }) };
+  }
 }
 
 /** Reads a request from a record's value. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) that says what is wrong with it. */
@@ -27,9 +41,15 @@ function malformed(message: string, cause?: unknown): PipelineError {
   return new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, cause });
 }
 
+/** What a dead letter keeps of a record that is no request. */
+export function refusedContent({ value, bytes }: RequestRecord): DeadLetterContent {
+  if (bytes === undefined) return { requestText: requestText(value) };
+  return { requestBytes: bytes.length > LARGEST ? bytes.subarray(0, KEPT) : bytes };
+}
+
 /** Deeper than any request; JSON that is much deeper can be read, but not written again. */
 const DEEPEST = 50;
-/** Characters of the largest request that is kept whole, and of the beginning that is kept of a larger one. */
+/** Characters, or bytes, of the largest request that is kept whole, and of the beginning that is kept of a larger one. */
 const LARGEST = 32 * 1024 * 1024;
 const KEPT = 500;
 

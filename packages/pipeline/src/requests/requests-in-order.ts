@@ -1,8 +1,8 @@
 import type { ReadOptions, TopicRecord } from '@headgate/topics';
-import type { RequestRecord } from './request.ts';
+import { type RequestRecord, requestRecord } from './request.ts';
 
 export interface RequestsInOrderOptions {
-  readonly log: { read(options: ReadOptions): AsyncIterable<TopicRecord> };
+  readonly log: { readBytes(options: ReadOptions): AsyncIterable<TopicRecord<Uint8Array>> };
   /** The requests topic. */
   readonly topic: string;
   readonly partition: number;
@@ -27,11 +27,11 @@ export async function* requestsInOrder({
     const after = rest.findIndex(({ offset }) => offset >= end);
     return rest.splice(0, after === -1 ? rest.length : after);
   };
-  const read = { topic, partitions: [partition], from, unreadable: 'mark', ...(signal !== undefined && { signal }) } as const;
-  for await (const request of log.read(read)) {
-    yield* before(request.offset);
-    if (rest[0]?.offset === request.offset) rest.shift();
-    yield request;
+  const read = { topic, partitions: [partition], from, ...(signal !== undefined && { signal }) } as const;
+  for await (const record of log.readBytes(read)) {
+    yield* before(record.offset);
+    if (rest[0]?.offset === record.offset) rest.shift();
+    yield requestRecord(record);
   }
   // A reading that was cut short does not say what the topic no longer holds.
   if (signal?.aborted !== true) yield* rest;

@@ -186,13 +186,13 @@ async function inLane(
       if (contribution.records.length > 0 && (chunksLeft -= 1) <= 0) work.stop();
     },
   };
-  const makers = await recordMakers({
+  const makers = recordMakers({
     pipeline: 'shelves',
     topics,
     names,
     partition: 0,
     validate: false,
-    signal: new AbortController().signal,
+    serializers: new Map(),
   });
   const work = afterWork<typeof topics>({ after, afterName: 'the comparison' }, {
     pipeline: 'shelves',

@@ -1,7 +1,7 @@
 import type { NewRecord, RecordSeries } from '@headgate/topics';
 import { callUser, recordTooLarge } from '../endings.ts';
 import type { Lane } from '../lane/lane.ts';
-import { assertText } from '../topic.ts';
+import { assertField } from '../topic.ts';
 
 export interface FittingOptions {
   readonly pipeline: string;
@@ -26,11 +26,11 @@ export function fitting(records: readonly (NewRecord | RecordSeries)[], options:
 
 /** The record of a series that has the longest value. */
 function largestOf({ topic, key, count, valueAt }: RecordSeries, { pipeline, key: of, name }: FittingOptions): NewRecord {
-  let value = '';
+  let value: string | Uint8Array = '';
   for (let i = 0; i < count; i += 1) {
-    const text = callUser({ pipeline, key: of, name }, () => valueAt(i));
-    assertText(topic, 'value', text);
-    if (Buffer.byteLength(text) > Buffer.byteLength(value)) value = text;
+    const one = callUser({ pipeline, key: of, name }, () => valueAt(i));
+    assertField(topic, 'value', one);
+    if (Buffer.byteLength(one) > Buffer.byteLength(value)) value = one;
   }
   return { topic, key, value };
 }

@@ -2,7 +2,7 @@ import { DEAD_LETTERS, type DeadLetterContent, deadLetter, reasonOf } from '../r
 import type { NewRecord } from '@headgate/topics';
 import { STATE_KEYS } from '../lane/lane-state.ts';
 import type { Lane, StateChange } from '../lane/lane.ts';
-import { type RequestRecord, requestText } from '../requests/request.ts';
+import { type RequestRecord, refusedContent } from '../requests/request.ts';
 import type { TopicMap } from '../topic.ts';
 import type { WorkerContext } from '../worker.ts';
 
@@ -37,9 +37,10 @@ export function requestId({ topic, partition }: { readonly topic: string; readon
 }
 
 /** Writes that a record is no request, and finishes it. `isBegun`: the lane's state may hold how far an earlier run came with it. */
-export async function refuse(context: Context, { key, value, offset }: RequestRecord, error: unknown, isBegun: boolean): Promise<void> {
+export async function refuse(context: Context, request: RequestRecord, error: unknown, isBegun: boolean): Promise<void> {
+  const { key, offset } = request;
   const id = requestId(context.lane, offset);
-  const { record, tell } = letter(context, { key: key || id, id, content: { requestText: requestText(value) }, error });
+  const { record, tell } = letter(context, { key: key || id, id, content: refusedContent(request), error });
   await context.lane.commit({ records: [record], state: isBegun ? forgetting(context.lane, offset) : [], finished: [offset] });
   tell();
 }

@@ -241,7 +241,7 @@ async function partlyAnswered(log: TopicLog): Promise<TopicLog> {
     ['a+b+c'],
     { signal: stop.signal, onEvent: ({ type }) => void (type === 'keys-answered' && stop.abort()) },
   );
-  return logWith(log, { read: (options) => log.read(options.topic === 'shelves.requests' ? { ...options, from: 1 } : options) });
+  return logWith(log, { readBytes: (options) => log.readBytes(options.topic === 'shelves.requests' ? { ...options, from: 1 } : options) });
 }
 
 test('a request that its topic has lost, and that requestOf can’t make again, ends as a dead letter of its keys; the state forgets it', async () => {

@@ -81,7 +81,7 @@ export interface InnerMessage {
   readonly timestamp: string;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
-  readonly headers?: Readonly<Record<string, Buffer | string | readonly (Buffer | string)[] | null | undefined>>;
+  readonly headers?: Readonly<Record<string, Buffer | readonly Buffer[] | null | undefined>>;
   readonly isControlRecord: boolean;
   readonly batchContext: {
     readonly producerId: string;

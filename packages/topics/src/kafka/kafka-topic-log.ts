@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectionOptions } from 'node:tls';
 import { type ConsumerConfig, Kafka, type KafkaConfig } from 'kafkajs';
 import type { MissingRight } from '../missing-right-error.ts';
-import { assertText } from '../record-text.ts';
+import { assertFields, bytesRecord, textRecord } from '../record-fields.ts';
+import type { FieldsOf } from '../pull-reader.ts';
 import { LaneHeldError } from '../lane-errors.ts';
 import { TopicMismatchError } from '../topic-errors.ts';
 import { TopicLogClosedError, TopicLogOpenError } from '../topic-log-errors.ts';
@@ -159,7 +160,7 @@ class KafkaTopicLog implements TopicLog {
   readonly #ownWrites = new OwnWrites();
   readonly #barren = new BarrenStretches();
   readonly #lanes = new Set<KafkaLaneWriter>();
-  readonly #readers = new Set<KafkaTopicReader>();
+  readonly #readers = new Set<{ close(): Promise<void> }>();
   /** With their groups. */
   readonly #memberships = new Map<GroupMembership, string>();
   readonly #links = new Set<Link<InnerCluster>>();
@@ -282,7 +283,7 @@ class KafkaTopicLog implements TopicLog {
 
   async append(records: readonly NewRecord[]): Promise<readonly RecordPosition[]> {
     this.#assertOpen();
-    for (const record of records) assertText(record);
+    for (const record of records) assertFields(record);
     const placed = await this.#book.place(records);
     if (placed.length === 0) return [];
     return await appendRecords({
@@ -296,12 +297,21 @@ class KafkaTopicLog implements TopicLog {
   }
 
   read(options: ReadOptions): TopicReader {
+    return this.#read(options, textRecord);
+  }
+
+  readBytes(options: ReadOptions): TopicReader<Uint8Array> {
+    return this.#read(options, bytesRecord);
+  }
+
+  #read<Field extends string | Uint8Array>(options: ReadOptions, fieldsOf: FieldsOf<Field>): TopicReader<Field> {
     this.#assertOpen();
     // One that waits for news keeps its connection busy.
     const link = options.follow === true ? this.#newLink() : this.#cluster;
     const reader = new KafkaTopicReader({
       link,
       read: options,
+      fieldsOf,
       ownWrites: this.#ownWrites,
       barren: this.#barren,
       onClose: (closed) => {

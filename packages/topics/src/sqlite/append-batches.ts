@@ -1,4 +1,5 @@
-import { textValue } from '../record-text.ts';
+import { fieldValue, textOf } from '../record-fields.ts';
+import { headersJson } from './headers-json.ts';
 import type { NewRecord, RecordPosition, RecordSeries } from '../topic-log.ts';
 import { isSeries } from '../transaction-content.ts';
 import type { AppendBatch } from './worker-protocol.ts';
@@ -16,12 +17,15 @@ export class AppendBatches {
   add(record: NewRecord | RecordSeries): void {
     const batch = this.#find(record.topic);
     const partition = record.partition ?? null;
+    // As text where it is text: the same bytes are the same key to a compacted topic.
+    const key = record.key instanceof Uint8Array ? (textOf(record.key) ?? own(record.key)) : record.key;
     const headers = headersJson(record.headers);
     const count = isSeries(record) ? record.count : 1;
     for (let index = 0; index < count; index += 1) {
       batch.partitions.push(partition);
-      batch.keys.push(record.key);
-      batch.values.push(isSeries(record) ? textValue(record.topic, record.valueAt(index)) : record.value);
+      batch.keys.push(key);
+      const value = isSeries(record) ? fieldValue(record.topic, record.valueAt(index)) : record.value;
+      batch.values.push(value instanceof Uint8Array ? own(value) : value);
       batch.headers.push(headers);
       this.#batchOf.push(batch);
     }
@@ -52,8 +56,7 @@ export class AppendBatches {
   }
 }
 
-function headersJson(headers: NewRecord['headers']): string | null {
-  if (headers === undefined) return null;
-  const json = JSON.stringify(headers);
-  return json === '{}' ? null : json;
+/** A part of a larger array would take all of that to the thread. */
+function own(bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(bytes);
 }

@@ -19,6 +19,11 @@ export function textOrNull(value: SQLOutputValue | undefined): string | null {
   return value === null ? null : text(value);
 }
 
+export function fieldOrNull(value: SQLOutputValue | undefined): string | Uint8Array | null {
+  if (value === null || typeof value === 'string' || value instanceof Uint8Array) return value;
+  throw new DamagedColumnError('text or bytes', value);
+}
+
 /** Becomes a `corrupt` failure: it carries SQLITE_CORRUPT as SQLite's own errors do. */
 class DamagedColumnError extends Error {
   override readonly name = 'DamagedColumnError';

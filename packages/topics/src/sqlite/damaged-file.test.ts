@@ -68,7 +68,7 @@ function readOutcome(file: string): string {
   try {
     store = new LogStore({ file, busyTimeoutMs: 0, pollMs: 50, tombstoneRetentionMs: 0, maxFileBytes: 0 });
     const partition = partitionOf(store.topics.get('topic'), 0);
-    const found: (string | null)[] = [];
+    const found: unknown[] = [];
     for (let from = 0; from < partition.nextOffset;) {
       const chunk = store.records.chunk(partition, from, partition.nextOffset);
       found.push(...chunk.values);

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { integer } from './column.ts';
 import { LogFiles } from './log-files.ts';
-import { checkSchema, migrate } from './schema.ts';
+import { checkSchema, makeSchema } from './schema.ts';
 import { sqliteFailure } from './sqlite-failure.ts';
 import { WorkerFailure } from './worker-failure.ts';
 import type { WorkerOptions } from './worker-protocol.ts';
@@ -26,7 +26,7 @@ export function openDatabase(options: WorkerOptions): { readonly db: DatabaseSyn
     // fullfsync: without it macOS keeps a "synced" commit in the drive's cache. Elsewhere it changes nothing.
     db.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON');
     db.exec('PRAGMA cell_size_check = ON; PRAGMA journal_size_limit = 67108864');
-    migrate(db, file);
+    makeSchema(db, file);
     if (options.maxFileBytes > 0) limitFile(db, options.maxFileBytes);
     files.addWriteAheadLog();
     return { db, files };

@@ -59,7 +59,7 @@ export class LogStore {
     try {
       const opened = this.#transaction(() => {
         const partitionId = this.#statePartition(lane.state.topic, lane.state.partition);
-        return { epoch: this.#lanes.take(lane.name, process.pid, nowMs), state: this.records.state(partitionId) };
+        return { epoch: this.#lanes.take(lane.name, process.pid, nowMs), state: this.records.state(partitionId, lane.state) };
       });
       this.#locks.set(lockName({ name: lane.name, epoch: opened.epoch }), lock);
       return opened;
@@ -83,7 +83,7 @@ export class LogStore {
 
   readState(topic: string, partition: number): StateEntries {
     this.files.assertThere();
-    return this.records.state(this.#statePartition(topic, partition));
+    return this.records.state(this.#statePartition(topic, partition), { topic, partition });
   }
 
   write(args: WriteArgs): Float64Array<ArrayBuffer> | null {

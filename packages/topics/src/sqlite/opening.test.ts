@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { TopicLogOpenError, TopicLogVersionError } from '../topic-log-errors.ts';
 import { sqliteTopicLog } from './index.ts';
-import { checkSchema, migrate } from './schema.ts';
+import { checkSchema, makeSchema } from './schema.ts';
 import { temporaryFolder } from './temporary-folder.fixture.ts';
 
 describe('opening', () => {
@@ -47,12 +47,12 @@ describe('opening', () => {
     const before = readFileSync(file);
     const error: unknown = await sqliteTopicLog({ file }).catch((refusal: unknown) => refusal);
     expect(error).toBeInstanceOf(TopicLogVersionError);
-    expect(error).toMatchObject({ version: 99, known: 1, file });
-    expect(String(error)).toMatch(/version 99.*up to 1\. Update/);
+    expect(error).toMatchObject({ version: 99, known: 2, file });
+    expect(String(error)).toMatch(/version 99.*up to 2\. Update/);
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  it.each([0, -1])('refuses a log whose schema version was set to %i, says what to do, and does not touch it', async (version) => {
+  it.each([1, 0, -1])('refuses a log whose schema version was set to %i, says what to do, and does not touch it', async (version) => {
     const file = join(temporaryFolder(), 'log.db');
     await (await sqliteTopicLog({ file })).close();
     const db = new DatabaseSync(file);
@@ -110,11 +110,11 @@ describe('opening', () => {
     const prepare = db.prepare.bind(db);
     db.prepare = (sql) => {
       // The log is made when the file's marks have been read, and its tables haven't.
-      if (sql.includes('sqlite_schema')) migrate(other, file);
+      if (sql.includes('sqlite_schema')) makeSchema(other, file);
       return prepare(sql);
     };
     checkSchema(db, file);
-    expect(other.prepare('PRAGMA user_version').get()).toEqual({ user_version: 1 });
+    expect(other.prepare('PRAGMA user_version').get()).toEqual({ user_version: 2 });
     other.close();
     db.close();
   });

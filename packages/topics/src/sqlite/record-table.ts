@@ -1,6 +1,8 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
-import { integer, text, textOrNull } from './column.ts';
+import { noText, textOf } from '../record-fields.ts';
+import type { TopicPartition } from '../topic-log.ts';
+import { fieldOrNull, integer, textOrNull } from './column.ts';
 import type { StoredPartition } from './topic-table.ts';
 import { WorkerFailure } from './worker-failure.ts';
 import type { RecordChunk, StateEntries } from './worker-protocol.ts';
@@ -8,16 +10,18 @@ import type { RecordChunk, StateEntries } from './worker-protocol.ts';
 /** One statement for so many rows costs half of one statement each. */
 const ROWS_PER_INSERT = 50;
 const COLUMNS = 8;
-/** A chunk ends after so many records, or characters. */
+/** A chunk ends after so many records, or so many characters and bytes. */
 const CHUNK_RECORDS = 1000;
 const CHUNK_CHARACTERS = 1_000_000;
+
+type Field = string | Uint8Array;
 
 export interface NewRow {
   readonly partitionId: number;
   readonly offset: number;
   readonly timestampMs: number;
-  readonly key: string | null;
-  readonly value: string | null;
+  readonly key: Field | null;
+  readonly value: Field | null;
   readonly headers: string | null;
 }
 
@@ -69,15 +73,24 @@ export class RecordTable {
     return chunk;
   }
 
-  /** The newest value per key of a partition of a compacted topic, in the order they were written. */
-  state(partitionId: number): StateEntries {
+  /**
+   * The newest value per key of a partition of a compacted topic, in the order they were written. Fails for a value that is no text; a key that
+   * is none belongs to no state.
+   */
+  state(partitionId: number, place: TopicPartition): StateEntries {
     const keys: string[] = [];
     const values: string[] = [];
     const timestampsMs: number[] = [];
     for (const row of this.#state.iterate(partitionId)) {
       const { key, value } = this.#verified(row);
-      keys.push(text(key));
-      values.push(text(value));
+      if (typeof key !== 'string' || value === null) continue;
+      const found = typeof value === 'string' ? value : textOf(value);
+      if (found === undefined && typeof value !== 'string') {
+        const details = noText({ ...place, offset: integer(row['offset']) }, new Map([['value', value]]));
+        throw new WorkerFailure({ kind: 'invalid-record', ...details });
+      }
+      keys.push(key);
+      values.push(found ?? '');
       timestampsMs.push(integer(row['timestamp_ms']));
     }
     return { keys, values, timestampsMs };
@@ -93,8 +106,8 @@ export class RecordTable {
     throw new WorkerFailure({ kind: 'corrupt', file: this.#file, detail: `the record at offset ${offset} is missing` });
   }
 
-  #verified(row: Record<string, SQLOutputValue>): { key: string | null; value: string | null; headers: string | null } {
-    const found = { key: textOrNull(row['key']), value: textOrNull(row['value']), headers: textOrNull(row['headers']) };
+  #verified(row: Record<string, SQLOutputValue>): Pick<NewRow, 'key' | 'value' | 'headers'> {
+    const found = { key: fieldOrNull(row['key']), value: fieldOrNull(row['value']), headers: textOrNull(row['headers']) };
     if (checksum(found) !== integer(row['checksum'])) {
       const detail = `the record at offset ${integer(row['offset'])} doesn't match its checksum`;
       throw new WorkerFailure({ kind: 'corrupt', file: this.#file, detail });
@@ -125,9 +138,14 @@ function columnsOf(rows: readonly NewRow[], from: number, to: number, compacted:
   return columns;
 }
 
-/** CRC-32 of what a user gave: SQLite notices a damaged page's structure, but not a damaged value. */
-function checksum(record: { readonly key: string | null; readonly value: string | null; readonly headers: string | null }): number {
-  const keyed = record.key === null ? 1 : crc32(record.key);
-  const valued = record.value === null ? keyed + 1 : crc32(record.value, keyed);
-  return record.headers === null ? valued : crc32(record.headers, valued);
+/** CRC-32 of what a user gave: SQLite notices a damaged page's structure, but neither a damaged value nor that its text has become bytes. */
+function checksum({ key, value, headers }: Pick<NewRow, 'key' | 'value' | 'headers'>): number {
+  const keyed = crcOf(key, 0);
+  const valued = crcOf(value, keyed);
+  return headers === null ? valued : crc32(headers, valued);
+}
+
+function crcOf(field: Field | null, before: number): number {
+  if (field === null) return before + 1;
+  return typeof field === 'string' ? crc32(field, before) : crc32(field, crc32('bytes', before));
 }

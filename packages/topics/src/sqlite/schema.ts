@@ -5,9 +5,11 @@ import { WorkerFailure } from './worker-failure.ts';
 /** "HdGt": marks the file as a topic log, https://www.sqlite.org/pragma.html#pragma_application_id. */
 const APPLICATION_ID = 0x48644774;
 
-/** Step n takes a file from schema version n to n + 1. Released steps never change; new ones are added at the end. */
-const MIGRATIONS: readonly string[] = [
-  `
+/** One more with each schema; there is no way from an older one. */
+const VERSION = 2;
+
+/** A key that is text is stored as text, so that a compacted topic has one record of it, whichever way it was given. */
+const SCHEMA = `
   CREATE TABLE topics (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
@@ -25,8 +27,8 @@ const MIGRATIONS: readonly string[] = [
     offset INTEGER NOT NULL,
     timestamp_ms INTEGER NOT NULL,
     compacted INTEGER NOT NULL,
-    key TEXT,
-    value TEXT,
+    key ANY,
+    value ANY,
     headers TEXT,
     checksum INTEGER NOT NULL,
     PRIMARY KEY (partition_id, offset)
@@ -45,8 +47,7 @@ const MIGRATIONS: readonly string[] = [
     pid INTEGER,
     since_ms INTEGER
   ) STRICT, WITHOUT ROWID;
-  `,
-];
+`;
 
 /**
  * Refuses a file of a newer release, or one that isn't a topic log; touches nothing. It looks in one transaction: read one by one, marks and
@@ -61,15 +62,17 @@ export function checkSchema(db: DatabaseSync, file: string): void {
   }
 }
 
-/** Brings the file to this release's schema in one transaction; several processes may do so at once. */
-export function migrate(db: DatabaseSync, file: string): void {
-  if (pragma(db, 'user_version') === MIGRATIONS.length) return;
+/** Makes the tables of a new file in one transaction; several processes may do so at once. */
+export function makeSchema(db: DatabaseSync, file: string): void {
+  if (pragma(db, 'user_version') === VERSION) return;
   db.exec('BEGIN IMMEDIATE');
   try {
     judge(db, file);
-    for (const step of MIGRATIONS.slice(pragma(db, 'user_version'))) db.exec(step);
-    db.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
-    db.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
+    if (pragma(db, 'user_version') === 0) {
+      db.exec(SCHEMA);
+      db.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+      db.exec(`PRAGMA user_version = ${VERSION}`);
+    }
     db.exec('COMMIT');
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK');
@@ -86,13 +89,13 @@ function judge(db: DatabaseSync, file: string): void {
     const detail = `application_id ${owner}, user_version ${version}`;
     throw new WorkerFailure({ kind: 'open', file, reason: 'it is a database of another application. Name another file.', detail });
   }
-  if (owner === APPLICATION_ID && version < 1) {
+  if (owner === APPLICATION_ID && version < VERSION) {
     const reason =
-      `its schema version (user_version) is ${version}, which no release writes: the file was altered or is damaged. ` +
+      `its schema version (user_version) is ${version}, which no release writes: the file is older than the first release, was altered or is damaged. ` +
       'Restore a backup, or name another file.';
     throw new WorkerFailure({ kind: 'open', file, reason, detail: `user_version ${version}` });
   }
-  if (version > MIGRATIONS.length) throw new WorkerFailure({ kind: 'version', file, version, known: MIGRATIONS.length });
+  if (version > VERSION) throw new WorkerFailure({ kind: 'version', file, version, known: VERSION });
 }
 
 function pragma(db: DatabaseSync, name: 'user_version' | 'application_id'): number {

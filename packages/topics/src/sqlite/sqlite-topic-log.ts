@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import { type Availability, type AvailabilityChange, availability } from '../availability.ts';
 import type { MissingRight } from '../missing-right-error.ts';
-import { assertText } from '../record-text.ts';
+import type { FieldsOf } from '../pull-reader.ts';
+import { assertFields, bytesRecord, textRecord } from '../record-fields.ts';
 import { LiveState } from '../state-reading.ts';
 import { TopicLogClosedError } from '../topic-log-errors.ts';
 import type {
@@ -86,7 +87,7 @@ class SqliteTopicLog implements TopicLog {
   readonly #now: () => number;
   readonly #availability: Availability | undefined;
   readonly #lanes = new Set<SqliteLaneWriter>();
-  readonly #readers = new Set<SqliteTopicReader>();
+  readonly #readers = new Set<{ close(): Promise<void> }>();
   #lastReader = 0;
   #closed: Promise<void> | undefined;
 
@@ -133,7 +134,7 @@ class SqliteTopicLog implements TopicLog {
     this.#assertOpen();
     const batches = new AppendBatches();
     for (const record of records) {
-      assertText(record);
+      assertFields(record);
       batches.add(record);
     }
     const pairs = await this.#link.call('write', { lane: null, batches: batches.list, offsets: [], nowMs: this.#now(), positions: true });
@@ -141,11 +142,20 @@ class SqliteTopicLog implements TopicLog {
   }
 
   read(options: ReadOptions): TopicReader {
+    return this.#read(options, textRecord);
+  }
+
+  readBytes(options: ReadOptions): TopicReader<Uint8Array> {
+    return this.#read(options, bytesRecord);
+  }
+
+  #read<Field extends string | Uint8Array>(options: ReadOptions, fieldsOf: FieldsOf<Field>): TopicReader<Field> {
     this.#assertOpen();
     const reader = new SqliteTopicReader({
       link: this.#link,
       reader: ++this.#lastReader,
       read: options,
+      fieldsOf,
       onClose: (closed) => this.#readers.delete(closed),
     });
     if (options.signal?.aborted !== true) this.#readers.add(reader);

@@ -1,29 +1,29 @@
-import { PullReader } from '../pull-reader.ts';
+import { type FieldsOf, PullReader } from '../pull-reader.ts';
 import { TopicLogClosedError } from '../topic-log-errors.ts';
 import type { ReadOptions, TopicRecord } from '../topic-log.ts';
 import type { OffsetCommit } from '../transaction-content.ts';
+import { parsedHeaders } from './headers-json.ts';
 import type { WorkerLink } from './worker-link.ts';
 import type { RecordChunk } from './worker-protocol.ts';
 
-const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
-
-export interface SqliteTopicReaderOptions {
+export interface SqliteTopicReaderOptions<Field extends string | Uint8Array> {
   readonly link: WorkerLink;
   readonly reader: number;
   readonly read: ReadOptions;
-  readonly onClose: (reader: SqliteTopicReader) => void;
+  readonly fieldsOf: FieldsOf<Field>;
+  readonly onClose: (reader: SqliteTopicReader<Field>) => void;
 }
 
 /** One pass over the records. */
-export class SqliteTopicReader extends PullReader {
-  readonly #options: SqliteTopicReaderOptions;
+export class SqliteTopicReader<Field extends string | Uint8Array> extends PullReader<Field> {
+  readonly #options: SqliteTopicReaderOptions<Field>;
   readonly #opened: Promise<unknown>;
   /** Ends the wait for a chunk. */
   #stopWaiting: () => void = () => {};
   #chunk: RecordChunk | null = null;
   #at = 0;
 
-  constructor(options: SqliteTopicReaderOptions) {
+  constructor(options: SqliteTopicReaderOptions<Field>) {
     const { link, reader, read } = options;
     super(read);
     this.#options = options;
@@ -50,11 +50,11 @@ export class SqliteTopicReader extends PullReader {
     }
   }
 
-  protected override async nextResult(): Promise<IteratorResult<TopicRecord, undefined>> {
+  protected override async nextResult(): Promise<IteratorResult<TopicRecord<Field>, undefined>> {
     while (!this.isClosed) {
-      const record = this.#take();
-      if (record !== null) return { done: false, value: record };
       try {
+        const record = this.#take();
+        if (record !== null) return { done: false, value: this.#options.fieldsOf(record) };
         await this.#opened;
         this.#chunk = await this.#nextChunk();
       } catch (error) {
@@ -78,19 +78,18 @@ export class SqliteTopicReader extends PullReader {
     });
   }
 
-  #take(): TopicRecord | null {
+  #take(): TopicRecord<string | Uint8Array> | null {
     const chunk = this.#chunk;
     const index = this.#at++;
     const offset = chunk?.offsets[index];
     if (chunk === null || offset === undefined) return null;
-    const headers = chunk.headers[index];
     return {
       topic: this.#options.read.topic,
       partition: chunk.partition,
       offset,
       key: chunk.keys[index] ?? null,
       value: chunk.values[index] ?? null,
-      headers: typeof headers === 'string' ? (JSON.parse(headers) as Record<string, string>) : NO_HEADERS,
+      headers: parsedHeaders(chunk.headers[index] ?? null),
       timestampMs: chunk.timestampsMs[index] ?? 0,
     };
   }

@@ -1,4 +1,5 @@
 import type { CreatedTopics, LaneSpec, TopicInfo, TopicPartition, TopicSpec } from '../topic-log.ts';
+import type { InvalidRecordDetails } from '../topic-errors.ts';
 import type { OffsetCommit } from '../transaction-content.ts';
 
 /** What the worker is started with. */
@@ -62,9 +63,9 @@ export interface AppendBatch {
   readonly topic: string;
   /** Null: by the record's key. */
   readonly partitions: (number | null)[];
-  readonly keys: (string | null)[];
-  readonly values: (string | null)[];
-  /** JSON, or null for none. */
+  readonly keys: (string | Uint8Array | null)[];
+  readonly values: (string | Uint8Array | null)[];
+  /** JSON, or null for none; as `headersJson` makes it. */
   readonly headers: (string | null)[];
 }
 
@@ -92,8 +93,8 @@ export interface RecordChunk {
   readonly partition: number;
   readonly offsets: number[];
   readonly timestampsMs: number[];
-  readonly keys: (string | null)[];
-  readonly values: (string | null)[];
+  readonly keys: (string | Uint8Array | null)[];
+  readonly values: (string | Uint8Array | null)[];
   readonly headers: (string | null)[];
 }
 
@@ -103,7 +104,7 @@ export type Failure =
   | { readonly kind: 'lane-lost'; readonly lane: string }
   | { readonly kind: 'topic-mismatch'; readonly topic: string; readonly reason: string; readonly partitions?: number }
   | { readonly kind: 'topic-unknown'; readonly topic: string; readonly partition: number | null; readonly partitions: number | null }
-  | { readonly kind: 'invalid-record'; readonly topic: string; readonly reason: string }
+  | ({ readonly kind: 'invalid-record' } & InvalidRecordDetails)
   | { readonly kind: 'range'; readonly reason: string }
   | { readonly kind: 'version'; readonly file: string; readonly version: number; readonly known: number }
   | { readonly kind: 'open'; readonly file: string; readonly reason: string; readonly detail: string }

@@ -24,7 +24,7 @@ export async function collect(log: TopicLog, options: ReadOptions, max: number =
   return records;
 }
 
-export function values(records: readonly { readonly value: string | null }[]): (string | null)[] {
+export function values<Value>(records: readonly { readonly value: Value }[]): Value[] {
   return records.map((record) => record.value);
 }
 

@@ -1,3 +1,4 @@
+import { byteChecks } from './byte-checks.ts';
 import type { ContractCheck } from './contract-check.ts';
 import { laneChecks } from './lane-checks.ts';
 import { newcomerFencesChecks, newcomerRefusedChecks } from './newcomer-checks.ts';
@@ -17,6 +18,7 @@ export function contractChecks(options: ContractChecksOptions = {}): readonly Co
   const { newcomer = 'refused' } = options;
   return [
     ...recordChecks(),
+    ...byteChecks(),
     ...laneChecks(),
     ...readChecks(),
     ...(newcomer === 'refused' ? newcomerRefusedChecks() : newcomerFencesChecks()),

@@ -49,43 +49,14 @@ describe.skipIf(why !== undefined)(`a record that another client has written as 
     expect(String(second)).toMatch(/its key \(9 bytes: .*its header "a" \(1 bytes: c3\) and 2 more of its headers: /u);
   });
 
-  it('is handed on with its mark where the reading asks for that', async ({ expect }) => {
-    const topic = 'marked';
+  it('is read as bytes, its last header of a name', async ({ expect }) => {
+    const topic = 'bytes';
     await log.createTopics([{ name: topic, partitions: 1 }]);
-    const good = { key: 'k', value: 'v' };
-    const headers = { good: 'x', bad: Buffer.from([0xff]) };
-    await producer.send({
-      topic,
-      messages: [good, { ...good, value: FRAMED }, { ...good, key: FRAMED }, { ...good, headers }, { ...good, value: null }],
-    });
-    const seen: unknown[] = [];
-    for await (const { offset, key, value, headers: texts, unreadable } of log.read({ topic, unreadable: 'mark' }))
-      seen.push([offset, key, value, { ...texts }, unreadable?.fields]);
-    expect(seen).toEqual([
-      [0, 'k', 'v', {}, undefined],
-      [1, 'k', null, {}, ['value']],
-      [2, null, 'v', {}, ['key']],
-      [3, 'k', 'v', { good: 'x' }, ['header "bad"']],
-      [4, 'k', null, {}, undefined],
-    ]);
-  });
-
-  it('is no state and no tombstone: the state can be read when its key has text again', async ({ expect }) => {
-    const place = { topic: 'state', partition: 0 };
-    await log.createTopics([{ name: place.topic, partitions: 1, compacted: true }]);
-    await log.append([{ ...place, key: 'k', value: 'old' }]);
-    await producer.send({
-      topic: place.topic,
-      messages: [
-        { key: 'k', value: FRAMED },
-        { key: FRAMED, value: 'no key of a state' },
-      ],
-    });
-    await expect(log.readState(place.topic, 0)).rejects.toMatchObject({ code: 'HEADGATE_INVALID_RECORD', ...place, fields: ['value'] });
-    await expect(log.openLane({ name: 'lane', state: place })).rejects.toThrow(InvalidRecordError);
-    await log.append([{ ...place, key: 'k', value: 'new' }]);
-    await using lane = await log.openLane({ name: 'lane', state: place });
-    expect([...lane.state]).toEqual([['k', 'new']]);
+    const headers = { twice: ['x', FRAMED], text: TEXT };
+    await producer.send({ topic, messages: [{ key: FRAMED, value: FRAMED, headers }] });
+    const [record] = await Array.fromAsync(log.readBytes({ topic }));
+    const bytes = new Uint8Array(FRAMED);
+    expect(record).toMatchObject({ key: bytes, value: bytes, headers: { twice: bytes, text: new TextEncoder().encode(TEXT) } });
   });
 
   async function readUntilError(options: Parameters<TopicLog['read']>[0]): Promise<readonly [readonly TopicRecord[], unknown]> {

@@ -1,9 +1,9 @@
 import { LaneLostError } from '../../lane-errors.ts';
 import type { LiveState } from '../../state-reading.ts';
-import type { LaneSpec, TopicRecord } from '../../topic-log.ts';
+import type { LaneSpec } from '../../topic-log.ts';
 import type { InnerCluster } from '../inner-cluster.ts';
 import type { OwnWrites } from '../reading/own-writes.ts';
-import { OWN_KEYS, StatePartition } from './state-partition.ts';
+import { OWN_KEYS, StatePartition, type StateRecord } from './state-partition.ts';
 
 /** Who holds a lane, as its state says. The newest one that was committed is right. */
 export interface LaneHolder {
@@ -77,7 +77,7 @@ export class LaneLog {
   }
 
   /** Answers the nonce of a taking of ours. */
-  #note({ key, value }: TopicRecord): string | undefined {
+  #note({ key, value }: StateRecord): string | undefined {
     if (value === null) return undefined;
     if (key === this.transactionKey) {
       const { incarnation, number } = JSON.parse(value) as TransactionNote;

@@ -1,5 +1,6 @@
 import { type AgedValue, LiveState } from '../../state-reading.ts';
-import { type InvalidRecordError, TopicLostError } from '../../topic-errors.ts';
+import { textOf, textRecord } from '../../record-fields.ts';
+import { TopicLostError } from '../../topic-errors.ts';
 import type { LaneSpec, TopicRecord } from '../../topic-log.ts';
 import type { InnerCluster } from '../inner-cluster.ts';
 import type { OwnWrites } from '../reading/own-writes.ts';
@@ -14,10 +15,13 @@ export interface StateEntry {
   readonly timestampMs: number;
 }
 
+/** A record of it with a key and a value of text; null is a tombstone. */
+export type StateRecord = Pick<TopicRecord, 'value'> & { readonly key: string };
+
 export interface ReadToEndOptions {
   readonly cluster: InnerCluster;
   readonly ownWrites: OwnWrites;
-  readonly onRecord?: (record: TopicRecord) => void;
+  readonly onRecord?: (record: StateRecord) => void;
 }
 
 /** More than the state of any lane takes to read. */
@@ -30,8 +34,8 @@ const LOST_AFTER_MS = 3_000;
 export class StatePartition {
   readonly place: LaneSpec['state'];
   readonly entries: Map<string, StateEntry> = new Map();
-  /** By key, values that aren't text: their null is no tombstone. */
-  readonly #unreadable = new Map<string, InvalidRecordError>();
+  /** By key, records whose values are no text. */
+  readonly #unreadable = new Map<string, TopicRecord<Uint8Array>>();
   #next: number | undefined;
 
   constructor(place: LaneSpec['state']) {
@@ -43,7 +47,7 @@ export class StatePartition {
    * `InvalidRecordError` where a key's newest value isn't text.
    */
   reading(nowMs: number): LiveState {
-    for (const unreadable of this.#unreadable.values()) throw unreadable;
+    for (const record of this.#unreadable.values()) textRecord(record);
     return new LiveState(
       [...this.entries]
         .filter(([key]) => !key.startsWith(OWN_KEYS))
@@ -69,7 +73,7 @@ export class StatePartition {
   /**
    * Reads until `isLast` has seen its record. The end of the log would not do: an open transaction of anybody holds it back.
    */
-  async readUntil(cluster: InnerCluster, isLast: (record: TopicRecord) => boolean): Promise<void> {
+  async readUntil(cluster: InnerCluster, isLast: (record: StateRecord) => boolean): Promise<void> {
     await partitionsOf(cluster, this.place.topic);
     const deadline = performance.now() + LONGEST_READ_MS;
     let seen = false;
@@ -89,18 +93,22 @@ export class StatePartition {
     return this.#next;
   }
 
-  async #read(cluster: InnerCluster, onRecord: (record: TopicRecord) => void): Promise<void> {
+  async #read(cluster: InnerCluster, onRecord: (record: StateRecord) => void): Promise<void> {
     const offset = await this.#position(cluster);
     const { records, next } = await fetchRecords(cluster, { ...this.place, offset, maxWaitMs: WAIT_MS }).catch((error: unknown) => {
       throw isOutOfRange(error) ? new TopicLostError({ topic: this.place.topic }, { cause: error }) : error;
     });
     for (const record of records) {
-      const { key, value, timestampMs, unreadable } = record;
-      if (key !== null) this.#unreadable.delete(key);
-      if (key !== null && unreadable?.fields.includes('value') === true) this.#unreadable.set(key, unreadable);
-      if (key !== null && value === null) this.entries.delete(key);
-      else if (key !== null && value !== null) this.entries.set(key, { value, timestampMs });
-      onRecord(record);
+      const key = record.key === null ? undefined : textOf(record.key);
+      if (key === undefined) continue;
+      const value = record.value === null ? null : textOf(record.value);
+      this.#unreadable.delete(key);
+      this.entries.delete(key);
+      // Not the whole answer it lies in.
+      if (value === undefined)
+        this.#unreadable.set(key, { ...record, key: null, value: record.value && new Uint8Array(record.value), headers: {} });
+      else if (value !== null) this.entries.set(key, { value, timestampMs: record.timestampMs });
+      if (value !== undefined) onRecord({ key, value });
     }
     this.#next = next;
   }

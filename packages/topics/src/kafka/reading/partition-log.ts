@@ -1,7 +1,6 @@
-import { isUtf8 } from 'node:buffer';
 import kafkajs from 'kafkajs';
-import { headerField } from '../../record-text.ts';
-import { InvalidRecordError, TopicUnknownError } from '../../topic-errors.ts';
+import { mapHeaders } from '../../record-fields.ts';
+import { TopicUnknownError } from '../../topic-errors.ts';
 import type { TopicPartition, TopicRecord } from '../../topic-log.ts';
 import {
   type InnerBroker,
@@ -19,11 +18,11 @@ const PATIENCE_MS = 1_000;
 const ASKED_AGAIN = 3;
 /** So many offsets without a record are stepped over in one call. */
 const MOST_STEPS = 1_000;
-const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 
 /** A part of a partition's committed records, and where the next part begins. */
 export interface FetchedRecords {
-  readonly records: readonly TopicRecord[];
+  /** In the memory of the broker's answer. */
+  readonly records: readonly TopicRecord<Uint8Array>[];
   readonly next: number;
   /** Everything below has been decided: committed or aborted. */
   readonly lastStable: number;
@@ -186,53 +185,20 @@ function nextOffset({ messages }: InnerPartitionData, offset: number): number {
   return batch === undefined ? offset : Math.max(offset, Number(batch.firstOffset) + batch.lastOffsetDelta + 1);
 }
 
-/** Of a field that isn't text, as many bytes as tell its writer what it is. */
-const SHOWN_BYTES = 8;
-const SHOWN_FIELDS = 3;
-
-function topicRecord(topic: string, partition: number, { offset, timestamp, key, value, headers }: InnerMessage): TopicRecord {
-  const wrong = new Map<string, Buffer>();
-  const textOf = (field: string, bytes: Buffer): string | null => {
-    if (isUtf8(bytes)) return bytes.toString();
-    wrong.set(field, bytes);
-    return null;
-  };
-  const record = {
-    topic,
-    partition,
-    offset: Number(offset),
-    key: key && textOf('key', key),
-    value: value && textOf('value', value),
-    headers: headerTexts(headers, textOf),
-    timestampMs: Number(timestamp),
-  };
-  return wrong.size === 0 ? record : { ...record, unreadable: noText(record, wrong) };
+function topicRecord(
+  topic: string,
+  partition: number,
+  { offset, timestamp, key, value, headers = {} }: InnerMessage,
+): TopicRecord<Uint8Array> {
+  return { topic, partition, offset: Number(offset), key, value, headers: mapHeaders(headers, lastValue), timestampMs: Number(timestamp) };
 }
 
-function noText({ topic, partition, offset }: TopicRecord, wrong: ReadonlyMap<string, Buffer>): InvalidRecordError {
-  const shown = [...wrong].slice(0, SHOWN_FIELDS).map(([field, bytes]) => {
-    const begin = bytes
-      .subarray(0, SHOWN_BYTES)
-      .toString('hex')
-      .replaceAll(/..(?=.)/g, '$& ');
-    return `its ${field} (${bytes.length} bytes: ${begin}${bytes.length > SHOWN_BYTES ? ' …' : ''})`;
-  });
-  const more = wrong.size > SHOWN_FIELDS ? ` and ${wrong.size - SHOWN_FIELDS} more of its headers` : '';
-  const reason = `holds bytes that are no UTF-8 text in ${shown.join(', ')}${more}: its writer has to send text.`;
-  return new InvalidRecordError({ topic, place: { partition, offset }, fields: [...wrong.keys()], reason });
+/** Kafka allows a header several times, and one without a value. */
+function lastValue(values: NonNullable<InnerMessage['headers']>[string]): Uint8Array {
+  return (Array.isArray(values) ? values.at(-1) : values) ?? NOTHING;
 }
 
-function headerTexts(
-  headers: InnerMessage['headers'],
-  textOf: (field: string, bytes: Buffer) => string | null,
-): Readonly<Record<string, string>> {
-  const entries = Object.entries(headers ?? {});
-  if (entries.length === 0) return NO_HEADERS;
-  // Kafka allows a header several times; the last one counts.
-  const last = entries.map(([name, values]) => [name, (Array.isArray(values) ? values.at(-1) : values) ?? ''] as const);
-  const texts = last.map(([name, value]) => [name, typeof value === 'string' ? value : textOf(headerField(name), value)] as const);
-  return Object.fromEntries(texts.filter((entry): entry is [string, string] => entry[1] !== null));
-}
+const NOTHING = new Uint8Array();
 
 /** Whether retention has taken what was to be fetched. */
 export function isOutOfRange(error: unknown): boolean {

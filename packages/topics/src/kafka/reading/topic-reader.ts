@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PullReader } from '../../pull-reader.ts';
+import { type FieldsOf, PullReader } from '../../pull-reader.ts';
 import { TopicLostError } from '../../topic-errors.ts';
 import { TopicLogClosedError } from '../../topic-log-errors.ts';
 import type { ReadOptions, TopicRecord } from '../../topic-log.ts';
@@ -19,12 +19,13 @@ const LOOK_FOR_PARTITIONS_MS = 3_000;
 /** A partition is believed to have become shorter when it was said so often, by leaders looked up anew. */
 const LOOKS_AT_A_LOSS = 4;
 
-export interface KafkaTopicReaderOptions {
+export interface KafkaTopicReaderOptions<Field extends string | Uint8Array> {
   readonly link: Link<InnerCluster>;
   readonly read: ReadOptions;
+  readonly fieldsOf: FieldsOf<Field>;
   readonly ownWrites: OwnWrites;
   readonly barren: BarrenStretches;
-  readonly onClose: (reader: KafkaTopicReader) => void;
+  readonly onClose: (reader: KafkaTopicReader<Field>) => void;
 }
 
 interface Position {
@@ -35,15 +36,15 @@ interface Position {
 }
 
 /** One pass over the records: fetches when asked, the partitions in turns, and never more than one answer ahead. */
-export class KafkaTopicReader extends PullReader {
-  readonly #options: KafkaTopicReaderOptions;
+export class KafkaTopicReader<Field extends string | Uint8Array> extends PullReader<Field> {
+  readonly #options: KafkaTopicReaderOptions<Field>;
   readonly #over = new AbortController();
   readonly #opened: Promise<Position[]>;
   #partitionsAskedMs = performance.now();
-  #chunk: readonly TopicRecord[] = [];
+  #chunk: readonly TopicRecord<Uint8Array>[] = [];
   #at = 0;
 
-  constructor(options: KafkaTopicReaderOptions) {
+  constructor(options: KafkaTopicReaderOptions<Field>) {
     super(options.read);
     this.#options = options;
     this.closeOnAbort();
@@ -97,13 +98,12 @@ export class KafkaTopicReader extends PullReader {
     return positions;
   }
 
-  protected override async nextResult(): Promise<IteratorResult<TopicRecord, undefined>> {
+  protected override async nextResult(): Promise<IteratorResult<TopicRecord<Field>, undefined>> {
     try {
       while (!this.isClosed) {
         const record = this.#chunk[this.#at];
         this.#at += 1;
-        if (record?.unreadable !== undefined && this.#options.read.unreadable !== 'mark') throw record.unreadable;
-        if (record !== undefined) return { done: false, value: record };
+        if (record !== undefined) return { done: false, value: this.#options.fieldsOf(record) };
         const chunk = await this.#fetch(await this.#opened);
         if (chunk === undefined) break;
         this.#chunk = chunk;
@@ -123,7 +123,7 @@ export class KafkaTopicReader extends PullReader {
   }
 
   /** The next records of any partition; undefined at the end. The positions stand in the order of their turns. */
-  async #fetch(positions: Position[]): Promise<readonly TopicRecord[] | undefined> {
+  async #fetch(positions: Position[]): Promise<readonly TopicRecord<Uint8Array>[] | undefined> {
     const { follow = false } = this.#options.read;
     for (;;) {
       if (follow) await this.#lookForPartitions(positions);
@@ -143,7 +143,7 @@ export class KafkaTopicReader extends PullReader {
   }
 
   /** Fetches what is there; where nothing is, the broker waits for news. */
-  async #advance(position: Position): Promise<readonly TopicRecord[]> {
+  async #advance(position: Position): Promise<readonly TopicRecord<Uint8Array>[]> {
     const { topic, follow = false } = this.#options.read;
     const { partition, next: offset, end } = position;
     return await this.#run(async (cluster) => {

@@ -1,10 +1,10 @@
 /** One record of a block; its topic and partition are the block's. */
 export interface BlockRecord {
   /** null: a record without a key. */
-  readonly key: string | null;
+  readonly key: string | Uint8Array | null;
   /** null: a tombstone. */
-  readonly value: string | null;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly value: string | Uint8Array | null;
+  readonly headers?: Readonly<Record<string, string | Uint8Array>>;
 }
 
 /** Records by index: an array, or what makes each when it is asked for. */

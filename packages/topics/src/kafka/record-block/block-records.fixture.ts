@@ -21,14 +21,14 @@ const edges = fc.constantFrom(
   'x'.repeat(63),
   'é'.repeat(64),
 );
-const anyText = fc.oneof(text, edges);
+const anyField = fc.oneof(text, edges, fc.uint8Array({ maxLength: 9000 }));
 
-/** Records of every kind: tombstones, missing keys, empty and very long texts, half surrogate pairs, headers with names such as "1". */
+/** Records of every kind: tombstones, missing keys, bytes, empty and very long texts, half surrogate pairs, headers with names such as "1". */
 export const anyRecord: fc.Arbitrary<BlockRecord> = fc.record(
   {
-    key: fc.option(anyText),
-    value: fc.option(anyText),
-    headers: fc.dictionary(fc.oneof(text, fc.constantFrom('1', '0', '__proto__')), anyText, { maxKeys: 4, noNullPrototype: true }),
+    key: fc.option(anyField),
+    value: fc.option(anyField),
+    headers: fc.dictionary(fc.oneof(text, fc.constantFrom('1', '0', '__proto__')), anyField, { maxKeys: 4, noNullPrototype: true }),
   },
   { requiredKeys: ['key', 'value'] },
 );

@@ -42,18 +42,18 @@ function writeRecord(writer: RecordWriter, record: BlockRecord, offsetDelta: num
   const start = writer.begin();
   writer.attributesAndTimestamp();
   writer.varint(offsetDelta);
-  writer.text(record.key);
-  writer.text(record.value);
+  writer.field(record.key);
+  writer.field(record.value);
   writeHeaders(writer, record.headers ?? {});
   writer.finish(start);
 }
 
-function writeHeaders(writer: RecordWriter, headers: Readonly<Record<string, string>>): void {
+function writeHeaders(writer: RecordWriter, headers: NonNullable<BlockRecord['headers']>): void {
   const names = Object.keys(headers);
   writer.varint(names.length);
   for (const name of names) {
-    writer.text(name);
-    writer.text(headers[name] ?? null);
+    writer.field(name);
+    writer.field(headers[name] ?? null);
   }
 }
 
@@ -61,6 +61,7 @@ function writeHeaders(writer: RecordWriter, headers: Readonly<Record<string, str
 function likeTheFirst(records: BlockRecords, from: number): number {
   const first = records.at(from);
   if (first === undefined) return 0;
-  const text = (first.key?.length ?? 0) + (first.value?.length ?? 0) + JSON.stringify(first.headers ?? {}).length;
-  return Math.min((records.length - from) * (text + 24), 4 * 1024 * 1024);
+  let length = (first.key?.length ?? 0) + (first.value?.length ?? 0) + 24;
+  for (const [name, value] of Object.entries(first.headers ?? {})) length += name.length + value.length + 4;
+  return Math.min((records.length - from) * length, 4 * 1024 * 1024);
 }

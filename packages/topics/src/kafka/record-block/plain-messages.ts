@@ -1,4 +1,5 @@
 import type { Message } from 'kafkajs';
+import { asBuffer, mapHeaders } from '../../record-fields.ts';
 import { type BlockOptions, type BlockRecords, recordAt } from './block-record.ts';
 
 /** The records as kafkajs's own messages: the same bytes on the wire as a block of them, at several times the work. */
@@ -7,6 +8,12 @@ export function plainMessages(records: BlockRecords, options: BlockOptions): Mes
   const common = { partition: options.partition, timestamp: String(options.timestampMs) };
   return Array.from({ length: records.length }, (_, index) => {
     const { key, value, headers } = recordAt(records, index);
-    return headers === undefined ? { key, value, ...common } : { key, value, headers, ...common };
+    const fields = { key: key && forKafkajs(key), value: value && forKafkajs(value), ...common };
+    return headers === undefined ? fields : { ...fields, headers: { ...mapHeaders(headers, forKafkajs) } };
   });
+}
+
+/** It would write any other array of bytes as the text of its numbers. */
+function forKafkajs(field: string | Uint8Array): string | Buffer {
+  return typeof field === 'string' ? field : asBuffer(field);
 }

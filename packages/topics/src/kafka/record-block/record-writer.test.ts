@@ -7,7 +7,7 @@ function writeParts(writer: RecordWriter, sizes: readonly number[]): Buffer {
     const start = writer.begin();
     writer.attributesAndTimestamp();
     writer.varint(size * 1000);
-    for (const text of [null, 'a'.repeat(size), 'é'.repeat(size / 2), '😀', 'z'.repeat(33)]) writer.text(text);
+    for (const text of [null, 'a'.repeat(size), 'é'.repeat(size / 2), '😀', 'z'.repeat(33)]) writer.field(text);
     writer.finish(start);
   }
   return writer.written();

@@ -40,12 +40,14 @@ export class RecordWriter {
     this.#end += 2;
   }
 
-  /** A string: its length in UTF-8 bytes as a varint, then these bytes; null is the length -1. Half a surrogate pair becomes U+FFFD. */
-  text(text: string | null): void {
-    if (text === null) {
+  /** Text as UTF-8, or bytes: their length as a varint, then they; null is the length -1. Half a surrogate pair becomes U+FFFD. */
+  field(field: string | Uint8Array | null): void {
+    if (field === null) {
       this.varint(-1);
-    } else if (text.length > LONG || !this.#shortAscii(text)) {
-      this.#longText(text);
+    } else if (typeof field !== 'string') {
+      this.#bytesAsTheyAre(field);
+    } else if (field.length > LONG || !this.#shortAscii(field)) {
+      this.#longText(field);
     }
   }
 
@@ -97,6 +99,13 @@ export class RecordWriter {
     if (prefix !== guess) this.#bytes.copyWithin(this.#end + prefix, start, start + length);
     writeVarint(this.#bytes, this.#end, length);
     this.#end += prefix + length;
+  }
+
+  #bytesAsTheyAre(bytes: Uint8Array): void {
+    this.#reserve(MOST_VARINT_BYTES + bytes.length);
+    const start = writeVarint(this.#bytes, this.#end, bytes.length);
+    this.#bytes.set(bytes, start);
+    this.#end = start + bytes.length;
   }
 
   #reserve(more: number): void {

@@ -1,5 +1,5 @@
 import type { CompressionTypes, RecordMetadata, Transaction } from 'kafkajs';
-import { textValue } from '../../record-text.ts';
+import { fieldValue } from '../../record-fields.ts';
 import type { NewRecord, RecordSeries, TopicPartition } from '../../topic-log.ts';
 import { isSeries } from '../../transaction-content.ts';
 import { isTooLarge, refusedRecord } from '../kafka-failure.ts';
@@ -82,7 +82,7 @@ export function byPlace(records: readonly (NewRecord | RecordSeries)[]): Records
 
 function seriesRecords({ topic, count, key, headers, valueAt }: RecordSeries): BlockRecords {
   const common = headers === undefined ? { key } : { key, headers };
-  return { length: count, at: (index) => ({ ...common, value: textValue(topic, valueAt(index)) }) };
+  return { length: count, at: (index) => ({ ...common, value: fieldValue(topic, valueAt(index)) }) };
 }
 
 /** What was acknowledged has to be what was sent. */
