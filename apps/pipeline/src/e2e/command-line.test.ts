@@ -27,7 +27,7 @@ describe('headgate', () => {
   });
 
   it('reads bytes as base64, and says so, beside text; its dead letter keeps them, and replay leaves it', async () => {
-    await using place = await workplace('books:\n  baseUrl: http://127.0.0.1:9\n  plan: basic\n  key: "${KEY}"\n');
+    await using place = await workplace('books:\n  baseUrl: http://127.0.0.1:9\n  plan: premium\n  key: "${KEY}"\n');
     const bytes = Uint8Array.of(0, 0xff);
     {
       await using log = await sqliteTopicLog({ file: join(place.folder, 'headgate.db') });
