@@ -1,4 +1,4 @@
-// npm run mutants -- packages/throttle/src/drain.ts      breaks the file in each of its places and shows which breaks no test sees
+// npm run mutants -- packages/throttle/src/pages/drain.ts      breaks the file in each of its places and shows which breaks no test sees
 /** Leaves out messages of errors: a test of their wording would only repeat them. */
 const wording = {
   shouldIgnore({ node, parentPath }) {

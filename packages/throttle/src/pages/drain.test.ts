@@ -1,5 +1,5 @@
 import { EMPTY, NEVER, Observable, Subject, lastValueFrom, of, take, throwError, toArray } from 'rxjs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { creditPool } from '../admission/credit-pool.ts';
 import type { PageReader } from './page-reader.ts';
 import { PageStream } from './page-stream.ts';
@@ -122,6 +122,46 @@ describe('PageStream.drain', () => {
     const { stream } = walk({ pages: 20_000 });
     const counted = await lastValueFrom(stream.drain((page) => of(page), { maxOutstanding: Infinity }));
     expect(counted).toBe(20_000);
+  });
+
+  it('does not fill the stack with pages that piled up behind one projection', async () => {
+    const { seen, stream } = walk({ pages: 20_000 });
+    const first = new Subject<never>();
+    const counted = lastValueFrom(stream.drain((page) => (page === 1 ? first : of(page)), { maxOutstanding: Infinity }));
+    while (seen.asked < 20_000) await turn();
+    first.complete();
+    expect(await counted).toBe(20_000);
+  });
+
+  it('asks for the next page when one was acknowledged, however little it may read ahead', async () => {
+    for (const readAhead of [0, 1]) {
+      const { seen, stream } = walk({ pages: 5 });
+      const ahead: number[] = [];
+      const later = (page: number) =>
+        new Observable<number>((subscriber) => {
+          setImmediate(() => {
+            ahead.push(seen.asked - page);
+            subscriber.complete();
+          });
+        });
+      await lastValueFrom(stream.drain(later, { readAhead }), { defaultValue: undefined });
+      expect([seen.asked, Math.max(...ahead)]).toEqual([5, readAhead]);
+    }
+  });
+
+  it('rejects nothing that nobody awaits when the walk ends after it was left', async () => {
+    const rejected = vi.fn();
+    process.on('unhandledRejection', rejected);
+    let end = (): void => undefined;
+    const stream = new PageStream<never>(() => ({ read: () => new Promise((resolve) => (end = () => resolve(undefined))) }));
+    stream
+      .drain(() => NEVER)
+      .subscribe()
+      .unsubscribe();
+    end();
+    await turn();
+    process.off('unhandledRejection', rejected);
+    expect(rejected).not.toHaveBeenCalled();
   });
 
   it('unsubscribes a projection that was being started', () => {

@@ -64,7 +64,6 @@ export function drain<T, R>(
           ask();
         },
         (error: unknown) => {
-          reading = false;
           end = { error };
           hand();
         },
@@ -90,7 +89,6 @@ export function drain<T, R>(
       const mine: { readonly delivery: Delivery<T>; subscription?: Subscription } = { delivery };
       current = mine;
       const acknowledged = (): void => {
-        if (current !== mine) return;
         current = undefined;
         delivery.credit.release();
         hand();
