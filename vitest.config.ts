@@ -2,10 +2,11 @@ import { defineConfig } from 'vitest/config';
 
 const TORTURE = process.env['HEADGATE_TORTURE'] === '1';
 const TESTS = '{packages,apps}/*/src/**/*.test.ts';
+const EXAMPLES = 'examples/*/*.test.ts';
 /** Whatever a driver's or a sandbox's folder is called by: all that starts brokers lies in one. */
 const KAFKA = '**/{kafka,kafka-broker}/**/*.test.ts';
 /** Processes of the real command, files on disk, and the repository's own scripts. */
-const EMBEDDED = ['apps/pipeline/src/e2e/**/*.test.ts', 'packages/topics/src/sqlite/**/*.test.ts', 'scripts/*.test.ts'];
+const EMBEDDED = ['apps/pipeline/src/e2e/**/*.test.ts', 'packages/topics/src/sqlite/**/*.test.ts', 'scripts/*.test.ts', EXAMPLES];
 
 export default defineConfig({
   // Workspace packages are tested from their source; only this place of the condition reaches them.

@@ -89,7 +89,9 @@ function installDependencies() {
 }
 
 function dependencyHash() {
-  const manifests = ['packages', 'apps'].flatMap((room) => readdirSync(join(root, room)).map((name) => join(room, name, 'package.json')));
+  const manifests = ['packages', 'apps', 'examples'].flatMap((room) =>
+    readdirSync(join(root, room)).map((name) => join(room, name, 'package.json')),
+  );
   const hash = createHash('sha256');
   for (const file of ['pnpm-lock.yaml', 'pnpm-workspace.yaml', 'package.json', ...manifests]) {
     const path = join(root, file);

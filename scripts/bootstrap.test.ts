@@ -79,7 +79,7 @@ async function freshClone(): Promise<FreshClone> {
   for (const path of ['package.json', 'pnpm-lock.yaml', 'scripts/bootstrap.mjs', 'scripts/tools']) {
     await cp(join(ROOT, path), join(root, path), { recursive: true });
   }
-  for (const room of ['packages', 'apps', 'node_modules']) await mkdir(join(root, room));
+  for (const room of ['packages', 'apps', 'examples', 'node_modules']) await mkdir(join(root, room));
   const lock = JSON.parse(await readFile(join(root, LOCK), 'utf8')) as Lock;
   const trace = join(folder, 'trace');
   const tarballs = await packed(folder, lock, trace);

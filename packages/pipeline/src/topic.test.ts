@@ -26,6 +26,7 @@ describe('a record', () => {
       record: { topic: 'shelves.records', partition: 3, key: 'a', value: '{"item":"é"}', headers: { one: '1' } },
       id: undefined,
       kind: 'records',
+      contentType: undefined,
       count: 1,
     });
   });
@@ -134,6 +135,17 @@ test('each record of a request has an id of its own, the same when they are made
   expect(ids).toEqual([`${request}/2`, `${request}/own`, `${request}/2/1`, 'series', 'given', request]);
   expect(made[0]).toMatchObject({ headers: { ce_source: '/shelves', ce_type: 'headgate.shelves.records' } });
   expect(logRecords(pending, { pipeline: 'shelves', request, defaultId: '2' })).toEqual(made);
+});
+
+test.each([
+  [{}, 'application/json'],
+  [{ contentType: 'text/x' }, 'text/x'],
+  [{ serialize: String }, 'application/octet-stream'],
+  [{ serialize: String, contentType: 'application/avro' }, 'application/avro'],
+])('a record of a topic with %o is said to be %s', async (more, contentType) => {
+  const records = await makerOf(topic({ value: item, ...more }));
+  const [record] = logRecords([records({ key: 'a', value: { item: 'x' } })], { pipeline: 'shelves', request: 'r', defaultId: '1' });
+  expect(record?.headers?.['content-type']).toBe(contentType);
 });
 
 test.each([0, -1, 1.5, NaN])('a topic can’t have %s partitions', (partitions) => {

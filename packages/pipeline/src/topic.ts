@@ -16,6 +16,8 @@ export interface TopicDefinition<Value> {
    * there: a schema registry is asked then, and never per record. Where it fails, `start` rejects.
    */
   readonly serialize?: Serialize<Value> | { open(context: SerializeContext): Serialize<Value> | Promise<Serialize<Value>> };
+  /** The header `content-type` of its records. Default: `application/json`; `application/octet-stream` with a serializer of its own. */
+  readonly contentType?: string;
   /** Partitions of its own, chosen by key. Default: one per lane, which is written by that lane alone. */
   readonly partitions?: number;
   /** Keep only the newest record per key. Default false. */
@@ -80,6 +82,7 @@ export interface PendingRecord {
   readonly record: NewRecord | RecordSeries;
   readonly id: string | undefined;
   readonly kind: string;
+  readonly contentType: string | undefined;
   readonly count: number;
 }
 
@@ -136,6 +139,7 @@ function recordMaker(
   const topicName = names(`${pipeline}.${name}`);
   const { partitions, value: schema, key: keySchema } = definition;
   const serialize = serializers.get(topicName) ?? JSON.stringify;
+  const contentType = definition.contentType ?? (definition.serialize === undefined ? undefined : 'application/octet-stream');
   const partitionOf = (key: RecordContent['key']): number => (partitions === undefined ? lane : partitionForKey(key ?? '', partitions));
   const invalid = (reason: string): PipelineError =>
     new PipelineError({ code: 'HEADGATE_INVALID_RECORD', message: `${topicName}: ${reason}`, pipeline });
@@ -158,7 +162,7 @@ function recordMaker(
     assertField(topicName, 'value', serialized);
     for (const header of Object.values(headers ?? {})) assertField(topicName, 'header', header);
     const record = { topic: topicName, partition: partitionOf(key), key, value: serialized, ...(headers !== undefined && { headers }) };
-    return { name, record, id, kind, count: 1 };
+    return { name, record, id, kind, contentType, count: 1 };
   };
   const series = ({ key, count, textAt, valueAt }: RecordSeriesContent<unknown>): PendingRecord => {
     if (textAt !== undefined && definition.serialize !== undefined)
@@ -168,7 +172,7 @@ function recordMaker(
     checkKey(key);
     if (validate) for (let i = 0; i < count; i += 1) checkValue(textAt === undefined ? valueAt(i) : JSON.parse(textAt(i)));
     const record = { topic: topicName, partition: partitionOf(key), key, count, valueAt: textAt ?? ((i: number) => serialize(valueAt(i))) };
-    return { name, record, id: undefined, kind: name, count };
+    return { name, record, id: undefined, kind: name, contentType, count };
   };
   return Object.assign(maker, { series });
 }
@@ -199,14 +203,17 @@ export function logRecords(
   { pipeline, request, defaultId }: LogRecordsOptions,
 ): readonly (NewRecord | RecordSeries)[] {
   const counts = new Map<string, number>();
-  return pending.map(({ name, record, id }) => {
+  return pending.map(({ name, record, id, contentType }) => {
     if ('valueAt' in record) return record;
     const nth = counts.get(name) ?? 0;
     if (id === undefined) counts.set(name, nth + 1);
     const suffix = id ?? (nth === 0 ? defaultId : `${defaultId}/${nth}`);
     return {
       ...record,
-      headers: { ...eventHeaders({ pipeline, name, id: suffix === '' ? request : `${request}/${suffix}` }), ...record.headers },
+      headers: {
+        ...eventHeaders({ pipeline, name, contentType, id: suffix === '' ? request : `${request}/${suffix}` }),
+        ...record.headers,
+      },
     };
   });
 }
@@ -217,8 +224,18 @@ export interface EventHeadersOptions {
   readonly name: string;
   readonly id: string;
   readonly time?: string;
+  /** Default `application/json`. */
+  readonly contentType?: string | undefined;
 }
 
-export function eventHeaders({ pipeline, name, id, time }: EventHeadersOptions): Record<string, string> {
-  return { ...cloudEventHeaders({ source: `/${pipeline}`, type: `headgate.${pipeline}.${name}`, id, time }) };
+export function eventHeaders({ pipeline, name, id, time, contentType }: EventHeadersOptions): Record<string, string> {
+  return {
+    ...cloudEventHeaders({
+      source: `/${pipeline}`,
+      type: `headgate.${pipeline}.${name}`,
+      id,
+      time,
+      ...(contentType !== undefined && { dataContentType: contentType }),
+    }),
+  };
 }

@@ -82,6 +82,6 @@ function idOf(about: Partial<DeadLetterOptions>): string | undefined {
   return deadLetter({ ...base, ...about, tooLarge: () => LEAST_RECORD_BYTES }).headers?.['ce_id'];
 }
 
-function bytesOf({ key, value, headers = {} }: ReturnType<typeof deadLetter>): number {
+function bytesOf({ key, value, headers }: ReturnType<typeof deadLetter>): number {
   return Buffer.byteLength([key, value, ...Object.entries(headers).flat()].join(''));
 }

@@ -1,0 +1,66 @@
+import { bearer } from '@headgate/auth';
+import { type DefinedPipeline, definePipeline, secret, topic, walk } from '@headgate/pipeline';
+import { followers } from '@headgate/sources/followers';
+import type { Schema } from 'avsc';
+import { z } from 'zod';
+import { confluentAvro } from './confluent-avro.ts';
+
+const page = z.object({ user: z.string(), page: z.int(), ids: z.array(z.string()) });
+const follower = z.object({ user: z.string(), id: z.string() });
+
+const pageSchema: Schema = {
+  type: 'record',
+  name: 'Page',
+  namespace: 'example',
+  fields: [
+    { name: 'user', type: 'string' },
+    { name: 'page', type: 'int' },
+    { name: 'ids', type: { type: 'array', items: 'string' } },
+  ],
+};
+
+const followerSchema: Schema = {
+  type: 'record',
+  name: 'Follower',
+  namespace: 'example',
+  fields: [
+    { name: 'user', type: 'string' },
+    { name: 'id', type: 'string' },
+  ],
+};
+
+const options = z.strictObject({ baseUrl: z.url(), token: secret(), users: z.array(z.string()).default([]) });
+
+/** Followers of users as Avro: `avro.pages` and one record per follower in `avro.followers`. */
+export function followersAvro(registry: string): DefinedPipeline<typeof options> {
+  return definePipeline({
+    name: 'avro',
+    options,
+    request: z.strictObject({ user: z.string() }),
+    topics: {
+      pages: topic({ value: page, serialize: confluentAvro({ registry, schema: pageSchema }), contentType: 'application/avro' }),
+      followers: topic({
+        value: follower,
+        serialize: confluentAvro({ registry, schema: followerSchema }),
+        contentType: 'application/avro',
+      }),
+    },
+    keyOf: ({ user }) => user,
+    listed: ({ users }) => users.map((user) => ({ user })),
+    open: ({ baseUrl, token }, io) =>
+      walk({
+        source: followers({
+          ...io,
+          baseUrl,
+          credentials: [{ name: 'app', signer: bearer(token) }],
+          limit: { requests: 1_000, windowMs: 1_000 },
+        }),
+        pages: (api, { user }, from) => api.pages({ screenName: user, ...(typeof from === 'string' && { cursor: from }) }),
+        *records({ ids }, { key, page: number, topics }) {
+          yield topics.pages({ key, value: { user: key, page: number, ids: [...ids] } });
+          yield topics.followers.series({ key, count: ids.length, valueAt: (i) => ({ user: key, id: ids[i] ?? '' }) });
+        },
+        checkpoint: ({ nextCursor }) => (nextCursor === '0' ? undefined : nextCursor),
+      }),
+  });
+}
