@@ -1,0 +1,66 @@
+import { type LaneWriter, type TopicLog, TopicLogFailedError } from '@headgate/topics';
+
+export interface CutLogOptions {
+  /** The operation, 1-based, at which the log fails for good. */
+  readonly at: number;
+  /** Whether that operation is durable all the same, which nobody is told. */
+  readonly isDurable: boolean;
+}
+
+export interface CutLog {
+  readonly log: TopicLog;
+  /** Operations so far. */
+  readonly operations: number;
+  readonly isCut: boolean;
+}
+
+/**
+ * A log that is cut off at one of its operations, before or behind it. To who reads it afterwards it looks as behind a process that was
+ * killed there: a transaction is whole or not there at all.
+ */
+export function cutLog(log: TopicLog, { at, isDurable }: CutLogOptions): CutLog {
+  let operations = 0;
+  let isCut = false;
+  const failed = (): TopicLogFailedError => new TopicLogFailedError({ file: 'the log of the contract', detail: 'it was cut off' });
+  const cut = async <Result>(operation: () => Promise<Result>): Promise<Result> => {
+    operations += 1;
+    if (isCut) throw failed();
+    if (operations < at) return await operation();
+    isCut = true;
+    if (isDurable) await operation();
+    throw failed();
+  };
+  const cutLane = (lane: LaneWriter): LaneWriter => withMethods(lane, { transaction: (work) => cut(() => lane.transaction(work)) });
+  return {
+    log: withMethods(log, {
+      createTopics: (specs) => cut(() => log.createTopics(specs)),
+      joinGroup: (options) => cut(() => log.joinGroup(options)),
+      async openLane(spec, signal) {
+        if (isCut) throw failed();
+        return cutLane(await log.openLane(spec, signal));
+      },
+      append: (records) => cut(() => log.append(records)),
+      read(options) {
+        if (isCut) throw failed();
+        return log.read(options);
+      },
+      readState: (topic, partition) => cut(() => log.readState(topic, partition)),
+    }),
+    get operations() {
+      return operations;
+    },
+    get isCut() {
+      return isCut;
+    },
+  };
+}
+
+/** The object, with some of its methods replaced. */
+function withMethods<Target extends object>(target: Target, methods: Partial<Target>): Target {
+  return new Proxy(target, {
+    get(of, name) {
+      const member: unknown = Reflect.get(name in methods ? methods : of, name, of);
+      return typeof member === 'function' && !(name in methods) ? member.bind(of) : member;
+    },
+  });
+}

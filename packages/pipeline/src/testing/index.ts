@@ -1,0 +1,1 @@
+export { type ContractCheck, type ContractService, pipelineContract, type PipelineContractOptions } from './pipeline-contract.ts';

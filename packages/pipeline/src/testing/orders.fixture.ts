@@ -1,0 +1,132 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { bearer } from '@headgate/auth';
+import { SourceError, defineSource, jsonBody } from '@headgate/sources';
+import { z } from 'zod';
+import { type DefinedPipeline, type PipelineIo, definePipeline } from '../define-pipeline.ts';
+import { topic } from '../topic.ts';
+import { walk } from '../workers/walk.ts';
+import type { ContractService } from './pipeline-contract.ts';
+
+const LIMIT = 4;
+const WINDOW_MS = 400;
+const PAGES = 5;
+
+/** A shop's orders, five pages for each customer, and no more than four requests of one token in any 400 ms. */
+export async function ordersService(customers: readonly string[]): Promise<ContractService> {
+  const counted = new Map<string, number[]>();
+  let requests = 0;
+  let refused = 0;
+  const server = createServer((request, response) => {
+    requests += 1;
+    const now = performance.now();
+    const token = request.headers.authorization ?? '';
+    const times = (counted.get(token) ?? []).filter((time) => now - time < WINDOW_MS);
+    counted.set(token, times);
+    const [, customer = '', page = ''] = (request.url ?? '').split('/');
+    if (times.length >= LIMIT) {
+      refused += 1;
+      response.writeHead(429, { 'retry-after': '1' }).end();
+      return;
+    }
+    times.push(now);
+    if (!customers.includes(customer)) {
+      response.writeHead(404).end();
+      return;
+    }
+    const last = Number(page) >= PAGES;
+    response.end(JSON.stringify({ orders: [`${customer}-${page}-0`, `${customer}-${page}-1`], next: last ? null : Number(page) + 1 }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests: () => requests,
+    refused: () => refused,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+interface Query {
+  readonly customer: string;
+  readonly page: number;
+}
+
+const ordersPage = z.object({ orders: z.array(z.string()), next: z.int().nullable() });
+type OrdersPage = z.output<typeof ordersPage>;
+
+const ordersSource = defineSource<Query, OrdersPage>({
+  service: 'orders',
+  limit: { requests: LIMIT, windowMs: WINDOW_MS },
+  toRequest: ({ customer, page }) => ({ path: `/${customer}/${page}` }),
+  classify(answer, { ask: { customer } }) {
+    if (answer.status === 404) {
+      const message = `There is no customer ${customer}.`;
+      return { kind: 'gone', error: new SourceError({ code: 'HEADGATE_NO_CUSTOMER', message, retryable: false, service: 'orders' }) };
+    }
+    const body = jsonBody(answer, JSON.parse);
+    return body.kind === 'json' ? { kind: 'ok', value: ordersPage.parse(body.value) } : { kind: 'transient', reason: body.reason };
+  },
+  subject: ({ customer }) => customer,
+  items: () => 2,
+  itemsOf: ({ orders }) => orders.length,
+});
+
+/** Mistakes that a definition can make. */
+export interface Mistakes {
+  /** Its budgets forget what was granted before a restart. */
+  readonly withoutJournal?: boolean;
+  /** Resumed, it goes on a page too late. */
+  readonly skipsOnResume?: boolean;
+  /** Resumed, it begins anew. */
+  readonly startsAnew?: boolean;
+  /** Every lane uses every credential. */
+  readonly sharesCredentials?: boolean;
+  /** A timer goes on behind a stop. */
+  readonly leavesTimer?: boolean;
+  /** Its source goes on behind a stop. */
+  readonly leavesConnection?: boolean;
+  /** A record has an id that another has. */
+  readonly sameIds?: boolean;
+  /** Reading what is left asks the service. */
+  readonly asksEarly?: boolean;
+}
+
+const options = z.strictObject({ baseUrl: z.string() });
+const CREDENTIALS = [{ name: 'one' }, { name: 'two' }];
+
+export function orders(mistakes: Mistakes = {}): DefinedPipeline<typeof options> {
+  const sourceOf = (baseUrl: string, io: PipelineIo) => {
+    const { journal, ...rest } = io;
+    const own = mistakes.sharesCredentials === true ? CREDENTIALS : io.credentials;
+    const credentials = own.map(({ name }) => ({ name, signer: bearer(() => name) }));
+    return ordersSource({ ...rest, ...(mistakes.withoutJournal !== true && { journal }), baseUrl, credentials });
+  };
+  return definePipeline({
+    name: 'orders',
+    options,
+    request: z.strictObject({ customer: z.string() }),
+    topics: { records: topic({ value: z.object({ order: z.string() }) }) },
+    keyOf: ({ customer }) => customer,
+    credentials: () => CREDENTIALS,
+    open({ baseUrl }, io) {
+      const source = sourceOf(baseUrl, io);
+      const kept = mistakes.leavesConnection === true ? { ...source, close: () => Promise.resolve(), stop: () => undefined } : source;
+      if (mistakes.leavesTimer === true) io.clock.schedule(60_000, () => undefined);
+      if (mistakes.asksEarly === true) void source.ask({ customer: 'd', page: 1 }, { credits: io.credits }).catch(() => undefined);
+      return walk({
+        source: kept,
+        pages(api, { customer }, from) {
+          const page = typeof from === 'number' && mistakes.startsAnew !== true ? from : 1;
+          const first = page > 1 && mistakes.skipsOnResume === true ? page + 1 : page;
+          return api.walk({ customer, page: first }, ({ next }) => (next === null ? undefined : { customer, page: next }));
+        },
+        records: (page, { topics, key }) =>
+          page.orders.map((order, i) => topics.records({ key, value: { order }, ...(mistakes.sameIds === true && { id: `${i}` }) })),
+        checkpoint: ({ next }) => next ?? undefined,
+      });
+    },
+  });
+}

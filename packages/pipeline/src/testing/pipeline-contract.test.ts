@@ -1,0 +1,47 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sqliteTopicLog } from '@headgate/topics/sqlite';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ContractCheck, type ContractService, pipelineContract } from './index.ts';
+import { type Mistakes, orders, ordersService } from './orders.fixture.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'headgate-contract-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+function checksOf(mistakes: Mistakes = {}): readonly ContractCheck[] {
+  return pipelineContract({
+    openLog: () => sqliteTopicLog({ file: join(folder, 'log.db') }),
+    startService: ({ mended }) => ordersService(['a', 'b', 'd', ...(mended ? ['new'] : [])]),
+    pipeline: (service: ContractService) => orders(mistakes)({ baseUrl: service.url }),
+    requests: ['a', 'b', 'd'].map((customer) => ({ customer })),
+    records: { records: 30 },
+    failing: { request: { customer: 'new' }, code: 'HEADGATE_NO_CUSTOMER', records: { records: 10 } },
+    seeds: [7],
+  });
+}
+
+describe('a pipeline that keeps the contract passes', () => {
+  it.each(checksOf().map((check) => [check.name, check] as const))('%s', async (_, check) => {
+    await expect(check.run()).resolves.toBeUndefined();
+  });
+});
+
+describe('a pipeline that breaks it fails:', () => {
+  it.each<[mistake: Mistakes, check: RegExp, says: RegExp]>([
+    [{ withoutJournal: true }, /left to do/, /io\.journal/],
+    [{ skipsOnResume: true }, /^cut off/, /seed 7, cut at operation/],
+    [{ startsAnew: true }, /^cut off/, /seed 7, cut at operation/],
+    [{ sharesCredentials: true }, /two lanes/, /two lanes use a credential: .*io\.credentials/],
+    [{ leavesTimer: true }, /^stopped/, /left open[^]*timers/],
+    [{ leavesConnection: true }, /^stopped/, /left open|lane/],
+    [{ sameIds: true }, /^an undisturbed run/, /two records have the id/],
+    [{ asksEarly: true }, /left to do/, /asks the service/],
+  ])('%j', async (mistake, name, says) => {
+    const check = checksOf(mistake).find((one) => name.test(one.name));
+    await expect(check?.run()).rejects.toThrow(says);
+  });
+});

@@ -1,0 +1,335 @@
+import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
+import { type TopicLog, partitionForKey } from '@headgate/topics';
+import type { Pipeline } from '../define-pipeline.ts';
+import { replayDeadLetters } from '../requests/replay.ts';
+import { cutLog } from './cut-log.ts';
+import { openThings } from './open-things.ts';
+import { type Scene, type Written, countsOf, isProgress, openScene, withoutOffsets } from './scene.ts';
+
+/** A pipeline's service as an emulator that counts for itself. */
+export interface ContractService extends AsyncDisposable {
+  readonly url: string;
+  /** HTTP requests that it has read. */
+  readonly requests: () => number;
+  /** Those of them that it has refused because a budget was used up. */
+  readonly refused: () => number;
+}
+
+export interface PipelineContractOptions<Service extends ContractService> {
+  /** Opens the log, whose records stay: an embedded file or a cluster. Each check has topics and a group of its own in it. */
+  readonly openLog: () => Promise<TopicLog>;
+  /**
+   * Starts the service with budgets that the requests fill several times over, in windows of a second or less. `mended`: what `failing`
+   * asks for is there.
+   */
+  readonly startService: (options: { readonly mended: boolean }) => Promise<Service>;
+  /** The definition with options for this service: its budgets, and a list that is empty. With two credentials, it is tested in two lanes. */
+  readonly pipeline: (service: Service) => Pipeline;
+  /** Good requests of different keys, which need a dozen HTTP requests or more. */
+  readonly requests: readonly unknown[];
+  /** How many records they give, by topic. */
+  readonly records: Readonly<Record<string, number>>;
+  /** A request that the service has nothing for. */
+  readonly failing: {
+    readonly request: unknown;
+    /** Of its dead letter. */
+    readonly code: string;
+    /** How many records it gives once that is mended, beside those of the failed one. */
+    readonly records: Readonly<Record<string, number>>;
+  };
+  /** Values of the requests topic that are no request. Default: none, broken JSON, and a list. */
+  readonly malformed?: readonly (string | null)[];
+  /** Of the random cuts and stops; a failed check names its own. Default 1 and 2. */
+  readonly seeds?: readonly number[];
+}
+
+/** One thing every pipeline does. */
+export interface ContractCheck {
+  readonly name: string;
+  /** Rejects with an `AssertionError` where the pipeline does otherwise. Takes real time: seconds, as windows go by. */
+  readonly run: () => Promise<void>;
+}
+
+/** What an undisturbed run does. */
+interface Reference {
+  readonly written: Written;
+  readonly requests: number;
+  /** Operations on the log. */
+  readonly operations: number;
+  /** Walks and keys: so many HTTP requests can be on their way. */
+  readonly units: number;
+}
+
+/**
+ * What every pipeline does, whatever its service, as checks for a test runner of your choice: its records come once and in order per key,
+ * wherever a run is cut off or stopped, and its service never counts a request too many.
+ *
+ * A run is cut off in its own process, by a log that fails at a random operation, before it or behind it.
+ */
+export function pipelineContract<Service extends ContractService>(contract: PipelineContractOptions<Service>): readonly ContractCheck[] {
+  const { openLog, requests, records, failing, malformed = [null, '{', '[null]'], seeds = [1, 2] } = contract;
+
+  const play = async (
+    act: (scene: Scene, service: Service, pipeline: Pipeline) => Promise<void>,
+    { lanes = 1 }: { readonly lanes?: number } = {},
+  ): Promise<void> => {
+    await using service = await contract.startService({ mended: false });
+    const pipeline = contract.pipeline(service);
+    await using scene = await openScene({ openLog, pipeline, lanes });
+    await act(scene, service, pipeline);
+    assert.equal(service.refused(), 0, 'the service had to refuse requests: a budget was overrun');
+  };
+
+  let known: Promise<Reference> | undefined;
+  const reference = async (): Promise<Reference> => await (known ??= undisturbed());
+  const undisturbed = async (): Promise<Reference> => {
+    let found: Reference | undefined;
+    await play(async (scene, service, { name }) => {
+      await scene.request(requests);
+      const counting = cutLog(scene.log, { at: Infinity, isDurable: false });
+      const { snapshot } = await scene.run({ log: counting.log, validate: true });
+      const written = await scene.written();
+      assert.deepEqual(await scene.letters(), []);
+      assert.deepEqual(countsOf(written), { ...Object.fromEntries(Object.keys(written).map((topic) => [topic, 0])), ...records });
+      const { walks, keys } = snapshot.pipelines[name] ?? { walks: { started: 0 }, keys: { queued: 0 } };
+      found = { written, requests: service.requests(), operations: counting.operations, units: walks.started + keys.queued };
+      await scene.run();
+      assert.equal(service.requests(), found.requests, 'a second run asks for something again');
+    });
+    assert.ok(found !== undefined);
+    return found;
+  };
+
+  const cutOff = async (seed: number): Promise<void> => {
+    const { written, requests: least, operations, units } = await reference();
+    const random = randomFrom(seed);
+    const cuts: string[] = [];
+    await play(async (scene, service, pipeline) => {
+      await scene.request(requests);
+      for (let isOver = false; !isOver;) {
+        await using handle = await openLog();
+        const at = 1 + Math.floor(random() * random() * operations);
+        const cut = cutLog(handle, { at, isDurable: random() < 0.5 });
+        isOver = await runsToItsEnd(scene, pipeline, cut.log);
+        assert.ok(isOver || cut.isCut, `a run failed though its log was whole (${cuts.join(', ')})`);
+        cuts.push(`${isOver ? 'done' : 'cut'} at operation ${cut.operations}`);
+        assert.ok(cuts.length < 60, 'it comes to no end');
+      }
+      const told = `seed ${seed}, ${cuts.join(', ')}`;
+      assert.deepEqual(await scene.written(), written, told);
+      assert.deepEqual(await scene.letters(), [], told);
+      const most = least + (cuts.length - 1) * units;
+      assert.ok(service.requests() <= most, `${service.requests()} HTTP requests where ${most} are enough (${told})`);
+    });
+  };
+
+  const runsToItsEnd = async (scene: Scene, pipeline: Pipeline, log: TopicLog): Promise<boolean> => {
+    try {
+      await using running = await scene.start({ log, pipelines: [pipeline] });
+      return (await running.done).outcome === 'done';
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== 'HEADGATE_TOPIC_LOG_FAILED') throw error;
+      return false;
+    }
+  };
+
+  const stopped = async (seed: number): Promise<void> => {
+    const { written } = await reference();
+    const random = randomFrom(seed);
+    await play(async (scene, service) => {
+      await scene.request(requests);
+      using open = openThings(service.url);
+      for (let round = 0; round < 5; round += 1) {
+        const stop = new AbortController();
+        const reason = new Error('stopped by the contract');
+        let left = Math.floor(random() * 12);
+        const events: string[] = [];
+        const running = await scene
+          .start({
+            signal: stop.signal,
+            clock: open.clock,
+            follow: random() < 0.5,
+            onEvent({ type }) {
+              events.push(type);
+              left -= 1;
+              if (left === 0) stop.abort(reason);
+            },
+          })
+          .catch((error: unknown) => {
+            if (error !== reason) throw error;
+          });
+        // A run that waits for something, too.
+        setTimeout(() => stop.abort(reason), 300);
+        const result = await running?.done;
+        const told = `seed ${seed}, round ${round}, after ${events.join(', ')}`;
+        assert.deepEqual(result?.failures ?? [], [], told);
+        await settled(() => open.left().length === 0);
+        assert.deepEqual(open.left(), [], `left open: ${told}`);
+        assert.equal(getEventListeners(stop.signal, 'abort').length, 0, `listeners at the signal: ${told}`);
+        await scene.takeLanes(1);
+      }
+      await scene.run();
+      assert.deepEqual(await scene.written(), written);
+      assert.deepEqual(await scene.letters(), []);
+    });
+  };
+
+  const inTwoLanes = async (): Promise<void> => {
+    const { written } = await reference();
+    await play(
+      async (scene, _, { credentials = [], requests: taken }) => {
+        if (credentials.length < 2) return;
+        const lanes = new Set(requests.map((request) => partitionForKey(taken.keyed(request).key, 2)));
+        assert.equal(lanes.size, 2, 'all requests of the contract are in one of two lanes: add one whose key is in the other');
+        await scene.request(requests);
+        const begun = Promise.withResolvers<void>();
+        await using first = await scene.start({ onEvent: (event) => void (isProgress(event) && begun.resolve()) });
+        await Promise.race([begun.promise, first.done]);
+        await using log = await openLog();
+        // A cluster shares the lanes out; an embedded log leaves them all with the first.
+        const second = await scene.start({ log }).catch((error: unknown) => {
+          if ((error as { code?: unknown }).code !== 'HEADGATE_LANE_HELD') throw error;
+        });
+        assert.deepEqual((await first.stop()).failures, []);
+        const { outcome, failures } = await (second?.done ?? scene.run());
+        assert.deepEqual({ outcome, failures }, { outcome: 'done', failures: [] });
+        assert.deepEqual(withoutOffsets(await scene.written()), withoutOffsets(written));
+        assert.deepEqual(await scene.letters(), []);
+        const used = (await scene.left()).journals.map(({ credential }) => credential);
+        assert.equal(new Set(used).size, used.length, `two lanes use a credential: ${used.join(', ')}. Open sources with io.credentials.`);
+      },
+      { lanes: 2 },
+    );
+  };
+
+  const besideMalformed = async (): Promise<void> => {
+    const { written } = await reference();
+    await play(async (scene) => {
+      await scene.put(malformed);
+      await scene.request(requests);
+      await scene.put(malformed);
+      await scene.run();
+      const letters = await scene.letters();
+      assert.deepEqual(
+        letters.map(({ error }) => error.code),
+        [...malformed, ...malformed].map(() => 'HEADGATE_MALFORMED_REQUEST'),
+      );
+      assert.deepEqual(withoutOffsets(await scene.written()), withoutOffsets(written));
+    });
+  };
+
+  const enqueued = async (): Promise<void> => {
+    const { written, units } = await reference();
+    await play(async (scene, service, { name, requests: taken }) => {
+      const all = Promise.withResolvers<void>();
+      await using running = await scene.start({ follow: true });
+      const look = (): void => {
+        const { walks, keys } = running.snapshot().pipelines[name] ?? { walks: { completed: 0 }, keys: { answered: 0 } };
+        if (walks.completed + keys.answered === units) all.resolve();
+      };
+      running.events.subscribe(look);
+      const bad = malformed.find((value) => value !== null && isJson(value));
+      if (bad !== undefined && bad !== null) {
+        await assert.rejects(running.enqueue(name, [...requests, JSON.parse(bad)]), { code: 'HEADGATE_MALFORMED_REQUEST' });
+      }
+      await running.enqueue(name, requests);
+      await Promise.race([all.promise, running.done]);
+      const { outcome, failures } = await running.stop();
+      assert.deepEqual({ outcome, failures }, { outcome: 'stopped', failures: [] });
+      assert.deepEqual(await scene.written(), written);
+      assert.ok(service.requests() > 0 && taken.name === name);
+    });
+  };
+
+  const replayed = async (): Promise<void> => {
+    await play(async (scene, _, pipeline) => {
+      await scene.request([failing.request]);
+      await scene.run();
+      const [letter, ...more] = await scene.letters();
+      assert.deepEqual(more, [], 'it is one dead letter');
+      assert.equal(letter?.error.code, failing.code);
+      assert.ok(letter.error.message.length > 0 && letter.key !== null && letter.key !== '', 'it says what about, and why');
+      assert.deepEqual(pipeline.requests.keyed(letter.request).key, pipeline.requests.keyed(failing.request).key);
+      const before = countsOf(await scene.written());
+
+      const onLeft = ({ reason }: { readonly reason: string }): void => assert.fail(`it can't be replayed: ${reason}`);
+      const { log, group, names } = scene;
+      const { signal } = new AbortController();
+      const replay = async () => await replayDeadLetters({ log, group, requests: pipeline.requests, names, signal, onLeft });
+      assert.deepEqual(
+        [await replay(), await replay()],
+        [
+          { replayed: 1, left: 0 },
+          { replayed: 0, left: 0 },
+        ],
+      );
+      await using mended = await contract.startService({ mended: true });
+      await scene.run({ pipelines: [contract.pipeline(mended)] });
+      assert.equal((await scene.letters()).length, 1);
+      const after = countsOf(await scene.written());
+      const added = Object.fromEntries(Object.entries(after).map(([topic, count]) => [topic, count - (before[topic] ?? 0)]));
+      assert.deepEqual(added, { ...Object.fromEntries(Object.keys(after).map((topic) => [topic, 0])), ...failing.records });
+      assert.equal(mended.refused(), 0, 'the service had to refuse requests: a budget was overrun');
+    });
+  };
+
+  const planned = async (): Promise<void> => {
+    const { units } = await reference();
+    await play(async (scene, service) => {
+      await scene.request(requests);
+      const { walks, keys } = await scene.left();
+      assert.equal(walks.length + keys, units);
+      assert.equal(service.requests(), 0, 'a look asks the service');
+      await scene.run();
+      const after = await scene.left();
+      assert.deepEqual([after.walks, after.keys, after.after], [[], 0, 0]);
+      assert.ok(after.journals.length > 0, 'a restart would know of no request: open sources with io.journal');
+    });
+  };
+
+  return [
+    {
+      name: 'an undisturbed run writes what its requests ask for, and a second one asks for nothing',
+      run: async () => void (await reference()),
+    },
+    ...seeds.map((seed) => ({
+      name: `cut off at random and resumed, it writes each record once, in order per key, and overruns no budget (seed ${seed})`,
+      run: async () => await cutOff(seed),
+    })),
+    ...seeds.map((seed) => ({
+      name: `stopped at random it leaves nothing open and no lane held, and goes on where it was (seed ${seed})`,
+      run: async () => await stopped(seed),
+    })),
+    { name: 'two lanes that move between two runs write what one lane does', run: inTwoLanes },
+    { name: 'a request that is none becomes a dead letter, and holds up nothing', run: besideMalformed },
+    { name: 'requests are enqueued while it follows, all or nothing', run: enqueued },
+    { name: 'a request that fails is one dead letter with its reason, and is worked when it is replayed behind the cure', run: replayed },
+    { name: 'what is left to do is known without asking the service', run: planned },
+  ];
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Waits until something is so, a second at most: a socket closes in the next turns. */
+async function settled(isSo: () => boolean): Promise<void> {
+  for (let i = 0; i < 100 && !isSo(); i += 1) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+/** Numbers from 0 to below 1 (mulberry32). */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '@headgate/throttle';
+import type { TopicLog } from '@headgate/topics';
+import type { Pipeline } from '../define-pipeline.ts';
+import type { RunEvent } from '../events.ts';
+import { laneName, lanesOf, requestsTopic, stateTopic, topicNames } from '../names.ts';
+import { type PipelineLeft, leftToDo } from '../plan/left-to-do.ts';
+import { DEAD_LETTERS } from '../requests/dead-letter.ts';
+import { type Running, type RunResult, type StartOptions, start } from '../start.ts';
+import type { TopicNames } from '../topic.ts';
+import { topicSpecs } from '../topics.ts';
+
+/** What a run has written: the texts of each topic's records by key, in their order. */
+export type Written = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+
+export interface Letter {
+  readonly key: string | null;
+  readonly request: unknown;
+  readonly error: { readonly code: string; readonly message: string };
+}
+
+/** One check's place on a log: topics and a group of its own. */
+export interface Scene extends AsyncDisposable {
+  readonly log: TopicLog;
+  readonly group: string;
+  readonly names: TopicNames;
+  /** Appends texts to the requests topic as another client does. */
+  put(values: readonly (string | null)[]): Promise<void>;
+  /** Appends good requests. */
+  request(requests: readonly unknown[]): Promise<void>;
+  start(options?: Partial<StartOptions>): Promise<Running>;
+  /** Runs to the end, which is a good one. */
+  run(options?: Partial<StartOptions>): Promise<RunResult>;
+  written(): Promise<Written>;
+  letters(): Promise<readonly Letter[]>;
+  left(): Promise<PipelineLeft>;
+  /** Takes and gives back each lane. Throws where one is held. */
+  takeLanes(lanes: number): Promise<void>;
+}
+
+export interface SceneOptions {
+  readonly openLog: () => Promise<TopicLog>;
+  readonly pipeline: Pipeline;
+  /** Of its requests topics. Default 1. */
+  readonly lanes?: number;
+}
+
+export async function openScene({ openLog, pipeline, lanes = 1 }: SceneOptions): Promise<Scene> {
+  const id = randomBytes(6).toString('hex');
+  const prefix = `contract-${id}.`;
+  const group = `contract-${id}`;
+  const names = topicNames({ prefix });
+  const log = await openLog();
+  const { name } = pipeline;
+  const requests = requestsTopic(pipeline, names);
+  const begin = async (options: Partial<StartOptions> = {}): Promise<Running> =>
+    await start({ log, pipelines: [pipeline], group, lanes, topics: { prefix }, ...options });
+  await log.createTopics(topicSpecs([pipeline], { lanes, names }));
+  return {
+    log,
+    group,
+    names,
+    async put(values) {
+      await log.append(values.map((value, i) => ({ topic: requests, key: String(i), value })));
+    },
+    async request(wanted) {
+      await log.append(wanted.map((request) => ({ topic: requests, ...pipeline.requests.keyed(request) })));
+    },
+    start: begin,
+    async run(options) {
+      await using running = await begin(options);
+      const result = await running.done;
+      assert.deepEqual({ outcome: result.outcome, failures: result.failures }, { outcome: 'done', failures: [] });
+      return result;
+    },
+    async written() {
+      const topics = Object.keys(pipeline.topics).map(async (topic) => {
+        const byKey: Record<string, string[]> = {};
+        const ids = new Set<string>();
+        for await (const { key, value, headers } of log.read({ topic: names(`${name}.${topic}`) })) {
+          const eventId = headers['ce_id'];
+          if (eventId !== undefined) {
+            assert.ok(!ids.has(String(eventId)), `${topic}: two records have the id ${String(eventId)}`);
+            ids.add(String(eventId));
+          }
+          (byKey[String(key)] ??= []).push(`${String(value)} ${String(eventId ?? '')}`.replaceAll(prefix, ''));
+        }
+        return [topic, byKey] as const;
+      });
+      return Object.fromEntries(await Promise.all(topics));
+    },
+    async letters() {
+      const found: Letter[] = [];
+      for await (const { key, value } of log.read({ topic: names(`${name}.${DEAD_LETTERS}`) })) {
+        const letter = JSON.parse(String(value)) as Omit<Letter, 'key'> & { readonly at: string };
+        assert.ok(!Number.isNaN(Date.parse(letter.at)), `a dead letter says when: ${letter.at}`);
+        found.push({ ...letter, key: key === null ? null : String(key) });
+      }
+      return found;
+    },
+    async left() {
+      const clock: Clock = { monotonicMs: () => performance.now(), epochMs: () => Date.now(), schedule: () => () => undefined };
+      const [left] = await leftToDo({ log, pipelines: [pipeline], group, lanes, names, clock, env: process.env });
+      assert.ok(left !== undefined);
+      return left;
+    },
+    async takeLanes(of) {
+      for (let partition = 0; partition < lanesOf(pipeline, of); partition += 1) {
+        const state = { topic: stateTopic(pipeline, names), partition };
+        await (await log.openLane({ name: laneName(group, requests, partition), state, onlyIfFree: true })).close();
+      }
+    },
+    [Symbol.asyncDispose]: () => log.close(),
+  };
+}
+
+/** Counts of all keys, by topic. */
+export function countsOf(written: Written): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(written).map(([topic, byKey]) => [topic, Object.values(byKey).reduce((sum, texts) => sum + texts.length, 0)]),
+  );
+}
+
+/** As it would be wherever in the requests topics the requests lay. */
+export function withoutOffsets(written: Written): unknown {
+  return JSON.parse(JSON.stringify(written).replaceAll(/\.requests-\d+-\d+/g, '.requests'));
+}
+
+/** An event that means that something is durable. */
+export function isProgress({ type }: RunEvent): boolean {
+  return type === 'page-written' || type === 'keys-answered' || type === 'request-failed';
+}
