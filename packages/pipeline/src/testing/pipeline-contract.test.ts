@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { type ContractCheck, type ContractService, pipelineContract } from './index.ts';
 import { type Mistakes, orders, ordersService } from './orders.fixture.ts';
 
@@ -25,13 +25,13 @@ function checksOf(mistakes: Mistakes = {}): readonly ContractCheck[] {
 }
 
 describe('a pipeline that keeps the contract passes', () => {
-  it.each(checksOf().map((check) => [check.name, check] as const))('%s', async (_, check) => {
+  it.concurrent.for(checksOf())('$name', async (check, { expect }) => {
     await expect(check.run()).resolves.toBeUndefined();
   });
 });
 
 describe('a pipeline that breaks it fails:', () => {
-  it.each<[mistake: Mistakes, check: RegExp, says: RegExp]>([
+  it.concurrent.for<[mistake: Mistakes, check: RegExp, says: RegExp]>([
     [{ withoutJournal: true }, /left to do/, /io\.journal/],
     [{ skipsOnResume: true }, /^cut off/, /seed 7, cut at operation/],
     [{ startsAnew: true }, /^cut off/, /seed 7, cut at operation/],
@@ -40,7 +40,7 @@ describe('a pipeline that breaks it fails:', () => {
     [{ leavesConnection: true }, /^stopped/, /left open|lane/],
     [{ sameIds: true }, /^an undisturbed run/, /two records have the id/],
     [{ asksEarly: true }, /left to do/, /asks the service/],
-  ])('%j', async (mistake, name, says) => {
+  ])('%j', async ([mistake, name, says], { expect }) => {
     const check = checksOf(mistake).find((one) => name.test(one.name));
     await expect(check?.run()).rejects.toThrow(says);
   });
