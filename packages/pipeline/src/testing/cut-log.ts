@@ -44,6 +44,10 @@ export function cutLog(log: TopicLog, { at, isDurable }: CutLogOptions): CutLog 
         if (isCut) throw failed();
         return log.read(options);
       },
+      readBytes(options) {
+        if (isCut) throw failed();
+        return log.readBytes(options);
+      },
       readState: (topic, partition) => cut(() => log.readState(topic, partition)),
     }),
     get operations() {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
@@ -78,13 +79,11 @@ export async function openScene({ openLog, pipeline, lanes = 1 }: SceneOptions):
       const topics = Object.keys(pipeline.topics).map(async (topic) => {
         const byKey: Record<string, string[]> = {};
         const ids = new Set<string>();
-        for await (const { key, value, headers } of log.read({ topic: names(`${name}.${topic}`) })) {
-          const eventId = headers['ce_id'];
-          if (eventId !== undefined) {
-            assert.ok(!ids.has(String(eventId)), `${topic}: two records have the id ${String(eventId)}`);
-            ids.add(String(eventId));
-          }
-          (byKey[String(key)] ??= []).push(`${String(value)} ${String(eventId ?? '')}`.replaceAll(prefix, ''));
+        for await (const { key, value, headers } of log.readBytes({ topic: names(`${name}.${topic}`) })) {
+          const id = textOf(headers['ce_id']);
+          if (id !== '') assert.ok(!ids.has(id), `${topic}: two records have the id ${id}`);
+          ids.add(id);
+          (byKey[textOf(key)] ??= []).push(`${textOf(value)} ${id}`.replaceAll(prefix, ''));
         }
         return [topic, byKey] as const;
       });
@@ -93,9 +92,9 @@ export async function openScene({ openLog, pipeline, lanes = 1 }: SceneOptions):
     async letters() {
       const found: Letter[] = [];
       for await (const { key, value } of log.read({ topic: names(`${name}.${DEAD_LETTERS}`) })) {
-        const letter = JSON.parse(String(value)) as Omit<Letter, 'key'> & { readonly at: string };
+        const letter = JSON.parse(value ?? 'null') as Omit<Letter, 'key'> & { readonly at: string };
         assert.ok(!Number.isNaN(Date.parse(letter.at)), `a dead letter says when: ${letter.at}`);
-        found.push({ ...letter, key: key === null ? null : String(key) });
+        found.push({ ...letter, key });
       }
       return found;
     },
@@ -113,6 +112,12 @@ export async function openScene({ openLog, pipeline, lanes = 1 }: SceneOptions):
     },
     [Symbol.asyncDispose]: () => log.close(),
   };
+}
+
+/** Bytes that are no text as they are, one character each. */
+function textOf(bytes: Uint8Array | null | undefined): string {
+  const buffer = Buffer.from(bytes ?? []);
+  return isUtf8(buffer) ? buffer.toString() : buffer.toString('latin1');
 }
 
 /** Counts of all keys, by topic. */
