@@ -20,7 +20,7 @@ export type { TopicMismatch } from './topic-errors.ts';
 export type {
   CreatedTopics,
   GroupMember,
-  HeldBack,
+  OpenTransaction,
   IntendedUse,
   JoinGroupOptions,
   LaneSpec,
@@ -28,6 +28,7 @@ export type {
   LaneWriter,
   NewRecord,
   NewTopicSpec,
+  OffsetCommit,
   ReadOptions,
   RecordPosition,
   RecordRoom,

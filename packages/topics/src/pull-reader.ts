@@ -1,5 +1,4 @@
-import type { ReadOptions, RecordPosition, TopicReader, TopicRecord } from './topic-log.ts';
-import type { OffsetCommit } from './transaction-content.ts';
+import type { OffsetCommit, ReadOptions, RecordPosition, TopicReader, TopicRecord } from './topic-log.ts';
 
 /** Makes of a record as it is stored one of text, or one of bytes. */
 export type FieldsOf<Field extends string | Uint8Array> = (record: TopicRecord<string | Uint8Array>) => TopicRecord<Field>;
@@ -44,11 +43,11 @@ export abstract class PullReader<Field extends string | Uint8Array>
     const { group, topic: own } = this.#read;
     if (group === undefined) throw new TypeError(`This reader of "${own}" has no group to commit for. Give read() a group.`);
     if (topic !== own) throw new TypeError(`A reader of "${own}" can't commit a record of "${topic}".`);
-    const next = offset + 1;
+    const nextOffset = offset + 1;
     const done = this.#commits.then(async () => {
-      if ((this.#committed.get(partition) ?? 0) >= next) return;
-      await this.commitOffset({ group, topic, partition, next });
-      this.#committed.set(partition, next);
+      if ((this.#committed.get(partition) ?? 0) >= nextOffset) return;
+      await this.commitOffset({ group, topic, partition, nextOffset });
+      this.#committed.set(partition, nextOffset);
     });
     this.#commits = done.catch(() => undefined);
     await done;

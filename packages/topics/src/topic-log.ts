@@ -25,10 +25,10 @@ export interface TopicLog extends AsyncDisposable {
   /** As `read`, with keys, values and headers as the bytes they are; text as UTF-8. Each is a copy of its own. */
   readBytes(options: ReadOptions): TopicReader<Uint8Array>;
   /**
-   * What readers of a partition can't pass now: somebody's transaction that has written there and hasn't ended. Undefined where there is
-   * none. Throws `signal.reason` where that aborts.
+   * The first transaction that has written to a partition and hasn't ended: readers can't pass it. Undefined where there is none. Throws
+   * `signal.reason` where that aborts.
    */
-  heldBack(place: TopicPartition, signal?: AbortSignal): Promise<HeldBack | undefined>;
+  openTransaction(place: TopicPartition, signal?: AbortSignal): Promise<OpenTransaction | undefined>;
   /** The newest committed value per key of one partition of a compacted topic, without holding any lane. */
   readState(topic: string, partition: number): Promise<StateReading>;
   /**
@@ -83,7 +83,7 @@ export interface StateReading extends ReadonlyMap<string, string> {
 }
 
 /** An open transaction: what has been committed behind its first record can't be read before it ends. */
-export interface HeldBack {
+export interface OpenTransaction {
   /** Of its first record. */
   readonly offset: number;
   /** When that was appended, milliseconds since the epoch, on the log's or its writer's clock. */
@@ -220,8 +220,14 @@ export interface LaneTransaction {
   append(records: readonly (NewRecord | RecordSeries)[]): void;
   /** Sets one key of the lane's state; null removes it. */
   checkpoint(key: string, state: string | null): void;
-  /** Commits `offset` as the one that `group` reads next in that partition. */
-  commitOffset(position: RecordPosition & { readonly group: string }): void;
+  commitOffset(commit: OffsetCommit): void;
+}
+
+/** How far a group has come in a partition. */
+export interface OffsetCommit extends TopicPartition {
+  readonly group: string;
+  /** The one it reads next: behind the last record that is done. */
+  readonly nextOffset: number;
 }
 
 export interface ReadOptions {

@@ -1,15 +1,7 @@
 import { assertFields } from './record-fields.ts';
 import { InvalidRecordError } from './topic-errors.ts';
 import { TopicLogClosedError } from './topic-log-errors.ts';
-import type { LaneSpec, LaneTransaction, NewRecord, RecordPosition, RecordSeries } from './topic-log.ts';
-
-/** The offset that `group` reads next in a partition. */
-export interface OffsetCommit {
-  readonly group: string;
-  readonly topic: string;
-  readonly partition: number;
-  readonly next: number;
-}
+import type { LaneSpec, LaneTransaction, NewRecord, OffsetCommit, RecordSeries } from './topic-log.ts';
 
 /** What one transaction writes. */
 export interface TransactionContent {
@@ -46,9 +38,9 @@ export function collectTransaction(work: (tx: LaneTransaction) => void, { name, 
       assertOpen();
       add({ ...place, key, value });
     },
-    commitOffset({ group, topic, partition, offset }: RecordPosition & { readonly group: string }) {
+    commitOffset({ group, topic, partition, nextOffset }) {
       assertOpen();
-      offsets.push({ group, topic, partition, next: offset });
+      offsets.push({ group, topic, partition, nextOffset });
     },
   });
   open = false;

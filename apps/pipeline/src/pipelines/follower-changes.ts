@@ -45,7 +45,7 @@ async function* idsOf(
     }
     signal.throwIfAborted();
     if (isDecided) throw pagesGone({ key, id, pages, page: page + 1, topic });
-    isDecided = (await log.heldBack({ topic, partition }, signal)) === undefined;
+    isDecided = (await log.openTransaction({ topic, partition }, signal)) === undefined;
     if (isDecided) continue;
     if (!isTold) warn(`the comparison of its last two crawls waits for an open transaction in ${topic} to end`);
     isTold = true;

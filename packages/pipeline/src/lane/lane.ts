@@ -110,7 +110,7 @@ export async function openLane({
     for (const more of hooks) for (const change of more()) set(tx, change);
     if (isKept && !moved) return;
     tx.checkpoint(kept.prefix + STATE_KEYS.finished, JSON.stringify(finished.snapshot()));
-    if (!isKept || finished.next > before) tx.commitOffset({ group, topic, partition, offset: finished.next });
+    if (!isKept || finished.next > before) tx.commitOffset({ group, topic, partition, nextOffset: finished.next });
     isKept = true;
   };
   const committer = groupCommitter({ writer, clock, write });

@@ -1,5 +1,5 @@
 import type { Clock } from '@headgate/throttle';
-import type { HeldBack, TopicLog, TopicPartition } from '@headgate/topics';
+import type { OpenTransaction, TopicLog, TopicPartition } from '@headgate/topics';
 
 /** Sees whether another client's open transaction keeps a lane's requests from being read. */
 export interface OpenTransactionWatch {
@@ -12,7 +12,7 @@ export interface OpenTransactionWatchOptions {
   readonly lane: TopicPartition;
   readonly clock: Clock;
   /** Told when the same transaction has been in the way for two seconds, and with undefined when it is no longer. */
-  readonly onChange: (transaction: HeldBack | undefined) => void;
+  readonly onChange: (transaction: OpenTransaction | undefined) => void;
   readonly signal: AbortSignal;
 }
 
@@ -29,7 +29,7 @@ export function openTransactionWatch({ log, lane, clock, onChange, signal }: Ope
   return {
     async look(now) {
       if (!now && clock.monotonicMs() < lookAgainMs) return seen !== undefined;
-      const transaction = await log.heldBack({ topic, partition }, signal).catch((error: unknown) => {
+      const transaction = await log.openTransaction({ topic, partition }, signal).catch((error: unknown) => {
         if (!signal.aborted) throw error;
         return undefined;
       });

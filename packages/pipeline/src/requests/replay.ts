@@ -38,7 +38,7 @@ export async function replayDeadLetters(options: ReplayOptions): Promise<{ reado
     } else replayed += 1;
     await lane.transaction((tx) => {
       if ('text' in request) tx.append([{ topic: target, key, value: request.text }]);
-      tx.commitOffset({ group, topic, partition, offset: offset + 1 });
+      tx.commitOffset({ group, topic, partition, nextOffset: offset + 1 });
     });
   }
   return { replayed, left };

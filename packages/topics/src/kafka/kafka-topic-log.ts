@@ -10,7 +10,7 @@ import { TopicLogClosedError, TopicLogOpenError } from '../topic-log-errors.ts';
 import type {
   CreatedTopics,
   GroupMember,
-  HeldBack,
+  OpenTransaction,
   IntendedUse,
   JoinGroupOptions,
   LaneSpec,
@@ -47,7 +47,7 @@ import type { GroupMembership } from './membership/group-membership.ts';
 import { joinGroup } from './membership/join-group.ts';
 import { type Patience, patience } from './patience.ts';
 import { OwnWrites } from './reading/own-writes.ts';
-import { openTransaction } from './reading/open-transaction.ts';
+import { findOpenTransaction } from './reading/open-transaction.ts';
 import { appendRecords } from './sending/record-append.ts';
 import { missingRights } from './rights/missing-rights.ts';
 import { MessageBlocks, registerCodecs } from './record-block/index.ts';
@@ -323,9 +323,9 @@ class KafkaTopicLog implements TopicLog {
     return reader;
   }
 
-  async heldBack(place: TopicPartition, signal?: AbortSignal): Promise<HeldBack | undefined> {
+  async openTransaction(place: TopicPartition, signal?: AbortSignal): Promise<OpenTransaction | undefined> {
     this.#assertOpen();
-    return await this.#cluster.run((cluster) => openTransaction(cluster, place), signal);
+    return await this.#cluster.run((cluster) => findOpenTransaction(cluster, place), signal);
   }
 
   async readState(topic: string, partition: number): Promise<StateReading> {

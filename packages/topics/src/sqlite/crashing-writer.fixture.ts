@@ -21,7 +21,7 @@ for (let page = Number(lane.state.get('page') ?? '0') + 1; ; page++) {
     }));
     tx.append([{ topic: 'pages', partition: 0, key: '@alpha', value: String(page) }, ...ids]);
     tx.checkpoint('page', String(page));
-    tx.commitOffset({ group: 'crawler', topic: 'pages', partition: 0, offset: page });
+    tx.commitOffset({ group: 'crawler', topic: 'pages', partition: 0, nextOffset: page });
   });
   writeSync(1, `${page}\n`);
 }

@@ -1,7 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { partitionForKey } from '../partition-for-key.ts';
-import type { CreatedTopics, LaneSpec, TopicInfo, TopicPartition, TopicSpec } from '../topic-log.ts';
-import type { OffsetCommit } from '../transaction-content.ts';
+import type { CreatedTopics, LaneSpec, OffsetCommit, TopicInfo, TopicPartition, TopicSpec } from '../topic-log.ts';
 import { openDatabase } from './database.ts';
 import { GroupOffsetTable } from './group-offset-table.ts';
 import { type LaneLock, takeLaneLock } from './lane-lock.ts';
@@ -95,13 +94,13 @@ export class LogStore {
         this.#append(batch, args.nowMs, positions?.subarray(done * 2) ?? null);
         done += batch.keys.length;
       }
-      for (const offset of args.offsets) this.groups.set(offset.group, this.#committed(offset), offset.next);
+      for (const offset of args.offsets) this.groups.set(offset.group, this.#committed(offset), offset.nextOffset);
       return positions;
     });
   }
 
   commitRead(offset: OffsetCommit): void {
-    this.#transaction(() => this.groups.advance(offset.group, this.#committed(offset), offset.next));
+    this.#transaction(() => this.groups.advance(offset.group, this.#committed(offset), offset.nextOffset));
   }
 
   groupOffset({ group, topic, partition }: TopicPartition & { readonly group: string }): number | null {
@@ -175,8 +174,8 @@ export class LogStore {
   }
 
   #committed(offset: OffsetCommit): number {
-    if (!Number.isSafeInteger(offset.next) || offset.next < 0) {
-      throw new WorkerFailure({ kind: 'range', reason: `${offset.next} is no offset to commit for group "${offset.group}".` });
+    if (!Number.isSafeInteger(offset.nextOffset) || offset.nextOffset < 0) {
+      throw new WorkerFailure({ kind: 'range', reason: `${offset.nextOffset} is no offset to commit for group "${offset.group}".` });
     }
     return partitionOf(this.topics.get(offset.topic), offset.partition).id;
   }

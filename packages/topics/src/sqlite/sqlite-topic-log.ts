@@ -163,7 +163,7 @@ class SqliteTopicLog implements TopicLog {
   }
 
   /** What isn't committed is in no partition. */
-  async heldBack(_: TopicPartition, signal?: AbortSignal): Promise<undefined> {
+  async openTransaction(_: TopicPartition, signal?: AbortSignal): Promise<undefined> {
     signal?.throwIfAborted();
     await Promise.resolve();
   }

@@ -1,7 +1,6 @@
 import { type FieldsOf, PullReader } from '../pull-reader.ts';
 import { TopicLogClosedError } from '../topic-log-errors.ts';
-import type { ReadOptions, TopicRecord } from '../topic-log.ts';
-import type { OffsetCommit } from '../transaction-content.ts';
+import type { OffsetCommit, ReadOptions, TopicRecord } from '../topic-log.ts';
 import { parsedHeaders } from './headers-json.ts';
 import type { WorkerLink } from './worker-link.ts';
 import type { RecordChunk } from './worker-protocol.ts';

@@ -1,6 +1,5 @@
-import type { CreatedTopics, LaneSpec, TopicInfo, TopicPartition, TopicSpec } from '../topic-log.ts';
+import type { CreatedTopics, LaneSpec, OffsetCommit, TopicInfo, TopicPartition, TopicSpec } from '../topic-log.ts';
 import type { InvalidRecordDetails } from '../topic-errors.ts';
-import type { OffsetCommit } from '../transaction-content.ts';
 
 /** What the worker is started with. */
 export interface WorkerOptions {

@@ -38,7 +38,7 @@ export function laneChecks(): readonly ContractCheck[] {
         await writer.transaction((tx) => {
           tx.append(numbered(topic, 2, 'page'));
           tx.checkpoint('crawl/1', '{"page":1}');
-          tx.commitOffset({ group: 'g', topic, partition: 1, offset: 2 });
+          tx.commitOffset({ group: 'g', topic, partition: 1, nextOffset: 2 });
         });
         assert.deepEqual([...writer.state], [['crawl/1', '{"page":1}']]);
         assert.deepEqual([...(await log.readState(lane.state.topic, 1))], [['crawl/1', '{"page":1}']]);
@@ -82,7 +82,7 @@ export function laneChecks(): readonly ContractCheck[] {
         const group = uniqueName('group');
         assert.equal(await log.groupOffset({ group, topic, partition: 1 }), undefined);
         assert.equal(await log.groupOffset({ group, topic: uniqueName('missing'), partition: 0 }), undefined);
-        await writer.transaction((tx) => tx.commitOffset({ group, topic, partition: 1, offset: 2 }));
+        await writer.transaction((tx) => tx.commitOffset({ group, topic, partition: 1, nextOffset: 2 }));
         assert.equal(await log.groupOffset({ group, topic, partition: 1 }), 2);
         assert.equal(await log.groupOffset({ group, topic, partition: 0 }), undefined);
         await writer.close();
@@ -126,7 +126,7 @@ export function laneChecks(): readonly ContractCheck[] {
         const refused = writer.transaction((tx) => {
           tx.append(numbered(topic, 2, 'lost'));
           tx.checkpoint('k', 'lost');
-          tx.commitOffset({ group: 'g', topic, partition: 1, offset: 1 });
+          tx.commitOffset({ group: 'g', topic, partition: 1, nextOffset: 1 });
           tx.append(numbered(topic, 1, 'lost', 9));
         });
         await assert.rejects(refused, TopicUnknownError);
@@ -378,7 +378,7 @@ export function laneChecks(): readonly ContractCheck[] {
         const reason = new Error('enough');
         const signal = AbortSignal.abort(reason);
         await assert.rejects(log.openLane(lane, signal), (error) => error === reason);
-        await assert.rejects(log.heldBack({ topic, partition: 0 }, signal), (error) => error === reason);
+        await assert.rejects(log.openTransaction({ topic, partition: 0 }, signal), (error) => error === reason);
         await using writer = await log.openLane(lane, new AbortController().signal);
         await writer.transaction((tx) => tx.append(numbered(topic, 1)));
       },

@@ -55,7 +55,7 @@ export async function finishWish(log: TopicLog): Promise<void> {
     name: `${GROUP}.${REQUESTS}.0`,
     state: { topic: TOPICS.followersState, partition: 0 },
   });
-  await lane.transaction((tx) => tx.commitOffset({ group: GROUP, topic: REQUESTS, partition: 0, offset: 1 }));
+  await lane.transaction((tx) => tx.commitOffset({ group: GROUP, topic: REQUESTS, partition: 0, nextOffset: 1 }));
 }
 
 /** What is written before anything of the page runs. */

@@ -44,7 +44,7 @@ export async function newPages(log: TopicLog, { partitions = 2 }: { readonly par
     content: (number) => (tx) => {
       for (const place of places) tx.append(valuesOf(number).map((value) => ({ ...place, key: 'page', value })));
       tx.checkpoint('page', String(number));
-      tx.commitOffset({ group: name, topic: requests, partition: 0, offset: number + 1 });
+      tx.commitOffset({ group: name, topic: requests, partition: 0, nextOffset: number + 1 });
     },
     async verify(brokers, log) {
       const seen = await committedRecords(brokers, topic);

@@ -1,6 +1,5 @@
 import type { Transaction } from 'kafkajs';
-import type { NewRecord, RecordSeries } from '../../topic-log.ts';
-import type { OffsetCommit } from '../../transaction-content.ts';
+import type { NewRecord, OffsetCommit, RecordSeries } from '../../topic-log.ts';
 import type { LaneProducer } from './lane-producer.ts';
 import type { OwnWrites } from '../reading/own-writes.ts';
 import { type RecordSender, type RecordsByPlace, byPlace } from '../sending/record-sender.ts';
@@ -37,8 +36,11 @@ export class LaneSession {
     const sent = await this.#sender.send(transaction, places);
     assertBehind(sent);
     // Never first: kafkajs doesn't try again when the last transaction isn't quite over.
-    for (const { group, topic, partition, next } of offsets) {
-      await transaction.sendOffsets({ consumerGroupId: group, topics: [{ topic, partitions: [{ partition, offset: String(next) }] }] });
+    for (const { group, topic, partition, nextOffset } of offsets) {
+      await transaction.sendOffsets({
+        consumerGroupId: group,
+        topics: [{ topic, partitions: [{ partition, offset: String(nextOffset) }] }],
+      });
     }
     await transaction.commit();
     this.#ownWrites.committed(sent, offsets);

@@ -1,6 +1,6 @@
+import type { OffsetCommit } from '../../topic-log.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GroupInUseError } from '../../group-errors.ts';
-import type { OffsetCommit } from '../../transaction-content.ts';
 import type { InnerCluster } from '../inner-cluster.ts';
 
 /** How a group with members refuses the commits of others. */
@@ -24,9 +24,9 @@ export async function groupOffsets(
 }
 
 /** Commits what a group reads next, unless it has come further already. Throws `GroupInUseError`. */
-export async function commitGroupOffset(cluster: InnerCluster, { group, topic, partition, next }: OffsetCommit): Promise<void> {
+export async function commitGroupOffset(cluster: InnerCluster, { group, topic, partition, nextOffset }: OffsetCommit): Promise<void> {
   const committed = (await groupOffsets(cluster, { group, topic, partitions: [partition] })).get(partition);
-  if (committed !== undefined && committed >= next) return;
+  if (committed !== undefined && committed >= nextOffset) return;
   for (let refusals = 0; ; refusals += 1) {
     const coordinator = await cluster.findGroupCoordinator({ groupId: group });
     try {
@@ -35,7 +35,7 @@ export async function commitGroupOffset(cluster: InnerCluster, { group, topic, p
         groupId: group,
         groupGenerationId: -1,
         memberId: '',
-        topics: [{ topic, partitions: [{ partition, offset: String(next), metadata: '' }] }],
+        topics: [{ topic, partitions: [{ partition, offset: String(nextOffset), metadata: '' }] }],
       });
       return;
     } catch (error) {

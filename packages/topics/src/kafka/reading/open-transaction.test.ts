@@ -14,23 +14,23 @@ it.skipIf(why !== undefined)(
     const place = { topic: 'wishes', partition: 0 };
     await log.createTopics([{ name: 'wishes', partitions: 2 }]);
     const wish = { ...place, key: 'k', value: 'v' };
-    expect(await log.heldBack(place)).toBeUndefined();
+    expect(await log.openTransaction(place)).toBeUndefined();
     expect(await log.append([wish])).toEqual([{ ...place, offset: 0 }]);
-    expect(await log.heldBack(place)).toBeUndefined();
+    expect(await log.openTransaction(place)).toBeUndefined();
 
     const before = Date.now();
     await using producer = await begin(broker.brokers, 'stranger');
     await producer.transaction.send({ topic: 'wishes', messages: [wish] });
     await log.append([wish]);
-    const heldBack = await log.heldBack(place);
+    const openTransaction = await log.openTransaction(place);
     // Behind the record and the mark of what was appended.
-    expect(heldBack).toEqual({ offset: 2, sinceMs: expect.any(Number) });
-    expect(Math.abs((heldBack?.sinceMs ?? 0) - before)).toBeLessThan(60_000);
-    expect(await log.heldBack({ ...place, partition: 1 })).toBeUndefined();
+    expect(openTransaction).toEqual({ offset: 2, sinceMs: expect.any(Number) });
+    expect(Math.abs((openTransaction?.sinceMs ?? 0) - before)).toBeLessThan(60_000);
+    expect(await log.openTransaction({ ...place, partition: 1 })).toBeUndefined();
     await producer.transaction.abort();
-    await expect.poll(() => log.heldBack(place)).toBeUndefined();
-    await expect(log.heldBack(place, AbortSignal.abort(new Error('enough')))).rejects.toThrow(/enough|aborted/u);
-    await expect(log.heldBack({ ...place, partition: 2 })).rejects.toMatchObject({ code: 'HEADGATE_TOPIC_UNKNOWN' });
+    await expect.poll(() => log.openTransaction(place)).toBeUndefined();
+    await expect(log.openTransaction(place, AbortSignal.abort(new Error('enough')))).rejects.toThrow(/enough|aborted/u);
+    await expect(log.openTransaction({ ...place, partition: 2 })).rejects.toMatchObject({ code: 'HEADGATE_TOPIC_UNKNOWN' });
   },
 );
 

@@ -1,9 +1,12 @@
-import type { HeldBack, TopicPartition } from '../../topic-log.ts';
+import type { OpenTransaction, TopicPartition } from '../../topic-log.ts';
 import { type InnerCluster, READ_UNCOMMITTED } from '../inner-cluster.ts';
 import { assertPartitions, fetchPartition, isOutOfRange, partitionOffsets } from './partition-log.ts';
 
 /** The transaction at a partition's last stable offset: the earliest that is open there. Undefined where all is decided. */
-export async function openTransaction(cluster: InnerCluster, { topic, partition }: TopicPartition): Promise<HeldBack | undefined> {
+export async function findOpenTransaction(
+  cluster: InnerCluster,
+  { topic, partition }: TopicPartition,
+): Promise<OpenTransaction | undefined> {
   await assertPartitions(cluster, topic, [partition]);
   const offset = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;
   const there = { topic, partition, offset, maxWaitMs: 0, maxBytes: 1, isolationLevel: READ_UNCOMMITTED };

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TopicLostError } from '../../topic-errors.ts';
-import type { TopicPartition } from '../../topic-log.ts';
-import type { OffsetCommit } from '../../transaction-content.ts';
+import type { OffsetCommit, TopicPartition } from '../../topic-log.ts';
 import { byTopic, placeOf } from '../places.ts';
 import type { InnerCluster } from '../inner-cluster.ts';
 import { partitionOffsets, partitionsOf } from './partition-log.ts';
@@ -22,7 +21,7 @@ export class OwnWrites {
 
   committed(sent: SentRecords, offsets: readonly OffsetCommit[] = []): void {
     for (const [place, { next }] of sent) this.#ends.set(place, Math.max(next, this.#ends.get(place) ?? 0));
-    for (const { group, topic, partition, next } of offsets) this.#offsets.set(`${group} ${placeOf(topic, partition)}`, next);
+    for (const { group, topic, partition, nextOffset } of offsets) this.#offsets.set(`${group} ${placeOf(topic, partition)}`, nextOffset);
   }
 
   /**
@@ -77,7 +76,7 @@ export class OwnWrites {
   }
 
   /** What a group reads next: what its coordinator says is committed, or what we have committed beyond that. */
-  groupOffset({ group, topic, partition }: Omit<OffsetCommit, 'next'>, committed: number | undefined): number | undefined {
+  groupOffset({ group, topic, partition }: Omit<OffsetCommit, 'nextOffset'>, committed: number | undefined): number | undefined {
     const own = this.#offsets.get(`${group} ${placeOf(topic, partition)}`);
     return own === undefined || (committed ?? -1) > own ? committed : own;
   }

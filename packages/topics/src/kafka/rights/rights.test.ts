@@ -209,7 +209,7 @@ async function work(log: TopicLog, user: string): Promise<readonly (string | nul
     await using lane = await log.openLane(laneOf(user));
     await lane.transaction((tx) => {
       tx.append([{ topic: `${user}.ids`, partition: 0, key: null, value: 'written' }]);
-      tx.commitOffset({ group: user, topic, partition: 0, offset: 1 });
+      tx.commitOffset({ group: user, topic, partition: 0, nextOffset: 1 });
     });
     return [...asked];
   } finally {
