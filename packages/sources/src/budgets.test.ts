@@ -35,6 +35,21 @@ test('each request is charged to all budgets by name; gauges name them, and what
   expect(scene.server.requests).toHaveLength(3);
 });
 
+test('a budget that is not concerned makes nobody wait', async () => {
+  const one = { requests: 1, windowMs: HOUR_MS };
+  const weighed = (path: string) => ({ [path === '/search' ? 'core' : 'search']: 0 });
+  const scene = await play([], { limit: undefined }, { budgets: { core: one, search: one }, weights: weighed });
+  await scene.ask('/search');
+  const second = scene.ask('/search');
+  await scene.ask('/core');
+  expect(scene.source.gauges()).toMatchObject({
+    budgets: [{ used: 1 }, { used: 1 }],
+    waiting: [{ label: '/search', weights: { core: 0 } }],
+  });
+  await scene.clock.advance(HOUR_MS + 2_000);
+  await second;
+});
+
 test('options stand in place of the budgets of the same name, or beside them; a credential in place of both', async () => {
   const scene = await play(
     [],

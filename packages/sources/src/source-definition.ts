@@ -23,7 +23,10 @@ export interface SourceDefinition<Ask, Value> {
   items(ask: Ask): number;
   /** Items that have come. */
   itemsOf(value: Value): number;
-  /** What an ask costs in budgets of those names; 1 in each that isn't named. A name that the source has no budget of is a fault. */
+  /**
+   * What an ask costs in budgets of those names: 1 in each that isn't named, 0 where a budget isn't concerned. A name that the source has
+   * no budget of is a fault.
+   */
   weights?(ask: Ask): Readonly<Record<string, number>>;
 }
 

@@ -31,20 +31,18 @@ interface Waiter extends AcquireOptions, PlainQueued {
 export function plainAdmission({ clock }: { readonly clock: Clock }): Omit<Admission, 'changes'> {
   const queue = new PlainFairQueue<Waiter>();
   const watched = new Map<CreditPool, { waiters: number; readonly unwatch: () => void }>();
-  const pools = new Map<CredentialPool, number>();
   let cancelTimer: (() => void) | undefined;
 
   const add = (waiter: Waiter): void => {
-    const { credits, pool } = waiter;
+    const { credits } = waiter;
     queue.add(waiter);
     const watch = watched.get(credits);
     if (watch === undefined) watched.set(credits, { waiters: 1, unwatch: credits.onRelease(wake) });
     else watch.waiters += 1;
-    pools.set(pool, (pools.get(pool) ?? 0) + 1);
   };
   const remove = (waiter: Waiter): boolean => {
     if (!queue.delete(waiter)) return false;
-    const { credits, pool } = waiter;
+    const { credits } = waiter;
     const watch = watched.get(credits);
     if (watch !== undefined) {
       watch.waiters -= 1;
@@ -53,9 +51,6 @@ export function plainAdmission({ clock }: { readonly clock: Clock }): Omit<Admis
         watched.delete(credits);
       }
     }
-    const others = (pools.get(pool) ?? 1) - 1;
-    if (others === 0) pools.delete(pool);
-    else pools.set(pool, others);
     return true;
   };
 
@@ -79,10 +74,8 @@ export function plainAdmission({ clock }: { readonly clock: Clock }): Omit<Admis
   const serve = (): number => {
     refuse();
     const blocked = new Map<CredentialPool, Blocked>();
-    const closed = new Set<CredentialPool>();
     const full = new Set<CreditPool>();
     for (const waiter of queue) {
-      if (closed.size > 0 && closed.size === pools.size) break;
       const { pool, weights, credits, items } = waiter;
       // Behind one that doesn't fit nobody of the same downstream goes first: small pages would starve a big one.
       if (full.has(credits) || !credits.hasRoom(items)) {
@@ -95,8 +88,6 @@ export function plainAdmission({ clock }: { readonly clock: Clock }): Omit<Admis
       const isFree = at <= clock.monotonicMs();
       if (!isFree || putsOff(waiter, before)) {
         blocked.set(pool, { at: isFree ? before.at : Math.min(before.at, at), weights: [...before.weights, weights] });
-        // Nothing costs less, so that nobody else can go.
-        if (costsAsMuch([], weights)) closed.add(pool);
         continue;
       }
       remove(waiter);
@@ -187,7 +178,7 @@ function tooHeavy(weights: readonly number[]): RangeError {
 /** Whether it might put somebody off who waits before it. */
 function putsOff({ pool, weights, countedWithinMs }: Waiter, { weights: ahead }: Blocked): boolean {
   if (ahead.length === 0) return false;
-  return countedWithinMs === undefined || !pool.putsNobodyOff(weights, { ahead, countedWithinMs });
+  return !pool.putsNobodyOff(weights, { ahead, countedWithinMs });
 }
 
 function costsAsMuch(one: readonly number[], other: readonly number[]): boolean {

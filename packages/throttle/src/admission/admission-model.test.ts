@@ -16,7 +16,7 @@ const step = fc.record({
   pool: fc.nat(2),
   downstream: fc.nat(2),
   items: fc.constantFrom(0, 1, 2, 5, 5, 9, 12),
-  weights: fc.constantFrom([], [], [], [1], [2], [3], [1, 2], [2, 1], [4]),
+  weights: fc.constantFrom([], [], [], [1], [2], [3], [1, 2], [2, 1], [4], [0, 1], [1, 0], [0, 2]),
   walk: fc.nat(6),
   share: fc.constantFrom(undefined, undefined, 0.5, 2, 3),
   countedWithinMs: fc.constantFrom(undefined, 50, 400),

@@ -247,7 +247,7 @@ function tooHeavy(weights: readonly number[]): RangeError {
 /** Whether it might put somebody off who waits before it. */
 function putsOff({ pool, weights, countedWithinMs }: Waiter, { weights: ahead }: Blocked): boolean {
   if (ahead.length === 0) return false;
-  return countedWithinMs === undefined || !pool.putsNobodyOff(weights, { ahead, countedWithinMs });
+  return !pool.putsNobodyOff(weights, { ahead, countedWithinMs });
 }
 
 function costsAsMuch(one: readonly number[], other: readonly number[]): boolean {

@@ -53,7 +53,7 @@ describe('credentialPool', () => {
     const clock = handClock();
     const member = (name: string, limit: number) => ({ name, budgets: [rateBudget({ limit, windowMs: 1_000, guardMs: 0, clock })] });
     const pool = credentialPool({ members: [member('small', 2), member('large', 5)], clock });
-    expect([pool.bears([2]), pool.bears([5]), pool.bears([6]), pool.bears([0])]).toEqual([true, true, false, false]);
+    expect([pool.bears([2]), pool.bears([5]), pool.bears([6]), pool.bears([0.5])]).toEqual([true, true, false, false]);
     expect(pool.freeAt([4])).toBe(-Infinity);
     expect(pool.take([4]).credential).toBe('large');
     expect(pool.freeAt([4])).toBe(Infinity);
@@ -64,6 +64,29 @@ describe('credentialPool', () => {
     expect(() => pool.freeAt([4])).toThrow(RangeError);
     pool.retire('small', new Error('revoked'));
     expect(pool.freeAt([4])).toBe(Infinity);
+  });
+
+  it('leaves a budget alone that a weight of 0 says is not concerned, whichever makes its member wait', () => {
+    const clock = handClock();
+    const budgets = () => ['core', 'search'].map(() => rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, clock }));
+    const pool = credentialPool({
+      members: [
+        { name: 'a', budgets: budgets() },
+        { name: 'b', budgets: budgets() },
+      ],
+      clock,
+    });
+    const [core, search, both] = [[1, 0], [0, 1], [] as const];
+    for (const weights of [core, core]) pool.take(weights).answered();
+    expect(pool.freeAt(both)).toBe(1_000);
+    expect(pool.freeAt(search)).toBe(-Infinity);
+    expect(pool.putsNobodyOff(search, { ahead: [core] })).toBe(true);
+    expect(pool.putsNobodyOff(search, { ahead: [both] })).toBe(false);
+    expect([pool.take(search).credential, pool.take(search).credential]).toEqual(['a', 'b']);
+    expect(pool.members.map(({ budgets: own }) => own.map(({ used }) => used))).toEqual([
+      [1, 1],
+      [1, 1],
+    ]);
   });
 
   it('sends with all budgets or with none: one whose lease is over frees the others', () => {

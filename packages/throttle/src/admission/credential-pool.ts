@@ -31,12 +31,12 @@ export interface CredentialPool {
    */
   freeAt(weights: readonly number[]): number;
   /**
-   * Whether what is taken now, and counted within so many ms, is free again before any of `ahead` can go: then taking it puts none of
-   * them off.
+   * Whether what is taken now, and counted within so many ms, is free again before any of `ahead` can go that needs a budget of it: then
+   * taking it puts none of them off. Where it isn't known within how many ms, only what has no budget in common puts none off.
    */
   putsNobodyOff(
     weights: readonly number[],
-    options: { readonly ahead: readonly (readonly number[])[]; readonly countedWithinMs: number },
+    options: { readonly ahead: readonly (readonly number[])[]; readonly countedWithinMs?: number | undefined },
   ): boolean;
   /** Takes a slot of every budget of the member that may go first. Throws a `RangeError` unless `freeAt` has come. */
   take(weights: readonly number[]): Grant;
@@ -64,9 +64,10 @@ interface Node {
 }
 
 /**
- * Makes a pool. Throws a `RangeError` for no credentials or two of one name. `weights` of its methods stand for the members' budgets in their order; a missing one is 1.
+ * Makes a pool. Throws a `RangeError` for no credentials or two of one name. `weights` of its methods stand for the members' budgets in their order; a missing one is 1,
+ * and one of 0 says that the budget isn't concerned.
  * Where several members may go, the one taken longest ago goes, so that none is worn out while others idle.
- * A grant costs O(log n) of n members.
+ * A grant costs O(log n) of n members; with a weight of 0, O(n).
  */
 export function credentialPool({ members, clock = systemClock() }: CredentialPoolOptions): CredentialPool {
   if (members.length === 0) throw new RangeError('credentialPool: at least one credential is needed');
@@ -84,15 +85,20 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
   const freeAt = ({ member }: Node, weights: readonly number[]): number => {
     if (!bears(member, weights)) return Infinity;
     let latest = -Infinity;
-    for (const [i, budget] of member.budgets.entries()) latest = Math.max(latest, budget.freeAt(weights[i]));
+    for (const [i, budget] of member.budgets.entries()) {
+      if (weights[i] !== 0) latest = Math.max(latest, budget.freeAt(weights[i]));
+    }
     return latest <= clock.monotonicMs() ? -Infinity : latest;
   };
   /** A member's known time is never too late, so no other can be better once the best is no later than the next one's. */
   const best = (weights: readonly number[]): { node: Node | undefined; at: number } => {
     const seen: Node[] = [];
     let found: { node: Node | undefined; at: number } = { node: undefined, at: Infinity };
+    // A budget that is not concerned may be the one that makes a member wait.
+    const isBound = !weights.includes(0);
     try {
-      for (let node = heap.peek(); node !== undefined && (found.node === undefined || node.notBefore < found.at); node = heap.peek()) {
+      for (let node = heap.peek(); node !== undefined; node = heap.peek()) {
+        if (found.node !== undefined && isBound && node.notBefore >= found.at) break;
         heap.remove(node);
         seen.push(node);
         const at = freeAt(node, weights);
@@ -131,17 +137,21 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
       const { member } = best(weights).node ?? {};
       if (member === undefined) return true;
       const { budgets } = member;
-      const freeAgainAt = Math.max(...budgets.map((budget) => budget.freeAgainAt(countedWithinMs)));
-      // Heavier ones that the member can't bear go with another: they lose nothing here.
-      return ahead.every(
-        (heavier) => !bears(member, heavier) || freeAgainAt <= Math.max(...budgets.map((budget, i) => budget.soonestAt(heavier[i]))),
-      );
+      return ahead.every((heavier) => {
+        // Heavier ones that the member can't bear go with another: they lose nothing here.
+        if (!bears(member, heavier)) return true;
+        const shared = budgets.filter((_, i) => weights[i] !== 0 && heavier[i] !== 0);
+        if (shared.length === 0) return true;
+        if (countedWithinMs === undefined) return false;
+        const soonestAt = Math.max(...budgets.map((budget, i) => (heavier[i] === 0 ? -Infinity : budget.soonestAt(heavier[i]))));
+        return shared.every((budget) => budget.freeAgainAt(countedWithinMs) <= soonestAt);
+      });
     },
     take(weights) {
       const { node } = best(weights);
       if (node === undefined) throw new RangeError('credentialPool: no credential is left');
       const { name, budgets, journal } = node.member;
-      const slots = budgets.map((budget, i) => budget.take(weights[i]));
+      const slots = budgets.map((budget, i) => (weights[i] === 0 ? undefined : budget.take(weights[i])));
       grants += 1;
       node.lastTaken = grants;
       changed(node);
@@ -154,19 +164,19 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
         credential: name,
         ...(journal !== undefined && { durable: journal.granted() }),
         sent() {
-          const maySend = slots.every((slot) => slot.sent());
+          const maySend = slots.every((slot) => slot?.sent() !== false);
           isSent ||= maySend;
           return maySend;
         },
         answered(evidence) {
-          for (const [i, slot] of slots.entries()) slot.answered(evidence?.[i]);
+          for (const [i, slot] of slots.entries()) slot?.answered(evidence?.[i]);
           settled();
         },
         aborted() {
           for (const slot of slots) {
             // One slot's word is not enough: nothing was sent unless all agreed.
-            if (isSent) slot.aborted();
-            else slot.unsent();
+            if (isSent) slot?.aborted();
+            else slot?.unsent();
           }
           settled();
         },
@@ -185,6 +195,6 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
 function bears({ budgets }: PoolMember, weights: readonly number[]): boolean {
   return budgets.every(({ limit }, i) => {
     const weight = weights[i] ?? 1;
-    return weight >= 1 && weight <= limit;
+    return weight === 0 || (weight >= 1 && weight <= limit);
   });
 }

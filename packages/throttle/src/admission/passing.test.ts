@@ -148,3 +148,28 @@ describe('admission', () => {
     expect(pool.members[0]?.budgets[0]?.used).toBe(150);
   });
 });
+
+describe('requests of unlike budgets', () => {
+  it('do not wait for one another, however long those before them do', async () => {
+    const clock = virtualClock();
+    const budgets = ['core', 'search'].map(() => rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, clock }));
+    const pool = credentialPool({ members: [{ name: 'a', budgets }], clock });
+    const door = admission({ clock });
+    const granted: string[] = [];
+    const acquire = async (label: string, weights: readonly number[]): Promise<void> => {
+      (await door.acquire({ pool, weights, credits: creditPool({ max: Infinity }), items: 1, label })).answered();
+      granted.push(label);
+    };
+    const all = Promise.all([
+      acquire('search 1', [0, 1]),
+      acquire('search 2', [0, 1]),
+      acquire('core 1', [1, 0]),
+      acquire('core 2', [1, 0]),
+    ]);
+    await clock.settle();
+    expect(granted).toEqual(['search 1', 'core 1']);
+    await clock.advance(1_000);
+    await all;
+    expect(granted).toEqual(['search 1', 'core 1', 'search 2', 'core 2']);
+  });
+});

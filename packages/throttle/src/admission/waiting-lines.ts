@@ -28,6 +28,8 @@ interface PoolLines<Request extends Lined> extends Placed {
   /** By the turns of their first; without the lines of a parked downstream, and those that were passed in the look under way. */
   readonly heap: IndexedHeap<Line<Request>>;
   lines: number;
+  /** Those of its lines that cost nothing in some budget. */
+  partial: number;
 }
 
 interface Downstream<Request extends Lined> {
@@ -73,6 +75,7 @@ export class WaitingLines<Request extends Lined> {
     if (found === undefined) {
       downstream.lines.set(key, line);
       pool.lines += 1;
+      if (request.weights.includes(0)) pool.partial += 1;
       pool.heap.push(line);
     } else pool.heap.moved(line);
   }
@@ -85,6 +88,7 @@ export class WaitingLines<Request extends Lined> {
     if (line.requests.first === undefined) {
       pool.heap.remove(line);
       pool.lines -= 1;
+      if (request.weights.includes(0)) pool.partial -= 1;
       if (pool.lines === 0) this.#pools.delete(pool.pool);
       downstream.lines.delete(line.key);
       if (downstream.lines.size === 0) {
@@ -125,7 +129,7 @@ export class WaitingLines<Request extends Lined> {
     const found = this.#pools.get(pool);
     if (found !== undefined) return found;
     this.#numbers += 1;
-    const lines: PoolLines<Request> = { pool, number: this.#numbers, heap: new IndexedHeap(byFirst), lines: 0, place: -1 };
+    const lines: PoolLines<Request> = { pool, number: this.#numbers, heap: new IndexedHeap(byFirst), lines: 0, partial: 0, place: -1 };
     this.#pools.set(pool, lines);
     return lines;
   }
@@ -202,10 +206,12 @@ class Look<Request extends Lined> {
     this.#reorder(line.pool);
   }
 
-  /** Nobody can go with this one's pool in this look. */
+  /** Nobody can go with this one's pool in this look, but those that cost nothing in some budget. */
   close(first: Request): void {
     const line = this.#lineOf.get(first);
-    if (line !== undefined) this.#open.remove(line.pool);
+    if (line === undefined) return;
+    if (line.pool.partial > 0) this.pass(first);
+    else this.#open.remove(line.pool);
   }
 
   /** Takes the first out: no credential that is left could ever serve it. */
