@@ -1,9 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { kafkaCommand } from './kafka/kafka-command.ts';
 import { limiterCommand } from './limiter/limiter-command.ts';
 import { runScenario, type ScenarioTask } from './limiter/run-scenario.ts';
-import { installPeers } from './peers/install-peers.ts';
+import { installPeers } from './install/install-peers.ts';
+import { COMPRESSIONS } from './peers/contestants.ts';
+import { peersCommand } from './peers/peers-command.ts';
 import { queueCommand } from './queue/queue-command.ts';
 import { pageServer, type PageServerOptions } from './walk/page-server.ts';
 import { walkCommand } from './walk/walk-command.ts';
@@ -11,7 +12,7 @@ import { walkCommand } from './walk/walk-command.ts';
 const USAGE = `bench limiter [--seed N] [--quick] [--only NAME] [--markdown | --json]
 bench walk [--rounds N] [--pages N] [--markdown]
 bench queue [--waiters N] [--markdown]
-bench kafka [--rounds N] [--pages N] [--only NAME] [--markdown]
+bench peers [--rounds N] [--pages N,N] [--only PATTERN] [--compression none | gzip | zstd] [--markdown]
 `;
 
 const peers = fileURLToPath(new URL('../../../.tools/bench', import.meta.url));
@@ -30,8 +31,9 @@ const { values, positionals } = parseArgs({
     only: { type: 'string' },
     markdown: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
-    rounds: { type: 'string', default: '7' },
-    pages: { type: 'string', default: '200' },
+    rounds: { type: 'string' },
+    pages: { type: 'string' },
+    compression: { type: 'string', default: 'none' },
     waiters: { type: 'string', default: '100000' },
   },
 });
@@ -61,8 +63,8 @@ if (command === 'limiter') {
   const report = await walkCommand({
     program: program('serve-pages'),
     peers,
-    rounds: Number(values.rounds),
-    pages: Number(values.pages),
+    rounds: Number(values.rounds ?? 7),
+    pages: Number(values.pages ?? 200),
     markdown,
     say,
   });
@@ -72,9 +74,23 @@ if (command === 'limiter') {
 } else if (command === 'queue') {
   installPeers({ folder: peers, say });
   process.stdout.write(await queueCommand({ peers, waiters: Number(values.waiters), markdown, say }));
-} else if (command === 'kafka') {
-  const [rounds, pages] = [Number(values.rounds), Number(values.pages)];
-  process.stdout.write(await kafkaCommand({ peers, rounds, pages, markdown, say, ...(only !== undefined && { only }) }));
+} else if (command === 'peers') {
+  const compression = COMPRESSIONS.find((name) => name === values.compression);
+  const sizes = (values.pages ?? '200,1000').split(',').map(Number);
+  if (compression === undefined || !sizes.every((size) => Number.isInteger(size) && size > 0)) usage();
+  else {
+    const report = await peersCommand({
+      program: program('serve-pages'),
+      peers,
+      rounds: Number(values.rounds ?? 3),
+      sizes: sizes.sort((a, b) => a - b),
+      compression,
+      only: new RegExp(only ?? ''),
+      markdown,
+      say,
+    });
+    process.stdout.write(report);
+  }
 } else if (command === 'serve-pages') {
   const server = pageServer(JSON.parse(task) as PageServerOptions);
   server.listen(0, '127.0.0.1', () => {
@@ -82,6 +98,10 @@ if (command === 'limiter') {
     if (typeof address === 'object' && address !== null) process.stdout.write(String(address.port));
   });
 } else {
+  usage();
+}
+
+function usage(): void {
   process.stderr.write(USAGE);
   process.exitCode = 2;
 }

@@ -1,5 +1,5 @@
 import { admission, credentialPool, creditPool, rateBudget } from '@headgate/throttle';
-import { importPeer } from '../peers/import-peer.ts';
+import { importPeer } from '../install/import-peer.ts';
 import { textTable } from '../text-table.ts';
 
 export interface QueueCommandOptions {

@@ -7,10 +7,15 @@ export interface PageServerOptions {
   readonly idsPerPage: number;
 }
 
+/** The id at a place (0-based) among those of all pages: 19 digits, as the service's, and each once. */
+export function idAt(place: number): string {
+  return `14000000${String(place * 7_919).padStart(11, '0')}`;
+}
+
 /** A followers listing with as little behind it as can be: each page is made once. Cursors count up, 0 ends. */
 export function pageServer({ pages, idsPerPage }: PageServerOptions): Server {
-  const ids = Array.from({ length: idsPerPage }, (_, i) => `"${1_400_000_000_000_000_000n + BigInt(i) * 7_919n}"`).join(',');
   const bodies = Array.from({ length: pages }, (_, i) => {
+    const ids = Array.from({ length: idsPerPage }, (_, id) => `"${idAt(i * idsPerPage + id)}"`).join(',');
     const next = i + 1 === pages ? 0 : i + 1;
     return Buffer.from(
       `{"ids":[${ids}],"next_cursor":${next},"next_cursor_str":"${next}","previous_cursor":0,"previous_cursor_str":"0","total_count":null}`,

@@ -1,5 +1,5 @@
 import { Agent } from 'node:http';
-import { importPeer } from '../peers/import-peer.ts';
+import { importPeer } from '../install/import-peer.ts';
 import { PATH, query, type Walker, type WirePage } from './walker.ts';
 
 interface Got {

@@ -1,4 +1,4 @@
-import { importPeer } from '../../peers/import-peer.ts';
+import { importPeer } from '../../install/import-peer.ts';
 import type { GateFactory } from '../gate.ts';
 
 interface Module {

@@ -1,4 +1,4 @@
-import { importPeer } from '../../peers/import-peer.ts';
+import { importPeer } from '../../install/import-peer.ts';
 import type { Answer, GateFactory } from '../gate.ts';
 
 type Send = () => Promise<Answer>;

@@ -8,6 +8,8 @@ export const PEER_VERSIONS = {
   got: '16.1.0',
   axios: '1.21.1',
   'twitter-api-v2': '1.29.1',
+  kafkajs: '2.2.4',
+  undici: '8.12.4',
 } as const;
 
 export type PeerName = keyof typeof PEER_VERSIONS;

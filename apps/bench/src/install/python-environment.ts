@@ -1,0 +1,23 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface PythonEnvironmentOptions {
+  /** Of the virtual environment. Git ignores it. */
+  readonly folder: string;
+  readonly say: (text: string) => void;
+}
+
+const WANTED = ['tweepy==4.17.0', 'confluent-kafka==2.16.1'];
+
+/** The Python that has tweepy and librdkafka, installed where it isn't yet; undefined where that can't be done. */
+export function pythonEnvironment({ folder, say }: PythonEnvironmentOptions): string | undefined {
+  const python = join(folder, 'bin', 'python');
+  const quietly = { stdio: 'ignore', timeout: 180_000 } as const;
+  const works = (): boolean => existsSync(python) && spawnSync(python, ['-c', 'import confluent_kafka, tweepy'], quietly).status === 0;
+  if (works()) return python;
+  say(`installing ${WANTED.join(', ')} (once)`);
+  spawnSync('python3', ['-m', 'venv', folder], quietly);
+  spawnSync(python, ['-m', 'pip', 'install', '--quiet', ...WANTED], quietly);
+  return works() ? python : undefined;
+}

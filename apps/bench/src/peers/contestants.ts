@@ -1,0 +1,129 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** A page as one record, or each of its ids. */
+export type Shape = 'pages' | 'ids';
+
+export const COMPRESSIONS = ['none', 'gzip', 'zstd'] as const;
+export type Compression = (typeof COMPRESSIONS)[number];
+
+/** A contestant's job: walk the pages of one user and write them. */
+export interface Job {
+  readonly compression: Compression;
+  /** Of the page server. */
+  readonly origin: string;
+  readonly brokers: readonly string[];
+  /** The contestant's own, and empty. */
+  readonly folder: string;
+  /** Stay when all pages are written, with nothing to do; only Headgate can. */
+  readonly follow?: boolean;
+}
+
+/** A command as a user starts it. */
+export interface Command {
+  readonly argv: readonly [string, ...string[]];
+  readonly folder: string;
+}
+
+/** A program that is measured, in one shape of records. */
+export interface Contestant {
+  /** Shape and name are unique. */
+  readonly name: string;
+  readonly shape: Shape;
+  readonly topic: string;
+  /** Where it writes. */
+  readonly log: 'kafka' | 'embedded';
+  /** Headgate's own records, byte for byte, or others with the same ids. */
+  readonly records: 'same' | 'other';
+  readonly isHeadgate: boolean;
+  command(job: Job): Command;
+}
+
+export interface ContestantsOptions {
+  /** The folder of the peers that npm installed; they find one another there. */
+  readonly peers: string;
+  /** The Python that has the peers in Python. */
+  readonly python: string;
+  /** Path of the installed `headgate`. */
+  readonly installed: string;
+  readonly compression: Compression;
+}
+
+export const INSTALLED = 'headgate, installed';
+const CLONE = 'headgate, npm run';
+export const EMBEDDED = 'headgate, embedded log';
+export const TWITTER_API = 'twitter-api-v2 + kafkajs';
+const BOTTLENECK = 'bottleneck + undici + kafkajs';
+export const TWEEPY = 'tweepy + librdkafka';
+export const TWEEPY_SAME = 'tweepy + librdkafka, the same records';
+const EXACTLY_ONCE = 'librdkafka, transactions, the same records';
+
+const SHAPES: readonly Shape[] = ['pages', 'ids'];
+const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
+const program = (name: string): string => fileURLToPath(new URL(`./programs/${name}`, import.meta.url));
+
+export function contestants({ peers, python, installed, compression }: ContestantsOptions): readonly Contestant[] {
+  const clone = ['npm', '--prefix', ROOT, 'run', '--silent', 'headgate', '--'] as const;
+  const node = (file: string) => [process.execPath, join(peers, file)] as const;
+  return SHAPES.flatMap((shape) => {
+    const peer = (name: string, argv: readonly [string, ...string[]], records: Contestant['records'] = 'other'): Contestant => {
+      const topic = `peer.${shape}`;
+      const command: Contestant['command'] = ({ folder, ...job }) => ({
+        argv: [...argv, JSON.stringify({ ...job, shape, topic, records })],
+        folder,
+      });
+      return { name, shape, topic, log: 'kafka', records, isHeadgate: false, command };
+    };
+    return [
+      headgate(INSTALLED, shape, [installed], 'kafka'),
+      headgate(CLONE, shape, clone, 'kafka'),
+      headgate(EMBEDDED, shape, [installed], 'embedded'),
+      // kafkajs has no zstd of its own.
+      ...(compression === 'zstd' ? [] : [peer(TWITTER_API, node('twitter-api-v2.mjs')), peer(BOTTLENECK, node('bottleneck.mjs'))]),
+      peer(TWEEPY, [python, program('tweepy_librdkafka.py')]),
+      ...(shape === 'ids' ? [peer(TWEEPY_SAME, [python, program('tweepy_librdkafka.py')], 'same')] : []),
+      peer(EXACTLY_ONCE, [python, program('exactly_once_librdkafka.py')], 'same'),
+    ];
+  });
+}
+
+/** The topics that have to be there before a peer starts. Headgate makes its own, but for the one that a reader waits at before. */
+export function topicsOf({ isHeadgate, topic }: Contestant): readonly string[] {
+  return isHeadgate ? [topic] : [topic, 'peer.state'];
+}
+
+/** The programs that run beside npm's packages. */
+export const NODE_PROGRAMS: readonly string[] = ['twitter-api-v2.mjs', 'bottleneck.mjs'].map(program);
+
+function headgate(name: string, shape: Shape, argv: readonly [string, ...string[]], log: Contestant['log']): Contestant {
+  return {
+    name,
+    shape,
+    topic: `followers.${shape}`,
+    log,
+    records: 'same',
+    isHeadgate: true,
+    command: (job) => {
+      writeFileSync(join(job.folder, 'headgate.yaml'), headgateYaml(shape, log, job));
+      return { argv: [...argv, 'run', ...(job.follow === true ? ['--follow'] : [])], folder: job.folder };
+    },
+  };
+}
+
+export const EMBEDDED_FILE = 'log.db';
+
+/** A budget so large that nothing waits for it. Each folder is a group of its own, so that none finds what another has left in the broker. */
+function headgateYaml(shape: Shape, log: Contestant['log'], { origin, brokers, compression, folder }: Job): string {
+  const kafka = `driver: kafka, brokers: [${brokers.join(', ')}], group: ${folder.replaceAll(/\W/gu, '')}, replication: 1, compression: ${compression}`;
+  return `topics: { ${log === 'kafka' ? kafka : `driver: sqlite, file: ./${EMBEDDED_FILE}`} }
+status: false
+followers:
+  baseUrl: ${origin}
+  credentials:
+    - { name: app, bearer: token }
+  limit: { requests: 1000000, window: 1s }
+  users: [alpha]
+  emit: [${shape}]
+`;
+}

@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { idAt } from '../walk/page-server.ts';
+import type { CountedBroker, Traffic } from './broker-traffic.ts';
+import { type Compression, type Contestant, EMBEDDED_FILE, topicsOf } from './contestants.ts';
+import { measuredProcess, processCpuMs, type Usage } from './measured-process.ts';
+import { writtenBy } from './written.ts';
+
+export const IDS_PER_PAGE = 5_000;
+/** What a broker does for a program goes on for a moment after its end. */
+const SETTLED_MS = 300;
+
+export interface MeasureRunOptions {
+  readonly python: string;
+  /** Of temporary folders. */
+  readonly folder: string;
+  readonly broker: Pick<KafkaBroker, 'brokers'> & Partial<Pick<KafkaBroker, 'nodes'> & Pick<CountedBroker, 'traffic'>>;
+  /** The page server that has so many pages. */
+  readonly origin: string;
+  readonly pages: number;
+  readonly compression: Compression;
+}
+
+/** A contestant's whole process, from its start to its end. */
+export interface Run extends Usage {
+  /** CPU of the broker meanwhile; NaN where it can't be told. */
+  readonly brokerCpuMs?: number;
+  /** Where the broker counts it. */
+  readonly traffic?: Traffic;
+  /** Size of the embedded log. */
+  readonly fileBytes?: number;
+  /** SHA-256 of the written keys and values. */
+  readonly digest: string;
+}
+
+/** Lets a contestant do its job once and looks at what it has written. Throws an `Error` when that isn't every id of every page, once and in order. */
+export async function measureRun(contestant: Contestant, options: MeasureRunOptions): Promise<Run> {
+  const { python, broker, origin, pages, compression } = options;
+  const { name, topic, log } = contestant;
+  const { brokers } = broker;
+  const written = writtenBy(python);
+  const [node] = broker.nodes ?? [];
+  const brokerCpu = (): number => (node?.pid === undefined ? NaN : processCpuMs(node.pid));
+  return inFolder(options, async (folder) => {
+    if (!contestant.isHeadgate) await written.makeTopics(brokers, topicsOf(contestant));
+    // Others make the topics and read them: that is no part of it.
+    broker.traffic?.();
+    const before = brokerCpu();
+    const usage = await measuredProcess(python, contestant.command({ origin, brokers, folder, compression })).ended();
+    await sleep(SETTLED_MS);
+    const brokerCpuMs = brokerCpu() - before;
+    const traffic = broker.traffic?.();
+    const file = join(folder, EMBEDDED_FILE);
+    const found = await (log === 'kafka' ? written.topic(brokers, topic) : written.embedded(file, topic));
+    if (found.ids !== pages * IDS_PER_PAGE || found.idsDigest !== digestOfIds(pages))
+      throw new Error(`${name} has written ${found.ids} ids, and not the ${pages * IDS_PER_PAGE} of the pages in their order`);
+    return {
+      ...usage,
+      digest: found.digest,
+      ...(traffic && { traffic }),
+      ...(log === 'kafka' ? { brokerCpuMs } : { fileBytes: statSync(file).size }),
+    };
+  });
+}
+
+/** Works in a folder, and with topics, that nothing is left of. */
+export async function inFolder<Result>(
+  { python, folder: parent, broker }: MeasureRunOptions,
+  work: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  const folder = mkdtempSync(join(parent, 'run-'));
+  try {
+    return await work(folder);
+  } finally {
+    await writtenBy(python).clearTopics(broker.brokers);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** SHA-256 of all ids of so many pages, a line each. */
+function digestOfIds(pages: number): string {
+  const hash = createHash('sha256');
+  for (let page = 0; page < pages; page += 1)
+    hash.update(Array.from({ length: IDS_PER_PAGE }, (_, id) => `${idAt(page * IDS_PER_PAGE + id)}\n`).join(''));
+  return hash.digest('hex');
+}

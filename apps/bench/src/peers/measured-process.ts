@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import type { Command } from './contestants.ts';
+
+/** CPU, memory and time of a process from its start to its end, with those of all processes it started and waited for. */
+export interface Usage {
+  /** User and system, all threads. */
+  readonly cpuMs: number;
+  readonly wallMs: number;
+  /** Most real memory that one of the processes ever had. */
+  readonly peakBytes: number;
+}
+
+export interface MeasuredProcess {
+  /** Resolves to its process id when it has been started. */
+  readonly pid: Promise<number>;
+  /** ms since 1970. */
+  readonly startedAtMs: Promise<number>;
+  /** Rejects with its last words if it exits with another code than `exitCode`; default 0. */
+  ended(exitCode?: number): Promise<Usage>;
+  /** SIGTERM. */
+  stop(): void;
+}
+
+interface Started {
+  readonly pid: number;
+  readonly startedAtMs: number;
+}
+
+interface Ended extends Usage {
+  readonly exitCode: number;
+}
+
+const MEASURED_PROCESS = fileURLToPath(new URL('./measured_process.py', import.meta.url));
+/** Of this bench and of the npm it runs under; a user's shell has none of them. */
+const FOREIGN = /^(?:npm_|HEADGATE_|NODE_COMPILE_CACHE$|NODE_OPTIONS$|INIT_CWD$)/iu;
+
+/** Starts a command in an environment like that of a user's shell. `python` is any Python 3: Node doesn't tell what a child has used. */
+export function measuredProcess(python: string, { argv, folder }: Command): MeasuredProcess {
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !FOREIGN.test(name)));
+  const child = spawn(python, [MEASURED_PROCESS, ...argv], { cwd: folder, env, stdio: ['pipe', 'ignore', 'pipe', 'pipe'] });
+  let lastWords = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (lastWords = (lastWords + text).slice(-2_000)));
+  const lines = createInterface(child.stdio[3] as Readable)[Symbol.asyncIterator]();
+  const told = async <Told>(): Promise<Told> => {
+    const { value, done } = await lines.next();
+    if (done === true) throw new Error(`\`${argv.join(' ')}\` could not be run:\n${lastWords}`);
+    return JSON.parse(value) as Told;
+  };
+  const started = told<Started>();
+  const usage = started.then(() => told<Ended>());
+  for (const promise of [started, usage]) promise.catch(() => undefined);
+  return {
+    pid: started.then(({ pid }) => pid),
+    startedAtMs: started.then(({ startedAtMs }) => startedAtMs),
+    async ended(exitCode = 0) {
+      const { exitCode: found, ...used } = await usage;
+      if (found !== exitCode) throw new Error(`\`${argv.join(' ')}\` ended with ${found}:\n${lastWords}`);
+      return used;
+    },
+    stop: () => void child.kill('SIGTERM'),
+  };
+}
+
+/** CPU ms that a running process has used, user and system, by the clock ticks of Linux (10 ms); NaN elsewhere. */
+export function processCpuMs(pid: number): number {
+  if (process.platform !== 'linux') return NaN;
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  const [user = NaN, system = NaN] = fields.slice(11, 13).map(Number);
+  return (user + system) * 10;
+}

@@ -1,0 +1,148 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { KafkaBrokerError, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { installPeers } from '../install/install-peers.ts';
+import { packedHeadgate } from '../install/packed-headgate.ts';
+import { pythonEnvironment } from '../install/python-environment.ts';
+import { countedBroker } from './broker-traffic.ts';
+import { type Compression, type Contestant, contestants, EMBEDDED, INSTALLED, NODE_PROGRAMS } from './contestants.ts';
+import { IDS_PER_PAGE, measureRun, type MeasureRunOptions, type Run } from './measure-run.ts';
+import type { Usage } from './measured-process.ts';
+import { type Figures, peersReport } from './peers-report.ts';
+import { type Answer, ANSWERS, measureAnswer, measureFirstRecord, measureIdle } from './start-and-rest.ts';
+
+export interface PeersCommandOptions {
+  /** The program that serves pages: options as JSON in, its port on stdout. */
+  readonly program: readonly string[];
+  /** Where peers are installed. */
+  readonly peers: string;
+  readonly rounds: number;
+  /** Pages of a job, ascending. */
+  readonly sizes: readonly number[];
+  readonly compression: Compression;
+  /** Programs whose shape and name (`ids: tweepy + librdkafka`) it matches. */
+  readonly only: RegExp;
+  readonly markdown: boolean;
+  readonly say: (text: string) => void;
+}
+
+/** A broker that runs for long: with the optimising compiler, and memory enough. The one for tests starts quickly instead. */
+const LASTING = '-Xms768m -Xmx768m -XX:TieredStopAtLevel=4 -XX:ReservedCodeCacheSize=240m';
+const SETTINGS = { 'log.segment.delete.delay.ms': '1000' };
+
+/** Has whole programs write the same pages, in turn, and returns the report; or why nothing can be measured here. */
+export async function peersCommand(options: PeersCommandOptions): Promise<string> {
+  const { peers, only, compression, say } = options;
+  const why = await whyNoKafkaBroker();
+  if (why !== undefined) return nothing(`no broker can be started here. ${why}`);
+  const python = pythonEnvironment({ folder: join(peers, 'python'), say });
+  if (python === undefined) return nothing('Python 3 could not install tweepy and confluent-kafka.');
+  installPeers({ folder: peers, say });
+  for (const file of NODE_PROGRAMS) copyFileSync(file, join(peers, basename(file)));
+
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-bench-'));
+  try {
+    const packed = packedHeadgate(folder);
+    const all = contestants({ peers, python, installed: packed.command, compression });
+    const chosen = all.filter(({ shape, name }) => only.test(`${shape}: ${name}`));
+    if (chosen.length === 0) return nothing(`--only fits none of ${all.map(({ shape, name }) => `'${shape}: ${name}'`).join(', ')}.`);
+    if (chosen.some(({ name }) => name === INSTALLED || name === EMBEDDED)) {
+      say('packing and installing Headgate');
+      packed.install();
+    }
+    return await measure(chosen, folder, python, options);
+  } catch (error) {
+    if (error instanceof KafkaBrokerError) return nothing(error.message);
+    throw error;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function measure(
+  chosen: readonly Contestant[],
+  folder: string,
+  python: string,
+  { program, rounds, sizes, compression, markdown, say }: PeersCommandOptions,
+): Promise<string> {
+  const [least = 1] = sizes;
+  const servers = await Promise.all([...new Set([1, ...sizes])].map((pages) => servedPages(program, pages)));
+  const task = (broker: MeasureRunOptions['broker'], pages: number): MeasureRunOptions => {
+    const origin = servers.find((server) => server.pages === pages)?.origin ?? '';
+    return { python, folder, broker, origin, pages, compression };
+  };
+  const all = chosen.map((contestant) => ({
+    contestant,
+    runs: new Map(sizes.map((size): [number, Run[]] => [size, []])),
+    counted: [] as Run[],
+    answers: new Map<Answer, Usage[]>(
+      contestant.name === INSTALLED && contestant.shape === 'pages' ? ANSWERS.map((answer) => [answer, []]) : [],
+    ),
+    firstRecordMs: [] as number[],
+    idleCpuMs: [] as number[],
+  }));
+  try {
+    {
+      await using broker = await countedBroker();
+      for (const { contestant, counted } of all) {
+        if (contestant.log !== 'kafka') continue;
+        say(`counting requests: ${contestant.shape}, ${contestant.name}`);
+        counted.push(await measureRun(contestant, task(broker, least)));
+      }
+    }
+    await using broker = await startKafkaBroker({ settings: SETTINGS, environment: { ...process.env, _JAVA_OPTIONS: LASTING } });
+    const loads: number[] = [];
+    for (let round = 1; round <= rounds; round += 1) {
+      // Each round begins with the one that the last has ended with.
+      for (const { contestant, runs, answers, firstRecordMs, idleCpuMs } of round % 2 === 1 ? all : all.toReversed()) {
+        const load = loadavg()[0] ?? NaN;
+        loads.push(load);
+        say(`round ${round} of ${rounds}: ${contestant.shape}, ${contestant.name} (load ${load.toFixed(1)})`);
+        for (const [size, found] of runs) found.push(await measureRun(contestant, task(broker, size)));
+        for (const [answer, found] of answers) found.push(await measureAnswer(contestant, answer, task(broker, 1)));
+        if (contestant.shape === 'ids') continue;
+        if (contestant.log === 'kafka') firstRecordMs.push(await measureFirstRecord(contestant, task(broker, 1)));
+        if (contestant.name === INSTALLED || contestant.name === EMBEDDED) idleCpuMs.push(await measureIdle(contestant, task(broker, 1)));
+      }
+    }
+    assertSame(all);
+    const title =
+      `The same pages of ${IDS_PER_PAGE} ids from loopback, by whole processes from start to end, compression ${compression}: ` +
+      `medians (least-most) of ${rounds} alternating rounds; load ${Math.min(...loads).toFixed(1)}-${Math.max(...loads).toFixed(1)} on ${availableParallelism()} cores`;
+    return `${title}\n\n${peersReport(all, { sizes, markdown })}\n`;
+  } finally {
+    for (const { process } of servers) process.kill();
+  }
+}
+
+/** All that write Headgate's records wrote them byte for byte. */
+function assertSame(all: readonly Figures[]): void {
+  const digests = new Map<string, string>();
+  for (const { contestant, runs } of all) {
+    if (contestant.records !== 'same') continue;
+    for (const [size, found] of runs) {
+      const job = `${contestant.shape}, ${size} pages`;
+      for (const { digest } of found) {
+        if ((digests.get(job) ?? digest) !== digest) throw new Error(`${contestant.name} has written other records than the rest: ${job}`);
+        digests.set(job, digest);
+      }
+    }
+  }
+}
+
+async function servedPages(
+  program: readonly string[],
+  pages: number,
+): Promise<{ readonly pages: number; readonly origin: string; readonly process: ChildProcess }> {
+  const [command = process.execPath, ...args] = program;
+  const server = spawn(command, [...args, JSON.stringify({ pages, idsPerPage: IDS_PER_PAGE })], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [port] = (await once(server.stdout, 'data')) as [Buffer];
+  return { pages, origin: `http://127.0.0.1:${Number(port.toString())}`, process: server };
+}
+
+function nothing(why: string): string {
+  return `Nothing was measured: ${why}\n`;
+}

@@ -1,0 +1,196 @@
+import { textTable } from '../text-table.ts';
+import { type Contestant, EMBEDDED, INSTALLED, type Shape, TWEEPY, TWEEPY_SAME, TWITTER_API } from './contestants.ts';
+import type { Traffic } from './broker-traffic.ts';
+import { IDS_PER_PAGE, type Run } from './measure-run.ts';
+import type { Usage } from './measured-process.ts';
+import { type Answer, ANSWERS } from './start-and-rest.ts';
+
+/** One contestant's figures. */
+export interface Figures {
+  readonly contestant: Contestant;
+  /** By pages of a job; a run a round. */
+  readonly runs: ReadonlyMap<number, readonly Run[]>;
+  /** Runs with the fewest pages whose traffic was counted. */
+  readonly counted: readonly Run[];
+  readonly answers: ReadonlyMap<Answer, readonly Usage[]>;
+  /** ms, one a round. */
+  readonly firstRecordMs: readonly number[];
+  /** CPU ms a second, one a round. */
+  readonly idleCpuMs: readonly number[];
+}
+
+export interface PeersReportOptions {
+  /** Pages of a job, ascending. */
+  readonly sizes: readonly number[];
+  readonly markdown: boolean;
+}
+
+/** The tables, and below them how far the goals are. */
+export function peersReport(all: readonly Figures[], { sizes, markdown }: PeersReportOptions): string {
+  const [least = NaN, most = NaN] = [sizes[0], sizes.at(-1)];
+  const thousands = (pages: number): string => pages.toLocaleString('en-US');
+  const set = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+    rows.length === 0 ? '' : textTable({ head, rows, markdown });
+  const costs = set(
+    [
+      'page as',
+      'program',
+      ...sizes.map((size) => `CPU ms/page, ${thousands(size)}`),
+      'marginal',
+      `s, ${thousands(most)}`,
+      'peak MB',
+      'broker ms/page',
+      'requests/page',
+      'kB/page',
+    ],
+    all.map((figures) => [
+      figures.contestant.shape,
+      figures.contestant.name,
+      ...sizes.map((size) => spread(cpuPerPage(figures, size), 1)),
+      spread(marginal(figures, least, most), 1),
+      spread(each(figures, most, ({ wallMs }) => wallMs / 1_000)),
+      Math.max(...sizes.flatMap((size) => each(figures, size, ({ peakBytes }) => peakBytes / 1e6))).toFixed(0),
+      spread(brokerPerPage(figures, most), 1),
+      spread(
+        figures.counted.map(({ traffic }) => (traffic?.requests ?? NaN) / least),
+        1,
+      ),
+      spread(
+        figures.counted.map(({ traffic }) => (traffic?.sentBytes ?? NaN) / least / 1_000),
+        0,
+      ),
+    ]),
+  );
+  const pairs = all.flatMap((own) =>
+    own.contestant.isHeadgate
+      ? all.filter(({ contestant }) => !contestant.isHeadgate && contestant.shape === own.contestant.shape).map((peer) => ({ own, peer }))
+      : [],
+  );
+  const ratios = set(
+    ['program', 'beside', ...sizes.map((size) => `CPU, ${thousands(size)}`), 'marginal', 'broker'],
+    pairs.map(({ own, peer }) => [
+      `${own.contestant.shape}: ${own.contestant.name}`,
+      peer.contestant.name,
+      ...sizes.map((size) => spread(ratio(cpuPerPage(own, size), cpuPerPage(peer, size)), 2)),
+      spread(ratio(marginal(own, least, most), marginal(peer, least, most)), 2),
+      spread(ratio(brokerPerPage(own, most), brokerPerPage(peer, most)), 2),
+    ]),
+  );
+  const starts = set(
+    ['page as', 'program', '--version s', 'CPU s', '--help s', 'CPU s', 'first record s', 'idle CPU ms/s'],
+    all
+      .filter(({ answers, firstRecordMs, idleCpuMs }) => answers.size + firstRecordMs.length + idleCpuMs.length > 0)
+      .map(({ contestant, answers, firstRecordMs, idleCpuMs }) => [
+        contestant.shape,
+        contestant.name,
+        ...ANSWERS.flatMap((answer) =>
+          (['wallMs', 'cpuMs'] as const).map((figure) => spread((answers.get(answer) ?? []).map((usage) => usage[figure] / 1_000))),
+        ),
+        spread(firstRecordMs.map((ms) => ms / 1_000)),
+        spread(idleCpuMs, 1),
+      ]),
+  );
+  const requests = all.flatMap(({ contestant, counted }) =>
+    counted.map(({ traffic }) => `${contestant.shape}, ${contestant.name}: ${requestsOf(traffic, least)}`),
+  );
+  const counts = requests.length === 0 ? '' : `Requests of ${thousands(least)} pages\n${requests.join('\n')}`;
+  return [costs, ratios, starts, counts, goals(all, least, most).join('\n')].filter((part) => part !== '').join('\n\n');
+}
+
+/** Median and, in brackets, least and most; empty without values. */
+export function spread(values: readonly number[], digits = 2): string {
+  const sorted = values.filter((value) => Number.isFinite(value)).sort((a, b) => a - b);
+  const [least, most] = [sorted[0], sorted.at(-1)];
+  if (least === undefined || most === undefined) return '';
+  const middle = median(sorted).toFixed(digits);
+  return sorted.length === 1 ? middle : `${middle} (${least.toFixed(digits)}-${most.toFixed(digits)})`;
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? NaN;
+}
+
+function each({ runs }: Figures, size: number, figure: (run: Run) => number): readonly number[] {
+  return (runs.get(size) ?? []).map(figure);
+}
+
+function cpuPerPage(figures: Figures, size: number): readonly number[] {
+  return each(figures, size, ({ cpuMs }) => cpuMs / size);
+}
+
+function brokerPerPage(figures: Figures, size: number): readonly number[] {
+  return each(figures, size, ({ brokerCpuMs = NaN }) => brokerCpuMs / size);
+}
+
+/** CPU ms a page without the start: by the difference between a long job and a short one of the same round. */
+function marginal(figures: Figures, least: number, most: number): readonly number[] {
+  const short = figures.runs.get(least) ?? [];
+  if (least === most) return [];
+  return (figures.runs.get(most) ?? []).map((long, round) => (long.cpuMs - (short[round]?.cpuMs ?? NaN)) / (most - least));
+}
+
+/** Round by round: the speed of the machine is the same for both then. */
+function ratio(own: readonly number[], peer: readonly number[]): readonly number[] {
+  return own.map((value, round) => value / (peer[round] ?? NaN));
+}
+
+function requestsOf(traffic: Traffic | undefined, pages: number): string {
+  const byApi = [...(traffic?.byApi ?? [])].sort(([, a], [, b]) => b - a);
+  return byApi.map(([api, count]) => `${api} ${count >= pages / 2 ? `${(count / pages).toFixed(2)} a page` : count}`).join(', ');
+}
+
+/** Headgate's cost goals, each beside the median that was found. */
+function goals(all: readonly Figures[], least: number, most: number): readonly string[] {
+  const of = (shape: Shape, name: string): Figures | undefined =>
+    all.find(({ contestant }) => contestant.shape === shape && contestant.name === name);
+  const lines: string[] = [];
+  const goal = (name: string, values: readonly number[] | undefined, atMost: number, digits = 2): void => {
+    if (values === undefined || values.length === 0) return;
+    const found = median(values);
+    lines.push(`${name}: ${found.toFixed(digits)}, at most ${atMost} ${found <= atMost ? 'reached' : 'MISSED'}`);
+  };
+  const beside = (shape: Shape, peerName: string, size: number, figure = cpuPerPage): readonly number[] | undefined => {
+    const [own, peer] = [of(shape, INSTALLED), of(shape, peerName)];
+    return own === undefined || peer === undefined ? undefined : ratio(figure(own, size), figure(peer, size));
+  };
+  goal(`pages, ${most}: CPU beside ${TWITTER_API}`, beside('pages', TWITTER_API, most), 0.9);
+  goal(`pages, ${least}: CPU beside ${TWITTER_API}`, beside('pages', TWITTER_API, least), 1.1);
+  goal(`pages, ${most}: the broker's CPU beside ${TWITTER_API}`, beside('pages', TWITTER_API, most, brokerPerPage), 1.5);
+  goal(`ids, ${most}: CPU beside ${TWEEPY}`, beside('ids', TWEEPY, most), 1);
+  goal(`ids, ${most}: CPU beside ${TWEEPY_SAME}`, beside('ids', TWEEPY_SAME, most), 0.5);
+  for (const shape of ['pages', 'ids'] as const) {
+    const own = of(shape, INSTALLED);
+    if (own !== undefined)
+      goal(
+        `${shape}, ${most}: peak MB`,
+        each(own, most, ({ peakBytes }) => peakBytes / 1e6),
+        110,
+        0,
+      );
+  }
+  const embedded = of('ids', EMBEDDED);
+  if (embedded !== undefined) {
+    goal(`ids, ${most}, embedded log: CPU ms a page`, cpuPerPage(embedded, most), 8, 1);
+    const bytes = each(embedded, most, ({ fileBytes = NaN }) => fileBytes / (most * IDS_PER_PAGE));
+    goal(`ids, ${most}, embedded log: bytes an id`, bytes, 40, 1);
+  }
+  const installed = of('pages', INSTALLED);
+  goal(
+    '--version: s',
+    installed?.answers.get('--version')?.map(({ wallMs }) => wallMs / 1_000),
+    0.08,
+  );
+  goal(
+    '--help: s',
+    installed?.answers.get('--help')?.map(({ wallMs }) => wallMs / 1_000),
+    0.15,
+  );
+  goal(
+    'start to first record: s',
+    installed?.firstRecordMs.map((ms) => ms / 1_000),
+    0.35,
+  );
+  goal('idle: CPU ms a second', installed?.idleCpuMs, 3, 1);
+  return lines;
+}

@@ -1,0 +1,18 @@
+// Followers into Kafka by twitter-api-v2 and kafkajs, as their READMEs show: a page, its send, the next page.
+import { Agent } from 'node:http';
+import { CompressionTypes, Kafka, logLevel } from 'kafkajs';
+import { TwitterApi } from 'twitter-api-v2';
+
+const { shape, compression, origin, brokers, topic } = JSON.parse(process.argv[2]);
+
+const { v1 } = new TwitterApi('token', { httpAgent: new Agent({ keepAlive: true }) });
+v1.setPrefix(`${origin}/1.1/`);
+const producer = new Kafka({ clientId: 'followers', brokers, logLevel: logLevel.ERROR }).producer();
+await producer.connect();
+for (let cursor = '-1'; cursor !== '0';) {
+  const page = await v1.get('followers/ids.json', { screen_name: 'alpha', cursor, count: 5000, stringify_ids: true });
+  const messages = shape === 'pages' ? [{ key: 'alpha', value: JSON.stringify(page) }] : page.ids.map((id) => ({ value: id }));
+  await producer.send({ topic, compression: CompressionTypes[compression === 'none' ? 'None' : 'GZIP'], messages });
+  cursor = page.next_cursor_str;
+}
+await producer.disconnect();

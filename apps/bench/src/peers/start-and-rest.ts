@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Contestant, topicsOf } from './contestants.ts';
+import { inFolder, type MeasureRunOptions } from './measure-run.ts';
+import { measuredProcess, processCpuMs, type Usage } from './measured-process.ts';
+import { writtenBy } from './written.ts';
+
+/** All that was set in motion by a job of one page is over by then. */
+const AT_REST_AFTER_MS = 5_000;
+const IDLE_MS = 10_000;
+const STOPPED = 130;
+
+export const ANSWERS = ['--version', '--help'] as const;
+export type Answer = (typeof ANSWERS)[number];
+
+/** Runs `headgate` with an argument that makes it answer and end. */
+export async function measureAnswer(contestant: Contestant, argument: Answer, options: MeasureRunOptions): Promise<Usage> {
+  return inFolder(options, (folder) => {
+    const { argv } = contestant.command({ ...options, brokers: [], folder });
+    // The last one is `run`.
+    const [command, ...args] = [...argv.slice(0, -1), argument];
+    return measuredProcess(options.python, { argv: [command ?? '', ...args], folder }).ended();
+  });
+}
+
+/** ms from a contestant's start until a reader that waits has its first record, of one page. */
+export async function measureFirstRecord(contestant: Contestant, options: MeasureRunOptions): Promise<number> {
+  const { python, broker } = options;
+  const written = writtenBy(python);
+  return inFolder(options, async (folder) => {
+    await written.makeTopics(broker.brokers, topicsOf(contestant));
+    const { cameAtMs } = await written.firstRecord(broker.brokers, contestant.topic);
+    const running = measuredProcess(python, contestant.command({ ...options, brokers: broker.brokers, folder }));
+    const [startedAtMs, at] = await Promise.all([running.startedAtMs, cameAtMs, running.ended()]);
+    return at - startedAtMs;
+  });
+}
+
+/** CPU ms a second of a Headgate that follows and has nothing to do; NaN where that can't be told. */
+export async function measureIdle(contestant: Contestant, options: MeasureRunOptions): Promise<number> {
+  const { python, broker } = options;
+  return inFolder(options, async (folder) => {
+    const running = measuredProcess(python, contestant.command({ ...options, brokers: broker.brokers, folder, follow: true }));
+    const pid = await running.pid;
+    await sleep(AT_REST_AFTER_MS);
+    const before = processCpuMs(pid);
+    await sleep(IDLE_MS);
+    const after = processCpuMs(pid);
+    running.stop();
+    await running.ended(STOPPED);
+    return ((after - before) * 1_000) / IDLE_MS;
+  });
+}

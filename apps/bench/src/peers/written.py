@@ -1,0 +1,114 @@
+"""What was written, and the topics it was written to, by clients that aren't Headgate's.
+
+make BROKERS TOPIC...    makes topics of one partition that take a page as a record
+clear BROKERS            deletes all topics
+first BROKERS TOPIC      says "waiting", and when the first committed record came (ms since 1970)
+read BROKERS TOPIC       counts all that is committed; a line of JSON tells of it
+select FILE TOPIC        the same of an embedded log
+"""
+
+import hashlib
+import json
+import sqlite3
+import sys
+import time
+
+from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+WITHIN_S = 120
+AT_ONCE = 10_000
+
+
+def make(brokers, *topics):
+    # The client has to be there until it is done.
+    admin = AdminClient({"bootstrap.servers": brokers})
+    settings = {"max.message.bytes": "8388608"}
+    for future in admin.create_topics([NewTopic(topic, 1, 1, config=settings) for topic in topics]).values():
+        future.result()
+
+
+def clear(brokers):
+    admin = AdminClient({"bootstrap.servers": brokers})
+    topics = [topic for topic in admin.list_topics(timeout=10).topics if not topic.startswith("__")]
+    for future in admin.delete_topics(topics).values() if topics else ():
+        future.result()
+
+
+def first(brokers, topic):
+    reader = consumer(brokers, topic)
+    waiting = False
+    while True:
+        message = reader.poll(WITHIN_S)
+        if message is None:
+            sys.exit(f"nothing came to {topic} within {WITHIN_S} s")
+        if message.error() is None:
+            return print(time.time() * 1000, flush=True)
+        # The end comes again with each mark of a transaction.
+        if message.error().code() == KafkaError._PARTITION_EOF and not waiting:
+            waiting = True
+            print("waiting", flush=True)
+
+
+def read(brokers, topic):
+    tell(committed(brokers, topic))
+
+
+def select(file, topic):
+    query = """SELECT key, value FROM records
+        JOIN partitions ON partitions.id = partition_id JOIN topics ON topics.id = topic_id
+        WHERE topics.name = ? ORDER BY offset"""
+    rows = sqlite3.connect(f"file:{file}?mode=ro", uri=True).execute(query, (topic,))
+    tell(iter(lambda: [(key.encode(), value.encode()) for key, value in rows.fetchmany(AT_ONCE)], []))
+
+
+def consumer(brokers, topic):
+    settings = {
+        "bootstrap.servers": brokers,
+        "group.id": "bench",
+        "isolation.level": "read_committed",
+        "enable.auto.commit": False,
+        "enable.partition.eof": True,
+        "max.partition.fetch.bytes": 16_000_000,
+    }
+    reader = Consumer(settings)
+    reader.assign([TopicPartition(topic, 0, 0)])
+    return reader
+
+
+def committed(brokers, topic):
+    """All records up to the end of what is committed, many at a time."""
+    reader = consumer(brokers, topic)
+    deadline = time.monotonic() + WITHIN_S
+    while time.monotonic() < deadline:
+        messages = reader.consume(AT_ONCE, 1.0)
+        yield [(message.key() or b"", message.value()) for message in messages if message.error() is None]
+        errors = [message.error() for message in messages if message.error() is not None]
+        if any(error.code() == KafkaError._PARTITION_EOF for error in errors):
+            return
+        if errors:
+            sys.exit(f"{topic} can't be read: {errors[0]}")
+    sys.exit(f"{topic} could not be read to its end within {WITHIN_S} s")
+
+
+def tell(many):
+    """A record is a page, an id with its page, or the bare id."""
+    records, count = 0, 0
+    ids_hash, records_hash = hashlib.sha256(), hashlib.sha256()
+    for pairs in many:
+        records += len(pairs)
+        records_hash.update(b"".join(b"%b\n%b\n" % pair for pair in pairs))
+        ids = []
+        for content in json.loads(b"[%b]" % b",".join(value if value[:1] == b"{" else b'"%b"' % value for _, value in pairs)):
+            if isinstance(content, str):
+                ids.append(content)
+            elif "ids" in content:
+                ids += content["ids"]
+            else:
+                ids.append(content["id"])
+        count += len(ids)
+        ids_hash.update("".join(f"{one}\n" for one in ids).encode())
+    print(json.dumps({"records": records, "ids": count, "idsDigest": ids_hash.hexdigest(), "digest": records_hash.hexdigest()}))
+
+
+{"make": make, "clear": clear, "first": first, "read": read, "select": select}[sys.argv[1]](*sys.argv[2:])
