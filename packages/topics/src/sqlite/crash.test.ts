@@ -63,7 +63,7 @@ function readBack(store: LogStore, topic: string, partition: number): string[] {
   const found: string[] = [];
   for (let from = 0; from < stored.nextOffset;) {
     const { offsets, values } = store.records.chunk(stored, from, stored.nextOffset);
-    for (const [index, offset] of offsets.entries()) found.push(`${offset} ${values[index]}`);
+    for (const [index, offset] of offsets.entries()) found.push(`${offset} ${String(values[index])}`);
     from = (offsets.at(-1) ?? stored.nextOffset) + 1;
   }
   return found;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Kafka, logLevel } from 'kafkajs';
-import { repairRequestQueue } from '../connection/kafkajs-repair.ts';
+import { repairRequestQueue } from '../client/request-queue-patch.ts';
 
 /** A record as a reader of committed records sees it. */
 export interface SeenRecord {

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { ISocketFactory, Producer } from 'kafkajs';
-import type { Coordinator } from '../lane/coordinator.ts';
-import { type InnerBroker, KafkajsCluster, clusterOptions } from '../inner-cluster.ts';
+import type { Coordinator } from '../client/coordinator.ts';
+import { type InnerBroker, KafkajsCluster, clusterOptions } from '../client/kafkajs-cluster.ts';
 import { plainKafka } from './committed-records.fixture.ts';
 
 const require = createRequire(import.meta.url);

@@ -7,9 +7,9 @@ import { TopicLostError, TopicMismatchError, TopicUnknownError } from '../../top
 import type { NewTopicSpec, TopicLog } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
 import { plainKafka } from './committed-records.fixture.ts';
-import { innerCluster } from '../inner-cluster.ts';
+import { innerCluster } from '../client/kafkajs-cluster.ts';
 import { StatePartition } from '../lane/state-partition.ts';
-import { OwnWrites } from '../reading/own-writes.ts';
+import { OwnWrites } from '../consumer/read-your-writes.ts';
 import { newPages } from './pages.fixture.ts';
 
 const why = await whyNoKafkaBroker();

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
 import type { LaneHolder } from './lane-log.ts';
 import type { KafkaLaneWriter } from './lane-writer.ts';
-import type { Link } from '../connection/link.ts';
-import { groupMembers } from '../membership/group-members.ts';
+import type { Link } from '../client/reconnecting-client.ts';
+import { groupMembers } from '../group/group-members.ts';
 
 const LOOK_AGAIN_MS = 100;
 

@@ -1,8 +1,8 @@
 import { LaneLostError } from '../../lane-errors.ts';
 import type { LiveState } from '../../state-reading.ts';
 import type { LaneSpec } from '../../topic-log.ts';
-import type { InnerCluster } from '../inner-cluster.ts';
-import type { OwnWrites } from '../reading/own-writes.ts';
+import type { InnerCluster } from '../client/kafkajs-cluster.ts';
+import type { OwnWrites } from '../consumer/read-your-writes.ts';
 import { OWN_KEYS, StatePartition, type StateRecord } from './state-partition.ts';
 
 /** Who holds a lane, as its state says. The newest one that was committed is right. */

@@ -1,9 +1,9 @@
 import type { Transaction } from 'kafkajs';
 import type { NewRecord, OffsetCommit, RecordSeries } from '../../topic-log.ts';
-import type { LaneProducer } from './lane-producer.ts';
-import type { OwnWrites } from '../reading/own-writes.ts';
-import { type RecordSender, type RecordsByPlace, byPlace } from '../sending/record-sender.ts';
-import { soon } from '../connection/time-limit.ts';
+import type { LaneProducer } from '../producer/transactional-producer.ts';
+import type { OwnWrites } from '../consumer/read-your-writes.ts';
+import { type RecordSender, type RecordsByPlace, byPlace } from '../producer/record-sender.ts';
+import { soon } from '../client/time-limit.ts';
 
 export interface LaneSessionOptions {
   readonly producer: LaneProducer;

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { TopicUnknownError } from '../../topic-errors.ts';
-import { verdictOf } from '../driver-errors.ts';
-import type { InnerCluster } from '../inner-cluster.ts';
-import type { Link } from '../connection/link.ts';
-import { OwnWrites } from '../reading/own-writes.ts';
+import { verdictOf } from '../client/driver-errors.ts';
+import type { InnerCluster } from '../client/kafkajs-cluster.ts';
+import type { Link } from '../client/reconnecting-client.ts';
+import { OwnWrites } from '../consumer/read-your-writes.ts';
 import type { LaneSession } from './lane-session.ts';
 import { KafkaLaneWriter, type KafkaLaneWriterOptions } from './lane-writer.ts';
 

@@ -7,15 +7,15 @@ import { QueuedLaneWriter } from '../../queued-lane-writer.ts';
 import type { LiveState } from '../../state-reading.ts';
 import type { LaneSpec, LaneTransaction, StateReading } from '../../topic-log.ts';
 import { type TransactionContent, collectTransaction, stateChanges } from '../../transaction-content.ts';
-import type { InnerCluster } from '../inner-cluster.ts';
-import { driverError } from '../driver-errors.ts';
-import { isFenced, isTopicUnknown } from '../kafka-failure.ts';
-import type { Patience } from '../patience.ts';
+import type { InnerCluster } from '../client/kafkajs-cluster.ts';
+import { driverError } from '../client/driver-errors.ts';
+import { isFenced, isTopicUnknown } from '../client/error-kinds.ts';
+import type { Patience } from '../client/patience.ts';
 import { type LaneHolder, LaneLog, type TransactionNote } from './lane-log.ts';
 import type { LaneSession } from './lane-session.ts';
-import type { Link } from '../connection/link.ts';
-import { abortable } from '../connection/time-limit.ts';
-import type { OwnWrites } from '../reading/own-writes.ts';
+import type { Link } from '../client/reconnecting-client.ts';
+import { abortable } from '../client/time-limit.ts';
+import type { OwnWrites } from '../consumer/read-your-writes.ts';
 
 export interface KafkaLaneWriterOptions {
   readonly lane: LaneSpec;

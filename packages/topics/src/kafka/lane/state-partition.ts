@@ -2,9 +2,9 @@ import { type AgedValue, LiveState } from '../../state-reading.ts';
 import { textOf, textRecord } from '../../record-fields.ts';
 import { TopicLostError } from '../../topic-errors.ts';
 import type { LaneSpec, TopicRecord } from '../../topic-log.ts';
-import type { InnerCluster } from '../inner-cluster.ts';
-import type { OwnWrites } from '../reading/own-writes.ts';
-import { fetchRecords, isOutOfRange, partitionOffsets, partitionsOf } from '../reading/partition-log.ts';
+import type { InnerCluster } from '../client/kafkajs-cluster.ts';
+import type { OwnWrites } from '../consumer/read-your-writes.ts';
+import { fetchRecords, isOutOfRange, partitionOffsets, partitionsOf } from '../consumer/fetch.ts';
 
 /** Begins the keys the driver itself keeps in a lane's state. */
 export const OWN_KEYS = '$lane/';

@@ -1,8 +1,8 @@
 import kafkajs from 'kafkajs';
 import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
 import type { IntendedUse } from '../../topic-log.ts';
-import { chain, verdictOf } from '../driver-errors.ts';
-import type { InnerBroker, InnerCluster } from '../inner-cluster.ts';
+import { chain, verdictOf } from '../client/driver-errors.ts';
+import type { InnerBroker, InnerCluster } from '../client/kafkajs-cluster.ts';
 
 /** What is used of kafkajs's broker besides. */
 interface ProbedBroker extends InnerBroker {

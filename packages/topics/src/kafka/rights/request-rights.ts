@@ -1,5 +1,5 @@
 import { type MissingRight, MissingRightError, type ResourceKind } from '../../missing-right-error.ts';
-import { chain } from '../driver-errors.ts';
+import { chain } from '../client/driver-errors.ts';
 
 /** How brokers refuse an operation, by what it was to be done on. */
 const REFUSALS: Readonly<Record<string, ResourceKind>> = {

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { inspect } from 'node:util';
 import type { AuthenticationProviderArgs, SASLOptions } from 'kafkajs';
 import { describe, expect, it } from 'vitest';
-import { verdictOf } from '../driver-errors.ts';
+import { verdictOf } from '../client/driver-errors.ts';
 import { kafkajsAuthentication } from './kafkajs-authentication.ts';
 
 const require = createRequire(import.meta.url);

@@ -1,0 +1,56 @@
+import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { TopicUnknownError } from '../../topic-errors.ts';
+import { availability } from '../../availability.ts';
+import { BrokerAddresses } from '../client/broker-addresses.ts';
+import { BrokerSockets } from '../client/broker-sockets.ts';
+import { Link } from '../client/reconnecting-client.ts';
+import { plainKafka } from '../faults/committed-records.fixture.ts';
+import { type ProxiedBroker, holdFirst, proxiedBroker } from '../faults/proxied-broker.fixture.ts';
+import { innerAdmin } from '../client/kafkajs-cluster.ts';
+import { patienceOf } from '../client/patience.fixture.ts';
+import { TopicBook } from './metadata-cache.ts';
+
+const why = await whyNoKafkaBroker();
+const because = why === undefined ? '' : ` (skipped: ${why})`;
+
+describe.skipIf(why !== undefined)(`what is known of topics${because}`, () => {
+  let proxied: ProxiedBroker;
+  beforeAll(async () => {
+    proxied = await proxiedBroker(startKafkaBroker);
+  });
+  afterAll(() => proxied.close());
+
+  it('stays known while it is looked up anew, and its room also when the topic is gone', async ({ expect }) => {
+    const kafka = plainKafka(proxied.brokers);
+    const admin = kafka.admin();
+    await admin.connect();
+    await admin.createTopics({
+      topics: [{ topic: 'roomy', numPartitions: 1, configEntries: [{ name: 'max.message.bytes', value: '8388608' }] }],
+      waitForLeaders: true,
+    });
+    const untold = availability(() => undefined);
+    const config = {
+      brokers: [...proxied.brokers],
+      clientId: 'book',
+      socketFactory: new BrokerSockets(untold, new BrokerAddresses([])).make,
+    };
+    const link = new Link({ create: () => innerAdmin(kafka, config), patience: () => patienceOf(untold) });
+    const book = new TopicBook(link);
+    const places = [{ topic: 'roomy', partition: 0 }];
+    await book.place([{ topic: 'roomy', key: 'k', value: 'v' }]);
+    const asked = holdFirst(proxied, 'book', ({ api }) => api === 'Metadata');
+    const looking = book.assertStillThere(places);
+    await asked.reached;
+    expect(book.maxMessageBytes('roomy')).toBe(8_388_608);
+    expect(await book.facts('roomy')).toMatchObject({ partitions: 1 });
+    asked.letGo();
+    await looking;
+    await admin.deleteTopics({ topics: ['roomy'] });
+    await admin.disconnect();
+    await expect(book.assertStillThere(places)).rejects.toThrow(TopicUnknownError);
+    expect(book.maxMessageBytes('roomy')).toBe(8_388_608);
+    await expect(book.facts('roomy')).rejects.toThrow(TopicUnknownError);
+    await link.close();
+  });
+});

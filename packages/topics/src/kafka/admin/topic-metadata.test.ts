@@ -1,0 +1,55 @@
+import { test } from 'vitest';
+import type { InnerBroker, InnerCluster } from '../client/kafkajs-cluster.ts';
+import { certainTopicMetadata } from './topic-metadata.ts';
+
+const THERE = 0;
+const UNKNOWN = 3;
+const HIDDEN = 29;
+const wanted = new Map([['records', 2]]);
+
+test.concurrent('a topic that the first broker does not know is asked for of another one', async ({ expect }) => {
+  const found = await certainTopicMetadata(clusterOf([() => answer(UNKNOWN, 0), () => answer(THERE, 2)]), wanted);
+  expect(found.get('records')).toHaveLength(2);
+});
+
+test.concurrent('fewer partitions than there were are believed only when nobody knows more', async ({ expect }) => {
+  const lagging = (): object => answer(THERE, 1);
+  expect((await certainTopicMetadata(clusterOf([lagging, () => answer(THERE, 3)]), wanted)).get('records')).toHaveLength(3);
+  expect((await certainTopicMetadata(clusterOf([lagging, lagging]), wanted)).get('records')).toHaveLength(1);
+});
+
+test.concurrent('brokers that do not answer say nothing; where none does, that is the error', async ({ expect }) => {
+  const away = (): object => {
+    throw new Error('away');
+  };
+  expect((await certainTopicMetadata(clusterOf([away, () => answer(THERE, 2)]), wanted)).get('records')).toHaveLength(2);
+  expect((await certainTopicMetadata(clusterOf([away, () => answer(UNKNOWN, 0)]), wanted)).get('records')).toBeUndefined();
+  await expect(certainTopicMetadata(clusterOf([away, away]), wanted)).rejects.toThrow('away');
+});
+
+test.concurrent('one that this user may not see is not called missing', async ({ expect }) => {
+  await expect(certainTopicMetadata(clusterOf([() => answer(HIDDEN, 0)]), wanted)).rejects.toThrow(
+    'This user lacks Describe on topic records.',
+  );
+});
+
+function answer(topicErrorCode: number, partitions: number): object {
+  const partitionMetadata = Array.from({ length: partitions }, (_, partitionId) => ({ partitionId, replicas: [1] }));
+  return { topicMetadata: [{ topic: 'records', topicErrorCode, partitionMetadata }] };
+}
+
+/** Brokers 0, 1, … of which the first is connected. */
+function clusterOf(answers: readonly (() => object)[]): InnerCluster {
+  const brokers = answers.map((send) => ({
+    lookupRequest: () => () => ({ request: {}, response: {} }),
+    connectionPool: { send: async () => await Promise.resolve(send()) },
+  })) as readonly object[] as readonly InnerBroker[];
+  const findBroker = async ({ nodeId }: { readonly nodeId: string | number }): Promise<InnerBroker> =>
+    await Promise.resolve(brokers[Number(nodeId)] as InnerBroker);
+  const cluster: Pick<InnerCluster, 'brokerPool' | 'findBroker' | 'getNodeIds'> = {
+    brokerPool: { findConnectedBroker: () => findBroker({ nodeId: 0 }), brokers: {}, metadata: null },
+    findBroker,
+    getNodeIds: () => Object.keys(brokers),
+  };
+  return cluster as InnerCluster;
+}

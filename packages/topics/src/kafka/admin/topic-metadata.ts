@@ -1,0 +1,104 @@
+import { createRequire } from 'node:module';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
+import { withinTime } from '../client/time-limit.ts';
+import type { InnerBroker, InnerCluster } from '../client/kafkajs-cluster.ts';
+import { rawAnswer } from '../client/raw-answer.ts';
+
+/** A partition as a broker describes it, with or without a leader. */
+export interface PartitionMetadata {
+  readonly partitionId: number;
+  readonly replicas: readonly number[];
+}
+
+/** The partitions of each topic that is there. */
+export type TopicMetadata = ReadonlyMap<string, readonly PartitionMetadata[]>;
+
+interface MetadataAnswer {
+  readonly topicMetadata: readonly {
+    readonly topic: string;
+    readonly topicErrorCode: number;
+    readonly partitionMetadata: readonly PartitionMetadata[];
+  }[];
+}
+
+interface Encoder {
+  writeArray(names: readonly string[], type: 'string', length: number): Encoder;
+  writeBoolean(value: boolean): Encoder;
+}
+
+const METADATA = 3;
+/** UNKNOWN_TOPIC_OR_PARTITION, and INVALID_TOPIC_EXCEPTION: there can't be one of that name. */
+const ABSENT: ReadonlySet<number> = new Set([3, 17]);
+/** TOPIC_AUTHORIZATION_FAILED: whether it is there is not told. */
+const HIDDEN = 29;
+
+/** For so long what a broker does not know is asked for again: one that has just started, or lags, may not have heard of it. */
+const CERTAIN_WITHIN_MS = 3_000;
+const ASK_AGAIN_MS = 200;
+const ANSWER_WITHIN_MS = 1_000;
+
+const require = createRequire(import.meta.url);
+const KafkajsEncoder = require('kafkajs/src/protocol/encoder') as new () => Encoder;
+const { requests } = require('kafkajs/src/protocol/requests') as { readonly requests: { readonly Metadata: unknown } };
+const { createErrorFromCode } = require('kafkajs/src/protocol/error') as { createErrorFromCode: (code: number) => Error };
+
+/**
+ * A Metadata request for the named topics, none where that is empty, or all (null); the answer as it came. kafkajs takes an empty list for
+ * all topics, and throws for one partition without a leader among them, which may be anybody's. Asking never makes a topic.
+ */
+export async function askBroker(broker: InnerBroker, names: readonly string[] | null): Promise<MetadataAnswer> {
+  const encode = (): Promise<Encoder> =>
+    Promise.resolve(new KafkajsEncoder().writeArray(names ?? [], 'string', names?.length ?? -1).writeBoolean(false));
+  return (await rawAnswer(broker, { apiKey: METADATA, definition: requests.Metadata, options: { topics: [] }, encode })) as MetadataAnswer;
+}
+
+/** The topics as one broker knows them now; those it doesn't know are left out. `names`: null for all. Throws a `MissingRightError`. */
+export async function topicMetadata(cluster: InnerCluster, names: readonly string[] | null): Promise<TopicMetadata> {
+  return partitionsOfEach(await askBroker(await cluster.brokerPool.findConnectedBroker(), names));
+}
+
+/**
+ * The topics as the cluster knows them: where one is missing, or has fewer partitions than `wanted` says, that is believed only after brokers
+ * have been asked in turn for 3 s. For those to whom a missing topic is bad news; they share the wait, however many there are.
+ */
+export async function certainTopicMetadata(cluster: InnerCluster, wanted: ReadonlyMap<string, number>): Promise<TopicMetadata> {
+  const names = [...wanted.keys()];
+  const found = new Map<string, readonly PartitionMetadata[]>();
+  const isThere = (name: string): boolean => (found.get(name)?.length ?? 0) >= Math.max(1, wanted.get(name) ?? 1);
+  const deadline = performance.now() + CERTAIN_WITHIN_MS;
+  let hasAnswer = false;
+  for (let turn = 0; ; turn += 1) {
+    try {
+      const answer = await withinTime(ANSWER_WITHIN_MS, askInTurn(cluster, turn, names));
+      for (const [name, partitions] of partitionsOfEach(answer))
+        if (partitions.length >= (found.get(name)?.length ?? 0)) found.set(name, partitions);
+      hasAnswer = true;
+      if (names.every(isThere)) return found;
+    } catch (error) {
+      if (error instanceof MissingRightError) throw error;
+      if (!hasAnswer && performance.now() + ASK_AGAIN_MS >= deadline) throw error;
+    }
+    if (performance.now() + ASK_AGAIN_MS >= deadline) return found;
+    await sleep(ASK_AGAIN_MS);
+  }
+}
+
+async function askInTurn(cluster: InnerCluster, turn: number, names: readonly string[]): Promise<MetadataAnswer> {
+  if (turn === 0) return await askBroker(await cluster.brokerPool.findConnectedBroker(), names);
+  if (cluster.getNodeIds().length === 0) await cluster.refreshMetadata();
+  const nodeIds = cluster.getNodeIds();
+  return await askBroker(await cluster.findBroker({ nodeId: nodeIds[turn % nodeIds.length] ?? '' }), names);
+}
+
+function partitionsOfEach({ topicMetadata: topics }: MetadataAnswer): TopicMetadata {
+  const found = new Map<string, readonly PartitionMetadata[]>();
+  const hidden: MissingRight[] = [];
+  for (const { topic, topicErrorCode, partitionMetadata } of topics) {
+    if (topicErrorCode === HIDDEN) hidden.push({ operation: 'Describe', kind: 'topic', name: topic });
+    else if (topicErrorCode === 0) found.set(topic, partitionMetadata);
+    else if (!ABSENT.has(topicErrorCode)) throw createErrorFromCode(topicErrorCode);
+  }
+  if (hidden.length > 0) throw new MissingRightError(hidden);
+  return found;
+}

@@ -1,0 +1,71 @@
+import type { TopicMismatch } from '../../topic-errors.ts';
+import type { NewTopicSpec } from '../../topic-log.ts';
+import { messageBytesFor } from './record-size.ts';
+
+/** A topic as the brokers describe it. */
+export interface FoundTopic {
+  readonly partitions: number;
+  /** Copies of the partition that has the fewest. */
+  readonly copies: number;
+  readonly settings: ReadonlyMap<string, string>;
+}
+
+/** The settings that are looked at. */
+export const READ_SETTINGS: readonly string[] = ['cleanup.policy', 'message.timestamp.type', 'max.message.bytes', 'min.insync.replicas'];
+/** What a broker takes as it is delivered. */
+const KAFKA_MAX_MESSAGE_BYTES = 1_048_588;
+
+export function isCompacted({ settings }: FoundTopic): boolean {
+  return settings.get('cleanup.policy')?.includes('compact') ?? false;
+}
+
+export function maxMessageBytes({ settings }: FoundTopic): number {
+  return Number(settings.get('max.message.bytes') ?? KAFKA_MAX_MESSAGE_BYTES);
+}
+
+/** Why a topic that is there can't be worked with. */
+export function mismatches({ name, partitions, compacted = false, minRecordBytes = 0 }: NewTopicSpec, found: FoundTopic): TopicMismatch[] {
+  const { settings } = found;
+  const stamps = settings.get('message.timestamp.type') ?? 'LogAppendTime';
+  const inSync = Number(settings.get('min.insync.replicas') ?? 1);
+  const room = maxMessageBytes(found);
+  const policy = settings.get('cleanup.policy') ?? '';
+  const all: TopicMismatch[] = [];
+  const add = (reason: string, more: Partial<TopicMismatch> = {}): void => void all.push({ topic: name, reason, ...more });
+  if (found.partitions > partitions) {
+    const reason = `has ${found.partitions} partitions; it can't shrink to ${partitions}. Ask for ${found.partitions}, or delete it and make it anew.`;
+    add(reason, { partitions: found.partitions });
+  }
+  if (compacted ? policy !== 'compact' : isCompacted(found))
+    add(`has cleanup.policy=${policy}; it needs ${compacted ? 'compact alone' : 'delete'}. Set that on the topic.`);
+  if (compacted && stamps !== 'LogAppendTime') {
+    add(
+      `has message.timestamp.type=${stamps}; it needs LogAppendTime: what is kept there ages by the brokers' clock. Set that on the topic.`,
+    );
+  }
+  if (inSync > found.copies)
+    add(`has min.insync.replicas=${inSync} and ${copies(found.copies)}: nothing can be written. Set min.insync.replicas to less.`);
+  if (room < messageBytesFor(minRecordBytes))
+    add(`has max.message.bytes=${room}; it needs at least ${messageBytesFor(minRecordBytes)}. Set that on the topic, 8388608 as a rule.`);
+  return all;
+}
+
+/** What will work, but less well than was asked for. */
+export function shortcomings({ name, usualRecordBytes = 0 }: NewTopicSpec, found: FoundTopic, replication: number): string[] {
+  const inSync = Number(found.settings.get('min.insync.replicas') ?? 1);
+  const room = maxMessageBytes(found);
+  const all: string[] = [];
+  if (found.copies < replication)
+    all.push(`has ${copies(found.copies)}, and topics.replication asks for ${replication}. Add copies, or set topics.replication to less.`);
+  if (inSync < found.copies - 1)
+    all.push(`has min.insync.replicas=${inSync}: what is written counts before a second broker has it. Set that to ${found.copies - 1}.`);
+  if (room < messageBytesFor(usualRecordBytes)) {
+    const needed = messageBytesFor(usualRecordBytes);
+    all.push(`has max.message.bytes=${room}; its usual records may need ${needed}, and become dead letters. Set that to 8388608 or so.`);
+  }
+  return all.map((text) => `Topic "${name}" ${text}`);
+}
+
+function copies(count: number): string {
+  return count === 1 ? 'one copy of its data' : `${count} copies of its data`;
+}

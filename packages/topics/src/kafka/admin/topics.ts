@@ -1,0 +1,202 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import kafkajs from 'kafkajs';
+import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
+import { type TopicMismatch, TopicMismatchError } from '../../topic-errors.ts';
+import type { CreatedTopics, NewTopicSpec, TopicSpec } from '../../topic-log.ts';
+import type { InnerAdmin } from '../client/kafkajs-cluster.ts';
+import { chain, refusalText, verdictOf } from '../client/driver-errors.ts';
+import { type FoundTopic, READ_SETTINGS, isCompacted, maxMessageBytes, mismatches, shortcomings } from './topic-requirements.ts';
+import { type TopicMetadata, certainTopicMetadata, topicMetadata } from './topic-metadata.ts';
+
+/** Of a compacted topic: ages are told by one clock, the brokers', and opening a lane reads little. */
+const STATE_SETTINGS: Readonly<Record<string, string>> = {
+  'cleanup.policy': 'compact',
+  'message.timestamp.type': 'LogAppendTime',
+  'segment.bytes': '16777216',
+  'segment.ms': '3600000',
+  'min.cleanable.dirty.ratio': '0.1',
+  'delete.retention.ms': '86400000',
+};
+/** A book's record may be far above Kafka's usual 1 MiB; managed clusters allow as much as this. */
+const RECORD_SETTINGS: Readonly<Record<string, string>> = { 'max.message.bytes': '8388608' };
+
+const KNOWN_WITHIN_MS = 10_000;
+const LOOK_AGAIN_MS = 20;
+/** A cluster that starts may not have all its brokers yet. */
+const BROKERS_WITHIN_MS = 3_000;
+const ASK_AGAIN_MS = 200;
+
+/** What a writer has to know of a topic. */
+export interface TopicFacts {
+  readonly partitions: number;
+  readonly compacted: boolean;
+  /** Bytes of a batch of records that it takes. */
+  readonly maxMessageBytes: number;
+}
+
+export interface CreateTopicsOptions {
+  readonly admin: InnerAdmin;
+  readonly topics: readonly NewTopicSpec[];
+  /** Copies of each partition. */
+  readonly replication: number;
+  /** Changes nothing: the brokers are asked whether they would. */
+  readonly validateOnly: boolean;
+}
+
+/** Makes what is missing, lets grow what is too small. Throws `TopicMismatchError` before anything is changed. */
+export async function createTopics({ admin, topics, replication, validateOnly }: CreateTopicsOptions): Promise<CreatedTopics> {
+  const there = await findTopics(
+    admin,
+    topics.map(({ name }) => name),
+  );
+  const known = topics.flatMap((spec) => {
+    const found = there.get(spec.name);
+    return found === undefined ? [] : [{ spec, found }];
+  });
+  const [first, ...others] = known.flatMap(({ spec, found }) => mismatches(spec, found));
+  if (first !== undefined) throw new TopicMismatchError({ ...first, others });
+  const missing = topics.filter(({ name }) => !there.has(name));
+  if (missing.length > 0) await createMissing({ admin, topics: missing, replication, validateOnly });
+  // A requests topic grows when all that its lanes write to has grown.
+  const grown = known.flatMap(({ spec, found }) => (found.partitions < spec.partitions ? [spec] : [])).toSorted(requestsLast);
+  await assertMayGrow(admin, grown);
+  if (!validateOnly) for (const spec of grown) await grow(admin, spec, false);
+  if (!validateOnly && missing.length + grown.length > 0) await untilKnown(admin, topics);
+  return {
+    created: missing.map(({ name }) => name),
+    grown: known.flatMap(({ spec: { name, partitions: to }, found: { partitions: from } }) =>
+      from < to ? [{ topic: name, from, to }] : [],
+    ),
+    warnings: known.flatMap(({ spec, found }) => shortcomings(spec, found, replication)),
+  };
+}
+
+/** Throws a `MissingRightError` that names all topics for which the user lacks the right, before any of them grows. */
+async function assertMayGrow(admin: InnerAdmin, topics: readonly TopicSpec[]): Promise<void> {
+  const missing: MissingRight[] = [];
+  for (const spec of topics) {
+    await grow(admin, spec, true).catch((error: unknown) => {
+      if (!(error instanceof MissingRightError)) throw error;
+      missing.push(...error.rights);
+    });
+  }
+  if (missing.length > 0) throw new MissingRightError(missing);
+}
+
+async function grow(admin: InnerAdmin, { name, partitions }: TopicSpec, validateOnly: boolean): Promise<void> {
+  const growing = admin.createPartitions({ validateOnly, topicPartitions: [{ topic: name, count: partitions }] });
+  await growing.catch((error: unknown) => refuse(error, name, `can't get ${partitions} partitions`));
+}
+
+/** A broker learns of what its controller has made a moment later. */
+async function untilKnown(admin: InnerAdmin, wanted: readonly TopicSpec[]): Promise<void> {
+  const names = wanted.map(({ name }) => name);
+  for (const deadline = performance.now() + KNOWN_WITHIN_MS; performance.now() < deadline; await sleep(LOOK_AGAIN_MS)) {
+    const there = await findTopics(admin, names);
+    if (wanted.every(({ name, partitions }) => (there.get(name)?.partitions ?? 0) >= partitions)) return;
+  }
+  throw new Error(`The brokers do not list new topics within ${KNOWN_WITHIN_MS / 1_000} s: ${names.join(', ')}`);
+}
+
+/** The facts of all topics but the brokers' own. */
+export async function allTopicFacts(admin: InnerAdmin): Promise<ReadonlyMap<string, TopicFacts>> {
+  const all = [...(await topicMetadata(admin.cluster, null))].filter(([name]) => !name.startsWith('__'));
+  return factsOf(await describedTopics(admin, new Map(all)));
+}
+
+/** The facts of those that are there. What is missing, or has fewer partitions than `wanted` says, is so for certain. */
+export async function certainTopicFacts(admin: InnerAdmin, wanted: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, TopicFacts>> {
+  return factsOf(await describedTopics(admin, await certainTopicMetadata(admin.cluster, wanted)));
+}
+
+function factsOf(topics: ReadonlyMap<string, FoundTopic>): ReadonlyMap<string, TopicFacts> {
+  return new Map(
+    [...topics].map(([name, topic]) => [
+      name,
+      { partitions: topic.partitions, compacted: isCompacted(topic), maxMessageBytes: maxMessageBytes(topic) },
+    ]),
+  );
+}
+
+async function createMissing({ admin, topics: missing, replication, validateOnly }: CreateTopicsOptions): Promise<void> {
+  // Of three copies two have to have a record before it counts: one broker may be away.
+  const safety = replication > 1 ? { 'min.insync.replicas': String(replication - 1) } : {};
+  const topics = missing.map(({ name, partitions, compacted = false }) => ({
+    topic: name,
+    numPartitions: partitions,
+    replicationFactor: replication,
+    configEntries: Object.entries({ ...(compacted ? STATE_SETTINGS : RECORD_SETTINGS), ...safety }).map(([key, value]) => ({
+      name: key,
+      value,
+    })),
+  }));
+  const [{ name: first } = { name: '' }] = missing;
+  for (const deadline = performance.now() + BROKERS_WITHIN_MS; ; await sleep(ASK_AGAIN_MS)) {
+    try {
+      if (await admin.createTopics({ topics, validateOnly, waitForLeaders: !validateOnly })) return;
+      // Another process was first, or the broker that was asked has not heard of them yet. Whether they fit is to be seen.
+      throw new Error('Some of the topics that were missing are there after all.');
+    } catch (error) {
+      if (!lacksBrokers(error)) refuse(error, first, "can't be made");
+      if (performance.now() >= deadline) await refuseCopies(admin, first, replication, error);
+    }
+  }
+}
+
+/** A broker counts once it has been there, up or not. */
+function lacksBrokers(error: unknown): boolean {
+  const { errors = [] } = error as { readonly errors?: readonly { readonly type?: string }[] };
+  return errors.some(({ type }) => type === 'INVALID_REPLICATION_FACTOR');
+}
+
+async function refuseCopies({ cluster }: InnerAdmin, topic: string, replication: number, cause: unknown): Promise<never> {
+  await cluster.refreshMetadata();
+  const { length: up } = cluster.getNodeIds();
+  if (up >= replication) refuse(cause, topic, "can't be made");
+  const reason =
+    `can't have ${replication} copies of its data: the cluster has ${up === 1 ? 'one broker' : `${up} brokers`} that can be reached. ` +
+    `Start the others, if there are any; else set topics.replication to ${up} to do with less.`;
+  throw new TopicMismatchError({ topic, reason }, { cause });
+}
+
+/** As the broker that is asked knows them: one that is not there may be unknown to it only. */
+async function findTopics(admin: InnerAdmin, names: readonly string[]): Promise<ReadonlyMap<string, FoundTopic>> {
+  return await describedTopics(admin, await topicMetadata(admin.cluster, names));
+}
+
+/** With their settings, sorted by name. */
+async function describedTopics(admin: InnerAdmin, topics: TopicMetadata): Promise<ReadonlyMap<string, FoundTopic>> {
+  if (topics.size === 0) return new Map();
+  const names = [...topics.keys()].toSorted();
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: names.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name, configNames: [...READ_SETTINGS] })),
+  });
+  const settings = new Map(
+    resources.map(({ resourceName, configEntries }) => [
+      resourceName,
+      new Map(configEntries.map(({ configName, configValue }) => [configName, configValue])),
+    ]),
+  );
+  return new Map(
+    names.map((name) => {
+      const all = topics.get(name) ?? [];
+      const copies = Math.min(...all.map(({ replicas }) => replicas.length));
+      return [name, { partitions: all.length, copies, settings: settings.get(name) ?? new Map<string, string>() }];
+    }),
+  );
+}
+
+/** Where the brokers' answer is no: in words, for each topic they name (`topic` where they name none), and not tried again. */
+function refuse(error: unknown, topic: string, what: string): never {
+  const [first, ...others] = [...chain(error)].flatMap((each): TopicMismatch[] => {
+    if (each.type === undefined || verdictOf(each) !== 'final') return [];
+    return [{ topic: 'topic' in each ? String(each.topic) : topic, reason: `${what}: ${refusalText(each)}` }];
+  });
+  if (first === undefined || verdictOf(error) !== 'final') throw error;
+  throw new TopicMismatchError({ ...first, others }, { cause: error });
+}
+
+function requestsLast(a: TopicSpec, b: TopicSpec): number {
+  return Number(a.name.endsWith('.requests')) - Number(b.name.endsWith('.requests'));
+}

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { InnerCluster } from './kafkajs-cluster.ts';
+import { failureText, verdictOf } from './driver-errors.ts';
+import { brokerOf } from './error-kinds.ts';
+import { askBroker } from '../admin/topic-metadata.ts';
+import { withinTime } from './time-limit.ts';
+
+/** The next broker is tried after this, while the ones before it may still answer. */
+const NEXT_AFTER_MS = 1_000;
+const REACHABLE_WITHIN_MS = 7_000;
+const MOST_NAMED = 3;
+
+/**
+ * Where brokers were asked, and where they have answered. An address that is known from brokers only, as their `advertised.listeners` have it,
+ * may be one that can't be reached from here.
+ */
+export class BrokerAddresses {
+  readonly #given: ReadonlySet<string>;
+  readonly #answered = new Set<string>();
+
+  /** `given`: `host:port` of the brokers that the user has named. */
+  constructor(given: readonly string[]) {
+    this.#given = new Set(given);
+  }
+
+  /** A broker has answered there. */
+  answered(address: string): void {
+    this.#answered.add(address);
+  }
+
+  /** Adds to what is wrong with an address where it comes from and what to do, if only brokers know it and none has answered there. */
+  explained(reason: string, address: string | undefined): string {
+    if (address === undefined || this.#given.has(address) || this.#answered.has(address)) return reason;
+    const asked = [...this.#given].find((one) => this.#answered.has(one));
+    const where = asked === undefined ? '' : ` (asked at ${asked})`;
+    return `the brokers advertise ${address}${where}, and none answers there: ${reason}. ${CURE}`;
+  }
+
+  /** An error in words, explained. */
+  readonly failureText = (error: unknown): string => this.explained(failureText(error), brokerOf(error));
+}
+
+const CURE = 'Is that broker down? Else set its advertised.listeners to an address that this machine reaches';
+
+/** No broker answers at the address that it advertises. */
+export class AdvertisedAddressError extends Error {
+  override readonly name = 'AdvertisedAddressError';
+  readonly code = 'HEADGATE_KAFKA_ADVERTISED_ADDRESS';
+  readonly retryable = true;
+
+  constructor(details: { readonly failures: readonly { readonly address: string; readonly reason: string }[] }, options?: ErrorOptions) {
+    const { failures } = details;
+    const named = failures.slice(0, MOST_NAMED).map(({ address, reason }) => `${address} (${reason})`);
+    const more = failures.length > named.length ? ` and ${failures.length - named.length} more` : '';
+    super(`the brokers there advertise ${named.join(', ')}${more}, and none answers at what it advertises`, options);
+  }
+}
+
+/** Connects to any broker at the address that it advertises; `cluster` knows them. Throws `AdvertisedAddressError`, and refusals as they are. */
+export async function assertAdvertised(cluster: InnerCluster): Promise<void> {
+  const { brokers, metadata } = cluster.brokerPool;
+  if (Object.values(brokers).some((broker) => broker.isConnected())) return;
+  const over = new AbortController();
+  const advertised = metadata?.brokers ?? [];
+  const failures = new Map(advertised.map(({ host, port }) => [`${host}:${port}`, `no answer within ${REACHABLE_WITHIN_MS / 1_000} s`]));
+  const tries = advertised.map(async ({ nodeId, host, port }, index) => {
+    await sleep(index * NEXT_AFTER_MS, undefined, { signal: over.signal });
+    try {
+      // A connection alone may be made by whatever stands between, and answer nothing.
+      await askBroker(await cluster.findBroker({ nodeId }), []);
+    } catch (error) {
+      failures.set(`${host}:${port}`, failureText(error));
+      throw error;
+    }
+  });
+  try {
+    await withinTime(REACHABLE_WITHIN_MS, Promise.any(tries));
+  } catch (cause) {
+    // A broker that refuses us has been reached.
+    const refusal: unknown =
+      cause instanceof AggregateError ? cause.errors.find((error: unknown) => verdictOf(error) !== 'passes') : undefined;
+    if (refusal !== undefined) throw refusal;
+    throw new AdvertisedAddressError({ failures: [...failures].map(([address, reason]) => ({ address, reason })) }, { cause });
+  } finally {
+    over.abort();
+  }
+}

@@ -1,0 +1,73 @@
+import { createRequire } from 'node:module';
+import type { Socket } from 'node:net';
+import type { ISocketFactory } from 'kafkajs';
+import type { Availability } from '../../availability.ts';
+import type { BrokerAddresses } from './broker-addresses.ts';
+import { LOOK_MS, Silence } from './watchdog.ts';
+
+const require = createRequire(import.meta.url);
+const kafkajsSockets = require('kafkajs/src/network/socketFactory') as () => ISocketFactory;
+
+/**
+ * All connections of a log to its brokers. kafkajs closes one only when all it has asked for is answered, and some of its work goes on when
+ * it was told to disconnect: none of them outlives the log.
+ */
+export class BrokerSockets {
+  readonly #availability: Availability;
+  readonly #addresses: BrokerAddresses;
+  readonly #connect: ISocketFactory = kafkajsSockets();
+  readonly #open = new Set<Socket>();
+  readonly #silences = new Set<Silence>();
+  readonly #looking: NodeJS.Timeout;
+  #closed = false;
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  constructor(availability: Availability, addresses: BrokerAddresses) {
+    this.#availability = availability;
+    this.#addresses = addresses;
+    this.#looking = setInterval(() => {
+      for (const silence of this.#silences) silence.look();
+    }, LOOK_MS).unref();
+  }
+
+  /** For kafkajs's `socketFactory`. When a broker doesn't answer at once, that is told. */
+  readonly make: ISocketFactory = (options) => this.#make(options);
+
+  /** As `make`, for those whose requests a broker may answer that late. */
+  patient(answerWithinMs: number): ISocketFactory {
+    return (options) => this.#make(options, answerWithinMs);
+  }
+
+  #make(options: Parameters<ISocketFactory>[0], answerWithinMs?: number): Socket {
+    if (this.#closed) throw new Error('The log is closed.');
+    const broker = `${options.host}:${options.port}`;
+    const socket = this.#connect(options);
+    const silence = new Silence({
+      socket,
+      broker,
+      ...(answerWithinMs !== undefined && { answerWithinMs }),
+      explained: (reason) => this.#addresses.explained(reason, broker),
+      watcher: this.#availability.watcher(),
+    });
+    this.#open.add(socket);
+    this.#silences.add(silence);
+    socket.once('data', () => this.#addresses.answered(broker));
+    socket.once('close', () => {
+      this.#open.delete(socket);
+      this.#silences.delete(silence);
+      silence.end();
+    });
+    return socket;
+  }
+
+  /** What is under way fails at once. */
+  close(): void {
+    this.#closed = true;
+    clearInterval(this.#looking);
+    // kafkajs hears of errors, not of closing alone.
+    for (const socket of this.#open) socket.destroy(new Error('The log is closed.'));
+  }
+}

@@ -1,0 +1,104 @@
+import { createRequire } from 'node:module';
+import { describe, expect, it } from 'vitest';
+import { MissingRightError } from '../../missing-right-error.ts';
+import { TopicLostError } from '../../topic-errors.ts';
+import { driverError, refusal, verdictOf } from './driver-errors.ts';
+
+const require = createRequire(import.meta.url);
+const { errorCodes, createErrorFromCode } = require('kafkajs/src/protocol/error') as {
+  readonly errorCodes: readonly { readonly type: string; readonly code: number; readonly retriable: boolean }[];
+  readonly createErrorFromCode: (code: number) => Error;
+};
+type ErrorClass = new (error: Error | string, details: object) => Error;
+const { KafkaJSNonRetriableError, KafkaJSNumberOfRetriesExceeded, KafkaJSConnectionError, KafkaJSServerDoesNotSupportApiKey } =
+  require('kafkajs/src/errors') as {
+    readonly KafkaJSNonRetriableError: ErrorClass;
+    readonly KafkaJSNumberOfRetriesExceeded: ErrorClass;
+    readonly KafkaJSConnectionError: ErrorClass;
+    readonly KafkaJSServerDoesNotSupportApiKey: ErrorClass;
+  };
+
+/** Kafka's name of an error and its number. */
+const code = (type: string): number => errorCodes.find((each) => each.type === type)?.code ?? Number.NaN;
+const answer = (type: string): Error => createErrorFromCode(code(type));
+
+describe('an answer of a broker', () => {
+  it('that kafkajs tries again passes', () => {
+    const final = errorCodes.filter(({ retriable, code: each }) => retriable && verdictOf(createErrorFromCode(each)) !== 'passes');
+    expect(final).toEqual([]);
+  });
+
+  it('that kafkajs gives up is final, but for rights and for what a new producer, a new member or another look gets over', () => {
+    const verdicts = Map.groupBy(
+      errorCodes.filter(({ retriable }) => !retriable),
+      ({ code: each }) => verdictOf(createErrorFromCode(each)),
+    );
+    const types = (verdict: 'passes' | 'right' | 'final'): string[] => (verdicts.get(verdict) ?? []).map(({ type }) => type);
+    expect(types('right')).toEqual(['TOPIC', 'GROUP', 'CLUSTER', 'TRANSACTIONAL_ID'].map((what) => `${what}_AUTHORIZATION_FAILED`));
+    expect(types('passes')).toEqual(expect.arrayContaining(['INVALID_PRODUCER_EPOCH', 'UNKNOWN_MEMBER_ID', 'TOPIC_ALREADY_EXISTS']));
+    expect(types('final')).toEqual(expect.arrayContaining(['INVALID_GROUP_ID', 'INVALID_CONFIG', 'INVALID_REQUEST', 'SECURITY_DISABLED']));
+    expect(types('final').length).toBeGreaterThan(types('passes').length);
+  });
+
+  it('of a newer Kafka, which kafkajs does not know, passes', () => expect(verdictOf(createErrorFromCode(89))).toBe('passes'));
+
+  it.each([
+    { type: 'INVALID_GROUP_ID', says: /Choose another name for the group/u },
+    { type: 'INVALID_CONFIG', says: /INVALID_CONFIG\)\. The logs of the brokers/u },
+    {
+      type: 'INVALID_TRANSACTION_TIMEOUT',
+      says: /refuse: a transaction may not last 1 s\. Raise transaction\.max\.timeout\.ms on the brokers\.$/u,
+    },
+    { type: 'SECURITY_DISABLED', says: /SECURITY_DISABLED/u },
+  ])('$type is told in words, however deep kafkajs has it', ({ type, says }) => {
+    const cause = answer(type);
+    for (const error of [cause, wrapped(cause), new Error('a transaction failed', { cause: wrapped(cause) })]) {
+      expect(driverError(error)).toMatchObject({ code: 'HEADGATE_BROKERS_REFUSE', message: expect.stringMatching(says), retryable: false });
+      expect(refusal(error)).toMatch(says);
+    }
+  });
+
+  it('of several the worst counts', () => {
+    const errors = ['NOT_CONTROLLER', 'POLICY_VIOLATION'].map((type) => Object.assign(answer(type), { topic: type }));
+    expect(verdictOf(Object.assign(new Error('topics'), { errors }))).toBe('final');
+  });
+});
+
+describe('a fault that is no answer', () => {
+  it('passes where a new connection may help, whatever kafkajs calls it', () => {
+    for (const error of [
+      new KafkaJSConnectionError('gone', {}),
+      new KafkaJSNumberOfRetriesExceeded(new KafkaJSConnectionError('gone', {}), {}),
+      new KafkaJSNonRetriableError('Cannot call "beginTransaction" in state "COMMITTING"', {}),
+      new Error('No answer within 7 s'),
+    ])
+      expect(verdictOf(error)).toBe('passes');
+  });
+
+  it('is final where it would not, and ours are told as they are', () => {
+    const lost = new TopicLostError({ topic: 'state' });
+    expect(verdictOf(new KafkaJSServerDoesNotSupportApiKey('no AddPartitionsToTxn', {}))).toBe('final');
+    expect(verdictOf(lost)).toBe('final');
+    expect(driverError(wrapped(lost))).toBe(lost);
+    expect(verdictOf('text')).toBe('final');
+  });
+
+  it('a right that is missing is neither', () => {
+    const missing = new MissingRightError([{ operation: 'Write', kind: 'topic', name: 'pages' }]);
+    expect(verdictOf(wrapped(missing))).toBe('right');
+    expect(driverError(wrapped(missing))).toBe(missing);
+  });
+
+  it('kafkajs stumbling over an answer that did not come is no mistake of ours; ours are', () => {
+    const inKafkaJs = '    at Object.listTopics (/app/node_modules/kafkajs/src/admin/index.js:103:13)';
+    const inOurs = '    at listTopics (/app/src/kafka-topics.ts:9:1)';
+    const thrown = (...frames: readonly string[]): TypeError =>
+      Object.assign(new TypeError('it is null'), { stack: ['TypeError: it is null', ...frames].join('\n') });
+    expect(verdictOf(thrown(inKafkaJs, inOurs))).toBe('passes');
+    expect(verdictOf(thrown(inOurs, inKafkaJs))).toBe('final');
+  });
+});
+
+function wrapped(cause: Error): Error {
+  return new KafkaJSNonRetriableError(cause, { cause });
+}

@@ -1,0 +1,64 @@
+import { InvalidRecordError } from '../../topic-errors.ts';
+import { chain } from './driver-errors.ts';
+import { BlockRecordTooLargeError } from '../record-batch/index.ts';
+import { messageBytesForBatch } from '../admin/record-size.ts';
+
+/** Whether the brokers don't let this user in. */
+export function refusesUser(error: unknown): boolean {
+  return [...chain(error)].some(({ name, code }) => name === 'KafkaJSSASLAuthenticationError' || code === 'HEADGATE_KAFKA_TOKEN_REFUSED');
+}
+
+/** `host:port` of the broker an error is about, where it says so: of a connection that was not made, or was lost. */
+export function brokerOf(error: unknown): string | undefined {
+  let address: string | undefined;
+  for (const { broker } of chain(error)) if (typeof broker === 'string') address = broker;
+  return address;
+}
+
+/** Whether a broker knows no such topic or partition. */
+export function isTopicUnknown(error: unknown): boolean {
+  return [...chain(error)].some(({ type }) => type === 'UNKNOWN_TOPIC_OR_PARTITION');
+}
+
+/** Whether the brokers allow shorter transactions only. */
+export function isTimeoutRefused(error: unknown): boolean {
+  return [...chain(error)].some(({ type }) => type === 'INVALID_TRANSACTION_TIMEOUT');
+}
+
+/** Whether a newer holder of the transactional id, or a time-out of its transaction, has put this producer out. */
+export function isFenced(error: unknown): boolean {
+  for (const { type, code } of chain(error)) {
+    if (type === 'INVALID_PRODUCER_EPOCH' || type === 'PRODUCER_FENCED' || code === 47 || code === 90) return true;
+  }
+  return false;
+}
+
+/** Whether a broker takes smaller batches only. */
+export function isTooLarge(error: unknown): boolean {
+  return [...chain(error)].some(({ type }) => type === 'MESSAGE_TOO_LARGE' || type === 'RECORD_LIST_TOO_LARGE');
+}
+
+/** Why records of `topic`, which takes batches of `messageBytes`, were refused for good, by the broker or before they were sent, where they were. */
+export function refusedRecord(
+  { topic, messageBytes }: { readonly topic: string; readonly messageBytes: number },
+  error: unknown,
+): InvalidRecordError | undefined {
+  if (error instanceof BlockRecordTooLargeError) {
+    const needed = messageBytesForBatch(error.bytes);
+    const reason = `is larger than the topic takes: its max.message.bytes is ${messageBytes}, and has to be at least ${needed}. Set that on the topic.`;
+    return new InvalidRecordError({ topic, reason }, { cause: error });
+  }
+  if (isTooLarge(error)) {
+    const reason = `is larger than the brokers take, though max.message.bytes of the topic is ${messageBytes}. Raise that.`;
+    return new InvalidRecordError({ topic, reason }, { cause: error });
+  }
+  for (const { type } of chain(error)) {
+    if (type === 'INVALID_RECORD') {
+      return new InvalidRecordError(
+        { topic, reason: 'was refused by the broker. A compacted topic takes no record without a key.' },
+        { cause: error },
+      );
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,201 @@
+import { createRequire } from 'node:module';
+import type { Admin, Consumer, ConsumerConfig, Kafka, KafkaConfig } from 'kafkajs';
+import { withTransactions } from './coordinator.ts';
+import { nameMissingRights } from '../rights/request-rights.ts';
+import { askBroker } from '../admin/topic-metadata.ts';
+
+/**
+ * What is used of kafkajs 2.2.4 that it doesn't offer in public: fetching a partition from an offset without joining a group. Its consumers
+ * always join one, which costs every reading a rebalance (3 s on a broker as it is delivered) and leaves groups behind. The version is pinned.
+ */
+export interface InnerCluster {
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  isConnected(): boolean;
+  refreshMetadata(): Promise<void>;
+  /** Of the brokers that are up. */
+  getNodeIds(): readonly string[];
+  addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
+  findTopicPartitionMetadata(topic: string): readonly { readonly partitionId: number; readonly leader: number }[];
+  findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>>;
+  findBroker(options: { readonly nodeId: string | number }): Promise<InnerBroker>;
+  readonly brokerPool: {
+    findConnectedBroker(): Promise<InnerBroker>;
+    /** By node id. */
+    readonly brokers: Readonly<Record<string, InnerBroker>>;
+    /** With each broker's address as it advertises it. */
+    readonly metadata: { readonly brokers: readonly { readonly nodeId: number; readonly host: string; readonly port: number }[] } | null;
+  };
+  findGroupCoordinator(options: { readonly groupId: string; readonly coordinatorType?: number }): Promise<InnerBroker>;
+  fetchTopicsOffset(
+    topics: readonly { readonly topic: string; readonly partitions: readonly { partition: number }[]; readonly fromBeginning: boolean }[],
+  ): Promise<
+    readonly { readonly topic: string; readonly partitions: readonly { readonly partition: number; readonly offset: string }[] }[]
+  >;
+}
+
+export interface InnerBroker {
+  isConnected(): boolean;
+  fetch(options: {
+    readonly isolationLevel: number;
+    readonly maxWaitTime: number;
+    readonly minBytes: number;
+    readonly maxBytes: number;
+    readonly topics: readonly {
+      readonly topic: string;
+      readonly partitions: readonly { readonly partition: number; readonly fetchOffset: string; readonly maxBytes: number }[];
+    }[];
+  }): Promise<{ readonly responses: readonly { readonly topicName: string; readonly partitions: readonly InnerPartitionData[] }[] }>;
+  describeConfigs(options: {
+    readonly resources: readonly { readonly type: number; readonly name: string; readonly configNames: readonly string[] }[];
+  }): Promise<{ readonly resources: readonly { readonly configEntries: readonly { readonly configValue: string }[] }[] }>;
+  offsetFetch(options: {
+    readonly groupId: string;
+    readonly topics: readonly { readonly topic: string; readonly partitions: readonly { readonly partition: number }[] }[];
+  }): Promise<{
+    readonly responses: readonly { readonly partitions: readonly { readonly partition: number; readonly offset: string }[] }[];
+  }>;
+  offsetCommit(options: {
+    readonly groupId: string;
+    readonly groupGenerationId: number;
+    readonly memberId: string;
+    readonly topics: readonly {
+      readonly topic: string;
+      readonly partitions: readonly { readonly partition: number; readonly offset: string; readonly metadata: string }[];
+    }[];
+  }): Promise<unknown>;
+}
+
+export interface InnerPartitionData {
+  readonly partition: number;
+  readonly highWatermark: string;
+  /** Answered since Kafka 0.11. */
+  readonly lastStableOffset: string;
+  /** In the order in which they ended. */
+  readonly abortedTransactions: readonly { readonly producerId: string; readonly firstOffset: string }[] | null;
+  readonly messages: readonly InnerMessage[];
+}
+
+export interface InnerMessage {
+  readonly offset: string;
+  readonly timestamp: string;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers?: Readonly<Record<string, Buffer | readonly Buffer[] | null | undefined>>;
+  readonly isControlRecord: boolean;
+  readonly batchContext: {
+    readonly producerId: string;
+    readonly inTransaction: boolean;
+    readonly firstOffset: string;
+    readonly lastOffsetDelta: number;
+  };
+}
+
+export const READ_UNCOMMITTED = 0;
+export const READ_COMMITTED = 1;
+
+const require = createRequire(import.meta.url);
+const Cluster = require('kafkajs/src/cluster') as new (options: object) => InnerCluster & { readonly brokerPool: BrokerPool };
+const createAdmin = require('kafkajs/src/admin') as (options: object) => Admin;
+const createConsumer = require('kafkajs/src/consumer') as (options: object) => Consumer;
+const EventEmitter = require('kafkajs/src/instrumentation/emitter') as new () => object;
+
+interface BrokerPool {
+  createBroker: (
+    options: object,
+  ) => InnerBroker & Parameters<typeof withTransactions>[0] & { metadata(topics?: readonly string[]): Promise<unknown> };
+  /** Answers null where all brokers have failed. */
+  withBroker: <T>(work: (one: { readonly nodeId: string; readonly broker: InnerBroker }) => Promise<T>) => Promise<T | null>;
+}
+
+/**
+ * kafkajs's own, but for three things. One that has no topics yet asks for none: else a partition offline in anybody's topic would stop it.
+ * An answer that is a refusal names what is refused. Where no broker tells the coordinator, the reason is thrown: as delivered it is dropped.
+ */
+export class KafkajsCluster extends Cluster {
+  constructor(options: object) {
+    super(options);
+    const { brokerPool } = this;
+    const { createBroker } = brokerPool;
+    brokerPool.createBroker = (brokerOptions) => {
+      const broker = withTransactions(createBroker(brokerOptions));
+      const metadata = broker.metadata.bind(broker);
+      broker.metadata = (topics = []) => (topics.length === 0 ? askBroker(broker, []) : metadata(topics));
+      nameMissingRights(broker);
+      return broker;
+    };
+    const withBroker = brokerPool.withBroker.bind(brokerPool);
+    brokerPool.withBroker = async (work) => {
+      let failure: unknown;
+      const answer = await withBroker((one) =>
+        work(one).catch((error: unknown) => {
+          failure = error;
+          throw error;
+        }),
+      );
+      if (answer === null && failure !== undefined) throw failure;
+      return answer;
+    };
+  }
+}
+
+/** kafkajs's administration, and the cluster it works on. */
+export interface InnerAdmin extends Admin {
+  readonly cluster: InnerCluster;
+}
+
+export function innerAdmin(kafka: Kafka, config: KafkaConfig): InnerAdmin {
+  const cluster = new KafkajsCluster(clusterOptions(kafka, config));
+  return Object.assign(createAdmin({ logger: kafka.logger(), retry: config.retry, cluster }), { cluster });
+}
+
+/** A connection of its own, for reading committed records. */
+export function innerCluster(kafka: Kafka, config: KafkaConfig): InnerCluster {
+  return new KafkajsCluster({ ...clusterOptions(kafka, config), maxInFlightRequests: null, isolationLevel: READ_COMMITTED });
+}
+
+/** kafkajs's own consumer. */
+export function innerConsumer(kafka: Kafka, config: KafkaConfig, options: ConsumerConfig): Consumer {
+  const instrumentationEmitter = new EventEmitter();
+  const { metadataMaxAge, allowAutoTopicCreation } = options;
+  const cluster = new KafkajsCluster({
+    ...clusterOptions(kafka, config),
+    instrumentationEmitter,
+    isolationLevel: READ_COMMITTED,
+    maxInFlightRequests: null,
+    ...(metadataMaxAge !== undefined && { metadataMaxAge }),
+    ...(allowAutoTopicCreation !== undefined && { allowAutoTopicCreation }),
+  });
+  const retry = { ...config.retry, ...options.retry };
+  return createConsumer({ ...options, retry, logger: kafka.logger(), cluster, isolationLevel: READ_COMMITTED, instrumentationEmitter });
+}
+
+/** What every cluster object of kafkajs is made with. */
+export function clusterOptions(kafka: Kafka, config: KafkaConfig): object {
+  return {
+    connectionTimeout: 1_000,
+    enforceRequestTimeout: true,
+    ...config,
+    logger: kafka.logger(),
+    metadataMaxAge: 30_000,
+    allowAutoTopicCreation: false,
+  };
+}
+
+/**
+ * The committed records of a fetched partition, from `offset` on. kafkajs's own filter shows aborted ones where transactions overlap: it
+ * takes them for sorted by their beginning, and for no more than one beginning at a time.
+ */
+export function committedMessages(offset: number, { messages, abortedTransactions }: InnerPartitionData): readonly InnerMessage[] {
+  const coming = (abortedTransactions ?? []).toSorted((a, b) => Number(b.firstOffset) - Number(a.firstOffset));
+  const aborted = new Set<string>();
+  return messages.filter((message) => {
+    const { producerId, inTransaction } = message.batchContext;
+    for (let next = coming.at(-1); next !== undefined && Number(next.firstOffset) <= Number(message.offset); next = coming.at(-1)) {
+      aborted.add(next.producerId);
+      coming.pop();
+    }
+    if (message.isControlRecord) aborted.delete(producerId);
+    return !message.isControlRecord && !(inTransaction && aborted.has(producerId)) && Number(message.offset) >= offset;
+  });
+}

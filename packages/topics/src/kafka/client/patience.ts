@@ -1,0 +1,49 @@
+import type { AvailabilityWatcher } from '../../availability.ts';
+import { MissingRightError, rightsWords } from '../../missing-right-error.ts';
+import { chain, verdictOf } from './driver-errors.ts';
+import { isTopicUnknown } from './error-kinds.ts';
+
+/** For one who works with the brokers: whether a fault is waited out, and telling that it is. */
+export interface Patience {
+  waitsOut(error: unknown): boolean;
+  /** `sinceMs`: since when nothing has come back, epoch ms; default now. */
+  missed(error: unknown, sinceMs?: number): void;
+  /** It works again, or is given up. */
+  reached(): void;
+}
+
+export interface PatienceOptions {
+  readonly watcher: AvailabilityWatcher;
+  /** An error in words. */
+  readonly failureText: (error: unknown) => string;
+  /** A right that the user lacks is waited for like a broker that is away. */
+  readonly waitsForRights: boolean;
+}
+
+/** A topic that brokers don't know is missing for certain by then, which is told as that: they themselves are there. */
+const CERTAIN_WITHIN_MS = 6_000;
+
+export function patience({ watcher, failureText, waitsForRights }: PatienceOptions): Patience {
+  let unknownSinceMs: number | undefined;
+  return {
+    waitsOut(error) {
+      const verdict = verdictOf(error);
+      return verdict === 'passes' || (verdict === 'right' && waitsForRights);
+    },
+    missed(error, sinceMs) {
+      if (isTopicUnknown(error)) {
+        unknownSinceMs ??= Date.now();
+        if (Date.now() - unknownSinceMs < CERTAIN_WITHIN_MS) return;
+      }
+      for (const each of chain(error)) {
+        if (each instanceof MissingRightError)
+          return watcher.missed(`this user lacks ${rightsWords(each.rights).join('; ')}`, sinceMs, true);
+      }
+      watcher.missed(failureText(error), sinceMs);
+    },
+    reached() {
+      unknownSinceMs = undefined;
+      watcher.reached();
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { driverError, verdictOf } from './driver-errors.ts';
+import type { Patience } from './patience.ts';
+import { abortable, soon } from './time-limit.ts';
+
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 1_000;
+
+/** What can be connected, and is thrown away after a fault. */
+interface Connection {
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+}
+
+export interface LinkOptions<C extends Connection> {
+  readonly create: () => C;
+  readonly patience: () => Patience;
+}
+
+/** A connection that is made anew whenever it fails. */
+export class Link<C extends Connection> {
+  readonly #options: LinkOptions<C>;
+  readonly #closed = new AbortController();
+  #connection: Promise<C> | undefined;
+
+  constructor(options: LinkOptions<C>) {
+    this.#options = options;
+  }
+
+  /**
+   * Runs `work` until it goes well, fails for good, or `signal` aborts: then it rejects with the signal's reason at once, also where a broker
+   * owes `work` an answer. Brokers that are away are waited for.
+   */
+  async run<T>(work: (connection: C) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const over = signal === undefined ? this.#closed.signal : AbortSignal.any([signal, this.#closed.signal]);
+    const patience = this.#options.patience();
+    try {
+      for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+        over.throwIfAborted();
+        const askedMs = Date.now();
+        try {
+          return await abortable(this.once(work), over);
+        } catch (error) {
+          over.throwIfAborted();
+          if (!patience.waitsOut(error)) throw driverError(error);
+          patience.missed(error, askedMs);
+        }
+        await sleep(pauseMs, undefined, { signal: over }).catch(() => undefined);
+      }
+    } finally {
+      patience.reached();
+    }
+  }
+
+  /** As `run`, once: throws what `work` throws. */
+  async once<T>(work: (connection: C) => Promise<T>): Promise<T> {
+    const connection = this.#connected();
+    try {
+      return await work(await connection);
+    } catch (error) {
+      if (this.#connection === connection && verdictOf(error) !== 'final') this.#connection = undefined;
+      throw error;
+    } finally {
+      // Somebody else's failure may have ended it meanwhile, and kafkajs connects again for whoever still works with it.
+      if (this.#connection !== connection) connection.then((dropped) => dropped.disconnect()).catch(() => undefined);
+    }
+  }
+
+  /** What is under way ends with an AbortError. */
+  async close(): Promise<void> {
+    this.#closed.abort();
+    const connection = this.#connection;
+    this.#connection = undefined;
+    await soon(Promise.resolve(connection?.then((last) => last.disconnect())));
+  }
+
+  #connected(): Promise<C> {
+    this.#closed.signal.throwIfAborted();
+    this.#connection ??= this.#connect();
+    return this.#connection;
+  }
+
+  async #connect(): Promise<C> {
+    const connection = this.#options.create();
+    try {
+      await connection.connect();
+      return connection;
+    } catch (error) {
+      this.#connection = undefined;
+      connection.disconnect().catch(() => undefined);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,206 @@
+import kafkajs from 'kafkajs';
+import { mapHeaders } from '../../record-fields.ts';
+import { TopicUnknownError } from '../../topic-errors.ts';
+import type { TopicPartition, TopicRecord } from '../../topic-log.ts';
+import {
+  type InnerBroker,
+  type InnerCluster,
+  type InnerMessage,
+  type InnerPartitionData,
+  READ_COMMITTED,
+  committedMessages,
+} from '../client/kafkajs-cluster.ts';
+import { certainTopicMetadata } from '../admin/topic-metadata.ts';
+
+const MAX_BYTES = 4 * 1024 * 1024;
+/** How long a broker may take to read what lies in its remote storage, and how often it is asked to. */
+const PATIENCE_MS = 1_000;
+const ASKED_AGAIN = 3;
+/** So many offsets without a record are stepped over in one call. */
+const MOST_STEPS = 1_000;
+
+/** A part of a partition's committed records, and where the next part begins. */
+export interface FetchedRecords {
+  /** In the memory of the broker's answer. */
+  readonly records: readonly TopicRecord<Uint8Array>[];
+  readonly next: number;
+  /** Everything below has been decided: committed or aborted. */
+  readonly lastStable: number;
+}
+
+export interface FetchOptions {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  /** How long the broker may wait for records, where there are none. */
+  readonly maxWaitMs: number;
+}
+
+/** The partitions of a topic. Throws `TopicUnknownError`. */
+export async function partitionsOf(cluster: InnerCluster, topic: string): Promise<readonly number[]> {
+  try {
+    await cluster.addMultipleTargetTopics([topic]);
+  } catch (error) {
+    if ((error as { type?: string }).type !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error;
+    throw await whyUnknown(cluster, { topic, partition: 0 }, { cause: error });
+  }
+  return cluster
+    .findTopicPartitionMetadata(topic)
+    .map(({ partitionId }) => partitionId)
+    .sort((a, b) => a - b);
+}
+
+/** Throws `TopicUnknownError` for what isn't there, also after a second look: partitions may have been added. */
+export async function assertPartitions(cluster: InnerCluster, topic: string, partitions: readonly number[]): Promise<void> {
+  let there = await partitionsOf(cluster, topic);
+  if (partitions.every((partition) => there.includes(partition))) return;
+  await cluster.refreshMetadata();
+  there = await partitionsOf(cluster, topic);
+  const missing = partitions.filter((partition) => !there.includes(partition));
+  if (missing.length > 0) throw await whyUnknown(cluster, { topic, partition: Math.max(...missing) });
+}
+
+/**
+ * What to throw for a place that a broker doesn't know: a `TopicUnknownError` where the cluster doesn't either, else what passes. The broker
+ * may lag, and of all topics that kafkajs asks for at once another one may be missing.
+ */
+async function whyUnknown(cluster: InnerCluster, { topic, partition }: TopicPartition, options?: ErrorOptions): Promise<Error> {
+  const there = (await certainTopicMetadata(cluster, new Map([[topic, partition + 1]]))).get(topic);
+  if (there === undefined) return new TopicUnknownError({ topic, partition: null, partitions: null }, options);
+  if (partition < 0 || partition >= there.length) return new TopicUnknownError({ topic, partition, partitions: there.length }, options);
+  return new Error(`A broker did not know all topics it was asked for; "${topic}" is there.`, options);
+}
+
+/** Per partition the first offset kept, or the last stable one: everything before it is decided. */
+export async function partitionOffsets(
+  cluster: InnerCluster,
+  topic: string,
+  partitions: readonly number[],
+  which: 'earliest' | 'stable',
+): Promise<ReadonlyMap<number, number>> {
+  const asked = partitions.map((partition) => ({ partition }));
+  const answers = await cluster.fetchTopicsOffset([{ topic, partitions: asked, fromBeginning: which === 'earliest' }]);
+  const offsets = new Map(
+    answers.flatMap((answer) => answer.partitions.map(({ partition, offset }) => [partition, Number(offset)] as const)),
+  );
+  // kafkajs leaves out what it knows no leader of.
+  const missing = partitions.find((partition) => !offsets.has(partition));
+  if (missing !== undefined) throw await whyUnknown(cluster, { topic, partition: missing });
+  return offsets;
+}
+
+/** Fetches what comes next of one partition. */
+export async function fetchRecords(cluster: InnerCluster, options: FetchOptions): Promise<FetchedRecords> {
+  const { topic, partition } = options;
+  const { offset, data } = await fetchMessages(cluster, options);
+  const records = committedMessages(offset, data).map((message) => topicRecord(topic, partition, message));
+  return { records, next: nextOffset(data, offset), lastStable: Number(data.lastStableOffset) };
+}
+
+/** What a broker has at an offset, markers and aborted records with it. */
+export interface FetchedMessages {
+  /** The one asked for, or a later one where compaction has left nothing in between. */
+  readonly offset: number;
+  readonly data: InnerPartitionData;
+}
+
+/**
+ * As `fetchRecords`, as it lies there; without messages only at the end of what is decided. A broker that can't read its remote storage in
+ * time answers as if nothing were there: only compaction explains that, and compacted topics have no remote storage. Of anything else, aborted
+ * transactions and lone markers too, there are messages.
+ */
+export async function fetchMessages(cluster: InnerCluster, options: FetchOptions): Promise<FetchedMessages> {
+  const { topic, partition } = options;
+  const ask = (at: number, maxWaitMs: number): Promise<InnerPartitionData> =>
+    fetchPartition(cluster, { ...options, offset: at, maxWaitMs, maxBytes: MAX_BYTES, isolationLevel: READ_COMMITTED });
+  let { offset } = options;
+  let data = await ask(offset, options.maxWaitMs);
+  if (!lacksMessages(data, offset)) return { offset, data };
+  if (await isCompacted(cluster, topic, partition)) {
+    // kafkajs doesn't tell how far a batch without records reaches.
+    for (let steps = 0; steps < MOST_STEPS && lacksMessages(data, offset); steps += 1) {
+      offset += 1;
+      if (offset < Number(data.lastStableOffset)) data = await ask(offset, 0);
+    }
+    return { offset, data };
+  }
+  for (let again = 0; again < ASKED_AGAIN; again += 1) {
+    data = await ask(offset, PATIENCE_MS);
+    if (!lacksMessages(data, offset)) return { offset, data };
+  }
+  const there = `${topic}-${partition}:${offset}`;
+  throw new Error(
+    `The broker has not handed out what is committed at ${there}. Is its remote storage slow, or was the topic compacted before?`,
+  );
+}
+
+export interface FetchPartitionOptions extends FetchOptions {
+  /** A first batch that is larger comes all the same. */
+  readonly maxBytes: number;
+  readonly isolationLevel: number;
+}
+
+/**
+ * What the leader of a partition has there. Its place must be known to the cluster (`partitionsOf`). One partition a request: an answer over
+ * several may leave some out, which would look like a stretch without committed records.
+ */
+export async function fetchPartition(
+  cluster: InnerCluster,
+  { topic, partition, offset, maxWaitMs, maxBytes, isolationLevel }: FetchPartitionOptions,
+): Promise<InnerPartitionData> {
+  const broker = await leaderOf(cluster, topic, partition);
+  const { responses } = await broker.fetch({
+    isolationLevel,
+    maxWaitTime: maxWaitMs,
+    minBytes: 1,
+    maxBytes,
+    topics: [{ topic, partitions: [{ partition, fetchOffset: String(offset), maxBytes }] }],
+  });
+  const data = responses[0]?.partitions[0];
+  if (data === undefined) throw new Error(`The broker's answer to a fetch of ${topic}-${partition} is empty.`);
+  return data;
+}
+
+async function leaderOf(cluster: InnerCluster, topic: string, partition: number): Promise<InnerBroker> {
+  const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
+  if (nodeId === undefined) throw await whyUnknown(cluster, { topic, partition });
+  return await cluster.findBroker({ nodeId });
+}
+
+function lacksMessages({ messages, lastStableOffset }: InnerPartitionData, offset: number): boolean {
+  return messages.length === 0 && offset < Number(lastStableOffset);
+}
+
+async function isCompacted(cluster: InnerCluster, topic: string, partition: number): Promise<boolean> {
+  const broker = await leaderOf(cluster, topic, partition);
+  const { resources } = await broker.describeConfigs({
+    resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configNames: ['cleanup.policy'] }],
+  });
+  return resources.some(({ configEntries }) => configEntries.some(({ configValue }) => configValue.includes('compact')));
+}
+
+/** Behind everything fetched, the records of aborted transactions and markers, too. Of a batch's end compaction may have left no record. */
+function nextOffset({ messages }: InnerPartitionData, offset: number): number {
+  const batch = messages.at(-1)?.batchContext;
+  return batch === undefined ? offset : Math.max(offset, Number(batch.firstOffset) + batch.lastOffsetDelta + 1);
+}
+
+function topicRecord(
+  topic: string,
+  partition: number,
+  { offset, timestamp, key, value, headers = {} }: InnerMessage,
+): TopicRecord<Uint8Array> {
+  return { topic, partition, offset: Number(offset), key, value, headers: mapHeaders(headers, lastValue), timestampMs: Number(timestamp) };
+}
+
+/** Kafka allows a header several times, and one without a value. */
+function lastValue(values: NonNullable<InnerMessage['headers']>[string]): Uint8Array {
+  return (Array.isArray(values) ? values.at(-1) : values) ?? NOTHING;
+}
+
+const NOTHING = new Uint8Array();
+
+/** Whether retention has taken what was to be fetched. */
+export function isOutOfRange(error: unknown): boolean {
+  return (error as { type?: unknown }).type === 'OFFSET_OUT_OF_RANGE';
+}

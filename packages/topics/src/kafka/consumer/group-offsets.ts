@@ -1,0 +1,47 @@
+import type { OffsetCommit } from '../../topic-log.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GroupInUseError } from '../../group-errors.ts';
+import type { InnerCluster } from '../client/kafkajs-cluster.ts';
+
+/** How a group with members refuses the commits of others. */
+const OF_MEMBERS_ALONE: ReadonlySet<string> = new Set(['UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'REBALANCE_IN_PROGRESS']);
+/** Its last members may be about to leave. */
+const MOST_REFUSALS = 10;
+const ASK_AGAIN_MS = 200;
+
+/** The offsets a group reads next, of those partitions it has committed any for. */
+export async function groupOffsets(
+  cluster: InnerCluster,
+  { group, topic, partitions }: { readonly group: string; readonly topic: string; readonly partitions: readonly number[] },
+): Promise<ReadonlyMap<number, number>> {
+  const coordinator = await cluster.findGroupCoordinator({ groupId: group });
+  const { responses } = await coordinator.offsetFetch({
+    groupId: group,
+    topics: [{ topic, partitions: partitions.map((partition) => ({ partition })) }],
+  });
+  const found = responses.flatMap((response) => response.partitions.map(({ partition, offset }) => [partition, Number(offset)] as const));
+  return new Map(found.filter(([, offset]) => offset >= 0));
+}
+
+/** Commits what a group reads next, unless it has come further already. Throws `GroupInUseError`. */
+export async function commitGroupOffset(cluster: InnerCluster, { group, topic, partition, nextOffset }: OffsetCommit): Promise<void> {
+  const committed = (await groupOffsets(cluster, { group, topic, partitions: [partition] })).get(partition);
+  if (committed !== undefined && committed >= nextOffset) return;
+  for (let refusals = 0; ; refusals += 1) {
+    const coordinator = await cluster.findGroupCoordinator({ groupId: group });
+    try {
+      // A member of no generation: as consumers commit that assign themselves their partitions.
+      await coordinator.offsetCommit({
+        groupId: group,
+        groupGenerationId: -1,
+        memberId: '',
+        topics: [{ topic, partitions: [{ partition, offset: String(nextOffset), metadata: '' }] }],
+      });
+      return;
+    } catch (error) {
+      if (!OF_MEMBERS_ALONE.has((error as { readonly type?: string }).type ?? '')) throw error;
+      if (refusals >= MOST_REFUSALS) throw new GroupInUseError({ group }, { cause: error });
+    }
+    await sleep(ASK_AGAIN_MS);
+  }
+}

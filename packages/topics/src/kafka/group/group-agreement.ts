@@ -1,0 +1,36 @@
+import type { GroupDescription } from 'kafkajs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GroupDisagreementError } from './group-errors.ts';
+import { decodeTerms, hasPartitions } from './member-metadata.ts';
+
+const ASK_AGAIN_MS = 200;
+
+export interface AgreementOptions {
+  readonly describe: () => Promise<GroupDescription>;
+  readonly group: string;
+  readonly agreement: string;
+  /** How long members that may be dead are listed. */
+  readonly sessionTimeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Resolves when nobody works the group under another agreement. Throws `GroupDisagreementError` for members that outlive a session. */
+export async function waitForAgreement(options: AgreementOptions): Promise<void> {
+  const patienceMs = options.sessionTimeoutMs + 1_000;
+  const started = performance.now();
+  while (disagrees(await options.describe(), options.agreement)) {
+    if (performance.now() - started > patienceMs) throw new GroupDisagreementError({ group: options.group });
+    await sleep(ASK_AGAIN_MS, undefined, { signal: options.signal });
+  }
+}
+
+/**
+ * Whether the group is worked under another agreement. Who has partitions agrees with the leader, which never gives any to others; a group
+ * that is being rebalanced shows nothing, and so disagrees with nobody.
+ */
+export function disagrees(group: GroupDescription, agreement: string): boolean {
+  return group.members.some(({ memberAssignment, memberMetadata }) => {
+    const terms = hasPartitions(memberAssignment) ? decodeTerms(memberMetadata) : undefined;
+    return terms !== undefined && terms.agreement !== agreement;
+  });
+}

@@ -1,0 +1,279 @@
+import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import type { Kafka } from 'kafkajs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type Child, startChild } from '../../sqlite/child.fixture.ts';
+import { repairRequestQueue } from '../client/request-queue-patch.ts';
+import { groupMembers } from './group-members.ts';
+import type { GroupMembership, GroupMembershipOptions } from './group-membership.ts';
+import { joinGroup } from './join-group.ts';
+import { quietKafka } from './quiet-kafka.fixture.ts';
+
+const SESSION_MS = 6_000;
+const PARTITIONS = 4;
+const reason = await whyNoKafkaBroker();
+
+describe.skipIf(reason !== undefined)(
+  `members of a group${reason === undefined ? '' : ` (skipped: ${reason})`}`,
+  { timeout: 600_000 },
+  () => {
+    let broker: KafkaBroker;
+    let topics = 0;
+    let topic = '';
+
+    beforeAll(async () => {
+      repairRequestQueue();
+      broker = await startKafkaBroker();
+    });
+    afterAll(() => broker.close());
+
+    /** Each test has its own topic, and a group of the same name. */
+    async function newTopic(): Promise<void> {
+      topic = `requests-${++topics}`;
+      await asAdmin(async (admin) => {
+        await admin.createTopics({ topics: [{ topic, numPartitions: PARTITIONS }], waitForLeaders: false });
+        // kafkajs waits for leaders, but not for a broker that doesn't know the topic yet.
+        await vi.waitFor(() => admin.fetchTopicMetadata({ topics: [topic] }), { timeout: 60_000 });
+      });
+    }
+
+    async function asAdmin<T>(work: (admin: ReturnType<ReturnType<typeof quietKafka>['admin']>) => Promise<T>): Promise<T> {
+      const admin = quietKafka(broker.brokers).admin();
+      await admin.connect();
+      try {
+        return await work(admin);
+      } finally {
+        await admin.disconnect();
+      }
+    }
+
+    async function join(options: Partial<GroupMembershipOptions> = {}): Promise<LocalMember> {
+      const told: number[][] = [];
+      const failures: Error[] = [];
+      const membership = joinGroup({
+        kafka: quietKafka(broker.brokers),
+        group: topic,
+        topics: [topic],
+        agreement: 'same',
+        sessionTimeoutMs: SESSION_MS,
+        onUncertain: () => told.push([]),
+        onAssigned: (partitions) => told.push(partitions.map(({ partition }) => partition)),
+        onFailed: (error) => failures.push(error),
+        ...options,
+      });
+      onTestFinished(() => membership.leave());
+      await membership.joined;
+      return { membership, told, failures, has: () => told.at(-1) ?? [] };
+    }
+
+    /** A client whose consumers note the name of each request they send. */
+    function watched(asked: Set<string>): Kafka {
+      const kafka = quietKafka(broker.brokers);
+      const consumer = kafka.consumer.bind(kafka);
+      kafka.consumer = (config) => {
+        const made = consumer(config);
+        made.on(made.events.REQUEST, ({ payload }) => void asked.add(payload.apiName));
+        return made;
+      };
+      return kafka;
+    }
+
+    function process(agreement = 'same', ...more: readonly string[]): Child {
+      const script = new URL('./member-process.fixture.ts', import.meta.url);
+      // The fixture tells of warnings itself.
+      const spawn = { env: { ...globalThis.process.env, NODE_NO_WARNINGS: '1' } };
+      return startChild({ script, spawn, args: [broker.brokers[0] ?? '', topic, topic, agreement, ...more] });
+    }
+
+    it('share the partitions, keep what they had, and hand over at once when they leave', async () => {
+      await newTopic();
+      const first = await join();
+      expect(first.has()).toEqual([0, 1, 2, 3]);
+
+      const second = await join();
+      await vi.waitFor(() => expect(first.has()).toEqual([0, 1]), { timeout: 60_000 });
+      expect(second.has()).toEqual([2, 3]);
+
+      const third = await join();
+      expect(third.has()).toEqual([]);
+      await vi.waitFor(() => expect(first.told.length).toBeGreaterThan(2), { timeout: 60_000 });
+      expect([first.has(), second.has()]).toEqual([
+        [0, 1],
+        [2, 3],
+      ]);
+      const ids = [first, second, third].map(({ membership }) => membership.memberId);
+      expect(await asAdmin((admin) => groupMembers({ admin, group: topic }))).toEqual(new Set(ids));
+
+      const toldFirst = first.told.length;
+      const leaving = performance.now();
+      await first.membership.leave();
+      await vi.waitFor(() => expect(third.has()).toEqual([0, 1]), { timeout: 60_000, interval: 10 });
+      const handOverMs = performance.now() - leaving;
+      note(`leave() to the others having all: ${Math.round(handOverMs)} ms`);
+      expect(handOverMs).toBeLessThan(SESSION_MS);
+      expect(second.has()).toEqual([2, 3]);
+      expect(first.told).toHaveLength(toldFirst);
+      expect(await asAdmin((admin) => groupMembers({ admin, group: topic }))).toEqual(new Set(ids.slice(1)));
+    });
+
+    it('get the partitions of one that was killed within a session', async () => {
+      await newTopic();
+      const victim = process();
+      await victim.line('joined');
+      const heir = await join();
+      expect(heir.has()).toEqual([2, 3]);
+      const killed = performance.now();
+      await victim.kill();
+      await vi.waitFor(() => expect(heir.has()).toEqual([0, 1, 2, 3]), { timeout: 60_000, interval: 20 });
+      note(`kill -9 to the others having all: ${Math.round(performance.now() - killed)} ms`);
+      expect(performance.now() - killed).toBeLessThan(SESSION_MS + 20_000);
+    });
+
+    it('keep what they took over from a frozen one that wakes', async () => {
+      await newTopic();
+      const frozen = process();
+      await frozen.line('joined');
+      frozen.process.kill('SIGSTOP');
+      const before = frozen.lines.length;
+      const heirs = await Promise.all([join(), join()]);
+      await vi.waitFor(() => expect(heirs.flatMap(({ has }) => has()).sort()).toEqual([0, 1, 2, 3]), { timeout: 60_000 });
+      await vi.waitFor(() => expect(heirs.map(({ has }) => has().length)).toEqual([2, 2]), { timeout: 60_000 });
+      const taken = heirs.map(({ has }) => has());
+      const joins = heirs[0]?.told.length ?? 0;
+      await pause(4_000);
+
+      frozen.process.kill('SIGCONT');
+      await vi.waitFor(() => expect(heirs[0]?.told.length).toBeGreaterThan(joins), { timeout: 60_000 });
+      await pause(1_000);
+      expect(heirs.map(({ has }) => has())).toEqual(taken);
+      expect(frozen.lines.slice(before).map((line) => line.replace(/ \d+/, ''))).toEqual(['assigned ', 'assigned ']);
+    });
+
+    it('refuse one with another agreement, once those that only seem to live are gone', async () => {
+      await newTopic();
+      const dying = process('other');
+      await dying.line('joined');
+      await dying.kill();
+      const first = await join();
+      expect(first.has()).toEqual([0, 1, 2, 3]);
+
+      const joins = first.told.length;
+      await expect(join({ agreement: 'other' })).rejects.toMatchObject({
+        code: 'HEADGATE_GROUP_DISAGREEMENT',
+        message: expect.stringContaining(`"${topic}"`),
+      });
+      expect([first.told.length, first.failures]).toEqual([joins, []]);
+    });
+
+    it('of two agreements that start at once, one gets all and the other is refused', async () => {
+      await newTopic();
+      const starts = await Promise.allSettled([
+        join({ agreement: 'one' }),
+        join({ agreement: 'one' }),
+        join({ agreement: 'other' }),
+        join({ agreement: 'other' }),
+      ]);
+      const agreed = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
+      const refused = starts.flatMap((start) => (start.status === 'rejected' ? [start.reason as unknown] : []));
+      expect(refused).toHaveLength(2);
+      expect(starts[0]?.status).toBe(starts[1]?.status);
+      for (const error of refused) expect(error).toMatchObject({ code: 'HEADGATE_GROUP_DISAGREEMENT' });
+      await vi.waitFor(() => expect(agreed.flatMap(({ has }) => has()).sort()).toEqual([0, 1, 2, 3]), { timeout: 60_000 });
+      await vi.waitFor(() => expect(agreed.map(({ has }) => has().length)).toEqual([2, 2]), { timeout: 60_000 });
+    });
+
+    it('come back with what they had after an absence of the broker that is shorter than a session', async () => {
+      await newTopic();
+      const sessionTimeoutMs = 20_000;
+      const members = [await join({ sessionTimeoutMs }), await join({ sessionTimeoutMs })];
+      await vi.waitFor(() => expect(members.map(({ has }) => has().length)).toEqual([2, 2]), { timeout: 60_000 });
+      const had = members.map(({ has }) => has());
+      const ids = members.map(({ membership }) => membership.memberId);
+      const told = members.map((member) => member.told.length);
+      await broker.nodes[0]?.kill();
+      // By then kafkajs has given up.
+      await pause(5_000);
+      await broker.nodes[0]?.start();
+      const back = performance.now();
+      const rejoined = (): boolean => members.every(({ membership }, at) => membership.memberId !== ids[at]);
+      await vi.waitFor(() => expect(rejoined()).toBe(true), { timeout: 60_000, interval: 20 });
+      note(`broker back to all having joined again: ${Math.round(performance.now() - back)} ms`);
+      // Less than the session of their former selves, which the broker remembers.
+      expect(performance.now() - back).toBeLessThan(sessionTimeoutMs / 2);
+      expect(members.map(({ has }) => has())).toEqual(had);
+      expect(members.flatMap((member, at) => member.told.slice(told[at])).filter(({ length }) => length !== 2)).toEqual([]);
+    });
+
+    it('have nothing while the broker is away for long, share all when it is back, and can leave without it', async () => {
+      await newTopic();
+      const members = [await join(), await join()];
+      await vi.waitFor(() => expect(members.map(({ has }) => has().length)).toEqual([2, 2]), { timeout: 60_000 });
+      await broker.nodes[0]?.kill();
+      await vi.waitFor(() => expect(members.map(({ has }) => has())).toEqual([[], []]), { timeout: SESSION_MS + 2_000 });
+      expect(members.map(({ membership }) => membership.memberId)).toEqual([undefined, undefined]);
+      await pause(10_000);
+      await broker.nodes[0]?.start();
+      const back = performance.now();
+      await vi.waitFor(() => expect(members.flatMap(({ has }) => has()).sort()).toEqual([0, 1, 2, 3]), { timeout: 60_000, interval: 20 });
+      note(`broker back after 16 s to all having joined again: ${Math.round(performance.now() - back)} ms`);
+      await vi.waitFor(() => expect(members.map(({ has }) => has().length)).toEqual([2, 2]), { timeout: 60_000 });
+
+      await broker.nodes[0]?.kill();
+      const leaving = performance.now();
+      await Promise.all(members.map(({ membership }) => membership.leave()));
+      note(`leave() without a broker: ${Math.round(performance.now() - leaving)} ms`);
+      expect(performance.now() - leaving).toBeLessThan(SESSION_MS + 10_000);
+      await broker.nodes[0]?.start();
+      expect(members.flatMap(({ failures }) => failures)).toEqual([]);
+    });
+
+    it('read nothing and commit nothing, though there are records', async () => {
+      await newTopic();
+      const producer = quietKafka(broker.brokers).producer();
+      await producer.connect();
+      const messages = Array.from({ length: 40 }, (_, index) => ({ value: String(index), partition: index % PARTITIONS }));
+      await producer.send({ topic, messages });
+      const asked = new Set<string>();
+      const members = [await join({ kafka: watched(asked) }), await join({ kafka: watched(asked) })];
+      await producer.send({ topic, messages });
+      await pause(2_000);
+      await Promise.all(members.map(({ membership }) => membership.leave()));
+      await producer.disconnect();
+      expect(asked).toContain('Heartbeat');
+      expect(asked).not.toContain('Fetch');
+      expect(asked).not.toContain('OffsetCommit');
+      const [offsets] = await asAdmin((admin) => admin.fetchOffsets({ groupId: topic, topics: [topic] }));
+      expect(offsets?.partitions.map(({ offset }) => offset)).toEqual(['-1', '-1', '-1', '-1']);
+    });
+
+    it('cost next to nothing while idle', async () => {
+      await newTopic();
+      const idle = async (
+        repair: 'repair' | 'as delivered',
+      ): Promise<{ readonly msPerSecond: number; readonly lines: readonly string[] }> => {
+        const child = process('same', repair, '8000');
+        const line = await child.line('idle');
+        child.process.stdin?.end();
+        await child.ended;
+        return { msPerSecond: Number(line.split(' ')[1]), lines: child.lines };
+      };
+      const delivered = await idle('as delivered');
+      const repaired = await idle('repair');
+      note(`idle CPU: ${delivered.msPerSecond.toFixed(1)} ms/s as delivered, ${repaired.msPerSecond.toFixed(1)} ms/s repaired`);
+      expect(delivered.lines).toContain('warning TimeoutNegativeWarning');
+      expect(repaired.lines.filter((line) => line.startsWith('warning'))).toEqual([]);
+      expect(repaired.msPerSecond).toBeLessThan(delivered.msPerSecond / 2);
+    });
+  },
+);
+
+interface LocalMember {
+  readonly membership: GroupMembership;
+  readonly told: readonly number[][];
+  readonly failures: readonly Error[];
+  readonly has: () => readonly number[];
+}
+
+function note(text: string): void {
+  globalThis.process.stderr.write(`${text}\n`);
+}

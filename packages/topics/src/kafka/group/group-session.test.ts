@@ -1,0 +1,105 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type TopicPartition, partitionKey } from './assign-partitions.ts';
+import { Holding } from './group-session.ts';
+
+const SESSION_MS = 6_000;
+const partitions = [0, 1].map((partition) => ({ topic: 'requests', partition }));
+const answer = { memberId: 'm1', partitions, ageMs: 10 };
+
+let told: string[];
+let silences: number;
+let suspendedMs: number;
+let holding: Holding;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  told = [];
+  silences = 0;
+  suspendedMs = 0;
+  holding = new Holding({
+    sessionTimeoutMs: SESSION_MS,
+    clock: () => ({ wallMs: Date.now() + suspendedMs, monotonicMs: performance.now() }),
+    onAssigned: (list) => told.push(keys(list)),
+    onUncertain: () => told.push('uncertain'),
+    onSilence: () => void silences++,
+  });
+});
+
+afterEach(() => {
+  holding.close();
+  vi.useRealTimers();
+});
+
+describe('a member', () => {
+  it('is told after every join, and claims what it has', async () => {
+    expect(holding.join()).toEqual([]);
+    holding.joined(answer);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(holding.join()).toEqual(partitions);
+    holding.joined(answer);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(told).toEqual(['requests/0 requests/1', 'requests/0 requests/1']);
+    expect(holding.memberId).toBe('m1');
+  });
+
+  it('is certain of nothing, and claims nothing, a session after its last accepted heartbeat was sent', async () => {
+    holding.joined(answer);
+    await vi.advanceTimersByTimeAsync(3_000);
+    holding.alive(1_000);
+    await vi.advanceTimersByTimeAsync(SESSION_MS - 1_000 - 1);
+    expect(told).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(told).toEqual(['requests/0 requests/1', 'uncertain']);
+    expect(silences).toBe(1);
+    expect(holding.join()).toEqual([]);
+    expect(holding.memberId).toBeUndefined();
+    expect(holding.lastMemberId).toBe('m1');
+  });
+
+  it('has all again when a heartbeat is accepted later, but not for one that was sent before', async () => {
+    holding.joined(answer);
+    await vi.advanceTimersByTimeAsync(10_000);
+    holding.alive(10_000);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(told).toHaveLength(2);
+    holding.alive(5);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(told).toEqual(['requests/0 requests/1', 'uncertain', 'requests/0 requests/1']);
+    expect(holding.join()).toEqual(partitions);
+  });
+
+  it('keeps all while it waits for the others to join', async () => {
+    holding.joined(answer);
+    await vi.advanceTimersByTimeAsync(700);
+    holding.join();
+    await vi.advanceTimersByTimeAsync(SESSION_MS - 1);
+    expect(told).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(told).toEqual(['requests/0 requests/1', 'uncertain']);
+  });
+
+  it('claims nothing after the machine was suspended, though its timers did not run', () => {
+    holding.joined(answer);
+    suspendedMs = SESSION_MS;
+    expect(holding.join()).toEqual([]);
+  });
+
+  it('is told nothing for an answer that waited too long to be read', async () => {
+    holding.joined({ ...answer, ageMs: SESSION_MS });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(told).toEqual(['uncertain']);
+    expect(holding.join()).toEqual([]);
+  });
+
+  it('is told nothing any more once it has left', async () => {
+    holding.joined(answer);
+    holding.close();
+    holding.joined(answer);
+    await vi.advanceTimersByTimeAsync(2 * SESSION_MS);
+    expect(told).toEqual([]);
+  });
+});
+
+function keys(list: readonly TopicPartition[]): string {
+  return list.map(partitionKey).join(' ');
+}

@@ -1,0 +1,124 @@
+import type { Consumer, GroupDescription, Kafka } from 'kafkajs';
+import type { TopicPartition } from './assign-partitions.ts';
+import type { Joined } from './group-session.ts';
+import { stickyAssigner } from './sticky-assigner.ts';
+
+const HEARTBEAT_MS = 500;
+/** kafkajs looks whether a heartbeat is due only this often. */
+const LOOK_MS = 250;
+/** About 3 s until a connection that fails again and again ends the consumer: less than a session, more than a busy group's joins need. */
+const RETRY = { retries: 6, initialRetryTime: 50, maxRetryTime: 400, restartOnFailure: async (): Promise<boolean> => false };
+
+export interface MembershipConsumerOptions {
+  readonly kafka: Pick<Kafka, 'consumer'>;
+  readonly group: string;
+  readonly topics: readonly string[];
+  readonly sessionTimeoutMs: number;
+  readonly agreement: string;
+  /** What to claim in a request to join that is about to be sent. */
+  readonly onJoin: () => readonly TopicPartition[];
+  readonly onJoined: (joined: Joined & { readonly isLeader: boolean }) => void;
+  readonly onHeartbeat: (ageMs: number) => void;
+}
+
+/** A kafkajs consumer that is a member of the group and reads nothing; it lives until it crashes or is ended. */
+export class MembershipConsumer {
+  readonly #options: MembershipConsumerOptions;
+  readonly #consumer: Consumer;
+  readonly #ended: PromiseWithResolvers<Error> = Promise.withResolvers();
+  readonly #joining: PromiseWithResolvers<void> = Promise.withResolvers();
+  /** How long the newest answered request of a name took. */
+  readonly #agesMs = new Map<string, number>();
+  #joined = false;
+  #over = false;
+
+  constructor(options: MembershipConsumerOptions) {
+    this.#options = options;
+    this.#consumer = options.kafka.consumer({
+      groupId: options.group,
+      partitionAssigners: [stickyAssigner({ agreement: options.agreement, claims: options.onJoin })],
+      sessionTimeout: options.sessionTimeoutMs,
+      rebalanceTimeout: options.sessionTimeoutMs,
+      heartbeatInterval: HEARTBEAT_MS,
+      maxWaitTimeInMs: LOOK_MS,
+      metadataMaxAge: 30_000,
+      allowAutoTopicCreation: false,
+      retry: RETRY,
+    });
+    this.#listen();
+  }
+
+  /** Resolves with the reason when it has crashed or was ended. */
+  get ended(): Promise<Error> {
+    return this.#ended.promise;
+  }
+
+  /** It hasn't joined yet, and may still. */
+  get isJoining(): boolean {
+    return !this.#joined && !this.#over;
+  }
+
+  /** Resolves when the first request to join was answered. A newcomer is given its id then, and asks again, or the join has failed. */
+  get joining(): Promise<void> {
+    return this.#joining.promise;
+  }
+
+  async connect(): Promise<void> {
+    await this.#consumer.connect();
+    await this.#consumer.subscribe({ topics: [...this.#options.topics] });
+  }
+
+  describe(): Promise<GroupDescription> {
+    return this.#consumer.describeGroup();
+  }
+
+  /** Resolves when it has joined or has crashed. */
+  async join(): Promise<void> {
+    await this.#consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: async () => undefined });
+  }
+
+  /** For one whose broker is silent: kafkajs waits for an answer longer than for a session. One that hasn't joined yet goes on with that. */
+  giveUp(): void {
+    if (this.#joined) this.end(new Error('The group gave no answer for a session.'));
+  }
+
+  /** Nothing is told any more. */
+  end(reason: Error): void {
+    this.#over = true;
+    this.#ended.resolve(reason);
+  }
+
+  /** Leaves the group, if a broker can be reached. */
+  async close(): Promise<void> {
+    this.#over = true;
+    await this.#consumer.disconnect().catch(() => undefined);
+  }
+
+  #listen(): void {
+    const consumer = this.#consumer;
+    const { events } = consumer;
+    consumer.on(events.REQUEST, ({ payload }) => {
+      this.#agesMs.set(payload.apiName, payload.duration);
+      if (payload.apiName === 'JoinGroup') this.#joining.resolve();
+    });
+    consumer.on(events.HEARTBEAT, () => {
+      if (!this.#over) this.#options.onHeartbeat(this.#agesMs.get('Heartbeat') ?? 0);
+    });
+    consumer.on(events.CRASH, ({ payload }) => this.end(payload.error));
+    consumer.on(events.GROUP_JOIN, ({ payload }) => {
+      // Whole topics, so that partitions which come later are paused too. Without it the next step of kafkajs would be to fetch.
+      consumer.pause(this.#options.topics.map((topic) => ({ topic })));
+      if (this.#over) return;
+      this.#joined = true;
+      const partitions = Object.entries(payload.memberAssignment).flatMap(([topic, list]) =>
+        list.map((partition) => ({ topic, partition })),
+      );
+      this.#options.onJoined({
+        memberId: payload.memberId,
+        partitions,
+        isLeader: payload.isLeader,
+        ageMs: this.#agesMs.get('SyncGroup') ?? 0,
+      });
+    });
+  }
+}

@@ -1,0 +1,41 @@
+import { writeSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { repairRequestQueue } from '../client/request-queue-patch.ts';
+import { joinGroup } from './join-group.ts';
+import { quietKafka } from './quiet-kafka.fixture.ts';
+
+/** Joins, says what it gets as `<ms since the epoch> <partitions>`, says what it idles at CPU when told to measure, and leaves when its stdin ends. */
+const [broker = '', group = '', topic = '', agreement = '', repair = 'repair', measureMs = '0'] = process.argv.slice(2);
+if (repair === 'repair') repairRequestQueue();
+process.on('warning', ({ name }) => say(`warning ${name}`));
+
+const stdinEnded = new Promise((resolve) => process.stdin.once('end', resolve));
+process.stdin.resume();
+const membership = joinGroup({
+  kafka: quietKafka([broker]),
+  group,
+  topics: [topic],
+  agreement,
+  onUncertain: () => say(`assigned ${Date.now()} `),
+  onAssigned: (partitions) => say(`assigned ${Date.now()} ${partitions.map(({ partition }) => partition).join(',')}`),
+  onFailed: (error) => say(`failed ${'code' in error ? String(error.code) : error.name}`),
+});
+await membership.joined.catch((error: unknown) => {
+  say(`refused ${error instanceof Error && 'code' in error ? String(error.code) : String(error)}`);
+  process.exit();
+});
+say(`joined ${membership.memberId}`);
+if (Number(measureMs) > 0) {
+  await pause(1_000);
+  const before = process.cpuUsage();
+  await pause(Number(measureMs));
+  const { user, system } = process.cpuUsage(before);
+  say(`idle ${(user + system) / Number(measureMs)}`);
+}
+await stdinEnded;
+await membership.leave();
+say('left');
+
+function say(line: string): void {
+  writeSync(1, `${line}\n`);
+}

@@ -1,0 +1,179 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { disagrees, waitForAgreement } from './group-agreement.ts';
+import { chain, driverError, verdictOf } from '../client/driver-errors.ts';
+import { GroupDisagreementError, GroupTakenError } from './group-errors.ts';
+import { Holding, type Joined } from './group-session.ts';
+import type { GroupMembership, GroupMembershipOptions } from './group-membership.ts';
+import { MembershipConsumer } from './member-consumer.ts';
+import { removeMember } from './remove-member.ts';
+
+const SESSION_TIMEOUT_MS = 6_000;
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 2_000;
+const ASK_AGAIN_MS = 200;
+/** From the answer that names the newcomer until its second request, which joins, has arrived. */
+const JOIN_UNDER_WAY_MS = 50;
+
+/** Keeps this process in the group with one consumer after another. */
+export class Member implements GroupMembership {
+  readonly #options: GroupMembershipOptions;
+  readonly #sessionTimeoutMs: number;
+  readonly #agreement: string;
+  readonly #holding: Holding;
+  readonly #stopped = new AbortController();
+  readonly #first: PromiseWithResolvers<void> = Promise.withResolvers();
+  readonly #running: Promise<void>;
+  #current: MembershipConsumer | undefined;
+  #joins = 0;
+  #started = false;
+  #lacksRight = false;
+
+  constructor(options: GroupMembershipOptions) {
+    this.#options = options;
+    this.#sessionTimeoutMs = options.sessionTimeoutMs ?? SESSION_TIMEOUT_MS;
+    this.#agreement = JSON.stringify([options.agreement, ...[...options.topics].sort()]);
+    this.#holding = new Holding({
+      sessionTimeoutMs: this.#sessionTimeoutMs,
+      onAssigned: options.onAssigned,
+      onUncertain: options.onUncertain,
+      onSilence: () => this.#current?.giveUp(),
+    });
+    this.#running = this.#run();
+  }
+
+  get joined(): Promise<void> {
+    return this.#first.promise;
+  }
+
+  get memberId(): string | undefined {
+    return this.#holding.memberId;
+  }
+
+  async leave(): Promise<void> {
+    this.#holding.close();
+    const left = new Error('The group was left.');
+    this.#stopped.abort(left);
+    this.#first.reject(left);
+    this.#current?.end(left);
+    await atMost(this.#running, this.#sessionTimeoutMs);
+  }
+
+  async #run(): Promise<void> {
+    for (let pauseMs = FIRST_PAUSE_MS; !this.#stopped.signal.aborted; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+      const joins = this.#joins;
+      const consumer = this.#consumer();
+      this.#current = consumer;
+      const fault = await this.#live(consumer);
+      const failure = this.#finalOf(fault);
+      if (failure === undefined && !this.#stopped.signal.aborted) this.#options.onFault?.(fault);
+      this.#lacksRight = verdictOf(fault) === 'right';
+      await atMost(consumer.close(), this.#sessionTimeoutMs);
+      if (failure !== undefined) return this.#fail(failure);
+      if (this.#joins > joins) pauseMs = FIRST_PAUSE_MS;
+      await this.#pause(pauseMs);
+    }
+  }
+
+  /** The error to give up with, or undefined where another consumer may do better. */
+  #finalOf(error: Error): Error | undefined {
+    const { group, waitsOut = (fault) => verdictOf(fault) === 'passes' } = this.#options;
+    if ([...chain(error)].some(({ type }) => type === 'INCONSISTENT_GROUP_PROTOCOL'))
+      return new GroupTakenError({ group }, { cause: error });
+    if (waitsOut(error)) return undefined;
+    const told = driverError(error);
+    return told instanceof Error ? told : error;
+  }
+
+  #consumer(): MembershipConsumer {
+    const { kafka, group, topics } = this.#options;
+    const consumer: MembershipConsumer = new MembershipConsumer({
+      kafka,
+      group,
+      topics,
+      sessionTimeoutMs: this.#sessionTimeoutMs,
+      agreement: this.#agreement,
+      onJoin: () => this.#holding.join(),
+      onJoined: (joined) => this.#joined(consumer, joined),
+      onHeartbeat: (ageMs) => this.#holding.alive(ageMs),
+    });
+    return consumer;
+  }
+
+  /** Answers why it ended. */
+  async #live(consumer: MembershipConsumer): Promise<Error> {
+    try {
+      await consumer.connect();
+      if (this.#joins === 0) await this.#agreed(consumer);
+      this.#stopped.signal.throwIfAborted();
+      // A group that refuses answers too.
+      if (!this.#lacksRight) void consumer.joining.then(this.#options.onAnswer);
+      const former = this.#holding.lastMemberId;
+      if (former !== undefined) void consumer.joining.then(() => this.#remove(consumer, former));
+      await consumer.join();
+      return await consumer.ended;
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error));
+    }
+  }
+
+  /** After the join has begun, else the others would share out this process's partitions between the two. */
+  async #remove(consumer: MembershipConsumer, memberId: string): Promise<void> {
+    const { kafka, group } = this.#options;
+    await sleep(JOIN_UNDER_WAY_MS);
+    while (consumer.isJoining && !(await removeMember({ kafka, group, memberId }))) await this.#pause(ASK_AGAIN_MS);
+  }
+
+  #joined(consumer: MembershipConsumer, joined: Joined & { readonly isLeader: boolean }): void {
+    this.#joins++;
+    this.#options.onAnswer?.();
+    this.#holding.joined(joined);
+    if (joined.partitions.length > 0 || joined.isLeader) this.#begin();
+    else void this.#askWhyNone(consumer, this.#joins);
+  }
+
+  #agreed(consumer: MembershipConsumer): Promise<void> {
+    return waitForAgreement({
+      describe: () => consumer.describe(),
+      group: this.#options.group,
+      agreement: this.#agreement,
+      sessionTimeoutMs: this.#sessionTimeoutMs,
+      signal: this.#stopped.signal,
+    });
+  }
+
+  async #askWhyNone(consumer: MembershipConsumer, join: number): Promise<void> {
+    while (join === this.#joins && !this.#stopped.signal.aborted) {
+      const group = await consumer.describe().catch(() => undefined);
+      if (group?.state === 'Stable' && join === this.#joins) {
+        if (disagrees(group, this.#agreement)) consumer.end(new GroupDisagreementError({ group: this.#options.group }));
+        else this.#begin();
+        return;
+      }
+      await this.#pause(ASK_AGAIN_MS);
+    }
+  }
+
+  #begin(): void {
+    this.#started = true;
+    this.#first.resolve();
+  }
+
+  #fail(failure: Error): void {
+    this.#holding.close();
+    this.#stopped.abort(failure);
+    if (!this.#started) return this.#first.reject(failure);
+    this.#options.onAssigned([]);
+    this.#options.onFailed(failure);
+  }
+
+  async #pause(pauseMs: number): Promise<void> {
+    await sleep(pauseMs, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
+  }
+}
+
+/** A consumer whose broker doesn't answer takes long to end; after a session nothing it had is its own any more. */
+async function atMost(ending: Promise<void>, limitMs: number): Promise<void> {
+  const enough = new AbortController();
+  await Promise.race([ending, sleep(limitMs, undefined, { signal: enough.signal }).catch(() => undefined)]);
+  enough.abort();
+}

@@ -1,0 +1,48 @@
+import { AssignerProtocol, type Assignment, type PartitionAssigner } from 'kafkajs';
+import { type TopicPartition, assignPartitions } from './assign-partitions.ts';
+import { PROTOCOL_VERSION, decodeTerms, encodeTerms } from './member-metadata.ts';
+
+/** Part of the wire format: members of different releases only share a group while it is the same. */
+const NAME = 'headgate-sticky-1';
+
+export interface StickyAssignerOptions {
+  readonly agreement: string;
+  /** The partitions this member works; asked at every join. */
+  readonly claims: () => readonly TopicPartition[];
+}
+
+/** The partition assigner of all our groups: partitions stay where they are, and members with another agreement than the leader's get none. */
+export function stickyAssigner(options: StickyAssignerOptions): PartitionAssigner {
+  return ({ cluster }) => ({
+    name: NAME,
+    version: PROTOCOL_VERSION,
+    protocol: ({ topics }) => ({
+      name: NAME,
+      metadata: encodeTerms(topics, { claims: options.claims(), agreement: options.agreement }),
+    }),
+    assign: async ({ members, topics }) => {
+      const agreeing = members.flatMap(({ memberId, memberMetadata }) => {
+        const terms = decodeTerms(memberMetadata);
+        return terms?.agreement === options.agreement ? [{ memberId, claims: terms.claims }] : [];
+      });
+      const partitions = topics.flatMap((topic) =>
+        cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => ({ topic, partition: partitionId })),
+      );
+      const assigned = assignPartitions({ partitions, members: agreeing });
+      return members.map(({ memberId }) => ({
+        memberId,
+        memberAssignment: AssignerProtocol.MemberAssignment.encode({
+          version: PROTOCOL_VERSION,
+          assignment: byTopic(assigned.get(memberId) ?? []),
+          userData: Buffer.alloc(0),
+        }),
+      }));
+    },
+  });
+}
+
+function byTopic(partitions: readonly TopicPartition[]): Assignment {
+  const topics: Assignment = {};
+  for (const { topic, partition } of partitions) (topics[topic] ??= []).push(partition);
+  return topics;
+}

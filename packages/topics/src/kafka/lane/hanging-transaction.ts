@@ -1,0 +1,51 @@
+import type { TopicPartition } from '../../topic-log.ts';
+import { byTopic } from '../../topic-partition.ts';
+import type { Coordinator, InitOptions } from '../client/coordinator.ts';
+
+/**
+ * What the last transaction of a transactional id may have left without an end. A broker that is killed right after it has decided on a
+ * transaction may take it for complete when it is back, without having told its partitions (seen with Kafka 4.3.1): what was acknowledged then
+ * hangs, and shares the end of whatever its producer does next. So whoever takes the id over ends it as it was decided.
+ */
+export class Leftovers {
+  readonly #places: readonly TopicPartition[];
+  /** Kept until it is carried out: fencing makes the coordinator forget. */
+  #wasCommitted: boolean | undefined;
+
+  /** `places`: all that the transaction may have written; none for an id that is new. */
+  constructor(places: readonly TopicPartition[]) {
+    this.#places = places;
+  }
+
+  /** Fences every older producer, and ends what the last one left. Answers what kafkajs wants to know. */
+  async fence(coordinator: Coordinator, options: InitOptions): ReturnType<Coordinator['initProducerId']> {
+    if (this.#places.length === 0) return await coordinator.initProducerId(options);
+    const { transactionalId } = options;
+    this.#wasCommitted ??= await wasCommitted(coordinator, transactionalId);
+    const producer = await coordinator.initProducerId(options);
+    const { producerId, producerEpoch } = producer;
+    await coordinator.addPartitionsToTxn({ transactionalId, producerId, producerEpoch, topics: byTopic(this.#places) });
+    await coordinator.endTxn({ transactionalId, producerId, producerEpoch, transactionResult: this.#wasCommitted });
+    this.#wasCommitted = undefined;
+    return producer;
+  }
+}
+
+/** Only what was begun is still open to an abort, by the fence. */
+async function wasCommitted(coordinator: Coordinator, transactionalId: string): Promise<boolean> {
+  const state = await coordinator.describeTransaction({ transactionalId });
+  // kafkajs tries again.
+  if (state?.startsWith('Prepare') === true) throw new TransactionEndingError({ transactionalId });
+  return state === 'CompleteCommit';
+}
+
+class TransactionEndingError extends Error {
+  override readonly name = 'TransactionEndingError';
+  /** Kafka's, which is what a fence would meet. */
+  readonly type = 'CONCURRENT_TRANSACTIONS';
+  readonly retriable = true;
+
+  constructor(details: { readonly transactionalId: string }, options?: ErrorOptions) {
+    super(`The last transaction of ${details.transactionalId} is still being ended.`, options);
+  }
+}

@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Producer } from 'kafkajs';
+import type { NewRecord, RecordPosition } from '../../topic-log.ts';
+import { type InnerCluster, committedMessages } from '../client/kafkajs-cluster.ts';
+import { isTopicUnknown } from '../client/error-kinds.ts';
+import { Leftovers } from '../lane/hanging-transaction.ts';
+import type { Link } from '../client/reconnecting-client.ts';
+import type { OwnWrites } from '../consumer/read-your-writes.ts';
+import { fetchMessages, isOutOfRange, partitionOffsets, partitionsOf } from '../consumer/fetch.ts';
+import { placeOf } from '../../topic-partition.ts';
+import { type RecordSender, type SentRecords, byPlace } from './record-sender.ts';
+
+const LOOK_AGAIN_MS = 20;
+
+export interface AppendOptions {
+  /** A new producer of that transactional id. */
+  readonly producer: (transactionalId: string, leftovers: Leftovers) => Producer;
+  readonly sender: RecordSender;
+  readonly ownWrites: OwnWrites;
+  readonly link: Link<InnerCluster>;
+  /** Throws `TopicUnknownError` where a topic of the records was deleted. */
+  readonly assertThere: () => Promise<void>;
+  /** Their partitions known. */
+  readonly records: readonly (NewRecord & { readonly partition: number })[];
+}
+
+/** Appends records in a transaction of its own. After a fault: when that left the outcome unknown it is looked up, else they are sent again. */
+export async function appendRecords({
+  producer: newProducer,
+  sender,
+  ownWrites,
+  link,
+  assertThere,
+  records,
+}: AppendOptions): Promise<readonly RecordPosition[]> {
+  const transactionalId = `append-${randomUUID()}`;
+  let leftovers = new Leftovers([]);
+  let unknown: { readonly sent: SentRecords; readonly positions: readonly RecordPosition[] } | undefined;
+  let isAcknowledged = false;
+  return await link.run(async (cluster) => {
+    // Its first transaction ends what an earlier one of the same id has left open.
+    const producer = newProducer(transactionalId, leftovers);
+    try {
+      await producer.connect();
+      if (unknown !== undefined) {
+        await (await producer.transaction()).abort();
+        if (isAcknowledged || (await isCommitted(cluster, unknown.positions))) {
+          ownWrites.committed(unknown.sent);
+          return unknown.positions;
+        }
+        unknown = undefined;
+      }
+      leftovers = new Leftovers(records);
+      const transaction = await producer.transaction();
+      const sent = await sender.send(transaction, byPlace(records)).catch(async (error: unknown) => {
+        // Readers would wait for its time-out.
+        await transaction.abort().catch(() => undefined);
+        throw error;
+      });
+      const positions = positionsOf(records, sent);
+      unknown = { sent, positions };
+      await transaction.commit();
+      isAcknowledged = true;
+      ownWrites.committed(sent);
+      // Nobody takes this id over: what a killed broker has not told its partitions would hold back all that comes behind it.
+      if (!(await ownWrites.areReadable(cluster, positions))) throw new Error('What was committed can not be read yet.');
+      return positions;
+    } catch (error) {
+      if (isTopicUnknown(error)) await assertThere();
+      throw error;
+    } finally {
+      producer.disconnect().catch(() => undefined);
+    }
+  });
+}
+
+function positionsOf(records: AppendOptions['records'], sent: SentRecords): readonly RecordPosition[] {
+  const next = new Map([...sent].map(([place, { first }]) => [place, first]));
+  return records.map(({ topic, partition }) => {
+    const place = placeOf(topic, partition);
+    const offset = next.get(place) ?? -1;
+    next.set(place, offset + 1);
+    return { topic, partition, offset };
+  });
+}
+
+/**
+ * Whether an append whose transaction has ended was committed: its first record that is still there tells. Where retention or compaction has
+ * taken all of them it counts as committed. Whether it was, nobody can know then; a committed one would be gone as well, and sending it again
+ * would show it twice to whoever has read it, or put an old value over a newer one.
+ */
+async function isCommitted(cluster: InnerCluster, positions: readonly RecordPosition[]): Promise<boolean> {
+  for (const position of positions) {
+    const fate = await fateOf(cluster, position);
+    if (fate !== 'gone') return fate === 'committed';
+  }
+  return true;
+}
+
+/** What became of a record whose transaction has ended. One that the log doesn't reach, or no longer, counts as aborted. */
+async function fateOf(cluster: InnerCluster, { topic, partition, offset }: RecordPosition): Promise<'committed' | 'aborted' | 'gone'> {
+  if (offset < 0) return 'aborted';
+  await partitionsOf(cluster, topic);
+  try {
+    for (;;) {
+      // Fails while a new leader doesn't know yet how far its log is replicated.
+      await partitionOffsets(cluster, topic, [partition], 'stable');
+      const { data } = await fetchMessages(cluster, { topic, partition, offset, maxWaitMs: 100 });
+      if (data.messages.some((message) => Number(message.offset) === offset)) {
+        return Number(committedMessages(offset, data)[0]?.offset) === offset ? 'committed' : 'aborted';
+      }
+      if (Number(data.lastStableOffset) > offset) return 'gone';
+      if (Number(data.highWatermark) <= offset) return 'aborted';
+      // Somebody else's open transaction holds it back.
+      await sleep(LOOK_AGAIN_MS);
+    }
+  } catch (error) {
+    if (!isOutOfRange(error)) throw error;
+    const earliest = (await partitionOffsets(cluster, topic, [partition], 'earliest')).get(partition) ?? 0;
+    return offset < earliest ? 'gone' : 'aborted';
+  }
+}

@@ -1,0 +1,125 @@
+import { createRequire } from 'node:module';
+import type { Kafka, KafkaConfig, Partitioners, Producer } from 'kafkajs';
+import type { TopicPartition } from '../../topic-log.ts';
+import { isTimeoutRefused } from '../client/error-kinds.ts';
+import type { Coordinator, InitOptions } from '../client/coordinator.ts';
+import { type InnerBroker, KafkajsCluster, clusterOptions } from '../client/kafkajs-cluster.ts';
+import type { Leftovers } from '../lane/hanging-transaction.ts';
+import { byTopic, placeOf } from '../../topic-partition.ts';
+import type { TransactionTimeout } from './transaction-timeout.ts';
+
+export interface LaneProducerOptions {
+  readonly kafka: Kafka;
+  readonly config: KafkaConfig;
+  readonly transactionalId: string;
+  readonly transactionTimeout: TransactionTimeout;
+  /** To be ended before the first transaction. */
+  readonly leftovers: Leftovers;
+}
+
+/** A transactional producer that is thrown away at its first error, which is why it may remember what kafkajs asks anew each time. */
+export interface LaneProducer extends Producer {
+  /** The partitions the next transaction writes: the broker is told of them all at once. */
+  announce(places: readonly TopicPartition[]): void;
+  /** Whether the coordinator has gone since the last transaction: it may have forgotten to end that. */
+  isOutdated(): boolean;
+}
+
+/** kafkajs's COORDINATOR_TYPES.TRANSACTION. */
+const TRANSACTION = 1;
+
+const require = createRequire(import.meta.url);
+const createProducer = require('kafkajs/src/producer') as (options: object) => Producer;
+
+/** kafkajs's own producer, on a cluster that spares it requests: 4 of 8 for a page with its checkpoint. */
+export function laneProducer({ kafka, config, transactionalId, transactionTimeout, leftovers }: LaneProducerOptions): LaneProducer {
+  const cluster = new RememberingCluster({ ...clusterOptions(kafka, config), maxInFlightRequests: 1 }, { leftovers, transactionTimeout });
+  const producer = createProducer({
+    cluster,
+    logger: kafka.logger(),
+    retry: config.retry,
+    idempotent: true,
+    transactionalId,
+    transactionTimeout: transactionTimeout.ms,
+    createPartitioner: byTheirOwn,
+  });
+  return Object.assign(producer, {
+    announce(places: readonly TopicPartition[]) {
+      cluster.announced = places;
+    },
+    // The broker's own isConnected is false also when it is time to authenticate again.
+    isOutdated: () => cluster.coordinator?.connectionPool.isConnected() === false,
+  });
+}
+
+/** Records come with their partitions. */
+const byTheirOwn: () => ReturnType<typeof Partitioners.DefaultPartitioner> =
+  () =>
+  ({ message: { partition } }) => {
+    if (partition === undefined) throw new TypeError('A record has no partition.');
+    return partition;
+  };
+
+class RememberingCluster extends KafkajsCluster {
+  announced: readonly TopicPartition[] = [];
+  /** Of the transactions. */
+  coordinator: Coordinator | undefined;
+  readonly #options: Pick<LaneProducerOptions, 'leftovers' | 'transactionTimeout'>;
+  readonly #coordinators = new Map<string, InnerBroker>();
+
+  constructor(options: object, own: Pick<LaneProducerOptions, 'leftovers' | 'transactionTimeout'>) {
+    super(options);
+    this.#options = own;
+  }
+
+  /** kafkajs asks for it before each request to it. */
+  override async findGroupCoordinator(options: { readonly groupId: string; readonly coordinatorType?: number }): Promise<InnerBroker> {
+    const name = `${options.coordinatorType} ${options.groupId}`;
+    const known = this.#coordinators.get(name);
+    if (known?.isConnected() === true) return known;
+    const broker = await super.findGroupCoordinator(options);
+    if (options.coordinatorType !== TRANSACTION) {
+      this.#coordinators.set(name, broker);
+      return broker;
+    }
+    this.coordinator = broker as Coordinator;
+    const announcing = this.#announcing(this.coordinator);
+    this.#coordinators.set(name, announcing);
+    return announcing;
+  }
+
+  /** kafkajs adds partitions to a transaction one send at a time. */
+  #announcing(broker: Coordinator): InnerBroker {
+    const added = new Set<string>();
+    const coordinator: Partial<Coordinator> = {
+      isConnected: () => broker.isConnected(),
+      initProducerId: (options) => this.#fence(broker, options),
+      addOffsetsToTxn: (options) => broker.addOffsetsToTxn(options),
+      addPartitionsToTxn: async (options) => {
+        const wanted = options.topics.flatMap(({ topic, partitions }) => partitions.map((partition) => ({ topic, partition })));
+        if (wanted.every(({ topic, partition }) => added.has(placeOf(topic, partition)))) return undefined;
+        const all = new Map([...this.announced, ...wanted].map((place) => [placeOf(place.topic, place.partition), place]));
+        const answer = await broker.addPartitionsToTxn({ ...options, topics: byTopic([...all.values()]) });
+        for (const name of all.keys()) added.add(name);
+        return answer;
+      },
+      endTxn: (options) => {
+        added.clear();
+        return broker.endTxn(options);
+      },
+    };
+    return coordinator as InnerBroker;
+  }
+
+  async #fence(broker: Coordinator, options: InitOptions): ReturnType<Coordinator['initProducerId']> {
+    const { leftovers, transactionTimeout } = this.#options;
+    for (;;) {
+      const { ms } = transactionTimeout;
+      try {
+        return await leftovers.fence(broker, { ...options, transactionTimeout: ms });
+      } catch (error) {
+        if (!isTimeoutRefused(error) || !transactionTimeout.shorten(ms)) throw error;
+      }
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import { promisify } from 'node:util';
+import { constants, gzip, unzip, zstdCompress, zstdDecompress } from 'node:zlib';
+import kafkajs, { CompressionTypes } from 'kafkajs';
+import { LZ4, SNAPPY } from './foreign-codecs.ts';
+import { handedOver } from './buffer-registry.ts';
+import { kafkajsVersion, whyPlain } from '../client/kafkajs-version.ts';
+
+/** What `send` takes as `compression`, by name. */
+export type Compressions = Readonly<Record<'none' | 'gzip' | 'zstd', CompressionTypes>>;
+
+export interface RegisterCodecsOptions {
+  /** kafkajs's version. Default: that of the installed one. */
+  readonly version?: string;
+  /** kafkajs's table of codecs, one for the whole process. Default: the installed one's. */
+  readonly codecs?: CodecTable;
+}
+
+/** A codec by its number, as kafkajs keeps them. */
+export type CodecTable = Record<number, () => unknown>;
+
+/**
+ * Gives kafkajs gzip and zstd at level 1 under numbers of their own, and what it lacks (zstd, Snappy, LZ4) under its usual numbers where nobody
+ * else has: a batch that can't be read would hold back all behind it. Nothing that is registered is replaced, so other users of kafkajs in
+ * the process keep what they have; they can read more after this, too.
+ * Answers what `send` takes as `compression`. With another kafkajs than the known one these are the usual numbers, gzip at kafkajs's own level.
+ */
+export function registerCodecs(options: RegisterCodecsOptions = {}): Compressions {
+  const codecs: CodecTable = options.codecs ?? kafkajs.CompressionCodecs;
+  for (const [type, codec] of [
+    [CompressionTypes.ZSTD, ZSTD],
+    [CompressionTypes.Snappy, SNAPPY],
+    [CompressionTypes.LZ4, LZ4],
+  ] as const)
+    if (!hasCodec(codecs, type)) codecs[type] = () => codec;
+  if (whyPlain(options.version ?? kafkajsVersion()) !== undefined) {
+    return { none: CompressionTypes.None, gzip: CompressionTypes.GZIP, zstd: CompressionTypes.ZSTD };
+  }
+  codecs[own(CompressionTypes.GZIP)] = () => GZIP;
+  codecs[own(CompressionTypes.ZSTD)] = () => ZSTD;
+  return { none: CompressionTypes.None, gzip: own(CompressionTypes.GZIP), zstd: own(CompressionTypes.ZSTD) };
+}
+
+/**
+ * kafkajs looks a codec up by the whole number and writes only its lowest three bits to the batch (recordBatch/v0/index.js): with the fourth bit set
+ * a number is a codec of our own, and gzip or zstd to everybody who reads it.
+ */
+function own(type: CompressionTypes): CompressionTypes {
+  // oxlint-disable-next-line typescript/no-unsafe-enum-assignment, typescript/no-unnecessary-type-assertion -- kafkajs's type has no name for it
+  return (0x08 | type) as CompressionTypes;
+}
+
+/** Whether a codec of ours compresses. */
+export function isOwn(type: CompressionTypes): boolean {
+  return (type & 0x08) !== 0;
+}
+
+/** kafkajs has an entry for codecs it doesn't have, too: one that throws `KafkaJSNotImplemented`. */
+function hasCodec(codecs: CodecTable, type: CompressionTypes): boolean {
+  try {
+    return codecs[type]?.() !== undefined;
+  } catch (error) {
+    return !(error instanceof kafkajs.KafkaJSNotImplemented);
+  }
+}
+
+/** A codec as kafkajs calls it. */
+export interface Codec {
+  compress(encoder: { readonly buffer: Buffer }): Promise<Buffer>;
+  decompress(bytes: Buffer): Promise<Buffer>;
+}
+
+const GZIP: Codec = {
+  compress: ({ buffer }) => promisify(gzip)(handedOver(buffer), { level: 1 }),
+  decompress: (bytes) => promisify(unzip)(bytes, { chunkSize: chunkBytes(bytes) }),
+};
+
+const ZSTD: Codec = {
+  compress: ({ buffer }) => promisify(zstdCompress)(handedOver(buffer), { params: { [constants.ZSTD_c_compressionLevel]: 1 } }),
+  decompress: (bytes) => promisify(zstdDecompress)(bytes, { chunkSize: chunkBytes(bytes) }),
+};
+
+/** Room for what a batch of records mostly becomes: a round trip to the thread pool for each 16 KiB would cost more than decompressing. */
+function chunkBytes(compressed: Buffer): number {
+  return Math.min(Math.max(compressed.length * 16, 16 * 1024), 1024 * 1024);
+}

@@ -1,0 +1,67 @@
+import { type BlockRecord, type BlockRecords, recordAt } from './batch-record.ts';
+import { RecordWriter } from './record-writer.ts';
+
+/** Records one after the other, as they stand in a record batch of magic 2. */
+export interface EncodedRecords {
+  readonly bytes: Buffer;
+  /** The buffer they stand in. */
+  readonly room: Buffer<ArrayBuffer>;
+  readonly count: number;
+  /** How many of the bytes are the first record's; 0 without records. */
+  readonly firstBytes: number;
+  /** How many bytes the next record would have needed, where it didn't fit; 0 where there is none left. */
+  readonly nextBytes: number;
+}
+
+/** Which records to encode. */
+export interface EncodeRecordsOptions {
+  /** The index of the first one. Default 0. */
+  readonly from?: number;
+  /** As many records as fit into this. Default: all. */
+  readonly maxBytes?: number;
+  /** A buffer to write to, where it is large enough. */
+  readonly room?: Buffer<ArrayBuffer> | undefined;
+}
+
+/** Encodes records; their offset deltas begin at 0 and their timestamp deltas are 0 (Kafka protocol, RecordBatch). */
+export function encodeRecords(records: BlockRecords, { from = 0, maxBytes = Infinity, room }: EncodeRecordsOptions = {}): EncodedRecords {
+  const writer = new RecordWriter(Math.min(likeTheFirst(records, from), maxBytes), room);
+  let firstBytes = 0;
+  for (let index = from; index < records.length; index += 1) {
+    const before = writer.length;
+    writeRecord(writer, recordAt(records, index), index - from);
+    const recordBytes = writer.length - before;
+    if (writer.length > maxBytes)
+      return { bytes: writer.written(before), room: writer.room, count: index - from, firstBytes, nextBytes: recordBytes };
+    if (index === from) firstBytes = recordBytes;
+  }
+  return { bytes: writer.written(), room: writer.room, count: Math.max(records.length - from, 0), firstBytes, nextBytes: 0 };
+}
+
+function writeRecord(writer: RecordWriter, record: BlockRecord, offsetDelta: number): void {
+  const start = writer.begin();
+  writer.attributesAndTimestamp();
+  writer.varint(offsetDelta);
+  writer.field(record.key);
+  writer.field(record.value);
+  writeHeaders(writer, record.headers ?? {});
+  writer.finish(start);
+}
+
+function writeHeaders(writer: RecordWriter, headers: NonNullable<BlockRecord['headers']>): void {
+  const names = Object.keys(headers);
+  writer.varint(names.length);
+  for (const name of names) {
+    writer.field(name);
+    writer.field(headers[name] ?? null);
+  }
+}
+
+/** The bytes to begin with: enough where all records are like the first one, and not more than 4 MiB on its word alone. */
+function likeTheFirst(records: BlockRecords, from: number): number {
+  const first = records.at(from);
+  if (first === undefined) return 0;
+  let length = (first.key?.length ?? 0) + (first.value?.length ?? 0) + 24;
+  for (const [name, value] of Object.entries(first.headers ?? {})) length += name.length + value.length + 4;
+  return Math.min((records.length - from) * length, 4 * 1024 * 1024);
+}

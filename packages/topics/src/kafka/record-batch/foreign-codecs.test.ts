@@ -1,0 +1,49 @@
+import { execFile } from 'node:child_process';
+import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TopicLog } from '../../topic-log.ts';
+import { kafkaTopicLog } from '../index.ts';
+import { verdictOf } from '../client/driver-errors.ts';
+import { LZ4, SNAPPY } from './foreign-codecs.ts';
+
+const why = await whyNoKafkaBroker();
+const because = why === undefined ? '' : ` (skipped: ${why})`;
+
+describe.skipIf(why !== undefined)(`records that Kafka's own producer has compressed${because}`, () => {
+  let broker: KafkaBroker;
+  let log: TopicLog;
+  beforeAll(async () => {
+    broker = await startKafkaBroker();
+    log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
+  });
+  afterAll(async () => {
+    await log.close();
+    await broker.close();
+  });
+
+  it.for(['snappy', 'lz4', 'zstd', 'gzip'])('with %s', async (codec) => {
+    await log.createTopics([{ name: codec, partitions: 1 }]);
+    // Some larger than the blocks both formats are cut into, and one that can't be made smaller.
+    const values = ['short', 'x'.repeat(200_000), Array.from({ length: 20_000 }, (_, i) => (i * 7_919) % 10_007).join(' '), 'last'];
+    await produce(broker, codec, values);
+    const read: (string | null)[] = [];
+    for await (const { value } of log.read({ topic: codec })) read.push(value);
+    expect(read).toEqual(values);
+  });
+});
+
+it.for([SNAPPY, LZ4])('what is no such thing fails for good', async (codec) => {
+  const error: unknown = await codec.decompress(Buffer.alloc(50, 0xff)).catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ code: 'HEADGATE_UNREADABLE_BATCH' });
+  expect(verdictOf(error)).toBe('final');
+});
+
+/** A line of stdin is a record. */
+async function produce({ brokers, jars }: KafkaBroker, codec: string, lines: readonly string[]): Promise<void> {
+  const options = ['--bootstrap-server', brokers.join(','), '--topic', codec, '--compression-codec', codec];
+  const java = ['-cp', jars, 'org.apache.kafka.tools.ConsoleProducer', ...options, '--batch-size', '900000', '--timeout', '500'];
+  await new Promise<void>((resolve, reject) => {
+    const child = execFile('java', java, (error) => (error === null ? resolve() : reject(error)));
+    child.stdin?.end(`${lines.join('\n')}\n`);
+  });
+}
