@@ -21,3 +21,18 @@ it.each([
   expect([status, stdout, stderr]).toEqual(code === 0 ? [0, `${own}\n`, ''] : [2, '', complaint]);
   expect(engines.node).toBe('>=22.19');
 });
+
+it.each(['--version', '--help', 'run --help'])('%s loads nothing but the command line', (answer) => {
+  const tell = `import { registerHooks } from 'node:module';
+    registerHooks({ load: (url, context, next) => { process.stderr.write(url + String.fromCharCode(10)); return next(url, context); } });`;
+  const flags = [
+    '--conditions=@headgate/source',
+    '--disable-warning=ExperimentalWarning',
+    `--import=data:text/javascript,${encodeURIComponent(tell)}`,
+  ];
+  const { status, stderr } = spawnSync(process.execPath, [...flags, BIN, ...answer.split(' ')], { encoding: 'utf8' });
+  const packages = stderr
+    .split('\n')
+    .flatMap((url) => /\/(?:node_modules|packages)\/(?!\.pnpm)(?<name>[^/]+)/u.exec(url)?.groups?.['name'] ?? []);
+  expect([status, [...new Set(packages)]]).toEqual([0, ['commander']]);
+});

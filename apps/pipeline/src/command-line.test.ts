@@ -116,7 +116,7 @@ async function headgate(args: readonly string[], { cwd, input = '', env = ENV }:
     stdin,
     stdout,
     stderr,
-    clock: systemClock(),
+    clock: async () => systemClock(),
     signal: new AbortController().signal,
   });
   stdout.end();

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
+import type { Clock } from '@headgate/throttle';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { type CommandContext, readConfig } from './commands/command-context.ts';
+import type { CommandContext } from './commands/command-context.ts';
 import type { SandboxCommandOptions } from './commands/sandbox.ts';
 import { UsageError } from './commands/usage-error.ts';
 import { ConfigError } from './config/config-error.ts';
@@ -8,11 +9,14 @@ import { errorText } from './run/error-text.ts';
 import type { Terminal } from './status/terminal.ts';
 import { plainOutput } from './status/text/plain-output.ts';
 
-/** As a process has it. */
-type World = Omit<CommandContext, 'file' | 'json' | 'stderr' | 'terminal'> & { readonly stderr: Terminal };
+/** As a process has it; the clock is loaded for the commands that need one. */
+type World = Omit<CommandContext, 'file' | 'json' | 'stderr' | 'terminal' | 'clock'> & {
+  readonly stderr: Terminal;
+  readonly clock: () => Promise<Clock>;
+};
 
 /**
- * Runs what a command line asks for. A command's code is loaded when it is asked for: most need little of the whole.
+ * Runs what a command line asks for. A command's code is loaded when it is asked for: most need little of the whole, `--help` nothing.
  * Resolves to the exit code: 0 done, 1 something failed, 2 usage or config, 130 stopped.
  */
 export async function runCommandLine(args: readonly string[], world: World): Promise<number> {
@@ -31,9 +35,10 @@ export async function runCommandLine(args: readonly string[], world: World): Pro
 
 function commandLine(world: World, exit: (code: number) => void): Command {
   const program = new Command('headgate');
+  let clock: Clock;
   const context = (): CommandContext => {
     const { config, json } = program.opts<{ config: string; json?: boolean }>();
-    return { ...world, stderr: plainOutput(world.stderr), terminal: world.stderr, file: config, json: json ?? false };
+    return { ...world, clock, stderr: plainOutput(world.stderr), terminal: world.stderr, file: config, json: json ?? false };
   };
 
   program
@@ -56,7 +61,8 @@ function commandLine(world: World, exit: (code: number) => void): Command {
       .description(description)
       .addOption(new Option('--config <file>').hideHelp())
       .addOption(new Option('--json').hideHelp());
-  program.hook('preAction', (_, action) => {
+  program.hook('preAction', async (_, action) => {
+    clock = await world.clock();
     for (const name of ['config', 'json'] as const) {
       const value: unknown = action.getOptionValue(name);
       if (value !== undefined && action !== program) program.setOptionValue(name, value);
@@ -95,7 +101,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
         const { runSandbox } = await import('./commands/run-sandbox.ts');
         exit(await runSandbox({ follow }, context()));
       } else {
-        const { run } = await import('./commands/run.ts');
+        const [{ run }, { readConfig }] = await Promise.all([import('./commands/run.ts'), import('./commands/command-context.ts')]);
         exit(await run({ config: await readConfig(context()), follow }, context()));
       }
     });

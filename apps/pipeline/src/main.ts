@@ -37,7 +37,6 @@ for (const stream of [stdout, stderr]) {
 }
 
 const { runCommandLine } = await import('./command-line.ts');
-const { systemClock } = await import('@headgate/throttle');
 const code = stop.signal.aborted
   ? 130
   : await runCommandLine(process.argv.slice(2), {
@@ -46,7 +45,7 @@ const code = stop.signal.aborted
       stdin,
       stdout,
       stderr,
-      clock: systemClock(),
+      clock: async () => (await import('@headgate/throttle')).systemClock(),
       signal: stop.signal,
     });
 process.exitCode ??= code;
