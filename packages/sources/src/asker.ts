@@ -1,4 +1,5 @@
 import type { Admission, CredentialPool, Delivery, Permit } from '@headgate/throttle';
+import { inOrder } from './budgets.ts';
 import type { CheckedOptions } from './checked-options.ts';
 import type { Connections } from './connections.ts';
 import { ofDefinition } from './definition-error.ts';
@@ -40,7 +41,12 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
   return async (ask, { credits, signal, walk, share }) => {
     const subject = ofDefinition({ service, name: 'subject', call: () => definition.subject(ask) });
     const items = ofDefinition({ service, subject, name: 'items', call: () => definition.items(ask) });
-    const weights = ofDefinition({ service, subject, name: 'weights', call: () => inOrder(definition.weights?.(ask) ?? {}, names) });
+    const weights = ofDefinition({
+      service,
+      subject,
+      name: 'weights',
+      call: () => inOrder(definition.weights?.(ask) ?? {}, names).map((weight) => weight ?? 1),
+    });
     // Given up by then, it may still be counted for a while.
     const countedWithinMs = (options.journal?.leaseMs ?? 0) + options.timeoutMs + options.maxDelayMs;
     checkWeights({ service, subject, weights, names, pool });
@@ -228,14 +234,6 @@ function unfit({ service, subject, credential, where, wasAskedAgain, status }: U
 
 function seconds(ms: number): string {
   return `${Math.round(ms / 1000).toLocaleString('en-US')} s`;
-}
-
-/** Weights in the order of the budgets' names, as the pool takes them; none where all are 1. */
-function inOrder(weights: Readonly<Record<string, number>>, names: readonly string[]): readonly number[] {
-  const given = Object.keys(weights);
-  const unknown = given.find((name) => !names.includes(name));
-  if (unknown !== undefined) throw new RangeError(`there is no budget ${JSON.stringify(unknown)}, only ${names.join(', ')}`);
-  return given.length === 0 ? [] : names.map((name) => weights[name] ?? 1);
 }
 
 interface CheckWeightsOptions {

@@ -41,3 +41,11 @@ export function nextReset(budget: Limit | Quota, clock: Clock): number | undefin
   const reset = { at, zone, afterMs: clock.epochMs() };
   return per === 'day' ? nextTimeOfDay(reset) : nextDayOfMonth({ day, ...reset });
 }
+
+/** What is said of budgets by name, in the order of their names. Throws a `RangeError` for a name that isn't one of them. */
+export function inOrder<T>(said: Readonly<Record<string, T>>, names: readonly string[]): readonly (T | undefined)[] {
+  const given = Object.keys(said);
+  const unknown = given.find((name) => !names.includes(name));
+  if (unknown !== undefined) throw new RangeError(`there is no budget ${JSON.stringify(unknown)}, only ${names.join(', ')}`);
+  return given.length === 0 ? [] : names.map((name) => said[name]);
+}

@@ -1,4 +1,5 @@
 import type { Permit } from '@headgate/throttle';
+import { inOrder } from './budgets.ts';
 import type { CheckedOptions } from './checked-options.ts';
 import type { Connections } from './connections.ts';
 import { ofDefinition } from './definition-error.ts';
@@ -69,12 +70,15 @@ export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Prom
     maxBodyBytes: options.maxBodyBytes,
     signal,
     onSent: () => permit.sent(),
-    // A refusal says how long to wait in ways of its own.
-    onAnswered: ({ status, headers }) =>
-      permit.answered([status === 429 ? undefined : budgetEvidence({ headers, epochMs: clock.epochMs() })]),
+    onAnswered: ({ status, headers }) => {
+      // A refusal says how long to wait in ways of its own.
+      if (status === 429) permit.answered();
+      else if (definition.evidence === undefined) permit.answered([budgetEvidence({ headers, epochMs: clock.epochMs() })]);
+    },
   });
-  // Where the answer had begun the tokens are settled already, and this changes nothing.
-  if (exchanged.kind !== 'answered') permit.aborted();
+  // Where the answer had begun the tokens are settled already, but for a definition that reads its body for them.
+  if (exchanged.kind === 'failed' && exchanged.status !== undefined) permit.answered();
+  else if (exchanged.kind !== 'answered') permit.aborted();
   signal.throwIfAborted();
   if (exchanged.kind === 'lapsed') return 'lapsed';
   if (exchanged.kind === 'aborted') throw new Error('unreachable: aborted without a signal');
@@ -84,16 +88,29 @@ export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Prom
     const error = new SourceError({ ...about, code: 'HEADGATE_INVALID_REQUEST', retryable: false, message: `${about.subject}: ${reason}` });
     return { verdict: invalid ? { kind: 'fatal', error } : { kind: 'transient', reason }, stale, ...(status !== undefined && { status }) };
   }
-  const { status } = exchanged.answer;
+  const { answer } = exchanged;
+  const { status } = answer;
+  const names = Object.keys(options.budgets);
+  const { recentlyRefused } = credential;
+  const context = { ask, credential: credential.name, epochMs: clock.epochMs(), redact, recentlyRefused };
+  if (definition.evidence !== undefined && status !== 429) {
+    const call = () => inOrder(definition.evidence?.(answer, context) ?? {}, names);
+    try {
+      permit.answered(ofDefinition({ service, subject, name: 'evidence', call }));
+    } catch (error) {
+      permit.answered();
+      return { verdict: unsigned(error, about), status };
+    }
+  }
   if (REDIRECTS.has(status))
     return {
-      verdict: { kind: 'fatal', error: redirected(redact(exchanged.answer.headers['location'] ?? ''), status, options, about) },
+      verdict: { kind: 'fatal', error: redirected(redact(answer.headers['location'] ?? ''), status, options, about) },
       status,
     };
-  const { recentlyRefused } = credential;
   try {
-    const context = { ask, credential: credential.name, epochMs: options.clock.epochMs(), redact, recentlyRefused };
-    return { verdict: redactedVerdict(definition.classify(exchanged.answer, context), redact), status };
+    const verdict = redactedVerdict(definition.classify(answer, context), redact);
+    if (verdict.kind === 'ok' && verdict.cost !== undefined) permit.corrected(inOrder(verdict.cost, names));
+    return { verdict, status };
   } catch (cause) {
     const message = `${about.subject}: the answer (${status}) could not be judged. This is a fault of the ${service} source: report it.`;
     return {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { httpDate } from './http-date.ts';
-import { refusalWaitMs, retryAfterMs } from './rate-headers.ts';
+import { budgetEvidence, refusalWaitMs, retryAfterMs } from './rate-headers.ts';
 
 const DATE = 'Sun, 06 Nov 1994 08:49:37 GMT';
 const AT = Date.UTC(1994, 10, 6, 8, 49, 37);
@@ -50,6 +50,8 @@ describe('a refusal', () => {
     expect(wait(429, { 'x-rate-limit-reset': reset, 'x-rate-limit-remaining': '0' })).toBe(31_000);
     expect(wait(429, { 'x-rate-limit-reset': reset, 'x-rate-limit-remaining': '3' })).toBeUndefined();
     expect(wait(403, { 'x-rate-limit-reset': reset, 'x-rate-limit-remaining': '0' })).toBe(31_000);
+    expect(wait(403, { 'x-ratelimit-reset': reset, 'x-ratelimit-remaining': '0' })).toBe(31_000);
+    expect(wait(429, { 'x-ratelimit-reset-after': '0.35', 'x-ratelimit-reset': reset })).toBe(1_350);
   });
 
   test('reset says nothing while requests remain', () => {
@@ -63,5 +65,32 @@ describe('a refusal', () => {
 
   test.each(['', 'soon', '-1', '1e9', '9'.repeat(20)])('a reset of %j is no reset', (value) => {
     expect(wait(429, { 'x-rate-limit-reset': value })).toBeUndefined();
+  });
+});
+
+describe('what remains of a budget', () => {
+  const at = AT / 1000 + 30;
+  test.each<[string, Record<string, string>, number, number]>([
+    ['as X has it', { 'x-rate-limit-remaining': '7', 'x-rate-limit-reset': `${at}` }, 7, 30_000],
+    ['as GitHub has it', { 'x-ratelimit-remaining': '4999', 'x-ratelimit-reset': `${at}`, 'x-ratelimit-used': '1' }, 4_999, 30_000],
+    ['as Reddit has it', { 'x-ratelimit-remaining': '598.7', 'x-ratelimit-reset': '30', 'x-ratelimit-used': '2' }, 598, 30_000],
+    ['as Discord has it', { 'x-ratelimit-remaining': '1', 'x-ratelimit-reset': `${at}.2`, 'x-ratelimit-reset-after': '29.5' }, 1, 29_500],
+    ['as the draft has it', { ratelimit: '"default";r=50;t=30' }, 50, 30_000],
+    ['as an older draft has it', { ratelimit: 'limit=100, remaining=50, reset=30' }, 50, 30_000],
+    ['as GitLab has it', { 'ratelimit-remaining': '599', 'ratelimit-reset': `${at}` }, 599, 30_000],
+    ['from now', { 'ratelimit-remaining': '599', 'ratelimit-reset': '30' }, 599, 30_000],
+  ])('%s', (_, headers, remaining, resetInMs) => {
+    expect(budgetEvidence({ headers: { date: DATE, ...headers }, epochMs })).toEqual({ remaining, resetInMs });
+  });
+
+  test.each<Record<string, string>>([
+    {},
+    { 'x-ratelimit-remaining': '7' },
+    { 'x-ratelimit-reset': '30' },
+    { 'x-ratelimit-remaining': '-1', 'x-ratelimit-reset': '30' },
+    { 'x-ratelimit-remaining': 'many', 'x-ratelimit-reset': '30' },
+    { 'x-ratelimit-remaining': '7', 'x-ratelimit-reset': 'soon' },
+  ])('%j says nothing', (headers) => {
+    expect(budgetEvidence({ headers, epochMs })).toBeUndefined();
   });
 });

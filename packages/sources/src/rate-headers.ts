@@ -28,35 +28,57 @@ export interface RefusalWaitOptions {
 /**
  * How long a request that was refused for its rate should wait, ms from now, as far as the answer says so.
  *
- * `Retry-After` wins. `x-rate-limit-reset` (epoch seconds of the service's clock) counts with nothing remaining, or with status 429
- * where what remains isn't said, and one second is added: it is rounded.
+ * `Retry-After` wins. The reset that `budgetEvidence` reads counts with nothing remaining, or with status 429 where what remains isn't
+ * said, and one second is added: it is rounded.
  */
 export function refusalWaitMs({ answer: { status, headers }, epochMs }: RefusalWaitOptions): number | undefined {
   const said = retryAfterMs({ headers, epochMs });
   if (said !== undefined) return said;
-  const reset = headers['x-rate-limit-reset']?.trim() ?? '';
-  if (!/^\d{1,12}$/.test(reset)) return undefined;
-  const remaining = headers['x-rate-limit-remaining']?.trim();
-  if (remaining === undefined ? status !== 429 : remaining !== '0') return undefined;
-  return Math.max(0, Number(reset) * 1000 - answeredAt(headers, epochMs)) + 1_000;
+  const { remaining, resetInMs } = rateHeaders({ headers, epochMs });
+  if (resetInMs === undefined || (remaining === undefined ? status !== 429 : remaining > 0)) return undefined;
+  return Math.max(0, resetInMs) + 1_000;
 }
 
 /**
- * What an answer says of its credential's budget: `x-rate-limit-*` (epoch seconds of the service's clock), `RateLimit`
- * (draft-ietf-httpapi-ratelimit-headers) or its older three headers (seconds from now). Undefined where they say nothing that can be so.
+ * What an answer says of its credential's budget, in the spellings that services use: `x-rate-limit-*`, `x-ratelimit-*` (GitHub, Reddit,
+ * Discord), `RateLimit` (draft-ietf-httpapi-ratelimit-headers) and `ratelimit-*`, each with what remains and when that is reset: as epoch
+ * seconds of the service's clock, or as seconds from now. Undefined where they don't say both.
  */
-export function budgetEvidence({ headers, epochMs }: RateHeadersOptions): BudgetEvidence | undefined {
-  const remaining = wholeNumber(headers['x-rate-limit-remaining']);
-  const reset = wholeNumber(headers['x-rate-limit-reset']);
-  if (remaining !== undefined && reset !== undefined) return { remaining, resetInMs: reset * 1_000 - answeredAt(headers, epochMs) };
-  const draft = headers['ratelimit'] ?? '';
-  const left = wholeNumber(/(?:^|[;,\s])(?:r|remaining)=(\d+)/.exec(draft)?.[1] ?? headers['ratelimit-remaining']);
-  const inSeconds = wholeNumber(/(?:^|[;,\s])(?:t|reset)=(\d+)/.exec(draft)?.[1] ?? headers['ratelimit-reset']);
-  return left === undefined || inSeconds === undefined ? undefined : { remaining: left, resetInMs: inSeconds * 1_000 };
+export function budgetEvidence(options: RateHeadersOptions): BudgetEvidence | undefined {
+  const { remaining, resetInMs } = rateHeaders(options);
+  return remaining === undefined || resetInMs === undefined ? undefined : { remaining, resetInMs };
 }
 
-function wholeNumber(text: string | undefined): number | undefined {
-  return text !== undefined && /^\d{1,12}$/.test(text.trim()) ? Number(text) : undefined;
+interface RateHeaders {
+  /** Whole requests. */
+  readonly remaining: number | undefined;
+  readonly resetInMs: number | undefined;
+}
+
+function rateHeaders({ headers, epochMs }: RateHeadersOptions): RateHeaders {
+  const structured = headers['ratelimit'] ?? '';
+  const member = (names: string): string | undefined => new RegExp(`(?:^|[;,\\s])(?:${names})=(\\d+)`).exec(structured)?.[1];
+  const spelled = [
+    ...['x-rate-limit', 'x-ratelimit'].map((name) => [
+      headers[`${name}-remaining`],
+      headers[`${name}-reset-after`] ?? headers[`${name}-reset`],
+    ]),
+    [member('r|remaining'), member('t|reset')],
+    [headers['ratelimit-remaining'], headers['ratelimit-reset']],
+  ].map(([left, reset]) => ({ left: plainNumber(left), reset: plainNumber(reset) }));
+  const { left, reset } = spelled.find((one) => one.reset !== undefined) ?? {};
+  return {
+    remaining: left === undefined ? undefined : Math.floor(left),
+    resetInMs: reset === undefined ? undefined : Math.ceil(reset * 1_000) - (reset < EPOCH_S ? 0 : answeredAt(headers, epochMs)),
+  };
+}
+
+/** From here on a reset is an instant (of 1973 or later), below it a wait (of three years or less). */
+const EPOCH_S = 1e8;
+
+/** Some send fractions. */
+function plainNumber(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,12}(?:\.\d{1,9})?$/.test(text.trim()) ? Number(text) : undefined;
 }
 
 function answeredAt(headers: Answer['headers'], epochMs: number): number {

@@ -1,3 +1,4 @@
+import type { BudgetEvidence } from '@headgate/throttle';
 import type { Answer } from './answer.ts';
 import type { Budgets, Limit } from './source-options.ts';
 import type { Verdict } from './verdict.ts';
@@ -17,6 +18,11 @@ export interface SourceDefinition<Ask, Value> {
   toRequest(ask: Ask): SourceRequest;
   /** What an answer means. Pure: everything it knows comes in. Redirects never get here. */
   classify(answer: Answer, context: ClassifyContext<Ask>): Verdict<Value>;
+  /**
+   * What an answer says of budgets of those names. Default: what `budgetEvidence` reads, of the first budget. Refusals (429) aren't asked
+   * about: their verdict says how long to wait.
+   */
+  evidence?(answer: Answer, context: EvidenceContext<Ask>): Readonly<Record<string, BudgetEvidence | undefined>>;
   /** Whom an ask is about, for errors and displays: `@alpha`, an ISBN, an author. */
   subject(ask: Ask): string;
   /** Most items that the answer can hold: the credit that is reserved for it. */
@@ -30,11 +36,14 @@ export interface SourceDefinition<Ask, Value> {
   weights?(ask: Ask): Readonly<Record<string, number>>;
 }
 
-export interface ClassifyContext<Ask> {
+export interface EvidenceContext<Ask> {
   readonly ask: Ask;
   readonly credential: string;
   /** Epoch ms, from the source's clock, when the answer came. */
   readonly epochMs: number;
+}
+
+export interface ClassifyContext<Ask> extends EvidenceContext<Ask> {
   /** Takes what a text repeats of the request's Authorization header out of it: to be used on whatever words of the service are quoted. */
   readonly redact: (text: string) => string;
   /** Whether this credential was refused for its rate, against what our own log explains, during the last minute. */

@@ -2,7 +2,12 @@ import type { SourceError } from './source-error.ts';
 
 /** What an answer means. A closed set: whoever handles it does so by a `switch` without default. */
 export type Verdict<Value> =
-  | { readonly kind: 'ok'; readonly value: Value }
+  | {
+      readonly kind: 'ok';
+      readonly value: Value;
+      /** What the request has cost in budgets of those names, where the answer alone can tell: 0 for a 304 that is free. Default: its weights. */
+      readonly cost?: Readonly<Record<string, number>>;
+    }
   | {
       /** Refused for its rate: asked again when the service lets us. */
       readonly kind: 'rate-limited';

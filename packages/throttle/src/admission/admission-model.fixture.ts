@@ -190,6 +190,10 @@ function permitOf(grant: Grant, credit: Credit, wake: () => void): Permit {
     credential: grant.credential,
     credit,
     sent: () => grant.sent(),
+    corrected: (costs) => {
+      grant.corrected(costs);
+      wake();
+    },
     answered: () => {
       grant.answered();
       wake();

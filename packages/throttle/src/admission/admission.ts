@@ -270,6 +270,10 @@ function permitOf(grant: Grant, credit: Credit, wake: () => void): Permit {
       grant.answered(evidence);
       wake();
     },
+    corrected: (costs) => {
+      grant.corrected(costs);
+      wake();
+    },
     aborted,
     [Symbol.dispose]: () => {
       if (!isSettled) aborted();

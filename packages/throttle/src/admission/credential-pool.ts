@@ -46,10 +46,12 @@ export interface CredentialPool {
   readonly exhausted: Error | undefined;
 }
 
-export interface Grant extends Omit<Slot, 'answered' | 'unsent'> {
+export interface Grant extends Omit<Slot, 'answered' | 'corrected' | 'unsent'> {
   readonly credential: string;
   /** Its answer has come, with what it says of each budget, in their order. */
   answered(evidence?: readonly (BudgetEvidence | undefined)[]): void;
+  /** Says what it has cost in each budget, in their order, once it is answered; undefined: as it was taken. Throws a `RangeError` for what is no cost. */
+  corrected(costs: readonly (number | undefined)[]): void;
   /** Settled when the grant is durable; absent where there is no journal. */
   readonly durable?: Promise<void>;
 }
@@ -170,6 +172,13 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
         },
         answered(evidence) {
           for (const [i, slot] of slots.entries()) slot?.answered(evidence?.[i]);
+          settled();
+        },
+        corrected(costs) {
+          for (const [i, slot] of slots.entries()) {
+            const cost = costs[i];
+            if (cost !== undefined) slot?.corrected(cost);
+          }
           settled();
         },
         aborted() {

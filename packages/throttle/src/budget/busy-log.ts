@@ -56,6 +56,7 @@ export class BusyLog {
     return at;
   }
 
+  /** Adds weight that is busy until then; below 0 it takes off what was added for the same instant. */
   add(exactUntil: number, weight: number): void {
     const until = this.#bucketMs > 0 ? Math.ceil(exactUntil / this.#bucketMs) * this.#bucketMs : exactUntil;
     const entries = this.#entries;

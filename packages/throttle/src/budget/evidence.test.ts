@@ -74,3 +74,59 @@ describe('evidence of an answer', () => {
     expect(used(9, { remaining: 15, resetInMs: 5_000 }).budget.used).toBe(9);
   });
 });
+
+describe('a cost that the answer tells', () => {
+  const taken = (weight: number, evidence?: BudgetEvidence) => {
+    const clock = handClock();
+    const budget = rateBudget({ limit: 15, windowMs: WINDOW_MS, guardMs: 0, clock });
+    const slot = budget.take(weight);
+    slot.sent();
+    clock.now += 100;
+    slot.answered(evidence);
+    return { clock, budget, slot };
+  };
+
+  it.each([0, 1, 5, 15, 20])('of %d counts as if it had been taken so', (cost) => {
+    const { clock, budget, slot } = taken(3);
+    slot.corrected(cost);
+    slot.corrected(cost);
+    expect(budget.used).toBe(cost);
+    const next = rateBudget({ limit: 15, windowMs: WINDOW_MS, guardMs: 0, clock });
+    next.restore(budget.snapshot());
+    expect(next.used).toBe(cost);
+    clock.now += WINDOW_MS;
+    expect(budget.used).toBe(0);
+  });
+
+  it('is not taken for the use of others, which its own evidence did for want of it', () => {
+    const { budget, slot } = taken(1, { remaining: 6, resetInMs: 800_000 });
+    expect(budget.used).toBe(9);
+    slot.corrected(7);
+    expect(budget.used).toBe(9);
+    slot.corrected(12);
+    expect(budget.used).toBe(12);
+  });
+
+  it('is for the use of others that another answer has shown', () => {
+    const { clock, budget, slot } = taken(1, { remaining: 12, resetInMs: 800_000 });
+    const other = budget.take();
+    other.sent();
+    clock.now += 100;
+    other.answered({ remaining: 8, resetInMs: 700_000 });
+    expect(budget.used).toBe(7);
+    slot.corrected(2);
+    expect(budget.used).toBe(8);
+  });
+
+  it('changes nothing before the answer, nor after the window', () => {
+    const { clock, budget, slot } = taken(2);
+    const waiting = budget.take();
+    waiting.corrected(9);
+    expect(budget.used).toBe(3);
+    clock.now += WINDOW_MS;
+    slot.corrected(9);
+    expect(budget.used).toBe(1);
+    expect(() => slot.corrected(-1)).toThrow(RangeError);
+    expect(() => slot.corrected(Number.NaN)).toThrow(/a cost must be a whole number, got NaN/);
+  });
+});

@@ -65,6 +65,8 @@ export interface Slot {
    * counted by then. Evidence only ever tightens, and only by what our own requests don't explain.
    */
   answered(evidence?: BudgetEvidence): void;
+  /** Says what it has cost, which its answer alone knows: 0 or more, and more than the limit, too. It counts from then on as if it had been taken so. */
+  corrected(weight: number): void;
   /** It was given up: at once free again when it was never sent, else busy until the service must have counted it plus a window. */
   aborted(): void;
   /** Nothing went out though `sent` allowed it, because another budget of the same request did not: free again at once. */
@@ -109,7 +111,7 @@ export class RollingBudget implements RateBudget {
   /** When what an earlier process had in use, and no longer listed, came free. */
   #freedBefore = -Infinity;
   /** What answers have shown of others who use the credential. */
-  #others: { until: number; weight: number } = { until: -Infinity, weight: 0 };
+  #others: { readonly until: number; readonly weight: number } = { until: -Infinity, weight: 0 };
 
   constructor(options: RollingBudgetOptions) {
     const { limit, windowMs, guardMs = windowMs * DRIFT + 5, maxDelayMs = 5_000, leaseMs, clock = systemClock() } = options;
@@ -155,7 +157,13 @@ export class RollingBudget implements RateBudget {
   take(weight = 1): Slot {
     if (this.freeAt(weight) > this.#clock.monotonicMs())
       throw new RangeError(`rateBudget: no ${weight} of ${this.limit} free now; ask freeAt first`);
-    const slot = new RollingSlot({ weight, clock: this.#clock, leaseMs: this.#leaseMs?.() ?? Infinity, settle: this.#settle });
+    const slot = new RollingSlot({
+      weight,
+      clock: this.#clock,
+      leaseMs: this.#leaseMs?.() ?? Infinity,
+      settle: this.#settle,
+      correct: this.#correct,
+    });
     this.#underWay.add(slot);
     this.#weightUnderWay += weight;
     return slot;
@@ -216,8 +224,24 @@ export class RollingBudget implements RateBudget {
     if (how === 'unsent' || (how === 'aborted' && !wasSent)) return;
     const countedWithinMs = how === 'answered' ? 0 : this.#maxDelayMs;
     const now = this.#clock.monotonicMs();
-    this.#log.add(now + this.#busyForMs(countedWithinMs), weight);
+    slot.until = now + this.#busyForMs(countedWithinMs);
+    this.#log.add(slot.until, weight);
+    const known = this.#others;
     if (evidence !== undefined) this.#observe(evidence, now - slot.sentAt);
+    if (this.#others !== known) slot.others = this.#others;
+  };
+
+  readonly #correct = (slot: RollingSlot, weight: number): void => {
+    if (!Number.isSafeInteger(weight) || weight < 0) throw new RangeError(`rateBudget: a cost must be a whole number, got ${weight}`);
+    const more = weight - slot.charged;
+    if (more === 0 || slot.until <= this.#clock.monotonicMs()) return;
+    slot.charged = weight;
+    this.#log.add(slot.until, more);
+    // Its own evidence took what it has cost beyond its weight for that of others.
+    if (more > 0 && slot.others === this.#others) {
+      slot.others = { ...slot.others, weight: Math.max(0, slot.others.weight - more) };
+      this.#others = slot.others;
+    }
   };
 }
 
@@ -228,6 +252,7 @@ interface RollingSlotOptions {
   readonly clock: Clock;
   readonly leaseMs: number;
   readonly settle: (slot: RollingSlot, how: Ending, evidence?: BudgetEvidence) => void;
+  readonly correct: (slot: RollingSlot, weight: number) => void;
 }
 
 class RollingSlot implements Slot {
@@ -236,11 +261,18 @@ class RollingSlot implements Slot {
   readonly takenAt: number;
   wasSent = false;
   sentAt: number;
+  /** What it counts for. */
+  charged: number;
+  /** Until when it counts; -Infinity before its answer. */
+  until = -Infinity;
+  /** The use by others that its evidence has shown. */
+  others: { readonly until: number; readonly weight: number } | undefined;
   readonly #takenAtEpoch: number;
   readonly #options: RollingSlotOptions;
 
   constructor(options: RollingSlotOptions) {
     this.weight = options.weight;
+    this.charged = options.weight;
     this.leaseMs = options.leaseMs;
     this.takenAt = options.clock.monotonicMs();
     this.sentAt = this.takenAt;
@@ -260,6 +292,10 @@ class RollingSlot implements Slot {
 
   answered(evidence?: BudgetEvidence): void {
     this.#options.settle(this, 'answered', evidence);
+  }
+
+  corrected(weight: number): void {
+    this.#options.correct(this, weight);
   }
 
   aborted(): void {
