@@ -41,6 +41,60 @@ describe("a stream's signal", () => {
     }
   });
 
+  it('leaves the end to others as well: a walk that is left aborts its request', async () => {
+    const leave: readonly ((stream: PageStream<string>) => Promise<() => unknown>)[] = [
+      async (stream) => {
+        const subscription = stream.drain((page) => of(page)).subscribe();
+        return () => subscription.unsubscribe();
+      },
+      async (stream) => {
+        const iterator = stream[Symbol.asyncIterator]();
+        const next = iterator.next();
+        return async () => (await iterator.return?.(), await next);
+      },
+      async (stream) => {
+        const abort = new AbortController();
+        const page = expect(stream.reader().read({ credits: creditPool({ max: 1 }), signal: abort.signal })).rejects.toBe(left);
+        return () => (abort.abort(left), page);
+      },
+    ];
+    for (const begin of leave) {
+      let aborted = 0;
+      const hanging = new PageStream<string>(
+        () => ({
+          read: ({ signal }) =>
+            new Promise((_, reject) => {
+              signal.addEventListener('abort', () => {
+                aborted += 1;
+                reject(signal.reason as Error);
+              });
+            }),
+        }),
+        { signal: new AbortController().signal },
+      );
+      const end = await begin(hanging);
+      await turn();
+      await end();
+      expect(aborted).toBe(1);
+    }
+  });
+
+  it('ends a walk between two pages whose reader pays no attention to it', async () => {
+    const abort = new AbortController();
+    let page = 0;
+    const inattentive = new PageStream<number>(
+      () => ({ read: async ({ credits }) => ({ value: (page += 1), credit: credits.reserve(1) }) }),
+      {
+        signal: abort.signal,
+      },
+    );
+    const iterator = inattentive[Symbol.asyncIterator]();
+    await iterator.next();
+    abort.abort(left);
+    await expect(iterator.next()).rejects.toBe(left);
+    expect(page).toBe(1);
+  });
+
   it('ends an iteration between two pages, with all credit given back, and a walk that has not begun', async () => {
     const abort = new AbortController();
     const { stream, asked } = scriptedWalk([[1, 2, 3], [4]]);

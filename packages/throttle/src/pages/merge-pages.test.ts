@@ -78,12 +78,16 @@ describe('mergePages', () => {
     await iterator.return?.();
   });
 
-  it('keeps the values of a page together', async () => {
-    const merged = mergePages(walks(3, { pages: 2, size: 3 }).map(({ stream }) => stream.through(flatten<string>())));
-    const values = await lastValueFrom(merged.drain((value) => of(value), { maxOutstanding: 100 }).pipe(toArray()));
-    expect(values).toHaveLength(18);
-    const pages = values.map((value) => value.slice(0, 3));
-    expect(pages.filter((page, i) => page !== pages[i - 1])).toHaveLength(6);
+  it('keeps the values of a page together, also of walks that a signal may end', async () => {
+    const { signal } = new AbortController();
+    const flat = walks(3, { pages: 2, size: 3 }).map(({ stream }) => stream.through(flatten<string>()));
+    for (const streams of [flat, flat.map((stream) => new PageStream(() => stream.reader(), { signal }))]) {
+      const merged = mergePages(streams);
+      const values = await lastValueFrom(merged.drain((value) => of(value), { maxOutstanding: 100 }).pipe(toArray()));
+      expect(values).toHaveLength(18);
+      const pages = values.map((value) => value.slice(0, 3));
+      expect(pages.filter((page, i) => page !== pages[i - 1])).toHaveLength(6);
+    }
   });
 
   it('ends with the first error, behind the pages before it, and leaves nothing open', async () => {
