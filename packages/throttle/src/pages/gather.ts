@@ -35,22 +35,25 @@ export function gather<T>({ size, maxWaitMs, clock = systemClock() }: GatherOpti
   return { name: 'gather', read: (values) => gathered(values, { size, maxWaitMs, clock }) };
 }
 
-/** How a read came out; undefined: not within the time. */
-type Outcome<T> = { readonly delivery: Delivery<T> } | { readonly ended: true; readonly error?: unknown } | undefined;
+type Outcome<T> = { readonly delivery: Delivery<T> } | End;
+
+interface End {
+  readonly error?: unknown;
+}
 
 function gathered<T>(values: PageReader<T>, { size, maxWaitMs, clock }: Required<GatherOptions>): PageReader<T[]> {
   /** A read that took longer than a batch waited: its value is the first of the next. */
   let pending: Promise<Outcome<T>> | undefined;
-  let end: { readonly error?: unknown } | undefined;
+  let end: End | undefined;
   const watch = latestSignal(() => {
     void pending?.then((late) => {
-      if (late !== undefined && 'delivery' in late) late.delivery.credit.release();
+      if ('delivery' in late) late.delivery.credit.release();
     });
   });
   const readOne = (options: ReadOptions): Promise<Outcome<T>> =>
     values.read(options).then(
-      (delivery): Outcome<T> => (delivery === undefined ? { ended: true } : { delivery }),
-      (error: unknown): Outcome<T> => ({ ended: true, error }),
+      (delivery): Outcome<T> => (delivery === undefined ? {} : { delivery }),
+      (error: unknown): Outcome<T> => ({ error }),
     );
 
   return {
@@ -73,6 +76,7 @@ function gathered<T>(values: PageReader<T>, { size, maxWaitMs, clock }: Required
         }
         pending ??= readOne(options);
         const outcome = await (due === undefined ? pending : Promise.race([pending, due]));
+        // Not within the time.
         if (outcome === undefined) break;
         pending = undefined;
         if ('delivery' in outcome) add(outcome.delivery);
@@ -97,8 +101,12 @@ function jointCredit(credits: readonly Credit[]): Credit {
       return total();
     },
     resize(to) {
-      const last = credits.at(-1);
-      last?.resize(Math.max(0, last.items + to - total()));
+      let excess = total() - to;
+      for (const credit of credits.toReversed()) {
+        const given = Math.min(excess, credit.items);
+        credit.resize(credit.items - given);
+        excess -= given;
+      }
     },
     release() {
       for (const credit of credits) credit.release();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { defer, lastValueFrom, NEVER, of, toArray } from 'rxjs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { creditPool } from '../admission/credit-pool.ts';
 import { gather } from './gather.ts';
 import { mergePages } from './merge-pages.ts';
@@ -181,6 +181,70 @@ describe('gather', () => {
     }
   });
 
+  it('rejects with the reason when it is left in the middle of a batch, with no rejection that nobody awaits', async () => {
+    const rejected = vi.fn();
+    process.on('unhandledRejection', rejected);
+    const clock = virtualClock();
+    const credits = creditPool({ max: 100 });
+    const abort = new AbortController();
+    let reads = 0;
+    const walk = new PageStream<number>(() => ({
+      read: ({ credits: room, signal }) => {
+        reads += 1;
+        if (reads === 1) return Promise.resolve({ value: 1, credit: room.reserve(1) });
+        return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+      },
+    }));
+    const reader = walk.through(gather({ size: 5, maxWaitMs: 1_000, clock })).reader();
+    const batch = expect(reader.read({ credits, signal: abort.signal })).rejects.toBe('left');
+    await clock.settle();
+    expect([reads, credits.outstanding, clock.pending]).toEqual([2, 1, 1]);
+    abort.abort('left');
+    await batch;
+    await clock.settle();
+    process.off('unhandledRejection', rejected);
+    expect([credits.outstanding, clock.pending, rejected.mock.calls]).toEqual([0, 0, []]);
+  });
+
+  it('keeps the order of a page that came while nobody asked', async () => {
+    const clock = virtualClock();
+    let come: (() => void) | undefined;
+    const latency = () => new Promise<void>((resolve) => (come = resolve));
+    const batches: number[][] = [];
+    let acknowledge: (() => void) | undefined;
+    scriptedWalk([[1], [2, 3, 4]], { latency })
+      .stream.through(flatten<number>(), gather({ size: 3, maxWaitMs: 1_000, clock }))
+      .drain((batch) => (batches.push(batch), new Promise<void>((resolve) => (acknowledge = resolve))), { readAhead: 0 })
+      .subscribe();
+    await clock.settle();
+    come?.();
+    await clock.advance(1_000);
+    come?.();
+    await clock.settle();
+    acknowledge?.();
+    await clock.settle();
+    expect(batches).toEqual([[1], [2, 3, 4]]);
+  });
+
+  it("holds the room of its values' pages, more or less of it where it is told so", async () => {
+    const credits = creditPool({ max: 100 });
+    const reader = scriptedWalk([
+      ['a', 'b', 'c'],
+      ['d', 'e'],
+    ])
+      .stream.through(gather({ size: 2, maxWaitMs: 0 }))
+      .reader();
+    const { credit } = (await reader.read({ credits, signal: new AbortController().signal })) ?? {};
+    const held = [credit?.items];
+    for (const items of [4, 1, 6]) {
+      credit?.resize(items);
+      held.push(credit?.items, credits.outstanding);
+    }
+    expect(held).toEqual([5, 4, 4, 1, 1, 6, 6]);
+    credit?.release();
+    expect(credits.outstanding).toBe(0);
+  });
+
   it('hands what it holds over before an error of the walk', async () => {
     let reads = 0;
     const failing = new PageStream<string>(() => ({
@@ -201,6 +265,7 @@ describe('gather', () => {
 
   it('refuses a size and a time that can not be', () => {
     expect(() => gather({ size: 0, maxWaitMs: 1 })).toThrow('gather: size must be a whole number above 0, got 0');
-    expect(() => gather({ size: 1, maxWaitMs: Infinity })).toThrow('gather: maxWaitMs must be 0 to 2147483647 ms, got Infinity');
+    for (const maxWaitMs of [-1, 2 ** 31, NaN]) expect(() => gather({ size: 1, maxWaitMs })).toThrow(RangeError);
+    for (const maxWaitMs of [0, 2 ** 31 - 1]) expect(() => gather({ size: 1, maxWaitMs })).not.toThrow();
   });
 });

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { defer, lastValueFrom, NEVER, of, range, take, toArray } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { describe, expect, it } from 'vitest';
-import { type CreditPool, creditPool } from '../admission/credit-pool.ts';
-import type { PageStream } from './page-stream.ts';
+import { type Credit, type CreditPool, creditPool } from '../admission/credit-pool.ts';
+import { PageStream } from './page-stream.ts';
 import { type Transform, transform } from './transform.ts';
 import { scriptedWalk } from './scripted-walk.fixture.ts';
 
@@ -34,6 +34,7 @@ const failsAt = (bad: number): Transform<number> =>
     }),
   });
 const pagesOf = (...pages: readonly (readonly number[])[]) => scriptedWalk(pages).stream;
+const left = new Error('no longer wanted');
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('PageStream.through', () => {
@@ -105,9 +106,10 @@ describe('PageStream.through', () => {
         const reader = stream.reader();
         const abort = new AbortController();
         const first = await reader.read({ credits, signal: abort.signal });
-        first?.credit.release();
-        expect(credits.outstanding).toBe(3);
         abort.abort();
+        // Of the value that was handed over.
+        expect(credits.outstanding).toBe(3);
+        first?.credit.release();
       },
     ];
     for (const one of leave) {
@@ -118,16 +120,54 @@ describe('PageStream.through', () => {
     }
   });
 
+  it('drops a page that comes when it was left', async () => {
+    const credits = creditPool({ max: 100 });
+    const abort = new AbortController();
+    const come: (() => void)[] = [];
+    const walk = new PageStream<readonly number[]>(() => ({
+      read: ({ credits: room }) =>
+        new Promise((resolve) => come.push(() => resolve(come.length > 1 ? undefined : { value: [1, 2], credit: room.reserve(2) }))),
+    }));
+    const page = expect(walk.through(flatten()).reader().read({ credits, signal: abort.signal })).rejects.toBe(left);
+    abort.abort(left);
+    come[0]?.();
+    await turn();
+    come[1]?.();
+    await page;
+    expect(credits.outstanding).toBe(0);
+  });
+
+  it("shares a page's room among its values, and gives it back when the last of them has, however often the others do", async () => {
+    const credits = creditPool({ max: 100 });
+    const { signal } = new AbortController();
+    const page = new PageStream<readonly number[]>(() => ({
+      read: ({ credits: room }) => Promise.resolve({ value: [1, 2, 3], credit: room.reserve(10) }),
+    }));
+    const reader = page.through(flatten()).reader();
+    const held: Credit[] = [];
+    for (let i = 0; i < 3; i += 1) held.push(...[await reader.read({ credits, signal })].flatMap((one) => one?.credit ?? []));
+    expect(held.map(({ items }) => items)).toEqual([3, 3, 4]);
+    const [first, second] = held;
+    first?.resize(7);
+    expect([first?.items, credits.outstanding]).toEqual([7, 14]);
+    for (let i = 0; i < 3; i += 1) first?.release();
+    first?.resize(90);
+    second?.resize(0);
+    expect([first?.items, second?.items, credits.outstanding]).toEqual([0, 0, 11]);
+    for (const credit of held) credit.release();
+    expect(credits.outstanding).toBe(0);
+  });
+
   it("ends with a stage's error behind the values before it, and asks for nothing more", async () => {
     const credits = creditPool({ max: 100 });
-    const walk = scriptedWalk([[1, 2], [3, 4], [5]]);
+    const walk = scriptedWalk([[1, 2], [3, 4, 5], [6]]);
     const seen: number[] = [];
     const drained = lastValueFrom(
       walk.stream
         .through(flatten<number>(), failsAt(4))
         .drain((value) => defer(() => (seen.push(value), of(value))), { credits, readAhead: 0 }),
     );
-    await expect(drained).rejects.toThrow('4 is bad');
+    await expect(drained).rejects.toEqual(new Error('4 is bad'));
     expect([seen, credits.outstanding, walk.asked.pages]).toEqual([[1, 2, 3], 0, 2]);
   });
 });
