@@ -10,6 +10,7 @@ import { virtualClock } from '../testing/index.ts';
 import { type Transform, transform } from './transform.ts';
 
 const flatten = <T>(): Transform<readonly T[], T> => transform({ name: 'flatten', open: () => ({ next: (values) => values }) });
+const left = new Error('no longer wanted');
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 /** Walks of so many pages of so many values each; a value is its walk, its page, its place. */
 const walks = (count: number, { pages, size }: { pages: number; size: number }) =>
@@ -66,6 +67,8 @@ describe('mergePages', () => {
       return all.reduce((sum, walk) => sum + walk.asked.items, 0);
     };
     expect(await asked((streams) => mergePages(streams, { maxOutstanding: 40 }).drain(() => NEVER, { maxOutstanding: 1_000 }))).toBe(40);
+    const credits = creditPool({ max: 50 });
+    expect(await asked((streams) => mergePages(streams, { credits }).drain(() => NEVER, { maxOutstanding: 1_000 }))).toBe(50);
     expect(await asked((streams) => mergePages(streams).drain(() => NEVER, { maxOutstanding: 30 }))).toBe(30);
   });
 
@@ -115,6 +118,60 @@ describe('mergePages', () => {
     expect([seen, aborted]).toEqual([[['0.0.0', '0.0.1']], 1]);
     await turn();
     expect(credits.outstanding).toBe(0);
+  });
+
+  it('aborts the other walks at once when one has failed, though a page before it is still in hand', async () => {
+    let aborted = 0;
+    const failing = new PageStream<readonly string[]>(() => ({
+      read: async () => (await turn(), Promise.reject(new Error('the walk failed'))),
+    }));
+    const hanging = new PageStream<readonly string[]>(() => ({
+      read: ({ signal }) => new Promise(() => signal.addEventListener('abort', () => (aborted += 1))),
+    }));
+    const streams = [...walks(1, { pages: 1, size: 2 }).map(({ stream }) => stream), failing, hanging];
+    const subscription = mergePages(streams)
+      .drain(() => NEVER)
+      .subscribe();
+    await turn();
+    await turn();
+    expect([aborted, subscription.closed]).toEqual([1, false]);
+    subscription.unsubscribe();
+  });
+
+  it('gives the room of pages that wait, and of those that come later, back when it is left, and rejects at once', async () => {
+    const credits = creditPool({ max: 100 });
+    const abort = new AbortController();
+    const come: (() => void)[] = [];
+    const later = (given: 'page' | 'end') =>
+      new PageStream<readonly string[]>(() => ({
+        read: ({ credits: room }) =>
+          new Promise((resolve) => come.push(() => resolve(given === 'end' ? undefined : { value: [], credit: room.reserve(7) }))),
+      }));
+    const failing = new PageStream<readonly string[]>(() => ({
+      read: async () => (await turn(), Promise.reject(new Error('the walk failed'))),
+    }));
+    const ready = walks(2, { pages: 1, size: 5 }).map(({ stream }) => stream);
+    const reader = mergePages([...ready, failing, later('page'), later('end')], { credits }).reader();
+    await reader.read({ credits, signal: abort.signal });
+    await turn();
+    await turn();
+    expect([credits.outstanding, come.length]).toEqual([10, 2]);
+    abort.abort(left);
+    // Of the page that was handed over.
+    expect(credits.outstanding).toBe(5);
+    await expect(reader.read({ credits, signal: abort.signal })).rejects.toBe(left);
+    for (const one of come) one();
+    await turn();
+    expect(credits.outstanding).toBe(5);
+
+    const other = new AbortController();
+    const waiting = expect(
+      mergePages([later('page')])
+        .reader()
+        .read({ credits, signal: other.signal }),
+    ).rejects.toBe(left);
+    other.abort(left);
+    await waiting;
   });
 
   it('of no walks completes', async () => {

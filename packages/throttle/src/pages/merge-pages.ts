@@ -67,7 +67,7 @@ function mergedReader<T>({ readers, creditsFor }: MergedReaderOptions<T>): PageR
       },
       (error: unknown) => {
         reading -= 1;
-        if (!stopped.signal.aborted) arrived.push({ error });
+        arrived.push({ error });
         wake?.();
       },
     );

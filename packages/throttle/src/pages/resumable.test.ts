@@ -1,4 +1,4 @@
-import { concatMap, defer, lastValueFrom, of, retry, take, throwError, toArray } from 'rxjs';
+import { concatMap, defer, lastValueFrom, of, retry, Subject, take, throwError, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { creditPool } from '../admission/credit-pool.ts';
 import { mergePages } from './merge-pages.ts';
@@ -86,6 +86,25 @@ describe('resumable', () => {
     await iterator.return?.();
     for await (const page of stream) seen.push(page);
     expect(seen.flat()).toEqual([1, 2, 3]);
+  });
+
+  it('takes no notice of pages that an earlier opening is done with late', async () => {
+    const { opened, stream } = numbered(4);
+    const late = new Subject<never>();
+    stream.drain(() => late).subscribe();
+    await lastValueFrom(stream.drain((page) => of(page)).pipe(take(4)));
+    late.complete();
+    await new Promise((resolve) => setImmediate(resolve));
+    const rest = await lastValueFrom(stream.drain((page) => of(page)).pipe(toArray()));
+    expect([rest.flat(), opened]).toEqual([[4], [undefined, undefined, 3]]);
+  });
+
+  it('hands the room of its pages on', async () => {
+    const credits = creditPool({ max: 10 });
+    const { credit } = (await numbered(1).stream.reader().read({ credits, signal: new AbortController().signal })) ?? {};
+    expect([credit?.items, credits.outstanding]).toEqual([1, 1]);
+    credit?.resize(3);
+    expect([credit?.items, credits.outstanding]).toEqual([3, 3]);
   });
 
   it('spares walks that have ended when several are merged and tried again', async () => {

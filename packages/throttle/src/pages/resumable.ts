@@ -39,11 +39,7 @@ export function resumable<T>(open: (last: T | undefined) => PageStream<T> | unde
       async read({ credits, signal }) {
         if (hasEnded) return undefined;
         reader ??= open(last?.page)?.reader();
-        if (reader === undefined) {
-          hasEnded = true;
-          return undefined;
-        }
-        const delivery = await reader.read({ credits, signal });
+        const delivery = await reader?.read({ credits, signal });
         if (delivery === undefined) {
           endsBehind = true;
           advance();
