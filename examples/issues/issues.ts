@@ -48,8 +48,8 @@ const issuesSource = defineSource<Query, Answer>({
       new SourceError({ code, message, retryable: false, service: 'issues', status });
     if (status === 304 && 'kept' in ask && ask.kept !== undefined) return { kind: 'ok', value: ask.kept.page };
     if (status === 401) return { kind: 'unauthorized', error: said('HEADGATE_UNAUTHORIZED', 'The token is refused. Get a new one.') };
-    if (status === 429 || headers['x-month-left'] === '0')
-      return { kind: 'rate-limited', reason: 'a budget is used up', ...waitOf(refusalWaitMs({ answer, epochMs })) };
+    if (status === 429 || (status === 403 && headers['x-month-left'] === '0'))
+      return { kind: 'rate-limited', reason: 'a budget is used up', retryInMs: refusalWaitMs({ answer, epochMs }) };
     if (status === 404)
       return { kind: 'gone', error: said('HEADGATE_NO_REPOSITORY', `${subject(ask)}: there is no such repository. Check its name.`) };
     const body = jsonBody(answer, JSON.parse);
@@ -73,10 +73,6 @@ const issuesSource = defineSource<Query, Answer>({
 
 function subject(query: Query): string {
   return 'names' in query ? `${query.names.length} issues` : query.repo;
-}
-
-function waitOf(retryInMs: number | undefined): { readonly retryInMs?: number } {
-  return retryInMs === undefined ? {} : { retryInMs };
 }
 
 function unfit(error: z.ZodError): { readonly kind: 'unfit'; readonly where: string } {
@@ -130,7 +126,6 @@ export default definePipeline({
       baseUrl,
       credentials: io.credentials.map(({ name, token }) => ({ name, signer: bearer(token) })),
       budgets: { window: { requests: window.requests, windowMs: window.per }, month: { requests: perMonth, per: 'month' } },
-      onTry: io.onAttempt,
     });
     const kept = new Map<string, Kept>();
     const keep = (at: string, page: Answer): void => {

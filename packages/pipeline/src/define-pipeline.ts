@@ -87,7 +87,7 @@ export interface PipelineIo<Credential extends NamedCredential = NamedCredential
   readonly credentials: readonly Credential[];
 }
 
-/** An attempt of a source, as `SourceOptions.onTry` tells it. */
+/** An attempt of a source, as `SourceOptions.onAttempt` tells it. */
 export type AttemptEvent = Omit<Extract<RunEvent, { type: 'attempt' }>, 'type' | 'pipeline'>;
 
 /** Options that every pipeline takes. */

@@ -34,7 +34,12 @@ test('walks every listed request once, with a record for each item', async () =>
   const items = (await values(log, 'catalogue.records')).map((value) => (value as { item: string }).item);
   expect(items.sort()).toEqual(['a-0', 'a-1', 'a-2', 'a-3', 'a-4', 'a-5', 'a-6', 'b-0', 'b-1']);
   expect(service.requests).toHaveLength(5);
-  expect(snapshot.pipelines['catalogue']).toMatchObject({ pages: 5, items: 9, walks: { started: 3, completed: 3, failed: 0 } });
+  expect(snapshot.pipelines['catalogue']).toMatchObject({
+    pages: 5,
+    items: 9,
+    walks: { started: 3, completed: 3, failed: 0 },
+    attempts: { ok: 5 },
+  });
   expect(events.filter(({ type }) => type === 'request-completed')).toHaveLength(3);
 
   await using again = await start({ log, pipelines: [pipeline] });

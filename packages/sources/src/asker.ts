@@ -89,7 +89,7 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
       });
       // No page's transaction will carry what this answer has shown of the budgets.
       if (step.kind === 'again' && tried.status !== undefined) credential.journal?.learned();
-      options.onTry({
+      options.onAttempt({
         service,
         credential: credential.name,
         subject,

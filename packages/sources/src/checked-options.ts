@@ -27,7 +27,7 @@ export interface CheckedOptions {
   readonly random: () => number;
   readonly journal: Journal | undefined;
   /** Never throws. */
-  readonly onTry: (event: TryEvent) => void;
+  readonly onAttempt: (event: TryEvent) => void;
 }
 
 /** The longest a timer of the machine can run. */
@@ -70,21 +70,21 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
     clock,
     random,
     journal: options.journal,
-    onTry: observer(service, options.onTry),
+    onAttempt: observer(service, options.onAttempt),
   };
 }
 
 /** A request is paid for when it is told of: an observer's error must not lose its page. The first one is a warning of the process. */
-function observer(service: string, onTry: (event: TryEvent) => void = () => undefined): CheckedOptions['onTry'] {
+function observer(service: string, onAttempt: (event: TryEvent) => void = () => undefined): CheckedOptions['onAttempt'] {
   let warned = false;
   return (event) => {
     try {
-      onTry(event);
+      onAttempt(event);
     } catch (error) {
       if (warned) return;
       warned = true;
       const words = error instanceof Error ? `${error.name}: ${error.message}` : 'a value that is no Error';
-      process.emitWarning(`${service}: onTry threw ${words}. Its requests go on; mend it, further errors of it are not shown.`);
+      process.emitWarning(`${service}: onAttempt threw ${words}. Its requests go on; mend it, further errors of it are not shown.`);
     }
   };
 }

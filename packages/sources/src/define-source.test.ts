@@ -376,16 +376,16 @@ test('an observer that throws is reported once, as a warning of the process', as
   const listen = (warning: Error): void => void warnings.push(warning);
   process.on('warning', listen);
   onTestFinished(() => void process.off('warning', listen));
-  const onTry = vi.fn<() => void>(() => {
+  const onAttempt = vi.fn<() => void>(() => {
     throw new Error('no such metric');
   });
-  const scene = await play([ok, said('gone')], { onTry });
+  const scene = await play([ok, said('gone')], { onAttempt });
   expect((await scene.ask()).value).toBe('good');
   await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_TOY' });
-  expect(onTry).toHaveBeenCalledTimes(2);
+  expect(onAttempt).toHaveBeenCalledTimes(2);
   await idle();
   expect(warnings.map(({ message }) => message)).toEqual([
-    'toy: onTry threw Error: no such metric. Its requests go on; mend it, further errors of it are not shown.',
+    'toy: onAttempt threw Error: no such metric. Its requests go on; mend it, further errors of it are not shown.',
   ]);
 });
 

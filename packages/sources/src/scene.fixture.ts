@@ -52,7 +52,7 @@ export async function play(
     random: () => 0,
     env: {},
     clock,
-    onTry: (event) => events.push(event),
+    onAttempt: (event) => events.push(event),
     ...rest,
     ...(limit !== undefined && { limit }),
   });

@@ -38,7 +38,7 @@ export interface SourceOptions {
   /** Where grants are made durable before they are used, so that a restart continues the same windows. Default: nowhere. */
   readonly journal?: Journal;
   /** Told of every try that has ended. An error it throws changes nothing for the request; the first is a warning of the process. */
-  readonly onTry?: (event: TryEvent) => void;
+  readonly onAttempt?: (event: TryEvent) => void;
 }
 
 export interface Credential {

@@ -13,14 +13,14 @@ export type Verdict<Value> =
       readonly kind: 'rate-limited';
       readonly reason: string;
       /** Ms from now until the next request may start, where the answer says so. */
-      readonly retryInMs?: number;
+      readonly retryInMs?: number | undefined;
     }
   | {
       /** May go better next time: asked again under a deadline, with full jitter. */
       readonly kind: 'transient';
       readonly reason: string;
       /** Ms from now before which the service asks not to be asked again, where it says so. */
-      readonly retryInMs?: number;
+      readonly retryInMs?: number | undefined;
     }
   | {
       /**

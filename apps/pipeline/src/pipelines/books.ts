@@ -99,7 +99,6 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
       credentials: [{ name: 'key', signer: apiKey(key) }],
       maxBatch,
       ...(perDay !== undefined && { perDay }),
-      onTry: io.onAttempt,
     });
     return route((request: BooksRequest) => ('author' in request ? 'author' : 'isbns'), {
       isbns: lookup({

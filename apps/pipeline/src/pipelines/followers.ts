@@ -104,7 +104,6 @@ export const followers: DefinedPipeline<typeof options> = definePipeline({
       ...io,
       credentials: io.credentials.map((one) => ({ name: one.name, signer: 'bearer' in one ? bearer(one.bearer) : oauth1(one.oauth1) })),
       limit: { requests: limit.requests, windowMs: limit.window },
-      onTry: io.onAttempt,
     });
     return walk({
       source,

@@ -58,7 +58,7 @@ function httpOptions(
     env,
     clock,
     ...(journal !== undefined && { journal }),
-    onTry: (event) => emit(requestEvent(service, event)),
+    onAttempt: (event) => emit(requestEvent(service, event)),
   };
 }
 

@@ -260,7 +260,7 @@ describe('a daily quota', () => {
   test('used up by others, it is waited for until it starts anew', async () => {
     await using server = await startBooks({ ...swift, dailyQuota: { isbns: 1 } });
     const waits: (number | undefined)[] = [];
-    await using api = open(server, { onTry: ({ retryInMs, outcome }) => outcome === 'rate-limited' && waits.push(retryInMs) });
+    await using api = open(server, { onAttempt: ({ retryInMs, outcome }) => outcome === 'rate-limited' && waits.push(retryInMs) });
     await api.book(isbn);
     const abort = new AbortController();
     const asked = api.book(other, { signal: abort.signal });

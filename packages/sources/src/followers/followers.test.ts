@@ -144,7 +144,7 @@ describe('a walk', () => {
     const reasons: (string | undefined)[] = [];
     await using api = open(server, {
       credentials: [{ name: 'user', signer: oauth1(keys) }],
-      onTry: ({ reason }) => reasons.push(reason),
+      onAttempt: ({ reason }) => reasons.push(reason),
     });
     const pages = await collect(api, { count: 2 });
     expect(pages.flatMap(({ ids }) => ids)).toEqual(server.followersOf('alpha'));

@@ -145,7 +145,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
   return [
     recovers('a good answer: its exact value, for one request', []),
     recovers('an observer that throws costs no request', [whole('{}', 503)], {
-      onTry: () => {
+      onAttempt: () => {
         throw new Error('the observer of the contract throws');
       },
     }),
@@ -226,7 +226,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
       run: async () => {
         const told: string[] = [];
         await play([encoded(spell)], async ({ ask }) => (await ask())?.credit.release(), {
-          onTry: ({ reason = '' }) => void told.push(reason),
+          onAttempt: ({ reason = '' }) => void told.push(reason),
         });
         const shown = told.join(' ').toLowerCase();
         assert.match(shown, /encoding/);
@@ -284,7 +284,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
           {
             limit: { requests: 1, windowMs: 3_600_000 },
             credentials: ['contract', 'twin'].map((name) => ({ name, signer: bearer(() => SECRET) })),
-            onTry: ({ outcome, reason }) => {
+            onAttempt: ({ outcome, reason }) => {
               if (outcome === 'unauthorized') told.push(String(reason));
             },
           },
