@@ -1,4 +1,4 @@
-import { EMPTY, NEVER, Observable, Subject, lastValueFrom, of, take, throwError, toArray } from 'rxjs';
+import { EMPTY, NEVER, Observable, Subject, lastValueFrom, map, of, take, throwError, toArray } from 'rxjs';
 import { describe, expect, it, vi } from 'vitest';
 import { creditPool } from '../admission/credit-pool.ts';
 import type { PageReader } from './page-reader.ts';
@@ -6,12 +6,13 @@ import { PageStream } from './page-stream.ts';
 
 /** Pages of 5,000 items each, counting what was asked for. */
 function walk({ pages = Infinity, failAfter = Infinity }: { pages?: number; failAfter?: number } = {}) {
-  const seen = { asked: 0, aborted: 0, readers: 0 };
+  const seen = { asked: 0, reads: 0, aborted: 0, readers: 0 };
   const open = (): PageReader<number> => {
     let page = 0;
     seen.readers += 1;
     return {
       read: async ({ credits, signal }) => {
+        seen.reads += 1;
         while (!credits.hasRoom(5_000)) {
           await new Promise<void>((resolve, reject) => {
             const stop = credits.onRelease(() => {
@@ -191,8 +192,14 @@ describe('PageStream.drain', () => {
 describe('PageStream', () => {
   it('pushes: a page is done when next returns', async () => {
     const { seen, stream } = walk({ pages: 3 });
-    expect(await lastValueFrom(stream.pipe(toArray()))).toEqual([1, 2, 3]);
-    expect(seen.asked).toBe(3);
+    expect(
+      await lastValueFrom(
+        stream.pipe(
+          map((page) => [page, seen.asked]),
+          toArray(),
+        ),
+      ),
+    ).toEqual([1, 2, 3].map((page) => [page, page]));
   });
 
   it('is pulled: a page is done when the next one is asked for', async () => {
@@ -205,6 +212,19 @@ describe('PageStream', () => {
       if (page === 3) break;
     }
     expect(pages).toEqual([1, 2, 3]);
+  });
+
+  it('is done behind its end and behind an error, and asks for nothing more', async () => {
+    for (const { seen, stream } of [walk({ pages: 2 }), walk({ failAfter: 2 })]) {
+      const iterator = stream[Symbol.asyncIterator]();
+      const pages: number[] = [];
+      const read = async () => {
+        for await (const page of iterator) pages.push(page);
+      };
+      await read().catch(() => undefined);
+      await read();
+      expect([pages, await iterator.next(), seen.reads]).toEqual([[1, 2], { done: true, value: undefined }, 3]);
+    }
   });
 
   it('is left at once, however long the next page would take: nothing more is asked for', async () => {

@@ -22,8 +22,8 @@ export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
 
   constructor(begin: () => PageReader<T>, { signal }: PageStreamOptions = {}) {
     const open = signal === undefined ? begin : () => endedBy(begin(), signal);
-    // No page is asked for ahead of the one in hand: whoever pushes can't know how fast the other end is.
-    super((subscriber) => drain(open, (page) => of(page), { readAhead: 0 }).subscribe(subscriber));
+    // Acknowledged when `next` has returned, and only then is the next page asked for.
+    super((subscriber) => drain(open, (page) => of(page)).subscribe(subscriber));
     this.#open = open;
   }
 

@@ -173,6 +173,8 @@ describe('PageStream.through', () => {
 });
 
 describe('a transform as an operator', () => {
+  it('has the name that its state is kept under', () => expect(uneven().name).toBe('uneven'));
+
   it('is opened anew by each subscription', () => {
     new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(({ cold, expectObservable }) => {
       const values = { a: 1, b: 2 };

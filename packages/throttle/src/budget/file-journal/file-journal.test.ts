@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFile, copyFile, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, copyFile, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -87,7 +87,14 @@ describe('fileJournal', () => {
     const second = await startedAfterDeath(first.clock);
     expect(second.budget.used).toBe(1);
     await Promise.all([first.journal.close(), second.journal.close()]);
-    for (const nonsense of ['nonsense', 'null', '{"credential":"app"}']) {
+    for (const nonsense of [
+      'nonsense',
+      'null',
+      '7',
+      '{"credential":"app","at":1}',
+      '{"credential":"app","at":"1","budgets":[]}',
+      '{"credential":7,"at":1,"budgets":[]}',
+    ]) {
       await writeFile(file, `${nonsense}\n{}\n`);
       await expect(started(first.clock)).rejects.toThrow(/budgets\.journal:1 is no line/);
       // A refused journal is not held.
@@ -102,6 +109,7 @@ describe('fileJournal', () => {
     disk.failsAfter = 0;
     const error: unknown = await first.acquire().catch((refusal: unknown) => refusal);
     expect(error).toBeInstanceOf(FileJournalError);
+    expect(error).toMatchObject({ code: 'HEADGATE_FILE_JOURNAL', retryable: false, cause: { code: 'ENOSPC' } });
     expect(String(error)).toMatch(/budgets\.journal can not be read or written \(ENOSPC\)\. No request is sent/);
     (await first.acquire()).sent();
     const { budget, journal } = await startedAfterDeath(first.clock);
@@ -121,7 +129,7 @@ describe('fileJournal', () => {
     await entry.granted();
     await journal.close();
     expect((await readdir(join(folder, 'sub'))).sort()).toEqual(['budgets.journal', 'budgets.journal.lock']);
-    expect((await readFile(file, 'utf8')).trimEnd().split('\n')).toHaveLength(1);
+    expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ credential: 'large', budgets: [{ windowMs: 10_000 }] });
   });
 
   it('is open once at a time: another process or this one is refused, and may have it as soon as the holder has ended', async () => {
@@ -142,6 +150,52 @@ describe('fileJournal', () => {
     await started();
     const modes = [folder, join(folder, 'sub'), file, `${file}.lock`].map(async (path) => (await stat(path)).mode & 0o777);
     expect((await Promise.all(modes)).slice(1)).toEqual([0o700, 0o600, 0o600]);
+  });
+
+  it('writes a line for each credential that has changed, in one go for all that change at once, and nothing else', async () => {
+    const { journal } = await started();
+    const [one, other] = ['one', 'other'].map((name) => journal.open(name, () => []));
+    disk.calls.length = 0;
+    await Promise.all([one?.granted(), other?.granted(), one?.granted()]);
+    await other?.granted();
+    await journal.close();
+    expect(disk.calls).toEqual([
+      'append budgets.journal.new',
+      'sync budgets.journal.new',
+      'append budgets.journal.new',
+      'sync budgets.journal.new',
+    ]);
+    const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
+    expect(lines.map((line) => (JSON.parse(line) as { credential: string }).credential)).toEqual(['one', 'other', 'other']);
+  });
+
+  it('lets a permit wait for longer where the disk is slow, and shorter again when it no longer is', async () => {
+    const clock = virtualClock();
+    let nowMs = 5_000;
+    let writeMs = 500;
+    const journal = await fileJournal({ file, clock: { ...clock, monotonicMs: () => nowMs } });
+    opened.push(journal);
+    const entry = journal.open('app', () => ((nowMs += writeMs), []));
+    const leases = [journal.leaseMs];
+    for (const ms of [500, 0, 0]) {
+      writeMs = ms;
+      await entry.granted();
+      leases.push(journal.leaseMs);
+    }
+    expect(leases.map(Math.round)).toEqual([1_000, 2_000, 1_800, 1_620]);
+    for (let i = 0; i < 20; i += 1) await entry.granted();
+    expect(journal.leaseMs).toBe(1_000);
+  });
+
+  // Windows lets few make links.
+  it.skipIf(process.platform === 'win32')('takes no journal that it can not read for an empty one, and says which', async () => {
+    await mkdir(join(folder, 'sub'));
+    await symlink(file, file);
+    await expect(started()).rejects.toThrow(/sub.budgets\.journal can not be read or written \(ELOOP\)/);
+    await writeFile(join(folder, 'taken'), '');
+    const under = fileJournal({ file: join(folder, 'taken', 'budgets.journal') });
+    await expect(under).rejects.toThrow(/taken.budgets\.journal can not be read or written \(E[A-Z]+\)/);
+    await expect(under).rejects.toBeInstanceOf(FileJournalError);
   });
 
   it('stays small', async () => {

@@ -160,10 +160,9 @@ async function readLines(file: string): Promise<Map<string, Line>> {
   }
   const all = text.split('\n');
   for (const [i, one] of all.entries()) {
-    if (one === '') continue;
     const line = parsedLine(one);
     if (line !== undefined) lines.set(line.credential, line);
-    // The last line was being written when the process died: its grant was never used.
+    // The last line is empty, or was being written when the process died: its grant was never used.
     else if (i < all.length - 1)
       throw new FileJournalError(`${file}:${i + 1} is no line of a journal. Move the file away and wait one window.`);
   }
