@@ -98,7 +98,7 @@ export function noText({ topic, partition, offset }: RecordPosition, wrong: Read
   const shown = [...wrong].slice(0, SHOWN_FIELDS).map(([field, bytes]) => `its ${field} (${bytes.length} bytes: ${beginning(bytes)})`);
   const more = wrong.size > SHOWN_FIELDS ? ` and ${wrong.size - SHOWN_FIELDS} more of its headers` : '';
   const reason = `holds bytes that are no UTF-8 text in ${shown.join(', ')}${more}: its writer has to send text, or its reader to read bytes.`;
-  return { topic, place: { partition, offset }, fields: [...wrong.keys()], reason };
+  return { topic, position: { partition, offset }, fields: [...wrong.keys()], reason };
 }
 
 function beginning(bytes: Uint8Array): string {

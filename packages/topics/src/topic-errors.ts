@@ -81,24 +81,24 @@ export class InvalidRecordError extends Error {
   /** The fields that are wrong, where it is single ones: `key`, `value`, `header "name"`. */
   readonly fields: readonly string[];
 
-  /** `reason` goes on after the record's topic or place. */
+  /** `reason` goes on after the record's topic or position. */
   constructor(details: InvalidRecordDetails, options?: ErrorOptions) {
-    const { topic, place, fields = [], reason } = details;
+    const { topic, position, fields = [], reason } = details;
     const record =
-      place === undefined
+      position === undefined
         ? `A record for topic "${topic}"`
-        : `The record at offset ${place.offset} of topic "${topic}", partition ${place.partition},`;
+        : `The record at offset ${position.offset} of topic "${topic}", partition ${position.partition},`;
     super(`${record} ${reason}`, options);
     this.topic = topic;
-    this.partition = place?.partition;
-    this.offset = place?.offset;
+    this.partition = position?.partition;
+    this.offset = position?.offset;
     this.fields = fields;
   }
 }
 
 export interface InvalidRecordDetails {
   readonly topic: string;
-  readonly place?: { readonly partition: number; readonly offset: number };
+  readonly position?: { readonly partition: number; readonly offset: number };
   readonly fields?: readonly string[];
   readonly reason: string;
 }

@@ -15,7 +15,7 @@ export interface TopicLog extends AsyncDisposable {
    * the lane is taken.
    */
   openLane(lane: LaneSpec, signal?: AbortSignal): Promise<LaneWriter>;
-  /** Appends records outside of any lane, all or nothing: wishes that anyone may make. Returns where they went, in order. Throws `TopicUnknownError` and `InvalidRecordError`. */
+  /** Appends records outside of any lane, all or nothing: requests that anyone may make. Returns where they went, in order. Throws `TopicUnknownError` and `InvalidRecordError`. */
   append(records: readonly NewRecord[]): Promise<readonly RecordPosition[]>;
   /**
    * Reads committed records in order per partition, as text. The reading begins now, not with the first record asked for. A key, value or
@@ -28,7 +28,7 @@ export interface TopicLog extends AsyncDisposable {
    * The first transaction that has written to a partition and hasn't ended: readers can't pass it. Undefined where there is none. Throws
    * `signal.reason` where that aborts.
    */
-  openTransaction(place: TopicPartition, signal?: AbortSignal): Promise<OpenTransaction | undefined>;
+  openTransaction(topicPartition: TopicPartition, signal?: AbortSignal): Promise<OpenTransaction | undefined>;
   /** The newest committed value per key of one partition of a compacted topic, without holding any lane. */
   readState(topic: string, partition: number): Promise<StateReading>;
   /**
@@ -37,7 +37,7 @@ export interface TopicLog extends AsyncDisposable {
    */
   joinGroup(options: JoinGroupOptions): Promise<GroupMember>;
   /** The offset a group reads next in a partition; undefined where it has committed none. */
-  groupOffset(place: TopicPartition & { readonly group: string }): Promise<number | undefined>;
+  groupOffset(topicPartition: TopicPartition & { readonly group: string }): Promise<number | undefined>;
   /**
    * The rights that this log's user lacks for what it intends; none where the log knows no users. Changes nothing. Those to make topics are
    * told by `createTopics`.

@@ -1,7 +1,7 @@
 import type { TopicPartition } from './topic-log.ts';
 
-/** A partition's name. */
-export function placeOf(topic: string, partition: number): string {
+/** A topic-partition's name, as Kafka writes it: `pages-0`. */
+export function partitionKey({ topic, partition }: TopicPartition): string {
   return `${topic}-${partition}`;
 }
 
@@ -11,8 +11,8 @@ export interface Partitions {
 }
 
 /** As requests name partitions. */
-export function byTopic(places: readonly TopicPartition[]): Partitions[] {
+export function byTopic(all: readonly TopicPartition[]): Partitions[] {
   const topics = new Map<string, Set<number>>();
-  for (const { topic, partition } of places) topics.set(topic, (topics.get(topic) ?? new Set()).add(partition));
+  for (const { topic, partition } of all) topics.set(topic, (topics.get(topic) ?? new Set()).add(partition));
   return [...topics].map(([topic, partitions]) => ({ topic, partitions: [...partitions] }));
 }

@@ -15,7 +15,7 @@ export function isSeries(record: Pick<NewRecord, 'topic'> | RecordSeries): recor
 }
 
 /** Runs the work of a transaction of `lane`, and collects what it wants written. Throws what `work` throws, and a `TypeError` when that waits. */
-export function collectTransaction(work: (tx: LaneTransaction) => void, { name, state: place }: LaneSpec): TransactionContent {
+export function collectTransaction(work: (tx: LaneTransaction) => void, { name, state }: LaneSpec): TransactionContent {
   const records: (NewRecord | RecordSeries)[] = [];
   const offsets: OffsetCommit[] = [];
   let open = true;
@@ -25,7 +25,7 @@ export function collectTransaction(work: (tx: LaneTransaction) => void, { name, 
   const add = (record: NewRecord | RecordSeries): void => {
     assertFields(record);
     // Without a partition its key may lead it there, too.
-    const isState = record.topic === place.topic && (record.partition ?? place.partition) === place.partition;
+    const isState = record.topic === state.topic && (record.partition ?? state.partition) === state.partition;
     if (isState) assertState(record, name);
     records.push(record);
   };
@@ -36,7 +36,7 @@ export function collectTransaction(work: (tx: LaneTransaction) => void, { name, 
     },
     checkpoint(key, value) {
       assertOpen();
-      add({ ...place, key, value });
+      add({ ...state, key, value });
     },
     commitOffset({ group, topic, partition, nextOffset }) {
       assertOpen();

@@ -29,35 +29,35 @@ import type {
 import { type Availability, type AvailabilityChange, availability } from '../availability.ts';
 import { AdvertisedAddressError, BrokerAddresses, assertAdvertised } from './client/broker-addresses.ts';
 import { BrokerSockets } from './client/broker-sockets.ts';
-import { repairConnection } from './client/connection-patch.ts';
+import { patchConnection } from './client/connection-patch.ts';
 import { failureText, refusal } from './client/driver-errors.ts';
-import { type InnerAdmin, type InnerCluster, innerAdmin, innerCluster, innerConsumer } from './client/kafkajs-cluster.ts';
+import { type ClusterAdmin, type Cluster, newAdmin, newCluster, newConsumer } from './client/kafkajs-cluster.ts';
 import { refusesUser } from './client/error-kinds.ts';
-import { repairRequestQueue } from './client/request-queue-patch.ts';
-import { allTopicFacts, createTopics } from './admin/topics.ts';
-import { BarrenStretches } from './consumer/empty-ranges.ts';
+import { patchRequestQueue } from './client/request-queue-patch.ts';
+import { describeAllTopics, createTopics } from './admin/topics.ts';
+import { EmptyRanges } from './consumer/empty-ranges.ts';
 import { groupOffsets } from './consumer/group-offsets.ts';
 import { awaitHandover, holderToSpare } from './lane/handover.ts';
-import { type LaneProducer, laneProducer } from './producer/transactional-producer.ts';
-import { Leftovers } from './lane/hanging-transaction.ts';
+import { type TransactionalProducer, transactionalProducer } from './producer/transactional-producer.ts';
+import { HangingTransaction } from './lane/hanging-transaction.ts';
 import { LaneSession } from './lane/lane-session.ts';
 import { KafkaLaneWriter } from './lane/lane-writer.ts';
-import { Link } from './client/reconnecting-client.ts';
+import { ReconnectingClient } from './client/reconnecting-client.ts';
 import type { GroupMembership } from './group/group-membership.ts';
 import { joinGroup } from './group/join-group.ts';
 import { type Patience, patience } from './client/patience.ts';
-import { OwnWrites } from './consumer/read-your-writes.ts';
+import { ReadYourWrites } from './consumer/read-your-writes.ts';
 import { findOpenTransaction } from './consumer/open-transaction.ts';
 import { appendRecords } from './producer/record-append.ts';
 import { missingRights } from './rights/missing-rights.ts';
-import { MessageBlocks, registerCodecs } from './record-batch/index.ts';
+import { RecordBatches, registerCodecs } from './record-batch/index.ts';
 import { RecordSender } from './producer/record-sender.ts';
 import { isStaleToken } from './security/bearer-authentication.ts';
 import { type KafkaSaslOptions, saslForKafkajs } from './security/sasl-for-kafkajs.ts';
 import { StatePartition } from './lane/state-partition.ts';
 import { TransactionTimeout } from './producer/transaction-timeout.ts';
 import { abortable, withinTime } from './client/time-limit.ts';
-import { TopicBook } from './admin/metadata-cache.ts';
+import { MetadataCache } from './admin/metadata-cache.ts';
 import { topicInfo } from './admin/topic-info.ts';
 import { KafkaTopicReader } from './consumer/topic-reader.ts';
 
@@ -109,8 +109,8 @@ const BROKERS_APART_MS = 1_000;
  * or none at the address that it advertises.
  */
 export async function kafkaTopicLog(options: KafkaTopicLogOptions): Promise<TopicLog> {
-  repairRequestQueue();
-  repairConnection();
+  patchRequestQueue();
+  patchConnection();
   const { brokers, clientId = 'headgate', ssl = false, sasl } = options;
   const config: KafkaConfig = {
     brokers: [...brokers],
@@ -153,17 +153,17 @@ class KafkaTopicLog implements TopicLog {
   readonly #addresses: BrokerAddresses;
   readonly #sockets: BrokerSockets;
   readonly #transactionTimeout: TransactionTimeout;
-  readonly #cluster: Link<InnerCluster>;
-  readonly #admin: Link<InnerAdmin>;
-  readonly #book: TopicBook;
+  readonly #cluster: ReconnectingClient<Cluster>;
+  readonly #admin: ReconnectingClient<ClusterAdmin>;
+  readonly #metadata: MetadataCache;
   readonly #sender: RecordSender;
-  readonly #ownWrites = new OwnWrites();
-  readonly #barren = new BarrenStretches();
+  readonly #readYourWrites = new ReadYourWrites();
+  readonly #emptyRanges = new EmptyRanges();
   readonly #lanes = new Set<KafkaLaneWriter>();
   readonly #readers = new Set<{ close(): Promise<void> }>();
   /** With their groups. */
   readonly #memberships = new Map<GroupMembership, string>();
-  readonly #links = new Set<Link<InnerCluster>>();
+  readonly #clients = new Set<ReconnectingClient<Cluster>>();
   readonly #patience = (): Patience =>
     patience({
       watcher: this.#availability.watcher(),
@@ -186,14 +186,14 @@ class KafkaTopicLog implements TopicLog {
       brokers: () => (this.#sockets.closed ? [] : [...options.brokers]),
     };
     this.#kafka = new Kafka(this.#config);
-    this.#cluster = this.#newLink();
-    this.#admin = new Link({ create: () => innerAdmin(this.#kafka, this.#config), patience: this.#patience });
-    this.#book = new TopicBook(this.#admin);
+    this.#cluster = this.#newClient();
+    this.#admin = new ReconnectingClient({ create: () => newAdmin(this.#kafka, this.#config), patience: this.#patience });
+    this.#metadata = new MetadataCache(this.#admin);
     this.#sender = new RecordSender({
       compression: registerCodecs()[options.compression ?? 'gzip'],
-      blocks: new MessageBlocks({ onFallback: (reason) => process.emitWarning(reason, 'HeadgateSlowWritesWarning') }),
-      maxMessageBytes: (topic) => this.#book.maxMessageBytes(topic),
-      learnAnew: async (topic) => void (await this.#book.learn([{ topic, partition: 0 }])),
+      batches: new RecordBatches({ onFallback: (reason) => process.emitWarning(reason, 'HeadgateSlowWritesWarning') }),
+      maxMessageBytes: (topic) => this.#metadata.maxMessageBytes(topic),
+      refreshTopic: async (topic) => void (await this.#metadata.refresh([{ topic, partition: 0 }])),
     });
   }
 
@@ -210,7 +210,7 @@ class KafkaTopicLog implements TopicLog {
   }
 
   /** A fresh token may come a moment later than it should. */
-  async #connected(deadline: number): Promise<InnerCluster> {
+  async #connected(deadline: number): Promise<Cluster> {
     for (; ; await sleep(TOKEN_AGAIN_MS)) {
       try {
         return await this.#admin.once(async ({ cluster }) => {
@@ -231,7 +231,7 @@ class KafkaTopicLog implements TopicLog {
     const { replication = 3 } = this.#options;
     const done = await this.#admin.run((admin) => createTopics({ admin, topics, replication, validateOnly }));
     const there = validateOnly ? topics.filter(({ name }) => !done.created.includes(name)) : topics;
-    await this.#book.learn(there.map(({ name, partitions }) => ({ topic: name, partition: validateOnly ? 0 : partitions - 1 })));
+    await this.#metadata.refresh(there.map(({ name, partitions }) => ({ topic: name, partition: validateOnly ? 0 : partitions - 1 })));
     return done;
   }
 
@@ -239,12 +239,12 @@ class KafkaTopicLog implements TopicLog {
     this.#assertOpen();
     const topics =
       names === undefined
-        ? await this.#admin.run((admin) => allTopicFacts(admin))
-        : await this.#book.learn(names.map((topic) => ({ topic, partition: 0 })));
+        ? await this.#admin.run((admin) => describeAllTopics(admin))
+        : await this.#metadata.refresh(names.map((topic) => ({ topic, partition: 0 })));
     return await this.#cluster.run(async (cluster) => {
       const infos: TopicInfo[] = [];
-      for (const [name, facts] of topics) {
-        const info = await topicInfo(cluster, name, facts);
+      for (const [name, description] of topics) {
+        const info = await topicInfo(cluster, name, description);
         if (info !== undefined) infos.push(info);
       }
       return infos;
@@ -253,20 +253,21 @@ class KafkaTopicLog implements TopicLog {
 
   async openLane(lane: LaneSpec, signal?: AbortSignal): Promise<LaneWriter> {
     this.#assertOpen();
-    const places = [lane.state, ...(lane.writes ?? [])];
-    await abortable(this.#assertLane(lane, places), signal);
-    const leftovers = new Leftovers(places);
+    const topicPartitions = [lane.state, ...(lane.writes ?? [])];
+    await abortable(this.#assertLane(lane, topicPartitions), signal);
+    const hanging = new HangingTransaction(topicPartitions);
     const writer = new KafkaLaneWriter({
       lane,
-      session: () => new LaneSession({ producer: this.#producer(lane.name, leftovers), sender: this.#sender, ownWrites: this.#ownWrites }),
-      ownWrites: this.#ownWrites,
-      link: this.#cluster,
+      session: () =>
+        new LaneSession({ producer: this.#producer(lane.name, hanging), sender: this.#sender, readYourWrites: this.#readYourWrites }),
+      readYourWrites: this.#readYourWrites,
+      client: this.#cluster,
       patience: this.#patience(),
       placed: async (content) => {
-        for (const { topic, partition } of content.offsets) await this.#book.assertPartition(topic, partition);
-        return { ...content, records: await this.#book.place(content.records) };
+        for (const { topic, partition } of content.offsets) await this.#metadata.assertPartition(topic, partition);
+        return { ...content, records: await this.#metadata.withPartitions(content.records) };
       },
-      assertThere: () => this.#book.assertStillThere(places),
+      assertThere: () => this.#metadata.assertStillThere(topicPartitions),
       member: () => this.#member(),
       skewMs: () => (this.#brokers > 1 ? BROKERS_APART_MS : 0),
       onClose: (closed) => this.#lanes.delete(closed),
@@ -284,14 +285,14 @@ class KafkaTopicLog implements TopicLog {
   async append(records: readonly NewRecord[]): Promise<readonly RecordPosition[]> {
     this.#assertOpen();
     for (const record of records) assertFields(record);
-    const placed = await this.#book.place(records);
+    const placed = await this.#metadata.withPartitions(records);
     if (placed.length === 0) return [];
     return await appendRecords({
-      producer: (id, leftovers) => this.#producer(id, leftovers),
+      producer: (id, hanging) => this.#producer(id, hanging),
       sender: this.#sender,
-      ownWrites: this.#ownWrites,
-      link: this.#cluster,
-      assertThere: () => this.#book.assertStillThere(placed),
+      readYourWrites: this.#readYourWrites,
+      client: this.#cluster,
+      assertThere: () => this.#metadata.assertStillThere(placed),
       records: placed,
     });
   }
@@ -307,33 +308,33 @@ class KafkaTopicLog implements TopicLog {
   #read<Field extends string | Uint8Array>(options: ReadOptions, fieldsOf: FieldsOf<Field>): TopicReader<Field> {
     this.#assertOpen();
     // One that waits for news keeps its connection busy.
-    const link = options.follow === true ? this.#newLink() : this.#cluster;
+    const client = options.follow === true ? this.#newClient() : this.#cluster;
     const reader = new KafkaTopicReader({
-      link,
+      client,
       read: options,
       fieldsOf,
-      ownWrites: this.#ownWrites,
-      barren: this.#barren,
+      readYourWrites: this.#readYourWrites,
+      emptyRanges: this.#emptyRanges,
       onClose: (closed) => {
         this.#readers.delete(closed);
-        if (link !== this.#cluster) void this.#closeLink(link);
+        if (client !== this.#cluster) void this.#closeClient(client);
       },
     });
     if (options.signal?.aborted !== true) this.#readers.add(reader);
     return reader;
   }
 
-  async openTransaction(place: TopicPartition, signal?: AbortSignal): Promise<OpenTransaction | undefined> {
+  async openTransaction(topicPartition: TopicPartition, signal?: AbortSignal): Promise<OpenTransaction | undefined> {
     this.#assertOpen();
-    return await this.#cluster.run((cluster) => findOpenTransaction(cluster, place), signal);
+    return await this.#cluster.run((cluster) => findOpenTransaction(cluster, topicPartition), signal);
   }
 
   async readState(topic: string, partition: number): Promise<StateReading> {
     this.#assertOpen();
-    await this.#book.assertPartition(topic, partition);
+    await this.#metadata.assertPartition(topic, partition);
     await this.#assertCompacted(topic);
     const state = new StatePartition({ topic, partition });
-    await this.#cluster.run((cluster) => state.readToEnd({ cluster, ownWrites: this.#ownWrites }));
+    await this.#cluster.run((cluster) => state.readToEnd({ cluster, readYourWrites: this.#readYourWrites }));
     return state.reading(Date.now() - CLOCKS_APART_MS);
   }
 
@@ -342,7 +343,7 @@ class KafkaTopicLog implements TopicLog {
     const { sessionTimeoutMs = 6_000 } = this.#options;
     // A join is answered when the others have joined, too, or have been silent for a session.
     const config = { ...this.#config, socketFactory: this.#sockets.patient(sessionTimeoutMs + JOIN_TAKES_MS) };
-    const kafka = { consumer: (consumer: ConsumerConfig) => innerConsumer(this.#kafka, config, consumer) };
+    const kafka = { consumer: (consumer: ConsumerConfig) => newConsumer(this.#kafka, config, consumer) };
     const faults = this.#patience();
     const membership = joinGroup({
       kafka,
@@ -375,7 +376,7 @@ class KafkaTopicLog implements TopicLog {
   async groupOffset({ group, topic, partition }: TopicPartition & { readonly group: string }): Promise<number | undefined> {
     this.#assertOpen();
     const committed = await this.#cluster.run((cluster) => groupOffsets(cluster, { group, topic, partitions: [partition] }));
-    return this.#ownWrites.groupOffset({ group, topic, partition }, committed.get(partition));
+    return this.#readYourWrites.groupOffset({ group, topic, partition }, committed.get(partition));
   }
 
   async missingRights(use: IntendedUse): Promise<readonly MissingRight[]> {
@@ -389,7 +390,7 @@ class KafkaTopicLog implements TopicLog {
 
   async recordRoom(topic: string): Promise<RecordRoom> {
     this.#assertOpen();
-    return await this.#book.recordRoom(topic);
+    return await this.#metadata.recordRoom(topic);
   }
 
   close(): Promise<void> {
@@ -406,12 +407,12 @@ class KafkaTopicLog implements TopicLog {
     await Promise.allSettled([...this.#lanes].map((lane) => lane.close()));
     await Promise.allSettled([...this.#memberships.keys()].map((membership) => membership.leave()));
     this.#availability.close();
-    await Promise.allSettled([this.#admin.close(), ...[...this.#links].map((link) => link.close())]);
+    await Promise.allSettled([this.#admin.close(), ...[...this.#clients].map((client) => client.close())]);
     this.#sockets.close();
   }
 
-  async #assertLane(lane: LaneSpec, places: readonly TopicPartition[]): Promise<void> {
-    for (const { topic, partition } of places) await this.#book.assertPartition(topic, partition);
+  async #assertLane(lane: LaneSpec, topicPartitions: readonly TopicPartition[]): Promise<void> {
+    for (const { topic, partition } of topicPartitions) await this.#metadata.assertPartition(topic, partition);
     await this.#assertCompacted(lane.state.topic);
   }
 
@@ -423,7 +424,7 @@ class KafkaTopicLog implements TopicLog {
   }
 
   async #assertCompacted(topic: string): Promise<void> {
-    if ((await this.#book.facts(topic)).compacted) return;
+    if ((await this.#metadata.describe(topic)).compacted) return;
     throw new TopicMismatchError({ topic, reason: 'is not compacted; state is kept in compacted topics only.' });
   }
 
@@ -433,20 +434,20 @@ class KafkaTopicLog implements TopicLog {
     return group === undefined || id === undefined ? undefined : { group, id };
   }
 
-  #producer(transactionalId: string, leftovers: Leftovers): LaneProducer {
+  #producer(transactionalId: string, hanging: HangingTransaction): TransactionalProducer {
     const transactionTimeout = this.#transactionTimeout;
-    return laneProducer({ kafka: this.#kafka, config: this.#config, transactionalId, transactionTimeout, leftovers });
+    return transactionalProducer({ kafka: this.#kafka, config: this.#config, transactionalId, transactionTimeout, hanging });
   }
 
-  #newLink(): Link<InnerCluster> {
-    const link = new Link({ create: () => innerCluster(this.#kafka, this.#config), patience: this.#patience });
-    this.#links.add(link);
-    return link;
+  #newClient(): ReconnectingClient<Cluster> {
+    const client = new ReconnectingClient({ create: () => newCluster(this.#kafka, this.#config), patience: this.#patience });
+    this.#clients.add(client);
+    return client;
   }
 
-  async #closeLink(link: Link<InnerCluster>): Promise<void> {
-    this.#links.delete(link);
-    await link.close();
+  async #closeClient(client: ReconnectingClient<Cluster>): Promise<void> {
+    this.#clients.delete(client);
+    await client.close();
   }
 
   #assertOpen(): void {

@@ -77,7 +77,7 @@ export class RecordTable {
    * The newest value per key of a partition of a compacted topic, in the order they were written. Fails for a value that is no text; a key that
    * is none belongs to no state.
    */
-  state(partitionId: number, place: TopicPartition): StateEntries {
+  state(partitionId: number, topicPartition: TopicPartition): StateEntries {
     const keys: string[] = [];
     const values: string[] = [];
     const timestampsMs: number[] = [];
@@ -86,7 +86,7 @@ export class RecordTable {
       if (typeof key !== 'string' || value === null) continue;
       const found = typeof value === 'string' ? value : textOf(value);
       if (found === undefined && typeof value !== 'string') {
-        const details = noText({ ...place, offset: integer(row['offset']) }, new Map([['value', value]]));
+        const details = noText({ ...topicPartition, offset: integer(row['offset']) }, new Map([['value', value]]));
         throw new WorkerFailure({ kind: 'invalid-record', ...details });
       }
       keys.push(key);

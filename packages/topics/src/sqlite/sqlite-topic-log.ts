@@ -184,9 +184,9 @@ class SqliteTopicLog implements TopicLog {
     return { leave: () => Promise.resolve() };
   }
 
-  async groupOffset(place: TopicPartition & { readonly group: string }): Promise<number | undefined> {
+  async groupOffset(topicPartition: TopicPartition & { readonly group: string }): Promise<number | undefined> {
     this.#assertOpen();
-    return (await this.#link.call('group-offset', place)) ?? undefined;
+    return (await this.#link.call('group-offset', topicPartition)) ?? undefined;
   }
 
   missingRights(): Promise<readonly MissingRight[]> {

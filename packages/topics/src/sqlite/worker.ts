@@ -55,7 +55,7 @@ function serve(port: NonNullable<typeof parentPort>, options: WorkerOptions): vo
       log().store.commitRead(offset);
       return null;
     },
-    'group-offset': (place) => log().store.groupOffset(place),
+    'group-offset': (topicPartition) => log().store.groupOffset(topicPartition),
     close: () => {
       const closing = opened;
       opened = undefined;

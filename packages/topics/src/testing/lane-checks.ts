@@ -34,7 +34,7 @@ export function laneChecks(): readonly ContractCheck[] {
         const { topic, lane } = await prepareLane(log);
         await using writer = await log.openLane(lane);
         assert.equal(writer.state.size, 0);
-        await log.append(numbered(topic, 3, 'wish', 1));
+        await log.append(numbered(topic, 3, 'request', 1));
         await writer.transaction((tx) => {
           tx.append(numbered(topic, 2, 'page'));
           tx.checkpoint('crawl/1', '{"page":1}');
@@ -43,7 +43,7 @@ export function laneChecks(): readonly ContractCheck[] {
         assert.deepEqual([...writer.state], [['crawl/1', '{"page":1}']]);
         assert.deepEqual([...(await log.readState(lane.state.topic, 1))], [['crawl/1', '{"page":1}']]);
         assert.deepEqual(values(await collect(log, { topic, partitions: [0] })), ['page0', 'page1']);
-        assert.deepEqual(values(await collect(log, { topic, partitions: [1], group: 'g' })), ['wish2']);
+        assert.deepEqual(values(await collect(log, { topic, partitions: [1], group: 'g' })), ['request2']);
       },
     },
     {
@@ -114,7 +114,7 @@ export function laneChecks(): readonly ContractCheck[] {
         await using log = await open();
         const { topic, lane } = await prepareLane(log);
         await using writer = await log.openLane(lane);
-        await log.append(numbered(topic, 2, 'wish', 1));
+        await log.append(numbered(topic, 2, 'request', 1));
         await writer.transaction((tx) => tx.checkpoint('k', 'old'));
         const broken = new Error('the work broke');
         const failing = writer.transaction((tx) => {

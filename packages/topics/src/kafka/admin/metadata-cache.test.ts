@@ -4,12 +4,12 @@ import { TopicUnknownError } from '../../topic-errors.ts';
 import { availability } from '../../availability.ts';
 import { BrokerAddresses } from '../client/broker-addresses.ts';
 import { BrokerSockets } from '../client/broker-sockets.ts';
-import { Link } from '../client/reconnecting-client.ts';
+import { ReconnectingClient } from '../client/reconnecting-client.ts';
 import { plainKafka } from '../faults/committed-records.fixture.ts';
 import { type ProxiedBroker, holdFirst, proxiedBroker } from '../faults/proxied-broker.fixture.ts';
-import { innerAdmin } from '../client/kafkajs-cluster.ts';
+import { newAdmin } from '../client/kafkajs-cluster.ts';
 import { patienceOf } from '../client/patience.fixture.ts';
-import { TopicBook } from './metadata-cache.ts';
+import { MetadataCache } from './metadata-cache.ts';
 
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
@@ -35,22 +35,22 @@ describe.skipIf(why !== undefined)(`what is known of topics${because}`, () => {
       clientId: 'book',
       socketFactory: new BrokerSockets(untold, new BrokerAddresses([])).make,
     };
-    const link = new Link({ create: () => innerAdmin(kafka, config), patience: () => patienceOf(untold) });
-    const book = new TopicBook(link);
+    const client = new ReconnectingClient({ create: () => newAdmin(kafka, config), patience: () => patienceOf(untold) });
+    const metadata = new MetadataCache(client);
     const places = [{ topic: 'roomy', partition: 0 }];
-    await book.place([{ topic: 'roomy', key: 'k', value: 'v' }]);
+    await metadata.withPartitions([{ topic: 'roomy', key: 'k', value: 'v' }]);
     const asked = holdFirst(proxied, 'book', ({ api }) => api === 'Metadata');
-    const looking = book.assertStillThere(places);
+    const looking = metadata.assertStillThere(places);
     await asked.reached;
-    expect(book.maxMessageBytes('roomy')).toBe(8_388_608);
-    expect(await book.facts('roomy')).toMatchObject({ partitions: 1 });
+    expect(metadata.maxMessageBytes('roomy')).toBe(8_388_608);
+    expect(await metadata.describe('roomy')).toMatchObject({ partitions: 1 });
     asked.letGo();
     await looking;
     await admin.deleteTopics({ topics: ['roomy'] });
     await admin.disconnect();
-    await expect(book.assertStillThere(places)).rejects.toThrow(TopicUnknownError);
-    expect(book.maxMessageBytes('roomy')).toBe(8_388_608);
-    await expect(book.facts('roomy')).rejects.toThrow(TopicUnknownError);
-    await link.close();
+    await expect(metadata.assertStillThere(places)).rejects.toThrow(TopicUnknownError);
+    expect(metadata.maxMessageBytes('roomy')).toBe(8_388_608);
+    await expect(metadata.describe('roomy')).rejects.toThrow(TopicUnknownError);
+    await client.close();
   });
 });

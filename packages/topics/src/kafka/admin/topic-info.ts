@@ -1,14 +1,14 @@
 import { TopicUnknownError } from '../../topic-errors.ts';
 import type { TopicInfo } from '../../topic-log.ts';
-import type { InnerCluster } from '../client/kafkajs-cluster.ts';
+import type { Cluster } from '../client/kafkajs-cluster.ts';
 import { assertPartitions, partitionOffsets } from '../consumer/fetch.ts';
-import type { TopicFacts } from './topics.ts';
+import type { TopicDescription } from './topics.ts';
 
 /** With its offsets as they are now; undefined where it has been deleted since, as anybody's topic may be. */
 export async function topicInfo(
-  cluster: InnerCluster,
+  cluster: Cluster,
   name: string,
-  { partitions: count, compacted }: TopicFacts,
+  { partitions: count, compacted }: TopicDescription,
 ): Promise<TopicInfo | undefined> {
   const partitions = Array.from({ length: count }, (_, partition) => partition);
   try {

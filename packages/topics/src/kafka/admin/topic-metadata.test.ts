@@ -1,5 +1,5 @@
 import { test } from 'vitest';
-import type { InnerBroker, InnerCluster } from '../client/kafkajs-cluster.ts';
+import type { Broker, Cluster } from '../client/kafkajs-cluster.ts';
 import { certainTopicMetadata } from './topic-metadata.ts';
 
 const THERE = 0;
@@ -39,17 +39,17 @@ function answer(topicErrorCode: number, partitions: number): object {
 }
 
 /** Brokers 0, 1, … of which the first is connected. */
-function clusterOf(answers: readonly (() => object)[]): InnerCluster {
+function clusterOf(answers: readonly (() => object)[]): Cluster {
   const brokers = answers.map((send) => ({
     lookupRequest: () => () => ({ request: {}, response: {} }),
     connectionPool: { send: async () => await Promise.resolve(send()) },
-  })) as readonly object[] as readonly InnerBroker[];
-  const findBroker = async ({ nodeId }: { readonly nodeId: string | number }): Promise<InnerBroker> =>
-    await Promise.resolve(brokers[Number(nodeId)] as InnerBroker);
-  const cluster: Pick<InnerCluster, 'brokerPool' | 'findBroker' | 'getNodeIds'> = {
+  })) as readonly object[] as readonly Broker[];
+  const findBroker = async ({ nodeId }: { readonly nodeId: string | number }): Promise<Broker> =>
+    await Promise.resolve(brokers[Number(nodeId)] as Broker);
+  const cluster: Pick<Cluster, 'brokerPool' | 'findBroker' | 'getNodeIds'> = {
     brokerPool: { findConnectedBroker: () => findBroker({ nodeId: 0 }), brokers: {}, metadata: null },
     findBroker,
     getNodeIds: () => Object.keys(brokers),
   };
-  return cluster as InnerCluster;
+  return cluster as Cluster;
 }

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
 import { withinTime } from '../client/time-limit.ts';
-import type { InnerBroker, InnerCluster } from '../client/kafkajs-cluster.ts';
+import type { Broker, Cluster } from '../client/kafkajs-cluster.ts';
 import { rawAnswer } from '../client/raw-answer.ts';
 
 /** A partition as a broker describes it, with or without a leader. */
@@ -47,14 +47,14 @@ const { createErrorFromCode } = require('kafkajs/src/protocol/error') as { creat
  * A Metadata request for the named topics, none where that is empty, or all (null); the answer as it came. kafkajs takes an empty list for
  * all topics, and throws for one partition without a leader among them, which may be anybody's. Asking never makes a topic.
  */
-export async function askBroker(broker: InnerBroker, names: readonly string[] | null): Promise<MetadataAnswer> {
+export async function askBroker(broker: Broker, names: readonly string[] | null): Promise<MetadataAnswer> {
   const encode = (): Promise<Encoder> =>
     Promise.resolve(new KafkajsEncoder().writeArray(names ?? [], 'string', names?.length ?? -1).writeBoolean(false));
   return (await rawAnswer(broker, { apiKey: METADATA, definition: requests.Metadata, options: { topics: [] }, encode })) as MetadataAnswer;
 }
 
 /** The topics as one broker knows them now; those it doesn't know are left out. `names`: null for all. Throws a `MissingRightError`. */
-export async function topicMetadata(cluster: InnerCluster, names: readonly string[] | null): Promise<TopicMetadata> {
+export async function topicMetadata(cluster: Cluster, names: readonly string[] | null): Promise<TopicMetadata> {
   return partitionsOfEach(await askBroker(await cluster.brokerPool.findConnectedBroker(), names));
 }
 
@@ -62,7 +62,7 @@ export async function topicMetadata(cluster: InnerCluster, names: readonly strin
  * The topics as the cluster knows them: where one is missing, or has fewer partitions than `wanted` says, that is believed only after brokers
  * have been asked in turn for 3 s. For those to whom a missing topic is bad news; they share the wait, however many there are.
  */
-export async function certainTopicMetadata(cluster: InnerCluster, wanted: ReadonlyMap<string, number>): Promise<TopicMetadata> {
+export async function certainTopicMetadata(cluster: Cluster, wanted: ReadonlyMap<string, number>): Promise<TopicMetadata> {
   const names = [...wanted.keys()];
   const found = new Map<string, readonly PartitionMetadata[]>();
   const isThere = (name: string): boolean => (found.get(name)?.length ?? 0) >= Math.max(1, wanted.get(name) ?? 1);
@@ -84,7 +84,7 @@ export async function certainTopicMetadata(cluster: InnerCluster, wanted: Readon
   }
 }
 
-async function askInTurn(cluster: InnerCluster, turn: number, names: readonly string[]): Promise<MetadataAnswer> {
+async function askInTurn(cluster: Cluster, turn: number, names: readonly string[]): Promise<MetadataAnswer> {
   if (turn === 0) return await askBroker(await cluster.brokerPool.findConnectedBroker(), names);
   if (cluster.getNodeIds().length === 0) await cluster.refreshMetadata();
   const nodeIds = cluster.getNodeIds();

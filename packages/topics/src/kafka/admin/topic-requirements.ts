@@ -51,7 +51,7 @@ export function mismatches({ name, partitions, compacted = false, minRecordBytes
 }
 
 /** What will work, but less well than was asked for. */
-export function shortcomings({ name, usualRecordBytes = 0 }: NewTopicSpec, found: FoundTopic, replication: number): string[] {
+export function warnings({ name, usualRecordBytes = 0 }: NewTopicSpec, found: FoundTopic, replication: number): string[] {
   const inSync = Number(found.settings.get('min.insync.replicas') ?? 1);
   const room = maxMessageBytes(found);
   const all: string[] = [];

@@ -3,9 +3,9 @@ import kafkajs from 'kafkajs';
 import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
 import { type TopicMismatch, TopicMismatchError } from '../../topic-errors.ts';
 import type { CreatedTopics, NewTopicSpec, TopicSpec } from '../../topic-log.ts';
-import type { InnerAdmin } from '../client/kafkajs-cluster.ts';
+import type { ClusterAdmin } from '../client/kafkajs-cluster.ts';
 import { chain, refusalText, verdictOf } from '../client/driver-errors.ts';
-import { type FoundTopic, READ_SETTINGS, isCompacted, maxMessageBytes, mismatches, shortcomings } from './topic-requirements.ts';
+import { type FoundTopic, READ_SETTINGS, isCompacted, maxMessageBytes, mismatches, warnings } from './topic-requirements.ts';
 import { type TopicMetadata, certainTopicMetadata, topicMetadata } from './topic-metadata.ts';
 
 /** Of a compacted topic: ages are told by one clock, the brokers', and opening a lane reads little. */
@@ -27,7 +27,7 @@ const BROKERS_WITHIN_MS = 3_000;
 const ASK_AGAIN_MS = 200;
 
 /** What a writer has to know of a topic. */
-export interface TopicFacts {
+export interface TopicDescription {
   readonly partitions: number;
   readonly compacted: boolean;
   /** Bytes of a batch of records that it takes. */
@@ -35,7 +35,7 @@ export interface TopicFacts {
 }
 
 export interface CreateTopicsOptions {
-  readonly admin: InnerAdmin;
+  readonly admin: ClusterAdmin;
   readonly topics: readonly NewTopicSpec[];
   /** Copies of each partition. */
   readonly replication: number;
@@ -67,12 +67,12 @@ export async function createTopics({ admin, topics, replication, validateOnly }:
     grown: known.flatMap(({ spec: { name, partitions: to }, found: { partitions: from } }) =>
       from < to ? [{ topic: name, from, to }] : [],
     ),
-    warnings: known.flatMap(({ spec, found }) => shortcomings(spec, found, replication)),
+    warnings: known.flatMap(({ spec, found }) => warnings(spec, found, replication)),
   };
 }
 
 /** Throws a `MissingRightError` that names all topics for which the user lacks the right, before any of them grows. */
-async function assertMayGrow(admin: InnerAdmin, topics: readonly TopicSpec[]): Promise<void> {
+async function assertMayGrow(admin: ClusterAdmin, topics: readonly TopicSpec[]): Promise<void> {
   const missing: MissingRight[] = [];
   for (const spec of topics) {
     await grow(admin, spec, true).catch((error: unknown) => {
@@ -83,13 +83,13 @@ async function assertMayGrow(admin: InnerAdmin, topics: readonly TopicSpec[]): P
   if (missing.length > 0) throw new MissingRightError(missing);
 }
 
-async function grow(admin: InnerAdmin, { name, partitions }: TopicSpec, validateOnly: boolean): Promise<void> {
+async function grow(admin: ClusterAdmin, { name, partitions }: TopicSpec, validateOnly: boolean): Promise<void> {
   const growing = admin.createPartitions({ validateOnly, topicPartitions: [{ topic: name, count: partitions }] });
   await growing.catch((error: unknown) => refuse(error, name, `can't get ${partitions} partitions`));
 }
 
 /** A broker learns of what its controller has made a moment later. */
-async function untilKnown(admin: InnerAdmin, wanted: readonly TopicSpec[]): Promise<void> {
+async function untilKnown(admin: ClusterAdmin, wanted: readonly TopicSpec[]): Promise<void> {
   const names = wanted.map(({ name }) => name);
   for (const deadline = performance.now() + KNOWN_WITHIN_MS; performance.now() < deadline; await sleep(LOOK_AGAIN_MS)) {
     const there = await findTopics(admin, names);
@@ -98,18 +98,21 @@ async function untilKnown(admin: InnerAdmin, wanted: readonly TopicSpec[]): Prom
   throw new Error(`The brokers do not list new topics within ${KNOWN_WITHIN_MS / 1_000} s: ${names.join(', ')}`);
 }
 
-/** The facts of all topics but the brokers' own. */
-export async function allTopicFacts(admin: InnerAdmin): Promise<ReadonlyMap<string, TopicFacts>> {
+/** The descriptions of all topics but the brokers' own. */
+export async function describeAllTopics(admin: ClusterAdmin): Promise<ReadonlyMap<string, TopicDescription>> {
   const all = [...(await topicMetadata(admin.cluster, null))].filter(([name]) => !name.startsWith('__'));
-  return factsOf(await describedTopics(admin, new Map(all)));
+  return descriptionsOf(await describedTopics(admin, new Map(all)));
 }
 
-/** The facts of those that are there. What is missing, or has fewer partitions than `wanted` says, is so for certain. */
-export async function certainTopicFacts(admin: InnerAdmin, wanted: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, TopicFacts>> {
-  return factsOf(await describedTopics(admin, await certainTopicMetadata(admin.cluster, wanted)));
+/** The descriptions of those that are there. What is missing, or has fewer partitions than `wanted` says, is so for certain. */
+export async function describeTopics(
+  admin: ClusterAdmin,
+  wanted: ReadonlyMap<string, number>,
+): Promise<ReadonlyMap<string, TopicDescription>> {
+  return descriptionsOf(await describedTopics(admin, await certainTopicMetadata(admin.cluster, wanted)));
 }
 
-function factsOf(topics: ReadonlyMap<string, FoundTopic>): ReadonlyMap<string, TopicFacts> {
+function descriptionsOf(topics: ReadonlyMap<string, FoundTopic>): ReadonlyMap<string, TopicDescription> {
   return new Map(
     [...topics].map(([name, topic]) => [
       name,
@@ -149,7 +152,7 @@ function lacksBrokers(error: unknown): boolean {
   return errors.some(({ type }) => type === 'INVALID_REPLICATION_FACTOR');
 }
 
-async function refuseCopies({ cluster }: InnerAdmin, topic: string, replication: number, cause: unknown): Promise<never> {
+async function refuseCopies({ cluster }: ClusterAdmin, topic: string, replication: number, cause: unknown): Promise<never> {
   await cluster.refreshMetadata();
   const { length: up } = cluster.getNodeIds();
   if (up >= replication) refuse(cause, topic, "can't be made");
@@ -160,12 +163,12 @@ async function refuseCopies({ cluster }: InnerAdmin, topic: string, replication:
 }
 
 /** As the broker that is asked knows them: one that is not there may be unknown to it only. */
-async function findTopics(admin: InnerAdmin, names: readonly string[]): Promise<ReadonlyMap<string, FoundTopic>> {
+async function findTopics(admin: ClusterAdmin, names: readonly string[]): Promise<ReadonlyMap<string, FoundTopic>> {
   return await describedTopics(admin, await topicMetadata(admin.cluster, names));
 }
 
 /** With their settings, sorted by name. */
-async function describedTopics(admin: InnerAdmin, topics: TopicMetadata): Promise<ReadonlyMap<string, FoundTopic>> {
+async function describedTopics(admin: ClusterAdmin, topics: TopicMetadata): Promise<ReadonlyMap<string, FoundTopic>> {
   if (topics.size === 0) return new Map();
   const names = [...topics.keys()].toSorted();
   const { resources } = await admin.describeConfigs({

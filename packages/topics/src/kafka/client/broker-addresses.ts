@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { InnerCluster } from './kafkajs-cluster.ts';
+import type { Cluster } from './kafkajs-cluster.ts';
 import { failureText, verdictOf } from './driver-errors.ts';
 import { brokerOf } from './error-kinds.ts';
 import { askBroker } from '../admin/topic-metadata.ts';
@@ -57,7 +57,7 @@ export class AdvertisedAddressError extends Error {
 }
 
 /** Connects to any broker at the address that it advertises; `cluster` knows them. Throws `AdvertisedAddressError`, and refusals as they are. */
-export async function assertAdvertised(cluster: InnerCluster): Promise<void> {
+export async function assertAdvertised(cluster: Cluster): Promise<void> {
   const { brokers, metadata } = cluster.brokerPool;
   if (Object.values(brokers).some((broker) => broker.isConnected())) return;
   const over = new AbortController();

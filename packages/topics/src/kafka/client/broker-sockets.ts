@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { ISocketFactory } from 'kafkajs';
 import type { Availability } from '../../availability.ts';
 import type { BrokerAddresses } from './broker-addresses.ts';
-import { LOOK_MS, Silence } from './watchdog.ts';
+import { CHECK_MS, Watchdog } from './watchdog.ts';
 
 const require = createRequire(import.meta.url);
 const kafkajsSockets = require('kafkajs/src/network/socketFactory') as () => ISocketFactory;
@@ -17,7 +17,7 @@ export class BrokerSockets {
   readonly #addresses: BrokerAddresses;
   readonly #connect: ISocketFactory = kafkajsSockets();
   readonly #open = new Set<Socket>();
-  readonly #silences = new Set<Silence>();
+  readonly #watchdogs = new Set<Watchdog>();
   readonly #looking: NodeJS.Timeout;
   #closed = false;
 
@@ -29,8 +29,8 @@ export class BrokerSockets {
     this.#availability = availability;
     this.#addresses = addresses;
     this.#looking = setInterval(() => {
-      for (const silence of this.#silences) silence.look();
-    }, LOOK_MS).unref();
+      for (const watchdog of this.#watchdogs) watchdog.check();
+    }, CHECK_MS).unref();
   }
 
   /** For kafkajs's `socketFactory`. When a broker doesn't answer at once, that is told. */
@@ -45,7 +45,7 @@ export class BrokerSockets {
     if (this.#closed) throw new Error('The log is closed.');
     const broker = `${options.host}:${options.port}`;
     const socket = this.#connect(options);
-    const silence = new Silence({
+    const watchdog = new Watchdog({
       socket,
       broker,
       ...(answerWithinMs !== undefined && { answerWithinMs }),
@@ -53,12 +53,12 @@ export class BrokerSockets {
       watcher: this.#availability.watcher(),
     });
     this.#open.add(socket);
-    this.#silences.add(silence);
+    this.#watchdogs.add(watchdog);
     socket.once('data', () => this.#addresses.answered(broker));
     socket.once('close', () => {
       this.#open.delete(socket);
-      this.#silences.delete(silence);
-      silence.end();
+      this.#watchdogs.delete(watchdog);
+      watchdog.end();
     });
     return socket;
   }

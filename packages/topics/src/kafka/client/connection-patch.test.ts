@@ -3,12 +3,12 @@ import { createRequire } from 'node:module';
 import { type AddressInfo, Socket, connect, createServer } from 'node:net';
 import type { ISocketFactory } from 'kafkajs';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type InnerConnection, repairConnection } from './connection-patch.ts';
+import { type KafkajsConnection, patchConnection } from './connection-patch.ts';
 
 const require = createRequire(import.meta.url);
 const Connection = require('kafkajs/src/network/connection') as {
-  new (options: object): InnerConnection & { disconnect(): Promise<unknown> };
-  readonly prototype: InnerConnection;
+  new (options: object): KafkajsConnection & { disconnect(): Promise<unknown> };
+  readonly prototype: KafkajsConnection;
 };
 const Long = require('kafkajs/src/utils/long') as { fromValue(value: number): object };
 const METHODS = ['connect', 'isAuthenticated'] as const;
@@ -25,14 +25,14 @@ afterEach(() => {
 
 it('is mended once, and has one socket then, however often it is to connect meanwhile; as delivered it forgets some', async () => {
   expect(await socketsOfTwoConnects()).toBe(2);
-  expect(repairConnection()).toBe(true);
+  expect(patchConnection()).toBe(true);
   expect(await socketsOfTwoConnects()).toBe(1);
-  expect(repairConnection()).toBe(true);
+  expect(patchConnection()).toBe(true);
   expect(await socketsOfTwoConnects()).toBe(1);
 });
 
 it('connects again after it has failed', async () => {
-  repairConnection();
+  patchConnection();
   const { port } = server.address() as AddressInfo;
   const sockets: Socket[] = [];
   const connection = newConnection(({ host, onConnect }) => {
@@ -49,7 +49,7 @@ it.each(METHODS)('is left alone where the method is another: %s', (name) => {
     throw new Error('is not called');
   };
   Object.assign(Connection.prototype, { [name]: other });
-  expect(repairConnection()).toBe(false);
+  expect(patchConnection()).toBe(false);
   expect(Reflect.get(Connection.prototype, name)).toBe(other);
 });
 
@@ -66,7 +66,7 @@ it('that has just authenticated does not do so again, however short its session 
   const since = (secondsAgo: number): boolean =>
     Object.assign(connection, { authenticatedAt: at(secondsAgo), sessionLifetime: Long.fromValue(1_000) }).isAuthenticated();
   expect([since(0), since(2)]).toEqual([false, false]);
-  repairConnection();
+  patchConnection();
   expect([since(0), since(2)]).toEqual([true, false]);
   expect(Object.assign(connection, { authenticatedAt: null }).isAuthenticated()).toBe(false);
 });

@@ -10,7 +10,7 @@ const KNOWN_SHA256 = {
 const AUTHENTICATED_FOR_MS = 1_100;
 
 /** What the methods use of kafkajs's inner connection. */
-export interface InnerConnection {
+export interface KafkajsConnection {
   connect(): Promise<unknown>;
   connectAsDelivered?(): Promise<unknown>;
   connecting?: Promise<unknown> | undefined;
@@ -21,38 +21,38 @@ export interface InnerConnection {
 }
 
 /**
- * Mends two things of the connection of kafkajs 2.2.4. It opens a second socket when it is to connect while it connects, as for the first
+ * Patches two things in the connection of kafkajs 2.2.4. It opens a second socket when it is to connect while it connects, as for the first
  * fetches of several readers, and forgets the first: that stays open, and takes the other one with it when the broker closes it for being idle.
  * And in the last seconds of a session it authenticates before each request, as long as that session can't be made longer: brokers refuse
  * that (ILLEGAL_SASL_STATE), and each refusal costs the connection.
- * A method is left alone when it is any other than the known one. Answers whether the connection is mended.
+ * A method is left alone when it is any other than the known one. Answers whether the connection is patched.
  */
-export function repairConnection(): boolean {
-  const { prototype } = createRequire(import.meta.url)('kafkajs/src/network/connection') as { readonly prototype: InnerConnection };
+export function patchConnection(): boolean {
+  const { prototype } = createRequire(import.meta.url)('kafkajs/src/network/connection') as { readonly prototype: KafkajsConnection };
   return [
     replace(prototype, { connect: connectOnce }, KNOWN_SHA256.connect),
     replace(prototype, { isAuthenticated: isAuthenticatedForAWhile }, KNOWN_SHA256.isAuthenticated),
   ].every(Boolean);
 }
 
-function replace(prototype: InnerConnection, replacement: Partial<InnerConnection>, sha256: string): boolean {
-  return Object.entries(replacement).every(([name, repaired]) => {
+function replace(prototype: KafkajsConnection, replacement: Partial<KafkajsConnection>, sha256: string): boolean {
+  return Object.entries(replacement).every(([name, patched]) => {
     const method: unknown = Reflect.get(prototype, name);
-    if (method === repaired) return true;
+    if (method === patched) return true;
     if (!isKnownMethod(method, sha256)) return false;
-    Object.assign(prototype, { [`${name}AsDelivered`]: method, [name]: repaired });
+    Object.assign(prototype, { [`${name}AsDelivered`]: method, [name]: patched });
     return true;
   });
 }
 
-function connectOnce(this: InnerConnection): Promise<unknown> {
+function connectOnce(this: KafkajsConnection): Promise<unknown> {
   this.connecting ??= this.connectAsDelivered?.().finally(() => {
     this.connecting = undefined;
   });
   return this.connecting ?? Promise.resolve();
 }
 
-function isAuthenticatedForAWhile(this: InnerConnection): boolean {
+function isAuthenticatedForAWhile(this: KafkajsConnection): boolean {
   const { authenticatedAt } = this;
   if (authenticatedAt === undefined || authenticatedAt === null) return false;
   const [seconds, nanoseconds] = process.hrtime([...authenticatedAt]);

@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module';
-import type { InnerBroker } from './kafkajs-cluster.ts';
+import type { Broker } from './kafkajs-cluster.ts';
 import type { Partitions } from '../../topic-partition.ts';
 import { rawAnswer } from './raw-answer.ts';
 
 /** A transaction's coordinator, as kafkajs 2.2.4 uses it (producer/eosManager/index.js). */
-export interface Coordinator extends InnerBroker, TransactionBroker {
+export interface Coordinator extends Broker, TransactionBroker {
   /** Its newest one's state: see `transactionState`. */
   describeTransaction(options: { readonly transactionalId: string }): Promise<string | undefined>;
   initProducerId(options: InitOptions): Promise<ProducerEpoch>;
@@ -67,7 +67,7 @@ interface AddedPartitions {
 }
 
 /** A broker of kafkajs with what its transactions lack. */
-export function withTransactions<B extends InnerBroker & TransactionBroker>(broker: B): B {
+export function withTransactions<B extends Broker & TransactionBroker>(broker: B): B {
   return Object.assign(broker, {
     addPartitionsToTxn: (options: AddPartitionsOptions) => addPartitionsToTxn(broker, options),
     describeTransaction: (options: { readonly transactionalId: string }) => transactionState(broker, options.transactionalId),
@@ -75,7 +75,7 @@ export function withTransactions<B extends InnerBroker & TransactionBroker>(brok
 }
 
 /** As kafkajs's own, which throws the first partition's error, where others' matter. Throws them all, each with its topic. */
-async function addPartitionsToTxn(broker: InnerBroker, options: AddPartitionsOptions): Promise<unknown> {
+async function addPartitionsToTxn(broker: Broker, options: AddPartitionsOptions): Promise<unknown> {
   const request = { apiKey: ADD_PARTITIONS_TO_TXN, definition: requests.AddPartitionsToTxn, options };
   const answer = (await rawAnswer(broker, request)) as AddedPartitions;
   const errors = answer.errors.flatMap(({ topic, partitionErrors }) => {

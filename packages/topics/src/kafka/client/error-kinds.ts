@@ -1,6 +1,6 @@
 import { InvalidRecordError } from '../../topic-errors.ts';
 import { chain } from './driver-errors.ts';
-import { BlockRecordTooLargeError } from '../record-batch/index.ts';
+import { RecordTooLargeError } from '../record-batch/index.ts';
 import { messageBytesForBatch } from '../admin/record-size.ts';
 
 /** Whether the brokers don't let this user in. */
@@ -43,7 +43,7 @@ export function refusedRecord(
   { topic, messageBytes }: { readonly topic: string; readonly messageBytes: number },
   error: unknown,
 ): InvalidRecordError | undefined {
-  if (error instanceof BlockRecordTooLargeError) {
+  if (error instanceof RecordTooLargeError) {
     const needed = messageBytesForBatch(error.bytes);
     const reason = `is larger than the topic takes: its max.message.bytes is ${messageBytes}, and has to be at least ${needed}. Set that on the topic.`;
     return new InvalidRecordError({ topic, reason }, { cause: error });

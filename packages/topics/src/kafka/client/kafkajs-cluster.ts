@@ -8,7 +8,7 @@ import { askBroker } from '../admin/topic-metadata.ts';
  * What is used of kafkajs 2.2.4 that it doesn't offer in public: fetching a partition from an offset without joining a group. Its consumers
  * always join one, which costs every reading a rebalance (3 s on a broker as it is delivered) and leaves groups behind. The version is pinned.
  */
-export interface InnerCluster {
+export interface Cluster {
   connect(): Promise<void>;
   disconnect(): Promise<void>;
   isConnected(): boolean;
@@ -18,15 +18,15 @@ export interface InnerCluster {
   addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
   findTopicPartitionMetadata(topic: string): readonly { readonly partitionId: number; readonly leader: number }[];
   findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>>;
-  findBroker(options: { readonly nodeId: string | number }): Promise<InnerBroker>;
+  findBroker(options: { readonly nodeId: string | number }): Promise<Broker>;
   readonly brokerPool: {
-    findConnectedBroker(): Promise<InnerBroker>;
+    findConnectedBroker(): Promise<Broker>;
     /** By node id. */
-    readonly brokers: Readonly<Record<string, InnerBroker>>;
+    readonly brokers: Readonly<Record<string, Broker>>;
     /** With each broker's address as it advertises it. */
     readonly metadata: { readonly brokers: readonly { readonly nodeId: number; readonly host: string; readonly port: number }[] } | null;
   };
-  findGroupCoordinator(options: { readonly groupId: string; readonly coordinatorType?: number }): Promise<InnerBroker>;
+  findGroupCoordinator(options: { readonly groupId: string; readonly coordinatorType?: number }): Promise<Broker>;
   fetchTopicsOffset(
     topics: readonly { readonly topic: string; readonly partitions: readonly { partition: number }[]; readonly fromBeginning: boolean }[],
   ): Promise<
@@ -34,7 +34,7 @@ export interface InnerCluster {
   >;
 }
 
-export interface InnerBroker {
+export interface Broker {
   isConnected(): boolean;
   fetch(options: {
     readonly isolationLevel: number;
@@ -45,7 +45,7 @@ export interface InnerBroker {
       readonly topic: string;
       readonly partitions: readonly { readonly partition: number; readonly fetchOffset: string; readonly maxBytes: number }[];
     }[];
-  }): Promise<{ readonly responses: readonly { readonly topicName: string; readonly partitions: readonly InnerPartitionData[] }[] }>;
+  }): Promise<{ readonly responses: readonly { readonly topicName: string; readonly partitions: readonly FetchedPartition[] }[] }>;
   describeConfigs(options: {
     readonly resources: readonly { readonly type: number; readonly name: string; readonly configNames: readonly string[] }[];
   }): Promise<{ readonly resources: readonly { readonly configEntries: readonly { readonly configValue: string }[] }[] }>;
@@ -66,17 +66,17 @@ export interface InnerBroker {
   }): Promise<unknown>;
 }
 
-export interface InnerPartitionData {
+export interface FetchedPartition {
   readonly partition: number;
   readonly highWatermark: string;
   /** Answered since Kafka 0.11. */
   readonly lastStableOffset: string;
   /** In the order in which they ended. */
   readonly abortedTransactions: readonly { readonly producerId: string; readonly firstOffset: string }[] | null;
-  readonly messages: readonly InnerMessage[];
+  readonly messages: readonly FetchedMessage[];
 }
 
-export interface InnerMessage {
+export interface FetchedMessage {
   readonly offset: string;
   readonly timestamp: string;
   readonly key: Buffer | null;
@@ -95,7 +95,7 @@ export const READ_UNCOMMITTED = 0;
 export const READ_COMMITTED = 1;
 
 const require = createRequire(import.meta.url);
-const Cluster = require('kafkajs/src/cluster') as new (options: object) => InnerCluster & { readonly brokerPool: BrokerPool };
+const BaseCluster = require('kafkajs/src/cluster') as new (options: object) => Cluster & { readonly brokerPool: BrokerPool };
 const createAdmin = require('kafkajs/src/admin') as (options: object) => Admin;
 const createConsumer = require('kafkajs/src/consumer') as (options: object) => Consumer;
 const EventEmitter = require('kafkajs/src/instrumentation/emitter') as new () => object;
@@ -103,16 +103,16 @@ const EventEmitter = require('kafkajs/src/instrumentation/emitter') as new () =>
 interface BrokerPool {
   createBroker: (
     options: object,
-  ) => InnerBroker & Parameters<typeof withTransactions>[0] & { metadata(topics?: readonly string[]): Promise<unknown> };
+  ) => Broker & Parameters<typeof withTransactions>[0] & { metadata(topics?: readonly string[]): Promise<unknown> };
   /** Answers null where all brokers have failed. */
-  withBroker: <T>(work: (one: { readonly nodeId: string; readonly broker: InnerBroker }) => Promise<T>) => Promise<T | null>;
+  withBroker: <T>(work: (one: { readonly nodeId: string; readonly broker: Broker }) => Promise<T>) => Promise<T | null>;
 }
 
 /**
  * kafkajs's own, but for three things. One that has no topics yet asks for none: else a partition offline in anybody's topic would stop it.
  * An answer that is a refusal names what is refused. Where no broker tells the coordinator, the reason is thrown: as delivered it is dropped.
  */
-export class KafkajsCluster extends Cluster {
+export class KafkajsCluster extends BaseCluster {
   constructor(options: object) {
     super(options);
     const { brokerPool } = this;
@@ -140,22 +140,22 @@ export class KafkajsCluster extends Cluster {
 }
 
 /** kafkajs's administration, and the cluster it works on. */
-export interface InnerAdmin extends Admin {
-  readonly cluster: InnerCluster;
+export interface ClusterAdmin extends Admin {
+  readonly cluster: Cluster;
 }
 
-export function innerAdmin(kafka: Kafka, config: KafkaConfig): InnerAdmin {
+export function newAdmin(kafka: Kafka, config: KafkaConfig): ClusterAdmin {
   const cluster = new KafkajsCluster(clusterOptions(kafka, config));
   return Object.assign(createAdmin({ logger: kafka.logger(), retry: config.retry, cluster }), { cluster });
 }
 
 /** A connection of its own, for reading committed records. */
-export function innerCluster(kafka: Kafka, config: KafkaConfig): InnerCluster {
+export function newCluster(kafka: Kafka, config: KafkaConfig): Cluster {
   return new KafkajsCluster({ ...clusterOptions(kafka, config), maxInFlightRequests: null, isolationLevel: READ_COMMITTED });
 }
 
 /** kafkajs's own consumer. */
-export function innerConsumer(kafka: Kafka, config: KafkaConfig, options: ConsumerConfig): Consumer {
+export function newConsumer(kafka: Kafka, config: KafkaConfig, options: ConsumerConfig): Consumer {
   const instrumentationEmitter = new EventEmitter();
   const { metadataMaxAge, allowAutoTopicCreation } = options;
   const cluster = new KafkajsCluster({
@@ -186,7 +186,7 @@ export function clusterOptions(kafka: Kafka, config: KafkaConfig): object {
  * The committed records of a fetched partition, from `offset` on. kafkajs's own filter shows aborted ones where transactions overlap: it
  * takes them for sorted by their beginning, and for no more than one beginning at a time.
  */
-export function committedMessages(offset: number, { messages, abortedTransactions }: InnerPartitionData): readonly InnerMessage[] {
+export function committedMessages(offset: number, { messages, abortedTransactions }: FetchedPartition): readonly FetchedMessage[] {
   const coming = (abortedTransactions ?? []).toSorted((a, b) => Number(b.firstOffset) - Number(a.firstOffset));
   const aborted = new Set<string>();
   return messages.filter((message) => {

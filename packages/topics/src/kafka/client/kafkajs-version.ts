@@ -10,7 +10,7 @@ export function kafkajsVersion(): string {
   return typeof named === 'string' ? named : 'unknown';
 }
 
-/** Why blocks and codecs of one's own can't be used with this version of kafkajs, or undefined where they can. */
-export function whyPlain(version: string): string | undefined {
-  return version === KNOWN_VERSION ? undefined : `kafkajs is ${version}; blocks are made for ${KNOWN_VERSION}`;
+/** Why batches and codecs of one's own can't be used with this version of kafkajs, or undefined where they can. */
+export function unsupportedReason(version: string): string | undefined {
+  return version === KNOWN_VERSION ? undefined : `kafkajs is ${version}; batches are made for ${KNOWN_VERSION}`;
 }

@@ -1,7 +1,7 @@
-import type { InnerBroker } from './kafkajs-cluster.ts';
+import type { Broker } from './kafkajs-cluster.ts';
 
 /** What is used of kafkajs's broker to ask it. */
-interface AskableBroker extends InnerBroker {
+interface AskableBroker extends Broker {
   /** The newest form both sides know. */
   lookupRequest(apiKey: number, definition: unknown): (options: object) => { readonly request: object; readonly response: object };
   readonly connectionPool: { send(request: object): Promise<unknown> };
@@ -17,7 +17,7 @@ export interface RawRequest {
 }
 
 /** The answer to a request as it came: kafkajs's own parser throws the first error in it, and keeps to itself what that is about. */
-export async function rawAnswer(broker: InnerBroker, { apiKey, definition, options, encode }: RawRequest): Promise<unknown> {
+export async function rawAnswer(broker: Broker, { apiKey, definition, options, encode }: RawRequest): Promise<unknown> {
   const askable = broker as AskableBroker;
   const { request, response } = askable.lookupRequest(apiKey, definition)(options);
   const asIs = (answer: unknown): Promise<unknown> => Promise.resolve(answer);

@@ -1,16 +1,16 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { type AvailabilityChange, availability } from '../../availability.ts';
 import { patienceOf } from './patience.fixture.ts';
-import { Link } from './reconnecting-client.ts';
+import { ReconnectingClient } from './reconnecting-client.ts';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
 it('who gives up misses nothing any more', async () => {
-  const { link, changes } = newLink();
+  const { client, changes } = newClient();
   const giveUp = new AbortController();
   const askedMs = Date.now();
-  const running = link.run(() => Promise.reject(new Error('gone')), giveUp.signal);
+  const running = client.run(() => Promise.reject(new Error('gone')), giveUp.signal);
   running.catch(() => undefined);
   await vi.advanceTimersByTimeAsync(5_000);
   expect(changes).toEqual([{ available: false, reason: 'gone', sinceMs: askedMs }]);
@@ -20,34 +20,34 @@ it('who gives up misses nothing any more', async () => {
 });
 
 it('rejects with the reason of a signal that aborts while it waits to try again', async () => {
-  const { link } = newLink();
+  const { client } = newClient();
   const giveUp = new AbortController();
-  const running = expect(link.run(() => Promise.reject(new Error('gone')), giveUp.signal)).rejects.toBe('enough');
+  const running = expect(client.run(() => Promise.reject(new Error('gone')), giveUp.signal)).rejects.toBe('enough');
   await vi.advanceTimersByTimeAsync(10);
   giveUp.abort('enough');
   await running;
 });
 
 it('rejects with the reason of a signal that aborts while the work has no answer, and goes on with the connection', async () => {
-  const { link, connections } = newLink();
+  const { client, connections } = newClient();
   const giveUp = new AbortController();
-  const running = expect(link.run(() => new Promise<never>(() => undefined), giveUp.signal)).rejects.toBe('enough');
+  const running = expect(client.run(() => new Promise<never>(() => undefined), giveUp.signal)).rejects.toBe('enough');
   await vi.advanceTimersByTimeAsync(60_000);
   giveUp.abort('enough');
   await running;
-  expect(await link.run(() => Promise.resolve('answered'))).toBe('answered');
+  expect(await client.run(() => Promise.resolve('answered'))).toBe('answered');
   expect(connections).toHaveLength(1);
 });
 
 it('a connection that was dropped while others worked with it is ended after them, too', async () => {
-  const { link, connections } = newLink();
+  const { client, connections } = newClient();
   const gate = Promise.withResolvers<void>();
-  const slow = link.once(async (connection) => {
+  const slow = client.once(async (connection) => {
     await gate.promise;
     connection.isOpen = true;
   });
-  await expect(link.once(() => Promise.reject(new Error('gone')))).rejects.toThrow('gone');
-  await link.once(() => Promise.resolve());
+  await expect(client.once(() => Promise.reject(new Error('gone')))).rejects.toThrow('gone');
+  await client.once(() => Promise.resolve());
   gate.resolve();
   await slow;
   await vi.advanceTimersByTimeAsync(0);
@@ -55,21 +55,21 @@ it('a connection that was dropped while others worked with it is ended after the
 });
 
 it('a failure drops the connection it was on, and no newer one', async () => {
-  const { link, connections } = newLink();
+  const { client, connections } = newClient();
   const gate = Promise.withResolvers<never>();
-  const slow = link.once(() => gate.promise);
-  await link.once(() => Promise.reject(new Error('gone'))).catch(() => undefined);
-  await link.once(() => Promise.resolve());
+  const slow = client.once(() => gate.promise);
+  await client.once(() => Promise.reject(new Error('gone'))).catch(() => undefined);
+  await client.once(() => Promise.resolve());
   gate.reject(new Error('gone, too'));
   await expect(slow).rejects.toThrow('gone, too');
-  await link.once(() => Promise.resolve());
+  await client.once(() => Promise.resolve());
   expect(connections).toHaveLength(2);
 });
 
 it('makes no connection once it is closed', async () => {
-  const { link, connections } = newLink();
-  await link.close();
-  await expect(link.once(() => Promise.resolve())).rejects.toThrow(/aborted/u);
+  const { client, connections } = newClient();
+  await client.close();
+  await expect(client.once(() => Promise.resolve())).rejects.toThrow(/aborted/u);
   expect(connections).toEqual([]);
 });
 
@@ -87,7 +87,7 @@ class Connection {
   }
 }
 
-function newLink() {
+function newClient() {
   const changes: AvailabilityChange[] = [];
   const connections: Connection[] = [];
   const create = (): Connection => {
@@ -96,5 +96,5 @@ function newLink() {
     return connection;
   };
   const brokers = availability((change) => changes.push(change));
-  return { link: new Link({ create, patience: () => patienceOf(brokers) }), changes, connections };
+  return { client: new ReconnectingClient({ create, patience: () => patienceOf(brokers) }), changes, connections };
 }

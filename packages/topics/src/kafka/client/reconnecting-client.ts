@@ -12,18 +12,18 @@ interface Connection {
   disconnect(): Promise<void>;
 }
 
-export interface LinkOptions<C extends Connection> {
+export interface ReconnectingClientOptions<C extends Connection> {
   readonly create: () => C;
   readonly patience: () => Patience;
 }
 
 /** A connection that is made anew whenever it fails. */
-export class Link<C extends Connection> {
-  readonly #options: LinkOptions<C>;
+export class ReconnectingClient<C extends Connection> {
+  readonly #options: ReconnectingClientOptions<C>;
   readonly #closed = new AbortController();
   #connection: Promise<C> | undefined;
 
-  constructor(options: LinkOptions<C>) {
+  constructor(options: ReconnectingClientOptions<C>) {
     this.#options = options;
   }
 

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type RequestQueue, repairPrototype, repairRequestQueue } from './request-queue-patch.ts';
+import { type RequestQueue, patchPrototype, patchRequestQueue } from './request-queue-patch.ts';
 
 const require = createRequire(import.meta.url);
 const { prototype } = require('kafkajs/src/network/requestQueue') as { readonly prototype: RequestQueue };
@@ -19,14 +19,14 @@ describe('the request queue', () => {
     expect(vi.getTimerCount()).toBe(1);
     vi.clearAllTimers();
 
-    expect(repairRequestQueue()).toBe(true);
+    expect(patchRequestQueue()).toBe(true);
     const repaired = queue();
     repaired.scheduleCheckPendingRequests();
     expect(vi.getTimerCount()).toBe(0);
   });
 
   it('still looks again for what waits, and after a throttling', () => {
-    repairRequestQueue();
+    patchRequestQueue();
     const waiting = queue({ pending: ['request'] });
     waiting.scheduleCheckPendingRequests();
     waiting.scheduleCheckPendingRequests();
@@ -42,16 +42,16 @@ describe('the request queue', () => {
   });
 
   it('is mended once', () => {
-    expect(repairRequestQueue()).toBe(true);
+    expect(patchRequestQueue()).toBe(true);
     const repaired = Object.getOwnPropertyDescriptor(prototype, 'scheduleCheckPendingRequests');
-    expect(repairRequestQueue()).toBe(true);
+    expect(patchRequestQueue()).toBe(true);
     expect(Object.getOwnPropertyDescriptor(prototype, 'scheduleCheckPendingRequests')).toEqual(repaired);
   });
 
   it('is left alone when the method is another', () => {
     const other = Object.assign(Object.create(prototype) as RequestQueue, { scheduleCheckPendingRequests: () => undefined });
     const { scheduleCheckPendingRequests } = Object.getOwnPropertyDescriptors(other);
-    expect(repairPrototype(other)).toBe(false);
+    expect(patchPrototype(other)).toBe(false);
     expect(Object.getOwnPropertyDescriptor(other, 'scheduleCheckPendingRequests')).toEqual(scheduleCheckPendingRequests);
   });
 });

@@ -18,18 +18,18 @@ export interface RequestQueue {
 }
 
 /**
- * Mends the request queue of kafkajs 2.2.4, which keeps a timer with a negative delay going on each connection, also an idle one: it costs
+ * Patches the request queue of kafkajs 2.2.4, which keeps a timer with a negative delay going on each connection, also an idle one: it costs
  * CPU all the time, and Node prints a TimeoutNegativeWarning (tulios/kafkajs#1704, #1751). Nothing is touched when the method is any
- * other than the known one. Answers whether the queue is mended; to be called before the first connection, and as often as one likes.
+ * other than the known one. Answers whether the queue is patched; to be called before the first connection, and as often as one likes.
  */
-export function repairRequestQueue(): boolean {
+export function patchRequestQueue(): boolean {
   const require = createRequire(import.meta.url);
   const { prototype } = require('kafkajs/src/network/requestQueue') as { readonly prototype: RequestQueue };
-  return repairPrototype(prototype);
+  return patchPrototype(prototype);
 }
 
-/** As `repairRequestQueue`, for a given prototype. */
-export function repairPrototype(prototype: RequestQueue): boolean {
+/** As `patchRequestQueue`, for a given prototype. */
+export function patchPrototype(prototype: RequestQueue): boolean {
   const method: unknown = Reflect.get(prototype, 'scheduleCheckPendingRequests');
   if (method === lookWhenSomethingWaits) return true;
   if (!isKnownMethod(method, KNOWN_SHA256)) return false;

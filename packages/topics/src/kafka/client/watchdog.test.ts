@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import { expect, it, vi } from 'vitest';
-import { Silence } from './watchdog.ts';
+import { Watchdog } from './watchdog.ts';
 
 it('a broker that owes an answer at six looks is missed, until it answers', async () => {
   await using wire = await newWire();
@@ -18,7 +18,7 @@ it('a broker that owes an answer at six looks is missed, until it answers', asyn
   expect(wire.told).toEqual(['127.0.0.1:9092 does not answer', 'reached']);
 });
 
-it('is missed since the first look that found an answer owed', async () => {
+it('is missed since the first check that found an answer owed', async () => {
   await using wire = await newWire();
   wire.client.write('request');
   await once(wire.broker, 'data');
@@ -40,16 +40,16 @@ it('a broker that nobody can connect to is missed after four looks, also by thos
   const watcher = { missed: (reason: string) => void told.push(reason), reached: () => void told.push('reached') };
   // Its name is looked up for ever.
   const socket = connect({ host: 'broker-1', port: 9092, lookup: () => undefined });
-  const silence = new Silence({
+  const watchdog = new Watchdog({
     socket,
     broker: 'broker-1:9092',
     watcher,
     answerWithinMs: 8_000,
     explained: (reason) => `${reason}, as ever`,
   });
-  for (let look = 0; look < 3; look += 1) silence.look();
+  for (let look = 0; look < 3; look += 1) watchdog.check();
   expect(told).toEqual([]);
-  for (let look = 0; look < 9; look += 1) silence.look();
+  for (let look = 0; look < 9; look += 1) watchdog.check();
   expect(told).toEqual(['broker-1:9092 does not answer, as ever']);
   socket.emit('connect');
   expect(told.at(-1)).toBe('reached');
@@ -85,7 +85,7 @@ it('a closed connection is missed a while longer: what was under way there says 
     wire.client.write('request');
     await once(wire.broker, 'data');
     wire.look(6);
-    wire.silence.end();
+    wire.watchdog.end();
     expect(wire.told).toHaveLength(1);
     vi.advanceTimersByTime(2_000);
     expect(wire.told.at(-1)).toBe('reached');
@@ -109,7 +109,7 @@ async function newWire({ answerWithinMs }: { readonly answerWithinMs?: number } 
     },
     reached: () => void told.push('reached'),
   };
-  const silence = new Silence({
+  const watchdog = new Watchdog({
     socket: client,
     broker: '127.0.0.1:9092',
     watcher,
@@ -121,9 +121,9 @@ async function newWire({ answerWithinMs }: { readonly answerWithinMs?: number } 
     broker,
     told,
     since,
-    silence,
+    watchdog,
     look: (times: number) => {
-      for (let look = 0; look < times; look += 1) silence.look();
+      for (let look = 0; look < times; look += 1) watchdog.check();
     },
     async [Symbol.asyncDispose]() {
       client.destroy();

@@ -1,15 +1,15 @@
 import type { Socket } from 'node:net';
 import type { AvailabilityWatcher } from '../../availability.ts';
 
-/** Between two looks. They are counted, not timed: a process that was stopped itself finds the answers only when it goes on. */
-export const LOOK_MS = 500;
+/** Between two checks. They are counted, not timed: a process that was stopped finds its answers only when it goes on. */
+export const CHECK_MS = 500;
 const ANSWER_WITHIN_MS = 3_000;
 /** Less than kafkajs waits for a connection, before it begins with the next. */
-const UNCONNECTED_LOOKS = 4;
+const UNCONNECTED_CHECKS = 4;
 /** What has failed with the connection says so itself until then. */
 const LINGER_MS = 2_000;
 
-export interface SilenceOptions {
+export interface WatchdogOptions {
   readonly socket: Socket;
   /** `host:port` */
   readonly broker: string;
@@ -24,23 +24,23 @@ export interface SilenceOptions {
  * Notices that a broker lets nobody connect, or owes an answer and sends nothing: a frozen one keeps its connections, and requests to it fail
  * much later.
  */
-export class Silence {
-  readonly #options: SilenceOptions;
-  readonly #mostLooks: number;
-  /** Written when the newest answer came. Nothing of it is still open where one request waits for the other's answer. */
+export class Watchdog {
+  readonly #options: WatchdogOptions;
+  readonly #mostChecks: number;
+  /** Bytes written when the newest answer came. Requests wait for each other's answers, so that all of these are answered. */
   #answeredBytes = 0;
-  #looks = 0;
-  /** Of the first look that found an answer owed. */
+  #checks = 0;
+  /** Of the first check that found an answer owed. */
   #sinceMs = 0;
   #isTold = false;
 
-  constructor(options: SilenceOptions) {
+  constructor(options: WatchdogOptions) {
     this.#options = options;
-    this.#mostLooks = Math.ceil((options.answerWithinMs ?? ANSWER_WITHIN_MS) / LOOK_MS);
+    this.#mostChecks = Math.ceil((options.answerWithinMs ?? ANSWER_WITHIN_MS) / CHECK_MS);
     const { socket } = options;
     const answered = (): void => {
       this.#answeredBytes = socket.bytesWritten;
-      this.#looks = 0;
+      this.#checks = 0;
       if (this.#isTold) options.watcher.reached();
       this.#isTold = false;
     };
@@ -48,22 +48,22 @@ export class Silence {
     socket.on('data', answered);
   }
 
-  /** To be called every `LOOK_MS`. */
-  look(): void {
+  /** To be called every `CHECK_MS`. */
+  check(): void {
     const { socket, broker } = this.#options;
     if (socket.writableEnded) return this.end();
     const { connecting } = socket;
     if (!connecting && socket.bytesWritten === this.#answeredBytes) return;
-    this.#looks += 1;
-    if (this.#looks === 1) this.#sinceMs = Date.now();
-    if (this.#looks === (connecting ? UNCONNECTED_LOOKS : this.#mostLooks)) this.#tell(`${broker} does not answer`);
+    this.#checks += 1;
+    if (this.#checks === 1) this.#sinceMs = Date.now();
+    if (this.#checks === (connecting ? UNCONNECTED_CHECKS : this.#mostChecks)) this.#tell(`${broker} does not answer`);
   }
 
   /** Nothing is asked on the connection any more. */
   end(): void {
     if (this.#isTold) setTimeout(() => this.#options.watcher.reached(), LINGER_MS).unref();
     this.#isTold = false;
-    this.#looks = 0;
+    this.#checks = 0;
   }
 
   #tell(reason: string): void {

@@ -3,10 +3,10 @@ import { mapHeaders } from '../../record-fields.ts';
 import { TopicUnknownError } from '../../topic-errors.ts';
 import type { TopicPartition, TopicRecord } from '../../topic-log.ts';
 import {
-  type InnerBroker,
-  type InnerCluster,
-  type InnerMessage,
-  type InnerPartitionData,
+  type Broker,
+  type Cluster,
+  type FetchedMessage,
+  type FetchedPartition,
   READ_COMMITTED,
   committedMessages,
 } from '../client/kafkajs-cluster.ts';
@@ -37,7 +37,7 @@ export interface FetchOptions {
 }
 
 /** The partitions of a topic. Throws `TopicUnknownError`. */
-export async function partitionsOf(cluster: InnerCluster, topic: string): Promise<readonly number[]> {
+export async function partitionsOf(cluster: Cluster, topic: string): Promise<readonly number[]> {
   try {
     await cluster.addMultipleTargetTopics([topic]);
   } catch (error) {
@@ -51,7 +51,7 @@ export async function partitionsOf(cluster: InnerCluster, topic: string): Promis
 }
 
 /** Throws `TopicUnknownError` for what isn't there, also after a second look: partitions may have been added. */
-export async function assertPartitions(cluster: InnerCluster, topic: string, partitions: readonly number[]): Promise<void> {
+export async function assertPartitions(cluster: Cluster, topic: string, partitions: readonly number[]): Promise<void> {
   let there = await partitionsOf(cluster, topic);
   if (partitions.every((partition) => there.includes(partition))) return;
   await cluster.refreshMetadata();
@@ -64,7 +64,7 @@ export async function assertPartitions(cluster: InnerCluster, topic: string, par
  * What to throw for a place that a broker doesn't know: a `TopicUnknownError` where the cluster doesn't either, else what passes. The broker
  * may lag, and of all topics that kafkajs asks for at once another one may be missing.
  */
-async function whyUnknown(cluster: InnerCluster, { topic, partition }: TopicPartition, options?: ErrorOptions): Promise<Error> {
+async function whyUnknown(cluster: Cluster, { topic, partition }: TopicPartition, options?: ErrorOptions): Promise<Error> {
   const there = (await certainTopicMetadata(cluster, new Map([[topic, partition + 1]]))).get(topic);
   if (there === undefined) return new TopicUnknownError({ topic, partition: null, partitions: null }, options);
   if (partition < 0 || partition >= there.length) return new TopicUnknownError({ topic, partition, partitions: there.length }, options);
@@ -73,7 +73,7 @@ async function whyUnknown(cluster: InnerCluster, { topic, partition }: TopicPart
 
 /** Per partition the first offset kept, or the last stable one: everything before it is decided. */
 export async function partitionOffsets(
-  cluster: InnerCluster,
+  cluster: Cluster,
   topic: string,
   partitions: readonly number[],
   which: 'earliest' | 'stable',
@@ -90,7 +90,7 @@ export async function partitionOffsets(
 }
 
 /** Fetches what comes next of one partition. */
-export async function fetchRecords(cluster: InnerCluster, options: FetchOptions): Promise<FetchedRecords> {
+export async function fetchRecords(cluster: Cluster, options: FetchOptions): Promise<FetchedRecords> {
   const { topic, partition } = options;
   const { offset, data } = await fetchMessages(cluster, options);
   const records = committedMessages(offset, data).map((message) => topicRecord(topic, partition, message));
@@ -101,7 +101,7 @@ export async function fetchRecords(cluster: InnerCluster, options: FetchOptions)
 export interface FetchedMessages {
   /** The one asked for, or a later one where compaction has left nothing in between. */
   readonly offset: number;
-  readonly data: InnerPartitionData;
+  readonly data: FetchedPartition;
 }
 
 /**
@@ -109,9 +109,9 @@ export interface FetchedMessages {
  * time answers as if nothing were there: only compaction explains that, and compacted topics have no remote storage. Of anything else, aborted
  * transactions and lone markers too, there are messages.
  */
-export async function fetchMessages(cluster: InnerCluster, options: FetchOptions): Promise<FetchedMessages> {
+export async function fetchMessages(cluster: Cluster, options: FetchOptions): Promise<FetchedMessages> {
   const { topic, partition } = options;
-  const ask = (at: number, maxWaitMs: number): Promise<InnerPartitionData> =>
+  const ask = (at: number, maxWaitMs: number): Promise<FetchedPartition> =>
     fetchPartition(cluster, { ...options, offset: at, maxWaitMs, maxBytes: MAX_BYTES, isolationLevel: READ_COMMITTED });
   let { offset } = options;
   let data = await ask(offset, options.maxWaitMs);
@@ -145,9 +145,9 @@ export interface FetchPartitionOptions extends FetchOptions {
  * several may leave some out, which would look like a stretch without committed records.
  */
 export async function fetchPartition(
-  cluster: InnerCluster,
+  cluster: Cluster,
   { topic, partition, offset, maxWaitMs, maxBytes, isolationLevel }: FetchPartitionOptions,
-): Promise<InnerPartitionData> {
+): Promise<FetchedPartition> {
   const broker = await leaderOf(cluster, topic, partition);
   const { responses } = await broker.fetch({
     isolationLevel,
@@ -161,17 +161,17 @@ export async function fetchPartition(
   return data;
 }
 
-async function leaderOf(cluster: InnerCluster, topic: string, partition: number): Promise<InnerBroker> {
+async function leaderOf(cluster: Cluster, topic: string, partition: number): Promise<Broker> {
   const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
   if (nodeId === undefined) throw await whyUnknown(cluster, { topic, partition });
   return await cluster.findBroker({ nodeId });
 }
 
-function lacksMessages({ messages, lastStableOffset }: InnerPartitionData, offset: number): boolean {
+function lacksMessages({ messages, lastStableOffset }: FetchedPartition, offset: number): boolean {
   return messages.length === 0 && offset < Number(lastStableOffset);
 }
 
-async function isCompacted(cluster: InnerCluster, topic: string, partition: number): Promise<boolean> {
+async function isCompacted(cluster: Cluster, topic: string, partition: number): Promise<boolean> {
   const broker = await leaderOf(cluster, topic, partition);
   const { resources } = await broker.describeConfigs({
     resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configNames: ['cleanup.policy'] }],
@@ -180,7 +180,7 @@ async function isCompacted(cluster: InnerCluster, topic: string, partition: numb
 }
 
 /** Behind everything fetched, the records of aborted transactions and markers, too. Of a batch's end compaction may have left no record. */
-function nextOffset({ messages }: InnerPartitionData, offset: number): number {
+function nextOffset({ messages }: FetchedPartition, offset: number): number {
   const batch = messages.at(-1)?.batchContext;
   return batch === undefined ? offset : Math.max(offset, Number(batch.firstOffset) + batch.lastOffsetDelta + 1);
 }
@@ -188,13 +188,13 @@ function nextOffset({ messages }: InnerPartitionData, offset: number): number {
 function topicRecord(
   topic: string,
   partition: number,
-  { offset, timestamp, key, value, headers = {} }: InnerMessage,
+  { offset, timestamp, key, value, headers = {} }: FetchedMessage,
 ): TopicRecord<Uint8Array> {
   return { topic, partition, offset: Number(offset), key, value, headers: mapHeaders(headers, lastValue), timestampMs: Number(timestamp) };
 }
 
 /** Kafka allows a header several times, and one without a value. */
-function lastValue(values: NonNullable<InnerMessage['headers']>[string]): Uint8Array {
+function lastValue(values: NonNullable<FetchedMessage['headers']>[string]): Uint8Array {
   return (Array.isArray(values) ? values.at(-1) : values) ?? NOTHING;
 }
 

@@ -1,7 +1,7 @@
 import type { OffsetCommit } from '../../topic-log.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GroupInUseError } from '../../group-errors.ts';
-import type { InnerCluster } from '../client/kafkajs-cluster.ts';
+import type { Cluster } from '../client/kafkajs-cluster.ts';
 
 /** How a group with members refuses the commits of others. */
 const OF_MEMBERS_ALONE: ReadonlySet<string> = new Set(['UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'REBALANCE_IN_PROGRESS']);
@@ -11,7 +11,7 @@ const ASK_AGAIN_MS = 200;
 
 /** The offsets a group reads next, of those partitions it has committed any for. */
 export async function groupOffsets(
-  cluster: InnerCluster,
+  cluster: Cluster,
   { group, topic, partitions }: { readonly group: string; readonly topic: string; readonly partitions: readonly number[] },
 ): Promise<ReadonlyMap<number, number>> {
   const coordinator = await cluster.findGroupCoordinator({ groupId: group });
@@ -24,7 +24,7 @@ export async function groupOffsets(
 }
 
 /** Commits what a group reads next, unless it has come further already. Throws `GroupInUseError`. */
-export async function commitGroupOffset(cluster: InnerCluster, { group, topic, partition, nextOffset }: OffsetCommit): Promise<void> {
+export async function commitGroupOffset(cluster: Cluster, { group, topic, partition, nextOffset }: OffsetCommit): Promise<void> {
   const committed = (await groupOffsets(cluster, { group, topic, partitions: [partition] })).get(partition);
   if (committed !== undefined && committed >= nextOffset) return;
   for (let refusals = 0; ; refusals += 1) {

@@ -11,17 +11,17 @@ it.skipIf(why !== undefined)(
   async () => {
     await using broker = await startKafkaBroker();
     await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
-    const place = { topic: 'wishes', partition: 0 };
-    await log.createTopics([{ name: 'wishes', partitions: 2 }]);
-    const wish = { ...place, key: 'k', value: 'v' };
+    const place = { topic: 'requests', partition: 0 };
+    await log.createTopics([{ name: 'requests', partitions: 2 }]);
+    const request = { ...place, key: 'k', value: 'v' };
     expect(await log.openTransaction(place)).toBeUndefined();
-    expect(await log.append([wish])).toEqual([{ ...place, offset: 0 }]);
+    expect(await log.append([request])).toEqual([{ ...place, offset: 0 }]);
     expect(await log.openTransaction(place)).toBeUndefined();
 
     const before = Date.now();
     await using producer = await begin(broker.brokers, 'stranger');
-    await producer.transaction.send({ topic: 'wishes', messages: [wish] });
-    await log.append([wish]);
+    await producer.transaction.send({ topic: 'requests', messages: [request] });
+    await log.append([request]);
     const openTransaction = await log.openTransaction(place);
     // Behind the record and the mark of what was appended.
     expect(openTransaction).toEqual({ offset: 2, sinceMs: expect.any(Number) });

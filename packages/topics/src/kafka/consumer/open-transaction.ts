@@ -1,12 +1,9 @@
 import type { OpenTransaction, TopicPartition } from '../../topic-log.ts';
-import { type InnerCluster, READ_UNCOMMITTED } from '../client/kafkajs-cluster.ts';
+import { type Cluster, READ_UNCOMMITTED } from '../client/kafkajs-cluster.ts';
 import { assertPartitions, fetchPartition, isOutOfRange, partitionOffsets } from './fetch.ts';
 
 /** The transaction at a partition's last stable offset: the earliest that is open there. Undefined where all is decided. */
-export async function findOpenTransaction(
-  cluster: InnerCluster,
-  { topic, partition }: TopicPartition,
-): Promise<OpenTransaction | undefined> {
+export async function findOpenTransaction(cluster: Cluster, { topic, partition }: TopicPartition): Promise<OpenTransaction | undefined> {
   await assertPartitions(cluster, topic, [partition]);
   const offset = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;
   const there = { topic, partition, offset, maxWaitMs: 0, maxBytes: 1, isolationLevel: READ_UNCOMMITTED };

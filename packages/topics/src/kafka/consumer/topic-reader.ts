@@ -3,11 +3,11 @@ import { type FieldsOf, PullReader } from '../../pull-reader.ts';
 import { TopicLostError } from '../../topic-errors.ts';
 import { TopicLogClosedError } from '../../topic-log-errors.ts';
 import type { OffsetCommit, ReadOptions, TopicRecord } from '../../topic-log.ts';
-import type { BarrenStretches } from './empty-ranges.ts';
+import type { EmptyRanges } from './empty-ranges.ts';
 import { commitGroupOffset, groupOffsets } from './group-offsets.ts';
-import type { InnerCluster } from '../client/kafkajs-cluster.ts';
-import type { Link } from '../client/reconnecting-client.ts';
-import type { OwnWrites } from './read-your-writes.ts';
+import type { Cluster } from '../client/kafkajs-cluster.ts';
+import type { ReconnectingClient } from '../client/reconnecting-client.ts';
+import type { ReadYourWrites } from './read-your-writes.ts';
 import { assertPartitions, fetchRecords, isOutOfRange, partitionOffsets, partitionsOf } from './fetch.ts';
 import { topicMetadata } from '../admin/topic-metadata.ts';
 
@@ -19,11 +19,11 @@ const LOOK_FOR_PARTITIONS_MS = 3_000;
 const LOOKS_AT_A_LOSS = 4;
 
 export interface KafkaTopicReaderOptions<Field extends string | Uint8Array> {
-  readonly link: Link<InnerCluster>;
+  readonly client: ReconnectingClient<Cluster>;
   readonly read: ReadOptions;
   readonly fieldsOf: FieldsOf<Field>;
-  readonly ownWrites: OwnWrites;
-  readonly barren: BarrenStretches;
+  readonly readYourWrites: ReadYourWrites;
+  readonly emptyRanges: EmptyRanges;
   readonly onClose: (reader: KafkaTopicReader<Field>) => void;
 }
 
@@ -53,7 +53,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
   }
 
   protected override async commitOffset(offset: OffsetCommit): Promise<void> {
-    await this.#options.link.run((cluster) => commitGroupOffset(cluster, offset));
+    await this.#options.client.run((cluster) => commitGroupOffset(cluster, offset));
   }
 
   protected override async end(): Promise<void> {
@@ -63,35 +63,35 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     await Promise.resolve();
   }
 
-  #run<T>(work: (cluster: InnerCluster) => Promise<T>): Promise<T> {
-    return this.#options.link.run(work, this.#over.signal);
+  #run<T>(work: (cluster: Cluster) => Promise<T>): Promise<T> {
+    return this.#options.client.run(work, this.#over.signal);
   }
 
-  async #open(cluster: InnerCluster): Promise<Position[]> {
+  async #open(cluster: Cluster): Promise<Position[]> {
     const { topic, partitions, from = 'earliest' } = this.#options.read;
     const wanted = partitions ?? (await partitionsOf(cluster, topic));
     await assertPartitions(cluster, topic, wanted);
     return await this.#positions(cluster, wanted, from);
   }
 
-  async #positions(cluster: InnerCluster, wanted: readonly number[], from: NonNullable<ReadOptions['from']>): Promise<Position[]> {
+  async #positions(cluster: Cluster, wanted: readonly number[], from: NonNullable<ReadOptions['from']>): Promise<Position[]> {
     const { topic, group } = this.#options.read;
-    const { ownWrites, barren } = this.#options;
+    const { readYourWrites, emptyRanges } = this.#options;
     const [earliest, stable] = await Promise.all([
       // An offset that retention has taken is noticed when it is fetched.
       typeof from === 'number' ? new Map<number, number>() : partitionOffsets(cluster, topic, wanted, 'earliest'),
-      ownWrites.stableOffsets(cluster, topic, wanted),
+      readYourWrites.stableOffsets(cluster, topic, wanted),
     ]);
     const committed = group === undefined ? undefined : await groupOffsets(cluster, { group, topic, partitions: wanted });
     const positions = wanted.map((partition) => {
       const first = earliest.get(partition) ?? 0;
       const end = stable.get(partition) ?? 0;
       const start = from === 'earliest' ? first : from === 'latest' ? end : from;
-      const goesOn = group === undefined ? undefined : ownWrites.groupOffset({ group, topic, partition }, committed?.get(partition));
+      const goesOn = group === undefined ? undefined : readYourWrites.groupOffset({ group, topic, partition }, committed?.get(partition));
       const next = Math.max(first, goesOn ?? start);
       // One who goes on from where the log had come already. What it has never reached may be waited for.
-      const had = goesOn ?? Math.min(next, ownWrites.reached(topic, partition));
-      return { partition, next: barren.behind(topic, partition, next), end, had };
+      const had = goesOn ?? Math.min(next, readYourWrites.reached(topic, partition));
+      return { partition, next: emptyRanges.behind(topic, partition, next), end, had };
     });
     for (const { partition, end, had } of positions) if (had > end) await this.#assertReaches(cluster, partition, had);
     return positions;
@@ -151,7 +151,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
         const { records, next, lastStable } = await fetchRecords(cluster, { topic, partition, offset, maxWaitMs: LONG_POLL_MS });
         // Before anything of another log is handed out.
         if (lastStable < end) await this.#assertReaches(cluster, partition, end);
-        if (records.length === 0) this.#options.barren.add(topic, partition, offset, next);
+        if (records.length === 0) this.#options.emptyRanges.add(topic, partition, offset, next);
         position.next = next;
         if (!follow) return records.filter((record) => record.offset < end);
         position.end = Math.max(end, lastStable);
@@ -207,7 +207,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
   }
 
   /** Throws `TopicLostError` where a partition ends before what it had reached: its topic was made anew, or its end is lost. */
-  async #assertReaches(cluster: InnerCluster, partition: number, reached: number): Promise<void> {
+  async #assertReaches(cluster: Cluster, partition: number, reached: number): Promise<void> {
     const { topic } = this.#options.read;
     let end = 0;
     for (let look = 0; look < LOOKS_AT_A_LOSS; look += 1) {

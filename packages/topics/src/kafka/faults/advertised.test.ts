@@ -55,10 +55,10 @@ describe
         const changes: AvailabilityChange[] = [];
         const onAvailability = (change: AvailabilityChange): void => void changes.push(change);
         await using log = await kafkaTopicLog({ brokers: proxied.brokers, clientId: 'newcomer', replication: 1, onAvailability });
-        await log.createTopics([{ name: 'wishes', partitions: 1 }]);
+        await log.createTopics([{ name: 'requests', partitions: 1 }]);
         proxied.rules.set('newcomer', ({ api }) => (api === 'FindCoordinator' ? 'cut request' : 'pass'));
         const nothing = (): void => undefined;
-        const terms = { group: 'newcomers', topics: ['wishes'], agreement: 'same' };
+        const terms = { group: 'newcomers', topics: ['requests'], agreement: 'same' };
         const joining = log.joinGroup({ ...terms, onAssigned: nothing, onUncertain: nothing, onFailed: nothing });
         const told = { available: false, reason: expect.any(String), sinceMs: expect.any(Number) };
         await expect.poll(() => changes).toEqual([told]);

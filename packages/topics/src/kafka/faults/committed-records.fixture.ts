@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Kafka, logLevel } from 'kafkajs';
-import { repairRequestQueue } from '../client/request-queue-patch.ts';
+import { patchRequestQueue } from '../client/request-queue-patch.ts';
 
 /** A record as a reader of committed records sees it. */
 export interface SeenRecord {
@@ -14,7 +14,7 @@ const END = '$end';
 
 /** A client of kafkajs's own, for what the driver under test shall not do itself. */
 export function plainKafka(brokers: readonly string[]): Kafka {
-  repairRequestQueue();
+  patchRequestQueue();
   return new Kafka({
     clientId: 'onlooker',
     brokers: [...brokers],

@@ -3,20 +3,20 @@ import { createRequire } from 'node:module';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import type { AvailabilityChange } from '../../availability.ts';
 import { kafkaTopicLog } from '../index.ts';
-import type { InnerBroker } from '../client/kafkajs-cluster.ts';
+import type { Broker } from '../client/kafkajs-cluster.ts';
 
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
 const require = createRequire(import.meta.url);
 const { prototype } = require('kafkajs/src/broker') as {
-  readonly prototype: { fetch: (this: InnerBroker, ...options: Parameters<InnerBroker['fetch']>) => ReturnType<InnerBroker['fetch']> };
+  readonly prototype: { fetch: (this: Broker, ...options: Parameters<Broker['fetch']>) => ReturnType<Broker['fetch']> };
 };
 const realFetch = prototype.fetch;
 
 /** As brokers answer that have not read their remote storage in time, while `isSlow` says so. */
 function forgeSlowRemoteStorage(isSlow: () => boolean): void {
-  prototype.fetch = async function (this: InnerBroker, options) {
+  prototype.fetch = async function (this: Broker, options) {
     const { responses } = await realFetch.call(this, options);
     if (!isSlow()) return { responses };
     return {

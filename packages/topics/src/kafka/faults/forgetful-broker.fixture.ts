@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { ISocketFactory, Producer } from 'kafkajs';
 import type { Coordinator } from '../client/coordinator.ts';
-import { type InnerBroker, KafkajsCluster, clusterOptions } from '../client/kafkajs-cluster.ts';
+import { type Broker, KafkajsCluster, clusterOptions } from '../client/kafkajs-cluster.ts';
 import { plainKafka } from './committed-records.fixture.ts';
 
 const require = createRequire(import.meta.url);
@@ -18,7 +18,7 @@ export const FORGETFUL = { 'transaction.partition.verification.enable': 'false' 
 export function forgottenTopicProducer(brokers: readonly string[], transactionalId: string, forgotten: string): Producer {
   const kafka = plainKafka(brokers);
   class ForgetfulCluster extends KafkajsCluster {
-    override async findGroupCoordinator(options: { readonly groupId: string; readonly coordinatorType?: number }): Promise<InnerBroker> {
+    override async findGroupCoordinator(options: { readonly groupId: string; readonly coordinatorType?: number }): Promise<Broker> {
       const coordinator = (await super.findGroupCoordinator(options)) as Coordinator;
       const addPartitionsToTxn: Coordinator['addPartitionsToTxn'] = async (request) => {
         const topics = request.topics.filter(({ topic }) => topic !== forgotten);
@@ -29,7 +29,7 @@ export function forgottenTopicProducer(brokers: readonly string[], transactional
         endTxn: (request) => coordinator.endTxn(request),
         addPartitionsToTxn,
       };
-      return answering as InnerBroker;
+      return answering as Broker;
     }
   }
   const cluster = new ForgetfulCluster({

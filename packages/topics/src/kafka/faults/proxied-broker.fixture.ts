@@ -5,7 +5,7 @@ import { type RequestHead, answeredId, frames, requestHead } from './kafka-frame
 /** What becomes of a request: a promise holds it until that resolves; cut, the connection is gone before it, or after the broker has done it. */
 export type Deed = 'pass' | 'cut request' | 'cut answer' | Promise<unknown>;
 
-interface Broker {
+interface RunningBroker {
   readonly brokers: readonly string[];
   readonly close: () => Promise<void>;
 }
@@ -21,7 +21,7 @@ export interface ProxiedBroker extends AsyncDisposable {
 
 /** Starts one node by `start`, behind a proxy on 127.0.0.1. */
 export async function proxiedBroker(
-  start: (options: { readonly settings: Readonly<Record<string, string>> }) => Promise<Broker>,
+  start: (options: { readonly settings: Readonly<Record<string, string>> }) => Promise<RunningBroker>,
 ): Promise<ProxiedBroker> {
   const clients = new Set<Socket>();
   const rules: ProxiedBroker['rules'] = new Map();

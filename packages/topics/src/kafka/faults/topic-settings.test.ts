@@ -7,9 +7,9 @@ import { TopicLostError, TopicMismatchError, TopicUnknownError } from '../../top
 import type { NewTopicSpec, TopicLog } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
 import { plainKafka } from './committed-records.fixture.ts';
-import { innerCluster } from '../client/kafkajs-cluster.ts';
+import { newCluster } from '../client/kafkajs-cluster.ts';
 import { StatePartition } from '../lane/state-partition.ts';
-import { OwnWrites } from '../consumer/read-your-writes.ts';
+import { ReadYourWrites } from '../consumer/read-your-writes.ts';
 import { newPages } from './pages.fixture.ts';
 
 const why = await whyNoKafkaBroker();
@@ -136,17 +136,17 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
     const pages = await newPages(log);
     const writer = await log.openLane(pages.lane);
     await pages.write(writer, 2);
-    const cluster = innerCluster(plainKafka(broker.brokers), {
+    const cluster = newCluster(plainKafka(broker.brokers), {
       brokers: [...broker.brokers],
       socketFactory: ({ host, port, onConnect }) => connect({ host, port }, onConnect),
     });
     await cluster.connect();
-    const ownWrites = new OwnWrites();
+    const readYourWrites = new ReadYourWrites();
     const state = new StatePartition(pages.lane.state);
-    await state.readToEnd({ cluster, ownWrites });
+    await state.readToEnd({ cluster, readYourWrites });
     expect(state.entries.get('page')?.value).toBe('1');
-    const cutMeanwhile = Object.assign(new OwnWrites(), { stableOffsets: () => Promise.resolve(new Map([[0, 1_000]])) });
-    await expect(state.readToEnd({ cluster, ownWrites: cutMeanwhile })).rejects.toThrow(TopicLostError);
+    const cutMeanwhile = Object.assign(new ReadYourWrites(), { stableOffsets: () => Promise.resolve(new Map([[0, 1_000]])) });
+    await expect(state.readToEnd({ cluster, readYourWrites: cutMeanwhile })).rejects.toThrow(TopicLostError);
     await writer.close();
 
     const { topic } = pages.lane.state;

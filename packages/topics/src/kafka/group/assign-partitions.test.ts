@@ -1,6 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Claimant, type TopicPartition, assignPartitions, partitionKey } from './assign-partitions.ts';
+import type { TopicPartition } from '../../topic-log.ts';
+import { partitionKey } from '../../topic-partition.ts';
+import { type Owner, assignPartitions } from './assign-partitions.ts';
 
 const of = (topic: string, ...partitions: readonly number[]): TopicPartition[] => partitions.map((partition) => ({ topic, partition }));
 const shares = (assigned: ReadonlyMap<string, readonly TopicPartition[]>): string[] =>
@@ -8,21 +10,21 @@ const shares = (assigned: ReadonlyMap<string, readonly TopicPartition[]>): strin
 
 describe('a group', () => {
   it('gives its only member all', () => {
-    expect(shares(assignPartitions({ partitions: of('a', 0, 1), members: [{ memberId: 'm1', claims: [] }] }))).toEqual(['m1: a/0 a/1']);
+    expect(shares(assignPartitions({ partitions: of('a', 0, 1), members: [{ memberId: 'm1', owned: [] }] }))).toEqual(['m1: a-0 a-1']);
   });
 
   it('takes from who has more than its share for a newcomer', () => {
     const members = [
-      { memberId: 'old', claims: of('a', 0, 1, 2, 3) },
-      { memberId: 'new', claims: [] },
+      { memberId: 'old', owned: of('a', 0, 1, 2, 3) },
+      { memberId: 'new', owned: [] },
     ];
-    expect(shares(assignPartitions({ partitions: of('a', 0, 1, 2, 3), members }))).toEqual(['new: a/2 a/3', 'old: a/0 a/1']);
+    expect(shares(assignPartitions({ partitions: of('a', 0, 1, 2, 3), members }))).toEqual(['new: a-2 a-3', 'old: a-0 a-1']);
   });
 
   it('counts all topics together', () => {
-    const members = ['m1', 'm2'].map((memberId) => ({ memberId, claims: [] }));
+    const members = ['m1', 'm2'].map((memberId) => ({ memberId, owned: [] }));
     const partitions = [...of('b', 0), ...of('a', 0)];
-    expect(shares(assignPartitions({ partitions, members }))).toEqual(['m1: a/0', 'm2: b/0']);
+    expect(shares(assignPartitions({ partitions, members }))).toEqual(['m1: a-0', 'm2: b-0']);
   });
 });
 
@@ -31,20 +33,20 @@ const partitionsIn = fc.uniqueArray(fc.record({ topic: fc.constantFrom('a', 'b',
   maxLength: 24,
 });
 const claimsIn = fc.array(fc.record({ topic: fc.constantFrom('a', 'b', 'x'), partition: fc.nat(13) }), { maxLength: 12 });
-const membersIn = fc.uniqueArray(fc.record({ memberId: fc.string({ minLength: 1, maxLength: 3 }), claims: claimsIn }), {
+const membersIn = fc.uniqueArray(fc.record({ memberId: fc.string({ minLength: 1, maxLength: 3 }), owned: claimsIn }), {
   selector: ({ memberId }) => memberId,
   minLength: 1,
   maxLength: 7,
 });
 
-/** As above, where no partition has two claimants: what a healthy group looks like. */
+/** As above, where no partition has two owners: what a healthy group looks like. */
 const healthyIn = fc
   .tuple(partitionsIn, fc.array(fc.nat(7), { minLength: 24, maxLength: 24 }), fc.integer({ min: 1, max: 7 }))
   .map(([partitions, owners, size]) => ({
     partitions,
     members: Array.from({ length: size }, (_, index) => ({
       memberId: `m${index}`,
-      claims: partitions.filter((_partition, at) => owners[at] === index),
+      owned: partitions.filter((_partition, at) => owners[at] === index),
     })),
   }));
 
@@ -59,10 +61,10 @@ describe('whatever is claimed', () => {
     );
   });
 
-  it('the order of members, claims and partitions plays no part', () => {
+  it('the order of members, owned partitions and partitions plays no part', () => {
     fc.assert(
       fc.property(partitionsIn, membersIn, (partitions, members) => {
-        const turned = members.map(({ memberId, claims }) => ({ memberId, claims: claims.toReversed() })).toReversed();
+        const turned = members.map(({ memberId, owned }) => ({ memberId, owned: owned.toReversed() })).toReversed();
         expect(shares(assignPartitions({ partitions: partitions.toReversed(), members: turned }))).toEqual(
           shares(assignPartitions({ partitions, members })),
         );
@@ -75,8 +77,8 @@ describe('whatever is claimed', () => {
       fc.property(healthyIn, ({ partitions, members }) => {
         const assigned = assignPartitions({ partitions, members });
         const share = Math.ceil(partitions.length / members.length);
-        for (const { memberId, claims } of members) {
-          expect(common(claims, assigned.get(memberId) ?? [])).toBe(Math.min(share, claims.length));
+        for (const { memberId, owned } of members) {
+          expect(common(owned, assigned.get(memberId) ?? [])).toBe(Math.min(share, owned.length));
         }
       }),
     );
@@ -86,7 +88,7 @@ describe('whatever is claimed', () => {
     fc.assert(
       fc.property(partitionsIn, membersIn, (partitions, members) => {
         const assigned = assignPartitions({ partitions, members });
-        const again: Claimant[] = members.map(({ memberId }) => ({ memberId, claims: assigned.get(memberId) ?? [] }));
+        const again: Owner[] = members.map(({ memberId }) => ({ memberId, owned: assigned.get(memberId) ?? [] }));
         expect(shares(assignPartitions({ partitions, members: again }))).toEqual(shares(assigned));
       }),
     );
@@ -96,10 +98,10 @@ describe('whatever is claimed', () => {
     fc.assert(
       fc.property(partitionsIn, membersIn, (partitions, members) => {
         const assigned = assignPartitions({ partitions, members });
-        const stay = members.slice(1).map(({ memberId }) => ({ memberId, claims: assigned.get(memberId) ?? [] }));
+        const stay = members.slice(1).map(({ memberId }) => ({ memberId, owned: assigned.get(memberId) ?? [] }));
         fc.pre(stay.length > 0);
         const after = assignPartitions({ partitions, members: stay });
-        for (const { memberId, claims } of stay) expect(common(claims, after.get(memberId) ?? [])).toBe(claims.length);
+        for (const { memberId, owned } of stay) expect(common(owned, after.get(memberId) ?? [])).toBe(owned.length);
       }),
     );
   });

@@ -1,20 +1,17 @@
-/** One partition of one topic. */
-export interface TopicPartition {
-  readonly topic: string;
-  readonly partition: number;
-}
+import type { TopicPartition } from '../../topic-log.ts';
+import { partitionKey } from '../../topic-partition.ts';
 
 /** A member and the partitions it works already. */
-export interface Claimant {
+export interface Owner {
   readonly memberId: string;
-  readonly claims: readonly TopicPartition[];
+  readonly owned: readonly TopicPartition[];
 }
 
 export interface AssignPartitionsOptions {
   /** Every partition of all topics, each once. */
   readonly partitions: readonly TopicPartition[];
   /** At least one, each id once. */
-  readonly members: readonly Claimant[];
+  readonly members: readonly Owner[];
 }
 
 /**
@@ -26,34 +23,29 @@ export function assignPartitions(options: AssignPartitionsOptions): ReadonlyMap<
   const members = [...options.members].sort((one, other) => compare(one.memberId, other.memberId));
   const share = Math.ceil(partitions.length / members.length);
   const assigned = new Map<string, TopicPartition[]>(members.map(({ memberId }) => [memberId, []]));
-  const claimants = claimantsOf(members);
+  const owners = ownersOf(members);
   const left = partitions.filter((partition) => {
-    const kept = claimants
+    const kept = owners
       .get(partitionKey(partition))
       ?.map((memberId) => assigned.get(memberId) ?? [])
       .find((list) => list.length < share);
     kept?.push(partition);
     return kept === undefined;
   });
-  for (const partition of left) poorest(assigned)?.push(partition);
+  for (const partition of left) leastLoaded(assigned)?.push(partition);
   for (const list of assigned.values()) list.sort(inOrder);
   return assigned;
 }
 
-/** Different for different partitions; a topic's name has no slash. */
-export function partitionKey({ topic, partition }: TopicPartition): string {
-  return `${topic}/${partition}`;
-}
-
-function claimantsOf(members: readonly Claimant[]): ReadonlyMap<string, readonly string[]> {
-  const claimants = new Map<string, string[]>();
-  for (const { memberId, claims } of members) {
-    for (const key of new Set(claims.map(partitionKey))) claimants.set(key, [...(claimants.get(key) ?? []), memberId]);
+function ownersOf(members: readonly Owner[]): ReadonlyMap<string, readonly string[]> {
+  const owners = new Map<string, string[]>();
+  for (const { memberId, owned } of members) {
+    for (const key of new Set(owned.map(partitionKey))) owners.set(key, [...(owners.get(key) ?? []), memberId]);
   }
-  return claimants;
+  return owners;
 }
 
-function poorest(assigned: ReadonlyMap<string, TopicPartition[]>): TopicPartition[] | undefined {
+function leastLoaded(assigned: ReadonlyMap<string, TopicPartition[]>): TopicPartition[] | undefined {
   let found: TopicPartition[] | undefined;
   for (const list of assigned.values()) if (found === undefined || list.length < found.length) found = list;
   return found;

@@ -1,7 +1,7 @@
 import type { GroupDescription } from 'kafkajs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GroupDisagreementError } from './group-errors.ts';
-import { decodeTerms, hasPartitions } from './member-metadata.ts';
+import { decodeMetadata, hasPartitions } from './member-metadata.ts';
 
 const ASK_AGAIN_MS = 200;
 
@@ -30,7 +30,7 @@ export async function waitForAgreement(options: AgreementOptions): Promise<void>
  */
 export function disagrees(group: GroupDescription, agreement: string): boolean {
   return group.members.some(({ memberAssignment, memberMetadata }) => {
-    const terms = hasPartitions(memberAssignment) ? decodeTerms(memberMetadata) : undefined;
+    const terms = hasPartitions(memberAssignment) ? decodeMetadata(memberMetadata) : undefined;
     return terms !== undefined && terms.agreement !== agreement;
   });
 }

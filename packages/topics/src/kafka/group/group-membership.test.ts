@@ -3,7 +3,7 @@ import type { Kafka } from 'kafkajs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type Child, startChild } from '../../sqlite/child.fixture.ts';
-import { repairRequestQueue } from '../client/request-queue-patch.ts';
+import { patchRequestQueue } from '../client/request-queue-patch.ts';
 import { groupMembers } from './group-members.ts';
 import type { GroupMembership, GroupMembershipOptions } from './group-membership.ts';
 import { joinGroup } from './join-group.ts';
@@ -22,7 +22,7 @@ describe.skipIf(reason !== undefined)(
     let topic = '';
 
     beforeAll(async () => {
-      repairRequestQueue();
+      patchRequestQueue();
       broker = await startKafkaBroker();
     });
     afterAll(() => broker.close());
@@ -249,20 +249,20 @@ describe.skipIf(reason !== undefined)(
     it('cost next to nothing while idle', async () => {
       await newTopic();
       const idle = async (
-        repair: 'repair' | 'as delivered',
+        patch: 'patched' | 'as delivered',
       ): Promise<{ readonly msPerSecond: number; readonly lines: readonly string[] }> => {
-        const child = process('same', repair, '8000');
+        const child = process('same', patch, '8000');
         const line = await child.line('idle');
         child.process.stdin?.end();
         await child.ended;
         return { msPerSecond: Number(line.split(' ')[1]), lines: child.lines };
       };
       const delivered = await idle('as delivered');
-      const repaired = await idle('repair');
-      note(`idle CPU: ${delivered.msPerSecond.toFixed(1)} ms/s as delivered, ${repaired.msPerSecond.toFixed(1)} ms/s repaired`);
+      const patched = await idle('patched');
+      note(`idle CPU: ${delivered.msPerSecond.toFixed(1)} ms/s as delivered, ${patched.msPerSecond.toFixed(1)} ms/s patched`);
       expect(delivered.lines).toContain('warning TimeoutNegativeWarning');
-      expect(repaired.lines.filter((line) => line.startsWith('warning'))).toEqual([]);
-      expect(repaired.msPerSecond).toBeLessThan(delivered.msPerSecond / 2);
+      expect(patched.lines.filter((line) => line.startsWith('warning'))).toEqual([]);
+      expect(patched.msPerSecond).toBeLessThan(delivered.msPerSecond / 2);
     });
   },
 );

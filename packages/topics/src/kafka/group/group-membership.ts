@@ -1,5 +1,5 @@
 import type { Kafka } from 'kafkajs';
-import type { TopicPartition } from './assign-partitions.ts';
+import type { TopicPartition } from '../../topic-log.ts';
 
 export interface GroupMembershipOptions {
   readonly kafka: Pick<Kafka, 'consumer'>;

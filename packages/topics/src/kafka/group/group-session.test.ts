@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type TopicPartition, partitionKey } from './assign-partitions.ts';
-import { Holding } from './group-session.ts';
+import type { TopicPartition } from '../../topic-log.ts';
+import { partitionKey } from '../../topic-partition.ts';
+import { GroupSession } from './group-session.ts';
 
 const SESSION_MS = 6_000;
 const partitions = [0, 1].map((partition) => ({ topic: 'requests', partition }));
@@ -9,14 +10,14 @@ const answer = { memberId: 'm1', partitions, ageMs: 10 };
 let told: string[];
 let silences: number;
 let suspendedMs: number;
-let holding: Holding;
+let holding: GroupSession;
 
 beforeEach(() => {
   vi.useFakeTimers();
   told = [];
   silences = 0;
   suspendedMs = 0;
-  holding = new Holding({
+  holding = new GroupSession({
     sessionTimeoutMs: SESSION_MS,
     clock: () => ({ wallMs: Date.now() + suspendedMs, monotonicMs: performance.now() }),
     onAssigned: (list) => told.push(keys(list)),
@@ -38,7 +39,7 @@ describe('a member', () => {
     expect(holding.join()).toEqual(partitions);
     holding.joined(answer);
     await vi.advanceTimersByTimeAsync(0);
-    expect(told).toEqual(['requests/0 requests/1', 'requests/0 requests/1']);
+    expect(told).toEqual(['requests-0 requests-1', 'requests-0 requests-1']);
     expect(holding.memberId).toBe('m1');
   });
 
@@ -49,7 +50,7 @@ describe('a member', () => {
     await vi.advanceTimersByTimeAsync(SESSION_MS - 1_000 - 1);
     expect(told).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(1);
-    expect(told).toEqual(['requests/0 requests/1', 'uncertain']);
+    expect(told).toEqual(['requests-0 requests-1', 'uncertain']);
     expect(silences).toBe(1);
     expect(holding.join()).toEqual([]);
     expect(holding.memberId).toBeUndefined();
@@ -64,7 +65,7 @@ describe('a member', () => {
     expect(told).toHaveLength(2);
     holding.alive(5);
     await vi.advanceTimersByTimeAsync(0);
-    expect(told).toEqual(['requests/0 requests/1', 'uncertain', 'requests/0 requests/1']);
+    expect(told).toEqual(['requests-0 requests-1', 'uncertain', 'requests-0 requests-1']);
     expect(holding.join()).toEqual(partitions);
   });
 
@@ -75,7 +76,7 @@ describe('a member', () => {
     await vi.advanceTimersByTimeAsync(SESSION_MS - 1);
     expect(told).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(1);
-    expect(told).toEqual(['requests/0 requests/1', 'uncertain']);
+    expect(told).toEqual(['requests-0 requests-1', 'uncertain']);
   });
 
   it('claims nothing after the machine was suspended, though its timers did not run', () => {

@@ -1,7 +1,7 @@
-import type { TopicPartition } from './assign-partitions.ts';
+import type { TopicPartition } from '../../topic-log.ts';
 import { type Clock, SessionClock } from './session-clock.ts';
 
-export interface HoldingOptions {
+export interface GroupSessionOptions {
   readonly sessionTimeoutMs: number;
   readonly onAssigned: (partitions: readonly TopicPartition[]) => void;
   /** The partitions may be others' by now. */
@@ -20,8 +20,8 @@ export interface Joined {
 }
 
 /** The partitions of this process for as long as its session with the group can be alive, across the consumers that come and go meanwhile. */
-export class Holding {
-  readonly #options: HoldingOptions;
+export class GroupSession {
+  readonly #options: GroupSessionOptions;
   readonly #session: SessionClock;
   /** The broker keeps members that wait for a join to end, though they send no heartbeats. */
   readonly #joining: SessionClock;
@@ -30,7 +30,7 @@ export class Holding {
   #closed = false;
   #watch: NodeJS.Timeout | undefined;
 
-  constructor(options: HoldingOptions) {
+  constructor(options: GroupSessionOptions) {
     this.#options = options;
     const clock = { timeoutMs: options.sessionTimeoutMs, ...(options.clock && { clock: options.clock }) };
     this.#session = new SessionClock(clock);

@@ -1,15 +1,15 @@
 import type { Consumer, GroupDescription, Kafka } from 'kafkajs';
-import type { TopicPartition } from './assign-partitions.ts';
+import type { TopicPartition } from '../../topic-log.ts';
 import type { Joined } from './group-session.ts';
 import { stickyAssigner } from './sticky-assigner.ts';
 
 const HEARTBEAT_MS = 500;
 /** kafkajs looks whether a heartbeat is due only this often. */
-const LOOK_MS = 250;
+const CHECK_MS = 250;
 /** About 3 s until a connection that fails again and again ends the consumer: less than a session, more than a busy group's joins need. */
 const RETRY = { retries: 6, initialRetryTime: 50, maxRetryTime: 400, restartOnFailure: async (): Promise<boolean> => false };
 
-export interface MembershipConsumerOptions {
+export interface MemberConsumerOptions {
   readonly kafka: Pick<Kafka, 'consumer'>;
   readonly group: string;
   readonly topics: readonly string[];
@@ -22,8 +22,8 @@ export interface MembershipConsumerOptions {
 }
 
 /** A kafkajs consumer that is a member of the group and reads nothing; it lives until it crashes or is ended. */
-export class MembershipConsumer {
-  readonly #options: MembershipConsumerOptions;
+export class MemberConsumer {
+  readonly #options: MemberConsumerOptions;
   readonly #consumer: Consumer;
   readonly #ended: PromiseWithResolvers<Error> = Promise.withResolvers();
   readonly #joining: PromiseWithResolvers<void> = Promise.withResolvers();
@@ -32,15 +32,15 @@ export class MembershipConsumer {
   #joined = false;
   #over = false;
 
-  constructor(options: MembershipConsumerOptions) {
+  constructor(options: MemberConsumerOptions) {
     this.#options = options;
     this.#consumer = options.kafka.consumer({
       groupId: options.group,
-      partitionAssigners: [stickyAssigner({ agreement: options.agreement, claims: options.onJoin })],
+      partitionAssigners: [stickyAssigner({ agreement: options.agreement, owned: options.onJoin })],
       sessionTimeout: options.sessionTimeoutMs,
       rebalanceTimeout: options.sessionTimeoutMs,
       heartbeatInterval: HEARTBEAT_MS,
-      maxWaitTimeInMs: LOOK_MS,
+      maxWaitTimeInMs: CHECK_MS,
       metadataMaxAge: 30_000,
       allowAutoTopicCreation: false,
       retry: RETRY,

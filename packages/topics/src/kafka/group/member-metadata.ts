@@ -1,10 +1,10 @@
 import { AssignerProtocol } from 'kafkajs';
-import type { TopicPartition } from './assign-partitions.ts';
+import type { TopicPartition } from '../../topic-log.ts';
 
 /** What a member tells the group when it joins. */
-export interface MemberTerms {
+export interface MemberMetadata {
   /** The partitions it works now. */
-  readonly claims: readonly TopicPartition[];
+  readonly owned: readonly TopicPartition[];
   /** The same in all members that may work side by side. */
   readonly agreement: string;
 }
@@ -13,19 +13,19 @@ export interface MemberTerms {
 export const PROTOCOL_VERSION = 0;
 
 /** The member's metadata of Kafka's consumer protocol. */
-export function encodeTerms(topics: readonly string[], terms: MemberTerms): Buffer {
-  const claims = terms.claims.map(({ topic, partition }) => [topic, partition]);
-  const userData = Buffer.from(JSON.stringify({ claims, agreement: terms.agreement }));
+export function encodeMetadata(topics: readonly string[], terms: MemberMetadata): Buffer {
+  const owned = terms.owned.map(({ topic, partition }) => [topic, partition]);
+  const userData = Buffer.from(JSON.stringify({ owned, agreement: terms.agreement }));
   return AssignerProtocol.MemberMetadata.encode({ version: PROTOCOL_VERSION, topics: [...topics], userData });
 }
 
 /** Undefined when it isn't one of ours that wrote it, or when there is nothing: a group that is being rebalanced shows no metadata. */
-export function decodeTerms(metadata: Buffer): MemberTerms | undefined {
+export function decodeMetadata(metadata: Buffer): MemberMetadata | undefined {
   try {
     const decoded = AssignerProtocol.MemberMetadata.decode(metadata);
     const userData: unknown = JSON.parse(String(decoded?.userData ?? ''));
     return isUserData(userData)
-      ? { claims: userData.claims.map(([topic, partition]) => ({ topic, partition })), agreement: userData.agreement }
+      ? { owned: userData.owned.map(([topic, partition]) => ({ topic, partition })), agreement: userData.agreement }
       : undefined;
   } catch {
     return undefined;
@@ -42,11 +42,11 @@ export function hasPartitions(assignment: Buffer): boolean {
   }
 }
 
-function isUserData(value: unknown): value is { readonly claims: readonly (readonly [string, number])[]; readonly agreement: string } {
-  if (typeof value !== 'object' || value === null || !('claims' in value) || !('agreement' in value)) return false;
-  return typeof value.agreement === 'string' && Array.isArray(value.claims) && value.claims.every(isClaim);
+function isUserData(value: unknown): value is { readonly owned: readonly (readonly [string, number])[]; readonly agreement: string } {
+  if (typeof value !== 'object' || value === null || !('owned' in value) || !('agreement' in value)) return false;
+  return typeof value.agreement === 'string' && Array.isArray(value.owned) && value.owned.every(isPartition);
 }
 
-function isClaim(value: unknown): boolean {
+function isPartition(value: unknown): boolean {
   return Array.isArray(value) && typeof value[0] === 'string' && Number.isInteger(value[1]);
 }

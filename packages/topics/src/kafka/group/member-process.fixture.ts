@@ -1,12 +1,12 @@
 import { writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { repairRequestQueue } from '../client/request-queue-patch.ts';
+import { patchRequestQueue } from '../client/request-queue-patch.ts';
 import { joinGroup } from './join-group.ts';
 import { quietKafka } from './quiet-kafka.fixture.ts';
 
 /** Joins, says what it gets as `<ms since the epoch> <partitions>`, says what it idles at CPU when told to measure, and leaves when its stdin ends. */
-const [broker = '', group = '', topic = '', agreement = '', repair = 'repair', measureMs = '0'] = process.argv.slice(2);
-if (repair === 'repair') repairRequestQueue();
+const [broker = '', group = '', topic = '', agreement = '', patch = 'patched', measureMs = '0'] = process.argv.slice(2);
+if (patch === 'patched') patchRequestQueue();
 process.on('warning', ({ name }) => say(`warning ${name}`));
 
 const stdinEnded = new Promise((resolve) => process.stdin.once('end', resolve));

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { disagrees, waitForAgreement } from './group-agreement.ts';
 import { chain, driverError, verdictOf } from '../client/driver-errors.ts';
 import { GroupDisagreementError, GroupTakenError } from './group-errors.ts';
-import { Holding, type Joined } from './group-session.ts';
+import { GroupSession, type Joined } from './group-session.ts';
 import type { GroupMembership, GroupMembershipOptions } from './group-membership.ts';
-import { MembershipConsumer } from './member-consumer.ts';
+import { MemberConsumer } from './member-consumer.ts';
 import { removeMember } from './remove-member.ts';
 
 const SESSION_TIMEOUT_MS = 6_000;
@@ -19,11 +19,11 @@ export class Member implements GroupMembership {
   readonly #options: GroupMembershipOptions;
   readonly #sessionTimeoutMs: number;
   readonly #agreement: string;
-  readonly #holding: Holding;
+  readonly #session: GroupSession;
   readonly #stopped = new AbortController();
   readonly #first: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #running: Promise<void>;
-  #current: MembershipConsumer | undefined;
+  #current: MemberConsumer | undefined;
   #joins = 0;
   #started = false;
   #lacksRight = false;
@@ -32,7 +32,7 @@ export class Member implements GroupMembership {
     this.#options = options;
     this.#sessionTimeoutMs = options.sessionTimeoutMs ?? SESSION_TIMEOUT_MS;
     this.#agreement = JSON.stringify([options.agreement, ...[...options.topics].sort()]);
-    this.#holding = new Holding({
+    this.#session = new GroupSession({
       sessionTimeoutMs: this.#sessionTimeoutMs,
       onAssigned: options.onAssigned,
       onUncertain: options.onUncertain,
@@ -46,11 +46,11 @@ export class Member implements GroupMembership {
   }
 
   get memberId(): string | undefined {
-    return this.#holding.memberId;
+    return this.#session.memberId;
   }
 
   async leave(): Promise<void> {
-    this.#holding.close();
+    this.#session.close();
     const left = new Error('The group was left.');
     this.#stopped.abort(left);
     this.#first.reject(left);
@@ -84,30 +84,30 @@ export class Member implements GroupMembership {
     return told instanceof Error ? told : error;
   }
 
-  #consumer(): MembershipConsumer {
+  #consumer(): MemberConsumer {
     const { kafka, group, topics } = this.#options;
-    const consumer: MembershipConsumer = new MembershipConsumer({
+    const consumer: MemberConsumer = new MemberConsumer({
       kafka,
       group,
       topics,
       sessionTimeoutMs: this.#sessionTimeoutMs,
       agreement: this.#agreement,
-      onJoin: () => this.#holding.join(),
+      onJoin: () => this.#session.join(),
       onJoined: (joined) => this.#joined(consumer, joined),
-      onHeartbeat: (ageMs) => this.#holding.alive(ageMs),
+      onHeartbeat: (ageMs) => this.#session.alive(ageMs),
     });
     return consumer;
   }
 
   /** Answers why it ended. */
-  async #live(consumer: MembershipConsumer): Promise<Error> {
+  async #live(consumer: MemberConsumer): Promise<Error> {
     try {
       await consumer.connect();
       if (this.#joins === 0) await this.#agreed(consumer);
       this.#stopped.signal.throwIfAborted();
       // A group that refuses answers too.
       if (!this.#lacksRight) void consumer.joining.then(this.#options.onAnswer);
-      const former = this.#holding.lastMemberId;
+      const former = this.#session.lastMemberId;
       if (former !== undefined) void consumer.joining.then(() => this.#remove(consumer, former));
       await consumer.join();
       return await consumer.ended;
@@ -117,21 +117,21 @@ export class Member implements GroupMembership {
   }
 
   /** After the join has begun, else the others would share out this process's partitions between the two. */
-  async #remove(consumer: MembershipConsumer, memberId: string): Promise<void> {
+  async #remove(consumer: MemberConsumer, memberId: string): Promise<void> {
     const { kafka, group } = this.#options;
     await sleep(JOIN_UNDER_WAY_MS);
     while (consumer.isJoining && !(await removeMember({ kafka, group, memberId }))) await this.#pause(ASK_AGAIN_MS);
   }
 
-  #joined(consumer: MembershipConsumer, joined: Joined & { readonly isLeader: boolean }): void {
+  #joined(consumer: MemberConsumer, joined: Joined & { readonly isLeader: boolean }): void {
     this.#joins++;
     this.#options.onAnswer?.();
-    this.#holding.joined(joined);
+    this.#session.joined(joined);
     if (joined.partitions.length > 0 || joined.isLeader) this.#begin();
     else void this.#askWhyNone(consumer, this.#joins);
   }
 
-  #agreed(consumer: MembershipConsumer): Promise<void> {
+  #agreed(consumer: MemberConsumer): Promise<void> {
     return waitForAgreement({
       describe: () => consumer.describe(),
       group: this.#options.group,
@@ -141,7 +141,7 @@ export class Member implements GroupMembership {
     });
   }
 
-  async #askWhyNone(consumer: MembershipConsumer, join: number): Promise<void> {
+  async #askWhyNone(consumer: MemberConsumer, join: number): Promise<void> {
     while (join === this.#joins && !this.#stopped.signal.aborted) {
       const group = await consumer.describe().catch(() => undefined);
       if (group?.state === 'Stable' && join === this.#joins) {
@@ -159,7 +159,7 @@ export class Member implements GroupMembership {
   }
 
   #fail(failure: Error): void {
-    this.#holding.close();
+    this.#session.close();
     this.#stopped.abort(failure);
     if (!this.#started) return this.#first.reject(failure);
     this.#options.onAssigned([]);

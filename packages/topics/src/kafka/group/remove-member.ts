@@ -1,6 +1,6 @@
 import type { Kafka, PartitionAssigner } from 'kafkajs';
 
-type Cluster = Parameters<PartitionAssigner>[0]['cluster'];
+type AssignerCluster = Parameters<PartitionAssigner>[0]['cluster'];
 
 /** kafkajs 2.2.4 sends this request, though its types don't name it. */
 interface LeavingBroker {
@@ -16,7 +16,7 @@ export async function removeMember(options: {
   readonly group: string;
   readonly memberId: string;
 }): Promise<boolean> {
-  const clusters: Cluster[] = [];
+  const clusters: AssignerCluster[] = [];
   const consumer = options.kafka.consumer({
     groupId: options.group,
     allowAutoTopicCreation: false,

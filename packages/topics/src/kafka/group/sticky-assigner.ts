@@ -1,6 +1,7 @@
 import { AssignerProtocol, type Assignment, type PartitionAssigner } from 'kafkajs';
-import { type TopicPartition, assignPartitions } from './assign-partitions.ts';
-import { PROTOCOL_VERSION, decodeTerms, encodeTerms } from './member-metadata.ts';
+import type { TopicPartition } from '../../topic-log.ts';
+import { assignPartitions } from './assign-partitions.ts';
+import { PROTOCOL_VERSION, decodeMetadata, encodeMetadata } from './member-metadata.ts';
 
 /** Part of the wire format: members of different releases only share a group while it is the same. */
 const NAME = 'headgate-sticky-1';
@@ -8,7 +9,7 @@ const NAME = 'headgate-sticky-1';
 export interface StickyAssignerOptions {
   readonly agreement: string;
   /** The partitions this member works; asked at every join. */
-  readonly claims: () => readonly TopicPartition[];
+  readonly owned: () => readonly TopicPartition[];
 }
 
 /** The partition assigner of all our groups: partitions stay where they are, and members with another agreement than the leader's get none. */
@@ -18,12 +19,12 @@ export function stickyAssigner(options: StickyAssignerOptions): PartitionAssigne
     version: PROTOCOL_VERSION,
     protocol: ({ topics }) => ({
       name: NAME,
-      metadata: encodeTerms(topics, { claims: options.claims(), agreement: options.agreement }),
+      metadata: encodeMetadata(topics, { owned: options.owned(), agreement: options.agreement }),
     }),
     assign: async ({ members, topics }) => {
       const agreeing = members.flatMap(({ memberId, memberMetadata }) => {
-        const terms = decodeTerms(memberMetadata);
-        return terms?.agreement === options.agreement ? [{ memberId, claims: terms.claims }] : [];
+        const terms = decodeMetadata(memberMetadata);
+        return terms?.agreement === options.agreement ? [{ memberId, owned: terms.owned }] : [];
       });
       const partitions = topics.flatMap((topic) =>
         cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => ({ topic, partition: partitionId })),

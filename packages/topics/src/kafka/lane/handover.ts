@@ -3,14 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
 import type { LaneHolder } from './lane-log.ts';
 import type { KafkaLaneWriter } from './lane-writer.ts';
-import type { Link } from '../client/reconnecting-client.ts';
+import type { ReconnectingClient } from '../client/reconnecting-client.ts';
 import { groupMembers } from '../group/group-members.ts';
 
 const LOOK_AGAIN_MS = 100;
 
 export interface HandoverOptions {
   readonly writer: KafkaLaneWriter;
-  readonly admin: Link<Admin>;
+  readonly admin: ReconnectingClient<Admin>;
 }
 
 /**

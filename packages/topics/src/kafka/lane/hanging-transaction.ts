@@ -3,28 +3,28 @@ import { byTopic } from '../../topic-partition.ts';
 import type { Coordinator, InitOptions } from '../client/coordinator.ts';
 
 /**
- * What the last transaction of a transactional id may have left without an end. A broker that is killed right after it has decided on a
- * transaction may take it for complete when it is back, without having told its partitions (seen with Kafka 4.3.1): what was acknowledged then
- * hangs, and shares the end of whatever its producer does next. So whoever takes the id over ends it as it was decided.
+ * The last transaction of a transactional id, which may hang. A broker that is killed right after it has decided on a transaction may take it
+ * for complete when it is back, without having told its partitions (seen with Kafka 4.3.1): an acknowledged transaction then stays open, and
+ * ends as its producer's next one does. So a process that takes the id over ends it as it was decided.
  */
-export class Leftovers {
-  readonly #places: readonly TopicPartition[];
-  /** Kept until it is carried out: fencing makes the coordinator forget. */
+export class HangingTransaction {
+  readonly #topicPartitions: readonly TopicPartition[];
+  /** Kept until it is carried out: fencing makes the coordinator releaseBuffer. */
   #wasCommitted: boolean | undefined;
 
-  /** `places`: all that the transaction may have written; none for an id that is new. */
-  constructor(places: readonly TopicPartition[]) {
-    this.#places = places;
+  /** `topicPartitions`: all that the transaction may have written; none for an id that is new. */
+  constructor(topicPartitions: readonly TopicPartition[]) {
+    this.#topicPartitions = topicPartitions;
   }
 
-  /** Fences every older producer, and ends what the last one left. Answers what kafkajs wants to know. */
+  /** Fences every older producer, and ends the last one's transaction. Answers what kafkajs wants to know. */
   async fence(coordinator: Coordinator, options: InitOptions): ReturnType<Coordinator['initProducerId']> {
-    if (this.#places.length === 0) return await coordinator.initProducerId(options);
+    if (this.#topicPartitions.length === 0) return await coordinator.initProducerId(options);
     const { transactionalId } = options;
     this.#wasCommitted ??= await wasCommitted(coordinator, transactionalId);
     const producer = await coordinator.initProducerId(options);
     const { producerId, producerEpoch } = producer;
-    await coordinator.addPartitionsToTxn({ transactionalId, producerId, producerEpoch, topics: byTopic(this.#places) });
+    await coordinator.addPartitionsToTxn({ transactionalId, producerId, producerEpoch, topics: byTopic(this.#topicPartitions) });
     await coordinator.endTxn({ transactionalId, producerId, producerEpoch, transactionResult: this.#wasCommitted });
     this.#wasCommitted = undefined;
     return producer;

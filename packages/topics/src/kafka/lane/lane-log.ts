@@ -1,8 +1,8 @@
 import { LaneLostError } from '../../lane-errors.ts';
 import type { LiveState } from '../../state-reading.ts';
 import type { LaneSpec } from '../../topic-log.ts';
-import type { InnerCluster } from '../client/kafkajs-cluster.ts';
-import type { OwnWrites } from '../consumer/read-your-writes.ts';
+import type { Cluster } from '../client/kafkajs-cluster.ts';
+import type { ReadYourWrites } from '../consumer/read-your-writes.ts';
 import { OWN_KEYS, StatePartition, type StateRecord } from './state-partition.ts';
 
 /** Who holds a lane, as its state says. The newest one that was committed is right. */
@@ -59,13 +59,13 @@ export class LaneLog {
   }
 
   /** Reads what is decided now. Throws `LaneLostError` when somebody has taken the lane since we did. */
-  async look(cluster: InnerCluster, ownWrites: OwnWrites): Promise<void> {
-    await this.#partition.readToEnd({ cluster, ownWrites, onRecord: (record) => this.#note(record) });
+  async look(cluster: Cluster, readYourWrites: ReadYourWrites): Promise<void> {
+    await this.#partition.readToEnd({ cluster, readYourWrites, onRecord: (record) => this.#note(record) });
     this.#assertOurs();
   }
 
   /** Reads until the taking with that nonce: by then everything earlier holders have committed is known. Throws as `look` does. */
-  async readTo(cluster: InnerCluster, nonce: string): Promise<void> {
+  async readTo(cluster: Cluster, nonce: string): Promise<void> {
     await this.#partition.readUntil(cluster, (record) => this.#note(record) === nonce);
     this.#assertOurs();
   }

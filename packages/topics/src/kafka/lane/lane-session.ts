@@ -1,27 +1,27 @@
 import type { Transaction } from 'kafkajs';
 import type { NewRecord, OffsetCommit, RecordSeries } from '../../topic-log.ts';
-import type { LaneProducer } from '../producer/transactional-producer.ts';
-import type { OwnWrites } from '../consumer/read-your-writes.ts';
-import { type RecordSender, type RecordsByPlace, byPlace } from '../producer/record-sender.ts';
+import type { TransactionalProducer } from '../producer/transactional-producer.ts';
+import type { ReadYourWrites } from '../consumer/read-your-writes.ts';
+import { type RecordSender, type RecordsByPartition, byPartition } from '../producer/record-sender.ts';
 import { soon } from '../client/time-limit.ts';
 
 export interface LaneSessionOptions {
-  readonly producer: LaneProducer;
+  readonly producer: TransactionalProducer;
   readonly sender: RecordSender;
-  readonly ownWrites: OwnWrites;
+  readonly readYourWrites: ReadYourWrites;
 }
 
 /** One producer of a lane, from its fence to its first fault: a kafkajs producer that has failed must never be used again. */
 export class LaneSession {
-  readonly #producer: LaneProducer;
+  readonly #producer: TransactionalProducer;
   readonly #sender: RecordSender;
-  readonly #ownWrites: OwnWrites;
+  readonly #readYourWrites: ReadYourWrites;
 
   /** Its first transaction fences every older producer of the same transactional id; connecting alone does not. */
-  constructor({ producer, sender, ownWrites }: LaneSessionOptions) {
+  constructor({ producer, sender, readYourWrites }: LaneSessionOptions) {
     this.#producer = producer;
     this.#sender = sender;
-    this.#ownWrites = ownWrites;
+    this.#readYourWrites = readYourWrites;
   }
 
   async connect(): Promise<void> {
@@ -30,11 +30,11 @@ export class LaneSession {
 
   /** Writes all or nothing. Any error leaves the outcome unknown. */
   async write(records: readonly (NewRecord | RecordSeries)[], offsets: readonly OffsetCommit[] = []): Promise<void> {
-    const places = byPlace(records);
-    const transaction = await this.#begin(places);
-    const assertBehind = this.#ownWrites.behind(places.values());
-    const sent = await this.#sender.send(transaction, places);
-    assertBehind(sent);
+    const partitions = byPartition(records);
+    const transaction = await this.#begin(partitions);
+    const assertAppended = this.#readYourWrites.appendGuard(partitions.values());
+    const sent = await this.#sender.send(transaction, partitions);
+    assertAppended(sent);
     // Never first: kafkajs doesn't try again when the last transaction isn't quite over.
     for (const { group, topic, partition, nextOffset } of offsets) {
       await transaction.sendOffsets({
@@ -43,12 +43,12 @@ export class LaneSession {
       });
     }
     await transaction.commit();
-    this.#ownWrites.committed(sent, offsets);
+    this.#readYourWrites.committed(sent, offsets);
   }
 
-  async #begin(places: RecordsByPlace): Promise<Transaction> {
+  async #begin(partitions: RecordsByPartition): Promise<Transaction> {
     if (this.#producer.isOutdated()) throw new Error('The connection to the coordinator was lost.');
-    this.#producer.announce([...places.values()]);
+    this.#producer.announce([...partitions.values()]);
     return await this.#producer.transaction();
   }
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { TopicUnknownError } from '../../topic-errors.ts';
 import { verdictOf } from '../client/driver-errors.ts';
-import type { InnerCluster } from '../client/kafkajs-cluster.ts';
-import type { Link } from '../client/reconnecting-client.ts';
-import { OwnWrites } from '../consumer/read-your-writes.ts';
+import type { Cluster } from '../client/kafkajs-cluster.ts';
+import type { ReconnectingClient } from '../client/reconnecting-client.ts';
+import { ReadYourWrites } from '../consumer/read-your-writes.ts';
 import type { LaneSession } from './lane-session.ts';
 import { KafkaLaneWriter, type KafkaLaneWriterOptions } from './lane-writer.ts';
 
@@ -59,12 +59,12 @@ interface Parts {
 async function writer({ look, connect, write }: Parts): Promise<KafkaLaneWriter> {
   const nothing = async (): Promise<void> => await Promise.resolve();
   const session = { connect: connect ?? nothing, write: write ?? nothing, discard: () => undefined, disconnect: nothing };
-  const link: Pick<Link<InnerCluster>, 'once'> = { once: (look ?? nothing) as () => Promise<never> };
+  const client: Pick<ReconnectingClient<Cluster>, 'once'> = { once: (look ?? nothing) as () => Promise<never> };
   const options: KafkaLaneWriterOptions = {
     lane: { name: 'lane', state: { topic: 'state', partition: 0 } },
     session: () => session as object as LaneSession,
-    ownWrites: new OwnWrites(),
-    link: link as Link<InnerCluster>,
+    readYourWrites: new ReadYourWrites(),
+    client: client as ReconnectingClient<Cluster>,
     patience: { waitsOut: (error) => verdictOf(error) === 'passes', missed: () => undefined, reached: () => undefined },
     placed: async (content) => await Promise.resolve(content),
     assertThere: nothing,

@@ -7,22 +7,22 @@ import { QueuedLaneWriter } from '../../queued-lane-writer.ts';
 import type { LiveState } from '../../state-reading.ts';
 import type { LaneSpec, LaneTransaction, StateReading } from '../../topic-log.ts';
 import { type TransactionContent, collectTransaction, stateChanges } from '../../transaction-content.ts';
-import type { InnerCluster } from '../client/kafkajs-cluster.ts';
+import type { Cluster } from '../client/kafkajs-cluster.ts';
 import { driverError } from '../client/driver-errors.ts';
 import { isFenced, isTopicUnknown } from '../client/error-kinds.ts';
 import type { Patience } from '../client/patience.ts';
 import { type LaneHolder, LaneLog, type TransactionNote } from './lane-log.ts';
 import type { LaneSession } from './lane-session.ts';
-import type { Link } from '../client/reconnecting-client.ts';
+import type { ReconnectingClient } from '../client/reconnecting-client.ts';
 import { abortable } from '../client/time-limit.ts';
-import type { OwnWrites } from '../consumer/read-your-writes.ts';
+import type { ReadYourWrites } from '../consumer/read-your-writes.ts';
 
 export interface KafkaLaneWriterOptions {
   readonly lane: LaneSpec;
   /** A new producer of the lane's transactional id. */
   readonly session: () => LaneSession;
-  readonly ownWrites: OwnWrites;
-  readonly link: Link<InnerCluster>;
+  readonly readYourWrites: ReadYourWrites;
+  readonly client: ReconnectingClient<Cluster>;
   readonly patience: Patience;
   /** Chooses the partitions of records that name none. Throws for records that can't be written. */
   readonly placed: (content: TransactionContent) => Promise<TransactionContent>;
@@ -66,7 +66,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
 
   /** The holder the log knows of now. */
   async currentHolder(): Promise<LaneHolder | undefined> {
-    await this.#options.link.run((cluster) => this.#log.look(cluster, this.#options.ownWrites), this.#over.signal);
+    await this.#options.client.run((cluster) => this.#log.look(cluster, this.#options.readYourWrites), this.#over.signal);
     return this.#log.holder;
   }
 
@@ -149,9 +149,9 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
 
   /** Fences every other holder, THEN reads what is committed. The other way round an older state would be believed. */
   async #take(): Promise<LaneSession> {
-    const { link } = this.#options;
+    const { client } = this.#options;
     // A look first, trusted only for bad news: a lane that somebody else has taken is not taken back.
-    await link.once((cluster) => this.#log.look(cluster, this.#options.ownWrites));
+    await client.once((cluster) => this.#log.look(cluster, this.#options.readYourWrites));
     this.#over.signal.throwIfAborted();
     const session = this.#options.session();
     try {
@@ -160,7 +160,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
       this.#over.signal.throwIfAborted();
       const nonce = randomUUID();
       await session.write([this.#holderRecord({ nonce })]);
-      await link.once((cluster) => this.#log.readTo(cluster, nonce));
+      await client.once((cluster) => this.#log.readTo(cluster, nonce));
       this.#over.signal.throwIfAborted();
       this.#state ??= this.#log.state(this.#options.skewMs());
       return session;

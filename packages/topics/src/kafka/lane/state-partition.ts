@@ -2,8 +2,8 @@ import { type AgedValue, LiveState } from '../../state-reading.ts';
 import { textOf, textRecord } from '../../record-fields.ts';
 import { TopicLostError } from '../../topic-errors.ts';
 import type { LaneSpec, TopicRecord } from '../../topic-log.ts';
-import type { InnerCluster } from '../client/kafkajs-cluster.ts';
-import type { OwnWrites } from '../consumer/read-your-writes.ts';
+import type { Cluster } from '../client/kafkajs-cluster.ts';
+import type { ReadYourWrites } from '../consumer/read-your-writes.ts';
 import { fetchRecords, isOutOfRange, partitionOffsets, partitionsOf } from '../consumer/fetch.ts';
 
 /** Begins the keys the driver itself keeps in a lane's state. */
@@ -19,8 +19,8 @@ export interface StateEntry {
 export type StateRecord = Pick<TopicRecord, 'value'> & { readonly key: string };
 
 export interface ReadToEndOptions {
-  readonly cluster: InnerCluster;
-  readonly ownWrites: OwnWrites;
+  readonly cluster: Cluster;
+  readonly readYourWrites: ReadYourWrites;
   readonly onRecord?: (record: StateRecord) => void;
 }
 
@@ -32,14 +32,14 @@ const LOST_AFTER_MS = 3_000;
 
 /** The newest value per key of one compacted partition, as far as it has been read. Reading again goes on where it stopped. */
 export class StatePartition {
-  readonly place: LaneSpec['state'];
+  readonly topicPartition: LaneSpec['state'];
   readonly entries: Map<string, StateEntry> = new Map();
   /** By key, records whose values are no text. */
   readonly #unreadable = new Map<string, TopicRecord<Uint8Array>>();
   #next: number | undefined;
 
-  constructor(place: LaneSpec['state']) {
-    this.place = place;
+  constructor(topicPartition: LaneSpec['state']) {
+    this.topicPartition = topicPartition;
   }
 
   /**
@@ -56,10 +56,10 @@ export class StatePartition {
   }
 
   /** Reads all that is decided now. Throws `TopicLostError` where that is there no longer. */
-  async readToEnd({ cluster, ownWrites, onRecord = () => undefined }: ReadToEndOptions): Promise<void> {
-    const { topic, partition } = this.place;
+  async readToEnd({ cluster, readYourWrites, onRecord = () => undefined }: ReadToEndOptions): Promise<void> {
+    const { topic, partition } = this.topicPartition;
     await partitionsOf(cluster, topic);
-    const end = (await ownWrites.stableOffsets(cluster, topic, [partition])).get(partition) ?? 0;
+    const end = (await readYourWrites.stableOffsets(cluster, topic, [partition])).get(partition) ?? 0;
     let movedMs = performance.now();
     for (let at = await this.#position(cluster); at < end;) {
       await this.#read(cluster, onRecord);
@@ -73,31 +73,33 @@ export class StatePartition {
   /**
    * Reads until `isLast` has seen its record. The end of the log would not do: an open transaction of anybody holds it back.
    */
-  async readUntil(cluster: InnerCluster, isLast: (record: StateRecord) => boolean): Promise<void> {
-    await partitionsOf(cluster, this.place.topic);
+  async readUntil(cluster: Cluster, isLast: (record: StateRecord) => boolean): Promise<void> {
+    await partitionsOf(cluster, this.topicPartition.topic);
     const deadline = performance.now() + LONGEST_READ_MS;
     let seen = false;
     while (!seen) {
       // Compaction may have taken it, when somebody has written its key again.
       if (performance.now() > deadline)
-        throw new Error(`What was just written to ${this.place.topic}-${this.place.partition} is not there to be read.`);
+        throw new Error(`What was just written to ${this.topicPartition.topic}-${this.topicPartition.partition} is not there to be read.`);
       await this.#read(cluster, (record) => {
         seen ||= isLast(record);
       });
     }
   }
 
-  async #position(cluster: InnerCluster): Promise<number> {
-    const { topic, partition } = this.place;
+  async #position(cluster: Cluster): Promise<number> {
+    const { topic, partition } = this.topicPartition;
     this.#next ??= (await partitionOffsets(cluster, topic, [partition], 'earliest')).get(partition) ?? 0;
     return this.#next;
   }
 
-  async #read(cluster: InnerCluster, onRecord: (record: StateRecord) => void): Promise<void> {
+  async #read(cluster: Cluster, onRecord: (record: StateRecord) => void): Promise<void> {
     const offset = await this.#position(cluster);
-    const { records, next } = await fetchRecords(cluster, { ...this.place, offset, maxWaitMs: WAIT_MS }).catch((error: unknown) => {
-      throw isOutOfRange(error) ? new TopicLostError({ topic: this.place.topic }, { cause: error }) : error;
-    });
+    const { records, next } = await fetchRecords(cluster, { ...this.topicPartition, offset, maxWaitMs: WAIT_MS }).catch(
+      (error: unknown) => {
+        throw isOutOfRange(error) ? new TopicLostError({ topic: this.topicPartition.topic }, { cause: error }) : error;
+      },
+    );
     for (const record of records) {
       const key = record.key === null ? undefined : textOf(record.key);
       if (key === undefined) continue;

@@ -2,23 +2,23 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Producer } from 'kafkajs';
 import type { NewRecord, RecordPosition } from '../../topic-log.ts';
-import { type InnerCluster, committedMessages } from '../client/kafkajs-cluster.ts';
+import { type Cluster, committedMessages } from '../client/kafkajs-cluster.ts';
 import { isTopicUnknown } from '../client/error-kinds.ts';
-import { Leftovers } from '../lane/hanging-transaction.ts';
-import type { Link } from '../client/reconnecting-client.ts';
-import type { OwnWrites } from '../consumer/read-your-writes.ts';
+import { HangingTransaction } from '../lane/hanging-transaction.ts';
+import type { ReconnectingClient } from '../client/reconnecting-client.ts';
+import type { ReadYourWrites } from '../consumer/read-your-writes.ts';
 import { fetchMessages, isOutOfRange, partitionOffsets, partitionsOf } from '../consumer/fetch.ts';
-import { placeOf } from '../../topic-partition.ts';
-import { type RecordSender, type SentRecords, byPlace } from './record-sender.ts';
+import { partitionKey } from '../../topic-partition.ts';
+import { type RecordSender, type SentRecords, byPartition } from './record-sender.ts';
 
 const LOOK_AGAIN_MS = 20;
 
 export interface AppendOptions {
   /** A new producer of that transactional id. */
-  readonly producer: (transactionalId: string, leftovers: Leftovers) => Producer;
+  readonly producer: (transactionalId: string, hanging: HangingTransaction) => Producer;
   readonly sender: RecordSender;
-  readonly ownWrites: OwnWrites;
-  readonly link: Link<InnerCluster>;
+  readonly readYourWrites: ReadYourWrites;
+  readonly client: ReconnectingClient<Cluster>;
   /** Throws `TopicUnknownError` where a topic of the records was deleted. */
   readonly assertThere: () => Promise<void>;
   /** Their partitions known. */
@@ -29,31 +29,31 @@ export interface AppendOptions {
 export async function appendRecords({
   producer: newProducer,
   sender,
-  ownWrites,
-  link,
+  readYourWrites,
+  client,
   assertThere,
   records,
 }: AppendOptions): Promise<readonly RecordPosition[]> {
   const transactionalId = `append-${randomUUID()}`;
-  let leftovers = new Leftovers([]);
+  let hanging = new HangingTransaction([]);
   let unknown: { readonly sent: SentRecords; readonly positions: readonly RecordPosition[] } | undefined;
   let isAcknowledged = false;
-  return await link.run(async (cluster) => {
+  return await client.run(async (cluster) => {
     // Its first transaction ends what an earlier one of the same id has left open.
-    const producer = newProducer(transactionalId, leftovers);
+    const producer = newProducer(transactionalId, hanging);
     try {
       await producer.connect();
       if (unknown !== undefined) {
         await (await producer.transaction()).abort();
         if (isAcknowledged || (await isCommitted(cluster, unknown.positions))) {
-          ownWrites.committed(unknown.sent);
+          readYourWrites.committed(unknown.sent);
           return unknown.positions;
         }
         unknown = undefined;
       }
-      leftovers = new Leftovers(records);
+      hanging = new HangingTransaction(records);
       const transaction = await producer.transaction();
-      const sent = await sender.send(transaction, byPlace(records)).catch(async (error: unknown) => {
+      const sent = await sender.send(transaction, byPartition(records)).catch(async (error: unknown) => {
         // Readers would wait for its time-out.
         await transaction.abort().catch(() => undefined);
         throw error;
@@ -62,9 +62,9 @@ export async function appendRecords({
       unknown = { sent, positions };
       await transaction.commit();
       isAcknowledged = true;
-      ownWrites.committed(sent);
+      readYourWrites.committed(sent);
       // Nobody takes this id over: what a killed broker has not told its partitions would hold back all that comes behind it.
-      if (!(await ownWrites.areReadable(cluster, positions))) throw new Error('What was committed can not be read yet.');
+      if (!(await readYourWrites.areReadable(cluster, positions))) throw new Error('What was committed can not be read yet.');
       return positions;
     } catch (error) {
       if (isTopicUnknown(error)) await assertThere();
@@ -76,11 +76,11 @@ export async function appendRecords({
 }
 
 function positionsOf(records: AppendOptions['records'], sent: SentRecords): readonly RecordPosition[] {
-  const next = new Map([...sent].map(([place, { first }]) => [place, first]));
+  const next = new Map([...sent].map(([key, { first }]) => [key, first]));
   return records.map(({ topic, partition }) => {
-    const place = placeOf(topic, partition);
-    const offset = next.get(place) ?? -1;
-    next.set(place, offset + 1);
+    const key = partitionKey({ topic, partition });
+    const offset = next.get(key) ?? -1;
+    next.set(key, offset + 1);
     return { topic, partition, offset };
   });
 }
@@ -90,7 +90,7 @@ function positionsOf(records: AppendOptions['records'], sent: SentRecords): read
  * taken all of them it counts as committed. Whether it was, nobody can know then; a committed one would be gone as well, and sending it again
  * would show it twice to whoever has read it, or put an old value over a newer one.
  */
-async function isCommitted(cluster: InnerCluster, positions: readonly RecordPosition[]): Promise<boolean> {
+async function isCommitted(cluster: Cluster, positions: readonly RecordPosition[]): Promise<boolean> {
   for (const position of positions) {
     const fate = await fateOf(cluster, position);
     if (fate !== 'gone') return fate === 'committed';
@@ -99,7 +99,7 @@ async function isCommitted(cluster: InnerCluster, positions: readonly RecordPosi
 }
 
 /** What became of a record whose transaction has ended. One that the log doesn't reach, or no longer, counts as aborted. */
-async function fateOf(cluster: InnerCluster, { topic, partition, offset }: RecordPosition): Promise<'committed' | 'aborted' | 'gone'> {
+async function fateOf(cluster: Cluster, { topic, partition, offset }: RecordPosition): Promise<'committed' | 'aborted' | 'gone'> {
   if (offset < 0) return 'aborted';
   await partitionsOf(cluster, topic);
   try {

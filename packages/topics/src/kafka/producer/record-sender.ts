@@ -3,20 +3,20 @@ import { fieldValue } from '../../record-fields.ts';
 import type { NewRecord, RecordSeries, TopicPartition } from '../../topic-log.ts';
 import { isSeries } from '../../transaction-content.ts';
 import { isTooLarge, refusedRecord } from '../client/error-kinds.ts';
-import { placeOf } from '../../topic-partition.ts';
-import type { BlockRecords, MessageBlocks } from '../record-batch/index.ts';
+import { partitionKey } from '../../topic-partition.ts';
+import type { BatchRecords, RecordBatches } from '../record-batch/index.ts';
 import { batchBytes } from '../admin/record-size.ts';
 
 export interface RecordSenderOptions {
   readonly compression: CompressionTypes;
-  readonly blocks: MessageBlocks;
+  readonly batches: RecordBatches;
   /** A topic's `max.message.bytes`, as far as it is known. */
   readonly maxMessageBytes: (topic: string) => number;
   /** Looks that up again. */
-  readonly learnAnew: (topic: string) => Promise<void>;
+  readonly refreshTopic: (topic: string) => Promise<void>;
 }
 
-/** By topic and partition (`placeOf`): the offset of the first record sent, and the one after the last. */
+/** By topic and partition (`partitionKey`): the offset of the first record sent, and the one after the last. */
 export type SentRecords = ReadonlyMap<string, { readonly first: number; readonly next: number }>;
 
 /**
@@ -30,19 +30,19 @@ export class RecordSender {
     this.#options = options;
   }
 
-  async send(transaction: Transaction, places: RecordsByPlace): Promise<SentRecords> {
-    const { compression: preferred, blocks, maxMessageBytes } = this.#options;
+  async send(transaction: Transaction, partitions: RecordsByPartition): Promise<SentRecords> {
+    const { compression: preferred, batches, maxMessageBytes } = this.#options;
     const timestampMs = Date.now();
     const sent = new Map<string, { readonly first: number; readonly next: number }>();
-    for (const [place, { topic, partition, runs }] of places) {
+    for (const [key, { topic, partition, runs }] of partitions) {
       const messageBytes = maxMessageBytes(topic);
       const options = { partition, timestampMs, maxBytes: batchBytes(messageBytes), compression: preferred };
       try {
         for (const records of runs) {
-          for (const { messages, count, compression } of blocks.split(records, options)) {
+          for (const { messages, count, compression } of batches.split(records, options)) {
             const answer = await transaction.send({ topic, messages, acks: -1, compression });
             const offset = checkedOffset(answer, topic, partition);
-            sent.set(place, { first: sent.get(place)?.first ?? offset, next: offset + count });
+            sent.set(key, { first: sent.get(key)?.first ?? offset, next: offset + count });
           }
         }
       } catch (error) {
@@ -55,32 +55,32 @@ export class RecordSender {
 
   /** Throws where a topic takes less than was thought: that is no refusal, and passes. */
   async #assertNoLess(topic: string, messageBytes: number): Promise<void> {
-    const { learnAnew, maxMessageBytes } = this.#options;
-    await learnAnew(topic);
+    const { refreshTopic, maxMessageBytes } = this.#options;
+    await refreshTopic(topic);
     if (maxMessageBytes(topic) < messageBytes)
       throw new Error(`Topic ${topic} takes smaller batches than before: they have to be made anew.`);
   }
 }
 
-/** Records by topic and partition (`placeOf`), in their order; a series is a run of its own. */
-export type RecordsByPlace = ReadonlyMap<string, TopicPartition & { readonly runs: readonly BlockRecords[] }>;
+/** Records by topic and partition (`partitionKey`), in their order; a series is a run of its own. */
+export type RecordsByPartition = ReadonlyMap<string, TopicPartition & { readonly runs: readonly BatchRecords[] }>;
 
-export function byPlace(records: readonly (NewRecord | RecordSeries)[]): RecordsByPlace {
-  const places = new Map<string, TopicPartition & { readonly runs: BlockRecords[] }>();
+export function byPartition(records: readonly (NewRecord | RecordSeries)[]): RecordsByPartition {
+  const partitions = new Map<string, TopicPartition & { readonly runs: BatchRecords[] }>();
   for (const record of records) {
     const { topic, partition = 0 } = record;
-    const place = placeOf(topic, partition);
-    const runs: BlockRecords[] = places.get(place)?.runs ?? [];
+    const key = partitionKey({ topic, partition });
+    const runs: BatchRecords[] = partitions.get(key)?.runs ?? [];
     const last = runs.at(-1);
     if (isSeries(record)) runs.push(seriesRecords(record));
     else if (Array.isArray(last)) last.push(record);
     else runs.push([record]);
-    places.set(place, { topic, partition, runs });
+    partitions.set(key, { topic, partition, runs });
   }
-  return places;
+  return partitions;
 }
 
-function seriesRecords({ topic, count, key, headers, valueAt }: RecordSeries): BlockRecords {
+function seriesRecords({ topic, count, key, headers, valueAt }: RecordSeries): BatchRecords {
   const common = headers === undefined ? { key } : { key, headers };
   return { length: count, at: (index) => ({ ...common, value: fieldValue(topic, valueAt(index)) }) };
 }
@@ -89,7 +89,9 @@ function seriesRecords({ topic, count, key, headers, valueAt }: RecordSeries): B
 function checkedOffset(answers: readonly RecordMetadata[], topic: string, partition: number): number {
   const [answer] = answers;
   if (answers.length !== 1 || answer?.topicName !== topic || answer.partition !== partition || answer.errorCode !== 0) {
-    throw new Error(`The broker's answer to a send to ${placeOf(topic, partition)} is about something else: ${JSON.stringify(answers)}`);
+    throw new Error(
+      `The broker's answer to a send to ${partitionKey({ topic, partition })} is about something else: ${JSON.stringify(answers)}`,
+    );
   }
   return Number(answer.baseOffset ?? -1);
 }

@@ -3,24 +3,24 @@ import type { Kafka, KafkaConfig, Partitioners, Producer } from 'kafkajs';
 import type { TopicPartition } from '../../topic-log.ts';
 import { isTimeoutRefused } from '../client/error-kinds.ts';
 import type { Coordinator, InitOptions } from '../client/coordinator.ts';
-import { type InnerBroker, KafkajsCluster, clusterOptions } from '../client/kafkajs-cluster.ts';
-import type { Leftovers } from '../lane/hanging-transaction.ts';
-import { byTopic, placeOf } from '../../topic-partition.ts';
+import { type Broker, KafkajsCluster, clusterOptions } from '../client/kafkajs-cluster.ts';
+import type { HangingTransaction } from '../lane/hanging-transaction.ts';
+import { byTopic, partitionKey } from '../../topic-partition.ts';
 import type { TransactionTimeout } from './transaction-timeout.ts';
 
-export interface LaneProducerOptions {
+export interface TransactionalProducerOptions {
   readonly kafka: Kafka;
   readonly config: KafkaConfig;
   readonly transactionalId: string;
   readonly transactionTimeout: TransactionTimeout;
   /** To be ended before the first transaction. */
-  readonly leftovers: Leftovers;
+  readonly hanging: HangingTransaction;
 }
 
 /** A transactional producer that is thrown away at its first error, which is why it may remember what kafkajs asks anew each time. */
-export interface LaneProducer extends Producer {
+export interface TransactionalProducer extends Producer {
   /** The partitions the next transaction writes: the broker is told of them all at once. */
-  announce(places: readonly TopicPartition[]): void;
+  announce(topicPartitions: readonly TopicPartition[]): void;
   /** Whether the coordinator has gone since the last transaction: it may have forgotten to end that. */
   isOutdated(): boolean;
 }
@@ -32,8 +32,14 @@ const require = createRequire(import.meta.url);
 const createProducer = require('kafkajs/src/producer') as (options: object) => Producer;
 
 /** kafkajs's own producer, on a cluster that spares it requests: 4 of 8 for a page with its checkpoint. */
-export function laneProducer({ kafka, config, transactionalId, transactionTimeout, leftovers }: LaneProducerOptions): LaneProducer {
-  const cluster = new RememberingCluster({ ...clusterOptions(kafka, config), maxInFlightRequests: 1 }, { leftovers, transactionTimeout });
+export function transactionalProducer({
+  kafka,
+  config,
+  transactionalId,
+  transactionTimeout,
+  hanging,
+}: TransactionalProducerOptions): TransactionalProducer {
+  const cluster = new CachingCluster({ ...clusterOptions(kafka, config), maxInFlightRequests: 1 }, { hanging, transactionTimeout });
   const producer = createProducer({
     cluster,
     logger: kafka.logger(),
@@ -44,8 +50,8 @@ export function laneProducer({ kafka, config, transactionalId, transactionTimeou
     createPartitioner: byTheirOwn,
   });
   return Object.assign(producer, {
-    announce(places: readonly TopicPartition[]) {
-      cluster.announced = places;
+    announce(topicPartitions: readonly TopicPartition[]) {
+      cluster.announced = topicPartitions;
     },
     // The broker's own isConnected is false also when it is time to authenticate again.
     isOutdated: () => cluster.coordinator?.connectionPool.isConnected() === false,
@@ -60,20 +66,20 @@ const byTheirOwn: () => ReturnType<typeof Partitioners.DefaultPartitioner> =
     return partition;
   };
 
-class RememberingCluster extends KafkajsCluster {
+class CachingCluster extends KafkajsCluster {
   announced: readonly TopicPartition[] = [];
   /** Of the transactions. */
   coordinator: Coordinator | undefined;
-  readonly #options: Pick<LaneProducerOptions, 'leftovers' | 'transactionTimeout'>;
-  readonly #coordinators = new Map<string, InnerBroker>();
+  readonly #options: Pick<TransactionalProducerOptions, 'hanging' | 'transactionTimeout'>;
+  readonly #coordinators = new Map<string, Broker>();
 
-  constructor(options: object, own: Pick<LaneProducerOptions, 'leftovers' | 'transactionTimeout'>) {
+  constructor(options: object, own: Pick<TransactionalProducerOptions, 'hanging' | 'transactionTimeout'>) {
     super(options);
     this.#options = own;
   }
 
   /** kafkajs asks for it before each request to it. */
-  override async findGroupCoordinator(options: { readonly groupId: string; readonly coordinatorType?: number }): Promise<InnerBroker> {
+  override async findGroupCoordinator(options: { readonly groupId: string; readonly coordinatorType?: number }): Promise<Broker> {
     const name = `${options.coordinatorType} ${options.groupId}`;
     const known = this.#coordinators.get(name);
     if (known?.isConnected() === true) return known;
@@ -89,7 +95,7 @@ class RememberingCluster extends KafkajsCluster {
   }
 
   /** kafkajs adds partitions to a transaction one send at a time. */
-  #announcing(broker: Coordinator): InnerBroker {
+  #announcing(broker: Coordinator): Broker {
     const added = new Set<string>();
     const coordinator: Partial<Coordinator> = {
       isConnected: () => broker.isConnected(),
@@ -97,8 +103,8 @@ class RememberingCluster extends KafkajsCluster {
       addOffsetsToTxn: (options) => broker.addOffsetsToTxn(options),
       addPartitionsToTxn: async (options) => {
         const wanted = options.topics.flatMap(({ topic, partitions }) => partitions.map((partition) => ({ topic, partition })));
-        if (wanted.every(({ topic, partition }) => added.has(placeOf(topic, partition)))) return undefined;
-        const all = new Map([...this.announced, ...wanted].map((place) => [placeOf(place.topic, place.partition), place]));
+        if (wanted.every(({ topic, partition }) => added.has(partitionKey({ topic, partition })))) return undefined;
+        const all = new Map([...this.announced, ...wanted].map((topicPartition) => [partitionKey(topicPartition), topicPartition]));
         const answer = await broker.addPartitionsToTxn({ ...options, topics: byTopic([...all.values()]) });
         for (const name of all.keys()) added.add(name);
         return answer;
@@ -108,15 +114,15 @@ class RememberingCluster extends KafkajsCluster {
         return broker.endTxn(options);
       },
     };
-    return coordinator as InnerBroker;
+    return coordinator as Broker;
   }
 
   async #fence(broker: Coordinator, options: InitOptions): ReturnType<Coordinator['initProducerId']> {
-    const { leftovers, transactionTimeout } = this.#options;
+    const { hanging, transactionTimeout } = this.#options;
     for (;;) {
       const { ms } = transactionTimeout;
       try {
-        return await leftovers.fence(broker, { ...options, transactionTimeout: ms });
+        return await hanging.fence(broker, { ...options, transactionTimeout: ms });
       } catch (error) {
         if (!isTimeoutRefused(error) || !transactionTimeout.shorten(ms)) throw error;
       }

@@ -1,5 +1,5 @@
-/** One record of a block; its topic and partition are the block's. */
-export interface BlockRecord {
+/** One record of a batch; its topic and partition are the batch's. */
+export interface BatchRecord {
   /** null: a record without a key. */
   readonly key: string | Uint8Array | null;
   /** null: a tombstone. */
@@ -8,25 +8,25 @@ export interface BlockRecord {
 }
 
 /** Records by index: an array, or what makes each when it is asked for. */
-export interface BlockRecords {
+export interface BatchRecords {
   readonly length: number;
-  at(index: number): BlockRecord | undefined;
+  at(index: number): BatchRecord | undefined;
 }
 
 /** Throws a `TypeError` where there is none. */
-export function recordAt(records: BlockRecords, index: number): BlockRecord {
+export function recordAt(records: BatchRecords, index: number): BatchRecord {
   const record = records.at(index);
   if (record === undefined) throw new TypeError(`Record ${index} is missing.`);
   return record;
 }
 
 /** `count` of the records, from the one at `from`; not a copy. */
-export function part(records: BlockRecords, from: number, count: number): BlockRecords {
+export function part(records: BatchRecords, from: number, count: number): BatchRecords {
   return { length: count, at: (index) => records.at(from + index) };
 }
 
-/** What all records of a block have in common. */
-export interface BlockOptions {
+/** What all records of a batch have in common. */
+export interface BatchOptions {
   /** The partition every record goes to. */
   readonly partition: number;
   /** The time every record carries, whole milliseconds since the epoch. */

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { BlockRecord } from './batch-record.ts';
+import type { BatchRecord } from './batch-record.ts';
 
 const text = fc.oneof(
   fc.string({ maxLength: 80 }),
@@ -24,7 +24,7 @@ const edges = fc.constantFrom(
 const anyField = fc.oneof(text, edges, fc.uint8Array({ maxLength: 9000 }));
 
 /** Records of every kind: tombstones, missing keys, bytes, empty and very long texts, half surrogate pairs, headers with names such as "1". */
-export const anyRecord: fc.Arbitrary<BlockRecord> = fc.record(
+export const anyRecord: fc.Arbitrary<BatchRecord> = fc.record(
   {
     key: fc.option(anyField),
     value: fc.option(anyField),
@@ -34,7 +34,7 @@ export const anyRecord: fc.Arbitrary<BlockRecord> = fc.record(
 );
 
 /** As many records of one shape as there are ids on a page of 5,000, 83 characters of ASCII each. */
-export function pageOfRecords(count: number = 5000): BlockRecord[] {
+export function pageOfRecords(count: number = 5000): BatchRecord[] {
   return Array.from({ length: count }, (_, index) => ({
     key: 'followers/1234567',
     value: JSON.stringify({ user: '1234567', follower: String(9_000_000_000 + index * 37), page: 3, at: '2026-11-21T06:00:00.000Z' }),

@@ -1,26 +1,26 @@
 /**
- * Bytes that a codec of our own takes as they are. kafkajs would copy a block, half a megabyte, into a buffer of its own before it calls the
- * codec: it is given a token instead, and the codec finds the block by that.
+ * Bytes that a codec of our own takes as they are. kafkajs would copy a batch, half a megabyte, into a buffer of its own before it calls the
+ * codec: it is given a token instead, and the codec finds the batch by that.
  */
-const blocks = new Map<string, Buffer>();
+const buffers = new Map<string, Buffer>();
 const TOKEN_BYTES = 16;
 let lastToken = 0;
 
-/** The token that stands for `bytes` until `forget` is called with it. */
-export function handOver(bytes: Buffer): Buffer {
+/** The token that stands for `bytes` until `releaseBuffer` is called with it. */
+export function registerBuffer(bytes: Buffer): Buffer {
   const token = Buffer.alloc(TOKEN_BYTES);
   token.write('headgate');
   lastToken += 1;
   token.writeDoubleBE(lastToken, 8);
-  blocks.set(token.toString('latin1'), bytes);
+  buffers.set(token.toString('latin1'), bytes);
   return token;
 }
 
 /** What a token stands for; the bytes themselves where they are none. */
-export function handedOver(bytes: Buffer): Buffer {
-  return bytes.length === TOKEN_BYTES ? (blocks.get(bytes.toString('latin1')) ?? bytes) : bytes;
+export function registeredBuffer(bytes: Buffer): Buffer {
+  return bytes.length === TOKEN_BYTES ? (buffers.get(bytes.toString('latin1')) ?? bytes) : bytes;
 }
 
-export function forget(token: Buffer): void {
-  blocks.delete(token.toString('latin1'));
+export function releaseBuffer(token: Buffer): void {
+  buffers.delete(token.toString('latin1'));
 }

@@ -2,8 +2,8 @@ import { promisify } from 'node:util';
 import { constants, gzip, unzip, zstdCompress, zstdDecompress } from 'node:zlib';
 import kafkajs, { CompressionTypes } from 'kafkajs';
 import { LZ4, SNAPPY } from './foreign-codecs.ts';
-import { handedOver } from './buffer-registry.ts';
-import { kafkajsVersion, whyPlain } from '../client/kafkajs-version.ts';
+import { registeredBuffer } from './buffer-registry.ts';
+import { kafkajsVersion, unsupportedReason } from '../client/kafkajs-version.ts';
 
 /** What `send` takes as `compression`, by name. */
 export type Compressions = Readonly<Record<'none' | 'gzip' | 'zstd', CompressionTypes>>;
@@ -32,7 +32,7 @@ export function registerCodecs(options: RegisterCodecsOptions = {}): Compression
     [CompressionTypes.LZ4, LZ4],
   ] as const)
     if (!hasCodec(codecs, type)) codecs[type] = () => codec;
-  if (whyPlain(options.version ?? kafkajsVersion()) !== undefined) {
+  if (unsupportedReason(options.version ?? kafkajsVersion()) !== undefined) {
     return { none: CompressionTypes.None, gzip: CompressionTypes.GZIP, zstd: CompressionTypes.ZSTD };
   }
   codecs[own(CompressionTypes.GZIP)] = () => GZIP;
@@ -70,12 +70,12 @@ export interface Codec {
 }
 
 const GZIP: Codec = {
-  compress: ({ buffer }) => promisify(gzip)(handedOver(buffer), { level: 1 }),
+  compress: ({ buffer }) => promisify(gzip)(registeredBuffer(buffer), { level: 1 }),
   decompress: (bytes) => promisify(unzip)(bytes, { chunkSize: chunkBytes(bytes) }),
 };
 
 const ZSTD: Codec = {
-  compress: ({ buffer }) => promisify(zstdCompress)(handedOver(buffer), { params: { [constants.ZSTD_c_compressionLevel]: 1 } }),
+  compress: ({ buffer }) => promisify(zstdCompress)(registeredBuffer(buffer), { params: { [constants.ZSTD_c_compressionLevel]: 1 } }),
   decompress: (bytes) => promisify(zstdDecompress)(bytes, { chunkSize: chunkBytes(bytes) }),
 };
 

@@ -11,23 +11,23 @@ import {
   type RecordMetadata,
 } from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { BlockRecord } from './batch-record.ts';
+import type { BatchRecord } from './batch-record.ts';
 import { pageOfRecords } from './batch-records.fixture.ts';
 import { registerCodecs } from './codecs.ts';
 import { encodeRecords } from './encode-records.ts';
-import { MessageBlocks } from './message-batches.ts';
+import { RecordBatches } from './message-batches.ts';
 import { plainMessages } from './plain-messages.ts';
-import { recordBlock } from './record-batch.ts';
+import { recordBatch } from './record-batch.ts';
 
 const reason = await whyNoKafkaBroker();
 const at = { partition: 0, timestampMs: 1_795_000_000_000 };
 const neverFallBack = (why: string): never => {
   throw new Error(why);
 };
-const blocks = new MessageBlocks({ onFallback: neverFallBack });
+const batches = new RecordBatches({ onFallback: neverFallBack });
 const compressions = registerCodecs();
 
-describe.skipIf(reason !== undefined)(`record blocks on a broker${reason === undefined ? '' : ` (skipped: ${reason})`}`, () => {
+describe.skipIf(reason !== undefined)(`record batches on a broker${reason === undefined ? '' : ` (skipped: ${reason})`}`, () => {
   let broker: Awaited<ReturnType<typeof kafkaBrokersForTests>> | undefined;
   let kafka: Kafka;
   beforeAll(async () => {
@@ -50,7 +50,7 @@ describe.skipIf(reason !== undefined)(`record blocks on a broker${reason === und
   }
 
   async function makeTopic(settings: Readonly<Record<string, string>> = {}): Promise<string> {
-    const topic = `record-block-${randomUUID()}`;
+    const topic = `record-batch-${randomUUID()}`;
     const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
     await withAdmin(async (admin) => admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }], waitForLeaders: true }));
     topics.push(topic);
@@ -105,7 +105,7 @@ describe.skipIf(reason !== undefined)(`record blocks on a broker${reason === und
     return { offset, timestamp, key: key?.toString('hex') ?? null, value: value?.toString('hex') ?? null, headers: texts };
   }
 
-  const odd: BlockRecord[] = [
+  const odd: BatchRecord[] = [
     { key: null, value: '' },
     { key: '', value: null },
     { key: 'é', value: '😀'.repeat(5000), headers: { 1: '', ce_id: 'ü', long: 'x'.repeat(70) } },
@@ -113,11 +113,11 @@ describe.skipIf(reason !== undefined)(`record blocks on a broker${reason === und
   const records = [...odd, ...pageOfRecords(4994), ...odd];
 
   it.each(['none', 'gzip', 'zstd'] as const)(
-    'reads 5,000 records of one block as it reads them of the plain way, compression %s',
+    'reads 5,000 records of one batch as it reads them of the plain way, compression %s',
     async (name) => {
       const compression = compressions[name];
       const [blockTopic, plainTopic] = [await makeTopic(), await makeTopic()];
-      const answer = await write({ topic: blockTopic, compression, messages: blocks.messages(records, at) });
+      const answer = await write({ topic: blockTopic, compression, messages: batches.messages(records, at) });
       expect(answer).toMatchObject([{ partition: 0, errorCode: 0, baseOffset: '0' }]);
       await write({ topic: plainTopic, compression, messages: plainMessages(records, at) });
 
@@ -132,7 +132,7 @@ describe.skipIf(reason !== undefined)(`record blocks on a broker${reason === und
     60_000,
   );
 
-  it('takes several blocks in one transaction, in their order', async () => {
+  it('takes several batches in one transaction, in their order', async () => {
     const topic = await makeTopic();
     const producer = kafka.producer({
       createPartitioner: Partitioners.DefaultPartitioner,
@@ -142,7 +142,7 @@ describe.skipIf(reason !== undefined)(`record blocks on a broker${reason === und
     await producer.connect();
     const transaction = await producer.transaction();
     const offsets: (string | undefined)[] = [];
-    for (const { messages } of blocks.split(pageOfRecords(1000), { ...at, maxBytes: 50_000 })) {
+    for (const { messages } of batches.split(pageOfRecords(1000), { ...at, maxBytes: 50_000 })) {
       const [answer] = await transaction.send({ topic, messages });
       offsets.push(answer?.baseOffset);
     }
@@ -154,7 +154,7 @@ describe.skipIf(reason !== undefined)(`record blocks on a broker${reason === und
   });
 
   it('counts the bytes of a batch as the broker does', async () => {
-    const [{ bytes, messages } = { bytes: 0, messages: [] as Message[] }] = blocks.split(pageOfRecords(100), {
+    const [{ bytes, messages } = { bytes: 0, messages: [] as Message[] }] = batches.split(pageOfRecords(100), {
       ...at,
       maxBytes: 1_000_000,
     });
@@ -166,9 +166,9 @@ describe.skipIf(reason !== undefined)(`record blocks on a broker${reason === und
   it.each([99, 101])('is refused by the broker when it holds 100 records and says %i', async (count) => {
     const topic = await makeTopic();
     const page = pageOfRecords(100);
-    const messages = recordBlock({ ...at, records: page, encoded: { ...encodeRecords(page), count }, onMismatch: neverFallBack });
+    const messages = recordBatch({ ...at, records: page, encoded: { ...encodeRecords(page), count }, onMismatch: neverFallBack });
     await expect(write({ topic, messages })).rejects.toMatchObject({ code: 87 });
-    await write({ topic, messages: blocks.messages(page, at) });
+    await write({ topic, messages: batches.messages(page, at) });
     expect(await read(topic, 100)).toHaveLength(100);
   });
 });

@@ -1,4 +1,4 @@
-import { type BlockRecord, type BlockRecords, recordAt } from './batch-record.ts';
+import { type BatchRecord, type BatchRecords, recordAt } from './batch-record.ts';
 import { RecordWriter } from './record-writer.ts';
 
 /** Records one after the other, as they stand in a record batch of magic 2. */
@@ -24,7 +24,7 @@ export interface EncodeRecordsOptions {
 }
 
 /** Encodes records; their offset deltas begin at 0 and their timestamp deltas are 0 (Kafka protocol, RecordBatch). */
-export function encodeRecords(records: BlockRecords, { from = 0, maxBytes = Infinity, room }: EncodeRecordsOptions = {}): EncodedRecords {
+export function encodeRecords(records: BatchRecords, { from = 0, maxBytes = Infinity, room }: EncodeRecordsOptions = {}): EncodedRecords {
   const writer = new RecordWriter(Math.min(likeTheFirst(records, from), maxBytes), room);
   let firstBytes = 0;
   for (let index = from; index < records.length; index += 1) {
@@ -38,7 +38,7 @@ export function encodeRecords(records: BlockRecords, { from = 0, maxBytes = Infi
   return { bytes: writer.written(), room: writer.room, count: Math.max(records.length - from, 0), firstBytes, nextBytes: 0 };
 }
 
-function writeRecord(writer: RecordWriter, record: BlockRecord, offsetDelta: number): void {
+function writeRecord(writer: RecordWriter, record: BatchRecord, offsetDelta: number): void {
   const start = writer.begin();
   writer.attributesAndTimestamp();
   writer.varint(offsetDelta);
@@ -48,7 +48,7 @@ function writeRecord(writer: RecordWriter, record: BlockRecord, offsetDelta: num
   writer.finish(start);
 }
 
-function writeHeaders(writer: RecordWriter, headers: NonNullable<BlockRecord['headers']>): void {
+function writeHeaders(writer: RecordWriter, headers: NonNullable<BatchRecord['headers']>): void {
   const names = Object.keys(headers);
   writer.varint(names.length);
   for (const name of names) {
@@ -58,7 +58,7 @@ function writeHeaders(writer: RecordWriter, headers: NonNullable<BlockRecord['he
 }
 
 /** The bytes to begin with: enough where all records are like the first one, and not more than 4 MiB on its word alone. */
-function likeTheFirst(records: BlockRecords, from: number): number {
+function likeTheFirst(records: BatchRecords, from: number): number {
   const first = records.at(from);
   if (first === undefined) return 0;
   let length = (first.key?.length ?? 0) + (first.value?.length ?? 0) + 24;

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { CompressionTypes, type Message } from 'kafkajs';
 import { describe, expect, it, vi } from 'vitest';
 import { anyRecord, pageOfRecords } from './batch-records.fixture.ts';
-import { MessageBlocks } from './message-batches.ts';
+import { RecordBatches } from './message-batches.ts';
 import { plainMessages } from './plain-messages.ts';
 import { wireBytes } from './wire-bytes.fixture.ts';
 
@@ -10,15 +10,15 @@ const at = { partition: 3, timestampMs: 1_795_000_000_000 };
 const neverFallBack = (reason: string): never => {
   throw new Error(reason);
 };
-const blocks = new MessageBlocks({ onFallback: neverFallBack });
+const batches = new RecordBatches({ onFallback: neverFallBack });
 
-describe('a block of records', () => {
+describe('a batch of records', () => {
   it('is on the wire what kafkajs makes of the same records', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyRecord, { minLength: 1, maxLength: 200 }), fc.nat(2 ** 41), async (records, timestampMs) => {
         const options = { partition: 3, timestampMs };
-        const block = await wireBytes(blocks.messages(records, options));
-        expect(block.equals(await wireBytes(plainMessages(records, options)))).toBe(true);
+        const batch = await wireBytes(batches.messages(records, options));
+        expect(batch.equals(await wireBytes(plainMessages(records, options)))).toBe(true);
       }),
     );
   });
@@ -26,36 +26,36 @@ describe('a block of records', () => {
   it('is the same for a page of 5,000, compressed too', async () => {
     const records = pageOfRecords();
     for (const compression of [CompressionTypes.None, CompressionTypes.GZIP]) {
-      const block = await wireBytes(blocks.messages(records, at), compression);
-      expect(block.equals(await wireBytes(plainMessages(records, at), compression))).toBe(true);
+      const batch = await wireBytes(batches.messages(records, at), compression);
+      expect(batch.equals(await wireBytes(plainMessages(records, at), compression))).toBe(true);
     }
   });
 
   it('is the same when it is sent again', async () => {
-    const messages = blocks.messages(pageOfRecords(20), at);
+    const messages = batches.messages(pageOfRecords(20), at);
     const once = await wireBytes(messages);
     expect((await wireBytes(messages)).equals(once)).toBe(true);
   });
 
   it('counts as many messages as it has records', () => {
-    expect(blocks.messages(pageOfRecords(300), at)).toHaveProperty('length', 300);
+    expect(batches.messages(pageOfRecords(300), at)).toHaveProperty('length', 300);
   });
 
   it('is handed over without kafkajs encoding more than the first record', async () => {
     const read = vi.fn<() => void>();
     const records = pageOfRecords(50);
-    const messages = blocks.messages(records, at);
+    const messages = batches.messages(records, at);
     for (const record of records) Object.defineProperty(record, 'value', { get: read });
     await wireBytes(messages);
     expect(read).not.toHaveBeenCalled();
   });
 
   it('holds nothing for no records', () => {
-    expect(blocks.messages([], at)).toEqual([]);
+    expect(batches.messages([], at)).toEqual([]);
   });
 
   it('comes out of an async function whole', async () => {
-    const messages = blocks.messages(pageOfRecords(2), at);
+    const messages = batches.messages(pageOfRecords(2), at);
     expect((await Promise.resolve(messages)) === messages).toBe(true);
   });
 
@@ -71,26 +71,26 @@ describe('a block of records', () => {
     ['slice', (messages: Message[]) => messages.slice(0, 1)],
     ['as an argument', (messages: Message[]) => Array.prototype.concat([], messages)],
   ])('throws when it is used by %s', (_, use) => {
-    const messages = blocks.messages(pageOfRecords(2), at);
-    expect(() => use(messages)).toThrow(expect.objectContaining({ code: 'HEADGATE_CLOSED_ARRAY' }));
+    const messages = batches.messages(pageOfRecords(2), at);
+    expect(() => use(messages)).toThrow(expect.objectContaining({ code: 'HEADGATE_STRICT_ARRAY' }));
   });
 });
 
-describe('a block in another kafkajs', () => {
+describe('a batch in another kafkajs', () => {
   it('is plain messages with a version it does not know, and says so once', async () => {
     const onFallback = vi.fn<(reason: string) => void>();
-    const other = new MessageBlocks({ onFallback, version: '2.3.0' });
+    const other = new RecordBatches({ onFallback, version: '2.3.0' });
     const records = pageOfRecords(10);
     expect(other.messages(records, at)).toEqual(plainMessages(records, at));
     expect(Array.from(other.split(records, { ...at, maxBytes: 500 })).flatMap(({ messages }) => messages)).toEqual(
       plainMessages(records, at),
     );
-    expect(onFallback.mock.calls).toEqual([['kafkajs is 2.3.0; blocks are made for 2.2.4']]);
+    expect(onFallback.mock.calls).toEqual([['kafkajs is 2.3.0; batches are made for 2.2.4']]);
   });
 
   it('is plain messages from the first one on that kafkajs encodes otherwise, and says so once', () => {
     const onFallback = vi.fn<(reason: string) => void>();
-    const other = new MessageBlocks({ onFallback });
+    const other = new RecordBatches({ onFallback });
     const records = pageOfRecords(3);
     const early = [other.messages(records, at), other.messages(records, at)];
     for (const messages of early) expect(messages.map(({ value }) => value)).toEqual(records.map(({ value }) => value));
@@ -99,7 +99,7 @@ describe('a block in another kafkajs', () => {
   });
 
   it('refuses a partitioner that chooses another partition', () => {
-    const messages = blocks.messages(pageOfRecords(2), at);
+    const messages = batches.messages(pageOfRecords(2), at);
     const group = (): unknown => messages.reduce((groups, message) => Object.assign(groups, { 0: [message] }), {});
     expect(group).toThrow(expect.objectContaining({ code: 'HEADGATE_PARTITIONER' }));
   });

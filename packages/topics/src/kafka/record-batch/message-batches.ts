@@ -1,21 +1,21 @@
 import { CompressionTypes, type Message } from 'kafkajs';
-import { type BlockOptions, type BlockRecords, part } from './batch-record.ts';
-import { BlockRecordTooLargeError } from './record-too-large-error.ts';
+import { type BatchOptions, type BatchRecords, part } from './batch-record.ts';
+import { RecordTooLargeError } from './record-too-large-error.ts';
 import { encodeRecords, type EncodedRecords } from './encode-records.ts';
 import { isOwn } from './codecs.ts';
-import { forget, handOver } from './buffer-registry.ts';
-import { kafkajsVersion, whyPlain } from '../client/kafkajs-version.ts';
+import { releaseBuffer, registerBuffer } from './buffer-registry.ts';
+import { kafkajsVersion, unsupportedReason } from '../client/kafkajs-version.ts';
 import { plainMessages } from './plain-messages.ts';
-import { recordBlock } from './record-batch.ts';
+import { recordBatch } from './record-batch.ts';
 
-export interface MessageBlocksOptions {
+export interface RecordBatchesOptions {
   /** Told once, when records go kafkajs's plain way from here on: the same bytes at several times the work. */
   readonly onFallback: (reason: string) => void;
   /** kafkajs's version. Default: that of the installed one. */
   readonly version?: string;
 }
 
-export interface SplitOptions extends BlockOptions {
+export interface SplitOptions extends BatchOptions {
   /**
    * The most bytes of one batch, its own 61 included, before compression. A broker compares what arrives, compressed, with `max.message.bytes`;
    * bytes that can't be compressed grow by up to 0.5 %.
@@ -26,7 +26,7 @@ export interface SplitOptions extends BlockOptions {
 }
 
 /** The messages of one send, for one topic. */
-export interface MessageBlock {
+export interface RecordBatch {
   /** As `messages` answers them. */
   readonly messages: Message[];
   /** The index of its first record among those given. */
@@ -35,59 +35,59 @@ export interface MessageBlock {
   readonly count: number;
   /** The batch as a broker counts it, before compression. */
   readonly bytes: number;
-  /** To be given to `send`: a small block isn't worth compressing. */
+  /** To be given to `send`: a small batch isn't worth compressing. */
   readonly compression: CompressionTypes;
 }
 
-/** Makes records of one topic and partition into messages for kafkajs's `send`, encoded as one block. */
-export class MessageBlocks {
+/** Makes records of one topic and partition into messages for kafkajs's `send`, encoded as one batch. */
+export class RecordBatches {
   readonly #onFallback: (reason: string) => void;
   #plain = false;
-  /** Of a block that has been sent: half a megabyte a page would only make work for the collector. */
+  /** Of a batch that has been sent: half a megabyte a page would only make work for the collector. */
   #room: Buffer<ArrayBuffer> | undefined;
 
-  constructor(options: MessageBlocksOptions) {
+  constructor(options: RecordBatchesOptions) {
     this.#onFallback = options.onFallback;
-    const reason = whyPlain(options.version ?? kafkajsVersion());
+    const reason = unsupportedReason(options.version ?? kafkajsVersion());
     if (reason !== undefined) this.#fallBack(reason);
   }
 
-  /** All records as one block, whatever its size; for one `send`, with no other messages of its topic beside it. May be sent again. */
-  messages(records: BlockRecords, options: BlockOptions): Message[] {
+  /** All records as one batch, whatever its size; for one `send`, with no other messages of its topic beside it. May be sent again. */
+  messages(records: BatchRecords, options: BatchOptions): Message[] {
     return this.#messages(records, encodeRecords(records), options);
   }
 
   /**
-   * The records in their order as blocks of at most `maxBytes`, each as full as can be; encoded as they are asked for. Who asks for the next
+   * The records in their order as batches of at most `maxBytes`, each as full as can be; encoded as they are asked for. Who asks for the next
    * one says that the one before has been sent.
-   * Throws `BlockRecordTooLargeError` when it comes to a record that needs more by itself.
+   * Throws `RecordTooLargeError` when it comes to a record that needs more by itself.
    */
-  *split(records: BlockRecords, options: SplitOptions): Generator<MessageBlock, void, undefined> {
+  *split(records: BatchRecords, options: SplitOptions): Generator<RecordBatch, void, undefined> {
     const maxBytes = options.maxBytes - BATCH_OVERHEAD_BYTES;
     for (let from = 0; from < records.length;) {
       const room = this.#room;
       this.#room = undefined;
       const encoded = encodeRecords(records, { from, maxBytes, room });
       if (encoded.count === 0) {
-        throw new BlockRecordTooLargeError({ index: from, bytes: encoded.nextBytes + BATCH_OVERHEAD_BYTES, maxBytes: options.maxBytes });
+        throw new RecordTooLargeError({ index: from, bytes: encoded.nextBytes + BATCH_OVERHEAD_BYTES, maxBytes: options.maxBytes });
       }
       const bytes = encoded.bytes.length + BATCH_OVERHEAD_BYTES;
       const compression = bytes < SMALL_BYTES ? CompressionTypes.None : (options.compression ?? CompressionTypes.None);
-      const token = isOwn(compression) ? handOver(encoded.bytes) : undefined;
+      const token = isOwn(compression) ? registerBuffer(encoded.bytes) : undefined;
       try {
         const messages = this.#messages(part(records, from, encoded.count), encoded, { ...options, ...(token && { token }) });
         yield { messages, first: from, count: encoded.count, bytes, compression };
       } finally {
-        if (token !== undefined) forget(token);
+        if (token !== undefined) releaseBuffer(token);
       }
       if (encoded.room.length <= MOST_ROOM_BYTES) this.#room = encoded.room;
       from += encoded.count;
     }
   }
 
-  #messages(records: BlockRecords, encoded: EncodedRecords, options: BlockOptions & { readonly token?: Buffer }): Message[] {
+  #messages(records: BatchRecords, encoded: EncodedRecords, options: BatchOptions & { readonly token?: Buffer }): Message[] {
     if (this.#plain || records.length === 0) return plainMessages(records, options);
-    return recordBlock({ ...options, records, encoded, onMismatch: (reason) => this.#fallBack(reason) });
+    return recordBatch({ ...options, records, encoded, onMismatch: (reason) => this.#fallBack(reason) });
   }
 
   #fallBack(reason: string): void {

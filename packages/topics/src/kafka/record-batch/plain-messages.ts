@@ -1,9 +1,9 @@
 import type { Message } from 'kafkajs';
 import { asBuffer, mapHeaders } from '../../record-fields.ts';
-import { type BlockOptions, type BlockRecords, recordAt } from './batch-record.ts';
+import { type BatchOptions, type BatchRecords, recordAt } from './batch-record.ts';
 
-/** The records as kafkajs's own messages: the same bytes on the wire as a block of them, at several times the work. */
-export function plainMessages(records: BlockRecords, options: BlockOptions): Message[] {
+/** The records as kafkajs's own messages: the same bytes on the wire as a batch of them, at several times the work. */
+export function plainMessages(records: BatchRecords, options: BatchOptions): Message[] {
   // As text: kafkajs takes a timestamp of the number 0 for a missing one.
   const common = { partition: options.partition, timestamp: String(options.timestampMs) };
   return Array.from({ length: records.length }, (_, index) => {

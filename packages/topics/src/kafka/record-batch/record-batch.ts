@@ -1,13 +1,13 @@
 import type { Message } from 'kafkajs';
-import { type BlockOptions, type BlockRecords, part } from './batch-record.ts';
-import { closedArray } from './strict-array.ts';
+import { type BatchOptions, type BatchRecords, part } from './batch-record.ts';
+import { strictArray } from './strict-array.ts';
 import type { EncodedRecords } from './encode-records.ts';
 import { plainMessages } from './plain-messages.ts';
 
-/** What a block is made of. */
-export interface RecordBlockOptions extends BlockOptions {
+/** What a batch is made of. */
+export interface RecordBatchOptions extends BatchOptions {
   /** Never empty. */
-  readonly records: BlockRecords;
+  readonly records: BatchRecords;
   /** All of `records`. */
   readonly encoded: EncodedRecords;
   /** What kafkajs is given as the bytes of all records. Default: those. */
@@ -23,38 +23,38 @@ type Grouped = Readonly<Record<string, readonly Message[]>>;
  * Encoded records in the shape of kafkajs's messages: it answers the three array methods kafkajs 2.2.4 calls on the messages of a send by way of
  * the first message alone, and hands the bytes over as if they were one record's. Sequences, producer id, CRC, compression and retries stay kafkajs's.
  */
-export function recordBlock(options: RecordBlockOptions): Message[] {
+export function recordBatch(options: RecordBatchOptions): Message[] {
   const { records, encoded, partition, onMismatch, token = encoded.bytes } = options;
   const [first] = plainMessages(part(records, 0, Math.min(1, records.length)), options);
-  if (first === undefined) throw new RangeError('A block has at least one record.');
+  if (first === undefined) throw new RangeError('A batch has at least one record.');
 
   // messageProducer.js looks for a message without a value.
-  const find = (without: Each<boolean>): Message | undefined => (without(first, 0, block) ? first : undefined);
+  const find = (without: Each<boolean>): Message | undefined => (without(first, 0, batch) ? first : undefined);
 
   // groupMessagesPerPartition.js asks the partitioner for each message.
   const reduce = (group: (groups: Grouped, message: Message) => Grouped, start: Grouped): Grouped => {
     const partitions = Object.keys(group(start, first));
     if (partitions.length !== 1 || partitions[0] !== String(partition)) throw new PartitionerError({ partition, partitions });
-    return { [partition]: block };
+    return { [partition]: batch };
   };
 
   // produce/v3/request.js maps the messages to their timestamps, then to their encoded records.
   const map = (each: Each<unknown>): unknown[] => {
-    const answer = each(first, 0, block);
+    const answer = each(first, 0, batch);
     if (answer === first.timestamp) return [answer];
     if (isEncoder(answer) && answer.buffer.equals(encoded.bytes.subarray(0, encoded.firstBytes))) return oneForAll(token, encoded.count);
     onMismatch('kafkajs encodes a record otherwise than this package');
     return plainMessages(records, options).map(each);
   };
 
-  const block = closedArray<Message>('A block of records', encoded.count, { find, reduce, map });
-  return block;
+  const batch = strictArray<Message>('A batch of records', encoded.count, { find, reduce, map });
+  return batch;
 }
 
 /** `count` encoded records of which the one that is asked holds the bytes of all (recordBatch/v0/index.js, encoder.js). */
 function oneForAll(bytes: Buffer, count: number): unknown[] {
   const all = { buf: bytes, buffer: bytes };
-  return closedArray('The records of a block', count, {
+  return strictArray('The records of a batch', count, {
     0: all,
     every: (test: (record: unknown) => boolean) => test(all),
     some: (test: (record: unknown) => boolean) => test(all),
@@ -74,7 +74,7 @@ class PartitionerError extends Error {
 
   constructor(details: { readonly partition: number; readonly partitions: readonly string[] }, options?: ErrorOptions) {
     super(
-      `A block for partition ${details.partition} was given to ${details.partitions.join(', ') || 'none'} by the producer's partitioner. ` +
+      `A batch for partition ${details.partition} was given to ${details.partitions.join(', ') || 'none'} by the producer's partitioner. ` +
         "Use kafkajs's default partitioner, which goes by a message's partition.",
       options,
     );

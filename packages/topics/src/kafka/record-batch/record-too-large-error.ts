@@ -1,7 +1,7 @@
-/** A record that is larger than a batch may be, by itself. Records before it may have been made into blocks already. */
-export class BlockRecordTooLargeError extends Error {
-  override readonly name = 'BlockRecordTooLargeError';
-  readonly code = 'HEADGATE_BLOCK_RECORD_TOO_LARGE';
+/** A record that is larger than a batch may be, by itself. Records before it may have been made into batches already. */
+export class RecordTooLargeError extends Error {
+  override readonly name = 'RecordTooLargeError';
+  readonly code = 'HEADGATE_RECORD_TOO_LARGE';
   readonly retryable = false;
   /** The record's index among those given. */
   readonly index: number;

@@ -1,16 +1,16 @@
 /**
- * An array that answers its length and what stands in `answers`, and throws `ClosedArrayError` for every other element, method, iteration or change:
+ * An array that answers its length and what stands in `answers`, and throws `StrictArrayError` for every other element, method, iteration or change:
  * whoever uses it in a way nobody thought of fails before anything is sent. `name` says in the error what it is.
  */
-export function closedArray<Item>(name: string, length: number, answers: Readonly<Record<string, unknown>>): Item[] {
+export function strictArray<Item>(name: string, length: number, answers: Readonly<Record<string, unknown>>): Item[] {
   const refuse = (use: string) => (): never => {
-    throw new ClosedArrayError({ name, use });
+    throw new StrictArrayError({ name, use });
   };
   return new Proxy<Item[]>([], {
     get(array, property): unknown {
       if (property === 'length') return length;
       if (typeof property === 'string' && Object.hasOwn(answers, property)) return answers[property];
-      if (property in array || isIndex(property)) throw new ClosedArrayError({ name, use: String(property) });
+      if (property in array || isIndex(property)) throw new StrictArrayError({ name, use: String(property) });
       // What no array has may be asked for: `then` by await, `toJSON` by a logger.
       return undefined;
     },
@@ -25,10 +25,10 @@ function isIndex(property: string | symbol): boolean {
   return typeof property === 'string' && /^\d+$/.test(property);
 }
 
-/** A block of records was used in a way it has no answer for; nothing was sent. It is a mistake in this package, or a kafkajs it doesn't know. */
-class ClosedArrayError extends Error {
-  override readonly name = 'ClosedArrayError';
-  readonly code = 'HEADGATE_CLOSED_ARRAY';
+/** A batch of records was used in a way it has no answer for; nothing was sent. It is a mistake in this package, or a kafkajs it doesn't know. */
+class StrictArrayError extends Error {
+  override readonly name = 'StrictArrayError';
+  readonly code = 'HEADGATE_STRICT_ARRAY';
   readonly retryable = false;
 
   constructor(details: { readonly name: string; readonly use: string }, options?: ErrorOptions) {

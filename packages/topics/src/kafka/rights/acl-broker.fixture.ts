@@ -40,13 +40,13 @@ interface SecuredBrokerOptions {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-interface Broker extends AsyncDisposable {
+interface RunningBroker extends AsyncDisposable {
   readonly brokers: readonly string[];
   readonly nodes: readonly { readonly addresses: Readonly<Record<string, string>> }[];
 }
 
 export interface AclBrokerOptions {
-  readonly start: (options: SecuredBrokerOptions) => Promise<Broker>;
+  readonly start: (options: SecuredBrokerOptions) => Promise<RunningBroker>;
   readonly users: readonly string[];
 }
 

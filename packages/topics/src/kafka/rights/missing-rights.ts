@@ -2,10 +2,10 @@ import kafkajs from 'kafkajs';
 import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
 import type { IntendedUse } from '../../topic-log.ts';
 import { chain, verdictOf } from '../client/driver-errors.ts';
-import type { InnerBroker, InnerCluster } from '../client/kafkajs-cluster.ts';
+import type { Broker, Cluster } from '../client/kafkajs-cluster.ts';
 
 /** What is used of kafkajs's broker besides. */
-interface ProbedBroker extends InnerBroker {
+interface ProbedBroker extends Broker {
   metadata(topics: readonly string[]): Promise<unknown>;
   produce(options: {
     readonly topicData: readonly {
@@ -37,7 +37,7 @@ const NO_PRODUCER = '9223372036854775807';
  * The rights that the user lacks for what it intends. Brokers tell them by refusing requests before they look at what those are about: each
  * request here is about a partition, a member or a producer that can't be there, so that one which is allowed does nothing.
  */
-export async function missingRights(cluster: InnerCluster, use: IntendedUse): Promise<readonly MissingRight[]> {
+export async function missingRights(cluster: Cluster, use: IntendedUse): Promise<readonly MissingRight[]> {
   const broker = (await cluster.brokerPool.findConnectedBroker()) as ProbedBroker;
   const { topics = [], groups = [], lanes = [], appends = false } = use;
   const transactionalIds = [...lanes, ...(appends ? ['append-nothing'] : [])];

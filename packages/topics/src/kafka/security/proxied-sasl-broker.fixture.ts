@@ -1,7 +1,7 @@
 import { type ProxiedBroker, proxiedBroker } from '../faults/proxied-broker.fixture.ts';
 import { type SecureBrokerOptions, addScramUser, saslBrokerOptions } from './secure-broker.fixture.ts';
 
-interface Broker {
+interface RunningBroker {
   readonly brokers: readonly string[];
   readonly nodes: readonly { readonly addresses: Readonly<Record<string, string>> }[];
   readonly jars: string;
@@ -9,7 +9,7 @@ interface Broker {
 }
 
 export interface ProxiedSaslBrokerOptions {
-  readonly start: (options: SecureBrokerOptions) => Promise<Broker>;
+  readonly start: (options: SecureBrokerOptions) => Promise<RunningBroker>;
   readonly reauthenticateMs: number;
 }
 
@@ -17,7 +17,7 @@ export interface ProxiedSaslBrokerOptions {
 export async function proxiedSaslBroker({ start, reauthenticateMs }: ProxiedSaslBrokerOptions): Promise<ProxiedBroker> {
   const { listeners, settings } = saslBrokerOptions({ reauthenticateMs });
   return await proxiedBroker(async ({ settings: { 'advertised.listeners': clients = '' } }) => {
-    let broker: Broker | undefined;
+    let broker: RunningBroker | undefined;
     // The broker is a client of its own, on the listener without security.
     const own = await proxiedBroker(async ({ settings: { 'advertised.listeners': itself = '' } }) => {
       const advertised = [itself, clients.replace('BROKER', 'SHORT')].join(',');
