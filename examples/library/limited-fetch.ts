@@ -1,0 +1,21 @@
+import { dailyBudget, limiter, rateBudget, refused } from '@headgate/throttle';
+
+export interface Token {
+  readonly name: string;
+  readonly token: string;
+}
+
+/** `fetch` with whichever token may go first: 5 requests a second and 10,000 a day of each. */
+export function limitedFetch(tokens: readonly Token[]): (url: string, options?: { readonly signal?: AbortSignal }) => Promise<Response> {
+  const budgets = () => [rateBudget({ limit: 5, windowMs: 1_000 }), dailyBudget({ limit: 10_000 })];
+  const { run } = limiter({ credentials: tokens, budgets });
+  return async (url, { signal } = {}) =>
+    await run(
+      async ({ token }) => {
+        const response = await fetch(url, { signal: signal ?? null, headers: { authorization: `Bearer ${token}` } });
+        if (response.status === 429) return refused({ retryInMs: 1_000 * Number(response.headers.get('retry-after') ?? 1) });
+        return response;
+      },
+      { signal },
+    );
+}

@@ -1,0 +1,30 @@
+import type { Followers } from '@headgate/sources/followers';
+import type { Producer } from 'kafkajs';
+import { defer, lastValueFrom } from 'rxjs';
+
+export interface OwnProducerOptions {
+  readonly api: Followers;
+  readonly screenName: string;
+  /** With `transactionalId`, `idempotent: true` and `maxInFlightRequests: 1`; connected. */
+  readonly producer: Producer;
+  /** For the ids, and for the cursor behind each page. */
+  readonly topics: { readonly ids: string; readonly cursors: string };
+}
+
+/** Writes each page's ids and the cursor behind it in one transaction of your own producer. */
+export async function ownProducer({ api, screenName, producer, topics }: OwnProducerOptions): Promise<void> {
+  const pages = api.pages({ screenName }).drain(({ user, ids, nextCursor }) =>
+    defer(async () => {
+      const transaction = await producer.transaction();
+      try {
+        await transaction.send({ topic: topics.ids, messages: ids.map((id) => ({ key: user, value: id })) });
+        await transaction.send({ topic: topics.cursors, messages: [{ key: user, value: nextCursor }] });
+        await transaction.commit();
+      } catch (error) {
+        await transaction.abort();
+        throw error;
+      }
+    }),
+  );
+  await lastValueFrom(pages, { defaultValue: undefined });
+}
