@@ -1,14 +1,44 @@
 import { opaqueSigner } from './opaque-signer.ts';
-import { headerFlaw, secretReader } from './secret-reader.ts';
-import type { Secret, Signer } from './signer.ts';
+import { headerFlaw } from './secret-reader.ts';
+import { secretSource } from './secret-source.ts';
+import type { Secret, SecretProvider, Signer, SignerOf } from './signer.ts';
+
+/** Where a key stands. */
+export type ApiKeyPlace =
+  | {
+      /** A header of its own, such as `x-api-key`. */
+      readonly header: string;
+    }
+  | {
+      /** A parameter of the query, such as `api_key`. Services and proxies write addresses into logs: take a header where there is a choice. */
+      readonly query: string;
+    };
 
 /**
- * Signs with a key that is the whole header: `Authorization: <key>`.
+ * Signs with a key as it is: `Authorization: <key>`, or where `place` says.
  *
- * @param key the key, or a function that gives it at each request
- * @throws {@link InvalidSecretError} when the key is empty or can't be sent in a header: at once, or at the request when it is a function.
+ * @param key the key, or a function that gives it at each request; it may return a promise
+ * @throws {@link InvalidSecretError} when the key is empty or can't be sent in a header: at once, or at the request when it is a function;
+ * a `TypeError` for a header that can't be.
  */
-export function apiKey(key: Secret): Signer {
-  const read = secretReader({ signer: 'apiKey', name: 'key', secret: key, flaw: headerFlaw });
-  return opaqueSigner('apiKey', { sign: () => ({ authorization: read() }) });
+export function apiKey<Given extends Secret | SecretProvider>(key: Given): SignerOf<Given>;
+export function apiKey(key: Secret | SecretProvider, place: ApiKeyPlace): Signer;
+export function apiKey(key: Secret | SecretProvider, place?: ApiKeyPlace): Signer {
+  const source = secretSource({ signer: 'apiKey', name: 'key', secret: key, flaw: headerFlaw });
+  if (place === undefined)
+    return opaqueSigner(
+      'apiKey',
+      source.signer((secret) => ({ authorization: secret })),
+    );
+  if ('query' in place)
+    return opaqueSigner(
+      'apiKey',
+      source.signer((secret) => ({ query: { [place.query]: secret } })),
+    );
+  // RFC 9110, section 5.6.2.
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(place.header)) throw new TypeError(`${JSON.stringify(place.header)} is no name of a header.`);
+  return opaqueSigner(
+    'apiKey',
+    source.signer((secret) => ({ headers: { [place.header.toLowerCase()]: secret } })),
+  );
 }

@@ -1,14 +1,19 @@
 import { opaqueSigner } from './opaque-signer.ts';
-import { headerFlaw, secretReader } from './secret-reader.ts';
-import type { Secret, Signer } from './signer.ts';
+import { headerFlaw } from './secret-reader.ts';
+import { secretSource } from './secret-source.ts';
+import type { Secret, SecretProvider, Signer, SignerOf } from './signer.ts';
 
 /**
  * Signs with a bearer token: `Authorization: Bearer <token>` (RFC 6750, section 2.1).
  *
- * @param token the token, or a function that gives it at each request
+ * @param token the token, or a function that gives it at each request; it may return a promise
  * @throws {@link InvalidSecretError} when the token is empty or can't be sent in a header: at once, or at the request when it is a function.
  */
-export function bearer(token: Secret): Signer {
-  const read = secretReader({ signer: 'bearer', name: 'token', secret: token, flaw: headerFlaw });
-  return opaqueSigner('bearer', { sign: () => ({ authorization: `Bearer ${read()}` }) });
+export function bearer<Given extends Secret | SecretProvider>(token: Given): SignerOf<Given>;
+export function bearer(token: Secret | SecretProvider): Signer {
+  const source = secretSource({ signer: 'bearer', name: 'token', secret: token, flaw: headerFlaw });
+  return opaqueSigner(
+    'bearer',
+    source.signer((secret) => ({ authorization: `Bearer ${secret}` })),
+  );
 }

@@ -1,8 +1,19 @@
-export { apiKey } from './api-key.ts';
+export { apiKey, type ApiKeyPlace } from './api-key.ts';
 export { bearer } from './bearer.ts';
 export { InvalidClockOffsetError } from './invalid-clock-offset-error.ts';
 export { InvalidSecretError } from './invalid-secret-error.ts';
 export { oauth1, type OAuth1Options } from './oauth1.ts';
 export { SecretUnavailableError } from './secret-unavailable-error.ts';
-export type { Authorization, Secret, SignableRequest, Signer } from './signer.ts';
+export type {
+  Authorization,
+  AuthorizationSigner,
+  Secret,
+  SecretContext,
+  SecretProvider,
+  SignableRequest,
+  Signed,
+  Signer,
+  SignerOf,
+  SignOptions,
+} from './signer.ts';
 export { UnsignableRequestError } from './unsignable-request-error.ts';

@@ -5,7 +5,7 @@ import { oauth1Header, type ProtocolParameters } from './oauth1-header.ts';
 import { opaqueSigner } from './opaque-signer.ts';
 import { possiblyEmptyFlaw, secretReader, signatureFlaw } from './secret-reader.ts';
 import { signedParts, type SignedParts } from './signed-parts.ts';
-import type { Secret, Signer } from './signer.ts';
+import type { AuthorizationSigner, Secret } from './signer.ts';
 import { UnsignableRequestError } from './unsignable-request-error.ts';
 
 /** Options of {@link oauth1}. */
@@ -33,7 +33,7 @@ export interface OAuth1Options {
  *
  * @throws {@link InvalidSecretError} when a secret is unusable: at once, or at the request when it is a function.
  */
-export function oauth1(options: OAuth1Options): Signer {
+export function oauth1(options: OAuth1Options): AuthorizationSigner {
   const { nonce = randomNonce, now = Date.now } = options;
   const secrets = readers(options);
   let clockOffsetMs = 0;

@@ -5,10 +5,10 @@ import { bearer } from './bearer.ts';
 import { InvalidSecretError } from './invalid-secret-error.ts';
 import { oauth1 } from './oauth1.ts';
 import { SecretUnavailableError } from './secret-unavailable-error.ts';
-import type { Secret, Signer } from './signer.ts';
+import type { AuthorizationSigner, Secret } from './signer.ts';
 
 const request = { method: 'GET', url: 'https://example.com/' };
-const makers: [name: string, make: (secret: Secret) => Signer][] = [
+const makers: [name: string, make: (secret: Secret) => AuthorizationSigner][] = [
   ['The token of the bearer signer', (secret) => bearer(secret)],
   ['The key of the apiKey signer', (secret) => apiKey(secret)],
   ['The consumerKey of the oauth1 signer', (secret) => oauth1({ consumerKey: secret, consumerSecret: '' })],
@@ -59,7 +59,7 @@ describe.each(makers)('%s', (name, make) => {
   test('is refused when it is no text', () => {
     const noText: [unknown, string][] = [
       [undefined, 'is not text but undefined'],
-      [Promise.reject(new Error('hunter2')), 'is not text but a promise: the function must be synchronous'],
+      [null, 'is not text but null'],
       [7, 'is not text but of type number'],
     ];
     for (const [value, message] of noText) {
@@ -85,6 +85,13 @@ describe.each(makers)('%s', (name, make) => {
 test.each([bearer, apiKey])('a secret a header would change is refused', (make) => {
   expect(() => make(' hunter2')).toThrow('begins or ends with a space');
   expect(() => make('hunter\u20ac')).toThrow('beyond ASCII');
+});
+
+test('the secrets of a signature are given at once: a promise is refused', () => {
+  for (const name of ['consumerKey', 'consumerSecret', 'token', 'tokenSecret']) {
+    const options = { consumerKey: 'k', consumerSecret: '', token: 't', [name]: () => Promise.reject(new Error('hunter2')) };
+    expect(() => oauth1(options).sign(request)).toThrow('is not text but a promise: the function must be synchronous');
+  }
 });
 
 test('a token secret wants a token', () => {

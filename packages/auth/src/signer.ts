@@ -1,6 +1,19 @@
 /** A secret, or a function that gives the current one each time a request is signed, so that it can rotate. */
 export type Secret = string | (() => string);
 
+/**
+ * Gives a secret that has to be fetched or renewed first, such as an OAuth 2 access token, each time a request is signed: it keeps the secret
+ * for as long as that is good. Requests that are signed together ask once.
+ */
+export type SecretProvider = (context: SecretContext) => string | Promise<string>;
+
+export interface SecretContext {
+  /** Whether the service has refused the secret that was given last: one that is kept must be renewed. */
+  readonly refused: boolean;
+  /** Aborted when no request waits for the secret any more. */
+  readonly signal: AbortSignal;
+}
+
 /** What a signer needs to know of a request: exactly what will be sent. */
 export interface SignableRequest {
   /** The HTTP method; its case doesn't matter. */
@@ -13,21 +26,35 @@ export interface SignableRequest {
   readonly contentType?: string;
 }
 
-/** The header a signed request carries. */
-export interface Authorization {
-  /** The value of the `Authorization` header. It IS a secret: send it, don't log it. */
+/** What a signer adds to a request. Each value IS a secret: send it, don't log it. */
+export interface Signed {
+  /** The value of the `Authorization` header. */
+  readonly authorization?: string;
+  /** Other headers. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Parameters of the query, decoded; in place of the request's own of those names. */
+  readonly query?: Readonly<Record<string, string>>;
+}
+
+/** The header that most signed requests carry. */
+export interface Authorization extends Signed {
   readonly authorization: string;
 }
 
-/** Gives a request its `Authorization` header. */
+export interface SignOptions {
+  /** Gives up waiting for a secret: `sign` rejects with its reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** Gives a request what says who sends it. */
 export interface Signer {
   /**
-   * Signs one request, synchronously.
+   * Signs one request; a promise where a secret has to be waited for.
    *
    * @throws {@link InvalidSecretError} when a secret can't be sent, {@link SecretUnavailableError} when the function that gives it fails,
    * {@link UnsignableRequestError} when the request can't be signed as it is.
    */
-  sign(request: SignableRequest): Authorization;
+  sign(request: SignableRequest, options?: SignOptions): Signed | Promise<Signed>;
   /**
    * Tells a signer that stamps its requests how far the service's clock is ahead of ours.
    *
@@ -37,4 +64,14 @@ export interface Signer {
    * @throws {@link InvalidClockOffsetError} when the offset is not a finite number.
    */
   adjustClock?(offsetMs: number): void;
+  /** Tells a signer that the service has refused its secret: the function that gives it may have another. Absent where none can come. */
+  refused?(): void;
 }
+
+/** A signer that never has to wait, and sends an `Authorization` header. */
+export interface AuthorizationSigner extends Signer {
+  sign(request: SignableRequest): Authorization;
+}
+
+/** A signer of one secret: one that never has to wait, unless a function may have to wait for it. */
+export type SignerOf<Given extends Secret | SecretProvider> = Given extends Secret ? AuthorizationSigner : Signer;

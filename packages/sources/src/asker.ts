@@ -56,7 +56,7 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
     const stepOf = async (permit: Permit): Promise<Step<Value> | { readonly kind: 'anew' }> => {
       const credential = credentials.get(permit.credential);
       if (credential === undefined) throw new Error(`${service}: the pool gave the unknown credential ${permit.credential}`);
-      const { clockRefusals } = credential;
+      const { clockRefusals, secretRefusals } = credential;
       const grantedAtMs = clock.monotonicMs();
       const tried = await oneTry({
         definition,
@@ -76,6 +76,7 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
         credential,
         grantedAtMs,
         clockRefusals,
+        secretRefusals,
         progress,
         retire: (error) => {
           // Nobody sees it but those who wait when the last credential has gone.

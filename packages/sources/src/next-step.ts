@@ -22,6 +22,8 @@ export interface NextStepOptions<Value> {
   readonly grantedAtMs: number;
   /** The credential's when the request was signed. */
   readonly clockRefusals: number;
+  /** As well. */
+  readonly secretRefusals: number;
   readonly progress: AskProgress;
   /** Takes the credential out of the pool. */
   readonly retire: (error: SourceError) => void;
@@ -85,8 +87,13 @@ export function nextStep<Value>(options: NextStepOptions<Value>): Step<Value> {
       if (pauseMs === undefined) return { kind: 'reject', outcome: 'fatal', error: options.unfit(where, wasAskedAgain) };
       return { kind: 'again', outcome: 'transient', reason: `the answer does not fit: ${where}`, retryInMs: pauseMs, pauseMs };
     }
-    case 'unauthorized':
-      return withoutCredential(options, verdict.error);
+    case 'unauthorized': {
+      const { error } = verdict;
+      const wasSignedBefore = options.secretRefusals < credential.secretRefusals;
+      if (!wasSignedBefore && !credential.secretRefused(tried.secret, error)) return withoutCredential(options, error);
+      const reason = `${error.message} Its signer is asked once more.`;
+      return { kind: 'again', outcome: 'unauthorized', reason, retryInMs: 0, pauseMs: 0 };
+    }
     case 'clock-wrong': {
       const { offsetMs, error } = verdict;
       const wasSignedBefore = options.clockRefusals < credential.clockRefusals;

@@ -6,12 +6,13 @@ import { ofDefinition } from './definition-error.ts';
 import { exchange } from './exchange.ts';
 import { budgetEvidence } from './rate-headers.ts';
 import { type Redact, redaction } from './redaction.ts';
-import type { SharedSecret } from './shared-secret.ts';
+import { lastingSecret, type SharedSecret } from './shared-secret.ts';
+import { type SignedRequest, signRequest } from './sign-request.ts';
 import type { SourceCredential } from './source-credential.ts';
 import type { SourceDefinition } from './source-definition.ts';
 import { SourceError } from './source-error.ts';
 import type { Verdict } from './verdict.ts';
-import { authorizationOf, type WireRequest, wireRequest } from './wire-request.ts';
+import { type WireRequest, wireRequest } from './wire-request.ts';
 
 export interface OneTryOptions<Ask, Value> {
   readonly definition: SourceDefinition<Ask, Value>;
@@ -33,6 +34,8 @@ export interface Tried<Value> {
   readonly status?: number;
   /** Lost on a kept-alive connection that had died while it lay idle. */
   readonly stale?: boolean;
+  /** What the credential signed with, as far as it stays from request to request. */
+  readonly secret?: string;
 }
 
 /** Signs, sends, reads and classifies once, and settles the permit's tokens; `lapsed` where nothing was sent because the permit came too late. Rejects with `signal.reason` alone. */
@@ -41,32 +44,41 @@ export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Prom
   const { service } = definition;
   const about = { service, credential: credential.name, subject };
   const { origin, basePath, userAgent } = options;
-  let wire: WireRequest;
-  let authorization: string;
+  const { clock, timeoutMs } = options;
+  let signed: SignedRequest;
   try {
     const call = (): WireRequest => wireRequest({ request: definition.toRequest(ask), service, subject, origin, basePath, userAgent });
-    wire = ofDefinition({ service, subject, name: 'toRequest', call });
-    authorization = authorizationOf({ request: wire, signer: credential.signer, origin });
-    const signedBy = (name: string): string =>
-      authorizationOf({ request: wire, signer: (credentials.get(name) ?? credential).signer, origin });
-    const other = credentials.size > 1 ? given.sharedSecret({ credential: credential.name, authorization, signedBy }) : undefined;
+    const request = ofDefinition({ service, subject, name: 'toRequest', call });
+    const signedWith = (name: string) => {
+      const { signer } = credentials.get(name) ?? credential;
+      return signRequest({ request, signer, origin, clock, timeoutMs, signal });
+    };
+    const own = signedWith(credential.name);
+    signed = own instanceof Promise ? await own : own;
+    const { secrets } = signed;
+    const refusal = credential.refusalOf(lastingSecret(secrets));
+    if (refusal !== undefined) {
+      permit.aborted();
+      return { verdict: { kind: 'unauthorized', error: refusal }, secret: lastingSecret(secrets) };
+    }
+    const signedBy = async (name: string) => (await signedWith(name)).secrets;
+    const other = credentials.size > 1 ? await given.sharedSecret({ credential: credential.name, secrets, signedBy }) : undefined;
     if (other !== undefined) {
       permit.aborted();
       return { verdict: { kind: 'unauthorized', error: shared(other, about) } };
     }
   } catch (error) {
     permit.aborted();
+    signal.throwIfAborted();
     return { verdict: unsigned(error, about) };
   }
-  const { clock } = options;
-  const redact = redaction(authorization);
+  const redact = redaction(signed.secrets);
   const exchanged = await exchange({
-    ...wire,
-    headers: { ...wire.headers, authorization },
+    ...signed.request,
     connections,
     clock,
     origin,
-    timeoutMs: options.timeoutMs,
+    timeoutMs,
     maxBodyBytes: options.maxBodyBytes,
     signal,
     onSent: () => permit.sent(),
@@ -110,7 +122,7 @@ export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Prom
   try {
     const verdict = redactedVerdict(definition.classify(answer, context), redact);
     if (verdict.kind === 'ok' && verdict.cost !== undefined) permit.corrected(inOrder(verdict.cost, names));
-    return { verdict, status };
+    return { verdict, status, secret: lastingSecret(signed.secrets) };
   } catch (cause) {
     const message = `${about.subject}: the answer (${status}) could not be judged. This is a fault of the ${service} source: report it.`;
     return {

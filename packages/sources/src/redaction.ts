@@ -14,15 +14,15 @@ const NO_SECRET = /^oauth_(?:nonce|signature_method|timestamp|version)$/;
 export type Redact = (text: string) => string;
 
 /**
- * Makes what blots a request's Authorization header out of texts: what a service says of a request is quoted in errors, and some say it with the
+ * Makes what blots the values that a signer gave out of texts: what a service says of a request is quoted in errors, and some say it with the
  * token. No text comes out that repeats 8 characters of a secret in a row, however it spells them (encoded, escaped, split, backwards): what is
  * plain of it becomes `***`, else the word it is in, else the whole text. Texts are cut after 1,000 characters.
  */
-export function redaction(authorization: string): Redact {
+export function redaction(values: readonly string[]): Redact {
   let pieces: Pieces | undefined;
   return (text) => {
     // Made when it is needed: most requests go well, and nothing is said of them.
-    pieces ??= piecesOf(secretsIn(authorization));
+    pieces ??= piecesOf(values.flatMap(secretsIn));
     const { blotted, repeated } = pieces;
     const cut = text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
     const words = blotted(cut).replace(/\S+/g, (word) => (repeated(word) ? '***' : word));
@@ -30,13 +30,13 @@ export function redaction(authorization: string): Redact {
   };
 }
 
-/** The parts of the header that nobody else may know, in plain letters. */
-function secretsIn(authorization: string): string[] {
-  const named = [...authorization.matchAll(/([\w-]+)="([^"]*)"/g)];
+/** The parts of a value that nobody else may know, in plain letters. */
+function secretsIn(value: string): string[] {
+  const named = [...value.matchAll(/([\w-]+)="([^"]*)"/g)];
   const given =
     named.length > 0
-      ? named.filter(([, name = '']) => !NO_SECRET.test(name)).map(([, , value = '']) => value)
-      : authorization.replace(/^(?:bearer|basic|token|apikey)\s+/i, '').split(/[\s,"]+/);
+      ? named.filter(([, name = '']) => !NO_SECRET.test(name)).map(([, , secret = '']) => secret)
+      : value.replace(/^(?:bearer|basic|token|apikey)\s+/i, '').split(/[\s,"]+/);
   // A secret may stand encoded in the header itself.
   const decoded = given.flatMap((secret) => [...(readings(secret) ?? [])].filter(({ length }) => length >= LONGEST_PIECE));
   return [...new Set([...given, ...decoded])];

@@ -1,6 +1,7 @@
 import type { Signer } from '@headgate/auth';
 import type { Clock, Journal, JournalEntry, RateBudget } from '@headgate/throttle';
 import { budgetOf } from './budgets.ts';
+import type { SourceError } from './source-error.ts';
 import type { Budgets, Credential } from './source-options.ts';
 
 /** A credential at work: its budgets, and what the service has said about it. */
@@ -22,6 +23,12 @@ export interface SourceCredential {
   accepted(): void;
   /** Lets nothing start for a whole window and returns how long that is, ms. */
   quieten(): number;
+  /** How often its secret was refused: a refusal of a request signed before the last time says nothing new. */
+  readonly secretRefusals: number;
+  /** Its secret was refused: false where its signer can't have another, or has had its chance since the last answer. */
+  secretRefused(secret: string | undefined, error: SourceError): boolean;
+  /** Why a secret must not be sent again: it was the last that was refused. */
+  refusalOf(secret: string): SourceError | undefined;
   /** Its timestamp was refused by a service whose clock is `offsetMs` ahead of ours: corrects the clock its requests are stamped with. */
   clockRefused(offsetMs: number): ClockCorrection;
 }
@@ -71,6 +78,9 @@ export function sourceCredential({ credential, budgets: shared, maxDelayMs, cloc
   const longestHoldMs = Math.max(LONGEST_HOLD_MS, ...budgets.map((budget) => budget.windowMs));
   let refusedAtMs = -Infinity;
   let refusals = 0;
+  let secretRefusals = 0;
+  let secretRefusalsInARow = 0;
+  let lastRefused: { readonly secret: string; readonly error: SourceError } | undefined;
   let clockRefusals = 0;
   let clockRefusalsInARow = 0;
 
@@ -103,10 +113,23 @@ export function sourceCredential({ credential, budgets: shared, maxDelayMs, cloc
     accepted() {
       refusals = 0;
       clockRefusalsInARow = 0;
+      secretRefusalsInARow = 0;
     },
     quieten() {
       return hold(windowMs * 1.0005 + 5);
     },
+    get secretRefusals() {
+      return secretRefusals;
+    },
+    secretRefused(secret, error) {
+      secretRefusals += 1;
+      secretRefusalsInARow += 1;
+      if (signer.refused === undefined || secret === undefined || secretRefusalsInARow > 1) return false;
+      lastRefused = { secret, error };
+      signer.refused();
+      return true;
+    },
+    refusalOf: (secret) => (secret === lastRefused?.secret ? lastRefused.error : undefined),
     clockRefused(offsetMs) {
       clockRefusals += 1;
       clockRefusalsInARow += 1;

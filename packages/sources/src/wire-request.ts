@@ -1,4 +1,3 @@
-import type { Signer } from '@headgate/auth';
 import { ACCEPT_ENCODING } from './decoded-body.ts';
 import { percentEncoded } from './percent-encoded.ts';
 import type { PathRequest, SourceRequest } from './source-definition.ts';
@@ -13,7 +12,7 @@ export interface WireRequestOptions {
   readonly userAgent: string;
 }
 
-/** A request as it goes to the wire, but for its Authorization header. */
+/** A request as it goes to the wire, but for what its signer adds. */
 export interface WireRequest {
   readonly method: NonNullable<SourceRequest['method']>;
   /** With query. */
@@ -61,22 +60,4 @@ function pathOf({ service, subject, origin, basePath, url }: PathOfOptions): str
   if (address.origin !== origin) throw refused(`leads to ${address.origin}`);
   if (!`${address.pathname}/`.startsWith(`${basePath}/`)) throw refused(`leads out of ${basePath}`);
   return `${address.pathname}${address.search}`;
-}
-
-export interface AuthorizationOfOptions {
-  readonly request: WireRequest;
-  readonly signer: Signer;
-  readonly origin: string;
-}
-
-/** The Authorization header of a request: a secret. Throws what the signer throws. */
-export function authorizationOf({ request: { method, path, headers, body }, signer, origin }: AuthorizationOfOptions): string {
-  const contentType = headers['content-type'];
-  const { authorization } = signer.sign({
-    method,
-    url: `${origin}${path}`,
-    ...(body !== undefined && { body }),
-    ...(contentType !== undefined && { contentType }),
-  });
-  return authorization;
 }

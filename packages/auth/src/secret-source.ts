@@ -1,0 +1,90 @@
+import { SecretUnavailableError } from './secret-unavailable-error.ts';
+import { type SecretReaderOptions, secretReader } from './secret-reader.ts';
+import type { Secret, SecretProvider, Signed, Signer } from './signer.ts';
+
+export interface SecretSourceOptions extends Omit<SecretReaderOptions, 'secret'> {
+  readonly secret: Secret | SecretProvider;
+}
+
+/** One secret that a signer sends: given, or asked for at each request. */
+export interface SecretSource {
+  /** The methods of a signer that sends it so. */
+  signer(signed: (secret: string) => Signed): Signer;
+}
+
+export function secretSource({ secret, ...about }: SecretSourceOptions): SecretSource {
+  if (typeof secret === 'string') {
+    const read = secretReader({ ...about, secret });
+    return { signer: (signed) => ({ sign: () => signed(read()) }) };
+  }
+  const checked = (given: unknown): string => secretReader({ ...about, secret: () => given as string })();
+  let isRefused = false;
+  let pending: Pending | undefined;
+
+  const asked = (): { readonly now: unknown } | { readonly later: Pending } => {
+    if (pending !== undefined) return { later: pending };
+    const abort = new AbortController();
+    const refused = isRefused;
+    isRefused = false;
+    const unavailable = (): never => {
+      isRefused ||= refused;
+      throw new SecretUnavailableError(about.signer, about.name);
+    };
+    let given: unknown;
+    try {
+      given = secret({ refused, signal: abort.signal });
+    } catch {
+      return unavailable();
+    }
+    if (!(given instanceof Promise)) return { now: given };
+    const settle = (): void => {
+      if (pending === mine) pending = undefined;
+    };
+    const text = given.catch(unavailable);
+    const mine: Pending = { text, abort, waiting: 0, leave: settle };
+    text.then(settle, settle);
+    pending = mine;
+    return { later: mine };
+  };
+
+  return {
+    signer: (signed) => ({
+      sign(_, { signal } = {}) {
+        const given = asked();
+        return 'now' in given ? signed(checked(given.now)) : waited(given.later, signal).then((text) => signed(checked(text)));
+      },
+      refused() {
+        isRefused = true;
+      },
+    }),
+  };
+}
+
+/** A secret that is on its way, and for how many requests. */
+interface Pending {
+  readonly text: Promise<unknown>;
+  readonly abort: AbortController;
+  waiting: number;
+  /** The next request asks anew. */
+  readonly leave: () => void;
+}
+
+/** Waits for a secret for one request; when the last that waits has given up, the function is told. */
+function waited(pending: Pending, signal: AbortSignal | undefined): Promise<unknown> {
+  pending.waiting += 1;
+  return new Promise((resolve, reject) => {
+    const giveUp = (): void => {
+      reject(signal?.reason as Error);
+      pending.waiting -= 1;
+      if (pending.waiting > 0) return;
+      pending.leave();
+      pending.abort.abort(signal?.reason);
+    };
+    if (signal?.aborted === true) {
+      giveUp();
+      return;
+    }
+    signal?.addEventListener('abort', giveUp, { once: true });
+    pending.text.then(resolve, reject).finally(() => signal?.removeEventListener('abort', giveUp));
+  });
+}
