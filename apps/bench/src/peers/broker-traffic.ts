@@ -42,6 +42,9 @@ const API_NAMES: Readonly<Record<number, string>> = {
   65: 'DescribeTransactions',
 };
 
+/** Client ids of brokers, which ask one another, and themselves, by the same address. */
+const OF_BROKERS = /^(?:broker|AddPartitionsManager)-/u;
+
 /** A broker of its own whose clients all come by way of a proxy that counts. */
 export async function countedBroker(): Promise<CountedBroker> {
   let byApi = new Map<string, number>();
@@ -51,8 +54,7 @@ export async function countedBroker(): Promise<CountedBroker> {
   const server = createServer((client) => {
     const upstream = connect(upstreamPort, '127.0.0.1');
     const onPiece = requestHeads(({ apiKey, clientId }) => {
-      // Brokers ask each other by the same address.
-      if (clientId.startsWith('broker-')) return;
+      if (OF_BROKERS.test(clientId)) return;
       const name = API_NAMES[apiKey] ?? `#${apiKey}`;
       requests += 1;
       byApi.set(name, (byApi.get(name) ?? 0) + 1);
