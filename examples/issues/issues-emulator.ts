@@ -49,6 +49,7 @@ export async function startIssues(options: IssuesEmulatorOptions): Promise<Issue
         'x-window-left': String(window - own.times.length),
         'x-window-whole-in-ms': String(Math.max(0, oldest + windowMs - Date.now())),
         'x-month-left': String(month - own.month),
+        'x-month-whole-in-ms': String(nextMonth() - Date.now()),
         ...headers,
       });
       response.end(value === undefined ? '' : JSON.stringify(value));
@@ -105,6 +106,11 @@ export async function startIssues(options: IssuesEmulatorOptions): Promise<Issue
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },
   };
+}
+
+function nextMonth(): number {
+  const now = new Date();
+  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1);
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {

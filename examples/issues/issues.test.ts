@@ -39,10 +39,11 @@ const records = async (name: string): Promise<unknown[]> => {
 
 const statuses = ({ requests }: IssuesEmulator): number[] => requests.map(({ status }) => status);
 
+// One request is left in both budgets: a 304 takes it and gives it back.
 test('a page that has not changed costs nothing, and gives the same records', async () => {
-  await using service = await startIssues({ repos: { 'o/a': 5 }, limits: { window: 100, windowMs: 1_000, month: 2 } });
+  await using service = await startIssues({ repos: { 'o/a': 5 }, limits: { window: 3, windowMs: 3_600_000, month: 3 } });
   await using log = await sqliteTopicLog({ file: join(folder, 'etag.db') });
-  const pipeline = issues({ baseUrl: service.url, tokens, repos: ['o/a'] });
+  const pipeline = issues({ baseUrl: service.url, tokens, repos: ['o/a'], window: { requests: 3, per: '1h' }, perMonth: 3 });
   await using running = await start({ log, pipelines: [pipeline], follow: true });
   const completed = async (walks: number): Promise<void> =>
     await expect.poll(() => running.snapshot().pipelines['issues']?.walks.completed).toBe(walks);
@@ -50,11 +51,36 @@ test('a page that has not changed costs nothing, and gives the same records', as
   await running.enqueue('issues', [{ repo: 'o/a' }]);
   await completed(2);
   expect(statuses(service)).toEqual([200, 200, 304, 304]);
-  service.edit('o/a');
   await running.stop();
   const found = await records('etag');
   expect(found).toHaveLength(10);
   expect(found.slice(5)).toEqual(found.slice(0, 5));
+});
+
+test('requests of another program with the same token are seen in the answers, and not one is refused for them', async () => {
+  await using service = await startIssues({ repos: { 'o/a': 30 }, limits: { window: 6, windowMs: 500 } });
+  const other = async (): Promise<unknown> =>
+    await fetch(`${service.url}/repos/o/a/issues`, { headers: { authorization: 'Bearer token-one' } });
+  await Promise.all([other(), other(), other()]);
+  await run('shared', issues({ baseUrl: service.url, tokens, repos: ['o/a'], window: { requests: 6, per: 500 } }));
+  expect(await records('shared')).toHaveLength(30);
+  expect(statuses(service)).toEqual(Array.from({ length: 13 }, () => 200));
+});
+
+test('pages that have changed are read again', async () => {
+  await using service = await startIssues({ repos: { 'o/a': 2 } });
+  await using log = await sqliteTopicLog({ file: join(folder, 'edited.db') });
+  const pipeline = issues({ baseUrl: service.url, tokens, repos: ['o/a'] });
+  await using running = await start({ log, pipelines: [pipeline], follow: true });
+  const completed = async (walks: number): Promise<void> =>
+    await expect.poll(() => running.snapshot().pipelines['issues']?.walks.completed).toBe(walks);
+  await completed(1);
+  service.edit('o/a');
+  await running.enqueue('issues', [{ repo: 'o/a' }]);
+  await completed(2);
+  await running.stop();
+  expect(statuses(service)).toEqual([200, 200]);
+  expect((await records('edited')).slice(2)).toMatchObject([{ title: 'o/a 1, edition 2' }, { title: 'o/a 2, edition 2' }]);
 });
 
 test('single issues share a POST, and one that is not there is a dead letter', async () => {
@@ -69,7 +95,7 @@ test('single issues share a POST, and one that is not there is a dead letter', a
   expect(snapshot.deadLetters).toMatchObject([{ key: 'o/a#9', error: { code: 'HEADGATE_NO_ISSUE' } }]);
 });
 
-test('a token that is refused leaves the work to the others; a service that answers otherwise than it should is told by the place', async () => {
+test('a token that is refused leaves the work to the others', async () => {
   await using service = await startIssues({ repos: { 'o/a': 5 } });
   const revoked = { name: 'old', token: 'revoked' };
   await run('revoked', issues({ baseUrl: service.url, tokens: [revoked, ...tokens], repos: ['o/a'] }));

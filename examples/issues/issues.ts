@@ -46,7 +46,8 @@ const issuesSource = defineSource<Query, Answer>({
     const { status, headers } = answer;
     const said = (code: `HEADGATE_${string}`, message: string) =>
       new SourceError({ code, message, retryable: false, service: 'issues', status });
-    if (status === 304 && 'kept' in ask && ask.kept !== undefined) return { kind: 'ok', value: ask.kept.page };
+    if (status === 304 && 'kept' in ask && ask.kept !== undefined)
+      return { kind: 'ok', value: ask.kept.page, cost: { window: 0, month: 0 } };
     if (status === 401) return { kind: 'unauthorized', error: said('HEADGATE_UNAUTHORIZED', 'The token is refused. Get a new one.') };
     if (status === 429 || (status === 403 && headers['x-month-left'] === '0'))
       return { kind: 'rate-limited', reason: 'a budget is used up', retryInMs: refusalWaitMs({ answer, epochMs }) };
@@ -66,6 +67,8 @@ const issuesSource = defineSource<Query, Answer>({
       ? { kind: 'ok', value: { issues: page.data, next: nextOf(headers['link']), etag: headers['etag'] } }
       : unfit(page.error);
   },
+  // Another program may use the token.
+  evidence: ({ headers }) => ({ window: left(headers, 'window'), month: left(headers, 'month') }),
   subject,
   items: (query) => ('names' in query ? query.names.length : 100),
   itemsOf: ({ issues: all }) => all.length,
@@ -73,6 +76,13 @@ const issuesSource = defineSource<Query, Answer>({
 
 function subject(query: Query): string {
   return 'names' in query ? `${query.names.length} issues` : query.repo;
+}
+
+/** What an answer says of a budget; undefined where it says nothing. */
+function left(headers: Readonly<Record<string, string>>, budget: string) {
+  const remaining = Number(headers[`x-${budget}-left`]);
+  const resetInMs = Number(headers[`x-${budget}-whole-in-ms`]);
+  return remaining >= 0 && resetInMs >= 0 ? { remaining, resetInMs } : undefined;
 }
 
 function unfit(error: z.ZodError): { readonly kind: 'unfit'; readonly where: string } {
