@@ -22,6 +22,8 @@ export interface CheckedOptions {
   readonly userAgent: string;
   readonly proxy: string | undefined;
   readonly ca: string | undefined;
+  readonly dispatcher: SourceOptions['dispatcher'];
+  readonly fetch: SourceOptions['fetch'];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly random: () => number;
@@ -49,6 +51,11 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
   if (/[^\x20-\x7e]/.test(userAgent)) refuse('userAgent', 'printable ASCII text');
   // Their texts may hold a password: they aren't shown.
   if (proxy !== undefined && proxy !== '' && !isProxy(proxy)) refuse('proxy', "an address such as http://127.0.0.1:3128, or '' for none");
+  const { dispatcher, fetch } = options;
+  if (dispatcher !== undefined && fetch !== undefined) refuse('fetch', 'left out where there is a dispatcher');
+  if ((dispatcher ?? fetch) !== undefined && (proxy ?? ca) !== undefined) {
+    refuse(proxy === undefined ? 'ca' : 'proxy', 'left out where requests go through a dispatcher or fetch: it has its own');
+  }
   if (proxy === undefined) {
     for (const [scheme, address] of Object.entries(proxyVariables(env))) {
       if (address !== '' && !isProxy(address))
@@ -66,6 +73,8 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
     userAgent,
     proxy,
     ca,
+    dispatcher,
+    fetch,
     env,
     clock,
     random,

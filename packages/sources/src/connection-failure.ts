@@ -31,7 +31,8 @@ export function connectionFailure({ error, host, sent, begun }: ConnectionFailur
   }
   const { code, message } = rootOf(error);
   const failure = (reason: string, lost = false, invalid = false): ConnectionFailure => ({ reason, lost, invalid });
-  if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH')
+  // A mock that knows nothing of the request will know nothing of it later.
+  if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH' || code.startsWith('UND_MOCK_ERR'))
     return failure(`the request can't be sent: ${message}`, false, true);
   const refusal = /^Proxy response \((\d+)\)/.exec(message)?.[1];
   if (refusal !== undefined) return failure(`the proxy answers ${refusal} instead of letting requests to ${host} through`);

@@ -1,5 +1,6 @@
 import { getCACertificates } from 'node:tls';
 import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool, ProxyAgent } from 'undici';
+import { fetchDispatch } from './fetch-dispatch.ts';
 import { ReuseAwareClient } from './reuse-aware-client.ts';
 
 export interface ConnectionsOptions {
@@ -11,6 +12,10 @@ export interface ConnectionsOptions {
   readonly ca?: string;
   /** For one connection to come about. */
   readonly connectTimeoutMs: number;
+  /** In place of connections of its own. */
+  readonly dispatcher?: Dispatcher | undefined;
+  /** As well. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
 /** The kept-alive connections of one source. */
@@ -39,6 +44,9 @@ export class ProxyUnreachableError extends Error {
 const MAX_HEADER_BYTES = 16 * 1024;
 
 export function connections(options: ConnectionsOptions): Connections {
+  const { dispatcher: given, fetch } = options;
+  if (given !== undefined) return borrowed((request, handler) => given.dispatch(request, handler));
+  if (fetch !== undefined) return borrowed(fetchDispatch(fetch));
   const awaited: string[] = [];
   /** A connector for a proxy at `host`. */
   const watched = (host: string, connect: buildConnector.connector): buildConnector.connector => {
@@ -62,6 +70,11 @@ export function connections(options: ConnectionsOptions): Connections {
     },
     close: () => dispatcher.destroy(),
   };
+}
+
+/** Connections that are somebody else's: they stay open. */
+function borrowed(dispatch: Connections['dispatch']): Connections {
+  return { dispatch, proxyAwaited: undefined, close: () => Promise.resolve() };
 }
 
 /** What undici reads of the environment: lower case wins, and an https address falls back to HTTP_PROXY. */

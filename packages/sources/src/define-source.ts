@@ -21,13 +21,20 @@ export function defineSource<Ask, Value>(definition: SourceDefinition<Ask, Value
   const { service } = definition;
   return (given) => {
     const options = checkedOptions(service, given, definition);
-    const { clock, budgets, maxDelayMs, timeoutMs, env, proxy, ca } = options;
+    const { clock, budgets, maxDelayMs, timeoutMs, env, proxy, ca, dispatcher, fetch } = options;
     const members = options.credentials.map((credential) =>
       sourceCredential({ credential, budgets, maxDelayMs, clock, journal: options.journal }),
     );
     const pool = credentialPool({ members, clock });
     const queue = admission({ clock });
-    const wires = connections({ env, connectTimeoutMs: timeoutMs, ...(proxy !== undefined && { proxy }), ...(ca !== undefined && { ca }) });
+    const wires = connections({
+      env,
+      dispatcher,
+      fetch,
+      connectTimeoutMs: timeoutMs,
+      ...(proxy !== undefined && { proxy }),
+      ...(ca !== undefined && { ca }),
+    });
     const credentials = new Map(members.map((member) => [member.name, member]));
     const stopping = new AbortController();
     const inFlight = new Set<AskInFlight>();

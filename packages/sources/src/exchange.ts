@@ -145,7 +145,13 @@ export function exchange(options: ExchangeOptions): Promise<Exchanged> {
       },
     };
     const { method, path, body } = options;
-    options.connections.dispatch({ origin, method, path, headers: { ...options.headers }, ...(body !== undefined && { body }) }, handler);
+    try {
+      options.connections.dispatch({ origin, method, path, headers: { ...options.headers }, ...(body !== undefined && { body }) }, handler);
+    } catch (error) {
+      // Of a dispatcher that isn't ours.
+      const { reason, invalid } = connectionFailure({ error, host: hostOf(origin), sent: controller !== undefined, begun });
+      breakOff(failed(reason, { invalid }));
+    }
   });
 }
 

@@ -1,5 +1,6 @@
 import type { Signer } from '@headgate/auth';
 import type { Clock, Journal } from '@headgate/throttle';
+import type { Dispatcher } from 'undici';
 import type { TryEvent } from './try-event.ts';
 
 /** Options every source takes. */
@@ -29,6 +30,16 @@ export interface SourceOptions {
   readonly proxy?: string;
   /** PEM text of a certificate authority trusted in addition to the usual ones. */
   readonly ca?: string;
+  /**
+   * A dispatcher of undici that requests go through, such as a `MockAgent`, in place of connections of the source's own: proxies,
+   * authorities and limits of headers are its own then, and it stays open. Default: none.
+   */
+  readonly dispatcher?: Dispatcher;
+  /**
+   * A `fetch` that requests go through, such as one that MSW intercepts: `(...request) => fetch(...request)`. A request counts as sent when it
+   * is handed over, for nobody tells when its first byte goes out. Default: none.
+   */
+  readonly fetch?: typeof globalThis.fetch;
   /** Default: `process.env`. Only the proxy variables are read. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Default: the machine's clock. */

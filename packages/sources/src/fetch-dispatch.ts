@@ -1,0 +1,43 @@
+import type { Dispatcher } from 'undici';
+import type { Connections } from './connections.ts';
+
+/**
+ * Sends requests by a `fetch`. It can't tell when the first byte goes out: a request counts as sent when it is handed over. Bodies come
+ * decoded, interim answers not at all.
+ */
+export function fetchDispatch(fetch: typeof globalThis.fetch): Connections['dispatch'] {
+  return ({ origin, method, path, headers, body }, handler) => {
+    const abort = new AbortController();
+    const controller: Dispatcher.DispatchController = {
+      get aborted() {
+        return abort.signal.aborted;
+      },
+      get reason() {
+        return abort.signal.aborted ? (abort.signal.reason as Error) : null;
+      },
+      paused: false,
+      abort: (reason) => abort.abort(reason),
+      pause: () => undefined,
+      resume: () => undefined,
+    };
+    const exchanged = async (): Promise<void> => {
+      handler.onRequestStart?.(controller, null);
+      if (abort.signal.aborted) return;
+      const response = await fetch(`${origin}${path}`, {
+        method,
+        headers: headers as Record<string, string>,
+        redirect: 'manual',
+        signal: abort.signal,
+        ...(typeof body === 'string' && { body }),
+      });
+      const { 'content-encoding': _, 'content-length': __, ...rest } = Object.fromEntries(response.headers);
+      handler.onResponseStart?.(controller, response.status, rest, response.statusText);
+      for await (const chunk of response.body ?? []) handler.onResponseData?.(controller, Buffer.from(chunk));
+      handler.onResponseEnd?.(controller, {});
+    };
+    exchanged().catch((error: unknown) => {
+      const { cause = error } = error instanceof Error ? error : {};
+      handler.onResponseError?.(controller, cause instanceof Error ? cause : new Error(String(cause)));
+    });
+  };
+}
