@@ -1,3 +1,4 @@
+import { SerialQueue } from './serial-queue.ts';
 import type { OffsetCommit, ReadOptions, RecordPosition, TopicReader, TopicRecord } from './topic-log.ts';
 
 /** Makes of a record as it is stored one of text, or one of bytes. */
@@ -12,9 +13,9 @@ export abstract class PullReader<Field extends string | Uint8Array>
 {
   readonly #read: ReadOptions;
   readonly #abort: () => void;
-  #turn: Promise<unknown> = Promise.resolve();
-  /** One commit after the other: drivers may look before they write. */
-  #commits: Promise<unknown> = Promise.resolve();
+  readonly #turns = new SerialQueue();
+  /** Drivers may look before they write. */
+  readonly #commits = new SerialQueue();
   /** By partition: what is read next. */
   readonly #committed = new Map<number, number>();
   #closed: Promise<void> | undefined;
@@ -29,9 +30,7 @@ export abstract class PullReader<Field extends string | Uint8Array>
   }
 
   next(): Promise<IteratorResult<TopicRecord<Field>, undefined>> {
-    const result = this.#turn.then(() => this.nextResult());
-    this.#turn = result.catch(() => {});
-    return result;
+    return this.#turns.run(() => this.nextResult());
   }
 
   async return(): Promise<IteratorResult<TopicRecord<Field>, undefined>> {
@@ -44,13 +43,11 @@ export abstract class PullReader<Field extends string | Uint8Array>
     if (group === undefined) throw new TypeError(`This reader of "${own}" has no group to commit for. Give read() a group.`);
     if (topic !== own) throw new TypeError(`A reader of "${own}" can't commit a record of "${topic}".`);
     const nextOffset = offset + 1;
-    const done = this.#commits.then(async () => {
+    await this.#commits.run(async () => {
       if ((this.#committed.get(partition) ?? 0) >= nextOffset) return;
       await this.commitOffset({ group, topic, partition, nextOffset });
       this.#committed.set(partition, nextOffset);
     });
-    this.#commits = done.catch(() => undefined);
-    await done;
   }
 
   close(): Promise<void> {

@@ -1,10 +1,11 @@
+import { SerialQueue } from './serial-queue.ts';
 import { TopicLogClosedError } from './topic-log-errors.ts';
 import type { LaneTransaction, LaneWriter, StateReading } from './topic-log.ts';
 
 /** What lane writers of every driver have in common: transactions in the order they were asked for, and an end. */
 export abstract class QueuedLaneWriter implements LaneWriter {
   readonly #name: string;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #transactions = new SerialQueue();
   #closed: Promise<void> | undefined;
 
   constructor(name: string) {
@@ -15,13 +16,11 @@ export abstract class QueuedLaneWriter implements LaneWriter {
 
   transaction(work: (tx: LaneTransaction) => void): Promise<void> {
     if (this.#closed !== undefined) return Promise.reject(this.closedError());
-    const done = this.#last.then(() => this.write(work));
-    this.#last = done.catch(() => {});
-    return done;
+    return this.#transactions.run(() => this.write(work));
   }
 
   close(): Promise<void> {
-    this.#closed ??= this.release(this.#last);
+    this.#closed ??= this.release(this.#transactions.idle());
     return this.#closed;
   }
 

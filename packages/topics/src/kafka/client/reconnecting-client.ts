@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Backoff } from '../../backoff.ts';
 import { driverError, verdictOf } from './driver-errors.ts';
 import type { Patience } from './patience.ts';
 import { abortable, soon } from './time-limit.ts';
 
-const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 1_000;
+const PAUSES = { firstMs: 50, mostMs: 1_000 };
 
 /** What can be connected, and is thrown away after a fault. */
 interface Connection {
@@ -35,7 +35,7 @@ export class ReconnectingClient<C extends Connection> {
     const over = signal === undefined ? this.#closed.signal : AbortSignal.any([signal, this.#closed.signal]);
     const patience = this.#options.patience();
     try {
-      for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+      for (const backoff = new Backoff(PAUSES); ;) {
         over.throwIfAborted();
         const askedMs = Date.now();
         try {
@@ -45,7 +45,7 @@ export class ReconnectingClient<C extends Connection> {
           if (!patience.waitsOut(error)) throw driverError(error);
           patience.missed(error, askedMs);
         }
-        await sleep(pauseMs, undefined, { signal: over }).catch(() => undefined);
+        await sleep(backoff.nextMs(), undefined, { signal: over }).catch(() => undefined);
       }
     } finally {
       patience.reached();

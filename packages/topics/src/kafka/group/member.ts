@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Backoff } from '../../backoff.ts';
 import { disagrees, waitForAgreement } from './group-agreement.ts';
 import { chain, driverError, verdictOf } from '../client/driver-errors.ts';
 import { GroupDisagreementError, GroupTakenError } from './group-errors.ts';
@@ -8,8 +9,7 @@ import { MemberConsumer } from './member-consumer.ts';
 import { removeMember } from './remove-member.ts';
 
 const SESSION_TIMEOUT_MS = 6_000;
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 2_000;
+const PAUSES = { firstMs: 100, mostMs: 2_000 };
 const ASK_AGAIN_MS = 200;
 /** From the answer that names the newcomer until its second request, which joins, has arrived. */
 const JOIN_UNDER_WAY_MS = 50;
@@ -59,7 +59,7 @@ export class Member implements GroupMembership {
   }
 
   async #run(): Promise<void> {
-    for (let pauseMs = FIRST_PAUSE_MS; !this.#stopped.signal.aborted; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    for (const backoff = new Backoff(PAUSES); !this.#stopped.signal.aborted;) {
       const joins = this.#joins;
       const consumer = this.#consumer();
       this.#current = consumer;
@@ -69,8 +69,8 @@ export class Member implements GroupMembership {
       this.#lacksRight = verdictOf(fault) === 'right';
       await atMost(consumer.close(), this.#sessionTimeoutMs);
       if (failure !== undefined) return this.#fail(failure);
-      if (this.#joins > joins) pauseMs = FIRST_PAUSE_MS;
-      await this.#pause(pauseMs);
+      if (this.#joins > joins) backoff.reset();
+      await this.#pause(backoff.nextMs());
     }
   }
 

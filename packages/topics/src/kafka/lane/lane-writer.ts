@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Backoff } from '../../backoff.ts';
 import { LaneLostError } from '../../lane-errors.ts';
 import { TopicUnknownError } from '../../topic-errors.ts';
 import { QueuedLaneWriter } from '../../queued-lane-writer.ts';
@@ -34,8 +35,9 @@ export interface KafkaLaneWriterOptions {
   readonly onClose: (writer: KafkaLaneWriter) => void;
 }
 
-const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 1_000;
+const PAUSES = { firstMs: 50, mostMs: 1_000 };
+/** Until a successor's taking can be read: a holder that comes back at once would throw it out again. */
+const FENCED_PAUSES = { firstMs: 750, mostMs: 1_500 };
 /** A close waits so long for what is under way; a broker that is away may take far longer. */
 const CLOSE_WITHIN_MS = 2_000;
 
@@ -113,7 +115,9 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   /** Runs `work` with a session until it goes well; after each fault the lane is taken again first. */
   async #untilDone(work: (session: LaneSession) => Promise<void>): Promise<void> {
     const { patience } = this.#options;
-    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    const backoff = new Backoff(PAUSES);
+    const whenFenced = new Backoff(FENCED_PAUSES);
+    for (;;) {
       try {
         const session = (this.#session ??= await this.#abortable(this.#take()));
         await this.#abortable(work(session));
@@ -132,10 +136,9 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
           throw driverError(error);
         }
         patience.missed(error);
-        // Fenced by a newcomer whose taking isn't readable yet: who comes back at once would throw it out again.
-        if (isFenced(error)) pauseMs = Math.max(pauseMs, 250 + 500 * Math.random());
+        const pauseMs = (isFenced(error) ? whenFenced : backoff).nextMs();
+        await sleep(pauseMs, undefined, { signal: this.#over.signal }).catch(() => undefined);
       }
-      await sleep(pauseMs, undefined, { signal: this.#over.signal }).catch(() => undefined);
     }
   }
 

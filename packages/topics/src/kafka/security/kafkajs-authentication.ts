@@ -1,21 +1,32 @@
 import { createRequire } from 'node:module';
-import type { AuthenticationProviderArgs, Authenticator, SASLOptions } from 'kafkajs';
+import type { AuthenticationProviderArgs, Authenticator } from 'kafkajs';
+import type { KafkaSaslOptions } from './sasl-for-kafkajs.ts';
 
 type Authentication = (connection: AuthenticationProviderArgs) => Authenticator;
 
+type PlainSasl = Exclude<KafkaSaslOptions, { readonly mechanism: 'oauthbearer' }>;
+
 /** In kafkajs 2.2.4, which doesn't offer them in public. */
-const FILES: Readonly<Record<string, string>> = { plain: 'plain', 'scram-sha-256': 'scram256', 'scram-sha-512': 'scram512', aws: 'awsIam' };
+const FILES: Readonly<Record<PlainSasl['mechanism'], string>> = {
+  plain: 'plain',
+  'scram-sha-256': 'scram256',
+  'scram-sha-512': 'scram512',
+  aws: 'awsIam',
+};
 
 /**
- * kafkajs's own authentication, or undefined where it has none of that mechanism. As delivered it makes a refusal of every fault, a lost
+ * kafkajs's own authentication. Throws a `TypeError` for a mechanism that it doesn't have. As delivered it makes a refusal of every fault, a lost
  * connection and a time-out too, and keeps only the message. Here those are thrown as they are; a refusal is what a broker calls one, or
  * a broker that can't prove who it is.
  */
-export function kafkajsAuthentication(sasl: SASLOptions): Authentication | undefined {
-  const file = FILES[sasl.mechanism];
-  if (file === undefined) return undefined;
-  const load = createRequire(import.meta.url) as (path: string) => (sasl: SASLOptions) => Authentication;
-  const asDelivered = load(`kafkajs/src/broker/saslAuthenticator/${file}`)(sasl);
+export function kafkajsAuthentication(sasl: PlainSasl): Authentication {
+  if (!Object.hasOwn(FILES, sasl.mechanism)) {
+    throw new TypeError(
+      `sasl: ${JSON.stringify(sasl.mechanism)} is no mechanism of this driver. It has ${Object.keys(FILES).join(', ')}, oauthbearer.`,
+    );
+  }
+  const load = createRequire(import.meta.url) as (path: string) => (sasl: PlainSasl) => Authentication;
+  const asDelivered = load(`kafkajs/src/broker/saslAuthenticator/${FILES[sasl.mechanism]}`)(sasl);
   return (connection) => ({
     async authenticate() {
       let fault: unknown;

@@ -1,11 +1,28 @@
-import type { KafkaConfig, SASLOptions } from 'kafkajs';
+import type { KafkaConfig } from 'kafkajs';
 import { type BearerToken, bearerAuthentication } from './bearer-authentication.ts';
 import { kafkajsAuthentication } from './kafkajs-authentication.ts';
 
-/** Who we are to the brokers: kafkajs's options, and with a bearer token whether another will come when it has expired. */
+/** The user that the brokers are to know, and how it proves that. */
 export type KafkaSaslOptions =
-  | Exclude<SASLOptions, { readonly mechanism: 'oauthbearer' }>
-  | { readonly mechanism: 'oauthbearer'; readonly oauthBearerProvider: () => Promise<BearerToken> };
+  | KafkaPasswordOptions
+  | {
+      readonly mechanism: 'aws';
+      readonly authorizationIdentity: string;
+      readonly accessKeyId: string;
+      readonly secretAccessKey: string;
+      readonly sessionToken?: string;
+    }
+  | {
+      readonly mechanism: 'oauthbearer';
+      /** Asked for each connection, and again when a session ends. */
+      readonly oauthBearerProvider: () => Promise<BearerToken>;
+    };
+
+export interface KafkaPasswordOptions {
+  readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
+  readonly username: string;
+  readonly password: string;
+}
 
 /**
  * What kafkajs is given for `sasl`: where the mechanism is oauthbearer, with an authentication of our own. That of kafkajs 2.2.4 doesn't read
@@ -16,6 +33,5 @@ export function saslForKafkajs(sasl: KafkaSaslOptions): NonNullable<KafkaConfig[
   if (sasl.mechanism === 'oauthbearer') {
     return { mechanism: sasl.mechanism, authenticationProvider: bearerAuthentication(sasl.oauthBearerProvider) };
   }
-  const authenticationProvider = kafkajsAuthentication(sasl);
-  return authenticationProvider === undefined ? sasl : { mechanism: sasl.mechanism, authenticationProvider };
+  return { mechanism: sasl.mechanism, authenticationProvider: kafkajsAuthentication(sasl) };
 }

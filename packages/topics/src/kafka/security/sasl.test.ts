@@ -1,8 +1,8 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
-import type { SASLOptions } from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { KafkaSaslOptions } from './sasl-for-kafkajs.ts';
 import { roundTrip } from './round-trip.fixture.ts';
 import { PASSWORD, USER, addScramUser, saslBrokerOptions } from './secure-broker.fixture.ts';
 import { refusal, secureLog } from './secure-log.fixture.ts';
@@ -14,11 +14,11 @@ const PASSWORD_MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512'] as const
 /** A little longer than the 10 s before the end from which on kafkajs authenticates again. */
 const REAUTHENTICATE_MS = 11_500;
 
-function byPassword(mechanism: (typeof PASSWORD_MECHANISMS)[number], password = PASSWORD): SASLOptions {
+function byPassword(mechanism: (typeof PASSWORD_MECHANISMS)[number], password = PASSWORD): KafkaSaslOptions {
   return { mechanism, username: USER, password };
 }
 
-function byToken(token: () => string): SASLOptions {
+function byToken(token: () => string): KafkaSaslOptions {
   return { mechanism: 'oauthbearer', oauthBearerProvider: async () => ({ value: token() }) };
 }
 
