@@ -50,7 +50,14 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
     // Given up by then, it may still be counted for a while.
     const countedWithinMs = (options.journal?.leaseMs ?? 0) + options.timeoutMs + options.maxDelayMs;
     checkWeights({ service, subject, weights, names, pool });
-    const progress: AskProgress = { deadline: retryDeadline({ clock, random, retryForMs }), doubted: false, misfit: false, stale: false };
+    const progress: AskProgress = {
+      deadline: retryDeadline({ clock, random, retryForMs }),
+      doubted: false,
+      misfit: false,
+      redirect: undefined,
+      redirects: 0,
+      stale: false,
+    };
     const { deadline } = progress;
 
     const stepOf = async (permit: Permit): Promise<Step<Value> | { readonly kind: 'anew' }> => {
@@ -68,6 +75,7 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
         permit,
         ask,
         subject,
+        redirect: progress.redirect,
         signal,
       });
       if (tried === 'lapsed') return { kind: 'anew' };

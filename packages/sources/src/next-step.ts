@@ -1,7 +1,7 @@
 import { MOST_CLOCK_REFUSALS, type SourceCredential } from './source-credential.ts';
 import type { SourceError } from './source-error.ts';
 import type { RetryDeadline } from './retry-deadline.ts';
-import type { Tried } from './one-try.ts';
+import { MOST_REDIRECTS, type Redirect, type Tried } from './one-try.ts';
 import type { TryEvent } from './try-event.ts';
 
 /** What one ask remembers from try to try. */
@@ -11,6 +11,9 @@ export interface AskProgress {
   doubted: boolean;
   /** Set when an answer did not fit: the next one like it ends the ask. */
   misfit: boolean;
+  /** Where the service has redirected to, and how often in a row. */
+  redirect: Redirect | undefined;
+  redirects: number;
   /** Set while the last try was lost on a stale connection: a second loss in a row is a failure like others. */
   stale: boolean;
 }
@@ -52,6 +55,12 @@ export function nextStep<Value>(options: NextStepOptions<Value>): Step<Value> {
   const { verdict } = tried;
   const wasStale = progress.stale;
   progress.stale = false;
+  if (tried.redirect !== undefined && progress.redirects < MOST_REDIRECTS) {
+    progress.redirect = tried.redirect;
+    progress.redirects += 1;
+    credential.accepted();
+    return { kind: 'again', outcome: 'transient', reason: `redirected (${tried.status}), and followed`, retryInMs: 0, pauseMs: 0 };
+  }
   switch (verdict.kind) {
     case 'ok':
       credential.accepted();

@@ -9,10 +9,10 @@ import { type Redact, redaction } from './redaction.ts';
 import { lastingSecret, type SharedSecret } from './shared-secret.ts';
 import { type SignedRequest, signRequest } from './sign-request.ts';
 import type { SourceCredential } from './source-credential.ts';
-import type { SourceDefinition } from './source-definition.ts';
+import type { SourceDefinition, SourceRequest } from './source-definition.ts';
 import { SourceError } from './source-error.ts';
 import type { Verdict } from './verdict.ts';
-import { type WireRequest, wireRequest } from './wire-request.ts';
+import { isUnder, type WireRequest, wireRequest } from './wire-request.ts';
 
 export interface OneTryOptions<Ask, Value> {
   readonly definition: SourceDefinition<Ask, Value>;
@@ -25,7 +25,16 @@ export interface OneTryOptions<Ask, Value> {
   readonly permit: Permit;
   readonly ask: Ask;
   readonly subject: string;
+  /** In place of what the ask's own request is for. */
+  readonly redirect: Redirect | undefined;
   readonly signal: AbortSignal;
+}
+
+/** An address of the service that an answer has redirected to. */
+export interface Redirect {
+  readonly url: string;
+  /** Asked for with GET and without a body (RFC 9110, section 15.4). */
+  readonly isGet: boolean;
 }
 
 export interface Tried<Value> {
@@ -34,6 +43,8 @@ export interface Tried<Value> {
   readonly status?: number;
   /** Lost on a kept-alive connection that had died while it lay idle. */
   readonly stale?: boolean;
+  /** Where the answer redirects to, if that may be followed; once it is too much, `verdict` stands. */
+  readonly redirect?: Redirect;
   /** What the credential signed with, as far as it stays from request to request. */
   readonly secret?: string;
 }
@@ -47,7 +58,8 @@ export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Prom
   const { clock, timeoutMs } = options;
   let signed: SignedRequest;
   try {
-    const call = (): WireRequest => wireRequest({ request: definition.toRequest(ask), service, subject, origin, basePath, userAgent });
+    const call = (): WireRequest =>
+      wireRequest({ request: redirectedRequest(definition.toRequest(ask), given.redirect), service, subject, origin, basePath, userAgent });
     const request = ofDefinition({ service, subject, name: 'toRequest', call });
     const signedWith = (name: string) => {
       const { signer } = credentials.get(name) ?? credential;
@@ -114,11 +126,16 @@ export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Prom
       return { verdict: unsigned(error, about), status };
     }
   }
-  if (REDIRECTS.has(status))
-    return {
-      verdict: { kind: 'fatal', error: redirected(redact(answer.headers['location'] ?? ''), status, options, about) },
-      status,
-    };
+  if (REDIRECTS.has(status)) {
+    const location = answer.headers['location'] ?? '';
+    const to = location === '' ? null : URL.parse(location, `${origin}${signed.request.path}`);
+    if (definition.follow === undefined || to === null || !isUnder(options, to)) {
+      return { verdict: { kind: 'fatal', error: redirected(to, status, about) }, status };
+    }
+    const { method } = signed.request;
+    const isGet = method !== 'HEAD' && (status === 303 || (status < 303 && method === 'POST'));
+    return { verdict: { kind: 'fatal', error: tooManyRedirects(to, status, about) }, status, redirect: { url: to.href, isGet } };
+  }
   try {
     const verdict = redactedVerdict(definition.classify(answer, context), redact);
     if (verdict.kind === 'ok' && verdict.cost !== undefined) permit.corrected(inOrder(verdict.cost, names));
@@ -151,12 +168,26 @@ function shared(other: string, about: About): SourceError {
   return new SourceError({ ...about, code: 'HEADGATE_CREDENTIAL_SHARED', retryable: false, message });
 }
 
+/** In a row. */
+export const MOST_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
+function redirectedRequest({ method, headers = {}, body, ...own }: SourceRequest, redirect: Redirect | undefined): SourceRequest {
+  const same = { ...(method !== undefined && { method }), headers, ...(body !== undefined && { body }) };
+  if (redirect === undefined) return { ...own, ...same };
+  const { url, isGet } = redirect;
+  if (!isGet) return { url, ...same };
+  return { url, headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !/^content-/i.test(name))) };
+}
+
 /** Followed with credentials they could hand a secret to whoever the Location names. Of that no more is shown than its origin: its query may hold one. */
-function redirected(location: string | undefined, status: number, { origin }: CheckedOptions, about: About): SourceError {
-  const to = location !== undefined && location !== '' && URL.canParse(location, origin) ? new URL(location, origin).origin : 'nowhere';
-  const message = `${about.subject}: ${about.service} redirects to ${to} (${status}), which is not followed with credentials. Set baseUrl to the address that answers itself.`;
+function redirected(to: URL | null, status: number, about: About): SourceError {
+  const message = `${about.subject}: ${about.service} redirects to ${to?.origin ?? 'nowhere'} (${status}), which is not followed with credentials. Set baseUrl to the address that answers itself.`;
+  return new SourceError({ ...about, code: 'HEADGATE_REDIRECTED', retryable: false, status, message });
+}
+
+function tooManyRedirects(to: URL, status: number, about: About): SourceError {
+  const message = `${about.subject}: ${about.service} redirects more than ${MOST_REDIRECTS} times in a row (${status}), last within ${to.origin}. Is what is asked for there?`;
   return new SourceError({ ...about, code: 'HEADGATE_REDIRECTED', retryable: false, status, message });
 }
 

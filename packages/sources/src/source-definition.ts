@@ -16,6 +16,11 @@ export interface SourceDefinition<Ask, Value> {
   readonly budgets?: Budgets;
   /** The HTTP request of an ask. Path and query are appended to the base address. */
   toRequest(ask: Ask): SourceRequest;
+  /**
+   * Whether redirects (301, 302, 303, 307, 308) are followed that stay under `baseUrl`, five in a row at most. Each takes its budgets as a
+   * request of its own. Others end the request with `HEADGATE_REDIRECTED`: credentials go nowhere else. Default: none is.
+   */
+  readonly follow?: 'same-origin';
   /** What an answer means. Pure: everything it knows comes in. Redirects never get here. */
   classify(answer: Answer, context: ClassifyContext<Ask>): Verdict<Value>;
   /**

@@ -58,6 +58,11 @@ function pathOf({ service, subject, origin, basePath, url }: PathOfOptions): str
   const address = url.startsWith('/') ? URL.parse(url, origin) : URL.parse(url);
   if (address === null) throw refused('is neither absolute nor a path with a leading slash');
   if (address.origin !== origin) throw refused(`leads to ${address.origin}`);
-  if (!`${address.pathname}/`.startsWith(`${basePath}/`)) throw refused(`leads out of ${basePath}`);
+  if (!isUnder({ origin, basePath }, address)) throw refused(`leads out of ${basePath}`);
   return `${address.pathname}${address.search}`;
+}
+
+/** Whether an address is at or under the base address. */
+export function isUnder({ origin, basePath }: Pick<WireRequestOptions, 'origin' | 'basePath'>, address: URL): boolean {
+  return address.origin === origin && `${address.pathname}/`.startsWith(`${basePath}/`);
 }
