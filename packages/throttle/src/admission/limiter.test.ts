@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limiter, QueueFullError, refused, RefusedError } from './limiter.ts';
-import { rateBudget } from '../budget/rate-budget.ts';
+import { type RateBudget, rateBudget } from '../budget/rate-budget.ts';
 import { virtualClock } from '../testing/index.ts';
 
 const perSecond = (limit: number, clock = virtualClock()) => ({
@@ -79,8 +79,9 @@ describe('limiter', () => {
     let times = 0;
     const never = watched(run(() => ((times += 1), refused({ retryInMs: 1_000 }))));
     await clock.advance(60_000);
-    expect([times, never.error instanceof RefusedError]).toEqual([10, true]);
-    expect(() => refused({ retryInMs: NaN })).toThrow('refused: retryInMs must be a number of ms from 0 on, got NaN');
+    expect(times).toBe(10);
+    expect(never.error).toBeInstanceOf(RefusedError);
+    expect(never.error).toMatchObject({ code: 'HEADGATE_REFUSED', retryable: true });
   });
 
   it('gives the next work to the credential that may go, each with budgets of its own', async () => {
@@ -125,6 +126,7 @@ describe('limiter', () => {
     expect(runs[5]?.error).toBeInstanceOf(QueueFullError);
     expect(runs[5]?.error).toMatchObject({
       code: 'HEADGATE_QUEUE_FULL',
+      retryable: true,
       message: 'limiter: 3 already wait for their turn, and more than that (maxQueue) are refused. Start less at once, or raise maxQueue.',
     });
     await clock.advance(5_000);
@@ -134,6 +136,50 @@ describe('limiter', () => {
     const all = [1, 2, 3].map((i) => watched(noQueue.run(() => i)));
     await clock.advance(0);
     expect([all.map(({ value }) => value), all[2]?.error instanceof QueueFullError]).toEqual([[1, 2, undefined], true]);
+    await expect(noQueue.run(() => 0, { weight: 3 })).rejects.toThrow(RangeError);
+  });
+
+  it('lets nothing wait past its queue: neither for concurrency, nor light work behind heavy', async () => {
+    const busy = limiter({ ...perSecond(9), concurrency: 1, maxQueue: 0 });
+    void busy.run(() => new Promise(() => undefined));
+    await expect(busy.run(() => 1)).rejects.toThrow(QueueFullError);
+
+    const { clock, budgets } = perSecond(4);
+    const api = limiter({ budgets, clock, maxQueue: 1 });
+    const runs = [3, 4].map((weight) => watched(api.run(() => weight, { weight })));
+    await expect(api.run(() => 1)).rejects.toThrow(QueueFullError);
+    await clock.advance(5_000);
+    expect(runs.map(({ value }) => value)).toEqual([3, 4]);
+  });
+
+  it('charges a weight to all budgets of whichever credential carries it, or to each its own', async () => {
+    const clock = virtualClock();
+    const made = new Map<string, RateBudget[]>();
+    const budgets = (name: string): readonly RateBudget[] => {
+      // As many as the name has letters.
+      const own = Array.from(name, () => rateBudget({ limit: 5, windowMs: 1_000, guardMs: 0, clock }));
+      made.set(name, own);
+      return own;
+    };
+    const { run } = limiter({ credentials: ['a', 'bb'], budgets, clock });
+    const carriers = await Promise.all([run((name) => name, { weight: 2 }), run((name) => name, { weight: 2 })]);
+    await run((name) => name, { weight: [1, 3] });
+    await run((name) => name, { weight: [1, 3] });
+    expect(carriers).toEqual(['a', 'bb']);
+    expect([...made].map(([name, own]) => [name, ...own.map(({ used }) => used)])).toEqual([
+      ['a', 3],
+      ['bb', 3, 5],
+    ]);
+  });
+
+  it('refuses what can not be', () => {
+    const { budgets } = perSecond(1);
+    for (const wrong of [{ concurrency: 0 }, { concurrency: 1.5 }, { concurrency: NaN }, { maxQueue: -1 }, { maxQueue: 0.5 }])
+      expect(() => limiter({ budgets, ...wrong })).toThrow(RangeError);
+    expect(() => limiter({ budgets, concurrency: Infinity, maxQueue: Infinity })).not.toThrow();
+    expect(() => limiter({ credentials: [{ name: 'a' }, { name: 'a' }], budgets: () => budgets })).toThrow(/two credentials are named a/);
+    for (const retryInMs of [-1, Infinity, NaN]) expect(() => refused({ retryInMs })).toThrow(RangeError);
+    expect(refused({ retryInMs: 0 }).retryInMs).toBe(0);
   });
 
   it('gives the place of work up whose signal is aborted, and charges weights', async () => {

@@ -115,8 +115,7 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
       : (weight ?? []);
   let begun = 0;
   const waiting = (): number => begun - credits.outstanding;
-  const isFree = (weights: readonly number[]): boolean =>
-    credits.hasRoom(1) && pool.bears(weights) && pool.freeAt(weights) <= clock.monotonicMs();
+  const isFree = (weights: readonly number[]): boolean => pool.freeAt(weights) <= clock.monotonicMs() && credits.hasRoom(1);
 
   /** Runs it once; undefined where it has to wait again. */
   const attempt = async <R>(work: Work<C, R>, { signal, weights }: Attempt): Promise<{ readonly result: R | Refused } | undefined> => {
