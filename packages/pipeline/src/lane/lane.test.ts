@@ -1,6 +1,6 @@
 import { virtualClock } from '@headgate/throttle/testing';
 import { expect, test } from 'vitest';
-import { shelvesTopics, temporaryLog } from '../temporary-log.fixture.ts';
+import { logWith, shelvesTopics, temporaryLog } from '../temporary-log.fixture.ts';
 import { shelvesLane } from './lane.fixture.ts';
 import { openLane } from './lane.ts';
 
@@ -95,5 +95,44 @@ test('offsets that hold no request are skipped', async () => {
   lane.skip(0, 5);
   lane.skip(5, 5);
   expect([lane.next, lane.isFinished(5)]).toEqual([5, false]);
+  await lane.close();
+});
+
+test('a lane knows the slowest of its last 50 commits', async () => {
+  await using place = await temporaryLog(shelvesTopics());
+  let nowMs = 100;
+  let commitMs = 700;
+  const lane = await shelvesLane({ log: place.log, clock: { ...clock, monotonicMs: () => nowMs } });
+  lane.beforeCommit(() => ((nowMs += commitMs), []));
+  const slowest = [lane.slowestCommitMs];
+  for (const [commits, ms] of [
+    [1, 700],
+    [49, 5],
+    [1, 5],
+  ] as const) {
+    commitMs = ms;
+    for (let i = 0; i < commits; i += 1) await lane.commit({ records: [] });
+    slowest.push(lane.slowestCommitMs);
+  }
+  expect(slowest).toEqual([0, 700, 700, 5]);
+  await lane.close();
+});
+
+test('a record is too large by the bytes of its key, its value and its headers, each topic as it says', async () => {
+  await using place = await temporaryLog(shelvesTopics());
+  const log = logWith(place.log, {
+    recordRoom: (topic) => Promise.resolve({ bytes: topic === 'shelves.state' ? 9 : 20 }),
+  });
+  const lane = await shelvesLane({ log, clock });
+  const record = { ...letter, key: 'é', value: Uint8Array.of(1, 2, 3), headers: { h: '123', other: '123456' } };
+  const long = { ...letter, key: null, value: 'x'.repeat(21) };
+  const limits = [record, { ...record, key: 'é1' }, long, { ...long, topic: 'of another' }].map((one) => lane.tooLarge(one));
+  expect(limits).toEqual([undefined, 20, 20, undefined]);
+  const change = lane.stateRecord(['a', { page: 2 }]);
+  expect([change, lane.tooLarge(change), lane.room('shelves.state')?.bytes]).toEqual([
+    { topic: 'shelves.state', key: 'g/a', value: '{"page":2}' },
+    9,
+    9,
+  ]);
   await lane.close();
 });
