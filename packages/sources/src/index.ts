@@ -2,7 +2,7 @@ export type { Answer } from './answer.ts';
 export type { BudgetSlots, FreeSlots } from './budget-slots.ts';
 export { defineSource } from './define-source.ts';
 export { parseExact, parseUntouched } from './exact-json.ts';
-export { jsonBody, type JsonBody } from './json-body.ts';
+export { jsonBody, type JsonBody, jsonVerdict } from './json-body.ts';
 export { budgetEvidence, refusalWaitMs, type RefusalWaitOptions, retryAfterMs, type RateHeadersOptions } from './rate-headers.ts';
 export type { AskInFlight, AskOptions, Source, SourceBudgetGauge, SourceGauges, SourceWaiting, WalkOptions } from './source.ts';
 export type { ClassifyContext, EvidenceContext, PathRequest, SourceDefinition, SourceRequest, UrlRequest } from './source-definition.ts';

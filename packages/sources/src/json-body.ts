@@ -1,4 +1,7 @@
+import type { z } from 'zod';
 import type { Answer } from './answer.ts';
+import { jsonKind } from './json-kind.ts';
+import type { Verdict } from './verdict.ts';
 
 export type JsonBody = { readonly kind: 'json'; readonly value: unknown } | { readonly kind: 'broken'; readonly reason: string };
 
@@ -17,6 +20,31 @@ export function jsonBody(answer: Answer, parse: (text: string) => unknown): Json
       reason: error instanceof RangeError ? 'JSON that is nested too deeply came' : 'the JSON is truncated or malformed',
     };
   }
+}
+
+/**
+ * The verdict of an answer whose body is JSON of a schema: `ok` with its value, `unfit` with the place that is otherwise, `transient` for a body
+ * that is no JSON. `parse` default: `JSON.parse`, which rounds numbers of more than 53 bits; `parseExact` keeps them.
+ */
+export function jsonVerdict<Value>(
+  answer: Answer,
+  schema: z.ZodType<Value>,
+  parse: (text: string) => unknown = JSON.parse,
+): Verdict<Value> {
+  const body = jsonBody(answer, parse);
+  if (body.kind === 'broken') return { kind: 'transient', reason: body.reason };
+  const parsed = schema.safeParse(body.value);
+  return parsed.success ? { kind: 'ok', value: parsed.data } : { kind: 'unfit', where: whereOf(parsed.error, body.value) };
+}
+
+/** Nothing of the answer's text: messages of a schema may quote it. */
+function whereOf({ issues: [issue] }: z.ZodError, value: unknown): string {
+  const { path = [] } = issue ?? {};
+  let at = value;
+  for (const key of path) at = typeof at === 'object' && at !== null ? (at as Record<PropertyKey, unknown>)[key] : undefined;
+  const place = path.length === 0 ? '' : `${path.join('.')}: `;
+  const expected = issue?.code === 'invalid_type' ? `expected ${issue.expected}` : `expected another value (${issue?.code})`;
+  return `${place}${expected}, got ${jsonKind(at)}`;
 }
 
 /** Over a page of ids a TextDecoder is much faster than `Buffer.toString`; it also leaves a byte order mark out. */
