@@ -1,77 +1,61 @@
 import { bearer } from '@headgate/auth';
 import { definePipeline, duration, lookup, route, secret, topic, walk } from '@headgate/pipeline';
-import { SourceError, defineSource, jsonBody, refusalWaitMs } from '@headgate/sources';
+import { SourceError, defineSource, jsonVerdict, refusalWaitMs } from '@headgate/sources';
 import { z } from 'zod';
 
 const issue = z.object({ number: z.int(), title: z.string() });
-const issues = z.array(issue);
-const found = z.object({ issues: z.array(issue.extend({ issue: z.string() })) });
+const list = z.array(issue);
+const batch = z.object({ issues: z.array(issue.extend({ issue: z.string() })) });
 
-/** A page of a repository, at its first address or at one that a page before it gave, or single issues by name. */
+/** A page of a repository, at its first address or at one that the page before it gave; or single issues by name. */
 type Query =
-  | { readonly repo: string; readonly at?: string | undefined; readonly kept?: Kept | undefined }
+  | { readonly repo: string; readonly at: string | undefined; readonly kept: Page | undefined }
   | { readonly names: readonly string[] };
 
-interface Answer {
-  readonly issues: readonly z.output<typeof issue>[];
-  /** Of single issues: the name that each was asked by. */
-  readonly names?: readonly string[];
-  /** Path and query of the next page. */
+interface Page {
+  readonly issues: readonly (z.output<typeof issue> & { readonly issue?: string })[];
+  /** Path and query of the next one. */
   readonly next?: string | undefined;
+  /** Asked with it, the service answers 304 where the page is still the same, and counts nothing. */
   readonly etag?: string | undefined;
 }
 
-/** A page as it was when its ETag was given: a 304 costs nothing, and says that it is still the same. */
-interface Kept {
-  readonly etag: string;
-  readonly page: Answer;
-}
+const failed = (code: `HEADGATE_${string}`, message: string): SourceError =>
+  new SourceError({ code, message, retryable: false, service: 'issues' });
 
 /** How the service is asked, and what its answers mean. */
-const issuesSource = defineSource<Query, Answer>({
+const issuesSource = defineSource<Query, Page>({
   service: 'issues',
   toRequest(query) {
     if ('names' in query) {
-      return {
-        method: 'POST',
-        path: '/issues/batch',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ issues: query.names }),
-      };
+      const body = JSON.stringify({ issues: query.names });
+      return { method: 'POST', path: '/issues/batch', headers: { 'content-type': 'application/json' }, body };
     }
-    const headers = query.kept === undefined ? {} : { 'if-none-match': query.kept.etag };
+    const headers = query.kept?.etag === undefined ? {} : { 'if-none-match': query.kept.etag };
     return query.at === undefined ? { path: `/repos/${query.repo}/issues`, headers } : { url: query.at, headers };
   },
-  classify(answer, { ask, epochMs, redact }) {
+  classify(answer, { ask, epochMs }) {
     const { status, headers } = answer;
-    const said = (code: `HEADGATE_${string}`, message: string) =>
-      new SourceError({ code, message, retryable: false, service: 'issues', status });
-    if (status === 304 && 'kept' in ask && ask.kept !== undefined)
-      return { kind: 'ok', value: ask.kept.page, cost: { window: 0, month: 0 } };
-    if (status === 401) return { kind: 'unauthorized', error: said('HEADGATE_UNAUTHORIZED', 'The token is refused. Get a new one.') };
-    if (status === 429 || (status === 403 && headers['x-month-left'] === '0'))
-      return { kind: 'rate-limited', reason: 'a budget is used up', retryInMs: refusalWaitMs({ answer, epochMs }) };
-    if (status === 404)
-      return { kind: 'gone', error: said('HEADGATE_NO_REPOSITORY', `${subject(ask)}: there is no such repository. Check its name.`) };
-    const body = jsonBody(answer, JSON.parse);
-    if (status !== 200 || body.kind === 'broken')
-      return { kind: 'transient', reason: `status ${status}: ${redact(body.kind === 'broken' ? body.reason : 'JSON')}` };
-    if ('names' in ask) {
-      const some = found.safeParse(body.value);
-      return some.success
-        ? { kind: 'ok', value: { issues: some.data.issues, names: some.data.issues.map(({ issue: name }) => name) } }
-        : unfit(some.error);
+    if (status === 200 && 'names' in ask) return jsonVerdict(answer, batch);
+    if (status === 200) {
+      return jsonVerdict(
+        answer,
+        list.transform((issues): Page => ({ issues, next: nextOf(headers['link']), etag: headers['etag'] })),
+      );
     }
-    const page = issues.safeParse(body.value);
-    return page.success
-      ? { kind: 'ok', value: { issues: page.data, next: nextOf(headers['link']), etag: headers['etag'] } }
-      : unfit(page.error);
+    if (status === 304 && 'kept' in ask && ask.kept !== undefined) return { kind: 'ok', value: ask.kept, cost: { window: 0, month: 0 } };
+    if (status === 401) return { kind: 'unauthorized', error: failed('HEADGATE_UNAUTHORIZED', 'The token is refused. Get a new one.') };
+    if (status === 404) return { kind: 'gone', error: failed('HEADGATE_NO_REPOSITORY', `${subject(ask)}: there is no such repository.`) };
+    if (status === 429 || (status === 403 && headers['x-month-left'] === '0')) {
+      return { kind: 'rate-limited', reason: 'a budget is used up', retryInMs: refusalWaitMs({ answer, epochMs }) };
+    }
+    return { kind: 'transient', reason: `answered ${status}` };
   },
   // Another program may use the token.
   evidence: ({ headers }) => ({ window: left(headers, 'window'), month: left(headers, 'month') }),
   subject,
   items: (query) => ('names' in query ? query.names.length : 100),
-  itemsOf: ({ issues: all }) => all.length,
+  itemsOf: ({ issues }) => issues.length,
 });
 
 function subject(query: Query): string {
@@ -85,12 +69,7 @@ function left(headers: Readonly<Record<string, string>>, budget: string) {
   return remaining >= 0 && resetInMs >= 0 ? { remaining, resetInMs } : undefined;
 }
 
-function unfit(error: z.ZodError): { readonly kind: 'unfit'; readonly where: string } {
-  const [problem] = error.issues;
-  return { kind: 'unfit', where: `${problem?.path.join('.') ?? ''}: ${problem?.code ?? ''}` };
-}
-
-/** Path and query of the next page (RFC 8288): the service's address may be another one tomorrow. */
+/** Path and query of the next page (RFC 8288): tomorrow the service may be at another address. */
 function nextOf(link = ''): string | undefined {
   const address = /<([^>]+)>\s*;\s*rel="next"/.exec(link)?.[1];
   if (address === undefined) return undefined;
@@ -98,11 +77,12 @@ function nextOf(link = ''): string | undefined {
   return pathname + search;
 }
 
-/** Pages whose ETags are remembered. */
-const MOST_KEPT = 1_000;
-
 const repoName = z.string().regex(/^[\w.-]+\/[\w.-]+$/, 'must be owner/name');
 const issueName = z.string().regex(/^[\w.-]+\/[\w.-]+#\d+$/, 'must be owner/name#number');
+const request = z.union([z.strictObject({ repo: repoName }), z.strictObject({ issue: issueName })]);
+
+/** Pages that are remembered for their ETags. */
+const MOST_KEPT = 1_000;
 
 /** The issues of repositories, page by page, and single issues by name. */
 export default definePipeline({
@@ -120,12 +100,10 @@ export default definePipeline({
     perMonth: z.int().positive().default(100_000).describe('Requests of each token in a calendar month, UTC.'),
     repos: z.array(repoName).default([]).describe('owner/name of each repository.'),
   }),
-  request: z.union([z.strictObject({ repo: repoName }), z.strictObject({ issue: issueName })]),
-  topics: {
-    records: topic({ value: issue.extend({ repo: z.string() }) }),
-  },
+  request,
+  topics: { records: topic({ value: issue.extend({ repo: z.string() }) }) },
   unit: 'issues',
-  keyOf: (request) => ('repo' in request ? request.repo : request.issue),
+  keyOf: (one) => ('repo' in one ? one.repo : one.issue),
   parse: (line) => (line.includes('#') ? { issue: line } : { repo: line }),
   listed: ({ repos }) => repos.map((repo) => ({ repo })),
   credentials: ({ tokens }) => tokens,
@@ -137,54 +115,44 @@ export default definePipeline({
       credentials: io.credentials.map(({ name, token }) => ({ name, signer: bearer(token) })),
       budgets: { window: { requests: window.requests, windowMs: window.per }, month: { requests: perMonth, per: 'month' } },
     });
-    const kept = new Map<string, Kept>();
-    const keep = (at: string, page: Answer): void => {
-      kept.delete(at);
-      if (page.etag !== undefined) kept.set(at, { etag: page.etag, page });
+    const kept = new Map<string, Page>();
+    const keep = (address: string, page: Page): void => {
+      kept.delete(address);
+      kept.set(address, page);
       for (const [oldest] of kept) if (kept.size > MOST_KEPT) kept.delete(oldest);
     };
-    const page = (repo: string, at?: string): Query => ({ repo, at, kept: kept.get(at ?? repo) });
-    return route((request: { readonly repo: string } | { readonly issue: string }) => ('repo' in request ? 'repo' : 'issue'), {
+    const pageOf = (repo: string, at?: string): Query => ({ repo, at, kept: kept.get(at ?? repo) });
+    return route((one: z.output<typeof request>) => ('repo' in one ? ['repo', one] : ['issue', one]), {
       repo: walk({
         source,
-        pages: (api, request, from) => {
-          const { repo } = request as { readonly repo: string };
-          return api.walk(page(repo, typeof from === 'string' ? from : undefined), (value, asked) => {
-            if ('repo' in asked) keep(asked.at ?? repo, value);
-            return value.next === undefined ? undefined : page(repo, value.next);
-          });
-        },
-        records: (value, { topics, key }) => value.issues.map((one) => topics.records({ key, value: { repo: key, ...one } })),
+        pages: (api, { repo }, from) =>
+          api.walk(pageOf(repo, typeof from === 'string' ? from : undefined), (page, query) => {
+            if ('repo' in query) keep(query.at ?? repo, page);
+            return page.next === undefined ? undefined : pageOf(repo, page.next);
+          }),
+        records: ({ issues }, { topics, key: repo }) => issues.map((one) => topics.records({ key: repo, value: { repo, ...one } })),
         checkpoint: ({ next }) => next,
       }),
       issue: lookup({
         source,
-        keys: (request) => ('issue' in request ? [request.issue] : []),
+        keys: ({ issue: name }) => [name],
         requestOf: ([name = '']) => ({ issue: name }),
         size: 100,
         ask: (api, names, asking) => api.ask({ names }, asking),
-        records({ issues: all, names = [] }, { asked, topics }) {
-          const known = new Map(names.map((name, i) => [name, all[i]]));
+        records({ issues }, { asked, topics }) {
+          const found = new Map(issues.map(({ issue: name, number, title }) => [name, { number, title }]));
           const records = asked.flatMap(({ key }, index) => {
-            const { number = 0, title = '' } = known.get(key) ?? {};
-            return known.has(key)
-              ? [{ asked: index, record: topics.records({ key, value: { repo: key.split('#')[0] ?? '', number, title } }) }]
-              : [];
+            const one = found.get(key);
+            return one === undefined
+              ? []
+              : [{ asked: index, record: topics.records({ key, value: { repo: key.replace(/#.*/, ''), ...one } }) }];
           });
-          const deadLetters = asked.flatMap(({ key }, index) => (known.has(key) ? [] : [{ asked: index, error: noIssue(key) }]));
-          return { records, deadLetters };
+          const missing = asked.flatMap(({ key }, index) => (found.has(key) ? [] : [{ asked: index, error: noIssue(key) }]));
+          return { records, deadLetters: missing };
         },
       }),
     });
   },
 });
 
-function noIssue(key: string): SourceError {
-  return new SourceError({
-    code: 'HEADGATE_NO_ISSUE',
-    message: `${key}: there is no such issue.`,
-    retryable: false,
-    service: 'issues',
-    subject: key,
-  });
-}
+const noIssue = (key: string): SourceError => failed('HEADGATE_NO_ISSUE', `${key}: there is no such issue.`);

@@ -56,6 +56,6 @@ export {
   type LookupOutcome,
   type LookupPosition,
 } from './workers/lookup.ts';
-export { route } from './workers/route.ts';
+export { route, type RoutedWorks } from './workers/route.ts';
 export { pause } from './wait.ts';
 export { walk, type WalkChange, type WalkDefinition, type WalkPosition } from './workers/walk.ts';

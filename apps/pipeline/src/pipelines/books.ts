@@ -100,12 +100,12 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
       maxBatch,
       ...(perDay !== undefined && { perDay }),
     });
-    return route((request: BooksRequest) => ('author' in request ? 'author' : 'isbns'), {
+    return route((request: BooksRequest) => ('author' in request ? ['author', request] : ['isbns', request]), {
       isbns: lookup({
         source,
-        keys: (request) => ('isbn' in request ? [request.isbn] : 'isbns' in request ? request.isbns : []),
+        keys: (request) => ('isbn' in request ? [request.isbn] : request.isbns),
         normalize: normalizeIsbn,
-        requestOf: (keys): BooksRequest => (keys.length === 1 && keys[0] !== undefined ? { isbn: keys[0] } : { isbns: keys }),
+        requestOf: (keys) => (keys.length === 1 && keys[0] !== undefined ? { isbn: keys[0] } : { isbns: keys }),
         ask: (api, isbns, asking) => api.batch(isbns, asking),
         size: maxBatch,
         room: (api) => api.gauges().leftToday ?? Infinity,
@@ -114,7 +114,7 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
       author: walk({
         source,
         pages: (api, request, from) => {
-          const { author, page = 1, pageSize = given.pageSize } = 'author' in request ? request : { author: '' };
+          const { author, page = 1, pageSize = given.pageSize } = request;
           const checkpoint = from === undefined ? undefined : authorCheckpoint.parse(from);
           return api.authorPages(author, { page, pageSize, maxPages: given.maxPages, from: checkpoint });
         },

@@ -18,9 +18,11 @@ import { walk } from './walk.ts';
 
 type Topics = typeof shelvesTopics;
 
+const kindOf = ({ shelf }: Shelf): 'walk' | 'word' => (/^[A-Z]/.test(shelf) ? 'walk' : 'word');
+
 /** Shelves in capitals are walked, words are looked up, both at one source. */
-function routed(api: ShelvesApi = shelvesApi(), pick?: (request: Shelf) => 'walk' | 'word'): Work<Shelf, Topics> {
-  return route(pick ?? (({ shelf }: Shelf) => (/^[A-Z]/.test(shelf) ? 'walk' : 'word')), {
+function routed(api: ShelvesApi = shelvesApi(), pick = kindOf): Work<Shelf, Topics> {
+  return route((request: Shelf) => [pick(request), request], {
     walk: walk<ShelvesApi, Shelf, ItemsPage, Topics>({
       source: api,
       pages: (source, { shelf }, from) => source.pages(shelf, typeof from === 'number' ? from : 0),

@@ -2,22 +2,31 @@ import { callUser } from '../endings.ts';
 import type { TopicMap } from '../topic.ts';
 import type { Work, Worker, WorkerContext } from '../worker.ts';
 
+/** The work of each kind that `pick` names, which takes the requests that it names so. */
+export type RoutedWorks<Picked extends readonly [string, unknown], Topics extends TopicMap> = {
+  readonly [Kind in Picked[0]]: Work<RequestOf<Picked, Kind>, Topics>;
+};
+
+type RequestOf<Picked, Kind> = Picked extends readonly [infer Kinds, infer Request] ? (Kind extends Kinds ? Request : never) : never;
+
 /**
- * Works requests of several kinds: `pick` names the work of each. Every kind has a worker of its own in each lane, and they share its
- * budget and credit.
+ * Works requests of several kinds: `pick` names the work of each, as `[kind, request]`. Every kind has a worker of its own in each lane,
+ * and they share its budget and credit.
  */
-export function route<Request, Kind extends string, Topics extends TopicMap>(
-  pick: (request: Request) => Kind,
-  works: Readonly<Record<Kind, Work<Request, Topics>>>,
+export function route<Request, const Picked extends readonly [kind: string, request: Request], Topics extends TopicMap>(
+  pick: (request: Request) => Picked,
+  works: RoutedWorks<Picked, Topics>,
 ): Work<Request, Topics> {
-  const all = Object.values<Work<Request, Topics>>(works);
+  // Each work is given no other requests than those of its kind.
+  const byKind = new Map(Object.entries<Work<Request, Topics>>(works as Readonly<Record<string, Work<Request, Topics>>>));
+  const all = [...byKind.values()];
   return {
     // Two works of one source close it once.
     sources: [...new Set(all.flatMap(({ sources }) => sources))],
-    open: (context) => routeWorker(pick, works, context),
+    open: (context) => routeWorker(pick, byKind, context),
     left(state) {
-      const left = mapped(works, (work) => work.left(state));
-      return (offset, request) => left[pick(request)](offset, request);
+      const left = new Map([...byKind].map(([kind, work]) => [kind, work.left(state)]));
+      return (offset, request) => picked(pick, left, request)(offset, request);
     },
     resumed: (state, pipeline) => all.flatMap((work) => work.resumed(state, pipeline)),
     lastCrawls: (state) => new Map(all.flatMap((work) => [...work.lastCrawls(state)])),
@@ -25,13 +34,15 @@ export function route<Request, Kind extends string, Topics extends TopicMap>(
   };
 }
 
-function routeWorker<Request, Kind extends string, Topics extends TopicMap>(
-  pick: (request: Request) => Kind,
-  works: Readonly<Record<Kind, Work<Request, Topics>>>,
+type Pick<Request> = (request: Request) => readonly [kind: string, request: Request];
+
+function routeWorker<Request, Topics extends TopicMap>(
+  pick: Pick<Request>,
+  works: ReadonlyMap<string, Work<Request, Topics>>,
   context: WorkerContext<Request, Topics>,
 ): Worker<Request> {
-  const workers = mapped(works, (work) => work.open(context));
-  const all = Object.values<Worker<Request>>(workers);
+  const workers = new Map([...works].map(([kind, work]) => [kind, work.open(context)]));
+  const all = [...workers.values()];
   return {
     backlog: Math.max(...all.map(({ backlog }) => backlog)),
     get load() {
@@ -40,11 +51,7 @@ function routeWorker<Request, Kind extends string, Topics extends TopicMap>(
     has: (offset) => all.some((worker) => worker.has(offset)),
     take(record, request) {
       const name = { pipeline: context.pipeline, key: record.key ?? '', name: 'route' };
-      callUser(name, () => {
-        const kind = pick(request);
-        if (!Object.hasOwn(workers, kind)) throw new RangeError(`there is no work "${kind}" (${Object.keys(workers).join(', ')})`);
-        return workers[kind];
-      }).take(record, request);
+      callUser(name, () => picked(pick, workers, request)).take(record, request);
     },
     flush() {
       for (const worker of all) worker.flush();
@@ -61,6 +68,9 @@ function routeWorker<Request, Kind extends string, Topics extends TopicMap>(
   };
 }
 
-function mapped<Key extends string, From, To>(from: Readonly<Record<Key, From>>, to: (value: From) => To): Record<Key, To> {
-  return Object.fromEntries(Object.entries<From>(from).map(([key, value]) => [key, to(value)])) as Record<Key, To>;
+function picked<Request, One>(pick: Pick<Request>, ones: ReadonlyMap<string, One>, request: Request): One {
+  const [kind] = pick(request);
+  const one = ones.get(kind);
+  if (one === undefined) throw new RangeError(`there is no work "${kind}" (${[...ones.keys()].join(', ')})`);
+  return one;
 }
