@@ -10,3 +10,19 @@ export { SourceError, type SourceErrorOptions } from './source-error.ts';
 export type { Budgets, Credential, Limit, Quota, SourceOptions } from './source-options.ts';
 export type { TryEvent } from './try-event.ts';
 export type { Verdict } from './verdict.ts';
+// The types that declarations of this package name, and what they are made with: its users need no other package for them.
+export {
+  type BudgetEvidence,
+  type BudgetSnapshot,
+  type Clock,
+  type Credit,
+  type CreditPool,
+  creditPool,
+  type CreditPoolOptions,
+  type Delivery,
+  type DrainOptions,
+  type Journal,
+  type JournalEntry,
+  PageStream,
+  type Waiting,
+} from '@headgate/throttle';
