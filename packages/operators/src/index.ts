@@ -7,5 +7,5 @@ export { flattenIds, idsOf, type IdPage, type PageId } from './flatten-ids.ts';
 export { InvalidIdError } from './invalid-id-error.ts';
 export { InvalidIsbnError } from './invalid-isbn-error.ts';
 export { InvalidOptionError } from './invalid-option-error.ts';
-export { isIsbn, normalizeIsbn, toIsbn10 } from './isbn.ts';
+export { isIsbn, normalizeIsbn, toIsbn10, toIsbn13 } from './isbn.ts';
 export { splitValid, type Checked, type Dead, type SafeParser, type SchemaFailure, type Validator } from './split-valid.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { InvalidIsbnError } from './invalid-isbn-error.ts';
-import { isIsbn, normalizeIsbn, toIsbn10 } from './isbn.ts';
+import { isIsbn, normalizeIsbn, toIsbn10, toIsbn13 } from './isbn.ts';
 
 describe('an ISBN', () => {
   test.each([
@@ -10,11 +10,13 @@ describe('an ISBN', () => {
     ['  978 0 306 40615 7 ', '9780306406157'],
     ['0-8044-2957-X', '9780804429573'],
     ['080442957x', '9780804429573'],
+    ['978\u200b0\uff0d306406157', '9780306406157'],
     ['978\u20110\u2013306\u00a040615\u2010\u00ad7', '9780306406157'],
     ['9791091146135', '9791091146135'],
     ['9780792712305', '9780792712305'],
   ])('%j is %s', (text, isbn13) => {
     expect(normalizeIsbn(text)).toBe(isbn13);
+    expect(toIsbn13(text)).toBe(isbn13);
     expect(isIsbn(text)).toBe(true);
   });
 
@@ -45,9 +47,13 @@ describe('no ISBN', () => {
     ['X306406152', 'an ISBN-10 is 9 digits and a last digit or X'],
     ['978030640615X', 'an ISBN-13 is digits alone'],
     ['4006381333931', 'an ISBN-13 begins with 978 or 979, not 400'],
+    ['gentle stranger', 'it has 14 characters besides hyphens and spaces, not 10 or 13'],
+    ['9780306406517', 'its last digit is 7 and should be 5, so one of its digits is wrong'],
+    ['08044X2957', 'an ISBN-10 is 9 digits and a last digit or X'],
     ['٠٣٠٦٤٠٦١٥٢', 'an ISBN-10 is 9 digits and a last digit or X'],
   ])('%j: %s', (text, reason) => {
     expect(isIsbn(text)).toBe(false);
+    expect(toIsbn13(text)).toBeUndefined();
     expect(() => normalizeIsbn(text)).toThrow(`${JSON.stringify(text)} is not an ISBN: ${reason}.`);
     expect(() => toIsbn10(text)).toThrow(InvalidIsbnError);
   });

@@ -10,17 +10,23 @@ import { InvalidIsbnError } from './invalid-isbn-error.ts';
  * @throws {@link InvalidIsbnError} saying what is wrong with the text.
  */
 export function normalizeIsbn(text: string): string {
-  const characters = text.replaceAll(SEPARATORS, '').toUpperCase();
+  const characters = charactersOf(text);
   const flaw = flawOf(characters);
   if (flaw !== undefined) {
     throw new InvalidIsbnError(text, flaw);
   }
-  return characters.length === 13 ? characters : withCheckDigit13(`978${characters.slice(0, 9)}`);
+  return withThirteen(characters);
+}
+
+/** As {@link normalizeIsbn}; `undefined` where the text is no ISBN. */
+export function toIsbn13(text: string): string | undefined {
+  const characters = charactersOf(text);
+  return flawOf(characters) === undefined ? withThirteen(characters) : undefined;
 }
 
 /** Whether {@link normalizeIsbn} takes the text. */
 export function isIsbn(text: string): boolean {
-  return flawOf(text.replaceAll(SEPARATORS, '').toUpperCase()) === undefined;
+  return toIsbn13(text) !== undefined;
 }
 
 /**
@@ -36,6 +42,14 @@ export function toIsbn10(isbn: string): string | undefined {
 
 /** White space, and the hyphens and dashes that typesetting and copying make of a hyphen. */
 const SEPARATORS = /[\s\u00ad\u200b\u2010-\u2015\u2212\ufe63\uff0d-]/gu;
+
+function charactersOf(text: string): string {
+  return text.replaceAll(SEPARATORS, '').toUpperCase();
+}
+
+function withThirteen(characters: string): string {
+  return characters.length === 13 ? characters : withCheckDigit13(`978${characters.slice(0, 9)}`);
+}
 
 function flawOf(characters: string): string | undefined {
   switch (characters.length) {

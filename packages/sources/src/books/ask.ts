@@ -1,5 +1,5 @@
 import { SourceError } from '../source-error.ts';
-import { toIsbn13 } from './isbn.ts';
+import { toIsbn13 } from '@headgate/operators';
 
 /** What the service can be asked. */
 export type BooksAsk = BookAsk | AuthorAsk | BatchAsk;

@@ -3,7 +3,6 @@ export { authorFlaw, type AuthorOptions } from './author-ask.ts';
 export { AUTHOR_PAGE_SIZE, type AuthorCheckpoint, type AuthorPage, type AuthorPagesOptions } from './author-pages.ts';
 export { books, type Books, type BooksGauges } from './books.ts';
 export type { BooksOptions, DailyQuota } from './books-options.ts';
-export { toIsbn13 } from './isbn.ts';
 export type { IsbnInput } from './isbn-input.ts';
 export { type BooksPlan, requestsPerSecond } from './plan.ts';
 export type { AuthorRecord, BookRecord } from './schema.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { batchEntry } from './ask.ts';
-import { toIsbn13 } from './isbn.ts';
+import { toIsbn13 } from '@headgate/operators';
 import { matchRecords } from './match-records.ts';
 
 const ask = (...isbns: string[]): Parameters<typeof matchRecords>[0] => ({ kind: 'batch', entries: isbns.map(batchEntry) });

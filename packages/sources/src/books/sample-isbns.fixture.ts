@@ -1,4 +1,4 @@
-import { toIsbn13 } from './isbn.ts';
+import { toIsbn13 } from '@headgate/operators';
 
 /** Different valid ISBN-13s, the same each time. */
 export function sampleIsbns(count: number): readonly string[] {
