@@ -26,11 +26,15 @@ export function fitting(records: readonly (NewRecord | RecordSeries)[], options:
 
 /** The record of a series that has the longest value. */
 function largestOf({ topic, key, count, valueAt }: RecordSeries, { pipeline, key: of, name }: FittingOptions): NewRecord {
-  let value: string | Uint8Array = '';
-  for (let i = 0; i < count; i += 1) {
-    const one = callUser({ pipeline, key: of, name }, () => valueAt(i));
-    assertField(topic, 'value', one);
-    if (Buffer.byteLength(one) > Buffer.byteLength(value)) value = one;
-  }
-  return { topic, key, value };
+  return callUser({ pipeline, key: of, name }, () => {
+    let value: string | Uint8Array = '';
+    let mostBytes = 0;
+    for (let i = 0; i < count; i += 1) {
+      const one = valueAt(i);
+      assertField(topic, 'value', one);
+      const bytes = Buffer.byteLength(one);
+      if (bytes > mostBytes) [value, mostBytes] = [one, bytes];
+    }
+    return { topic, key, value };
+  });
 }
