@@ -146,8 +146,8 @@ function goals(all: readonly Figures[], least: number, most: number): readonly s
     all.find(({ contestant }) => contestant.shape === shape && contestant.name === name);
   const lines: string[] = [];
   const goal = (name: string, values: readonly number[] | undefined, atMost: number, digits = 2): void => {
-    if (values === undefined || values.length === 0) return;
-    const found = median(values);
+    const found = median((values ?? []).filter((value) => Number.isFinite(value)));
+    if (Number.isNaN(found)) return;
     lines.push(`${name}: ${found.toFixed(digits)}, at most ${atMost} ${found <= atMost ? 'reached' : 'MISSED'}`);
   };
   const beside = (shape: Shape, peerName: string, size: number, figure = cpuPerPage): readonly number[] | undefined => {
