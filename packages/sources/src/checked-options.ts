@@ -1,10 +1,10 @@
 import { type Clock, type Journal, systemClock } from '@headgate/throttle';
 import { proxyVariables } from './connections.ts';
-import { packageVersion } from './package-version.ts';
 import { budgetOf, mergedBudgets, type NamedBudgets } from './budgets.ts';
 import { SourceError } from './source-error.ts';
 import type { Budgets, Credential, SourceOptions } from './source-options.ts';
 import type { TryEvent } from './try-event.ts';
+import { VERSION } from './version.ts';
 
 /** Options that have been looked at, with every default in its place. */
 export interface CheckedOptions {
@@ -43,7 +43,7 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
   const between = (option: string, value: number, least: number, most: number): number =>
     value >= least && value <= most ? value : refuse(option, `a number from ${least} to ${most}, got ${value}`);
   const { timeout = 30_000, maxBodyBytes = 16 * 1024 * 1024, retryForMs = 600_000, maxDelayMs = 5_000 } = options;
-  const { userAgent = `headgate/${packageVersion()}`, proxy, ca, env = process.env, clock = systemClock(), random = Math.random } = options;
+  const { userAgent = `headgate/${VERSION}`, proxy, ca, env = process.env, clock = systemClock(), random = Math.random } = options;
   const budgets = mergedBudgets(own, options);
   if (Object.keys(budgets).length === 0) return refuse('limit', 'given: { requests, windowMs }');
   checkBudgets('', budgets, refuse);
