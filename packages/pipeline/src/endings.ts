@@ -1,16 +1,4 @@
-import {
-  InvalidRecordError,
-  LaneHeldError,
-  LaneLostError,
-  type NewRecord,
-  TopicLogBusyError,
-  TopicLogClosedError,
-  TopicLogCorruptError,
-  TopicLogFailedError,
-  TopicLogFullError,
-  TopicLostError,
-  TopicUnknownError,
-} from '@headgate/topics';
+import { type NewRecord, TopicLogError } from '@headgate/topics';
 import { type Lane, recordBytes } from './lane/lane.ts';
 import { PipelineError } from './pipeline-error.ts';
 
@@ -34,22 +22,9 @@ export function endsSource(error: unknown): boolean {
   return isSourceError(error) && error.endsSource;
 }
 
-const LOG_ERRORS = [
-  InvalidRecordError,
-  LaneHeldError,
-  LaneLostError,
-  TopicLogBusyError,
-  TopicLogClosedError,
-  TopicLogCorruptError,
-  TopicLogFailedError,
-  TopicLogFullError,
-  TopicLostError,
-  TopicUnknownError,
-];
-
 /** Whether the log failed, so that its lane can't go on. */
 export function endsLane(error: unknown): boolean {
-  return LOG_ERRORS.some((kind) => error instanceof kind);
+  return error instanceof TopicLogError;
 }
 
 export interface UserFunctionOptions {

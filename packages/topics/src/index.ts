@@ -1,19 +1,9 @@
-export { GroupInUseError } from './group-errors.ts';
 export { LaneHeldError, LaneLostError } from './lane-errors.ts';
 export { MissingRightError, rightsWords } from './missing-right-error.ts';
 export { partitionForKey } from './partition-for-key.ts';
 export { textOf, textRecord } from './record-fields.ts';
 export { InvalidRecordError, TopicLostError, TopicMismatchError, TopicUnknownError } from './topic-errors.ts';
-export {
-  TopicLogBusyError,
-  TopicLogClosedError,
-  TopicLogCorruptError,
-  TopicLogFailedError,
-  TopicLogFullError,
-  TopicLogGoneError,
-  TopicLogOpenError,
-  TopicLogVersionError,
-} from './topic-log-errors.ts';
+export { TopicLogError, type TopicLogErrorCode, type TopicLogErrorOptions } from './topic-log-error.ts';
 export type { MissingRight, ResourceKind } from './missing-right-error.ts';
 export type { AvailabilityChange } from './availability.ts';
 export type { TopicMismatch } from './topic-errors.ts';

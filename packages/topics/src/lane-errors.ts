@@ -1,8 +1,8 @@
+import { TopicLogError } from './topic-log-error.ts';
+
 /** A lane can't be opened while another holder of it lives. Thrown by drivers that refuse the newcomer. */
-export class LaneHeldError extends Error {
+export class LaneHeldError extends TopicLogError {
   override readonly name = 'LaneHeldError';
-  readonly code = 'HEADGATE_LANE_HELD';
-  readonly retryable = true;
   readonly lane: string;
   /** The holder's process id; null while it has only just taken the lane. */
   readonly pid: number | null;
@@ -13,7 +13,11 @@ export class LaneHeldError extends Error {
     const pid = details.pid === null ? 'another process' : `process ${details.pid}`;
     const since = details.sinceMs === null ? '' : ` since ${new Date(details.sinceMs).toISOString()}`;
     super(
-      `Lane "${details.lane}" is held by ${pid}${since}. A lane has one holder: stop that one, or try again when it has ended.`,
+      {
+        code: 'HEADGATE_LANE_HELD',
+        retryable: true,
+        message: `Lane "${details.lane}" is held by ${pid}${since}. A lane has one holder: stop that one, or try again when it has ended.`,
+      },
       options,
     );
     this.lane = details.lane;
@@ -23,17 +27,18 @@ export class LaneHeldError extends Error {
 }
 
 /** Another holder has taken the lane: this one's transaction wrote nothing, and none will any more. Open the lane again to go on. */
-export class LaneLostError extends Error {
+export class LaneLostError extends TopicLogError {
   override readonly name = 'LaneLostError';
-  readonly code = 'HEADGATE_LANE_LOST';
-  readonly retryable = false;
   readonly lane: string;
   /** The new holder in words, where it is known. */
   readonly by: string | undefined;
 
   constructor(details: { readonly lane: string; readonly by?: string }, options?: ErrorOptions) {
     super(
-      `Lane "${details.lane}" was taken over by ${details.by ?? 'another holder'}; nothing was written. Open the lane again and go on from its state.`,
+      {
+        code: 'HEADGATE_LANE_LOST',
+        message: `Lane "${details.lane}" was taken over by ${details.by ?? 'another holder'}; nothing was written. Open the lane again and go on from its state.`,
+      },
       options,
     );
     this.lane = details.lane;

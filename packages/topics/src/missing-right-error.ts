@@ -1,3 +1,5 @@
+import { TopicLogError } from './topic-log-error.ts';
+
 /** Something on a broker that rights are given for. */
 export type ResourceKind = 'topic' | 'group' | 'transactional id' | 'cluster';
 
@@ -11,17 +13,22 @@ export interface MissingRight {
 }
 
 /** The brokers know the log's user and refuse it something. It may be tried again: a right that is given counts at once. */
-export class MissingRightError extends Error {
+export class MissingRightError extends TopicLogError {
   override readonly name = 'MissingRightError';
-  readonly code = 'HEADGATE_MISSING_RIGHT';
-  readonly retryable = true;
   /** Sorted by what they are for: brokers tell them in any order. */
   readonly rights: readonly MissingRight[];
 
   constructor(rights: readonly MissingRight[], options?: ErrorOptions) {
     const sorted = rights.toSorted((a, b) => Number(resourceOf(a) > resourceOf(b)) - Number(resourceOf(a) < resourceOf(b)));
     const orMade = rights.every(({ operation, kind }) => operation === 'Create' && kind === 'topic') ? ', or make them yourself' : '';
-    super(`This user lacks ${rightsWords(sorted).join('; ')}. Give it that on the brokers (kafka-acls.sh --add)${orMade}.`, options);
+    super(
+      {
+        code: 'HEADGATE_MISSING_RIGHT',
+        retryable: true,
+        message: `This user lacks ${rightsWords(sorted).join('; ')}. Give it that on the brokers (kafka-acls.sh --add)${orMade}.`,
+      },
+      options,
+    );
     this.rights = sorted;
   }
 }

@@ -1,5 +1,5 @@
 import { SerialQueue } from './serial-queue.ts';
-import { TopicLogClosedError } from './topic-log-errors.ts';
+import { type TopicLogError, closedError } from './topic-log-error.ts';
 import type { LaneTransaction, LaneWriter, StateReading } from './topic-log.ts';
 
 /** What lane writers of every driver have in common: transactions in the order they were asked for, and an end. */
@@ -28,8 +28,8 @@ export abstract class QueuedLaneWriter implements LaneWriter {
     return this.close();
   }
 
-  protected closedError(): TopicLogClosedError {
-    return new TopicLogClosedError({ what: `Lane "${this.#name}"` });
+  protected closedError(): TopicLogError {
+    return closedError(`Lane "${this.#name}"`);
   }
 
   protected abstract write(work: (tx: LaneTransaction) => void): Promise<void>;

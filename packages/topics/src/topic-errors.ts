@@ -1,3 +1,5 @@
+import { TopicLogError } from './topic-log-error.ts';
+
 /** Why a topic can't become the one asked for. */
 export interface TopicMismatch {
   readonly topic: string;
@@ -8,10 +10,8 @@ export interface TopicMismatch {
 }
 
 /** Topics exist in a form that can't become the one asked for. */
-export class TopicMismatchError extends Error {
+export class TopicMismatchError extends TopicLogError {
   override readonly name = 'TopicMismatchError';
-  readonly code = 'HEADGATE_TOPIC_MISMATCH';
-  readonly retryable = false;
   /** The first of them. */
   readonly topic: string;
   readonly mismatches: readonly TopicMismatch[];
@@ -20,17 +20,18 @@ export class TopicMismatchError extends Error {
   constructor(details: TopicMismatch & { readonly others?: readonly TopicMismatch[] }, options?: ErrorOptions) {
     const { others = [], ...first } = details;
     const mismatches = [first, ...others];
-    super(mismatches.map(({ topic, reason }) => `Topic "${topic}" ${reason}`).join('\n'), options);
+    super(
+      { code: 'HEADGATE_TOPIC_MISMATCH', message: mismatches.map(({ topic, reason }) => `Topic "${topic}" ${reason}`).join('\n') },
+      options,
+    );
     this.topic = details.topic;
     this.mismatches = mismatches;
   }
 }
 
 /** A topic, or a partition of it, that doesn't exist. */
-export class TopicUnknownError extends Error {
+export class TopicUnknownError extends TopicLogError {
   override readonly name = 'TopicUnknownError';
-  readonly code = 'HEADGATE_TOPIC_UNKNOWN';
-  readonly retryable = false;
   readonly topic: string;
   /** The missing partition; null when the topic itself is missing. */
   readonly partition: number | null;
@@ -40,9 +41,13 @@ export class TopicUnknownError extends Error {
     options?: ErrorOptions,
   ) {
     super(
-      details.partition === null
-        ? `There is no topic "${details.topic}". Create it with createTopics, or check its spelling.`
-        : `Topic "${details.topic}" has no partition ${details.partition}; it has ${details.partitions ?? 0}, counted from 0.`,
+      {
+        code: 'HEADGATE_TOPIC_UNKNOWN',
+        message:
+          details.partition === null
+            ? `There is no topic "${details.topic}". Create it with createTopics, or check its spelling.`
+            : `Topic "${details.topic}" has no partition ${details.partition}; it has ${details.partitions ?? 0}, counted from 0.`,
+      },
       options,
     );
     this.topic = details.topic;
@@ -51,15 +56,16 @@ export class TopicUnknownError extends Error {
 }
 
 /** A topic was deleted and made anew while it was in use: what it held is gone. Nothing of the transaction that noticed it was written. */
-export class TopicLostError extends Error {
+export class TopicLostError extends TopicLogError {
   override readonly name = 'TopicLostError';
-  readonly code = 'HEADGATE_TOPIC_LOST';
-  readonly retryable = false;
   readonly topic: string;
 
   constructor(details: { readonly topic: string }, options?: ErrorOptions) {
     super(
-      `Topic "${details.topic}" lost what it held while it was in use: it was deleted and made anew, or its end was cut off. Restore it, or start over.`,
+      {
+        code: 'HEADGATE_TOPIC_LOST',
+        message: `Topic "${details.topic}" lost what it held while it was in use: it was deleted and made anew, or its end was cut off. Restore it, or start over.`,
+      },
       options,
     );
     this.topic = details.topic;
@@ -70,10 +76,8 @@ export class TopicLostError extends Error {
  * A record its topic can't take, e.g. one without a key on a compacted topic: nothing of its transaction was written. Or a record that another
  * client wrote, and that can't be read: then the error has its offset.
  */
-export class InvalidRecordError extends Error {
+export class InvalidRecordError extends TopicLogError {
   override readonly name = 'InvalidRecordError';
-  readonly code = 'HEADGATE_INVALID_RECORD';
-  readonly retryable = false;
   readonly topic: string;
   /** Where a record lies that can't be read; undefined for one that was to be written. */
   readonly partition: number | undefined;
@@ -88,7 +92,7 @@ export class InvalidRecordError extends Error {
       position === undefined
         ? `A record for topic "${topic}"`
         : `The record at offset ${position.offset} of topic "${topic}", partition ${position.partition},`;
-    super(`${record} ${reason}`, options);
+    super({ code: 'HEADGATE_INVALID_RECORD', message: `${record} ${reason}` }, options);
     this.topic = topic;
     this.partition = position?.partition;
     this.offset = position?.offset;

@@ -247,7 +247,7 @@ export interface ReadOptions {
 export interface TopicReader<Field extends string | Uint8Array = string> extends AsyncIterable<TopicRecord<Field>>, AsyncDisposable {
   /**
    * Commits `record` and all before it in its partition for the reader's group; never takes a later commit of this reader back, also where
-   * several are under way. Throws without a group, and `GroupInUseError` where the driver takes offsets of a joined group from its members alone.
+   * several are under way. Throws without a group, and a `TopicLogError` (HEADGATE_GROUP_IN_USE) where the driver takes offsets of a joined group from its members alone.
    */
   commit(record: RecordPosition): Promise<void>;
   close(): Promise<void>;

@@ -1,6 +1,6 @@
 import { assertFields } from './record-fields.ts';
 import { InvalidRecordError } from './topic-errors.ts';
-import { TopicLogClosedError } from './topic-log-errors.ts';
+import { closedError } from './topic-log-error.ts';
 import type { LaneSpec, LaneTransaction, NewRecord, OffsetCommit, RecordSeries } from './topic-log.ts';
 
 /** What one transaction writes. */
@@ -20,7 +20,7 @@ export function collectTransaction(work: (tx: LaneTransaction) => void, { name, 
   const offsets: OffsetCommit[] = [];
   let open = true;
   const assertOpen = (): void => {
-    if (!open) throw new TopicLogClosedError({ what: 'This transaction' });
+    if (!open) throw closedError('This transaction');
   };
   const add = (record: NewRecord | RecordSeries): void => {
     assertFields(record);

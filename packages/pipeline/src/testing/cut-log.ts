@@ -1,4 +1,4 @@
-import { type LaneWriter, type TopicLog, TopicLogFailedError } from '@headgate/topics';
+import { type LaneWriter, type TopicLog, TopicLogError } from '@headgate/topics';
 
 export interface CutLogOptions {
   /** The operation, 1-based, at which the log fails for good. */
@@ -21,7 +21,8 @@ export interface CutLog {
 export function cutLog(log: TopicLog, { at, isDurable }: CutLogOptions): CutLog {
   let operations = 0;
   let isCut = false;
-  const failed = (): TopicLogFailedError => new TopicLogFailedError({ file: 'the log of the contract', detail: 'it was cut off' });
+  const failed = (): TopicLogError =>
+    new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_FAILED', retryable: true, message: 'The log of the contract was cut off.' });
   const cut = async <Result>(operation: () => Promise<Result>): Promise<Result> => {
     operations += 1;
     if (isCut) throw failed();

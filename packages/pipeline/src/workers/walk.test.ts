@@ -1,5 +1,5 @@
 import { transform } from '@headgate/throttle';
-import { type TopicLog, TopicLogFailedError } from '@headgate/topics';
+import { type TopicLog, TopicLogError } from '@headgate/topics';
 import { describe, expect, it, test } from 'vitest';
 import { type ItemsPage, type Shelf, shelves, shelvesApi, shelvesTopics, valuesOf, workedOff } from '../shelves.fixture.ts';
 import { logWith, temporaryLog } from '../temporary-log.fixture.ts';
@@ -334,7 +334,7 @@ test('two transforms of one name can’t share a checkpoint', () => {
 
 test('a log that can’t say where a walk’s records begin ends the lane, not the request', async () => {
   await using place = await temporaryLog();
-  const failed = new TopicLogFailedError({ file: 'log.db', detail: 'no answer' });
+  const failed = new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_FAILED', message: 'no answer' });
   const silent = logWith(place.log, { listTopics: () => Promise.reject(failed) });
   const pipeline = shelves(() => walking({ async *after() {} }));
   expect(await workedOff(silent, pipeline, ['good'])).toMatchObject({ outcome: 'failed', failures: [failed] });

@@ -6,7 +6,7 @@ import { assertFields, bytesRecord, textRecord } from '../record-fields.ts';
 import type { FieldsOf } from '../pull-reader.ts';
 import { LaneHeldError } from '../lane-errors.ts';
 import { TopicMismatchError } from '../topic-errors.ts';
-import { TopicLogClosedError, TopicLogOpenError } from '../topic-log-errors.ts';
+import { TopicLogError, closedError } from '../topic-log-error.ts';
 import type {
   CreatedTopics,
   GroupMember,
@@ -27,7 +27,7 @@ import type {
   TopicReader,
 } from '../topic-log.ts';
 import { type Availability, type AvailabilityChange, availability } from '../availability.ts';
-import { AdvertisedAddressError, BrokerAddresses, assertAdvertised } from './client/broker-addresses.ts';
+import { BrokerAddresses, assertAdvertised } from './client/broker-addresses.ts';
 import { BrokerSockets } from './client/broker-sockets.ts';
 import { patchConnection } from './client/connection-patch.ts';
 import { failureText, refusal } from './client/driver-errors.ts';
@@ -105,7 +105,7 @@ const BROKERS_APART_MS = 1_000;
 
 /**
  * Opens a topic log on a Kafka cluster. A lane's newcomer fences the older holder. Faults of brokers and connections are waited out: calls
- * take longer then, and go on from what is really there. Throws `TopicLogOpenError` when no broker can be reached now,
+ * take longer then, and go on from what is really there. Throws a `TopicLogError` (HEADGATE_TOPIC_LOG_OPEN) when no broker can be reached now,
  * or none at the address that it advertises.
  */
 export async function kafkaTopicLog(options: KafkaTopicLogOptions): Promise<TopicLog> {
@@ -131,14 +131,15 @@ export async function kafkaTopicLog(options: KafkaTopicLogOptions): Promise<Topi
     return log;
   } catch (error) {
     await log.close();
-    throw new TopicLogOpenError({ file: `on Kafka at ${brokers.join(', ')}`, reason: whyNotOpen(error) }, { cause: error });
+    const message = `The topic log on Kafka at ${brokers.join(', ')} can't be opened: ${whyNotOpen(error)}`;
+    throw new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_OPEN', message }, { cause: error });
   }
 }
 
 function whyNotOpen(error: unknown): string {
   const text = failureText(error);
   if (isStaleToken(error)) return `${text}.`;
-  if (error instanceof AdvertisedAddressError)
+  if (error instanceof TopicLogError && error.code === 'HEADGATE_KAFKA_ADVERTISED_ADDRESS')
     return `${text}. Set advertised.listeners on the brokers to addresses that this machine reaches.`;
   if (refusesUser(error))
     return `${text}. The brokers answer, and refuse this user: are user, password or token, and mechanism (sasl) those of the cluster?`;
@@ -451,6 +452,6 @@ class KafkaTopicLog implements TopicLog {
   }
 
   #assertOpen(): void {
-    if (this.#closed !== undefined) throw new TopicLogClosedError({ what: 'The topic log on Kafka' });
+    if (this.#closed !== undefined) throw closedError('The topic log on Kafka');
   }
 }

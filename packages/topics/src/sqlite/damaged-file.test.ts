@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { TopicLogCorruptError, TopicLogOpenError } from '../topic-log-errors.ts';
 import { sqliteTopicLog } from './index.ts';
 import { LogStore } from './log-store.ts';
 import { sqliteFailure } from './sqlite-failure.ts';
@@ -20,7 +19,7 @@ describe('a damaged file', () => {
     bytes[at] = 'V'.charCodeAt(0);
     writeFileSync(file, bytes);
     const error: unknown = await readAll(file).catch((damage: unknown) => damage);
-    expect(error).toBeInstanceOf(TopicLogCorruptError);
+    expect(error).toMatchObject({ code: 'HEADGATE_TOPIC_LOG_CORRUPT' });
     expect(error).toMatchObject({ code: 'HEADGATE_TOPIC_LOG_CORRUPT', retryable: false });
     expect(String(error)).toMatch(/log\.db is damaged .*offset 300.*backup/);
   });
@@ -28,13 +27,13 @@ describe('a damaged file', () => {
   it('is told when its end is cut off', async () => {
     const file = await writtenLog();
     truncateSync(file, Math.floor(statSync(file).size / 8192) * 4096);
-    await expect(readAll(file)).rejects.toThrow(TopicLogCorruptError);
+    await expect(readAll(file)).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_TOPIC_LOG_CORRUPT' }));
   });
 
   it('is told when its first page is overwritten', async () => {
     const file = await writtenLog();
     overwrite(file, 0, Buffer.alloc(200, 0x55));
-    await expect(readAll(file)).rejects.toThrow(TopicLogOpenError);
+    await expect(readAll(file)).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_TOPIC_LOG_OPEN' }));
   });
 
   it('never gives back what was not written, wherever it is damaged', async () => {

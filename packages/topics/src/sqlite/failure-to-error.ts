@@ -1,15 +1,7 @@
+import { basename } from 'node:path';
 import { LaneHeldError, LaneLostError } from '../lane-errors.ts';
 import { InvalidRecordError, TopicMismatchError, TopicUnknownError } from '../topic-errors.ts';
-import {
-  TopicLogBusyError,
-  TopicLogClosedError,
-  TopicLogCorruptError,
-  TopicLogFailedError,
-  TopicLogFullError,
-  TopicLogGoneError,
-  TopicLogOpenError,
-  TopicLogVersionError,
-} from '../topic-log-errors.ts';
+import { TopicLogError, closedError } from '../topic-log-error.ts';
 import type { Failure } from './worker-protocol.ts';
 
 /** The public error for what the worker refused. */
@@ -29,20 +21,52 @@ export function failureToError(failure: Failure): Error {
     case 'range':
       return new RangeError(failure.reason);
     case 'version':
-      return new TopicLogVersionError(failure);
-    case 'open':
-      return new TopicLogOpenError(failure, { cause: new Error(failure.detail) });
-    case 'full':
-      return new TopicLogFullError(failure, { cause: new Error(failure.detail) });
+      return new TopicLogError({
+        code: 'HEADGATE_TOPIC_LOG_VERSION',
+        message:
+          `The topic log ${failure.file} has schema version ${failure.version}; this release knows versions up to ${failure.known}. ` +
+          'Update Headgate, or use another file. The file was not touched.',
+      });
+    case 'open': {
+      const message = `The topic log ${failure.file} can't be opened: ${failure.reason}`;
+      return new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_OPEN', message }, { cause: new Error(failure.detail) });
+    }
+    case 'full': {
+      const message =
+        `There is no room to write the topic log ${failure.file} (disk full, or a quota or size limit reached). Nothing was written and nothing ` +
+        'committed is lost: make room on that disk or raise the limit, then try again.';
+      return new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_FULL', retryable: true, message }, { cause: new Error(failure.detail) });
+    }
     case 'corrupt':
-      return new TopicLogCorruptError(failure);
-    case 'gone':
-      return new TopicLogGoneError(failure);
-    case 'busy':
-      return new TopicLogBusyError(failure, { cause: new Error(failure.detail) });
+      return new TopicLogError({
+        code: 'HEADGATE_TOPIC_LOG_CORRUPT',
+        message:
+          `The topic log ${failure.file} is damaged (${failure.detail}). Stop everything that uses it and keep a copy; then restore a backup, or ` +
+          'save what can be read with `sqlite3 FILE .recover`.',
+      });
+    case 'gone': {
+      const { file, path, replaced } = failure;
+      const name = basename(file);
+      const message =
+        `Somebody ${replaced ? 'replaced' : 'deleted or moved'} ${path} while the topic log was in use; nothing is confirmed since then. Stop all that ` +
+        `uses the log. Then put ${name} back, together with ${name}-wal where there is one, or restore a backup; or start over with a new file.`;
+      return new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_GONE', message });
+    }
+    case 'busy': {
+      const message =
+        `The topic log ${failure.file} was locked by another process for more than ${failure.busyTimeoutMs} ms; nothing was written. ` +
+        'Try again, or find the process that holds it.';
+      return new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_BUSY', retryable: true, message }, { cause: new Error(failure.detail) });
+    }
     case 'closed':
-      return new TopicLogClosedError(failure);
+      return closedError(failure.what);
     case 'failed':
-      return new TopicLogFailedError(failure);
+      return failedError(failure);
   }
+}
+
+/** The log stopped working, for the reason `detail`. */
+export function failedError({ file, detail }: { readonly file: string; readonly detail: string }, options?: ErrorOptions): TopicLogError {
+  const message = `The topic log ${file} failed: ${detail}. Close it, open it again, and read what is there before writing on.`;
+  return new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_FAILED', retryable: true, message }, options);
 }

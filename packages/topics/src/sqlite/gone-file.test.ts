@@ -1,7 +1,6 @@
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { TopicLogGoneError, TopicLogOpenError } from '../topic-log-errors.ts';
 import type { LaneWriter, TopicLog } from '../topic-log.ts';
 import { startChild } from './child.fixture.ts';
 import { sqliteTopicLog } from './index.ts';
@@ -47,13 +46,12 @@ describe('a log whose file goes while it is in use', () => {
     const said = vanish(file);
 
     const error: unknown = await lane.transaction((tx) => tx.checkpoint('page', '2')).catch((refusal: unknown) => refusal);
-    expect(error).toBeInstanceOf(TopicLogGoneError);
-    expect(error).toMatchObject({ code: 'HEADGATE_TOPIC_LOG_GONE', retryable: false, file });
+    expect(error).toMatchObject({ code: 'HEADGATE_TOPIC_LOG_GONE', retryable: false, message: expect.stringContaining(file) as string });
     expect(String(error)).toContain(said);
     expect(String(error)).toMatch(/nothing is confirmed since then.*put log\.db back/);
     expect(lane.state.get('page')).toBe('1');
-    await expect(waiting).rejects.toThrow(TopicLogGoneError);
-    for (const call of callsOf(log)) await expect(call()).rejects.toThrow(TopicLogGoneError);
+    await expect(waiting).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_TOPIC_LOG_GONE' }));
+    for (const call of callsOf(log)) await expect(call()).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_TOPIC_LOG_GONE' }));
     await log.close();
   });
 
@@ -67,7 +65,7 @@ describe('a log whose file goes while it is in use', () => {
     const readOn = async (): Promise<void> => {
       while ((await records.next()).done !== true);
     };
-    await expect(readOn()).rejects.toThrow(TopicLogGoneError);
+    await expect(readOn()).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_TOPIC_LOG_GONE' }));
     await log.close();
   });
 
@@ -103,9 +101,11 @@ describe('a log whose file goes while it is in use', () => {
   it('stays gone when it comes back: a commit may have gone with it, and memory would not know', async () => {
     const { file, log, lane } = await lanesLog();
     renameSync(file, `${file}.moved`);
-    await expect(log.listTopics()).rejects.toThrow(TopicLogGoneError);
+    await expect(log.listTopics()).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_TOPIC_LOG_GONE' }));
     renameSync(`${file}.moved`, file);
-    await expect(lane.transaction((tx) => tx.checkpoint('page', '2'))).rejects.toThrow(TopicLogGoneError);
+    await expect(lane.transaction((tx) => tx.checkpoint('page', '2'))).rejects.toThrow(
+      expect.objectContaining({ code: 'HEADGATE_TOPIC_LOG_GONE' }),
+    );
     await log.close();
     await using again = await sqliteTopicLog({ file });
     expect([...(await again.readState('state', 0))]).toEqual([['page', '0']]);
@@ -116,7 +116,9 @@ describe('a log whose file goes while it is in use', () => {
     await lane.transaction((tx) => tx.checkpoint('page', '1'));
     const moved = join(temporaryFolder(), 'moved.db');
     renameSync(file, moved);
-    await expect(lane.transaction((tx) => tx.checkpoint('page', '2'))).rejects.toThrow(TopicLogGoneError);
+    await expect(lane.transaction((tx) => tx.checkpoint('page', '2'))).rejects.toThrow(
+      expect.objectContaining({ code: 'HEADGATE_TOPIC_LOG_GONE' }),
+    );
     await log.close();
     {
       await using there = await sqliteTopicLog({ file: moved });
@@ -137,7 +139,7 @@ describe('a log whose file goes while it is in use', () => {
     for (const empty of [false, true]) {
       if (empty) writeFileSync(file, '');
       const error: unknown = await sqliteTopicLog({ file }).catch((refusal: unknown) => refusal);
-      expect(error).toBeInstanceOf(TopicLogOpenError);
+      expect(error).toMatchObject({ code: 'HEADGATE_TOPIC_LOG_OPEN' });
       expect(String(error)).toMatch(/log\.db-wal holds what was committed to it last.*Put the file back/);
       expect(readFileSync(`${file}-wal`).equals(wal)).toBe(true);
       expect(existsSync(file) ? statSync(file).size : 0).toBe(0);

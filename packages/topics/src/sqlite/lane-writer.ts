@@ -4,7 +4,7 @@ import { LaneLostError } from '../lane-errors.ts';
 import { QueuedLaneWriter } from '../queued-lane-writer.ts';
 import type { LiveState } from '../state-reading.ts';
 import type { LaneSpec, LaneTransaction, NewRecord, RecordPosition, RecordSeries, StateReading } from '../topic-log.ts';
-import { TopicLogBusyError, TopicLogFullError } from '../topic-log-errors.ts';
+import { TopicLogError, type TopicLogErrorCode } from '../topic-log-error.ts';
 import { collectTransaction, isSeries, stateChanges } from '../transaction-content.ts';
 import { AppendBatches } from './append-batches.ts';
 import type { WorkerLink } from './worker-link.ts';
@@ -21,6 +21,7 @@ export interface SqliteLaneWriterOptions {
 }
 
 const TRY_AGAIN_MS = 1_000;
+const MAY_PASS: ReadonlySet<TopicLogErrorCode> = new Set(['HEADGATE_TOPIC_LOG_BUSY', 'HEADGATE_TOPIC_LOG_FULL']);
 
 export class SqliteLaneWriter extends QueuedLaneWriter {
   readonly #options: SqliteLaneWriterOptions;
@@ -73,7 +74,7 @@ export class SqliteLaneWriter extends QueuedLaneWriter {
         return written;
       } catch (error) {
         if (error instanceof LaneLostError) this.#lost = error;
-        const mayPass = error instanceof TopicLogBusyError || error instanceof TopicLogFullError;
+        const mayPass = error instanceof TopicLogError && MAY_PASS.has(error.code);
         if (!mayPass || availability === undefined || this.#closing.signal.aborted) {
           availability?.reached();
           throw error;

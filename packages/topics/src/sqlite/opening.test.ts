@@ -2,7 +2,6 @@ import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSyn
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { TopicLogOpenError, TopicLogVersionError } from '../topic-log-errors.ts';
 import { sqliteTopicLog } from './index.ts';
 import { checkSchema, makeSchema } from './schema.ts';
 import { temporaryFolder } from './temporary-folder.fixture.ts';
@@ -46,8 +45,7 @@ describe('opening', () => {
     db.close();
     const before = readFileSync(file);
     const error: unknown = await sqliteTopicLog({ file }).catch((refusal: unknown) => refusal);
-    expect(error).toBeInstanceOf(TopicLogVersionError);
-    expect(error).toMatchObject({ version: 99, known: 2, file });
+    expect(error).toMatchObject({ code: 'HEADGATE_TOPIC_LOG_VERSION' });
     expect(String(error)).toMatch(/version 99.*up to 2\. Update/);
     expect(readFileSync(file).equals(before)).toBe(true);
   });
@@ -60,7 +58,7 @@ describe('opening', () => {
     db.close();
     const before = readFileSync(file);
     const error: unknown = await sqliteTopicLog({ file }).catch((refusal: unknown) => refusal);
-    expect(error).toBeInstanceOf(TopicLogOpenError);
+    expect(error).toMatchObject({ code: 'HEADGATE_TOPIC_LOG_OPEN' });
     expect(String(error)).toContain(`schema version (user_version) is ${version}, which no release writes`);
     expect(String(error)).toContain('Restore a backup');
     expect(readFileSync(file).equals(before)).toBe(true);
@@ -81,8 +79,7 @@ describe('opening', () => {
     writeFileSync(file, 'These are my notes, not a topic log.\n'.repeat(100));
     const before = readFileSync(file);
     const error: unknown = await sqliteTopicLog({ file }).catch((refusal: unknown) => refusal);
-    expect(error).toBeInstanceOf(TopicLogOpenError);
-    expect(error).toMatchObject({ code: 'HEADGATE_TOPIC_LOG_OPEN', retryable: false, file });
+    expect(error).toMatchObject({ code: 'HEADGATE_TOPIC_LOG_OPEN', retryable: false, message: expect.stringContaining(file) as string });
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
@@ -91,7 +88,9 @@ describe('opening', () => {
     mkdirSync(join(folder, 'log.db'));
     await expect(sqliteTopicLog({ file: join(folder, 'log.db') })).rejects.toThrow(/it is a folder/);
     writeFileSync(join(folder, 'file'), '');
-    await expect(sqliteTopicLog({ file: join(folder, 'file', 'log.db') })).rejects.toThrow(TopicLogOpenError);
+    await expect(sqliteTopicLog({ file: join(folder, 'file', 'log.db') })).rejects.toThrow(
+      expect.objectContaining({ code: 'HEADGATE_TOPIC_LOG_OPEN' }),
+    );
   });
 
   // root may write everywhere

@@ -4,7 +4,7 @@ import type { MissingRight } from '../missing-right-error.ts';
 import type { FieldsOf } from '../pull-reader.ts';
 import { assertFields, bytesRecord, textRecord } from '../record-fields.ts';
 import { LiveState } from '../state-reading.ts';
-import { TopicLogClosedError } from '../topic-log-errors.ts';
+import { closedError } from '../topic-log-error.ts';
 import type {
   CreatedTopics,
   GroupMember,
@@ -31,13 +31,13 @@ import type { StateEntries } from './worker-protocol.ts';
 export interface SqliteTopicLogOptions {
   /** The file; made, with its folder, where it is missing. Relative paths are the process's. Beside it live `-wal`, `-shm` and `-lanes/`. */
   readonly file: string;
-  /** How long a write waits for another process's, milliseconds, before it throws `TopicLogBusyError`. Default 5000. */
+  /** How long a write waits for another process's, milliseconds, before it throws a `TopicLogError` (HEADGATE_TOPIC_LOG_BUSY). Default 5000. */
   readonly busyTimeoutMs?: number;
   /** How often a reader that waits looks for what other processes have committed, milliseconds. Default 50. */
   readonly pollMs?: number;
   /** How long a tombstone of a compacted topic stays readable, milliseconds. Default 86,400,000 (a day). */
   readonly tombstoneRetentionMs?: number;
-  /** The file may not grow beyond this, bytes; writes that would throw `TopicLogFullError`. Default 0: the disk is the limit. */
+  /** The file may not grow beyond this, bytes; writes that would throw a `TopicLogError` (HEADGATE_TOPIC_LOG_FULL). Default 0: the disk is the limit. */
   readonly maxFileBytes?: number;
   /** Told when lanes can't be written, and when they can again: their transactions then wait for room or a lock, where they would throw. */
   readonly onAvailability?: (change: AvailabilityChange) => void;
@@ -51,8 +51,8 @@ const MAX_RECORD_BYTES = 500_000_000;
 /**
  * Opens a topic log in one SQLite file: synced at each commit, usable by several processes of one machine at once (not over a network drive).
  * SQLite runs in a thread of its own. A lane's newcomer is refused with `LaneHeldError` while an older holder lives. Without a key or a
- * partition a record goes to partition 0. Throws `TopicLogOpenError`, `TopicLogVersionError`, `TopicLogCorruptError`, `TopicLogFullError` or
- * `TopicLogBusyError`; the same errors may end any later call.
+ * partition a record goes to partition 0. Throws a `TopicLogError`: HEADGATE_TOPIC_LOG_OPEN,
+ * _VERSION, _CORRUPT, _FULL or _BUSY; the same may end any later call.
  */
 export async function sqliteTopicLog(options: SqliteTopicLogOptions): Promise<TopicLog> {
   const {
@@ -218,7 +218,7 @@ class SqliteTopicLog implements TopicLog {
   }
 
   #assertOpen(): void {
-    if (this.#closed !== undefined) throw new TopicLogClosedError({ what: `The topic log ${this.#file}` });
+    if (this.#closed !== undefined) throw closedError(`The topic log ${this.#file}`);
   }
 
   #reading({ keys, values, timestampsMs }: StateEntries): LiveState {

@@ -1,5 +1,5 @@
 import { type FieldsOf, PullReader } from '../pull-reader.ts';
-import { TopicLogClosedError } from '../topic-log-errors.ts';
+import { TopicLogError } from '../topic-log-error.ts';
 import type { OffsetCommit, ReadOptions, TopicRecord } from '../topic-log.ts';
 import { parsedHeaders } from './headers-json.ts';
 import type { WorkerLink } from './worker-link.ts';
@@ -57,7 +57,7 @@ export class SqliteTopicReader<Field extends string | Uint8Array> extends PullRe
         await this.#opened;
         this.#chunk = await this.#nextChunk();
       } catch (error) {
-        const ended = this.isClosed && error instanceof TopicLogClosedError;
+        const ended = this.isClosed && error instanceof TopicLogError && error.code === 'HEADGATE_TOPIC_LOG_CLOSED';
         await this.close();
         if (ended) break;
         throw error;

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import { TopicLogClosedError, TopicLogFailedError } from '../topic-log-errors.ts';
-import { failureToError } from './failure-to-error.ts';
+import { closedError } from '../topic-log-error.ts';
+import { failedError, failureToError } from './failure-to-error.ts';
 import type { CallKind, WorkerCalls, WorkerOptions, WorkerReply, WorkerRequest } from './worker-protocol.ts';
 
 /** A worker that was asked to close may still wait for another process's lock; it is not waited for longer than this. */
@@ -53,7 +53,7 @@ export class WorkerLink {
     } catch {
       // A thread that is already dead is closed.
     }
-    this.#dead ??= new TopicLogClosedError({ what: `The topic log ${this.#file}` });
+    this.#dead ??= closedError(`The topic log ${this.#file}`);
     this.#worker.ref();
     await this.#exited;
     clearTimeout(late);
@@ -69,7 +69,7 @@ export class WorkerLink {
   }
 
   #die(cause: Error): void {
-    this.#dead ??= new TopicLogFailedError({ file: this.#file, detail: cause.message }, { cause });
+    this.#dead ??= failedError({ file: this.#file, detail: cause.message }, { cause });
     for (const call of this.#pending.values()) call.reject(this.#dead);
     this.#pending.clear();
   }

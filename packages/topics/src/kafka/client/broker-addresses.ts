@@ -1,3 +1,4 @@
+import { TopicLogError } from '../../topic-log-error.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from './kafkajs-cluster.ts';
 import { failureText, verdictOf } from './driver-errors.ts';
@@ -42,21 +43,7 @@ export class BrokerAddresses {
 
 const CURE = 'Is that broker down? Else set its advertised.listeners to an address that this machine reaches';
 
-/** No broker answers at the address that it advertises. */
-export class AdvertisedAddressError extends Error {
-  override readonly name = 'AdvertisedAddressError';
-  readonly code = 'HEADGATE_KAFKA_ADVERTISED_ADDRESS';
-  readonly retryable = true;
-
-  constructor(details: { readonly failures: readonly { readonly address: string; readonly reason: string }[] }, options?: ErrorOptions) {
-    const { failures } = details;
-    const named = failures.slice(0, MOST_NAMED).map(({ address, reason }) => `${address} (${reason})`);
-    const more = failures.length > named.length ? ` and ${failures.length - named.length} more` : '';
-    super(`the brokers there advertise ${named.join(', ')}${more}, and none answers at what it advertises`, options);
-  }
-}
-
-/** Connects to any broker at the address that it advertises; `cluster` knows them. Throws `AdvertisedAddressError`, and refusals as they are. */
+/** Connects to any broker at the address that it advertises; `cluster` knows them. Throws a `TopicLogError` (HEADGATE_KAFKA_ADVERTISED_ADDRESS), and refusals as they are. */
 export async function assertAdvertised(cluster: Cluster): Promise<void> {
   const { brokers, metadata } = cluster.brokerPool;
   if (Object.values(brokers).some((broker) => broker.isConnected())) return;
@@ -80,8 +67,15 @@ export async function assertAdvertised(cluster: Cluster): Promise<void> {
     const refusal: unknown =
       cause instanceof AggregateError ? cause.errors.find((error: unknown) => verdictOf(error) !== 'passes') : undefined;
     if (refusal !== undefined) throw refusal;
-    throw new AdvertisedAddressError({ failures: [...failures].map(([address, reason]) => ({ address, reason })) }, { cause });
+    throw unreachable(failures, cause);
   } finally {
     over.abort();
   }
+}
+
+function unreachable(failures: ReadonlyMap<string, string>, cause: unknown): TopicLogError {
+  const named = [...failures].slice(0, MOST_NAMED).map(([address, reason]) => `${address} (${reason})`);
+  const more = failures.size > named.length ? ` and ${failures.size - named.length} more` : '';
+  const message = `the brokers there advertise ${named.join(', ')}${more}, and none answers at what it advertises`;
+  return new TopicLogError({ code: 'HEADGATE_KAFKA_ADVERTISED_ADDRESS', retryable: true, message }, { cause });
 }

@@ -1,3 +1,4 @@
+import { TopicLogError } from '../../topic-log-error.ts';
 import { MissingRightError } from '../../missing-right-error.ts';
 
 /** How it stands with a fault: it may pass by itself, a right has to be given first, or trying again doesn't help. */
@@ -130,7 +131,10 @@ export function failureText(error: unknown): string {
 export function driverError(error: unknown): unknown {
   for (const each of chain(error)) {
     if (isOurs(each.code)) return each;
-    if (each.type !== undefined || FINAL_FAULTS.has(each.name)) return new BrokersRefuseError(refusalText(each), { cause: error });
+    if (each.type !== undefined || FINAL_FAULTS.has(each.name)) {
+      const message = `The brokers refuse: ${refusalText(each)}`;
+      return new TopicLogError({ code: 'HEADGATE_BROKERS_REFUSE', message }, { cause: error });
+    }
   }
   return error;
 }
@@ -150,15 +154,4 @@ export function refusalText(answer: KafkaJsError): string {
 
 function isOurs(code: unknown): boolean {
   return typeof code === 'string' && code.startsWith('HEADGATE_');
-}
-
-/** The brokers' answer is no, and it stays so however often they are asked. */
-class BrokersRefuseError extends Error {
-  override readonly name = 'BrokersRefuseError';
-  readonly code = 'HEADGATE_BROKERS_REFUSE';
-  readonly retryable = false;
-
-  constructor(reason: string, options?: ErrorOptions) {
-    super(`The brokers refuse: ${reason}`, options);
-  }
 }

@@ -1,6 +1,6 @@
 import type { OffsetCommit } from '../../topic-log.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GroupInUseError } from '../../group-errors.ts';
+import { TopicLogError } from '../../topic-log-error.ts';
 import type { Cluster } from '../client/kafkajs-cluster.ts';
 
 /** How a group with members refuses the commits of others. */
@@ -23,7 +23,7 @@ export async function groupOffsets(
   return new Map(found.filter(([, offset]) => offset >= 0));
 }
 
-/** Commits what a group reads next, unless it has come further already. Throws `GroupInUseError`. */
+/** Commits what a group reads next, unless it has come further already. Throws a `TopicLogError` (HEADGATE_GROUP_IN_USE). */
 export async function commitGroupOffset(cluster: Cluster, { group, topic, partition, nextOffset }: OffsetCommit): Promise<void> {
   const committed = (await groupOffsets(cluster, { group, topic, partitions: [partition] })).get(partition);
   if (committed !== undefined && committed >= nextOffset) return;
@@ -40,7 +40,12 @@ export async function commitGroupOffset(cluster: Cluster, { group, topic, partit
       return;
     } catch (error) {
       if (!OF_MEMBERS_ALONE.has((error as { readonly type?: string }).type ?? '')) throw error;
-      if (refusals >= MOST_REFUSALS) throw new GroupInUseError({ group }, { cause: error });
+      if (refusals >= MOST_REFUSALS) {
+        const message =
+          `Nothing can be committed for group "${group}": it has members at work, and offsets are taken from them alone. ` +
+          'Read with another group, or stop its members first.';
+        throw new TopicLogError({ code: 'HEADGATE_GROUP_IN_USE', message }, { cause: error });
+      }
     }
     await sleep(ASK_AGAIN_MS);
   }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FieldsOf, PullReader } from '../../pull-reader.ts';
 import { TopicLostError } from '../../topic-errors.ts';
-import { TopicLogClosedError } from '../../topic-log-errors.ts';
+import { closedError } from '../../topic-log-error.ts';
 import type { OffsetCommit, ReadOptions, TopicRecord } from '../../topic-log.ts';
 import type { EmptyRanges } from './empty-ranges.ts';
 import { commitGroupOffset, groupOffsets } from './group-offsets.ts';
@@ -118,7 +118,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
   async #failed(error: unknown): Promise<unknown> {
     await this.close();
     const aborted = error instanceof Error && error.name === 'AbortError';
-    return aborted ? new TopicLogClosedError({ what: 'The topic log' }) : error;
+    return aborted ? closedError('The topic log') : error;
   }
 
   /** The next records of any partition; undefined at the end. The positions stand in the order of their turns. */

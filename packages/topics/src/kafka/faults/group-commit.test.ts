@@ -1,6 +1,5 @@
 import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { GroupInUseError } from '../../group-errors.ts';
 import type { GroupMember, RecordPosition, TopicLog } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
 import { newPages } from './pages.fixture.ts';
@@ -32,7 +31,7 @@ describe.skipIf(why !== undefined).concurrent(`what a group has read${because}`,
     const { member, record } = await groupAtWork('at-work');
     await using reader = log.read({ topic: 'at-work', group: 'at-work' });
     const refused = reader.commit(record);
-    await expect(refused).rejects.toThrow(GroupInUseError);
+    await expect(refused).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_GROUP_IN_USE' }));
     await expect(refused).rejects.toThrow(/^Nothing can be committed for group "at-work"/u);
     await member.leave();
     await reader.commit(record);

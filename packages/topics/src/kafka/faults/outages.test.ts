@@ -1,7 +1,6 @@
 import { type KafkaBroker, type KafkaNode, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, it } from 'vitest';
-import { TopicLogOpenError } from '../../topic-log-errors.ts';
 import type { TopicLog } from '../../topic-log.ts';
 import type { AvailabilityChange } from '../../availability.ts';
 import { kafkaTopicLog } from '../index.ts';
@@ -78,7 +77,7 @@ describe
           expect(
             within(
               8_000,
-              open(broker).catch((error: unknown) => expect(error).toBeInstanceOf(TopicLogOpenError)),
+              open(broker).catch((error: unknown) => expect(error).toMatchObject({ code: 'HEADGATE_TOPIC_LOG_OPEN' })),
             ),
             'opening',
           ).resolves.toBe(true),

@@ -1,6 +1,6 @@
 import type { GroupDescription } from 'kafkajs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GroupDisagreementError } from './group-errors.ts';
+import { TopicLogError } from '../../topic-log-error.ts';
 import { decodeMetadata, hasPartitions } from './member-metadata.ts';
 
 const ASK_AGAIN_MS = 200;
@@ -14,12 +14,12 @@ export interface AgreementOptions {
   readonly signal: AbortSignal;
 }
 
-/** Resolves when nobody works the group under another agreement. Throws `GroupDisagreementError` for members that outlive a session. */
+/** Resolves when nobody works the group under another agreement. Throws a `TopicLogError` (HEADGATE_GROUP_DISAGREEMENT) for members that outlive a session. */
 export async function waitForAgreement(options: AgreementOptions): Promise<void> {
   const patienceMs = options.sessionTimeoutMs + 1_000;
   const started = performance.now();
   while (disagrees(await options.describe(), options.agreement)) {
-    if (performance.now() - started > patienceMs) throw new GroupDisagreementError({ group: options.group });
+    if (performance.now() - started > patienceMs) throw disagreementError(options.group);
     await sleep(ASK_AGAIN_MS, undefined, { signal: options.signal });
   }
 }
@@ -33,4 +33,11 @@ export function disagrees(group: GroupDescription, agreement: string): boolean {
     const terms = hasPartitions(memberAssignment) ? decodeMetadata(memberMetadata) : undefined;
     return terms !== undefined && terms.agreement !== agreement;
   });
+}
+
+export function disagreementError(group: string): TopicLogError {
+  const message =
+    `Group "${group}" is worked by processes with other settings: lanes, pipelines, credentials' names or limits. ` +
+    'All processes of a group need the same ones: stop the others, or start this one with their config.';
+  return new TopicLogError({ code: 'HEADGATE_GROUP_DISAGREEMENT', message });
 }

@@ -23,13 +23,13 @@ export interface GroupMembershipOptions {
   readonly onFault?: (error: Error) => void;
   /** Called when the group has answered a request to join, though the others may still have to, and when this process has joined. */
   readonly onAnswer?: () => void;
-  /** Called once, when the membership has ended for good, e.g. with a `GroupDisagreementError`; `onAssigned` was called with none before. */
+  /** Called once, when the membership has ended for good, e.g. with a `TopicLogError` (HEADGATE_GROUP_DISAGREEMENT); `onAssigned` was called with none before. */
   readonly onFailed: (error: Error) => void;
 }
 
 export interface GroupMembership {
   /**
-   * Resolves after the first assignment, which may be empty. Rejects with `GroupDisagreementError` when the group is worked under another
+   * Resolves after the first assignment, which may be empty. Rejects with a `TopicLogError` (HEADGATE_GROUP_DISAGREEMENT) when the group is worked under another
    * agreement (if those members have just died, it waits until the group has noticed), and when it is left before.
    */
   readonly joined: Promise<void>;

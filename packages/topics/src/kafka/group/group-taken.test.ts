@@ -2,7 +2,7 @@ import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-brok
 import { describe, expect, it } from 'vitest';
 import { startChild } from '../../sqlite/child.fixture.ts';
 import { kafkaTopicLog } from '../index.ts';
-import { GroupTakenError } from './group-errors.ts';
+import { TopicLogError } from '../../topic-log-error.ts';
 
 const SESSION_MS = 6_000;
 const why = await whyNoKafkaBroker();
@@ -25,14 +25,14 @@ describe.skipIf(why !== undefined)(`a group of other consumers${why === undefine
     const stranger = startChild({ script, args: [broker.brokers[0] ?? '', 'shared', 'requests', String(SESSION_MS)] });
     await stranger.line('joined');
     await stranger.kill();
-    await expect(join()).rejects.toThrow(GroupTakenError);
+    await expect(join()).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_GROUP_TAKEN' }));
     await expect(join()).rejects.toThrow(/just been killed.*session time-out has passed/u);
     const joins = async (): Promise<boolean> => {
       try {
         await (await join()).leave();
         return true;
       } catch (error) {
-        if (error instanceof GroupTakenError) return false;
+        if (error instanceof TopicLogError && error.code === 'HEADGATE_GROUP_TAKEN') return false;
         throw error;
       }
     };

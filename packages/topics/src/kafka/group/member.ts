@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Backoff } from '../../backoff.ts';
-import { disagrees, waitForAgreement } from './group-agreement.ts';
+import { TopicLogError } from '../../topic-log-error.ts';
+import { disagreementError, disagrees, waitForAgreement } from './group-agreement.ts';
 import { chain, driverError, verdictOf } from '../client/driver-errors.ts';
-import { GroupDisagreementError, GroupTakenError } from './group-errors.ts';
 import { GroupSession, type Joined } from './group-session.ts';
 import type { GroupMembership, GroupMembershipOptions } from './group-membership.ts';
 import { MemberConsumer } from './member-consumer.ts';
@@ -77,8 +77,7 @@ export class Member implements GroupMembership {
   /** The error to give up with, or undefined where another consumer may do better. */
   #finalOf(error: Error): Error | undefined {
     const { group, waitsOut = (fault) => verdictOf(fault) === 'passes' } = this.#options;
-    if ([...chain(error)].some(({ type }) => type === 'INCONSISTENT_GROUP_PROTOCOL'))
-      return new GroupTakenError({ group }, { cause: error });
+    if ([...chain(error)].some(({ type }) => type === 'INCONSISTENT_GROUP_PROTOCOL')) return takenError(group, error);
     if (waitsOut(error)) return undefined;
     const told = driverError(error);
     return told instanceof Error ? told : error;
@@ -145,7 +144,7 @@ export class Member implements GroupMembership {
     while (join === this.#joins && !this.#stopped.signal.aborted) {
       const group = await consumer.describe().catch(() => undefined);
       if (group?.state === 'Stable' && join === this.#joins) {
-        if (disagrees(group, this.#agreement)) consumer.end(new GroupDisagreementError({ group: this.#options.group }));
+        if (disagrees(group, this.#agreement)) consumer.end(disagreementError(this.#options.group));
         else this.#begin();
         return;
       }
@@ -176,4 +175,11 @@ async function atMost(ending: Promise<void>, limitMs: number): Promise<void> {
   const enough = new AbortController();
   await Promise.race([ending, sleep(limitMs, undefined, { signal: enough.signal }).catch(() => undefined)]);
   enough.abort();
+}
+
+function takenError(group: string, cause: Error): TopicLogError {
+  const message =
+    `Group "${group}" is in use by consumers that aren't Headgate's, or by another release. If they have just been killed, brokers ` +
+    'keep their places until their session time-out has passed (45 s as a rule): start again after that. Else choose another group.';
+  return new TopicLogError({ code: 'HEADGATE_GROUP_TAKEN', message }, { cause });
 }

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Codec } from './codecs.ts';
-import { UnreadableBatchError } from './unreadable-batch-error.ts';
+import { TopicLogError } from '../../topic-log-error.ts';
 
 const require = createRequire(import.meta.url);
 // Neither has types of its own.
@@ -25,7 +25,9 @@ async function readable(compression: string, decompress: () => Buffer): Promise<
   try {
     return await Promise.resolve(decompress());
   } catch (error) {
-    throw new UnreadableBatchError({ compression }, { cause: error });
+    const reason = error instanceof Error ? error.message : 'unknown';
+    const message = `A batch of records compressed with ${compression} can't be read: ${reason}. Delete it from its topic, or mend it.`;
+    throw new TopicLogError({ code: 'HEADGATE_UNREADABLE_BATCH', message }, { cause: error });
   }
 }
 

@@ -1,3 +1,4 @@
+import { TopicLogError } from '../../topic-log-error.ts';
 import type { Message } from 'kafkajs';
 import { type BatchOptions, type BatchRecords, part } from './batch-record.ts';
 import { strictArray } from './strict-array.ts';
@@ -34,7 +35,7 @@ export function recordBatch(options: RecordBatchOptions): Message[] {
   // groupMessagesPerPartition.js asks the partitioner for each message.
   const reduce = (group: (groups: Grouped, message: Message) => Grouped, start: Grouped): Grouped => {
     const partitions = Object.keys(group(start, first));
-    if (partitions.length !== 1 || partitions[0] !== String(partition)) throw new PartitionerError({ partition, partitions });
+    if (partitions.length !== 1 || partitions[0] !== String(partition)) throw misplaced({ partition, partitions });
     return { [partition]: batch };
   };
 
@@ -66,17 +67,9 @@ function isEncoder(answer: unknown): answer is { readonly buffer: Buffer } {
   return typeof answer === 'object' && answer !== null && 'buffer' in answer && Buffer.isBuffer(answer.buffer);
 }
 
-/** The producer's partitioner doesn't go by a message's own partition; nothing was sent. */
-class PartitionerError extends Error {
-  override readonly name = 'PartitionerError';
-  readonly code = 'HEADGATE_PARTITIONER';
-  readonly retryable = false;
-
-  constructor(details: { readonly partition: number; readonly partitions: readonly string[] }, options?: ErrorOptions) {
-    super(
-      `A batch for partition ${details.partition} was given to ${details.partitions.join(', ') || 'none'} by the producer's partitioner. ` +
-        "Use kafkajs's default partitioner, which goes by a message's partition.",
-      options,
-    );
-  }
+function misplaced(details: { readonly partition: number; readonly partitions: readonly string[] }): TopicLogError {
+  const message =
+    `A batch for partition ${details.partition} was given to ${details.partitions.join(', ') || 'none'} by the producer's partitioner. ` +
+    "Use kafkajs's default partitioner, which goes by a message's partition.";
+  return new TopicLogError({ code: 'HEADGATE_PARTITIONER', message });
 }

@@ -1,3 +1,4 @@
+import { TopicLogError } from '../../topic-log-error.ts';
 import type { AuthenticationProviderArgs, Authenticator } from 'kafkajs';
 import { tokenExpiryMs } from './token-expiry.ts';
 
@@ -34,7 +35,7 @@ export function bearerAuthentication(token: () => Promise<BearerToken>): Authent
   return ({ saslAuthenticate }) => ({
     async authenticate() {
       const { value, renewedIn } = await token();
-      if (!TOKEN.test(value)) throw new TokenRefusedError('The token for the brokers is empty, or has a character that no token has');
+      if (!TOKEN.test(value)) throw tokenRefused('The token for the brokers is empty, or has a character that no token has');
       const expiryMs = tokenExpiryMs(value) ?? Infinity;
       if (renewedIn !== undefined && (value === refused || expiryMs <= Date.now())) throw new StaleTokenError({ expiryMs, renewedIn });
       const response = { decode: (bytes: Buffer) => bytes, parse: (bytes: Buffer) => withoutLength(bytes).toString() };
@@ -50,7 +51,7 @@ export function bearerAuthentication(token: () => Promise<BearerToken>): Authent
         refused = value;
         throw new StaleTokenError({ expiryMs, renewedIn });
       }
-      throw new TokenRefusedError(`The brokers refuse the token (OAUTHBEARER): ${statusOf(refusal)}${expired(value)}`);
+      throw tokenRefused(`The brokers refuse the token (OAUTHBEARER): ${statusOf(refusal)}${expired(value)}`);
     },
   });
 }
@@ -73,13 +74,9 @@ class StaleTokenError extends Error {
   }
 }
 
-/** Nobody is let in with this token. */
-class TokenRefusedError extends Error {
-  override readonly name = 'TokenRefusedError';
-  readonly code = 'HEADGATE_KAFKA_TOKEN_REFUSED';
-  readonly retryable = false;
-  /** What kafkajs goes by. */
-  readonly retriable = false;
+function tokenRefused(message: string): Error {
+  // kafkajs goes by `retriable`.
+  return Object.assign(new TopicLogError({ code: 'HEADGATE_KAFKA_TOKEN_REFUSED', message }), { retriable: false });
 }
 
 /** `status` of section 3.2.2; the rest is the brokers' own words, which may be any. */

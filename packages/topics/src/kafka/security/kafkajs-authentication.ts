@@ -1,3 +1,4 @@
+import { TopicLogError } from '../../topic-log-error.ts';
 import { createRequire } from 'node:module';
 import type { AuthenticationProviderArgs, Authenticator } from 'kafkajs';
 import type { KafkaSaslOptions } from './sasl-for-kafkajs.ts';
@@ -45,7 +46,7 @@ export function kafkajsAuthentication(sasl: PlainSasl): Authentication {
         const { mechanism } = sasl;
         const user = 'username' in sasl ? `user ${JSON.stringify(sasl.username)}` : 'this user';
         const broker = `${connection.host}:${connection.port}`;
-        throw new CredentialsRefusedError(`Broker ${broker} refuses ${user} (${mechanism}): ${reasonOf(fault ?? error)}`);
+        throw credentialsRefused(`Broker ${broker} refuses ${user} (${mechanism}): ${reasonOf(fault ?? error)}`);
       }
     },
   });
@@ -57,17 +58,10 @@ function reasonOf(error: unknown): string {
   return message.replace(/^SASL .*? authentication failed: /u, '').replace(/[.\s]+$/u, '');
 }
 
-/** Nobody is let in with these credentials. */
-class CredentialsRefusedError extends Error {
-  override readonly name = 'CredentialsRefusedError';
-  readonly code = 'HEADGATE_KAFKA_CREDENTIALS_REFUSED';
-  readonly retryable = false;
-  /** What kafkajs goes by. */
-  readonly retriable = false;
-
-  constructor(refusal: string, options?: ErrorOptions) {
-    super(`${refusal}. Check name and password (sasl): was the password changed, or the user deleted?`, options);
-  }
+function credentialsRefused(refusal: string): Error {
+  const message = `${refusal}. Check name and password (sasl): was the password changed, or the user deleted?`;
+  // kafkajs goes by `retriable`.
+  return Object.assign(new TopicLogError({ code: 'HEADGATE_KAFKA_CREDENTIALS_REFUSED', message }), { retriable: false });
 }
 
 function isRefusal(fault: unknown): boolean {

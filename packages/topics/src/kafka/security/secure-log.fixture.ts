@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { TopicLogOpenError } from '../../topic-log-errors.ts';
+import { TopicLogError } from '../../topic-log-error.ts';
 import type { TopicLog } from '../../topic-log.ts';
 import { type KafkaTopicLogOptions, kafkaTopicLog } from '../index.ts';
 
@@ -28,7 +28,7 @@ export async function refusal(options: SecureLogOptions): Promise<Refusal> {
   try {
     await using _ = await secureLog(options);
   } catch (error) {
-    if (!(error instanceof TopicLogOpenError)) throw error;
+    if (!(error instanceof TopicLogError && error.code === 'HEADGATE_TOPIC_LOG_OPEN')) throw error;
     const printed = `${inspect(error, { depth: null, showHidden: true, getters: true, maxStringLength: null })}\n${JSON.stringify(error)}`;
     return { message: error.message, printed, tookMs: performance.now() - startedMs };
   }
