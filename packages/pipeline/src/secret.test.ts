@@ -27,6 +27,28 @@ it.each([[''], [7], [null], [{ file: '' }], [{ file: 'a', other: 1 }]])('refuses
   expect(secret().safeParse(given).success).toBe(false);
 });
 
+it.each([
+  ['hush', { header: true, encoded: true }],
+  ['~ !', { header: true, encoded: true }],
+  ['bearer', { header: true, encoded: true }],
+  ['é', { header: false, encoded: true }],
+  ['two\nlines', { header: false, encoded: false }],
+  ['tab\tbed', { header: false, encoded: false }],
+  ['\ud800', { header: false, encoded: false }],
+  [' hush', { header: false, encoded: false }],
+  ['hush ', { header: false, encoded: false }],
+  ['Bearer hush', { header: false, encoded: false }],
+])('takes %j for a header and encoded: %o', (given, taken) => {
+  const kinds = { header: secret(), encoded: secret({ encoded: true }) };
+  const parsed = Object.entries(kinds).map(([kind, schema]) => [kind, schema.safeParse(given)] as const);
+  expect(Object.fromEntries(parsed.map(([kind, { success }]) => [kind, success]))).toEqual(taken);
+  for (const [, { error }] of parsed) expect(error?.message ?? '').not.toContain(given);
+});
+
+it('may be empty where that is said', () => {
+  expect(secret({ empty: true }).parse('')()).toBe('');
+});
+
 it('reads a file again when it has changed, without the white space around it', async () => {
   const file = await secretFile(' one\n');
   const read = secret().parse({ file });

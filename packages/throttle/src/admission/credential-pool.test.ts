@@ -89,6 +89,43 @@ describe('credentialPool', () => {
     ]);
   });
 
+  it('takes the one that was taken longest ago, and none that has left; the last says why', () => {
+    const clock = handClock();
+    const members = ['a', 'b', 'c'].map((name) => ({ name, budgets: [rateBudget({ limit: 9, windowMs: 1_000, guardMs: 0, clock })] }));
+    const pool = credentialPool({ members, clock });
+    const taken = (times: number) => Array.from({ length: times }, () => pool.take([]).credential).join('');
+    expect(taken(5)).toBe('abcab');
+    pool.retire('b', new Error('revoked'));
+    pool.retire('nobody', new Error('unknown'));
+    expect([taken(4), pool.members.map(({ name }) => name), pool.exhausted]).toEqual(['caca', ['a', 'c'], undefined]);
+    pool.retire('a', new Error('revoked'));
+    const last = new Error('expired');
+    pool.retire('c', last);
+    pool.retire('c', new Error('again'));
+    expect([pool.members, pool.bears([1]), pool.exhausted]).toEqual([[], false, last]);
+    expect(() => pool.take([])).toThrow(RangeError);
+  });
+
+  it('settles what was taken of one that has left', () => {
+    const clock = handClock();
+    const budget = rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, clock });
+    let settled = 0;
+    const journal = {
+      restored: undefined,
+      granted: () => Promise.resolve(),
+      settled: () => (settled += 1),
+      learned: () => undefined,
+    };
+    const pool = credentialPool({ members: [{ name: 'a', budgets: [budget], journal }], clock });
+    const grant = pool.take([]);
+    expect(grant.durable).toBeInstanceOf(Promise);
+    pool.retire('a', new Error('revoked'));
+    grant.sent();
+    grant.answered();
+    clock.now = 1_000;
+    expect([settled, budget.used, pool.freeAt([])]).toEqual([1, 0, Infinity]);
+  });
+
   it('sends with all budgets or with none: one whose lease is over frees the others', () => {
     const clock = handClock();
     const [patient, hasty] = [Infinity, 100].map((leaseMs) =>

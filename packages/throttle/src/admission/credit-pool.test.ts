@@ -28,6 +28,28 @@ describe('creditPool', () => {
     expect(told).toBe(2);
   });
 
+  it('grows where more has come, past its maximum too, and not again once it was given back', () => {
+    const pool = creditPool({ max: 10 });
+    let told = 0;
+    pool.onRelease(() => (told += 1));
+    const credit = pool.reserve(4);
+    expect([pool.hasRoom(6), pool.hasRoom(7)]).toEqual([true, false]);
+    credit.resize(15);
+    credit.resize(15);
+    expect([credit.items, pool.outstanding, pool.hasRoom(0), told]).toEqual([15, 15, false, 0]);
+    credit.release();
+    credit.resize(3);
+    expect([credit.items, pool.outstanding, told]).toEqual([0, 0, 1]);
+  });
+
+  it.each([-1, 1.5, NaN, Infinity])('holds no %s items', (items) => {
+    const pool = creditPool({ max: Infinity });
+    const credit = pool.reserve(0);
+    expect(() => pool.reserve(items)).toThrow(RangeError);
+    expect(() => credit.resize(items)).toThrow(RangeError);
+    expect([credit.items, pool.outstanding]).toEqual([0, 0]);
+  });
+
   it('never leaks and never passes its maximum but for a page alone', () => {
     const steps = fc.array(
       fc.record({ do: fc.constantFrom('reserve' as const, 'resize' as const, 'release' as const), which: fc.nat(9), items: fc.nat(40) }),
