@@ -5,6 +5,7 @@ import type { CommandContext } from './commands/command-context.ts';
 import type { SandboxCommandOptions } from './commands/sandbox.ts';
 import { UsageError } from './commands/usage-error.ts';
 import { ConfigError } from './config/config-error.ts';
+import { defaultConfigFile } from './config/config-files.ts';
 import { errorText } from './run/error-text.ts';
 import type { Terminal } from './status/terminal.ts';
 import { plainOutput } from './status/text/plain-output.ts';
@@ -37,14 +38,14 @@ function commandLine(world: World, exit: (code: number) => void): Command {
   const program = new Command('headgate');
   let clock: Clock;
   const context = (): CommandContext => {
-    const { config, json } = program.opts<{ config: string; json?: boolean }>();
+    const { config = defaultConfigFile(world.cwd), json } = program.opts<{ config?: string; json?: boolean }>();
     return { ...world, clock, stderr: plainOutput(world.stderr), terminal: world.stderr, file: config, json: json ?? false };
   };
 
   program
     .description('Streams rate-limited HTTP services into topic logs: every request a budget permits, never one more.')
     .version(version())
-    .option('--config <file>', 'the configuration', 'headgate.yaml')
+    .option('--config <file>', 'the configuration: YAML, or a module (default: headgate.yaml, or headgate.config.ts)')
     .option('--json', 'logs (and what `read` writes) as one line of JSON each')
     .exitOverride()
     .configureOutput({ writeOut: (text) => world.stdout.write(text), writeErr: (text) => plainOutput(world.stderr).write(text) })
@@ -73,7 +74,8 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     .option('--force', 'overwrite the file')
     .action(async ({ force = false }: { force?: boolean }) => {
       const [{ init }, { terminalPrompt }] = await Promise.all([import('./commands/init.ts'), import('./commands/terminal-prompt.ts')]);
-      const { file, cwd, stderr, stdin, terminal } = context();
+      const { cwd, stderr, stdin, terminal } = context();
+      const { config: file = 'headgate.yaml' } = program.opts<{ config?: string }>();
       exit(await init({ file, cwd, force, stderr, prompt: terminalPrompt({ input: stdin, output: terminal }) }));
     });
 
@@ -86,6 +88,13 @@ function commandLine(world: World, exit: (code: number) => void): Command {
       ]);
       const { file, cwd, env, stderr } = context();
       exit(await check({ file, cwd, env, stderr, online, probes: (sound) => environmentProbes({ sound, online, context: context() }) }));
+    });
+
+  command('schema', 'write the JSON Schema of headgate.yaml, for editors, with the pipelines of the configuration')
+    .option('--reference', 'a page in Markdown with every key instead')
+    .action(async ({ reference = false }: { reference?: boolean }) => {
+      const { schema } = await import('./commands/schema.ts');
+      exit(await schema({ reference }, context()));
     });
 
   command('plan', 'what is left to do, the requests it needs, and when it will be done').action(async () => {
@@ -107,13 +116,12 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     });
 
   command('enqueue', 'add requests to a requests topic; without any they are read from stdin, one a line')
-    .argument('<service>', 'followers or books', choice('followers', 'books'))
-    .argument('[requests...]', 'followers: @name or the digits of a user id; books: ISBNs')
+    .argument('<pipeline>', 'followers, books, or one of your own')
+    .argument('[requests...]', 'followers: @name or the digits of a user id; books: ISBNs; your own: as its definition parses them')
     .option('--author <name>', 'an author to look up (books); may be given again', (name: string, names: string[]) => [...names, name], [])
-    .action(async (service: 'followers' | 'books', entries: string[], { author }: { author: string[] }) => {
-      if (service === 'followers' && author.length > 0) throw new UsageError('enqueue: --author goes with books.');
+    .action(async (pipeline: string, entries: string[], { author }: { author: string[] }) => {
       const { enqueue } = await import('./commands/enqueue.ts');
-      exit(await enqueue({ service, entries, authors: author }, context()));
+      exit(await enqueue({ pipeline, entries, authors: author }, context()));
     });
 
   command('read', 'write committed records of a topic to stdout')
@@ -127,7 +135,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     });
 
   command('replay', 'put the requests of a dead-letters topic back into their requests topic')
-    .argument('<topic>', 'followers.dead-letters or books.dead-letters')
+    .argument('<topic>', 'followers.dead-letters, books.dead-letters, or of a pipeline of your own')
     .action(async (topic: string) => {
       const { replay } = await import('./commands/replay.ts');
       exit(await replay(topic, context()));

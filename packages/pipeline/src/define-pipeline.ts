@@ -156,6 +156,8 @@ export interface Pipeline {
   readonly requests: PipelineRequests;
   listed(): readonly KeyedRequest[];
   open(io: LaneIo): OpenedPipeline;
+  /** Whether the definition has a probe. */
+  readonly canProbe: boolean;
   /** A request with the credential of that place in `credentials` (0 where lanes split none). Undefined: the definition has none. */
   probe(io: Omit<PipelineIo, 'credentials'>, credential: number): Probe | undefined;
   expect(request: KeyedRequest, last: { readonly pages: number; readonly items: number } | undefined): number | undefined;
@@ -210,7 +212,7 @@ export function definePipeline<
 
   const configured = (given: z.input<Options> & CommonOptions): Pipeline => {
     const parsed = parseOptions(options, given);
-    if (parsed.issues !== undefined) throw new InvalidOptionsError(name, parsed.issues);
+    if (parsed.issues !== undefined) throw new InvalidOptionsError(name, parsed.issues, options);
     const value = parsed.value as z.output<Options> & { every?: number; maxOutstanding: number };
     const credentials = definition.credentials?.(value);
     return {
@@ -233,6 +235,7 @@ export function definePipeline<
         const work = definition.open(value, { ...io, credentials: own });
         return opened(definition, work, read);
       },
+      canProbe: definition.probe !== undefined,
       probe: (io, credential) => definition.probe?.(value, { ...io, credentials: credentials?.slice(credential, credential + 1) ?? [] }),
       expect: (of, last) => (definition.expect === undefined ? last?.pages : definition.expect(read(of.value), last)),
     };

@@ -22,7 +22,7 @@ export type { JournalRecord } from './lane/lane-journal.ts';
 export { intendedUse, intendedUseBeside, type IntendedUseOptions } from './intended-use.ts';
 export { assertStatesKept, type Loss, StateLostError } from './lane/state-check.ts';
 export { findOtherGroups, type OtherGroupsOptions } from './lane/other-groups.ts';
-export { type TopicNaming, topicNames } from './names.ts';
+export { lanesOf, type TopicNaming, topicNames } from './names.ts';
 export { type OptionIssue, type ParsedOptions, parseOptions } from './parse-options.ts';
 export { InvalidOptionsError, PipelineError, type PipelineErrorCode, type PipelineErrorOptions } from './pipeline-error.ts';
 export { requestsLeft, type RequestsLeftOptions } from './plan/requests-left.ts';

@@ -23,13 +23,17 @@ export function optionsText(name: string, issues: readonly OptionIssue[]): strin
 }
 
 const MISSING = 'is missing.';
+const NO_VALUE = 'has no value.';
 
 const words: z.core.$ZodErrorMap = (issue) => {
   const { input } = issue;
-  if (input === undefined && 'input' in issue) return MISSING;
+  if ('input' in issue) {
+    if (input === undefined) return MISSING;
+    if (input === null) return NO_VALUE;
+  }
   switch (issue.code) {
     case 'invalid_type':
-      return input === null ? 'has no value.' : `must be ${KINDS[issue.expected] ?? issue.expected}.`;
+      return `must be ${KINDS[issue.expected] ?? issue.expected}.`;
     case 'too_small':
       if (issue.origin === 'string' || issue.origin === 'array') {
         return issue.minimum === 1 ? 'is empty.' : `must have ${issue.minimum} ${unitOf(issue.origin)} or more.`;
@@ -40,8 +44,9 @@ const words: z.core.$ZodErrorMap = (issue) => {
       return issue.inclusive === false ? `must be less than ${issue.maximum}.` : `must be ${issue.maximum} or less.`;
     case 'invalid_value':
       return notOneOf(issue.values);
-    case 'invalid_format':
     case 'invalid_union':
+      return issue.discriminator !== undefined && keyIsMissing(input, issue.discriminator) ? MISSING : 'does not fit.';
+    case 'invalid_format':
       return 'does not fit.';
     case 'not_multiple_of':
     case 'invalid_key':
@@ -51,6 +56,10 @@ const words: z.core.$ZodErrorMap = (issue) => {
       return undefined;
   }
 };
+
+function keyIsMissing(input: unknown, key: string): boolean {
+  return typeof input === 'object' && input !== null && (input as Readonly<Record<string, unknown>>)[key] === undefined;
+}
 
 const KINDS: Readonly<Record<string, string>> = {
   string: 'text',
@@ -80,7 +89,7 @@ function flat(issues: readonly z.core.$ZodIssue[], before: OptionIssue['path']):
       return issue.keys.map((key) => ({ path: [...path, key], message: 'unknown key.', unknownKey: true }));
     }
     if (issue.code === 'invalid_key' || issue.code === 'invalid_element') return flat(issue.issues, path);
-    if (issue.code === 'invalid_union' && issue.message !== MISSING) {
+    if (issue.code === 'invalid_union' && issue.message !== MISSING && issue.message !== NO_VALUE) {
       if ('options' in issue && Array.isArray(issue.options)) return [{ path, message: notOneOf(issue.options) }];
       return closest(issue.errors, path) ?? [{ path, message: issue.message }];
     }
@@ -101,8 +110,11 @@ function closest(alternatives: readonly (readonly z.core.$ZodIssue[])[], path: O
   const [best] = ranked;
   if (best === undefined) return undefined;
   if (best.rank[0] === 0) return flat(best.issues, path);
-  const kinds = [
-    ...new Set(ranked.flatMap(({ issues }) => issues.flatMap((one) => (one.code === 'invalid_type' ? [KINDS[one.expected]] : [])))),
-  ];
-  return kinds.includes(undefined) || kinds.length === 0 ? undefined : [{ path, message: `must be ${kinds.join(' or ')}.` }];
+  const kinds = [...new Set(ranked.flatMap(({ issues }) => issues.flatMap(kindsOf)))];
+  return kinds.length === 0 ? undefined : [{ path, message: `must be ${kinds.join(' or ')}.` }];
+}
+
+function kindsOf(issue: z.core.$ZodIssue): readonly string[] {
+  if (issue.code === 'invalid_type') return [KINDS[issue.expected] ?? issue.expected];
+  return issue.code === 'invalid_value' ? issue.values.map(String) : [];
 }

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { type OptionIssue, optionsText } from './parse-options.ts';
 
 export type PipelineErrorCode =
@@ -54,9 +55,12 @@ export class PipelineError extends Error {
 export class InvalidOptionsError extends PipelineError {
   override readonly name = 'InvalidOptionsError';
   readonly issues: readonly OptionIssue[];
+  /** Of the options. */
+  readonly schema: z.ZodType;
 
-  constructor(pipeline: string, issues: readonly OptionIssue[]) {
+  constructor(pipeline: string, issues: readonly OptionIssue[], schema: z.ZodType) {
     super({ code: 'HEADGATE_INVALID_OPTION', message: optionsText(pipeline, issues), pipeline });
     this.issues = issues;
+    this.schema = schema;
   }
 }

@@ -37,11 +37,11 @@ test('probes are made of the sections that are sound', async () => {
   let seen: readonly string[] = [];
   await checked(`${BOOKS}followers: {}\n`, {
     probes: (sound) => {
-      seen = Object.keys(sound);
+      seen = [...Object.keys(sound), ...(sound.pipelines ?? []).map(({ name }) => name)];
       return [];
     },
   });
-  expect(seen.toSorted()).toEqual(['books', 'file', 'status', 'topics']);
+  expect(seen.toSorted()).toEqual(['books', 'definitions', 'file', 'pipelines', 'status', 'topics']);
 });
 
 test('nothing wrong is 0', async () => {
@@ -73,7 +73,7 @@ test('what --online spends is said before it is spent', async () => {
   const { text } = await checked(FOLLOWERS + BOOKS, { online: true, probes: () => [FINE] });
   expect(text).toBe(`headgate.yaml
   no problems in this file
---online: one request is spent, and noted in the log, for each of: followers credential app, followers credential user, the books key
+--online: one request is spent, and noted in the log, for each of: followers credential app, followers credential user, books
 environment
   topic log   can be written
 `);

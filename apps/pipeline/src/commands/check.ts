@@ -1,5 +1,5 @@
-import { ConfigError } from '../config/config-error.ts';
-import type { Config } from '../config/config.ts';
+import { ConfigError, type SoundConfig } from '../config/config-error.ts';
+import { defaultConfigFile } from '../config/config-files.ts';
 import { formatProblems, messageColumnOf } from '../config/format-problems.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { LoadConfigOptions } from '../config/load-config.ts';
@@ -26,7 +26,7 @@ export interface CheckOptions extends LoadConfigOptions {
   /** Whether requests may be spent, which is then said; default false. */
   readonly online?: boolean;
   /** What to look at, from the sections of the configuration that have no problems. */
-  readonly probes: (sound: Partial<Config>) => readonly Probe[];
+  readonly probes: (sound: SoundConfig) => readonly Probe[];
   readonly stderr: { readonly write: (text: string) => unknown };
 }
 
@@ -63,7 +63,7 @@ interface Reading {
   readonly fileName: string;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
-  readonly sound: Partial<Config>;
+  readonly sound: SoundConfig;
   /** Why there is nothing to report on. */
   readonly message?: string;
 }
@@ -71,7 +71,7 @@ interface Reading {
 async function read(load: LoadConfigOptions): Promise<Reading> {
   try {
     const { config, warnings } = await loadConfig(load);
-    return { fileName: load.file ?? 'headgate.yaml', problems: [], warnings, sound: config };
+    return { fileName: load.file ?? defaultConfigFile(load.cwd ?? process.cwd()), problems: [], warnings, sound: config };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const { fileName, problems, warnings, sound, message } = error;
@@ -79,11 +79,11 @@ async function read(load: LoadConfigOptions): Promise<Reading> {
   }
 }
 
-function spending({ followers, books }: Partial<Config>): string {
-  const spent = [
-    ...(followers?.credentials.map((credential) => `followers credential ${credential.name}`) ?? []),
-    ...(books === undefined ? [] : ['the books key']),
-  ];
+function spending({ pipelines = [] }: SoundConfig): string {
+  const spent = pipelines.flatMap(({ name, credentials, canProbe }) => {
+    if (!canProbe) return [];
+    return credentials?.map((credential) => `${name} credential ${credential}`) ?? [name];
+  });
   return spent.length === 0
     ? '--online: no credential can be tried'
     : `--online: one request is spent, and noted in the log, for each of: ${spent.join(', ')}`;

@@ -14,7 +14,7 @@ test('a file that is locked is called so, not brokers that are away', async () =
   const file = join(folder, 'headgate.db');
   let said = '';
   const stderr = new PassThrough({ encoding: 'utf8' }).on('data', (text: string) => (said += text));
-  const topics = { driver: 'sqlite', file, group: 'g', lanes: 1 } as const;
+  const topics = { driver: 'sqlite', file, group: 'g', lanes: 1, prefix: '', names: {} } as const;
   const log = await openLog({ stderr, signal: new AbortController().signal }, topics);
   await log.createTopics([{ name: 'state', partitions: 1, compacted: true }]);
   const lane = await log.openLane({ name: 'lane', state: { topic: 'state', partition: 0 } });

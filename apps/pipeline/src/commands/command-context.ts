@@ -1,7 +1,11 @@
+import type { DefinitionInfo, Pipeline } from '@headgate/pipeline';
 import type { Clock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import { ConfigError } from '../config/config-error.ts';
-import type { Config, TopicsConfig } from '../config/config.ts';
+import { BUILT_IN } from '../config/built-in.ts';
+import { defaultConfigFile } from '../config/config-files.ts';
+import type { Config } from '../config/config.ts';
+import type { TopicsConfig } from '../config/topics-section.ts';
 import { formatProblems, sayProblem } from '../config/format-problems.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { openTopicLog } from '../run/open-topic-log.ts';
@@ -30,9 +34,9 @@ export interface CommandContext {
 }
 
 /** The command line that reads a topic, as it has to be typed here: from a clone the command has no name of its own. */
-export function readCommandFor({ env, file }: Pick<CommandContext, 'env' | 'file'>): (topic: string) => string {
+export function readCommandFor({ env, file, cwd }: Pick<CommandContext, 'env' | 'file' | 'cwd'>): (topic: string) => string {
   const command = env['HEADGATE_COMMAND'] ?? 'headgate';
-  return (topic) => `${command} read ${topic}${file === 'headgate.yaml' ? '' : ` --config ${file}`}`;
+  return (topic) => `${command} read ${topic}${file === defaultConfigFile(cwd) ? '' : ` --config ${file}`}`;
 }
 
 /** Reads the whole config; what is unwise in it is said on stderr, in lines of the kind that logs have. Throws a `ConfigError`. */
@@ -67,17 +71,25 @@ export async function openLog({ stderr, signal }: Pick<CommandContext, 'stderr' 
 /** What a command that only looks at the topic log has of the config. */
 export interface LogConfig {
   readonly topics: TopicsConfig;
-  /** All of it; undefined where something else is wrong with it, such as a secret that is missing. */
-  readonly config?: Config;
+  /** Those with nothing wrong: a secret may be missing. */
+  readonly pipelines: readonly Pipeline[];
+  /** Of every pipeline that is built in or configured. */
+  readonly definitions: readonly DefinitionInfo[];
+  /** Names of the pipelines that a run has; undefined where something is wrong with the configuration. */
+  readonly configured: readonly string[] | undefined;
 }
 
 /** Reads the config for those who only look at the topic log: they need no secrets. Throws a `ConfigError` where `topics` is wrong. */
 export async function readLogConfig({ file, cwd, env }: CommandContext): Promise<LogConfig> {
   try {
     const { config } = await loadConfig({ file, cwd, env });
-    return { topics: config.topics, config };
+    const { topics, pipelines } = config;
+    const own = pipelines.map(({ definition }) => definition);
+    const builtIn = BUILT_IN.map(({ definition }) => definition).filter(({ name }) => !own.some((one) => one.name === name));
+    return { topics, pipelines, definitions: [...builtIn, ...own], configured: pipelines.map(({ name }) => name) };
   } catch (error) {
-    if (error instanceof ConfigError && error.sound.topics !== undefined) return { topics: error.sound.topics };
+    const { topics, pipelines = [], definitions = [] } = error instanceof ConfigError ? error.sound : {};
+    if (topics !== undefined) return { topics, pipelines, definitions, configured: undefined };
     throw error;
   }
 }

@@ -127,7 +127,7 @@ async function enqueued(entries: readonly string[], authors: readonly string[] =
   const service = authors.length > 0 ? 'books' : 'followers';
   const cwd = await configFolder({ 'headgate.yaml': `topics: { driver: sqlite, file: ./headgate.db }\n${FOLLOWERS}` });
   const said = enqueue(
-    { service, entries, authors },
+    { pipeline: service, entries, authors },
     {
       file: 'headgate.yaml',
       cwd,

@@ -1,11 +1,9 @@
 import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { assertStatesKept, findOtherGroups, intendedUseBeside, topicNames } from '@headgate/pipeline';
-import type { Clock } from '@headgate/throttle';
+import { type Pipeline, assertStatesKept, findOtherGroups, intendedUseBeside, topicNames } from '@headgate/pipeline';
+import { type Clock, type Journal, creditPool } from '@headgate/throttle';
 import { MissingRightError, type TopicLog, rightsWords } from '@headgate/topics';
-import type { Config } from '../config/config.ts';
-import { booksService, followersService } from '../run/services.ts';
-import { configuredPipelines } from '../pipelines/configured.ts';
+import type { SoundConfig } from '../config/config-error.ts';
 import { runsUse } from '../run/intended-use.ts';
 import { withStateAdvice } from '../run/state-lost.ts';
 import { isLogThere, logAddress } from '../run/open-topic-log.ts';
@@ -16,8 +14,7 @@ import { ANSWER_WITHIN_MS, withLog } from './with-log.ts';
 import type { CommandContext } from './command-context.ts';
 
 export interface EnvironmentProbesOptions {
-  /** The sections of the config that have no problems. */
-  readonly sound: Partial<Config>;
+  readonly sound: SoundConfig;
   /** Spend a request per credential. */
   readonly online: boolean;
   readonly context: CommandContext;
@@ -29,34 +26,38 @@ const GIVE_RIGHTS = 'Give it these on the brokers (kafka-acls.sh --add); a run t
 export function environmentProbes({ sound, online, context }: EnvironmentProbesOptions): Probe[] {
   const probes: Probe[] = [];
   let isLogSound = false;
-  const { topics, followers, books } = sound;
+  const { topics, pipelines = [] } = sound;
   if (topics !== undefined) {
     const name = topics.driver === 'sqlite' ? `log ${topics.file}` : logAddress(topics);
     const run = async (): Promise<ProbeResult> => {
-      const result = await probeLog({ ...sound, topics }, context.clock);
+      const result = await probeLog({ topics, pipelines }, context.clock);
       isLogSound = result.ok;
       return result;
     };
     probes.push({ name, run });
   }
-  const service = { ...context, emit: () => undefined };
-  const unusable = [
-    ...(followers === undefined ? [] : failedProbe('followers', () => followersService(followers, service))),
-    ...(books === undefined ? [] : failedProbe('books', () => booksService(books, service))),
-  ];
+  const unusable = pipelines.flatMap((pipeline) => failedProbe(pipeline, context));
   if (!online || unusable.length > 0) return [...probes, ...unusable];
   return [...probes, ...onlineProbes({ sound, context, isLogSound: () => isLogSound })];
 }
 
-/** A probe that says why a service can't be made: a proxy's address in the environment is none. None where it can. */
-function failedProbe(name: string, make: () => AsyncDisposable): Probe[] {
+/** A probe that says why a pipeline's source can't be opened: a proxy's address in the environment is none. None where it can. */
+function failedProbe(pipeline: Pipeline, { clock, env, signal }: CommandContext): Probe[] {
   try {
-    void make()[Symbol.asyncDispose]();
+    const credits = creditPool({ max: pipeline.maxOutstanding });
+    const { sources } = pipeline.open({ clock, env, signal, credits, journal: NO_JOURNAL, onAttempt: () => undefined, lane: 0, lanes: 1 });
+    for (const source of sources) void source.close();
     return [];
   } catch (error) {
-    return [{ name, run: () => Promise.reject(error) }];
+    return [{ name: pipeline.name, run: () => Promise.reject(error) }];
   }
 }
+
+/** Nothing is asked. */
+const NO_JOURNAL: Journal = {
+  leaseMs: Infinity,
+  open: () => ({ restored: undefined, granted: () => Promise.resolve(), settled: () => undefined, learned: () => undefined }),
+};
 
 async function probeLog(config: ConfigOfLog, clock: Clock): Promise<ProbeResult> {
   const { topics } = config;
@@ -85,8 +86,8 @@ async function lookAt(log: TopicLog, config: ConfigOfLog): Promise<ProbeResult> 
     return { ok: false, message: [`${found}, but gives this user no`, ...lines, GIVE_RIGHTS].join('\n'), warnings };
   }
   const { group, lanes } = topics;
-  const pipelines = configuredPipelines(config);
-  const lookedAt = { log, group, pipelines, names: topicNames(), missing: made.created };
+  const { pipelines } = config;
+  const lookedAt = { log, group, pipelines, names: topicNames(topics), missing: made.created };
   await assertStatesKept({ ...lookedAt, lanes }).catch((error: unknown) => Promise.reject(withStateAdvice(error, topics)));
   warnings.push(...(await findOtherGroups(lookedAt)));
   const growth = made.grown.length === 0 ? '' : `, partitions will be added to ${growthWords(made.grown)}`;

@@ -4,6 +4,8 @@ import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { configFolder } from '../config/config-folder.fixture.ts';
 import { loadConfig } from '../config/load-config.ts';
+import { booksOptions } from '../pipelines/books.ts';
+import { followersOptions } from '../pipelines/followers.ts';
 import { init } from './init.ts';
 import { terminalPrompt } from './terminal-prompt.ts';
 import type { Prompt } from './terminal-prompt.ts';
@@ -35,8 +37,8 @@ test('without a terminal both services are written, and the file loads as it is'
   expect(await init({ cwd, stderr })).toBe(0);
   const { config, warnings } = await loadConfig({ cwd, env: ENV });
   expect(warnings).toEqual([]);
-  expect(config.followers).toMatchObject({ baseUrl: 'https://api.example.com', users: [], emit: ['pages', 'ids'] });
-  expect(config.books).toMatchObject({ baseUrl: 'https://books.example.com', plan: 'default' });
+  expect(followersOptions(config.pipelines)).toMatchObject({ baseUrl: 'https://api.example.com', users: [], emit: ['pages'] });
+  expect(booksOptions(config.pipelines)).toMatchObject({ baseUrl: 'https://books.example.com', plan: 'default' });
   expect(stderr.text).toBe(`headgate.yaml is written. Next:
   1. put the addresses of your services in, or remove a service
   2. put FOLLOWERS_BEARER_TOKEN and BOOKS_KEY into .env beside it (one NAME=value a line), or export them
@@ -49,15 +51,17 @@ test('every key that stands as a comment can be uncommented', async () => {
   const cwd = await configFolder({});
   await init({ cwd, stderr: new Said() });
   const text = await readFile(join(cwd, 'headgate.yaml'), 'utf8');
-  const uncommented = text.replaceAll(/^( *)# (?=[a-z]+[A-Za-z]*: |- \{)/gm, '$1');
-  // The second `topics` is the one to choose instead of the first.
-  const chosen = uncommented.replace(/^topics: \{ driver: sqlite.*\n/m, '');
-  const folder = await configFolder({ 'headgate.yaml': chosen });
-  const env = { ...ENV, CONSUMER_KEY: 'c', CONSUMER_SECRET: 'd', TOKEN: 'e', TOKEN_SECRET: 'f' };
-  const { config } = await loadConfig({ cwd: folder, env });
-  expect(config.topics.driver).toBe('kafka');
-  expect(config.followers).toMatchObject({ count: 5000, everyMs: 86_400_000, credentials: [{ name: 'app' }, { name: 'user' }] });
-  expect(config.books).toMatchObject({ perDay: { isbns: 5000 }, everyMs: 86_400_000 });
+  const uncommented = text.replaceAll(/^# (?=topics:|status:| {2})/gm, '').replaceAll(/^( *)# (?=[a-zA-Z]+: )/gm, '$1');
+  // The second `topics` is the one to choose instead of the first, as `baseUrls` is for `baseUrl`.
+  const chosen = uncommented.replace(/^topics:\n {2}driver: sqlite.*(\n {2}.*)*\n/m, '').replace(/^ {2}baseUrls: .*\n/m, '');
+  expect(chosen).not.toMatch(/^ *# ?[a-zA-Z]+: /m);
+  const pem = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
+  const folder = await configFolder({ 'headgate.yaml': chosen, 'ca.pem': pem });
+  const { config } = await loadConfig({ cwd: folder, env: { ...ENV, KAFKA_PASSWORD: 'c' } });
+  expect(config.topics).toMatchObject({ driver: 'kafka', sasl: { mechanism: 'scram-sha-512' } });
+  expect(config.status).toMatchObject({ port: 9464 });
+  expect(followersOptions(config.pipelines)).toMatchObject({ count: 5000, every: 86_400_000, credentials: [{ name: 'app' }], ca: pem });
+  expect(booksOptions(config.pipelines)).toMatchObject({ perDay: { isbns: 5000 }, every: 86_400_000 });
 });
 
 test.each([
@@ -73,8 +77,8 @@ test.each([
   expect(await init({ cwd, prompt, stderr: new Said() })).toBe(0);
   expect(prompt.asked).toHaveLength(answers.length);
   const { config } = await loadConfig({ cwd, env: ENV });
-  expect(['followers', 'books'].filter((name) => name in config)).toEqual(services);
-  expect((config.followers ?? config.books)?.baseUrl).toBe(address);
+  expect(config.pipelines.map(({ name }) => name)).toEqual(services);
+  expect((followersOptions(config.pipelines) ?? booksOptions(config.pipelines))?.baseUrl).toBe(address);
 });
 
 test('an existing file is left alone, before anything is asked', async () => {

@@ -1,7 +1,6 @@
 import { access, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { readBaseUrl } from '../config/addresses.ts';
-import { Complaint } from '../config/complaint.ts';
+import { addressFlaw } from '../config/address.ts';
 import { configTemplate, templateVariables } from '../config/config-template.ts';
 import type { ConfigTemplateOptions } from '../config/config-template.ts';
 import type { Prompt } from './terminal-prompt.ts';
@@ -71,9 +70,10 @@ async function ask(prompt: Prompt, stderr: InitOptions['stderr']): Promise<Confi
 
   async function address(what: string, example: string): Promise<string> {
     for (;;) {
-      const url = readBaseUrl((await prompt(`${what} [${example}] `)).trim() || example);
-      if (!(url instanceof Complaint)) return url;
-      stderr.write(`The address ${url.message}\n`);
+      const url = (await prompt(`${what} [${example}] `)).trim().replace(/\/+$/, '') || example;
+      const flaw = addressFlaw(url, example);
+      if (flaw === undefined) return url;
+      stderr.write(`The address ${flaw}\n`);
     }
   }
 }

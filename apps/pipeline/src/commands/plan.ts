@@ -5,6 +5,8 @@ import { type Done, forecastCrawls } from '../planning/crawl-forecast.ts';
 import { freeBooks, freeCredentials } from '../planning/free-budgets.ts';
 import { type CrawlLeft, type Journals, type LeftToDo, leftToDo } from '../planning/left-to-do.ts';
 import { logView } from '../planning/log-view.ts';
+import { booksOptions } from '../pipelines/books.ts';
+import { followersOptions } from '../pipelines/followers.ts';
 import { FIRST_CURSOR } from '../records/requests.ts';
 import { isLogThere } from '../run/open-topic-log.ts';
 import { topicsThere } from '../run/topics.ts';
@@ -66,7 +68,8 @@ function together(parts: readonly Part[]): Part {
   return { rows: parts.flatMap(({ rows }) => rows), advice: parts.flatMap(({ advice }) => advice) };
 }
 
-function followersPart({ config: { followers, topics }, left: { crawls }, journals, now }: PlanTextOptions): Part {
+function followersPart({ config: { pipelines, topics }, left: { crawls }, journals, now }: PlanTextOptions): Part {
+  const followers = followersOptions(pipelines);
   if (followers === undefined || crawls.length === 0) return { rows: [], advice: [] };
   const free = freeCredentials(followers, journals.followers);
   const forecast = forecastCrawls({ followers, lanes: topics.lanes, crawls, free, first: LISTED });
@@ -94,7 +97,8 @@ function namesOf(credentials: readonly string[]): string {
   return credentials.length > 3 ? countWords(credentials.length, 'credential') : credentials.join(', ');
 }
 
-function booksPart({ config: { books }, left: { isbns, authors }, journals, now }: PlanTextOptions): Part {
+function booksPart({ config: { pipelines }, left: { isbns, authors }, journals, now }: PlanTextOptions): Part {
+  const books = booksOptions(pipelines);
   if (books === undefined) return { rows: [], advice: [] };
   const free = freeBooks(books, journals.books, now);
   const { batches, batch, inMs, savedMs } = forecastBooks({ books, isbns, authors, free, now });

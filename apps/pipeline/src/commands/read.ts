@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type TopicRecord, textOf } from '@headgate/topics';
-import { TOPICS } from '../records/topic-names.ts';
+import { topicNames } from '@headgate/pipeline';
+import { runTopics } from '../run/topics.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { warnOfClosedStdout } from './closed-stdout.ts';
@@ -8,6 +9,7 @@ import { type CommandContext, openLog, readLogConfig } from './command-context.t
 import { UsageError } from './usage-error.ts';
 
 export interface ReadOptions {
+  /** As it is called on the log, or without its prefix. */
   readonly topic: string;
   readonly follow: boolean;
   /** The first offset of every partition; default the earliest. */
@@ -20,10 +22,12 @@ export interface ReadOptions {
  * Writes committed records to stdout: for people, or with `--json` a line of JSON each. Bytes that are no text are written as base64: behind
  * `base64:`, or in JSON as `keyBase64`, `valueBase64` and `headersBase64` in place of `key`, `value` and the header. Resolves to the exit code.
  */
-export async function read({ topic, follow, from, max = Infinity }: ReadOptions, context: CommandContext): Promise<number> {
+export async function read({ topic: asked, follow, from, max = Infinity }: ReadOptions, context: CommandContext): Promise<number> {
   const { stdout, signal, json } = context;
   await warnOfClosedStdout(context);
-  const log = await openLog(context, (await readLogConfig(context)).topics);
+  const { topics, pipelines } = await readLogConfig(context);
+  const own = runTopics({ topics, pipelines }).map(({ name }) => name);
+  const log = await openLog(context, topics);
   const gone = new AbortController();
   let failure: NodeJS.ErrnoException | undefined;
   stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -32,12 +36,14 @@ export async function read({ topic, follow, from, max = Infinity }: ReadOptions,
     gone.abort();
   });
   try {
+    const named = topicNames(topics)(asked);
+    const topic = own.includes(named) ? named : asked;
     const [found] = await log.listTopics([topic]);
     if (found === undefined) {
       // One that a run will create has no records yet.
-      if (Object.values<string>(TOPICS).includes(topic)) return 0;
+      if (own.includes(topic)) return 0;
       const there = (await log.listTopics()).map(({ name }) => name);
-      throw new UsageError(`There is no topic ${topic}. There are: ${[...new Set([...Object.values(TOPICS), ...there])].join(', ')}.`);
+      throw new UsageError(`There is no topic ${topic}. There are: ${[...new Set([...own, ...there])].join(', ')}.`);
     }
     let left = max;
     if (left <= 0) return 0;

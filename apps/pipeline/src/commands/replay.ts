@@ -1,7 +1,4 @@
-import { type PipelineRequests, replayDeadLetters, topicNames } from '@headgate/pipeline';
-import { books } from '../pipelines/books.ts';
-import { followers } from '../pipelines/followers.ts';
-import { TOPICS } from '../records/topic-names.ts';
+import { replayDeadLetters, topicNames } from '@headgate/pipeline';
 import { prepareTopics } from '../run/topics.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { type CommandContext, openLog, readLogConfig } from './command-context.ts';
@@ -15,17 +12,21 @@ const LISTED = 10;
  * stderr. Resolves to the exit code, which is 0 whatever stays: the run that wrote such a letter has failed for it.
  */
 export async function replay(topic: string, context: CommandContext): Promise<number> {
-  const requests = requestsOf(topic);
-  const { topics } = await readLogConfig(context);
+  const { topics, pipelines, definitions } = await readLogConfig(context);
+  const names = topicNames(topics);
+  const deadLetters = definitions.map(({ name }) => names(`${name}.dead-letters`));
+  const definition = definitions.find(({ name }, i) => topic === deadLetters[i] || topic === `${name}.dead-letters`);
+  if (definition === undefined) throw new UsageError(`replay: ${topic} holds no dead letters. It takes ${oneOf(deadLetters)}.`);
+  const { requests } = definition;
   const log = await openLog(context, topics);
   let told = 0;
   try {
-    await prepareTopics({ log, config: { topics } });
+    await prepareTopics({ log, config: { topics, pipelines, definitions: [definition] } });
     const { replayed, left } = await replayDeadLetters({
       log,
       group: topics.group,
       requests,
-      names: topicNames(),
+      names,
       signal: context.signal,
       onLeft({ partition, offset, key, reason }) {
         told += 1;
@@ -33,15 +34,13 @@ export async function replay(topic: string, context: CommandContext): Promise<nu
       },
     });
     const stay = left > 0 ? `, ${left} left where they are: no run could work them` : '';
-    context.stderr.write(`${replayed} put back into ${requests.name}.requests${stay}\n`);
+    context.stderr.write(`${replayed} put back into ${names(`${requests.name}.requests`)}${stay}\n`);
     return context.signal.aborted ? 130 : 0;
   } finally {
     await log.close();
   }
 }
 
-function requestsOf(topic: string): PipelineRequests {
-  if (topic === TOPICS.followersDeadLetters) return followers.definition.requests;
-  if (topic === TOPICS.booksDeadLetters) return books.definition.requests;
-  throw new UsageError(`replay: ${topic} holds no dead letters. It takes ${TOPICS.followersDeadLetters} or ${TOPICS.booksDeadLetters}.`);
+function oneOf(topics: readonly string[]): string {
+  return topics.length > 1 ? `${topics.slice(0, -1).join(', ')} or ${topics.at(-1)}` : topics.join('');
 }

@@ -35,7 +35,12 @@ it('tells at a stop what is left in the log, however much of it was under way', 
 it('ends as any other when it is stopped while another process writes the same list', async () => {
   const { cwd, clock, stop, started } = await runPlace(followersYaml({ url: 'http://127.0.0.1:9', users: ['a'] }));
   await using log = await sqliteTopicLog({ file: join(cwd, 'headgate.db') });
-  await log.createTopics(runTopics({ topics: { driver: 'sqlite', file: join(cwd, 'headgate.db'), group: 'headgate', lanes: 1 } }));
+  await log.createTopics(
+    runTopics({
+      topics: { driver: 'sqlite', file: join(cwd, 'headgate.db'), group: 'headgate', lanes: 1, prefix: '', names: {} },
+      pipelines: [],
+    }),
+  );
   await using _list = await log.openLane({ name: 'headgate.request-list', state: { topic: 'headgate.state', partition: 0 } });
   const { ended, said } = started();
   await expect.poll(() => clock.pending).toBeGreaterThan(0);

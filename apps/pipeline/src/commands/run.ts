@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
-import { type RunEvent as EngineEvent, type Running, start } from '@headgate/pipeline';
+import { type RunEvent as EngineEvent, type Running, start, topicNames } from '@headgate/pipeline';
 import type { AvailabilityChange, TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
-import { configuredPipelines } from '../pipelines/configured.ts';
+import { followersOptions } from '../pipelines/followers.ts';
 import { type CrawlsLeft, crawlsLeft } from '../planning/crawls-left.ts';
 import { errorText } from '../run/error-text.ts';
 import { logAddress, openTopicLog } from '../run/open-topic-log.ts';
@@ -64,8 +64,8 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
     for (const event of unreported.splice(0)) reporter.event(event);
     signal.addEventListener('abort', giveUp, { once: true });
     signal.throwIfAborted();
-    if (config.followers?.emit.includes('changes') === true) setFlagsFromString(FRUGAL_HEAP);
-    const pipelines = configuredPipelines(config);
+    if (followersOptions(config.pipelines)?.emit.includes('changes') === true) setFlagsFromString(FRUGAL_HEAP);
+    const { pipelines } = config;
     // Topics of both services are made, whichever the configuration has.
     const { grown, warnings } = await prepareTopics({ log, config });
     if (grown.length > 0) emit({ type: 'notice', level: 'info', message: `partitions added for topics.lanes: ${growthWords(grown)}` });
@@ -75,7 +75,7 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
       if (event.type === 'notice' && warnings.includes(event.message)) return;
       for (const shown of displayEvents(event)) emit(shown);
     };
-    running = await start({ log, pipelines, group, lanes, follow, signal, clock, env, onEvent });
+    running = await start({ log, pipelines, group, lanes, follow, signal, topics: config.topics, clock, env, onEvent });
     signal.removeEventListener('abort', giveUp);
     failures = (await running.done).failures.map((failure) => withStateAdvice(failure, config.topics));
     if (signal.aborted || failures.length > 0) left = await crawlsLeft({ log, topics: config.topics, clock, withinMs: COUNT_WITHIN_MS });
@@ -127,8 +127,9 @@ function conclude({ config, model, failures, crawlsLeft: left, readCommand, cont
   // Several lanes may have met the same.
   for (const msg of new Set(failures.map(errorText)))
     stderr.write(json ? jsonMessage({ level: 'error', message: msg }) : `headgate: ${msg}\n`);
-  const emitted = config.followers?.emit ?? [];
-  const followersTopics = (['pages', 'ids'] as const).filter((kind) => emitted.includes(kind)).map((kind) => `followers.${kind}`);
+  const emitted = followersOptions(config.pipelines)?.emit ?? [];
+  const names = topicNames(config.topics);
+  const followersTopics = (['pages', 'ids'] as const).filter((kind) => emitted.includes(kind)).map((kind) => names(`followers.${kind}`));
   const somethingWasDone = failures.length === 0 || snapshot.totals.pages + snapshot.books.found + snapshot.books.authorBooks > 0;
   if (!json && somethingWasDone) {
     const interrupted = signal.aborted || failures.length > 0;

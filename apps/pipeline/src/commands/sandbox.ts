@@ -10,8 +10,7 @@ import {
   startBooks,
   startFollowers,
 } from '@headgate/sandbox';
-import { Complaint } from '../config/complaint.ts';
-import { readDuration } from '../config/duration.ts';
+import { duration } from '@headgate/pipeline';
 import { resolve } from 'node:path';
 import type { CommandContext } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
@@ -127,8 +126,8 @@ function limitKey({ requests, windowMs, window }: SandboxLimit): string {
 
 function limitOf(text: string): SandboxLimit {
   const [, requests, window] = /^(\d+)\/(.+)$/.exec(text) ?? [];
-  const windowMs = window === undefined ? undefined : readDuration({ text: window });
-  if (requests === undefined || window === undefined || windowMs === undefined || windowMs instanceof Complaint) {
+  const windowMs = window === undefined ? undefined : duration().safeParse(window).data;
+  if (requests === undefined || window === undefined || windowMs === undefined) {
     throw new UsageError(`sandbox: ${JSON.stringify(text)} is no limit. Write requests per window, as 15/15m or 15/12s.`);
   }
   return { requests: Number(requests), windowMs, window };

@@ -1,7 +1,7 @@
 import { pause } from '@headgate/pipeline';
 import type { Clock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
-import type { TopicsConfig } from '../config/config.ts';
+import type { TopicsConfig } from '../config/topics-section.ts';
 import { openTopicLog } from '../run/open-topic-log.ts';
 
 /** The log waits for its brokers as long as they are away; who checks wants to know. */

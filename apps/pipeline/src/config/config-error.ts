@@ -1,6 +1,13 @@
+import type { DefinitionInfo } from '@headgate/pipeline';
 import type { Config } from './config.ts';
 import { formatProblems } from './format-problems.ts';
 import type { Problem } from './problem.ts';
+
+/** The sections that have no problems. */
+export type SoundConfig = Partial<Config> & {
+  /** Of every pipeline that the file names, sound or not. */
+  readonly definitions?: readonly DefinitionInfo[];
+};
 
 export interface ConfigErrorOptions {
   /** The file as the user named it. */
@@ -11,8 +18,8 @@ export interface ConfigErrorOptions {
   readonly warnings?: readonly Problem[];
   /** Default: the problems, one a line. */
   readonly message?: string;
-  /** Sections that were read without a problem, for checks that need no others; default none. */
-  readonly sound?: Partial<Config>;
+  /** For checks that need no others; default none. */
+  readonly sound?: SoundConfig;
   readonly cause?: unknown;
 }
 
@@ -24,7 +31,7 @@ export class ConfigError extends Error {
   readonly fileName: string;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
-  readonly sound: Partial<Config>;
+  readonly sound: SoundConfig;
 
   constructor({ fileName, problems = [], warnings = [], message, sound = {}, cause }: ConfigErrorOptions) {
     super(message ?? formatProblems({ fileName, problems }).trimEnd(), cause === undefined ? {} : { cause });

@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { ConfigError } from './config-error.ts';
 import { unreadable } from './file-text.ts';
@@ -12,6 +13,19 @@ export interface ReadConfigFileOptions {
   readonly readFile: (path: string) => Promise<string>;
 }
 
+const DEFAULT_FILE = 'headgate.yaml';
+const CODE_FILES = ['headgate.config.ts', 'headgate.config.mjs', 'headgate.config.js'] as const;
+
+/** The configuration of a folder where the command line names none: headgate.yaml, or the first of headgate.config.ts, .mjs and .js. */
+export function defaultConfigFile(cwd: string): string {
+  return [DEFAULT_FILE, ...CODE_FILES].find((file) => existsSync(join(cwd, file))) ?? DEFAULT_FILE;
+}
+
+/** Whether a configuration is a module. */
+export function isCode(file: string): boolean {
+  return /\.[cm]?[jt]s$/.test(file);
+}
+
 /** The text of the configuration; throws ConfigError with the way to make one where there is none. */
 export async function readConfigText({ file, path, readFile }: ReadConfigFileOptions): Promise<string> {
   try {
@@ -19,7 +33,8 @@ export async function readConfigText({ file, path, readFile }: ReadConfigFileOpt
   } catch (cause) {
     if (!isMissing(cause)) throw new ConfigError({ fileName: file, message: `${file} ${unreadable(cause)}`, cause });
     const folder = dirname(file) === '.' ? 'this folder' : dirname(file);
-    const cure = basename(file) === 'headgate.yaml' && folder === 'this folder' ? 'headgate init' : `headgate init --config ${file}`;
+    if (isCode(file)) throw new ConfigError({ fileName: file, message: `${basename(file)} not found in ${folder}.`, cause });
+    const cure = basename(file) === DEFAULT_FILE && folder === 'this folder' ? 'headgate init' : `headgate init --config ${file}`;
     throw new ConfigError({ fileName: file, message: `${basename(file)} not found in ${folder}. Create one with: ${cure}`, cause });
   }
 }

@@ -1,76 +1,70 @@
-import type { BooksConfig } from './config.ts';
+import type { BooksOptions } from '../pipelines/books.ts';
+import { BUILT_IN } from './built-in.ts';
+import { sectionSchemas } from './config-schema.ts';
+import { type JsonSchema, alternatives, exampleOf, flow, isUnit, takesLines, usualOf } from './json-schema.ts';
 
 export interface ConfigTemplateOptions {
   /** Default: the followers service is left out. */
   readonly followers?: { readonly baseUrl: string };
   /** Default: the books service is left out. */
-  readonly books?: { readonly baseUrl: string; readonly plan: BooksConfig['plan'] };
+  readonly books?: { readonly baseUrl: string; readonly plan: BooksOptions['plan'] };
 }
 
-/** A headgate.yaml that says beside each key what it is for; what has a default stands there as a comment. */
+/** A headgate.yaml with each key and what it is for; a key that need not be written stands as a comment. */
 export function configTemplate({ followers, books }: ConfigTemplateOptions): string {
-  const sections = [HEAD, followers === undefined ? '' : followersPart(followers), books === undefined ? '' : booksPart(books)];
-  return sections.filter((section) => section !== '').join('\n');
+  const schemas = sectionSchemas(BUILT_IN.map(({ definition }) => definition));
+  const [embedded, kafka] = alternatives(schemas.get('topics'));
+  const [, status] = alternatives(schemas.get('status'));
+  const part = (name: string, schema: JsonSchema | undefined, written: Readonly<Record<string, unknown>>): readonly string[] => [
+    `${name}:`,
+    ...keyLines(schema, written),
+  ];
+  const parts = [
+    HEAD,
+    part('topics', embedded, { driver: 'sqlite', file: './headgate.db' }),
+    // A cluster in place of the file.
+    part('topics', kafka, { driver: 'kafka' }).map((line) => `# ${line}`),
+    part('status', status, {}).map((line) => `# ${line.replace(/^ {2}# /, '  ')}`),
+    ...(followers === undefined ? [] : [part('followers', schemas.get('followers'), followers)]),
+    ...(books === undefined ? [] : [part('books', schemas.get('books'), books)]),
+  ];
+  return `${parts.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
 
-/** The environment variables such a file takes. */
+/** The environment variables that such a file takes. */
 export function templateVariables({ followers, books }: ConfigTemplateOptions): readonly string[] {
   return [...(followers === undefined ? [] : ['FOLLOWERS_BEARER_TOKEN']), ...(books === undefined ? [] : ['BOOKS_KEY'])];
 }
 
-const HEAD = `# Headgate's configuration. Look it over with: headgate check
-# "\${NAME}" takes an environment variable, or a line NAME=value of the file .env beside this one:
-# keep secrets there, and keep .env out of version control. Paths are relative to this file.
+const HEAD = [
+  '# yaml-language-server: $schema=headgate.schema.json',
+  '# An editor completes and checks the keys below with that file: headgate schema > headgate.schema.json',
+  '#',
+  "# Headgate's configuration. Look it over with: headgate check",
+  '# "${NAME}" takes an environment variable, or a line NAME=value of the file .env beside this one:',
+  '# keep secrets there, and keep .env out of version control. Paths are relative to this file.',
+  '# A key behind a # shows its default, or an example. { file: list.txt } in a list of texts stands for the lines of that file.',
+];
 
-topics: { driver: sqlite, file: ./headgate.db }    # everything in one file, nothing to install
-# topics: { driver: kafka, brokers: [127.0.0.1:9092], group: headgate, lanes: 1, replication: 3, compression: gzip }
-# Brokers that ask for it need more within those braces:
-#   ssl: true, or { ca: ./ca.pem }; with a certificate of our own { ca: ./ca.pem, cert: ./client.pem, key: ./client-key.pem }
-#   sasl: { mechanism: scram-sha-512, username: headgate, password: "\${KAFKA_PASSWORD}" }   # or plain, scram-sha-256
-#   sasl: { mechanism: oauthbearer, tokenFile: ./token }    # read whenever brokers ask; or token: "\${KAFKA_TOKEN}"
+/** Column at which what a key is for begins, where there is room. */
+const COLUMN = 40;
 
-# status: { port: 9464, host: 127.0.0.1 }          # status page and metrics; false turns it off
-# Other machines need more within those braces:
-#   host: 0.0.0.0, allowRemote: true               # the page has no password
-#   names: [headgate.internal]                     # that it is asked by, besides addresses and localhost
-`;
-
-function followersPart({ baseUrl }: NonNullable<ConfigTemplateOptions['followers']>): string {
-  return `followers:
-  baseUrl: ${quoted(baseUrl)}
-  credentials:                                     # more of them make it faster: each has a budget of its own
-    - { name: app, bearer: "\${FOLLOWERS_BEARER_TOKEN}" }
-    # - { name: user, oauth1: { consumerKey: "\${CONSUMER_KEY}", consumerSecret: "\${CONSUMER_SECRET}", token: "\${TOKEN}", tokenSecret: "\${TOKEN_SECRET}" } }
-  users: []                                        # whom to crawl: [alpha, { userId: "12" }, { file: users.txt }]
-  emit: [pages, ids]                               # pages, ids, changes (who followed and unfollowed since the last crawl; with pages only)
-  # limit: { requests: 15, window: 15m }           # per credential
-  # count: 5000                                    # ids a page
-  # stringifyIds: true                             # false asks for bare numbers; ids arrive exact either way
-  # maxOutstanding: 20000                          # ids asked for and not yet written
-  # maxEmptyPages: 100                             # in a row; then the walk becomes a dead letter, which replay goes on with
-  # timeout: 30s                                   # per try
-  # retryFor: 10m                                  # then the request becomes a dead letter
-  # allowPlainHttp: false                          # true where an http:// address of another machine is meant
-  # every: 24h                                     # crawl again
-`;
+function keyLines(schema: JsonSchema | undefined, given: Readonly<Record<string, unknown>>): string[] {
+  const { properties = {}, required = [] } = schema ?? {};
+  return Object.entries(properties).map(([key, value]) => {
+    const isWritten =
+      Object.hasOwn(given, key) ||
+      required.includes(key) ||
+      (Array.isArray(value.default) && value.default.length === 0 && takesLines(value));
+    const usual = usualOf(value);
+    const example = exampleOf(value) ?? '…';
+    const text = Object.hasOwn(given, key) ? written(given[key]) : (usual ?? example);
+    const more = usual !== undefined && example !== text && value.examples !== undefined && !isUnit(value) ? ` For example ${example}` : '';
+    return `  ${isWritten ? '' : '# '}${key}: ${text}`.padEnd(COLUMN - 1) + ` # ${value.description ?? ''}${more}`;
+  });
 }
 
-function booksPart({ baseUrl, plan }: NonNullable<ConfigTemplateOptions['books']>): string {
-  return `books:
-  plan: ${plan.padEnd(43)}# default, premium or pro: 1, 3 or 5 requests a second
-  baseUrl: ${quoted(baseUrl)}
-  key: "\${BOOKS_KEY}"                               # works at its own plan's address only
-  isbns: []                                        # what to look up: ["9780792712305", { file: isbns.txt }]
-  authors: []                                      # ["Charlotte Vale Allen"]
-  # maxBatch: 100                                  # ISBNs a request
-  # pageSize: 100                                  # books a page of an author's; a request each
-  # maxPages: 500                                  # of an author; then a dead letter, which replay goes on with
-  # perDay: { isbns: 5000, resetsAt: "00:00", zone: UTC }
-  # every: 24h                                     # look up again
-`;
-}
-
-/** JSON's strings are YAML's, too; the doubled sign keeps a literal one from being taken for a variable. */
-function quoted(text: string): string {
-  return JSON.stringify(text.replaceAll('${', () => '$${'));
+/** The doubled sign keeps a literal one from being taken for a variable. */
+function written(value: unknown): string {
+  return flow(typeof value === 'string' ? value.replaceAll('${', () => '$${') : value);
 }

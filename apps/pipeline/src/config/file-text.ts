@@ -1,23 +1,19 @@
-import { Complaint } from './complaint.ts';
-import { shownPath } from './problem.ts';
+import { readFileSync, statSync } from 'node:fs';
 import { UnfitFileError } from './read-text-file.ts';
-import type { ReadContext } from './read-context.ts';
 
-export interface FileTextOptions {
-  readonly context: ReadContext;
-  /** As written in the file. */
-  readonly path: string;
-  /** What a complaint calls it; default `the file`, for one whose path may be a secret that was written in its place. */
-  readonly written?: string;
-}
+/** Larger than any certificate or token. */
+const LARGEST_BYTES = 16 * 2 ** 20;
 
-/** The text of a file a configuration names, relative to the configuration's own folder. */
-export async function fileText({ context, path, written }: FileTextOptions): Promise<string | Complaint> {
-  if (path.trim() === '') return new Complaint('names no file. Write a path, relative to this file.');
+/** The text of a small file that an option names, or why it can't be had, without its path. */
+export function plainFileText(path: string): string | { readonly flaw: string } {
+  if (path.trim() === '') return { flaw: 'names no file. Write a path, relative to this file.' };
   try {
-    return await context.readText(context.resolvePath(path));
+    const found = statSync(path);
+    if (found.isDirectory()) return { flaw: 'is a folder. Name a file.' };
+    if (!found.isFile() || found.size > LARGEST_BYTES) return { flaw: 'is no plain file of 16 MiB or less. Name another.' };
+    return readFileSync(path, 'utf8');
   } catch (error) {
-    return new Complaint(`${written === undefined ? 'the file' : shownPath(written)} ${unreadable(error)}`);
+    return { flaw: unreadable(error) };
   }
 }
 

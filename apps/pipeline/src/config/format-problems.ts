@@ -12,23 +12,31 @@ export interface FormatProblemsOptions {
 
 /** Lays problems out under their file's name, one a line, in the file's order: `  12:14  followers.count  must be …`. Ends in a line feed. */
 export function formatProblems({ fileName, problems, warnings = [], messageColumn = 0 }: FormatProblemsOptions): string {
-  const rows = [...problems, ...warnings.map((warning) => ({ ...warning, message: `warning: ${warning.message}` }))].toSorted(
-    (a, b) => a.line - b.line || a.column - b.column,
-  );
+  const rows = [...problems, ...warnings.map((warning) => ({ ...warning, message: `warning: ${warning.message}` }))].toSorted(inOrder);
   const places = placeWidth(rows);
   const start = Math.max(messageColumn, messageColumnOf(rows));
-  return [fileName, ...rows.map((row) => `  ${place(row).padEnd(places)}  ${row.key}`.padEnd(start) + row.message)].join('\n') + '\n';
+  const before = (row: Problem): string => (places === 0 ? `  ${row.key}` : `  ${place(row).padEnd(places)}  ${row.key}`);
+  return [fileName, ...rows.map((row) => before(row).padEnd(start) + row.message)].join('\n') + '\n';
+}
+
+/** By place; those without one last. */
+export function inOrder(a: Problem, b: Problem): number {
+  const [here, there] = [a, b].map(({ line = Infinity, column = Infinity }) => [line, column] as const);
+  if (here === undefined || there === undefined || (here[0] === there[0] && here[1] === there[1])) return a.key.localeCompare(b.key);
+  return here[0] === there[0] ? here[1] - there[1] : here[0] - there[0];
 }
 
 /** A problem in one line: `headgate.yaml 12:14 followers.count: must be …`. */
 export function sayProblem(fileName: string, problem: Problem): string {
-  return `${fileName} ${place(problem)}${problem.key === '' ? '' : ` ${problem.key}`}: ${problem.message}`;
+  const where = [fileName, place(problem), problem.key].filter((part) => part !== '').join(' ');
+  return `${where}: ${problem.message}`;
 }
 
 /** The column (0-based) at which the messages of these problems start. */
 export function messageColumnOf(problems: readonly Problem[]): number {
   const keys = Math.max(0, ...problems.map((problem) => problem.key.length));
-  return 2 + placeWidth(problems) + 2 + (keys === 0 ? 0 : keys + 3);
+  const places = placeWidth(problems);
+  return 2 + (places === 0 ? 0 : places + 2) + (keys === 0 ? 0 : keys + 3);
 }
 
 function placeWidth(problems: readonly Problem[]): number {
@@ -36,5 +44,5 @@ function placeWidth(problems: readonly Problem[]): number {
 }
 
 function place({ line, column }: Problem): string {
-  return `${line}:${column}`;
+  return line === undefined ? '' : `${line}:${column ?? 1}`;
 }

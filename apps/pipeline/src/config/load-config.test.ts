@@ -6,50 +6,52 @@ import { BOOKS, ENV, FOLLOWERS, configFolder, load, problemsOf, refusal } from '
 import { ConfigError } from './config-error.ts';
 import { sayProblem } from './format-problems.ts';
 import { loadConfig } from './load-config.ts';
+import { booksOptions } from '../pipelines/books.ts';
+import { followersOptions } from '../pipelines/followers.ts';
 
 test('defaults are filled in', async () => {
   const cwd = await configFolder({ 'headgate.yaml': FOLLOWERS + BOOKS });
   const { config, warnings } = await loadConfig({ cwd, env: ENV });
   expect(warnings).toEqual([]);
-  const http = { timeoutMs: 30_000, maxBodyBytes: 16_777_216, maxDelayMs: 5000, retryForMs: 600_000 };
-  expect(config).toEqual({
+  const http = { timeout: 30_000, maxBody: 16_777_216, maxDelay: 5000, retryFor: 600_000, allowPlainHttp: false };
+  expect(config).toMatchObject({
     file: join(cwd, 'headgate.yaml'),
-    topics: { driver: 'sqlite', file: join(cwd, 'headgate.db'), group: 'headgate', lanes: 1 },
+    topics: { driver: 'sqlite', file: join(cwd, 'headgate.db'), group: 'headgate', lanes: 1, prefix: '', names: {} },
     status: { port: 9464, host: '127.0.0.1', names: [] },
-    followers: {
-      ...http,
-      baseUrl: 'https://api.example.com',
-      credentials: [
-        { name: 'app', bearer: expect.any(Function) },
-        { name: 'user', bearer: expect.any(Function) },
-      ],
-      limit: { requests: 15, windowMs: 900_000 },
-      count: 5000,
-      stringifyIds: true,
-      maxOutstanding: 20_000,
-      maxEmptyPages: 100,
-      users: [],
-      emit: ['pages'],
-      dropBoundaryDuplicates: false,
-    },
-    books: {
-      ...http,
-      baseUrl: 'https://books.example.com',
-      plan: 'default',
-      key: expect.any(Function),
-      maxBatch: 100,
-      maxOutstanding: 1000,
-      isbns: [],
-      authors: [],
-      pageSize: 100,
-      maxPages: 500,
-    },
   });
-  expect(config.books?.key()).toBe('key-value-2');
+  expect(config.pipelines.map(({ name }) => name)).toEqual(['followers', 'books']);
+  expect(followersOptions(config.pipelines)).toEqual({
+    ...http,
+    baseUrl: 'https://api.example.com',
+    credentials: [
+      { name: 'app', bearer: expect.any(Function) },
+      { name: 'user', bearer: expect.any(Function) },
+    ],
+    limit: { requests: 15, window: 900_000 },
+    count: 5000,
+    stringifyIds: true,
+    maxOutstanding: 20_000,
+    maxEmptyPages: 100,
+    users: [],
+    emit: ['pages'],
+    dropBoundaryDuplicates: false,
+  });
+  expect(booksOptions(config.pipelines)).toEqual({
+    ...http,
+    baseUrl: 'https://books.example.com',
+    plan: 'default',
+    key: expect.any(Function),
+    maxBatch: 100,
+    maxOutstanding: 1000,
+    isbns: [],
+    authors: [],
+    maxPages: 500,
+  });
+  expect(booksOptions(config.pipelines)?.key()).toBe('key-value-2');
 });
 
 test('everything can be set', async () => {
-  const yaml = `topics: { driver: sqlite, file: data/h.db, group: g, lanes: 2 }
+  const yaml = `topics: { driver: sqlite, file: data/h.db, group: g, lanes: 2, prefix: prod., names: { followers.ids: ids } }
 status: false
 followers:
   baseUrl: https://api.example.com/v1/
@@ -57,9 +59,8 @@ followers:
     - { name: app, bearer: "\${TOKEN}" }
     - name: user
       oauth1: { consumerKey: "\${KEY}", consumerSecret: "", token: "\${TOKEN}", tokenSecret: "\${TOKEN}" }
-  limit: { requests: \${LIMIT_REQUESTS}, window: 12s }
-`.replace('${LIMIT_REQUESTS}', '"${REQUESTS}"');
-  const more = `  count: 100
+  limit: { requests: "\${REQUESTS}", window: 12s }
+  count: 100
   timeout: 5s
   maxBody: 1MiB
   maxDelay: 0s
@@ -85,40 +86,43 @@ books:
   authors: [Charlotte Vale Allen]
   every: 1d
 `;
-  const { config } = await load(yaml + more, { env: { ...ENV, REQUESTS: '3' } });
+  const { config } = await load(yaml, { env: { ...ENV, REQUESTS: '3' } });
   expect(config.status).toBe(false);
-  expect(config.topics).toMatchObject({ file: expect.stringMatching(/[/\\]data[/\\]h\.db$/), group: 'g', lanes: 2 });
-  expect(config.followers).toMatchObject({
+  expect(config.topics).toMatchObject({
+    file: expect.stringMatching(/[/\\]data[/\\]h\.db$/),
+    group: 'g',
+    lanes: 2,
+    prefix: 'prod.',
+    names: { 'followers.ids': 'ids' },
+  });
+  const followers = followersOptions(config.pipelines);
+  expect(followers).toMatchObject({
     baseUrl: 'https://api.example.com/v1',
-    limit: { requests: 3, windowMs: 12_000 },
+    limit: { requests: 3, window: 12_000 },
     count: 100,
-    timeoutMs: 5000,
-    maxBodyBytes: 1_048_576,
-    maxDelayMs: 0,
-    retryForMs: 3_600_000,
+    timeout: 5000,
+    maxBody: 1_048_576,
+    maxDelay: 0,
+    retryFor: 3_600_000,
     userAgent: 'crawler/1.0',
     proxy: expect.any(Function),
     users: [{ screenName: 'alpha' }],
     stringifyIds: false,
     dropBoundaryDuplicates: true,
     maxEmptyPages: 7,
-    emit: ['ids', 'pages', 'changes'],
-    everyMs: 86_400_000,
+    emit: ['ids', 'pages', 'changes', 'ids'],
+    every: 86_400_000,
   });
-  const [, user] = config.followers?.credentials ?? [];
-  expect(user !== undefined && 'oauth1' in user ? [user.oauth1.consumerKey(), user.oauth1.consumerSecret()] : []).toEqual([
-    'key-value-2',
-    '',
-  ]);
-  expect(config.books).toMatchObject({
-    baseUrl: 'https://pro.example.com',
+  const oauth1 = followers?.credentials[1]?.oauth1;
+  expect([oauth1?.consumerKey(), oauth1?.consumerSecret()]).toEqual(['key-value-2', '']);
+  expect(booksOptions(config.pipelines)).toMatchObject({
     plan: 'pro',
     maxBatch: 10,
     pageSize: 7,
     maxPages: 3,
     perDay: { isbns: 5000, resetsAt: '06:30', zone: 'Europe/Berlin' },
     authors: ['Charlotte Vale Allen'],
-    everyMs: 86_400_000,
+    every: 86_400_000,
   });
 });
 
@@ -138,9 +142,9 @@ books:
   expect(await problemsOf(yaml, { env: ENV })).toEqual([
     '1:27 topics.lanez: unknown key. Did you mean lanes?',
     '3:12 followers.baseUrl: is not an address. Write it as in https://api.example.com.',
-    '6:22 followers.limit.requests: "0" does not fit. Write a whole number of at least 1, without quotes.',
+    '6:22 followers.limit.requests: "0" must be more than 0.',
     '6:33 followers.limit.window: "15 min" is not a duration. Write 15m, 900s or 900000ms.',
-    '7:10 followers.count: "6000" does not fit. Write a whole number from 1 to 5000, without quotes.',
+    '7:10 followers.count: "6000" must be 5000 or less.',
     '9:3 books.plann: unknown key. Did you mean plan?',
     '11:8 books.key: takes ${BOOKS_KEY}, which is not set. Export it, or put it into .env beside this file.',
   ]);
@@ -150,7 +154,6 @@ test('a missing key is told at the mapping it is missing from', async () => {
   expect(await problemsOf('followers:\n  credentials: []\nbooks: {}\n')).toEqual([
     '1:1 followers.baseUrl: is missing. Write https://api.example.com.',
     '2:16 followers.credentials: is empty. Write [{ name: app, bearer: "${FOLLOWERS_BEARER_TOKEN}" }].',
-    '3:1 books.baseUrl: is missing. Write https://books.example.com.',
     '3:1 books.key: is missing. Write "${BOOKS_KEY}".',
   ]);
 });
@@ -159,7 +162,10 @@ test.each([
   ['', '1:1 : the file is empty. Write one with: headgate init --force'],
   ['# nothing\n', '1:1 : the file is empty. Write one with: headgate init --force'],
   ['followers\n', '1:1 : must be a mapping with followers: or books: in it.'],
-  ['status: false\n', '1:1 : there is no service. Add followers: or books:, as headgate init writes them.'],
+  [
+    'status: false\n',
+    '1:1 : there is no pipeline. Add followers: or books:, as headgate init writes them, or use: ./its-module.ts under the name of your own.',
+  ],
 ])('%j has nothing to do', async (yaml, problem) => {
   expect(await problemsOf(yaml)).toEqual([problem]);
 });
@@ -167,23 +173,22 @@ test.each([
 test('an unknown section is told with the near one', async () => {
   expect(await problemsOf(`${BOOKS}folowers: {}\nxyz: 1\n`, { env: ENV })).toEqual([
     '4:1 folowers: unknown key. Did you mean followers?',
-    '5:1 (a key that is not shown): unknown key. Here stand: topics, status, followers, books.',
+    '5:1 (a key that is not shown): unknown key. Here stand: topics, status, followers, books. A pipeline of your own has use: ./its-module.ts under its name.',
   ]);
 });
 
-test('lanes without credentials are refused, though other things are wrong, too', async () => {
-  const yaml = `topics:\n  lanes: 3\n  filee: x\n${FOLLOWERS}`;
+test('lanes without credentials are refused', async () => {
+  const yaml = `topics:\n  lanes: 3\n${FOLLOWERS}`;
   expect(await problemsOf(yaml, { env: ENV })).toEqual([
     '2:10 topics.lanes: 3 lanes need as many followers credentials, and there are 2. Write 2 or less, or add credentials.',
-    '3:3 topics.filee: unknown key. Did you mean file?',
   ]);
 });
 
 test('.env beside the file is read, and the environment wins', async () => {
   const yaml = `${BOOKS}  userAgent: "\${AGENT}"\n`;
   const { config } = await load(yaml, { files: { '.env': 'KEY="from file"\nAGENT=from-file\n' }, env: { KEY: 'from-environment' } });
-  expect(config.books?.key()).toBe('from-environment');
-  expect(config.books?.userAgent).toBe('from-file');
+  expect(booksOptions(config.pipelines)?.key()).toBe('from-environment');
+  expect(booksOptions(config.pipelines)?.userAgent).toBe('from-file');
 });
 
 // Windows has other permissions.
@@ -221,7 +226,7 @@ test('a file that is none is told', async () => {
 test('sections without a problem are handed out with the error', async () => {
   const error = await refusal(`topics: { driver: kafka, brokers: ["127.0.0.1:9092"] }\n${BOOKS}  plan: x\n`, { env: ENV });
   expect(error.sound).toMatchObject({ topics: { driver: 'kafka', brokers: ['127.0.0.1:9092'] }, status: { port: 9464 } });
-  expect(error.sound.books).toBeUndefined();
+  expect(error.sound.pipelines).toEqual([]);
 });
 
 test('no secret shows in a configuration or an error, however it is printed', async () => {
@@ -232,12 +237,10 @@ test('no secret shows in a configuration or an error, however it is printed', as
   const error = await refusal(`${yaml}  plann: pro\n  perDay: { isbns: "\${KEY}" }\n  timeout: "\${TOKEN}"\n  plan: "\${TOKEN}"\n`, {
     env: ENV,
   });
-  expect(loaded.config.followers?.credentials.map((credential) => 'bearer' in credential && credential.bearer())).toEqual(
-    secrets.slice(2, 4),
-  );
+  expect(followersOptions(loaded.config.pipelines)?.credentials.map((credential) => credential.bearer?.())).toEqual(secrets.slice(2, 4));
   expect(loaded.warnings.map(({ line, column, key, message }) => `${line}:${column} ${key}: ${message}`)).toEqual([
     '4:28 followers.credentials[0].bearer: a secret in plain text. Put it into .env beside this file and write "${FOLLOWERS_BEARER_TOKEN}" here.',
-    '6:10 followers.proxy: a secret in plain text. Put it into .env beside this file and write "${HTTPS_PROXY}" here.',
+    '6:10 followers.proxy: a secret in plain text. Put it into .env beside this file and write "${FOLLOWERS_PROXY}" here.',
   ]);
   const printed = [loaded, error]
     .flatMap((value) => [inspect(value, { depth: 20, showHidden: true }), JSON.stringify(value)])
@@ -249,12 +252,12 @@ test('no secret shows in a configuration or an error, however it is printed', as
 });
 
 test.each([
-  ['', 'the value of ${KEY} is empty. Give it a value.'],
-  ['two\nlines', 'the value of ${KEY} has a line break or another character no header can carry. Copy it again.'],
-  [' spaced', 'the value of ${KEY} starts or ends with a space. Copy it again, without.'],
-  ['Bearer abc', 'the value of ${KEY} starts with the word Bearer, which is put there anyway. Keep what follows it.'],
+  ['', 'is empty. Give it a value.'],
+  ['two\nlines', 'has a line break or another character that no header can carry. Copy it again.'],
+  [' spaced', 'starts or ends with a space. Copy it again, without.'],
+  ['Bearer abc', 'starts with the word Bearer, which is put there anyway. Keep what follows it.'],
 ])('a secret %j can not be meant', async (KEY, message) => {
-  expect(await problemsOf(BOOKS, { env: { KEY } })).toEqual([`3:8 books.key: ${message}`]);
+  expect(await problemsOf(BOOKS, { env: { KEY } })).toEqual([`3:8 books.key: takes \${KEY}, which ${message}`]);
 });
 
 test.each([
@@ -265,14 +268,14 @@ test.each([
 });
 
 test('$${ stands for itself', async () => {
-  expect((await load(`${BOOKS}  userAgent: "a $\${KEY}"\n`, { env: ENV })).config.books?.userAgent).toBe('a ${KEY}');
+  expect(booksOptions((await load(`${BOOKS}  userAgent: "a $\${KEY}"\n`, { env: ENV })).config.pipelines)?.userAgent).toBe('a ${KEY}');
 });
 
 test.each([
   ['https://me:secret-5@api.example.com', 'holds a user name or password. Take it out: credentials have keys of their own.'],
-  ['https://api.example.com?key=secret-5', 'holds a "?" or "#". Write the address alone, as in https://api.example.com.'],
-  ['ftp://secret-5.example.com', 'is not an address. Write it as in https://api.example.com.'],
-  ['api.example.com', 'is not an address. Write it as in https://api.example.com.'],
+  ['https://api.example.com?key=secret-5', 'holds a "?" or "#". Write the address alone, as in https://books.example.com.'],
+  ['ftp://secret-5.example.com', 'is not an address. Write it as in https://books.example.com.'],
+  ['api.example.com', 'is not an address. Write it as in https://books.example.com.'],
 ])('the address %s is refused and not repeated', async (address, message) => {
   expect(await problemsOf(BOOKS.replace('https://books.example.com', address), { env: ENV })).toEqual([`2:12 books.baseUrl: ${message}`]);
 });
@@ -301,22 +304,22 @@ test('a status page that other machines can read is warned about, until it is me
   };
   const remote =
     '1:17 status.host: the status page has no password, and here other machines can read it. Write 127.0.0.1, or allowRemote: true beside it where they may.';
-  expect(await status('{ host: 0.0.0.0 }')).toEqual([{ port: 9464, host: '0.0.0.0', names: [] }, [remote]]);
+  expect(await status('{ host: 0.0.0.0 }')).toEqual([{ port: 9464, host: '0.0.0.0', names: [], allowRemote: false }, [remote]]);
   expect((await status('{ host: "::" }'))[1]).toHaveLength(1);
   expect(await status('{ host: 0.0.0.0, allowRemote: true, names: [Headgate.Internal] }')).toEqual([
-    { port: 9464, host: '0.0.0.0', names: ['headgate.internal'] },
+    { port: 9464, host: '0.0.0.0', names: ['headgate.internal'], allowRemote: true },
     [],
   ]);
   for (const host of ['127.0.0.1', 'localhost', '"::1"']) expect((await status(`{ host: ${host} }`))[1]).toEqual([]);
   expect(await problemsOf(`status: { names: [a b, "c:1"] }\n${BOOKS}`, { env: ENV })).toEqual([
-    '1:19 status.names[0]: is no name of a host. Write one as in headgate.internal.',
-    '1:24 status.names[1]: is no name of a host. Write one as in headgate.internal.',
+    '1:19 status.names[0]: "a b" is no name of a host. Write one as in headgate.internal.',
+    '1:24 status.names[1]: "c:1" is no name of a host. Write one as in headgate.internal.',
   ]);
 });
 
 test('a proxy is an address, or false for none', async () => {
   const proxyOf = async (written: string): Promise<string | undefined> =>
-    (await load(`${BOOKS}  proxy: ${written}\n`, { env: ENV })).config.books?.proxy?.();
+    booksOptions((await load(`${BOOKS}  proxy: ${written}\n`, { env: ENV })).config.pipelines)?.proxy?.();
   expect(await proxyOf('http://127.0.0.1:3128')).toBe('http://127.0.0.1:3128');
   expect(await proxyOf('false')).toBe('');
   expect(await problemsOf(`${BOOKS}  proxy: secret-5\n`, { env: ENV })).toEqual([
@@ -327,11 +330,11 @@ test('a proxy is an address, or false for none', async () => {
 test('an own authority is read from its file', async () => {
   const pem = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
   const { config } = await load(`${BOOKS}  ca: ca.pem\n`, { env: ENV, files: { 'ca.pem': pem } });
-  expect(config.books?.ca).toBe(pem);
+  expect(booksOptions(config.pipelines)?.ca).toBe(pem);
   expect(await problemsOf(`${BOOKS}  ca: ca.pem\n`, { env: ENV })).toEqual([
     '4:7 books.ca: "ca.pem" does not exist. Paths are relative to this file.',
   ]);
   expect(await problemsOf(`${BOOKS}  ca: ca.pem\n`, { env: ENV, files: { 'ca.pem': 'x' } })).toEqual([
-    '4:7 books.ca: holds no PEM text with BEGIN CERTIFICATE. Write a path, as in ./ca.pem.',
+    '4:7 books.ca: "ca.pem" holds no PEM text with BEGIN CERTIFICATE. Write a path, as in ./ca.pem.',
   ]);
 });

@@ -1,13 +1,12 @@
 import { escapedControls } from '../status/text/escaped-controls.ts';
-import { KNOWN_KEYS } from './known-keys.ts';
 import { nearest } from './nearest.ts';
 
 /** One thing about a configuration file that somebody has to see to. */
 export interface Problem {
-  /** 1-based; of the value meant, or of the key where the key is what is wrong or the value is missing. */
-  readonly line: number;
+  /** 1-based; of the value meant, or of the key where the key is what is wrong or the value is missing. Absent: the place isn't known. */
+  readonly line?: number;
   /** 1-based. */
-  readonly column: number;
+  readonly column?: number;
   /** Dotted path, `followers.credentials[0].bearer`; empty where the file as a whole is meant. */
   readonly key: string;
   /** What is wrong and what to do about it; never the value of a secret or of an environment variable. */
@@ -16,22 +15,23 @@ export interface Problem {
 
 export type KeyPath = readonly (string | number)[];
 
-/** Writes a path the way people say it: `users[2].file`. */
-export function formatKey(path: KeyPath): string {
+/** Writes a path the way people say it: `users[2].file`. Where a colon or its space was forgotten, the secret is part of the key: a key shows where it is a known one, or nearly. */
+export function formatKey(path: KeyPath, known: readonly string[]): string {
   return path.reduce<string>((before, part) => {
     if (typeof part === 'number') return `${before}[${part}]`;
-    return before === '' ? shownKey(part) : `${before}.${shownKey(part)}`;
+    const key = /^[\w.-]+$/.test(part) && nearest(part, known) !== undefined ? part : '(a key that is not shown)';
+    return before === '' ? key : `${before}.${key}`;
   }, '');
-}
-
-/** Where a colon or its space was forgotten, the secret is part of the key: a key shows where it is a known one, or nearly. */
-function shownKey(key: string): string {
-  return /^[\w-]+$/.test(key) && nearest(key, KNOWN_KEYS) !== undefined ? key : '(a key that is not shown)';
 }
 
 /** A text in quotes for a message, unless it may hold a secret. */
 export function shown(text: string): string {
-  return text.length > 24 || mayHoldSecret(text) ? '(a text that is not shown)' : quoted(text);
+  return isShowable(text) ? quoted(text) : '(a text that is not shown)';
+}
+
+/** Whether a text is short and holds no secret. */
+export function isShowable(text: string): boolean {
+  return text.length <= 24 && !mayHoldSecret(text);
 }
 
 /** A path in quotes for a message, unless it may hold a secret: it may be long where its parts look like words. */

@@ -1,44 +1,39 @@
-import type { Config } from './config.ts';
-import { isLoopback } from './addresses.ts';
-import { Leaf, isMapping } from './leaf.ts';
-import type { ReadContext } from './read-context.ts';
-import { chosen, list, mapping, single } from './schema-parts.ts';
-import type { Schema } from './schema-parts.ts';
-import { flag, text, wholeNumber } from './values.ts';
-import { Complaint } from './complaint.ts';
+import type { OptionIssue } from '@headgate/pipeline';
+import { z } from 'zod';
+import { isLoopback } from './address.ts';
 
-const HOST = /^[\w.-]+$/;
-const REMOTE =
-  'the status page has no password, and here other machines can read it. Write 127.0.0.1, or allowRemote: true beside it where they may.';
+const page = z.strictObject({
+  port: z.int().min(0).max(65_535).default(9_464).describe('Port to listen on; 0 takes a free one.'),
+  host: z
+    .string()
+    .regex(/^[\w.:-]+$/, 'does not fit. Write an address or a name, as in 127.0.0.1.')
+    .default('127.0.0.1')
+    .describe('Address to listen at.'),
+  names: z
+    .array(
+      z
+        .string()
+        .regex(/^[\w.-]+$/, 'is no name of a host. Write one as in headgate.internal.')
+        .toLowerCase(),
+    )
+    .default([])
+    .describe('Names that it may be asked by, besides addresses and localhost.')
+    .meta({ examples: [['headgate.internal']] }),
+  allowRemote: z.boolean().default(false).describe('Listen for other machines without a warning: the page has no password.'),
+});
 
 /** Where the status page listens, or false. */
-export function statusSection({ context }: { readonly context: ReadContext }): Schema<Config['status']> {
-  const example = 'false, or { port: 9464, host: 127.0.0.1 }';
-  const off = single({
-    example,
-    read: (leaf) => (leaf.text === 'false' ? (false as const) : new Complaint(`does not fit. Write ${example}.`)),
-  });
-  const name = single({
-    example: 'headgate.internal',
-    read: (leaf) =>
-      HOST.test(leaf.text ?? '')
-        ? (leaf.text ?? '').toLowerCase()
-        : new Complaint('is no name of a host. Write one as in headgate.internal.'),
-  });
-  const shape = {
-    port: wholeNumber({ min: 0, max: 65_535, example: '9464' }).default(9464),
-    host: text({ pattern: /^[\w.:-]+$/, example: '127.0.0.1' }).default('127.0.0.1'),
-    names: list({ item: name, example: '[headgate.internal]', empty: true }).default([]),
-    allowRemote: flag().default(false),
-  };
-  const address = mapping({ shape, example });
-  return chosen<Config['status']>((tree) =>
-    tree instanceof Leaf
-      ? off
-      : address.transform(({ allowRemote, ...status }) => {
-          const leaf = isMapping(tree) ? tree['host'] : undefined;
-          if (!allowRemote && leaf instanceof Leaf && !isLoopback(status.host)) context.warn(leaf, REMOTE);
-          return status;
-        }),
-  );
+export const statusSection = z
+  .union([z.literal(false), page])
+  .prefault({})
+  .describe('Status page and metrics; false turns them off.')
+  .meta({ examples: [{ port: 9_464, host: '127.0.0.1' }] });
+
+export type StatusConfig = z.output<typeof page>;
+
+export function* statusWarnings(status: z.output<typeof statusSection>): Generator<OptionIssue> {
+  if (status === false || status.allowRemote || isLoopback(status.host)) return;
+  const message =
+    'the status page has no password, and here other machines can read it. Write 127.0.0.1, or allowRemote: true beside it where they may.';
+  yield { path: ['host'], message };
 }

@@ -1,83 +1,174 @@
+import { type OptionIssue, type Secret, secret } from '@headgate/pipeline';
 import { z } from 'zod';
-import { readBrokers } from './addresses.ts';
-import type { KafkaTopicsConfig, SqliteTopicsConfig, TopicsConfig } from './config.ts';
-import { Leaf, isMapping } from './leaf.ts';
-import type { TreeMapping } from './leaf.ts';
-import { certificate, privateKey } from './pem.ts';
-import type { ReadContext } from './read-context.ts';
-import { saslSection, warnOfClearText } from './sasl-section.ts';
-import { chosen, list, mapping, single } from './schema-parts.ts';
-import type { RuleBreach, Schema } from './schema-parts.ts';
-import { flag, oneOf, text, wholeNumber } from './values.ts';
+import { isLoopback } from './address.ts';
+import { plainFileText } from './file-text.ts';
+import { pemText } from './pem.ts';
 
-const EXAMPLE = '{ driver: sqlite, file: ./headgate.db }';
-const NAME = { pattern: /^[\w.-]{1,100}$/, example: 'headgate (up to 100 letters, digits, ".", "_" and "-")' };
+/** RFC 6750, section 2.1. */
+const TOKEN = /^[\w.~+/-]+=*$/;
 
-/** Where records go: the embedded file, or Kafka. */
-export function topicsSection({ context }: { readonly context: ReadContext }): Schema<TopicsConfig> {
-  return chosen<TopicsConfig>((tree) => {
-    const driver = isMapping(tree) ? tree['driver'] : undefined;
-    const meant = driver instanceof Leaf ? driver.text : undefined;
-    if (meant === 'kafka') {
-      return kafkaTopics({ context }).transform((config) => {
-        warnOfClearText({ context, tree, config });
-        return config;
-      });
-    }
-    if (driver === undefined || meant === 'sqlite') return sqliteTopics({ context });
-    // Which keys may stand here isn't known: only the driver is complained about.
-    return z
-      .unknown()
-      .transform((given) => (isMapping(given) ? { driver: given['driver'] } : given))
-      .pipe(mapping({ shape: { driver: oneOf(['sqlite', 'kafka']) }, example: EXAMPLE }))
-      .transform((): TopicsConfig => z.NEVER);
+function name(): z.ZodString {
+  return z.string().regex(/^[\w.-]{1,100}$/, 'does not fit. Write up to 100 letters, digits, ".", "_" and "-", as in headgate.');
+}
+
+const everyLog = {
+  group: name().default('headgate').describe('Processes with the same group share the work.'),
+  lanes: z
+    .int()
+    .min(1)
+    .max(1_024)
+    .default(1)
+    .describe('Partitions of the requests topics: credentials are split among them. As many credentials are needed.'),
+  prefix: z
+    .string()
+    .regex(/^[\w.-]{0,100}$/, 'does not fit. Write up to 100 letters, digits, ".", "_" and "-", as in prod.social.')
+    .default('')
+    .describe('Before the name of every topic, so that groups can share a log.')
+    .meta({ examples: ['prod.social.'] }),
+  names: z
+    .record(z.string(), z.string().regex(/^[\w.-]{1,249}$/, 'is no name of a topic. Write up to 249 letters, digits, ".", "_" and "-".'))
+    .default({})
+    .describe('Other names of single topics, without the prefix.')
+    .meta({ examples: [{ 'followers.pages': 'social.follower-pages' }] }),
+};
+
+const sqlite = z.strictObject({
+  driver: z.literal('sqlite').default('sqlite').describe('An embedded log: everything in one file, nothing to install.'),
+  file: z
+    .string()
+    .min(1)
+    .default('./headgate.db')
+    .describe('The file, relative to this one.')
+    .meta({ format: 'path', examples: ['./headgate.db'] }),
+  ...everyLog,
+});
+
+const BROKER = /^(?:\[[\da-f:.]+\]|[\w.-]+):(\d{1,5})$/i;
+
+const broker = z.string().transform((text, context): string[] => {
+  const brokers = text.split(',').map((one) => one.trim());
+  const wrong = brokers.some((one) => {
+    const [, port = '0'] = BROKER.exec(one) ?? [];
+    return Number(port) < 1 || Number(port) > 65_535;
   });
-}
+  if (wrong) context.addIssue({ code: 'custom', message: 'is not host:port. Write it as in 127.0.0.1:9092.' });
+  return brokers;
+});
 
-function sqliteTopics({ context }: { readonly context: ReadContext }): Schema<SqliteTopicsConfig> {
-  const file = single({ example: './headgate.db', read: (leaf) => context.resolvePath(leaf.text ?? '') });
-  const shape = {
-    driver: oneOf(['sqlite']).default('sqlite'),
-    file: file.default(context.resolvePath('headgate.db')),
-    group: text(NAME).default('headgate'),
-    lanes: lanes(),
-  };
-  return mapping({ shape, example: EXAMPLE });
-}
+const ssl = z
+  .strictObject({
+    ca: pemText('CERTIFICATE', './ca.pem').exactOptional().describe("Certificate of the brokers' own authority: a path, or PEM text."),
+    cert: pemText('CERTIFICATE', './client.pem').exactOptional().describe('Certificate of our own: a path, or PEM text.'),
+    key: pemText('PRIVATE KEY', './client-key.pem')
+      .transform(
+        (text): Secret =>
+          () =>
+            text,
+      )
+      .exactOptional()
+      .describe('Its private key: a path, or PEM text.')
+      .meta({ writeOnly: true, format: 'path', examples: ['./client-key.pem'] }),
+  })
+  .superRefine((given, context) => {
+    if ((given.cert === undefined) === (given.key === undefined)) return;
+    const [there, other] = given.cert === undefined ? ['key', 'cert'] : ['cert', 'key'];
+    context.addIssue({ code: 'custom', path: [there], message: `needs ${other} beside it. Write both, or neither.` });
+  });
 
-function kafkaTopics({ context }: { readonly context: ReadContext }): Schema<KafkaTopicsConfig> {
-  const broker = single({ example: '127.0.0.1:9092', read: readBrokers });
-  const brokers = list({ item: broker, example: '[127.0.0.1:9092]' }).transform((parts) => parts.flat());
-  const shape = {
-    driver: oneOf(['kafka']),
-    // One variable may hold them all, parted by commas.
-    brokers: chosen((tree) => (tree instanceof Leaf ? broker : brokers)),
-    clientId: text(NAME).default('headgate'),
-    group: text(NAME).default('headgate'),
-    lanes: lanes(),
-    replication: wholeNumber({ min: 1, max: 32_767 }).default(3),
-    compression: oneOf(['none', 'gzip', 'zstd']).default('gzip'),
-    ssl: chosen<KafkaTopicsConfig['ssl']>((tree) => (isMapping(tree) ? sslFiles({ context }) : flag())).default(false),
-    sasl: saslSection({ context }).exactOptional(),
-  };
-  return mapping({ shape, example: '{ driver: kafka, brokers: [127.0.0.1:9092] }' });
-}
+const password = {
+  username: z
+    .string()
+    .min(1)
+    .describe('Name of the user.')
+    .meta({ examples: ['headgate'] }),
+  password: secret({ encoded: true })
+    .describe('Password of the user.')
+    .meta({ examples: ['${KAFKA_PASSWORD}'] }),
+};
 
-function lanes(): z.ZodDefault<Schema<number>> {
-  return wholeNumber({ min: 1, max: 1024 }).default(1);
-}
+const tokenFlaw = (text: string): boolean => TOKEN.test(text);
 
-function sslFiles({ context }: { readonly context: ReadContext }): Schema<Exclude<KafkaTopicsConfig['ssl'], boolean>> {
-  const shape = {
-    ca: certificate({ context, example: './ca.pem' }).exactOptional(),
-    cert: certificate({ context, example: './client.pem' }).exactOptional(),
-    key: privateKey({ context, example: './client-key.pem' }).exactOptional(),
-  };
-  return mapping({ shape, example: 'true, or { ca: ./ca.pem }', rules: certAndKey });
-}
+const sasl = z.discriminatedUnion('mechanism', [
+  z.strictObject({ mechanism: z.literal(['plain', 'scram-sha-256', 'scram-sha-512']).describe('How we say who we are.'), ...password }),
+  z
+    .strictObject({
+      mechanism: z.literal('oauthbearer').describe('By a token.'),
+      token: secret()
+        .refine((read) => tokenFlaw(read()), 'has a character that no token has. Copy it again.')
+        .exactOptional()
+        .describe('The token.')
+        .meta({ examples: ['${KAFKA_TOKEN}'] }),
+      tokenFile: z
+        .string()
+        .superRefine((path, context) => {
+          const text = plainFileText(path);
+          const flaw = typeof text === 'string' ? undefined : text.flaw;
+          if (flaw !== undefined) context.addIssue({ code: 'custom', message: flaw });
+          else if (typeof text === 'string' && !tokenFlaw(text.trim())) {
+            context.addIssue({
+              code: 'custom',
+              message: 'names a file that holds no token. Write the token into it, and nothing else.',
+            });
+          }
+        })
+        .exactOptional()
+        .describe('File with the token, read whenever brokers ask.')
+        .meta({ writeOnly: true, format: 'path', examples: ['./token'] }),
+    })
+    .superRefine((given, context) => {
+      const refuse = (message: string, path: string[] = []): void => context.addIssue({ code: 'custom', path, message });
+      if (given.token !== undefined && given.tokenFile !== undefined) {
+        refuse('stands beside token. Keep one of the two.', ['tokenFile']);
+      } else if (given.token === undefined && given.tokenFile === undefined) {
+        refuse('needs token or tokenFile. Write token: "${KAFKA_TOKEN}", or tokenFile: ./token.');
+      }
+    }),
+]);
 
-function certAndKey(ssl: TreeMapping): readonly RuleBreach[] {
-  if ('cert' in ssl === 'key' in ssl) return [];
-  const [given, other] = 'cert' in ssl ? ['cert', 'key'] : ['key', 'cert'];
-  return [{ path: [given], message: `needs ${other} beside it. Write both, or neither.` }];
+const kafka = z.strictObject({
+  driver: z.literal('kafka').describe('A Kafka cluster, or another that speaks its protocol.'),
+  brokers: z
+    .union([
+      broker,
+      z
+        .array(broker)
+        .min(1)
+        .transform((parts) => parts.flat()),
+    ])
+    .describe('Where the cluster is first asked; one text may hold several, with commas.')
+    .meta({ examples: [['127.0.0.1:9092']] }),
+  ...everyLog,
+  clientId: name().default('headgate').describe("Name in the brokers' logs and quotas."),
+  replication: z.int().min(1).max(32_767).default(3).describe('Copies of each partition of topics that are made.'),
+  compression: z.enum(['none', 'gzip', 'zstd']).default('gzip').describe('Of records that are written.'),
+  ssl: z
+    .union([z.boolean(), ssl])
+    .default(false)
+    .describe('TLS to the brokers.')
+    .meta({ examples: [true, { ca: './ca.pem', cert: './client.pem', key: './client-key.pem' }] }),
+  sasl: sasl
+    .exactOptional()
+    .describe('Who we are to the brokers.')
+    .meta({ examples: [{ mechanism: 'scram-sha-512', username: 'headgate', password: '${KAFKA_PASSWORD}' }] }),
+});
+
+/** Where records go. */
+export const topicsSection = z
+  .discriminatedUnion('driver', [sqlite, kafka])
+  .describe('Where records go: an embedded file, or Kafka.')
+  .meta({ examples: [{ driver: 'sqlite', file: './headgate.db' }] });
+
+export type TopicsConfig = SqliteTopicsConfig | KafkaTopicsConfig;
+export type SqliteTopicsConfig = z.output<typeof sqlite>;
+export type KafkaTopicsConfig = z.output<typeof kafka>;
+export type SaslConfig = z.output<typeof sasl>;
+
+/** Says so when a password or token would go through a network as it is. */
+export function* topicsWarnings(topics: TopicsConfig): Generator<OptionIssue> {
+  if (topics.driver === 'sqlite' || topics.sasl === undefined || topics.ssl !== false) return;
+  if (topics.brokers.every((one) => isLoopback(one.replace(/:\d+$/, '')))) return;
+  const what = { plain: 'password', oauthbearer: 'token', 'scram-sha-256': undefined, 'scram-sha-512': undefined }[topics.sasl.mechanism];
+  if (what === undefined) return;
+  const message = `without ssl the ${what} goes through the network in clear text. Write ssl: true.`;
+  yield { path: ['sasl', 'mechanism'], message };
 }

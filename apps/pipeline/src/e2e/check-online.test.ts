@@ -10,7 +10,7 @@ describe('headgate check --online', () => {
     const yaml = followersYaml({ url: followers.url, users: ['a', 'b'], limit: '{ requests: 2, window: 1h }' });
     await using place = await workplace(`${yaml}books: { baseUrl: "${books.url}", key: "\${KEY}", isbns: ["${sampleIsbn(1)}"] }\n`);
     const check = await place.headgate('check', '--online');
-    expect([check.code, check.stderr]).toEqual([0, expect.stringMatching(/followers app +answers\n +books \(default\) +answers\n$/u)]);
+    expect([check.code, check.stderr]).toEqual([0, expect.stringMatching(/followers app +answers\n +books +answers\n$/u)]);
 
     const run = place.start('run');
     await expect.poll(() => run.text().stderr).toMatch(/waits for app, 2\/2 used/u);

@@ -8,7 +8,9 @@ import type { Workplace } from './headgate-process.fixture.ts';
 export async function embeddedLog(place: Workplace): Promise<TopicLog> {
   const file = join(place.folder, 'headgate.db');
   const log = await sqliteTopicLog({ file });
-  await log.createTopics(runTopics({ topics: { driver: 'sqlite', file, group: 'headgate', lanes: 1 } }));
+  await log.createTopics(
+    runTopics({ topics: { driver: 'sqlite', file, group: 'headgate', lanes: 1, prefix: '', names: {} }, pipelines: [] }),
+  );
   return log;
 }
 

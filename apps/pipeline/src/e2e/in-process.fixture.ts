@@ -8,7 +8,6 @@ import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { prepareTopics } from '../run/topics.ts';
-import { configuredPipelines } from '../pipelines/configured.ts';
 import { SECRETS } from './headgate-process.fixture.ts';
 
 export interface InProcessOptions {
@@ -63,7 +62,8 @@ export async function inProcess({ clock = systemClock(), around = (log) => log }
         const onEvent = (event: RunEvent): void => void events.push(event);
         await using running = await start({
           log,
-          pipelines: configuredPipelines(read),
+          pipelines: read.pipelines,
+          topics: read.topics,
           group,
           lanes,
           follow,

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { apiKey } from '@headgate/auth';
-import { InvalidIsbnError, normalizeIsbn } from '@headgate/operators';
+import { InvalidIsbnError, isIsbn, normalizeIsbn } from '@headgate/operators';
 import {
   type DefinedPipeline,
   type LookupOutcome,
+  type Pipeline,
   PipelineError,
+  type PipelineIo,
   type RecordMakers,
   definePipeline,
   lookup,
@@ -16,16 +18,18 @@ import {
 import {
   AUTHOR_PAGE_SIZE,
   type AuthorCheckpoint,
+  authorFlaw,
   type BookAnswer,
   books as booksSource,
   type UnreadableBook,
 } from '@headgate/sources/books';
 import { SourceError } from '@headgate/sources';
 import { z } from 'zod';
+import { address } from '../config/address.ts';
 import { shown } from '../config/problem.ts';
 import { type BooksRequest, booksRequest } from '../records/requests.ts';
 import { recordSchemas } from '../records/schemas.ts';
-import { httpOptions, sourceOptions } from './http-options.ts';
+import { httpOptions, plainHttpWarning, sourceOptions } from './http-options.ts';
 
 const booksTopics = {
   records: topic({ value: recordSchemas['books.records'] }),
@@ -33,20 +37,130 @@ const booksTopics = {
   missing: topic({ value: recordSchemas['books.missing'] }),
 };
 
-const options = z.strictObject({
-  ...httpOptions,
-  plan: z.enum(['default', 'premium', 'pro']).default('default').describe('1, 3 or 5 requests a second.'),
-  key: secret().describe('The API key of that plan.'),
-  maxBatch: z.int().positive().default(100).describe('Most ISBNs of one request.'),
-  perDay: z
-    .strictObject({ isbns: z.int().positive(), resetsAt: z.string().default('00:00'), zone: z.string().default('UTC') })
-    .exactOptional()
-    .describe('A quota of ISBNs a day.'),
-  isbns: z.array(z.string()).default([]).describe('ISBNs to look up; malformed ones become dead letters.'),
-  authors: z.array(z.string()).default([]).describe('Authors whose books are listed.'),
-  pageSize: z.int().min(1).max(1_000).default(AUTHOR_PAGE_SIZE).describe("Books of a page of an author's."),
-  maxPages: z.int().positive().default(500).describe('Most pages of an author.'),
-});
+const PLANS = ['default', 'premium', 'pro'] as const;
+const ADDRESS = 'https://books.example.com';
+
+const options = z
+  .strictObject({
+    plan: z.enum(PLANS).default('default').describe('Plan that the key was bought for: 1, 3 or 5 requests a second.'),
+    baseUrl: address(ADDRESS).exactOptional().describe("Address of the plan's own service; a path in it is kept."),
+    baseUrls: z
+      .strictObject({
+        default: address(ADDRESS).exactOptional().describe('Address for the plan default.'),
+        premium: address(ADDRESS).exactOptional().describe('Address for the plan premium.'),
+        pro: address(ADDRESS).exactOptional().describe('Address for the plan pro.'),
+      })
+      .exactOptional()
+      .describe('Addresses by plan, in place of baseUrl.')
+      .meta({ examples: [{ default: ADDRESS }] }),
+    key: secret()
+      .describe("API key; it works at its own plan's address only.")
+      .meta({ examples: ['${BOOKS_KEY}'] }),
+    isbns: z
+      .array(z.string().trim().min(1))
+      .default([])
+      .describe('ISBNs to look up; malformed ones become dead letters.')
+      .meta({ examples: [['9780792712305', { file: 'isbns.txt' }]] }),
+    authors: z
+      .array(
+        z
+          .string()
+          .trim()
+          .superRefine((name, context) => {
+            const flaw = authorFlaw(name);
+            if (flaw !== undefined) context.addIssue({ code: 'custom', message: `${flaw}. Write another name, or remove it.` });
+          }),
+      )
+      .default([])
+      .describe('Authors whose books are listed.')
+      .meta({ examples: [['Charlotte Vale Allen', { file: 'authors.txt' }]] }),
+    perDay: z
+      .strictObject({
+        isbns: z
+          .int()
+          .positive()
+          .describe('ISBNs and author pages of a day.')
+          .meta({ examples: [5_000] }),
+        resetsAt: z
+          .string()
+          .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'is no time of day. Write hours and minutes, as in "00:00".')
+          .default('00:00')
+          .describe('Time of day at which it begins anew.'),
+        zone: z
+          .string()
+          .refine(isZone, 'is no time zone. Write one as in UTC or Europe/Berlin.')
+          .default('UTC')
+          .describe('Time zone of resetsAt.'),
+      })
+      .exactOptional()
+      .describe('Quota of a day, where the service has one.')
+      .meta({ examples: [{ isbns: 5_000, resetsAt: '00:00', zone: 'UTC' }] }),
+    maxBatch: z.int().positive().default(100).describe('Most ISBNs of one request.'),
+    pageSize: z
+      .int()
+      .min(1)
+      .max(1_000)
+      .exactOptional()
+      .describe("Books of a page of an author's, a request each; without it 100, or maxOutstanding if that is less.")
+      .meta({ examples: [AUTHOR_PAGE_SIZE] }),
+    maxPages: z.int().positive().default(500).describe('Most pages of an author; then a dead letter, which replay goes on with.'),
+    ...httpOptions,
+  })
+  .superRefine((given, context) => {
+    const refuse = (key: string, message: string): void => context.addIssue({ code: 'custom', path: [key], message });
+    const { plan, baseUrl, baseUrls, maxBatch, pageSize = 1 } = given;
+    const maxOutstanding = maxOutstandingOf(given);
+    if (baseUrl !== undefined && baseUrls !== undefined) refuse('baseUrl', 'stands beside baseUrls. Keep one of the two.');
+    else if (baseUrl === undefined && baseUrls === undefined) refuse('baseUrl', `is missing. Write ${ADDRESS}.`);
+    else if (baseUrls !== undefined && baseUrls[plan] === undefined) {
+      refuse('baseUrls', `has no address for the plan ${plan}. Add ${plan}: ${ADDRESS}, or choose another plan.`);
+    }
+    const tooLittle = (what: string, size: number, key: string): void => {
+      if (maxOutstanding >= size) return;
+      refuse('maxOutstanding', `has no room for a ${what}. Write ${size} or more, or a smaller ${key}.`);
+    };
+    tooLittle(`batch of ${maxBatch} ISBNs`, maxBatch, 'maxBatch');
+    tooLittle(`page of ${pageSize} books`, pageSize, 'pageSize');
+  });
+
+/** The options of the books pipeline, as its schema gives them. */
+export type BooksOptions = z.output<typeof options>;
+
+function isZone(zone: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: zone }).format(0) !== '';
+  } catch {
+    return false;
+  }
+}
+
+/** An option of every pipeline. */
+function maxOutstandingOf(given: object): number {
+  return 'maxOutstanding' in given && typeof given.maxOutstanding === 'number' ? given.maxOutstanding : Infinity;
+}
+
+/** A key works at its own plan's address only (service document, Authentication 3). */
+function baseUrlOf({ plan, baseUrl, baseUrls }: BooksOptions): string {
+  return baseUrl ?? baseUrls?.[plan] ?? '';
+}
+
+/** ISBNs of one request: a batch that a day has no room for would never go. */
+function batchOf({ maxBatch, perDay }: BooksOptions): number {
+  return Math.min(maxBatch, perDay?.isbns ?? Infinity);
+}
+
+function openSource(given: BooksOptions, io: PipelineIo) {
+  const { plan, key, perDay } = given;
+  return booksSource({
+    ...sourceOptions(baseUrlOf(given), given),
+    ...io,
+    plan,
+    // The same name under every plan: another plan's window goes on with the key.
+    credentials: [{ name: 'key', signer: apiKey(key) }],
+    maxBatch: batchOf(given),
+    ...(perDay !== undefined && { perDay }),
+  });
+}
 
 function isbnKey(text: string): string {
   try {
@@ -80,26 +194,28 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
   request: booksRequest,
   topics: booksTopics,
   unit: 'books',
+  maxOutstanding: 1_000,
   keyOf,
   parse: (line) => ({ isbn: isbnOf(line) }),
   check(request) {
     if ('isbn' in request) normalizeIsbn(request.isbn);
+    const flaw = 'author' in request ? authorFlaw(request.author) : undefined;
+    if ('author' in request && flaw !== undefined) {
+      const message = `the author ${shown(request.author)} ${flaw}.`;
+      throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: 'books' });
+    }
   },
   listed: ({ isbns, authors }) => [...isbns.map((isbn) => ({ isbn })), ...authors.map((author) => ({ author }))],
+  warnings: (given) => plainHttpWarning(baseUrlOf(given), given.baseUrl === undefined ? ['baseUrls', given.plan] : ['baseUrl'], given),
+  probe(given, io) {
+    const source = openSource({ ...given, retryFor: 0 }, io);
+    const isbn = given.isbns.find(isIsbn) ?? '9780140449136';
+    return { source, ask: () => source.batch([isbn], { credits: io.credits, signal: io.signal }) };
+  },
   agreed: ({ plan, perDay }) => ({ plan, ...(perDay !== undefined && { perDay: { ...perDay } }) }),
   open(given, io) {
-    const { plan, key, perDay } = given;
-    // A batch that a day has no room for would never go.
-    const maxBatch = Math.min(given.maxBatch, perDay?.isbns ?? Infinity);
-    const source = booksSource({
-      ...sourceOptions(given),
-      ...io,
-      plan,
-      // The same name under every plan: another plan's window goes on with the key.
-      credentials: [{ name: 'key', signer: apiKey(key) }],
-      maxBatch,
-      ...(perDay !== undefined && { perDay }),
-    });
+    const source = openSource(given, io);
+    const { pageSize: ownSize = Math.min(AUTHOR_PAGE_SIZE, maxOutstandingOf(given)) } = given;
     return route((request: BooksRequest) => ('author' in request ? ['author', request] : ['isbns', request]), {
       isbns: lookup({
         source,
@@ -107,14 +223,14 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
         normalize: normalizeIsbn,
         requestOf: (keys) => (keys.length === 1 && keys[0] !== undefined ? { isbn: keys[0] } : { isbns: keys }),
         ask: (api, isbns, asking) => api.batch(isbns, asking),
-        size: maxBatch,
+        size: batchOf(given),
         room: (api) => api.gauges().leftToday ?? Infinity,
         records: (answers, { asked, topics }) => outcome(answers, asked, topics),
       }),
       author: walk({
         source,
         pages: (api, request, from) => {
-          const { author, page = 1, pageSize = given.pageSize } = request;
+          const { author, page = 1, pageSize = ownSize } = request;
           const checkpoint = from === undefined ? undefined : authorCheckpoint.parse(from);
           return api.authorPages(author, { page, pageSize, maxPages: given.maxPages, from: checkpoint });
         },
@@ -207,4 +323,9 @@ function ofNone({ code, retryable }: SourceError, asked: number): SourceError {
     `books: a record in the answer for ${asked} ISBNs is no object or names no ISBN, so it can't be laid to any of them. ` +
     'The others were read; those ISBNs that no record names are dead letters too, and can be put back with `headgate replay`.';
   return new SourceError({ code, message, retryable, service: 'books' });
+}
+
+/** The options of this pipeline among others; undefined where it isn't there. */
+export function booksOptions(pipelines: readonly Pipeline[]): BooksOptions | undefined {
+  return pipelines.find(({ definition }) => definition === books.definition)?.options as BooksOptions | undefined;
 }

@@ -2,9 +2,14 @@ import { bearer, oauth1 } from '@headgate/auth';
 import { dropBoundaryDuplicates } from '@headgate/operators';
 import {
   type DefinedPipeline,
+  type OptionIssue,
   type PendingRecord,
+  type Pipeline,
   PipelineError,
+  type PipelineIo,
   type RecordMakers,
+  type Secret,
+  type SecretInput,
   definePipeline,
   duration,
   secret,
@@ -15,11 +20,12 @@ import { type FollowerPage, followers as followersSource } from '@headgate/sourc
 import type { Json } from '@headgate/throttle';
 import { type UserChoice, isScreenName, isUserId, userLabel } from '@headgate/sources/followers/user';
 import { z } from 'zod';
+import { address } from '../config/address.ts';
 import { shown } from '../config/problem.ts';
 import { FIRST_CURSOR, type FollowersRequest, followersRequest, screenName, userId } from '../records/requests.ts';
 import { recordSchemas } from '../records/schemas.ts';
 import { followerChanges } from './follower-changes.ts';
-import { httpOptions, sourceOptions } from './http-options.ts';
+import { httpOptions, plainHttpWarning, readNow, sourceOptions } from './http-options.ts';
 
 const followersTopics = {
   pages: topic({ value: recordSchemas['followers.pages'] }),
@@ -28,39 +34,195 @@ const followersTopics = {
   crawls: topic({ value: recordSchemas['followers.crawls'] }),
 };
 
-const credential = z.union([
-  z.strictObject({ name: z.string(), bearer: secret() }),
-  z.strictObject({
-    name: z.string(),
-    oauth1: z.strictObject({
-      consumerKey: secret(),
-      consumerSecret: secret(),
-      token: secret().exactOptional(),
-      tokenSecret: secret().exactOptional(),
-    }),
+type Credential =
+  | { readonly name: string; readonly bearer: Secret; readonly oauth1?: undefined }
+  | { readonly name: string; readonly bearer?: undefined; readonly oauth1: OAuth1Credential<Secret> };
+
+type CredentialInput =
+  | { readonly name: string; readonly bearer: SecretInput }
+  | { readonly name: string; readonly oauth1: OAuth1Credential<SecretInput> };
+
+interface OAuth1Credential<Value> {
+  readonly consumerKey: Value;
+  readonly consumerSecret: Value;
+  readonly token?: Value;
+  readonly tokenSecret?: Value;
+}
+
+const credential = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(/^[A-Za-z\d][\w.-]{0,63}$/, 'does not fit. Write up to 64 letters, digits, ".", "_" and "-", as in app.')
+      .describe('Its name in displays and journals: the budget of a name lasts over restarts.')
+      .meta({ examples: ['app'] }),
+    bearer: secret()
+      .exactOptional()
+      .describe('Bearer token.')
+      .meta({ examples: ['${FOLLOWERS_BEARER_TOKEN}'] }),
+    oauth1: z
+      .strictObject({
+        consumerKey: secret({ encoded: true })
+          .describe("The application's key.")
+          .meta({ examples: ['${CONSUMER_KEY}'] }),
+        consumerSecret: secret({ encoded: true, empty: true })
+          .describe("The application's secret.")
+          .meta({ examples: ['${CONSUMER_SECRET}'] }),
+        token: secret({ encoded: true })
+          .exactOptional()
+          .describe("The user's token.")
+          .meta({ examples: ['${TOKEN}'] }),
+        tokenSecret: secret({ encoded: true, empty: true })
+          .exactOptional()
+          .describe("The user's token secret.")
+          .meta({ examples: ['${TOKEN_SECRET}'] }),
+      })
+      .superRefine(({ token, tokenSecret }, context) => {
+        if (token === undefined && tokenSecret !== undefined) {
+          context.addIssue({ code: 'custom', path: ['tokenSecret'], message: 'needs token beside it. Write both, or neither.' });
+        }
+      })
+      .exactOptional()
+      .describe('OAuth 1.0a, HMAC-SHA1.'),
+  })
+  .superRefine((given, context) => {
+    const refuse = (message: string, path: string[] = []): void => context.addIssue({ code: 'custom', path, message });
+    if ('bearer' in given && 'oauth1' in given) {
+      refuse('stands beside bearer. Keep one of the two, or make two credentials of them.', ['oauth1']);
+    } else if (!('bearer' in given) && !('oauth1' in given)) {
+      refuse('needs bearer or oauth1. Write bearer: "${FOLLOWERS_BEARER_TOKEN}".');
+    }
+  }) as unknown as z.ZodType<Credential, CredentialInput>;
+
+const credentials = z
+  .array(credential)
+  .min(1)
+  .superRefine((all, context) => {
+    const names = all.map(({ name }) => name);
+    const secrets = all.map(comparable);
+    for (const [i, { bearer: token }] of all.entries()) {
+      const name = names.indexOf(names[i] ?? '');
+      const same = secrets[i] === undefined ? i : secrets.indexOf(secrets[i]);
+      if (name !== i) {
+        const message = `is the name of credentials[${name}], too. Give each a name of its own.`;
+        context.addIssue({ code: 'custom', path: [i, 'name'], message });
+      }
+      if (same !== i) {
+        const message = `is the secret of credentials[${same}], too: to the service they are one, with one budget. Keep one of the two.`;
+        context.addIssue({ code: 'custom', path: [i, token === undefined ? 'oauth1' : 'bearer'], message });
+      }
+    }
+  });
+
+/** The same for credentials that the service takes for one: with a budget each they would overrun it. Undefined where it can't be read yet. */
+function comparable({ bearer: token, oauth1: keys }: Credential): string | undefined {
+  const read = (given: Secret | undefined): string | undefined => (given === undefined ? '' : readNow(given, (text) => text));
+  const [first, second] = keys === undefined ? [read(token), ''] : [read(keys.consumerKey), read(keys.token)];
+  return first === undefined || second === undefined ? undefined : JSON.stringify([keys === undefined, first, second]);
+}
+
+const user = z.union([
+  z.string().transform((text, context): UserChoice => {
+    const found = listedUser(text);
+    if (typeof found !== 'string') return found;
+    context.addIssue({ code: 'custom', message: found });
+    return z.NEVER;
   }),
+  z.strictObject({ screenName: screenName.describe('Name of the user.').meta({ examples: ['alpha'] }) }),
+  z.strictObject({ userId: userId.describe('Id of the user: digits, in quotes.').meta({ examples: ['12'] }) }),
 ]);
 
-const options = z.strictObject({
-  ...httpOptions,
-  credentials: z.array(credential).min(1).describe('Each with a budget of its own.'),
-  limit: z
-    .strictObject({ requests: z.int().positive(), window: duration() })
-    .default({ requests: 15, window: 900_000 })
-    .describe('Of each credential.'),
-  count: z.int().min(1).max(5_000).default(5_000).describe('Most ids of a page.'),
-  stringifyIds: z.boolean().default(true).describe('Ask for ids as strings; they are exact either way.'),
-  maxEmptyPages: z.int().positive().default(100).describe('Most empty pages in a row.'),
-  users: z
-    .array(z.union([z.strictObject({ screenName }), z.strictObject({ userId })]))
-    .default([])
-    .describe('Users to crawl, once or again after `every`.'),
-  emit: z
-    .array(z.enum(['pages', 'ids', 'changes']))
-    .default(['pages'])
-    .describe('Topics to write; changes are made of pages.'),
-  dropBoundaryDuplicates: z.boolean().default(false).describe('Drop ids that a page repeats from the end of the page before.'),
-});
+const options = z
+  .strictObject({
+    baseUrl: address('https://api.example.com').describe('Address of the service; a path in it is kept.'),
+    credentials: credentials
+      .describe('More of them make it faster: each has a budget of its own.')
+      .meta({ examples: [[{ name: 'app', bearer: '${FOLLOWERS_BEARER_TOKEN}' }]] }),
+    users: z
+      .array(user)
+      .default([])
+      .describe('Users to crawl.')
+      .meta({ examples: [['alpha', { userId: '12' }, { file: 'users.txt' }]] }),
+    emit: z
+      .array(z.enum(['pages', 'ids', 'changes']))
+      .min(1)
+      .default(['pages'])
+      .describe('Topics to write. `changes` are who followed and unfollowed since the last crawl; they are made of pages.')
+      .meta({ examples: [['pages', 'ids']] }),
+    limit: z
+      .strictObject({
+        requests: z.int().positive().default(15).describe('Requests that may start in a window.'),
+        window: duration().prefault('15m').describe('Length of the window.'),
+      })
+      .prefault({})
+      .describe('Budget of each credential.'),
+    count: z.int().min(1).max(5_000).default(5_000).describe('Most ids of a page.'),
+    stringifyIds: z.boolean().default(true).describe('Ask for ids as strings; they arrive exact either way.'),
+    maxEmptyPages: z
+      .int()
+      .positive()
+      .default(100)
+      .describe('Most empty pages in a row; then the walk becomes a dead letter, which replay goes on with.'),
+    dropBoundaryDuplicates: z.boolean().default(false).describe('Drop ids that a page repeats from the end of the page before.'),
+    ...httpOptions,
+  })
+  .superRefine((given, context) => {
+    const { emit, count } = given;
+    // An option of every pipeline.
+    const { maxOutstanding = Infinity } = given as { readonly maxOutstanding?: number };
+    if (emit.includes('changes') && !emit.includes('pages')) {
+      const message = 'changes are made of pages. Write pages beside it, as in [pages, changes].';
+      context.addIssue({ code: 'custom', path: ['emit'], message });
+    }
+    // A page larger than all the room there is would go through only when nothing else is on its way.
+    if (maxOutstanding < count) {
+      const message = `has no room for a page of ${count} ids. Write ${count} or more, or a smaller count.`;
+      context.addIssue({ code: 'custom', path: ['maxOutstanding'], message });
+    }
+  });
+
+/** The options of the followers pipeline, as its schema gives them. */
+export type FollowersOptions = z.output<typeof options>;
+
+/** The user of a list's entry, or what is wrong with it. Bare digits may be an id or a name. */
+function listedUser(text: string): UserChoice | string {
+  if (/^\d+$/.test(text)) {
+    const asName = `@${text}`;
+    if (isUserId(text)) return `may be an id or a screen name. Write id:${text} or "${asName}".`;
+    const noId = 'is no user id: an id is 18446744073709551615 at most, and has no zero in front.';
+    return isScreenName(text) ? `${noId} If it is a screen name, write "${asName}".` : noId;
+  }
+  if (text.startsWith('id:')) {
+    const found = text.slice('id:'.length).trim();
+    return isUserId(found)
+      ? { userId: found }
+      : 'is no user id. Write digits, 18446744073709551615 at most and without a zero in front, as in id:12.';
+  }
+  const name = text.trim().replace(/^@/, '');
+  return isScreenName(name) ? { screenName: name } : 'is no screen name. Write 1 to 50 letters, digits and "_", as in alpha.';
+}
+
+/** Warns of screen names that differ by case alone: they are one user, crawled once. */
+function* otherCase(users: readonly UserChoice[]): Generator<OptionIssue> {
+  const spellings = new Map<string, string>();
+  const found: number[] = [];
+  for (const [i, one] of users.entries()) {
+    if (one.screenName === undefined) continue;
+    const label = userLabel(one);
+    const before = spellings.get(label);
+    if (before === undefined) spellings.set(label, one.screenName);
+    else if (before !== one.screenName) found.push(i);
+  }
+  const [first, ...others] = found;
+  if (first === undefined) return;
+  const more = others.length > 0 ? ` So it is with ${others.length} more.` : '';
+  const message = `stands here before, in another case. Screen names don't differ by it: this is one user, crawled once.${more}`;
+  yield { path: ['users', first], message };
+}
+
+function signerOf(one: Credential) {
+  return one.bearer === undefined ? oauth1(one.oauth1) : bearer(one.bearer);
+}
 
 /** The user of a line: `@name` and `name` are screen names, digits (or `id:digits`) a user id, as in the keys of records. */
 function userOf(line: string): UserChoice {
@@ -95,18 +257,22 @@ export const followers: DefinedPipeline<typeof options> = definePipeline({
   keyOf: userLabel,
   parse: userOf,
   listed: ({ users }) => users,
-  credentials: ({ credentials }) => credentials,
+  credentials: (given) => given.credentials,
   agreed: ({ limit }) => ({ ...limit }),
+  *warnings(given) {
+    yield* plainHttpWarning(given.baseUrl, ['baseUrl'], given);
+    yield* otherCase(given.users);
+  },
+  probe(given, io) {
+    const source = openSource({ ...given, retryFor: 0 }, io);
+    const [first = { screenName: 'headgate' }] = given.users;
+    const reader = source.pages({ ...first, count: 1, stringifyIds: given.stringifyIds }).reader();
+    return { source, ask: () => reader.read({ credits: io.credits, signal: io.signal }) };
+  },
   open(given, io) {
-    const { limit, count, stringifyIds, emit } = given;
-    const source = followersSource({
-      ...sourceOptions(given),
-      ...io,
-      credentials: io.credentials.map((one) => ({ name: one.name, signer: 'bearer' in one ? bearer(one.bearer) : oauth1(one.oauth1) })),
-      limit: { requests: limit.requests, windowMs: limit.window },
-    });
+    const { count, stringifyIds, emit } = given;
     return walk({
-      source,
+      source: openSource(given, io),
       pages(api, { cursor: first = FIRST_CURSOR, count: own, ...user }, from, { page }) {
         const { cursor = first, empty } = checkpointOf(from);
         return api.pages({
@@ -140,6 +306,16 @@ export const followers: DefinedPipeline<typeof options> = definePipeline({
   },
 });
 
+function openSource(given: FollowersOptions, io: PipelineIo<Credential>) {
+  const { limit } = given;
+  return followersSource({
+    ...sourceOptions(given.baseUrl, given),
+    ...io,
+    credentials: io.credentials.map((one) => ({ name: one.name, signer: signerOf(one) })),
+    limit: { requests: limit.requests, windowMs: limit.window },
+  });
+}
+
 /** A walk's checkpoint is its next cursor; behind empty pages, how many came in a row stands beside it. */
 export function checkpointOf(from: Json | undefined): { readonly cursor?: string | undefined; readonly empty: number } {
   if (typeof from === 'string') return { cursor: from, empty: 0 };
@@ -164,4 +340,9 @@ function idRecords({ ids }: FollowerPage, { key, id, page, topics }: At): Pendin
   const before = JSON.stringify({ user: key, crawl: id, page }).slice(0, -1);
   // Ids are digits only, so they need no escaping.
   return topics.ids.series({ key, count: ids.length, textAt: (index) => `${before},"id":"${ids[index]}"}` });
+}
+
+/** The options of this pipeline among others; undefined where it isn't there. */
+export function followersOptions(pipelines: readonly Pipeline[]): FollowersOptions | undefined {
+  return pipelines.find(({ definition }) => definition === followers.definition)?.options as FollowersOptions | undefined;
 }

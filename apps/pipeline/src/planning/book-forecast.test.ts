@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import type { BooksConfig } from '../config/config.ts';
 import { forecastBooks } from './book-forecast.ts';
 
 const SECOND = 1_000;
@@ -50,21 +49,6 @@ test('a hold is waited for', () => {
   expect(forecastBooks({ books: config(100), isbns: 5, authors: 0, free, now: NOON }).inMs).toBe(3 * HOUR);
 });
 
-function config(isbns?: number): BooksConfig {
-  return {
-    baseUrl: 'http://127.0.0.1:9',
-    timeoutMs: 1,
-    maxBodyBytes: 1,
-    maxDelayMs: 1,
-    retryForMs: 1,
-    plan: 'default',
-    key: () => 'key',
-    maxBatch: 100,
-    ...(isbns !== undefined && { perDay: { isbns, resetsAt: '00:00', zone: 'UTC' } }),
-    isbns: [],
-    authors: [],
-    pageSize: 100,
-    maxPages: 500,
-    maxOutstanding: 1,
-  };
+function config(isbns?: number) {
+  return { plan: 'default', maxBatch: 100, ...(isbns !== undefined && { perDay: { isbns, resetsAt: '00:00', zone: 'UTC' } }) } as const;
 }

@@ -1,11 +1,11 @@
 import { type BooksPlan, requestsPerSecond } from '@headgate/sources/books';
 import { nextTimeOfDay } from '@headgate/throttle';
-import type { BooksConfig } from '../config/config.ts';
+import type { BooksOptions } from '../pipelines/books.ts';
 import { type FreeSlots, forecastMs } from './forecast.ts';
 import type { FreeBooks } from './free-budgets.ts';
 
 export interface BookForecastOptions {
-  readonly books: BooksConfig;
+  readonly books: Pick<BooksOptions, 'plan' | 'maxBatch' | 'perDay'>;
   readonly isbns: number;
   readonly authors: number;
   readonly free: FreeBooks;
@@ -46,7 +46,7 @@ export function forecastBooks({ books, isbns, authors, free, now }: BookForecast
 }
 
 interface Quota {
-  readonly perDay: NonNullable<BooksConfig['perDay']>;
+  readonly perDay: NonNullable<BooksOptions['perDay']>;
   readonly slots: readonly FreeSlots[];
   /** Epoch ms. */
   readonly now: number;

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import type { FollowersConfig } from '../config/config.ts';
 import { forecastCrawls } from './crawl-forecast.ts';
 import type { FreeSlots } from './forecast.ts';
 import type { CrawlLeft } from './left-to-do.ts';
@@ -55,21 +54,6 @@ function crawl(lane: number, pagesLastTime?: number, page = 1): CrawlLeft {
 }
 
 function setup(names: readonly string[], slots: readonly FreeSlots[] = [{ inMs: 0, count: 15 }]) {
-  const followers: FollowersConfig = {
-    baseUrl: 'http://127.0.0.1:9',
-    timeoutMs: 1,
-    maxBodyBytes: 1,
-    maxDelayMs: 1,
-    retryForMs: 1,
-    credentials: names.map((name) => ({ name, bearer: () => 'token' })),
-    limit: { requests: 15, windowMs: WINDOW },
-    count: 1,
-    stringifyIds: true,
-    maxOutstanding: 1,
-    users: [],
-    emit: ['ids'],
-    dropBoundaryDuplicates: false,
-    maxEmptyPages: 100,
-  };
+  const followers = { credentials: names.map((name) => ({ name })), limit: { requests: 15, window: WINDOW } };
   return { followers, free: new Map(names.map((name) => [name, slots])), first: 50 };
 }

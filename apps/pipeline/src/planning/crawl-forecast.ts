@@ -1,4 +1,4 @@
-import type { FollowersConfig } from '../config/config.ts';
+import type { FollowersOptions } from '../pipelines/followers.ts';
 import { type FreeSlots, forecastMs, requestsUntilDone } from './forecast.ts';
 import type { CrawlLeft } from './left-to-do.ts';
 
@@ -6,7 +6,7 @@ import type { CrawlLeft } from './left-to-do.ts';
 const BACKLOG = 500;
 
 export interface CrawlForecastOptions {
-  readonly followers: FollowersConfig;
+  readonly followers: Pick<FollowersOptions, 'limit'> & { readonly credentials: readonly { readonly name: string }[] };
   readonly lanes: number;
   readonly crawls: readonly CrawlLeft[];
   /** When each credential's requests come free. */
@@ -43,7 +43,7 @@ export function forecastCrawls({ followers, lanes: count, crawls, free, first }:
   const lanes = [...Map.groupBy(crawls, ({ lane }) => lane)].map(([lane, own]) => {
     const names = credentials.filter((_, i) => i % count === lane).map(({ name }) => name);
     const slots = merged(names.flatMap((name) => free.get(name) ?? []));
-    return { lane, ...forecastLane({ crawls: own, listed, names, slots, windowMs: limit.windowMs }) };
+    return { lane, ...forecastLane({ crawls: own, listed, names, slots, windowMs: limit.window }) };
   });
   const isExact = lanes.every((lane) => lane.isExact);
   const inMs = Math.max(0, ...lanes.map(({ doneInMs }) => doneInMs()));

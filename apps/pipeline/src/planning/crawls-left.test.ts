@@ -1,10 +1,10 @@
 import { virtualClock } from '@headgate/throttle/testing';
 import type { TopicLog } from '@headgate/topics';
 import { expect, it } from 'vitest';
-import type { TopicsConfig } from '../config/config.ts';
+import type { TopicsConfig } from '../config/topics-section.ts';
 import { crawlsLeft } from './crawls-left.ts';
 
-const topics: TopicsConfig = { driver: 'sqlite', file: 'headgate.db', group: 'headgate', lanes: 1 };
+const topics: TopicsConfig = { driver: 'sqlite', file: 'headgate.db', group: 'headgate', lanes: 1, prefix: '', names: {} };
 
 it('gives up in time where the log does not answer, and at once where it fails', async () => {
   const clock = virtualClock();

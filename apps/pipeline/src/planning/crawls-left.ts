@@ -1,7 +1,7 @@
 import { pause, requestsLeft, topicNames } from '@headgate/pipeline';
 import type { Clock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
-import type { TopicsConfig } from '../config/config.ts';
+import type { TopicsConfig } from '../config/topics-section.ts';
 
 /** Crawls that a next run would find in the log. */
 export interface CrawlsLeft {
@@ -23,7 +23,7 @@ export async function crawlsLeft({ log, topics, clock, withinMs }: CrawlsLeftOpt
   const { group, lanes } = topics;
   const over = new AbortController();
   const counted = async (): Promise<CrawlsLeft> => ({
-    count: await requestsLeft({ log, group, lanes, pipeline: { name: 'followers', credentials: [] }, names: topicNames() }),
+    count: await requestsLeft({ log, group, lanes, pipeline: { name: 'followers', credentials: [] }, names: topicNames(topics) }),
     isExact: topics.driver === 'sqlite',
   });
   try {

@@ -2,6 +2,8 @@ import { dailyBudget, rateBudget } from '@headgate/throttle';
 import { virtualClock } from '@headgate/throttle/testing';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../config/load-config.ts';
+import { booksOptions } from '../pipelines/books.ts';
+import { followersOptions } from '../pipelines/followers.ts';
 import { freeBooks, freeCredentials } from './free-budgets.ts';
 
 const MINUTE = 60_000;
@@ -53,7 +55,7 @@ books: { baseUrl: "http://127.0.0.1:9", key: "\${KEY}", perDay: { isbns: 500 } }
     env: { TOKEN: 't', OTHER: 'o', KEY: 'k' },
     readFile: async () => await Promise.resolve(yaml),
   });
-  const { followers, books } = read;
+  const [followers, books] = [followersOptions(read.pipelines), booksOptions(read.pipelines)];
   if (followers === undefined || books === undefined) throw new TypeError('both are configured');
   return { followers, books };
 }

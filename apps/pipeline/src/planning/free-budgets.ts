@@ -1,19 +1,20 @@
 import type { JournalRecord } from '@headgate/pipeline';
 import { requestsPerSecond } from '@headgate/sources/books';
 import { type Clock, type RateBudget, agedSnapshots, dailyBudget, rateBudget } from '@headgate/throttle';
-import type { BooksConfig, FollowersConfig } from '../config/config.ts';
+import type { BooksOptions } from '../pipelines/books.ts';
+import type { FollowersOptions } from '../pipelines/followers.ts';
 import { type FreeSlots, freeSlots } from './forecast.ts';
 
 /** When the requests of each credential come free, by what the lanes' journals say was used. */
 export function freeCredentials(
-  { credentials, limit }: FollowersConfig,
+  { credentials, limit }: Pick<FollowersOptions, 'limit'> & { readonly credentials: readonly { readonly name: string }[] },
   records: readonly JournalRecord[],
 ): ReadonlyMap<string, readonly FreeSlots[]> {
   // A credential may have come from another lane.
   const journals = Map.groupBy(records, ({ credential }) => credential);
   return new Map(
     credentials.map(({ name }) => {
-      const budget = rateBudget({ limit: limit.requests, windowMs: limit.windowMs, clock: standing(0) });
+      const budget = rateBudget({ limit: limit.requests, windowMs: limit.window, clock: standing(0) });
       return [name, freeSlots(restored(budget, journals.get(name) ?? [], 0))];
     }),
   );
@@ -26,7 +27,11 @@ export interface FreeBooks {
 }
 
 /** The books' budgets at `now`, epoch ms. */
-export function freeBooks({ plan, perDay }: BooksConfig, journal: readonly JournalRecord[], now: number): FreeBooks {
+export function freeBooks(
+  { plan, perDay }: Pick<BooksOptions, 'plan' | 'perDay'>,
+  journal: readonly JournalRecord[],
+  now: number,
+): FreeBooks {
   const clock = standing(now);
   const rate = rateBudget({ limit: requestsPerSecond(plan), windowMs: 1_000, clock });
   const requests = freeSlots(restored(rate, journal, 0));

@@ -1,7 +1,6 @@
 import { type JournalRecord, type LogView, type PipelineLeft, leftToDo as leftOf, topicNames } from '@headgate/pipeline';
 import type { Clock } from '@headgate/throttle';
 import type { Config } from '../config/config.ts';
-import { configuredPipelines } from '../pipelines/configured.ts';
 import { checkpointOf } from '../pipelines/followers.ts';
 import { FIRST_CURSOR } from '../records/requests.ts';
 
@@ -35,7 +34,7 @@ export interface CrawlLeft {
 /** Reads what is unfinished, and how budgets stood, without taking a lane: it may be looked at while a run goes on. */
 export async function leftToDo({ log, config, clock, env }: LeftToDoOptions): Promise<{ readonly left: LeftToDo } & Journals> {
   const { group, lanes } = config.topics;
-  const found = await leftOf({ log, pipelines: configuredPipelines(config), group, lanes, names: topicNames(), clock, env });
+  const found = await leftOf({ log, pipelines: config.pipelines, group, lanes, names: topicNames(config.topics), clock, env });
   const of = (name: string): PipelineLeft | undefined => found.find(({ pipeline }) => pipeline === name);
   const [followers, books] = [of('followers'), of('books')];
   const crawls = (followers?.walks ?? []).map(({ key, request, page, from, lane, pages }) => {

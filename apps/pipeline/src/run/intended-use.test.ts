@@ -1,32 +1,15 @@
 import { expect, it } from 'vitest';
-import type { BooksConfig, FollowersConfig, TopicsConfig } from '../config/config.ts';
+import type { TopicsConfig } from '../config/topics-section.ts';
+import { books } from '../pipelines/books.ts';
+import { followers } from '../pipelines/followers.ts';
 import { runsUse } from './intended-use.ts';
 
-const topics = { driver: 'kafka', group: 'crew', lanes: 2 } as TopicsConfig;
-const http = { baseUrl: 'http://127.0.0.1:9', timeoutMs: 1, maxBodyBytes: 1, maxDelayMs: 0, retryForMs: 0 };
-const followers: FollowersConfig = {
-  ...http,
-  credentials: [{ name: 'app', bearer: () => 't' }],
-  limit: { requests: 15, windowMs: 900_000 },
-  count: 5_000,
-  stringifyIds: true,
-  maxEmptyPages: 100,
-  maxOutstanding: 20_000,
-  users: [],
-  emit: ['pages'],
-  dropBoundaryDuplicates: false,
-};
-const books: BooksConfig = {
-  ...http,
-  plan: 'default',
-  key: () => 'k',
-  maxBatch: 100,
-  isbns: [],
-  authors: ['Somebody'],
-  pageSize: 100,
-  maxPages: 500,
-  maxOutstanding: 1_000,
-};
+const topics = { driver: 'kafka', group: 'crew', lanes: 2, prefix: '', names: {} } as unknown as TopicsConfig;
+const baseUrl = 'http://127.0.0.1:9';
+const credentials = [
+  { name: 'app', bearer: () => 't' },
+  { name: 'reader', bearer: () => 'u' },
+];
 
 function sorted(config: Parameters<typeof runsUse>[0]) {
   const { topics: all = [], groups, lanes } = runsUse(config);
@@ -40,7 +23,7 @@ function sorted(config: Parameters<typeof runsUse>[0]) {
 }
 
 it('a service needs its own topics and lanes; its requests are written where it has a list', () => {
-  expect(sorted({ topics, followers })).toEqual({
+  expect(sorted({ topics, pipelines: [followers({ baseUrl, credentials })] })).toEqual({
     reads: ['followers.requests', 'followers.state', 'headgate.state'],
     writes: [
       'followers.pages',
@@ -55,7 +38,7 @@ it('a service needs its own topics and lanes; its requests are written where it 
     groups: ['crew'],
     lanes: ['crew.followers.requests.0', 'crew.followers.requests.1'],
   });
-  const { reads, writes, lanes } = sorted({ topics, books });
+  const { reads, writes, lanes } = sorted({ topics, pipelines: [books({ baseUrl, key: () => 'k', authors: ['Ada'] })] });
   expect(reads).toEqual(['books.requests', 'books.state', 'headgate.state']);
   expect(writes).toEqual([
     'books.requests',
@@ -70,6 +53,16 @@ it('a service needs its own topics and lanes; its requests are written where it 
 });
 
 it('changes are made from the pages that are there', () =>
-  expect(sorted({ topics, followers: { ...followers, emit: ['pages', 'changes'] } }).reads).toContain('followers.pages'));
+  expect(sorted({ topics, pipelines: [followers({ baseUrl, credentials, emit: ['pages', 'changes'] })] }).reads).toContain(
+    'followers.pages',
+  ));
 
-it('without services topics are looked at alone', () => expect(sorted({ topics })).toMatchObject({ reads: [], writes: [], looks: 14 }));
+it('without services topics are looked at alone', () =>
+  expect(sorted({ topics, pipelines: [] })).toMatchObject({ reads: [], writes: [], looks: 14 }));
+
+it('topics are called as the configuration says', () => {
+  const named = { ...topics, prefix: 'prod.', names: { 'followers.pages': 'pages' } };
+  const { writes, lanes } = sorted({ topics: named, pipelines: [followers({ baseUrl, credentials })] });
+  expect(writes.slice(0, 2)).toEqual(['pages', 'prod.followers.ids']);
+  expect(lanes).toEqual(['crew.prod.followers.requests.0', 'crew.prod.followers.requests.1']);
+});

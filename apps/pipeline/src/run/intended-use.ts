@@ -1,12 +1,11 @@
 import { intendedUse, topicNames } from '@headgate/pipeline';
 import type { IntendedUse } from '@headgate/topics';
-import { configuredPipelines } from '../pipelines/configured.ts';
 import { type ConfigOfLog, runTopics } from './topics.ts';
 
 /** What a run does with its log. The topics of a service that isn't configured are looked at alone. */
 export function runsUse(config: ConfigOfLog): IntendedUse {
   const { group, lanes } = config.topics;
-  const use = intendedUse({ pipelines: configuredPipelines(config), group, lanes, names: topicNames() });
+  const use = intendedUse({ pipelines: config.pipelines, group, lanes, names: topicNames(config.topics) });
   const used = new Set(use.topics?.map(({ name }) => name));
   const others = runTopics(config).filter(({ name }) => !used.has(name));
   return { ...use, topics: [...(use.topics ?? []), ...others.map(({ name }) => ({ name }))] };

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { connect, createServer } from 'node:tls';
 import { inspect, promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import type { KafkaTopicsConfig } from '../config/config.ts';
+import type { KafkaTopicsConfig } from '../config/topics-section.ts';
 import { kafkaOptions } from './kafka-options.ts';
 
 const CONFIG: KafkaTopicsConfig = {
@@ -19,6 +19,8 @@ const CONFIG: KafkaTopicsConfig = {
   replication: 1,
   compression: 'zstd',
   ssl: false,
+  prefix: '',
+  names: {},
 };
 
 async function temporaryFolder(): Promise<string> {

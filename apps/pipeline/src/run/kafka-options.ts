@@ -1,7 +1,7 @@
 import { createSecureContext } from 'node:tls';
 import type { ConnectionOptions } from 'node:tls';
 import type { KafkaTopicLogOptions } from '@headgate/topics/kafka';
-import type { KafkaTopicsConfig, SaslConfig } from '../config/config.ts';
+import type { KafkaTopicsConfig, SaslConfig } from '../config/topics-section.ts';
 import { unreadable } from '../config/file-text.ts';
 import { readTextFile } from '../config/read-text-file.ts';
 
@@ -35,7 +35,8 @@ function tlsOptions({ ca, cert, key }: Exclude<KafkaTopicsConfig['ssl'], boolean
 function saslOptions(sasl: SaslConfig): Sasl {
   if (sasl.mechanism === 'oauthbearer') {
     const { mechanism } = sasl;
-    return { mechanism, oauthBearerProvider: async () => ('token' in sasl ? { value: sasl.token() } : await tokenOf(sasl.tokenFile)) };
+    const { token, tokenFile = '' } = sasl;
+    return { mechanism, oauthBearerProvider: async () => (token === undefined ? await tokenOf(tokenFile) : { value: token() }) };
   }
   const { mechanism, username, password } = sasl;
   const options = { mechanism, username, password: '' };

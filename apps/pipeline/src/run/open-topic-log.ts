@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises';
 import type { AvailabilityChange, TopicLog } from '@headgate/topics';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
-import type { TopicsConfig } from '../config/config.ts';
+import type { TopicsConfig } from '../config/topics-section.ts';
 import { kafkaOptions } from './kafka-options.ts';
 
 /** Opens the log that the config names. `onMissingRight`: as of the driver that knows users, default 'throw'. Throws what its driver throws. */

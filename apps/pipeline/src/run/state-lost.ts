@@ -1,5 +1,5 @@
 import { type Loss, StateLostError } from '@headgate/pipeline';
-import type { TopicsConfig } from '../config/config.ts';
+import type { TopicsConfig } from '../config/topics-section.ts';
 
 /** A deleted topic, with the commands that cure it on the configured log. */
 class StateAdviceError extends Error {

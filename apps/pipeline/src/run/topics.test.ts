@@ -2,7 +2,7 @@ import { type TopicLog, TopicMismatchError } from '@headgate/topics';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { expect, test } from 'vitest';
 import { configFolder } from '../config/config-folder.fixture.ts';
-import type { TopicsConfig } from '../config/config.ts';
+import type { TopicsConfig } from '../config/topics-section.ts';
 import { logWith } from './log-with.fixture.ts';
 import { prepareTopics, runTopics, topicsThere } from './topics.ts';
 
@@ -15,22 +15,24 @@ const KAFKA: TopicsConfig = {
   replication: 3,
   compression: 'gzip',
   ssl: false,
+  prefix: '',
+  names: {},
 };
 
 test('a file made for more lanes says how many to set, and what is wanted of each topic', async () => {
   const folder = await configFolder({});
   const file = `${folder}/headgate.db`;
   await using log = await sqliteTopicLog({ file });
-  const topics: TopicsConfig = { driver: 'sqlite', file, group: 'headgate', lanes: 1 };
-  await log.createTopics(runTopics({ topics: { ...topics, lanes: 3 } }));
+  const topics: TopicsConfig = { driver: 'sqlite', file, group: 'headgate', lanes: 1, prefix: '', names: {} };
+  await log.createTopics(runTopics({ topics: { ...topics, lanes: 3 }, pipelines: [] }));
   for (const validateOnly of [true, false]) {
-    const refused = prepareTopics({ log, config: { topics }, validateOnly });
+    const refused = prepareTopics({ log, config: { topics, pipelines: [] }, validateOnly });
     await expect(refused).rejects.toThrow(TopicMismatchError);
     await expect(refused).rejects.toThrow(
       'Topic "followers.requests" has 3 partitions: more than topics.lanes of 1 can use, and partitions can\'t be taken away. Set topics.lanes to 3.',
     );
   }
-  expect((await prepareTopics({ log, config: { topics: { ...topics, lanes: 3 } } })).created).toEqual([]);
+  expect((await prepareTopics({ log, config: { topics: { ...topics, lanes: 3 }, pipelines: [] } })).created).toEqual([]);
 });
 
 test('books have one partition whatever the lanes; a state that is too large asks for lanes; what else is wrong is kept', async () => {
@@ -45,7 +47,7 @@ test('books have one partition whatever the lanes; a state that is too large ask
       ],
     }),
   );
-  await expect(prepareTopics({ log, config: { topics: KAFKA } })).rejects.toThrow(
+  await expect(prepareTopics({ log, config: { topics: KAFKA, pipelines: [] } })).rejects.toThrow(
     [
       'Topic "followers.state" has 3 partitions: more than topics.lanes of 1 can use, and partitions can\'t be taken away. Set topics.lanes to 3.',
       'Topic "books.records" has 6 partitions, and has to have one. Delete it with all that is in it, and it is made anew: ' +
@@ -77,13 +79,13 @@ test('looking at the topics that are there asks for no right to make or to chang
       return embedded.createTopics(specs, options);
     },
   });
-  const topics: TopicsConfig = { driver: 'sqlite', file, group: 'headgate', lanes: 2 };
-  expect(await topicsThere({ log, config: { topics } })).toEqual(new Map());
+  const topics: TopicsConfig = { driver: 'sqlite', file, group: 'headgate', lanes: 2, prefix: '', names: {} };
+  expect(await topicsThere({ log, config: { topics, pipelines: [] } })).toEqual(new Map());
   await embedded.createTopics([
     { name: 'followers.requests', partitions: 1 },
     { name: 'books.requests', partitions: 1 },
   ]);
-  expect(await topicsThere({ log, config: { topics } })).toEqual(
+  expect(await topicsThere({ log, config: { topics, pipelines: [] } })).toEqual(
     new Map([
       ['books.requests', 1],
       ['followers.requests', 1],
@@ -91,5 +93,5 @@ test('looking at the topics that are there asks for no right to make or to chang
   );
   expect(asked).toEqual(['books.requests']);
   await embedded.createTopics([{ name: 'followers.ids', partitions: 3 }]);
-  await expect(topicsThere({ log, config: { topics } })).rejects.toThrow('Set topics.lanes to 3.');
+  await expect(topicsThere({ log, config: { topics, pipelines: [] } })).rejects.toThrow('Set topics.lanes to 3.');
 });

@@ -1,12 +1,15 @@
-import { type PipelineTopics, topicNames, topicSpecs } from '@headgate/pipeline';
+import { type DefinitionInfo, type Pipeline, type PipelineTopics, lanesOf, topicNames, topicSpecs } from '@headgate/pipeline';
 import { type CreatedTopics, type NewTopicSpec, type TopicLog, type TopicMismatch, TopicMismatchError } from '@headgate/topics';
-import type { Config, TopicsConfig } from '../config/config.ts';
-import { books } from '../pipelines/books.ts';
-import { configuredPipelines } from '../pipelines/configured.ts';
-import { followers } from '../pipelines/followers.ts';
+import { BUILT_IN } from '../config/built-in.ts';
+import type { TopicsConfig } from '../config/topics-section.ts';
 
 /** What of the configuration decides on topics. */
-export type ConfigOfLog = Pick<Config, 'topics' | 'followers' | 'books'>;
+export interface ConfigOfLog {
+  readonly topics: TopicsConfig;
+  readonly pipelines: readonly Pipeline[];
+  /** More pipelines whose topics are to be there. Default: none. */
+  readonly definitions?: readonly DefinitionInfo[];
+}
 
 export interface PrepareTopicsOptions {
   readonly log: TopicLog;
@@ -46,27 +49,30 @@ async function withAdvice(config: ConfigOfLog, made: Promise<CreatedTopics>): Pr
   }
 }
 
-/** The topics of both services, whichever of them a configuration has. */
-export function runTopics({ topics, ...sections }: ConfigOfLog): NewTopicSpec[] {
-  const configured = configuredPipelines(sections);
-  const pipelines = BUILT_IN.map((one) => configured.find(({ name }) => name === one.name) ?? one);
-  return topicSpecs(pipelines, { lanes: topics.lanes, names: topicNames() });
+/** The topics of a run: of its pipelines, and of both that are built in where it has one of them. */
+export function runTopics(config: ConfigOfLog): NewTopicSpec[] {
+  return topicSpecs(pipelinesWithTopics(config), { lanes: config.topics.lanes, names: topicNames(config.topics) });
 }
 
-/** Without options: credentials are there to split. */
-const BUILT_IN: readonly PipelineTopics[] = [
-  { name: 'followers', topics: followers.definition.topics, credentials: [], usualBytes: {} },
-  { name: 'books', topics: books.definition.topics, credentials: undefined, usualBytes: {} },
-];
+function pipelinesWithTopics({ pipelines, definitions = [] }: ConfigOfLog): readonly PipelineTopics[] {
+  const builtIn = BUILT_IN.map(({ definition }) => definition);
+  const hasBuiltIn =
+    pipelines.length === 0 || [...pipelines.map(({ definition }) => definition), ...definitions].some((one) => builtIn.includes(one));
+  const all = new Map<string, PipelineTopics>();
+  for (const { name, topics, splitsCredentials } of [...(hasBuiltIn ? builtIn : []), ...definitions]) {
+    all.set(name, { name, topics, credentials: splitsCredentials ? [] : undefined, usualBytes: {} });
+  }
+  for (const pipeline of pipelines) all.set(pipeline.name, pipeline);
+  return [...all.values()];
+}
 
 /** The driver knows of partitions only; that lanes are behind them, and credentials behind those, is known here. */
 function advised(error: TopicMismatchError, config: ConfigOfLog): TopicMismatchError {
   const large = error.mismatches.filter((mismatch) => mismatch.partitions !== undefined);
-  const ofLanes = large.filter(({ topic }) => lanesFor(topic, 1) !== undefined);
-  const ofBooks = large.filter((mismatch) => !ofLanes.includes(mismatch));
+  const ofLanes = Map.groupBy(large, ({ topic }) => splitting(topic, config)?.name);
   const [first, ...others] = [
-    ...(ofLanes.length > 0 ? [tooManyForLanes(ofLanes, config)] : []),
-    ...ofBooks.map(({ topic, partitions }) => {
+    ...[...ofLanes].flatMap(([name, own]) => (name === undefined ? [] : [tooManyForLanes(own, name, config)])),
+    ...(ofLanes.get(undefined) ?? []).map(({ topic, partitions }) => {
       return { topic, reason: `has ${partitions} partitions, and has to have one. ${startOver([topic], config.topics)}` };
     }),
     ...error.mismatches.filter((mismatch) => !large.includes(mismatch)),
@@ -74,25 +80,29 @@ function advised(error: TopicMismatchError, config: ConfigOfLog): TopicMismatchE
   return first === undefined ? error : new TopicMismatchError({ ...first, others }, { cause: error });
 }
 
-function tooManyForLanes(large: readonly TopicMismatch[], { topics, followers }: ConfigOfLog): TopicMismatch {
+function tooManyForLanes(large: readonly TopicMismatch[], pipeline: string, { topics, pipelines }: ConfigOfLog): TopicMismatch {
   const names = large.map(({ topic }) => topic);
   const [topic = ''] = names;
-  const lanes = Math.max(...large.map(({ topic: name, partitions = 1 }) => lanesFor(name, partitions) ?? 1));
-  const credentials = followers?.credentials.length ?? Infinity;
+  const lanes = Math.max(...large.map(({ partitions = 1 }) => partitions));
+  const credentials = pipelines.find(({ name }) => name === pipeline)?.credentials?.length ?? Infinity;
   const counts = large.map(({ topic: name, partitions }, i) => (i === 0 ? `has ${partitions} partitions` : `${name} ${partitions}`));
   const advice =
     credentials >= lanes
       ? `Set topics.lanes to ${lanes}.`
-      : `Add followers credentials (there ${credentials === 1 ? 'is' : 'are'} ${credentials}) and set topics.lanes to ${lanes}. Or: ${startOver(names, topics)}`;
+      : `Add ${pipeline} credentials (there ${credentials === 1 ? 'is' : 'are'} ${credentials}) and set topics.lanes to ${lanes}. Or: ${startOver(names, topics)}`;
   return {
     topic,
     reason: `${counts.join(', ')}: more than topics.lanes of ${topics.lanes} can use, and partitions can't be taken away. ${advice}`,
   };
 }
 
-/** The lanes a topic of so many partitions is made for; undefined where lanes don't matter. */
-function lanesFor(topic: string, partitions: number): number | undefined {
-  return topic.startsWith('followers.') ? partitions : undefined;
+/** The pipeline whose lanes a topic has a partition for, each; undefined where lanes don't matter. */
+function splitting(topic: string, config: ConfigOfLog): PipelineTopics | undefined {
+  return pipelinesWithTopics(config).find(
+    (one) =>
+      lanesOf(one, 2) === 2 &&
+      topicSpecs([one], { lanes: 2, names: topicNames(config.topics) }).some(({ name, partitions }) => name === topic && partitions === 2),
+  );
 }
 
 function startOver(names: readonly string[], topics: TopicsConfig): string {

@@ -131,8 +131,8 @@ function listedRequests({ group, pipelines, names }: Pick<RequestListOptions, 'g
       return { pipeline: pipeline.name, request, record, marker, everyMs: pipeline.everyMs };
     }),
   );
-  // A list that names one twice means it once.
-  return [...new Map(all.map((one) => [one.marker, one])).values()];
+  // A list that names one twice means it once, as it is spelled first.
+  return [...new Map(all.toReversed().map((one) => [one.marker, one])).values()].reverse();
 }
 
 /** Requests of different kinds may have the same key: an author may be called by digits. */

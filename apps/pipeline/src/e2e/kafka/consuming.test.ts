@@ -23,7 +23,9 @@ describe.skipIf(whyNoBroker !== undefined)(`docs/consuming.md${reason(whyNoBroke
   beforeAll(async () => {
     broker = await startKafkaBroker();
     await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
-    await log.createTopics(runTopics({ topics: { driver: 'sqlite', file: '', group: GROUP, lanes: LANES } }));
+    await log.createTopics(
+      runTopics({ topics: { driver: 'sqlite', file: '', group: GROUP, lanes: LANES, prefix: '', names: {} }, pipelines: [] }),
+    );
     await finishWish(log);
     await writeTransactions(broker.brokers, transactions());
     room = await blockRoom({ broker: broker.brokers[0] ?? '', jars: broker.jars, python });

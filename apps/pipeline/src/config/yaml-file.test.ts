@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { BOOKS, ENV, problemsOf, refusal } from './config-folder.fixture.ts';
 
 test.each([
-  ['duplicate keys', `${BOOKS}  key: x\n`, ['4:3 books.key: the key stands here a second time. Keep one.']],
-  ['duplicate sections', `${BOOKS}books: {}\n`, ['4:1 books: the key stands here a second time. Keep one.']],
+  ['duplicate keys', `${BOOKS}  key: x\n`, ['4:3 : the key stands here a second time. Keep one.']],
+  ['duplicate sections', `${BOOKS}books: {}\n`, ['4:1 : the key stands here a second time. Keep one.']],
   ['tabs', `books:\n\tkey: x\n`, ['2:1 : a tab is no indentation. Use spaces.']],
   [
     'indentation',
@@ -48,7 +48,7 @@ test('a file nested without end is refused', async () => {
 
 test('__proto__ is a key like any other', async () => {
   expect(await problemsOf(`${BOOKS}__proto__: { x: 1 }\n`, { env: ENV })).toEqual([
-    '4:1 (a key that is not shown): unknown key. Here stand: topics, status, followers, books.',
+    '4:1 (a key that is not shown): unknown key. Here stand: topics, status, followers, books. A pipeline of your own has use: ./its-module.ts under its name.',
   ]);
   expect((await problemsOf(`${BOOKS}  __proto__: { x: 1 }\n`, { env: ENV })).join('')).toContain(
     '4:3 books.(a key that is not shown): unknown key.',

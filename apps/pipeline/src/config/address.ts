@@ -1,0 +1,28 @@
+import { z } from 'zod';
+
+/** The schema of a service's address. */
+export function address(example: string): z.ZodType<string, string> {
+  const schema = z.string().transform((text, context) => {
+    const flaw = addressFlaw(text, example);
+    if (flaw !== undefined) context.addIssue({ code: 'custom', message: flaw });
+    return text.trim().replace(/\/+$/, '');
+  });
+  return schema.meta({ format: 'uri', examples: [example] });
+}
+
+/** What is wrong with a service's address; never repeats it, for it may hold what should not be there. */
+export function addressFlaw(text: string, example: string): string | undefined {
+  const url = URL.parse(text);
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || !/^https?:\/\//i.test(text)) {
+    return `is not an address. Write it as in ${example}.`;
+  }
+  if (url.username !== '' || url.password !== '') {
+    return 'holds a user name or password. Take it out: credentials have keys of their own.';
+  }
+  return /[?#]/.test(text) ? `holds a "?" or "#". Write the address alone, as in ${example}.` : undefined;
+}
+
+/** Whether a host, as an address has it, is this machine. */
+export function isLoopback(host: string): boolean {
+  return /^(?:(?:[\w-]+\.)*localhost\.?|127(?:\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
+}

@@ -1,0 +1,122 @@
+import type { DefinitionInfo } from '@headgate/pipeline';
+import { sectionSchemas } from './config-schema.ts';
+import { type JsonSchema, alternatives, exampleOf, flow, isUnit, takesLines, usualOf } from './json-schema.ts';
+
+/** A page in Markdown with every key of a headgate.yaml: its type, default and purpose. */
+export function configReference(definitions: readonly DefinitionInfo[]): string {
+  const sections = [...sectionSchemas(definitions)].map(([name, schema]) => sectionText(name, schema));
+  return [INTRODUCTION, ...sections].join('\n\n') + '\n';
+}
+
+const INTRODUCTION = `# Configuration
+
+Every key of a \`headgate.yaml\`. \`headgate schema --reference\` writes this page, with the pipelines of your own configuration where there is one;
+\`headgate schema\` writes the same as JSON Schema, which editors complete and check with.
+
+- \`"\${NAME}"\` takes an environment variable, or a line \`NAME=value\` of the file \`.env\` beside the configuration; the environment wins.
+  \`$\${\` stands for the characters \`\${\`.
+- Paths are relative to the configuration's folder.
+- A duration is a whole number with \`ms\`, \`s\`, \`m\`, \`h\` or \`d\`; a size one with \`B\`, \`KiB\`, \`MiB\` or \`GiB\`.
+- A secret is text, best from a variable, or \`{ file: ./its-file }\`, which is read again when it has changed.
+- In a list of texts \`{ file: list.txt }\` stands for the lines of that file; what follows a \`#\` is a comment.
+- A section with \`use: ./its-module.ts\` is a pipeline of your own: the module's default export is what \`definePipeline\` gives, the
+  section's name is the pipeline's, and its other keys are the pipeline's options. The module finds \`headgate\`, \`@headgate/*\`, \`rxjs\` and
+  \`zod\` in the running installation where its own folder has none.
+
+The same in code is a \`headgate.config.ts\` (or \`.mjs\`, \`.js\`), which every command takes in place of the YAML:
+
+\`\`\`ts
+import { books, defineConfig, followers } from 'headgate';
+import issues from './issues.ts';
+
+export default defineConfig({
+  topics: { driver: 'sqlite', file: './log.db' },
+  pipelines: [
+    followers({ baseUrl: 'https://api.example.com', credentials: [{ name: 'app', bearer: () => process.env.TOKEN ?? '' }], users: ['alpha'] }),
+    books({ baseUrl: 'https://books.example.com', key: () => process.env.BOOKS_KEY ?? '' }),
+    issues({ repos: ['a/b'] }),
+  ],
+});
+\`\`\`
+
+Paths among a pipeline's own options are relative to the working folder there, and \`.env\` is put into \`process.env\` before the module is loaded.`;
+
+function sectionText(name: string, schema: JsonSchema): string {
+  const tables = alternatives(schema).filter(({ properties }) => properties !== undefined);
+  const text = tables.map((one) => {
+    const driver = one.properties?.['driver']?.const;
+    return [
+      ...(typeof driver === 'string' ? [`With \`driver: ${driver}\`:\n`] : []),
+      '| key | type | default | |',
+      '| --- | --- | --- | --- |',
+      ...rows(one, ''),
+    ].join('\n');
+  });
+  return [`## \`${name}\``, ...(schema.description === undefined ? [] : [schema.description]), ...text].join('\n\n');
+}
+
+function rows(schema: JsonSchema, before: string): string[] {
+  const { properties = {}, required = [] } = schema;
+  return Object.entries(properties).flatMap(([key, value]) => {
+    const usual = required.includes(key) ? '**required**' : code(usualOf(value));
+    const example =
+      usualOf(value) === exampleOf(value) || value.examples === undefined || (isUnit(value) && usualOf(value) !== undefined)
+        ? ''
+        : ` For example ${code(exampleOf(value))}.`;
+    const own = `| \`${before}${key}\` | ${cell(typeWords(value))} | ${usual} | ${cell((value.description ?? '') + example)} |`;
+    return [own, ...nested(value).flatMap(([one, suffix]) => rows(one, `${before}${key}${suffix}.`))];
+  });
+}
+
+/** The mappings that a value may be, or hold. */
+function nested(schema: JsonSchema): readonly (readonly [JsonSchema, '' | '[]'])[] {
+  if (schema.writeOnly === true && schema.format === undefined) return [];
+  return alternatives(schema).flatMap((one): (readonly [JsonSchema, '' | '[]'])[] => {
+    if (one.items !== undefined)
+      return alternatives(one.items).flatMap((item) => (item.properties === undefined ? [] : [[item, '[]'] as const]));
+    return one.properties === undefined ? [] : [[one, ''] as const];
+  });
+}
+
+function typeWords(schema: JsonSchema): string {
+  if (schema.writeOnly === true) return schema.format === 'path' ? 'path' : 'secret';
+  const kinds = alternatives(schema).map((one) => {
+    if (one.enum !== undefined) return one.enum.map((word) => `\`${String(word)}\``).join(', ');
+    if (one.const !== undefined) return `\`${flow(one.const)}\``;
+    if (one.format !== undefined) return FORMATS[one.format] ?? 'text';
+    switch (one.type) {
+      case 'integer':
+        return range('whole number', one);
+      case 'number':
+        return range('number', one);
+      case 'boolean':
+        return '`true`, `false`';
+      case 'array':
+        return `list of ${typeWords(one.items ?? {})}${takesLines(one) ? ', or `{ file }`' : ''}`;
+      case 'object':
+        return 'mapping';
+      case 'string':
+        return 'text';
+      case undefined:
+      default:
+        return 'any';
+    }
+  });
+  return [...new Set(kinds)].join(' or ');
+}
+
+const FORMATS: Readonly<Record<string, string>> = { duration: 'duration', 'byte-size': 'size', uri: 'address', path: 'path' };
+
+function range(word: string, { minimum, exclusiveMinimum, maximum }: JsonSchema): string {
+  const least = minimum ?? (exclusiveMinimum === undefined ? undefined : exclusiveMinimum + 1);
+  if (least === undefined) return maximum === undefined ? word : `${word} up to ${maximum}`;
+  return maximum === undefined ? `${word} from ${least}` : `${word}, ${least} to ${maximum}`;
+}
+
+function code(text: string | undefined): string {
+  return text === undefined ? '' : `\`${text}\``;
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|');
+}

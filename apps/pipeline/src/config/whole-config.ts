@@ -1,0 +1,55 @@
+import { type DefinitionInfo, type Pipeline, topicNames, topicSpecs } from '@headgate/pipeline';
+import type { StatusConfig } from './status-section.ts';
+import type { TopicsConfig } from './topics-section.ts';
+import { nearest } from './nearest.ts';
+import type { KeyPath, Problem } from './problem.ts';
+
+/** The sections of a configuration, before they are looked at together. */
+export interface ReadConfig {
+  /** Undefined where something is wrong with it. */
+  readonly topics: TopicsConfig | undefined;
+  readonly status: false | StatusConfig | undefined;
+  /** Those with nothing wrong. */
+  readonly pipelines: readonly Pipeline[];
+  /** Of every pipeline that is named, sound or not. */
+  readonly definitions: readonly DefinitionInfo[];
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Problem[];
+  /** Makes a problem about a place. */
+  problemAt(path: KeyPath, message: string, at?: 'key' | 'value'): Problem;
+}
+
+/** What is wrong with sections that are sound each by itself. */
+export function crossProblems(read: ReadConfig): Problem[] {
+  const { topics, pipelines, definitions } = read;
+  const problems: Problem[] = [];
+  if (topics === undefined) return problems;
+  const { lanes, names } = topics;
+  for (const { name, credentials } of pipelines) {
+    if (credentials === undefined || credentials.length >= lanes) continue;
+    const { length } = credentials;
+    const there = length === 1 ? 'there is one' : `there are ${length}`;
+    const message = `${lanes} lanes need as many ${name} credentials, and ${there}. Write ${length} or less, or add credentials.`;
+    problems.push(read.problemAt(['topics', 'lanes'], message));
+  }
+  const plain = definitions.map(({ name, topics: own, splitsCredentials }) => ({
+    name,
+    topics: own,
+    credentials: splitsCredentials ? [] : undefined,
+    usualBytes: {},
+  }));
+  const known = topicSpecs(plain, { lanes: 1, names: topicNames() }).map(({ name }) => name);
+  for (const name of Object.keys(names)) {
+    if (known.includes(name)) continue;
+    const meant = nearest(name, known);
+    const message = `is no topic of these pipelines. ${meant === undefined ? `There are ${known.join(', ')}.` : `Did you mean ${meant}?`}`;
+    problems.push(read.problemAt(['topics', 'names', name], message, 'key'));
+  }
+  if (problems.length > 0) return problems;
+  try {
+    topicSpecs(plain, { lanes: 1, names: topicNames(topics) });
+  } catch (error) {
+    problems.push(read.problemAt(['topics', 'names'], (error as Error).message));
+  }
+  return problems;
+}

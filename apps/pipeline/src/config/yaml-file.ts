@@ -1,0 +1,81 @@
+import { LineCounter, type ParsedNode, type YAMLMap, isMap, isScalar, isSeq, parseDocument } from 'yaml';
+import type { KeyPath } from './problem.ts';
+import { yamlSyntaxMessage } from './yaml-syntax.ts';
+
+/** A configuration file in YAML 1.2, and where everything stands in it. */
+export interface YamlFile {
+  /** Undefined where the text holds nothing, or is no YAML. */
+  readonly root: ParsedNode | undefined;
+  readonly syntax: readonly YamlProblem[];
+  /** The node at a path; undefined where there is none, null where a key has no value. */
+  nodeAt(path: KeyPath): ParsedNode | null | undefined;
+  /** Where a path's value stands, or its key; of one that isn't there, the nearest place around it. */
+  placeOf(path: KeyPath, at?: 'key' | 'value'): Place;
+}
+
+interface YamlProblem extends Place {
+  readonly message: string;
+}
+
+/** 1-based. */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Parses the text. What is wrong with it is said in words of our own: the parser's quote the text, which may hold a secret. */
+export function yamlFile(text: string): YamlFile {
+  const lineCounter = new LineCounter();
+  // Silence would let a second document pass.
+  const document = parseDocument(text, { lineCounter, prettyErrors: false, logLevel: 'error' });
+  const placeAt = (offset: number): Place => {
+    const { line, col } = lineCounter.linePos(offset);
+    return { line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+  const syntax = [...document.errors, ...document.warnings]
+    // A name may be written with its @.
+    .filter((error) => !(error.code === 'BAD_SCALAR_START' && text[error.pos[0]] === '@'))
+    .toSorted((a, b) => a.pos[0] - b.pos[0])
+    .map(({ code, pos: [offset] }) => ({ ...placeAt(offset), message: yamlSyntaxMessage({ code, text, offset }) }));
+  const root = syntax.length > 0 ? undefined : (document.contents ?? undefined);
+  const offsetOf = (path: KeyPath, at: 'key' | 'value'): number => {
+    let node: ParsedNode | null | undefined = root;
+    let offset = root?.range[0] ?? 0;
+    for (const [i, part] of path.entries()) {
+      const child = childOf(node, part);
+      if (child === undefined) return offset;
+      const isLast = i === path.length - 1;
+      const valueAt = child.value?.range[0];
+      // What is missing from a mapping is told at the mapping's key.
+      offset = (isLast && at === 'value') || child.key === undefined ? (valueAt ?? child.key?.range[0] ?? offset) : child.key.range[0];
+      node = child.value;
+    }
+    return offset;
+  };
+  return {
+    root,
+    // One slip makes a parser stumble several times; the first time tells most.
+    syntax: syntax.filter(({ line }, i) => syntax[i - 1]?.line !== line),
+    nodeAt: (path) => path.reduce<ParsedNode | null | undefined>((node, part) => childOf(node, part)?.value, root),
+    placeOf: (path, at = 'value') => placeAt(offsetOf(path, at)),
+  };
+}
+
+function childOf(
+  node: ParsedNode | null | undefined,
+  part: string | number,
+): { readonly key?: ParsedNode; readonly value: ParsedNode | null } | undefined {
+  if (isSeq(node) && typeof part === 'number') {
+    const value = node.items[part];
+    return value === undefined ? undefined : { value };
+  }
+  const pair = isMap(node) ? pairsOf(node).find(({ name }) => name === part) : undefined;
+  return pair && { key: pair.key, value: pair.value };
+}
+
+/** The keys of a mapping as they are written, with their values. A key that isn't a single word has no name. */
+export function pairsOf(
+  map: YAMLMap.Parsed,
+): readonly { readonly name: string | undefined; readonly key: ParsedNode; readonly value: ParsedNode | null }[] {
+  return map.items.map(({ key, value }) => ({ name: isScalar(key) ? key.source : undefined, key, value }));
+}

@@ -1,0 +1,180 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, test } from 'vitest';
+import { type Workplace, followersYaml, workplace } from './headgate-process.fixture.ts';
+import { SHELVES_MODULE, startShelves } from './own-pipeline.fixture.ts';
+
+const LOG = 'topics: { driver: sqlite, file: ./headgate.db }\nstatus: false\n';
+
+/** A folder outside of any project: it has no node_modules. */
+async function placeWith(files: Readonly<Record<string, string>>): Promise<Workplace> {
+  const place = await workplace('');
+  await rm(join(place.folder, 'headgate.yaml'));
+  for (const [name, text] of Object.entries(files)) await place.write(name, text);
+  return place;
+}
+
+function tick(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+describe.each([
+  [
+    'use:',
+    (url: string) => ({
+      'headgate.yaml': `${LOG}shelves:\n  use: ./shelves.ts\n  baseUrl: ${url}\n  token: "\${TOKEN}"\n  lists: [a, { file: more.txt }]\n`,
+      'more.txt': '# the rest\nb\ngone\n',
+    }),
+  ],
+  [
+    'headgate.config.ts',
+    (url: string) => ({
+      'headgate.config.ts': `import { type HeadgateConfig, defineConfig } from 'headgate';
+import shelves from './shelves.ts';
+
+const topics: HeadgateConfig['topics'] = { driver: 'sqlite', file: './headgate.db' };
+export default defineConfig({
+  topics,
+  status: false,
+  pipelines: [shelves({ baseUrl: '${url}', token: () => process.env['TOKEN'] ?? '', lists: ['a', 'b', 'gone'] })],
+});
+`,
+    }),
+  ],
+])("a pipeline of a user's own, by %s", (_, files) => {
+  it('is checked, planned, run, killed, run again, enqueued, read and replayed like those that are built in', async () => {
+    await using service = await startShelves({ pages: 12, latencyMs: 15 });
+    await using place = await placeWith({ ...files(service.url), 'shelves.ts': SHELVES_MODULE });
+    expect(await place.headgate('check')).toMatchObject({ code: 0 });
+    expect(await place.headgate('plan')).toMatchObject({ code: 0 });
+
+    for (let killed = 0; killed < 3; killed += 1) {
+      const before = service.asked.length;
+      const run = place.start('run');
+      while (service.asked.length <= before + 3 && run.child.exitCode === null) await tick(2);
+      run.child.kill('SIGKILL');
+      expect((await run.ended).signal).toBe('SIGKILL');
+    }
+    // It fails where the dead letter is written, which may have been before a kill.
+    expect([0, 1]).toContain((await place.headgate('run')).code);
+    expect((await place.records('shelves.dead-letters')).map(({ key }) => key)).toEqual(['gone']);
+    const booksOf = async (shelf: string): Promise<unknown[]> =>
+      (await place.records('shelves.records')).filter(({ key }) => key === shelf).map(({ value }) => value['book']);
+    const whole = (shelf: string): string[] => Array.from({ length: 120 }, (_book, i) => `${shelf}-${i}`);
+    for (const shelf of ['a', 'b']) expect(await booksOf(shelf)).toEqual(whole(shelf));
+    // A page per walk and kill may be asked for again.
+    expect(service.asked.length).toBeLessThanOrEqual(2 * 12 + 1 + 3 * 3);
+
+    expect(await place.headgate('enqueue', 'shelves', 'c')).toMatchObject({ code: 0, stderr: '1 added to shelves.requests\n' });
+    service.gone.clear();
+    expect(await place.headgate('replay', 'shelves.dead-letters')).toMatchObject({ code: 0, stderr: '1 put back into shelves.requests\n' });
+    expect(await place.headgate('run')).toMatchObject({ code: 0 });
+    expect([await booksOf('c'), await booksOf('gone')]).toEqual([whole('c'), whole('gone')]);
+    const { stdout } = await place.headgate('read', 'shelves.records', '--max', '1', '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ topic: 'shelves.records', value: { book: expect.stringMatching(/^[ab]-0$/) as string } });
+    // Nothing of services that aren't configured is made.
+    expect((await place.headgate('read', 'followers.pages')).code).toBe(2);
+  });
+});
+
+test('a wrong key of its section is told with line and column, and what is near', async () => {
+  const yaml = `${LOG}shelves:\n  use: ./shelves.ts\n  baseUrl: nowhere\n  token: "\${TOKEN}"\n  listz: [a]\n  lists: [""]\n`;
+  await using place = await placeWith({ 'headgate.yaml': yaml, 'shelves.ts': SHELVES_MODULE });
+  const { code, stderr } = await place.headgate('check');
+  expect(code).toBe(2);
+  expect(
+    stderr
+      .split('\n')
+      .slice(1, 4)
+      .map((line) => line.trim().replaceAll(/ +/g, ' ')),
+  ).toEqual([
+    '5:12 shelves.baseUrl does not fit.',
+    '7:3 shelves.listz unknown key. Did you mean lists?',
+    '8:11 shelves.lists[0] "" is empty.',
+  ]);
+});
+
+test.each([
+  ['use: ./nowhere.ts', '"./nowhere.ts" does not exist.'],
+  ['use: ./broken.ts', '"./broken.ts" can\'t be loaded (line 2, column 1): SyntaxError:'],
+  ['use: ./lacking.ts', "\"./lacking.ts\" can't be loaded: Cannot find package 'no-such-package'"],
+  ['use: ./throwing.ts', '"./throwing.ts" can\'t be loaded (line 2, column 7): out of luck.'],
+  ['use: ./nothing.ts', '"./nothing.ts" has no pipeline as its default export.'],
+  ['use: [a]', 'must be text. Write the path of a module, as in ./issues.ts.'],
+  [
+    'use: ./shelves.ts',
+    "defines the pipeline shelves, and the section's name has to be the pipeline's. Write shelves: in place of this key.",
+  ],
+])('%s that can not be used is told with file and reason', async (use, reason) => {
+  await using place = await placeWith({
+    'headgate.yaml': `${LOG}books-of-ours: { ${use} }\n`,
+    'shelves.ts': SHELVES_MODULE,
+    'broken.ts': 'export default 1;\nexport default 2 +;\n',
+    'lacking.ts': "import 'no-such-package';\n",
+    'throwing.ts': "const text: string = 'out of luck';\nthrow new Error(text);\n",
+    'nothing.ts': 'export const pipeline = 1;\n',
+  });
+  const { code, stderr } = await place.headgate('check');
+  expect(code).toBe(2);
+  expect(stderr).toContain('3:23  books-of-ours.use   ');
+  expect(stderr).toContain(reason);
+});
+
+test('a headgate.config.ts with wrong options is told with their keys, and where they stand if a pipeline refuses them', async () => {
+  const code = (text: string): string => `import { defineConfig, followers } from 'headgate';\nexport default defineConfig(${text});\n`;
+  await using place = await placeWith({
+    'headgate.config.ts': code('{ topics: { lanez: 1, group: "a b" }, pipelines: [] }'),
+    'options.mjs': code(
+      `{ pipelines: [\n  followers({ baseUrl: 'https://api.example.com', credentials: [{ name: 'a', bearer: 'x' }], cuont: 7 })] }`,
+    ),
+    'headgate.none.ts': 'export const topics = 1;\n',
+  });
+  const checked = async (...args: readonly string[]): Promise<string> => {
+    const { code: exitCode, stderr } = await place.headgate('check', ...args);
+    expect(exitCode).toBe(2);
+    return stderr;
+  };
+  const found = await checked();
+  expect(found).toContain('headgate.config.ts\n');
+  expect(found).toContain('topics.lanez   unknown key. Did you mean lanes?');
+  expect(found).toContain('topics.group   does not fit.');
+  expect(found).toContain('pipelines      is empty.');
+  expect(await checked('--config', 'options.mjs')).toContain('  3:3  followers.cuont   unknown key. Did you mean count?');
+  expect(await checked('--config', 'headgate.none.ts')).toContain('has no configuration as its default export.');
+});
+
+test('a pipeline of its own runs beside followers, on topics with a prefix and names of their own', async () => {
+  const { startFollowers } = await import('@headgate/sandbox');
+  await using service = await startShelves({ pages: 2 });
+  await using followers = await startFollowers({
+    users: { alpha: { followers: 30 } },
+    window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 },
+  });
+  const named = followersYaml({ url: followers.url, users: ['alpha'] }).replace(
+    'headgate.db }',
+    'headgate.db, prefix: prod.social., names: { followers.pages: pages } }',
+  );
+  const yaml = `${named}shelves: { use: ./shelves.ts, baseUrl: "${service.url}", token: "\${TOKEN}", lists: [a] }\n`;
+  await using place = await placeWith({ 'headgate.yaml': yaml, 'shelves.ts': SHELVES_MODULE });
+  expect(await place.headgate('run')).toMatchObject({ code: 0 });
+  expect(await place.records('pages')).toHaveLength(1);
+  expect(await place.records('prod.social.followers.ids')).toHaveLength(30);
+  expect(await place.records('prod.social.shelves.records')).toHaveLength(20);
+  for (const topic of ['prod.social.followers.ids', 'followers.ids']) {
+    const { stdout } = await place.headgate('read', topic, '--max', '1', '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ topic: 'prod.social.followers.ids', offset: 0 });
+  }
+  expect((await place.headgate('enqueue', 'shelves', 'b')).stderr).toBe('1 added to prod.social.shelves.requests\n');
+  expect((await place.headgate('plan', '--json')).code).toBe(0);
+  expect((await place.headgate('replay', 'shelves.dead-letters')).stderr).toBe('0 put back into prod.social.shelves.requests\n');
+  expect(await place.headgate('run')).toMatchObject({ code: 0 });
+  expect(await place.records('prod.social.shelves.records')).toHaveLength(40);
+
+  // Another group on the same log is noticed by the same names alone.
+  const asGroup = async (topics: string): Promise<string> => {
+    await place.write('other.yaml', yaml.replace(/prefix: .*? \}/, topics));
+    return (await place.headgate('check', '--config', 'other.yaml')).stderr;
+  };
+  expect(await asGroup('group: other, prefix: prod.social., names: { followers.pages: pages }')).toContain('Group "other" begins anew');
+  expect(await asGroup('group: other, prefix: test. }, }')).not.toContain('Group');
+});

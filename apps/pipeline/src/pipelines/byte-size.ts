@@ -1,0 +1,26 @@
+import { z } from 'zod';
+
+const UNITS: Readonly<Record<string, number>> = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
+
+/** The schema of a size: `16MiB`, a whole number with B, KiB, MiB or GiB, or a number of bytes. Gives bytes. */
+export function byteSize(): z.ZodType<number, string | number> {
+  const schema = z.union([z.int(), z.string()]).transform((given, context) => {
+    const bytes = typeof given === 'number' ? given : bytesOf(given);
+    const flaw = flawOf(bytes);
+    if (flaw !== undefined) context.addIssue({ code: 'custom', message: flaw });
+    return bytes ?? z.NEVER;
+  });
+  return schema.meta({ type: 'string', format: 'byte-size', examples: ['16MiB'] });
+}
+
+function bytesOf(text: string): number | undefined {
+  const [, digits = '', unit = ''] = /^(\d+)(B|KiB|MiB|GiB)$/.exec(text) ?? [];
+  const factor = UNITS[unit];
+  return factor === undefined ? undefined : Number(digits) * factor;
+}
+
+function flawOf(bytes: number | undefined): string | undefined {
+  if (bytes === undefined) return 'is not a size. Write a whole number with B, KiB, MiB or GiB, as in 16MiB.';
+  if (bytes <= 0) return 'must be more than nothing, as in 16MiB.';
+  return Number.isSafeInteger(bytes) ? undefined : 'is more than can be counted. Write less, as in 16MiB.';
+}
