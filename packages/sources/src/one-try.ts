@@ -94,10 +94,8 @@ export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Prom
     maxBodyBytes: options.maxBodyBytes,
     signal,
     onSent: () => permit.sent(),
-    onAnswered: ({ status, headers }) => {
-      // A refusal says how long to wait in ways of its own.
-      if (status === 429) permit.answered();
-      else if (definition.evidence === undefined) permit.answered([budgetEvidence({ headers, epochMs: clock.epochMs() })]);
+    onAnswered: (head) => {
+      if (definition.evidence === undefined) permit.answered([budgetEvidence({ head, epochMs: clock.epochMs() })]);
     },
   });
   // Where the answer had begun the tokens are settled already, but for a definition that reads its body for them.
@@ -117,8 +115,9 @@ export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Prom
   const names = Object.keys(options.budgets);
   const { recentlyRefused } = credential;
   const context = { ask, credential: credential.name, epochMs: clock.epochMs(), redact, recentlyRefused };
-  if (definition.evidence !== undefined && status !== 429) {
-    const call = () => inOrder(definition.evidence?.(answer, context) ?? {}, names);
+  if (definition.evidence !== undefined) {
+    const refused = status === 429;
+    const call = () => inOrder(definition.evidence?.(answer, context) ?? {}, names).map((one) => one && { ...one, refused });
     try {
       permit.answered(ofDefinition({ service, subject, name: 'evidence', call }));
     } catch (error) {

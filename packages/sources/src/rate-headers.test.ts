@@ -69,6 +69,8 @@ describe('a refusal', () => {
 });
 
 describe('what remains of a budget', () => {
+  const evidence = (status: number, headers: Record<string, string>) =>
+    budgetEvidence({ head: { status, headers: { date: DATE, ...headers } }, epochMs });
   const at = AT / 1000 + 30;
   test.each<[string, Record<string, string>, number, number]>([
     ['as X has it', { 'x-rate-limit-remaining': '7', 'x-rate-limit-reset': `${at}` }, 7, 30_000],
@@ -80,7 +82,7 @@ describe('what remains of a budget', () => {
     ['as GitLab has it', { 'ratelimit-remaining': '599', 'ratelimit-reset': `${at}` }, 599, 30_000],
     ['from now', { 'ratelimit-remaining': '599', 'ratelimit-reset': '30' }, 599, 30_000],
   ])('%s', (_, headers, remaining, resetInMs) => {
-    expect(budgetEvidence({ headers: { date: DATE, ...headers }, epochMs })).toEqual({ remaining, resetInMs });
+    expect(evidence(200, headers)).toEqual({ remaining, resetInMs });
   });
 
   test.each<Record<string, string>>([
@@ -91,6 +93,13 @@ describe('what remains of a budget', () => {
     { 'x-ratelimit-remaining': 'many', 'x-ratelimit-reset': '30' },
     { 'x-ratelimit-remaining': '7', 'x-ratelimit-reset': 'soon' },
   ])('%j says nothing', (headers) => {
-    expect(budgetEvidence({ headers, epochMs })).toBeUndefined();
+    expect(evidence(200, headers)).toBeUndefined();
+  });
+
+  test('a refusal says it, too, unless it asks to be tried again before the reset', () => {
+    const told = { 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': `${at}` };
+    expect(evidence(429, told)).toEqual({ remaining: 0, resetInMs: 30_000, refused: true });
+    expect(evidence(429, { ...told, 'retry-after': '30' })).toEqual({ remaining: 0, resetInMs: 30_000, refused: true });
+    expect(evidence(429, { ...told, 'retry-after': '2' })).toBeUndefined();
   });
 });

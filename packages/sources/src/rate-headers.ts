@@ -39,14 +39,24 @@ export function refusalWaitMs({ answer: { status, headers }, epochMs }: RefusalW
   return Math.max(0, resetInMs) + 1_000;
 }
 
+export interface BudgetEvidenceOptions {
+  readonly head: Omit<Answer, 'body'>;
+  /** Our own clock, in ms, for answers without a Date. */
+  readonly epochMs: number;
+}
+
 /**
  * What an answer says of its credential's budget, in the spellings that services use: `x-rate-limit-*`, `x-ratelimit-*` (GitHub, Reddit,
  * Discord), `RateLimit` (draft-ietf-httpapi-ratelimit-headers) and `ratelimit-*`, each with what remains and when that is reset: as epoch
- * seconds of the service's clock, or as seconds from now. Undefined where they don't say both.
+ * seconds of the service's clock, or as seconds from now. Undefined where they don't say both, and of a
+ * refusal whose `Retry-After` comes before that reset: it is about something else.
  */
-export function budgetEvidence(options: RateHeadersOptions): BudgetEvidence | undefined {
-  const { remaining, resetInMs } = rateHeaders(options);
-  return remaining === undefined || resetInMs === undefined ? undefined : { remaining, resetInMs };
+export function budgetEvidence({ head: { status, headers }, epochMs }: BudgetEvidenceOptions): BudgetEvidence | undefined {
+  const { remaining, resetInMs } = rateHeaders({ headers, epochMs });
+  if (remaining === undefined || resetInMs === undefined) return undefined;
+  if (status !== 429) return { remaining, resetInMs };
+  const retryInMs = retryAfterMs({ headers, epochMs }) ?? Infinity;
+  return retryInMs + 1_000 < resetInMs ? undefined : { remaining, resetInMs, refused: true };
 }
 
 interface RateHeaders {

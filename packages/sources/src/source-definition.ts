@@ -24,8 +24,8 @@ export interface SourceDefinition<Ask, Value> {
   /** What an answer means. Pure: everything it knows comes in. Redirects never get here. */
   classify(answer: Answer, context: ClassifyContext<Ask>): Verdict<Value>;
   /**
-   * What an answer says of budgets of those names. Default: what `budgetEvidence` reads, of the first budget. Refusals (429) aren't asked
-   * about: their verdict says how long to wait.
+   * What an answer says of budgets of those names, a refusal (429), too: its verdict only says how long to wait. Default: what
+   * `budgetEvidence` reads, of the first budget.
    */
   evidence?(answer: Answer, context: EvidenceContext<Ask>): Readonly<Record<string, BudgetEvidence | undefined>>;
   /** Whom an ask is about, for errors and displays: `@alpha`, an ISBN, an author. */

@@ -108,10 +108,12 @@ function merged(journals: readonly (readonly BudgetSnapshot[])[]): readonly Budg
 function sum(a: BudgetSnapshot, b: BudgetSnapshot): BudgetSnapshot {
   const heldMs = Math.max(a.heldMs ?? 0, b.heldMs ?? 0);
   const freedMs = Math.min(a.freedMs ?? Infinity, b.freedMs ?? Infinity);
+  const others = a.others === undefined && b.others === undefined ? undefined : [...(a.others ?? []), ...(b.others ?? [])];
   return {
     ...(a.name !== undefined && { name: a.name }),
     windowMs: Math.min(a.windowMs, b.windowMs),
     busy: [...a.busy, ...b.busy].sort(([one], [other]) => one - other),
+    ...(others !== undefined && { others }),
     ...(heldMs > 0 && { heldMs }),
     freedMs: freedMs < Infinity ? freedMs : null,
   };

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { agedSnapshots } from './aged-snapshots.ts';
 import { handClock } from './budget-simulation.fixture.ts';
 import { type BudgetEvidence, rateBudget } from './rate-budget.ts';
 
 const WINDOW_MS = 900_000;
+/** Longest wait for an answer that vouches for the next request. */
+const PATIENCE_MS = 6_000;
 
 /** A budget of 15 with so many requests answered, one after the other; the last of them by the evidence. */
 function used(own: number, evidence?: BudgetEvidence) {
@@ -21,20 +24,86 @@ function used(own: number, evidence?: BudgetEvidence) {
 
 describe('evidence of an answer', () => {
   it('changes nothing where our own requests explain what is left', () => {
-    expect(used(5, { remaining: 10, resetInMs: WINDOW_MS - 500 }).budget.snapshot()).toEqual(used(5).budget.snapshot());
+    const { budget } = used(5, { remaining: 10, resetInMs: WINDOW_MS - 500 });
+    expect(budget.snapshot()).toEqual({ ...used(5).budget.snapshot(), others: [] });
   });
 
   it('lets our own log decide when the next may go, though nothing remains: whole seconds would cost up to three a window', () => {
     expect(used(15, { remaining: 0, resetInMs: WINDOW_MS - 1_000 }).budget.freeAt()).toBe(used(15).budget.freeAt());
   });
 
-  it('takes what others have used as used until their window ends', () => {
+  it('takes what others have used as used for a window, though theirs ends before', () => {
     const { clock, budget } = used(5, { remaining: 4, resetInMs: 600_000 });
     expect(budget.used).toBe(11);
     for (let i = 0; i < 4; i += 1) budget.take();
     expect(budget.freeAt()).toBeGreaterThan(clock.now);
-    clock.now += 601_001;
-    expect(budget.used).toBe(5 + 4);
+    clock.now += WINDOW_MS - 1;
+    expect(budget.used).toBe(1 + 4 + 6);
+    clock.now += 1;
+    expect(budget.used).toBe(4);
+  });
+
+  it('expects what has cost a refusal for longer, until an answer a window later leaves more', () => {
+    const { clock, budget, answer } = used(3, { remaining: 9, resetInMs: 600_000 });
+    const probe = budget.take();
+    probe.sent();
+    probe.answered({ remaining: 0, resetInMs: 600_000, refused: true });
+    expect(budget.used).toBe(3 + 12);
+    clock.now += WINDOW_MS - 200;
+    answer({ remaining: 14, resetInMs: WINDOW_MS });
+    expect(budget.used).toBe(2 + 12);
+    clock.now += 100;
+    answer({ remaining: 11, resetInMs: WINDOW_MS });
+    expect(budget.used).toBe(2 + 3);
+  });
+
+  it('counts a refused request for none, where the answer says what remains', () => {
+    expect(used(5, { remaining: 0, resetInMs: 600_000, refused: true }).budget.used).toBe(4 + 11);
+    expect(used(5, { remaining: 0, resetInMs: Number.NaN, refused: true }).budget.used).toBe(5);
+  });
+
+  it('lets one request go and see with the next window, however much others use', () => {
+    const { clock, budget } = used(1, { remaining: 0, resetInMs: 600_000, refused: true });
+    expect(budget.freeAt()).toBe(clock.now + 601_000);
+    clock.now += 601_000;
+    budget.take(15).sent();
+    expect(budget.freeAt()).toBe(Infinity);
+  });
+
+  it('lets one request go and see, and as many behind it as its answer leaves', () => {
+    const { clock, budget } = used(1, { remaining: 14, resetInMs: WINDOW_MS });
+    clock.now += WINDOW_MS / 2;
+    const probe = budget.take();
+    probe.sent();
+    expect(budget.freeAt()).toBe(clock.now + PATIENCE_MS);
+    clock.now += 100;
+    probe.answered({ remaining: 2, resetInMs: WINDOW_MS / 2 });
+    budget.take().sent();
+    budget.take().sent();
+    expect(budget.freeAt()).toBeGreaterThan(clock.now + PATIENCE_MS);
+  });
+
+  it('waits for a slow answer no longer than a tenth of a request’s share of the window, and for none where no answer tells anything', () => {
+    const { clock, budget } = used(1, { remaining: 14, resetInMs: WINDOW_MS });
+    clock.now += WINDOW_MS / 2;
+    budget.take().sent();
+    clock.now += PATIENCE_MS;
+    budget.take().sent();
+    expect(budget.freeAt()).toBe(clock.now + PATIENCE_MS);
+    const silent = used(1).budget;
+    for (let i = 0; i < 14; i += 1) silent.take().sent();
+  });
+
+  it('is continued by another process', () => {
+    const first = used(5, { remaining: 4, resetInMs: 600_000 }).budget.snapshot();
+    const clock = handClock();
+    const budget = rateBudget({ limit: 15, windowMs: WINDOW_MS, guardMs: 0, clock });
+    for (const aged of agedSnapshots([first], 1_000)) budget.restore(aged);
+    expect(budget.used).toBe(11);
+    budget.take().sent();
+    expect(budget.freeAt()).toBe(PATIENCE_MS);
+    clock.now = WINDOW_MS - 1_000;
+    expect(budget.used).toBe(1);
   });
 
   it('keeps the least of answers that come out of order', () => {

@@ -28,6 +28,8 @@ export interface BudgetSnapshot {
   readonly windowMs: number;
   /** For how long how much is busy, ascending; below 0 what was until so long ago. */
   readonly busy: readonly (readonly [ms: number, weight: number])[];
+  /** For how long how much use of others is expected; absent where no answer has told what remains. */
+  readonly others?: readonly (readonly [ms: number, weight: number])[];
   /** For how long nothing may start at all. */
   readonly heldMs?: number;
   /** How long ago the last came free of what `busy` does not show; null where nothing ever did. Default: just then. */

@@ -1,6 +1,7 @@
 import { BusyLog } from './busy-log.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { BudgetSnapshot } from './journal.ts';
+import { ObservedUse } from './observed-use.ts';
 
 export interface RateBudgetOptions {
   /** Requests (or units of weight) that may start per window. */
@@ -23,6 +24,11 @@ export interface RateBudgetOptions {
  * The service counted a request somewhere between its sending and its answer, so a slot is busy until the answer plus a
  * window: safe on windows that start with the first request, on wall-clock windows and on rolling ones alike. Nothing is taken
  * off for the way back: a service may count right before it answers, and the next request right when it comes.
+ *
+ * Where answers tell what remains, others who use the same credential are seen (`ObservedUse`) and left their part. What they do since the
+ * last answer is not known, so a request goes where an answer that has just come leaves room for it beside all in flight, or else alone:
+ * whatever others do, one request finds it out, and the rest follow its answer. It waits for that a tenth of a request's share of the
+ * window at most, so that slow answers cost nothing.
  */
 export interface RateBudget {
   readonly limit: number;
@@ -54,6 +60,8 @@ export interface BudgetEvidence {
   readonly remaining: number;
   /** From the answer to the end of that window, in ms, by the service's own clock. */
   readonly resetInMs: number;
+  /** The answer refuses its request for the rate: services that say what remains don't count it. Default false. */
+  readonly refused?: boolean;
 }
 
 /** One grant of a budget, from its taking until the service can no longer hold it against us. */
@@ -79,6 +87,8 @@ const DRIFT = 500e-6;
 const SNAPSHOT_PAIRS = 64;
 /** Resets and dates are whole seconds: by so much the end of a window may be misjudged. */
 const HEADER_GRAIN_MS = 1_000;
+/** A request waits for an answer that vouches for it no longer than for this part of its share of the window: then budgets lose nothing. */
+const PATIENCE = 10;
 
 /** Makes a budget. Throws a `RangeError` for a limit or window that isn't positive. */
 export function rateBudget(options: RateBudgetOptions): RateBudget {
@@ -110,8 +120,9 @@ export class RollingBudget implements RateBudget {
   #heldUntil = -Infinity;
   /** When what an earlier process had in use, and no longer listed, came free. */
   #freedBefore = -Infinity;
-  /** What answers have shown of others who use the credential. */
-  #others: { readonly until: number; readonly weight: number } = { until: -Infinity, weight: 0 };
+  #lastTakenAt = -Infinity;
+  /** Once an answer has told what remains. */
+  #others: ObservedUse | undefined;
 
   constructor(options: RollingBudgetOptions) {
     const { limit, windowMs, guardMs = windowMs * DRIFT + 5, maxDelayMs = 5_000, leaseMs, clock = systemClock() } = options;
@@ -128,30 +139,50 @@ export class RollingBudget implements RateBudget {
 
   get used(): number {
     const now = this.#clock.monotonicMs();
-    return this.#weightUnderWay + this.#log.busy(now) + this.#othersUse(now);
+    return this.#weightUnderWay + this.#log.busy(now) + (this.#others?.from(now)[0]?.weight ?? 0);
   }
 
   freeAt(weight = 1): number {
-    return this.#freeAt(weight, this.#weightUnderWay);
+    this.#checkWeight(weight);
+    const now = this.#clock.monotonicMs();
+    return Math.max(this.#heldUntil, this.#besideOthers(weight, now), this.#vouchedAt(weight, now));
   }
 
   soonestAt(weight = 1): number {
-    return this.#freeAt(weight, 0);
+    this.#checkWeight(weight);
+    return Math.max(this.#heldUntil, this.#log.freeAt(this.limit - weight, this.#clock.monotonicMs()));
   }
 
   freeAgainAt(countedWithinMs: number): number {
     return this.#clock.monotonicMs() + this.#busyForMs(countedWithinMs) - this.#endGrainMs;
   }
 
-  #freeAt(weight: number, underWay: number): number {
+  #checkWeight(weight: number): void {
     if (!(weight >= 1 && weight <= this.limit))
       throw new RangeError(`rateBudget: a weight of ${weight} does not fit a limit of ${this.limit}`);
-    const now = this.#clock.monotonicMs();
-    const room = this.limit - underWay - weight;
-    const others = this.#othersUse(now);
-    const besideOthers = this.#log.freeAt(room - others, now);
-    const afterOthers = others === 0 ? Infinity : Math.max(this.#others.until, this.#log.freeAt(room, now));
-    return Math.max(this.#heldUntil, Math.min(besideOthers, afterOthers));
+  }
+
+  /** When our own log has room beside what is expected of others. */
+  #besideOthers(weight: number, now: number): number {
+    const room = this.limit - this.#weightUnderWay - weight;
+    let from = now;
+    for (const { weight: others, resetAt, until } of this.#others?.from(now) ?? []) {
+      const beside = this.#log.freeAt(room - others, now);
+      // However much others use: with the service's next window one request of ours may go and see.
+      const alone = Math.max(resetAt, this.#log.freeAt(-this.#weightUnderWay, now));
+      const at = Math.max(from, Math.min(beside, alone));
+      if (at < until) return at;
+      from = until;
+    }
+    return Math.max(from, this.#log.freeAt(room, now));
+  }
+
+  /** When a request may go of which no answer says that there is room for it: alone, but it waits for no slow one. */
+  #vouchedAt(weight: number, now: number): number {
+    if (this.#others === undefined || this.#weightUnderWay === 0) return now;
+    const patienceMs = this.windowMs / (PATIENCE * this.limit);
+    const isVouched = this.#others.remaining(now, patienceMs) - this.#weightUnderWay >= weight;
+    return isVouched ? now : this.#lastTakenAt + patienceMs;
   }
 
   take(weight = 1): Slot {
@@ -166,6 +197,7 @@ export class RollingBudget implements RateBudget {
     });
     this.#underWay.add(slot);
     this.#weightUnderWay += weight;
+    this.#lastTakenAt = slot.takenAt;
     return slot;
   }
 
@@ -173,16 +205,26 @@ export class RollingBudget implements RateBudget {
     this.#heldUntil = Math.max(this.#heldUntil, untilMs);
   }
 
-  #observe({ remaining, resetInMs }: BudgetEvidence, ageMs: number): void {
-    // Headers that lie are no evidence.
-    if (!Number.isSafeInteger(remaining) || remaining < 0 || !(resetInMs > 0 && resetInMs <= this.windowMs + HEADER_GRAIN_MS)) return;
-    const now = this.#clock.monotonicMs();
-    const known = this.#othersUse(now);
+  /** Headers that lie are no evidence. */
+  #isPossible({ remaining, resetInMs }: BudgetEvidence): boolean {
+    return Number.isSafeInteger(remaining) && remaining >= 0 && resetInMs >= 0 && resetInMs <= this.windowMs + HEADER_GRAIN_MS;
+  }
+
+  #observe({ remaining, resetInMs, refused = false }: BudgetEvidence, { sentAt, weight }: RollingSlot, now: number): void {
+    this.#others ??= new ObservedUse();
     const resetAt = now + resetInMs;
-    // Of ours those count that were answered since the service's window began; those under way may be counted, too.
-    const windowBegan = resetAt - ageMs - 2 * HEADER_GRAIN_MS;
-    const others = this.limit - remaining - this.#weightUnderWay - this.#log.busyAt(windowBegan);
-    if (others > known) this.#others = { until: resetAt + HEADER_GRAIN_MS, weight: others };
+    this.#others.answered({
+      limit: this.limit,
+      remaining,
+      refused,
+      weight: refused ? 0 : weight,
+      // Those of our log that were answered since the service's window began.
+      own: this.#weightUnderWay + this.#log.busyAt(resetAt - (now - sentAt) - 2 * HEADER_GRAIN_MS),
+      sentAt,
+      answeredAt: now,
+      resetAt: resetAt + HEADER_GRAIN_MS,
+      busyForMs: this.#busyForMs(0),
+    });
   }
 
   snapshot(): BudgetSnapshot {
@@ -191,30 +233,29 @@ export class RollingBudget implements RateBudget {
     const longest = this.#busyForMs(this.#maxDelayMs);
     for (const { weight, takenAt, leaseMs } of this.#underWay)
       busy.push([(leaseMs < Infinity ? leaseMs : 0) + longest - (now - takenAt), weight]);
-    if (this.#othersUse(now) > 0) busy.push([this.#others.until - now, this.#others.weight]);
     busy.sort(([a], [b]) => a - b);
     const heldMs = this.#heldUntil - now;
-    const othersEnded = this.#others.until <= now ? this.#others.until : -Infinity;
-    const freedMs = now - Math.max(this.#log.freedAt(now), this.#freedBefore, othersEnded);
+    const freedMs = now - Math.max(this.#log.freedAt(now), this.#freedBefore);
     return {
       windowMs: this.windowMs,
       busy: busy.map(([ms, weight]) => [Math.ceil(ms), weight]),
+      ...(this.#others !== undefined && { others: this.#others.left(now) }),
       ...(heldMs > 0 && { heldMs: Math.ceil(heldMs) }),
       freedMs: freedMs < Infinity ? Math.floor(freedMs) : null,
     };
   }
 
-  restore({ windowMs, busy, heldMs = 0, freedMs = 0 }: BudgetSnapshot): void {
+  restore({ windowMs, busy, others, heldMs = 0, freedMs = 0 }: BudgetSnapshot): void {
     const now = this.#clock.monotonicMs();
     // What was counted under a shorter window is busy for the longer one; what is listed no longer may fill it.
     const moreMs = Math.max(0, this.windowMs - windowMs) * (1 + DRIFT);
+    if (others !== undefined) {
+      this.#others ??= new ObservedUse();
+      this.#others.restore(others, now, 2 * this.#busyForMs(0));
+    }
     for (const [ms, weight] of busy) this.#log.add(now + ms + moreMs, weight);
     this.#freedBefore = Math.max(this.#freedBefore, now - (freedMs ?? Infinity) + moreMs);
     this.holdUntil(Math.max(now + heldMs, this.#freedBefore));
-  }
-
-  #othersUse(now: number): number {
-    return this.#others.until > now ? this.#others.weight : 0;
   }
 
   readonly #settle = (slot: RollingSlot, how: Ending, evidence?: BudgetEvidence): void => {
@@ -224,11 +265,13 @@ export class RollingBudget implements RateBudget {
     if (how === 'unsent' || (how === 'aborted' && !wasSent)) return;
     const countedWithinMs = how === 'answered' ? 0 : this.#maxDelayMs;
     const now = this.#clock.monotonicMs();
-    slot.until = now + this.#busyForMs(countedWithinMs);
-    this.#log.add(slot.until, weight);
-    const known = this.#others;
-    if (evidence !== undefined) this.#observe(evidence, now - slot.sentAt);
-    if (this.#others !== known) slot.others = this.#others;
+    const isEvidence = evidence !== undefined && this.#isPossible(evidence);
+    if (!isEvidence || evidence.refused !== true) {
+      slot.until = now + this.#busyForMs(countedWithinMs);
+      this.#log.add(slot.until, weight);
+    }
+    if (isEvidence) this.#observe(evidence, slot, now);
+    else this.#others?.lost(weight);
   };
 
   readonly #correct = (slot: RollingSlot, weight: number): void => {
@@ -238,10 +281,7 @@ export class RollingBudget implements RateBudget {
     slot.charged = weight;
     this.#log.add(slot.until, more);
     // Its own evidence took what it has cost beyond its weight for that of others.
-    if (more > 0 && slot.others === this.#others) {
-      slot.others = { ...slot.others, weight: Math.max(0, slot.others.weight - more) };
-      this.#others = slot.others;
-    }
+    if (more > 0) this.#others?.corrected(slot.until, more);
   };
 }
 
@@ -265,8 +305,6 @@ class RollingSlot implements Slot {
   charged: number;
   /** Until when it counts; -Infinity before its answer. */
   until = -Infinity;
-  /** The use by others that its evidence has shown. */
-  others: { readonly until: number; readonly weight: number } | undefined;
   readonly #takenAtEpoch: number;
   readonly #options: RollingSlotOptions;
 

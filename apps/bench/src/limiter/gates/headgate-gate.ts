@@ -26,8 +26,8 @@ function openGate({ limit, windowMs, clock }: GateOptions, journal: Journal | un
       const permit = await door.acquire({ pool, credits, items: ITEMS });
       permit.sent();
       const answer = await send();
-      const { remaining, resetInMs } = answer;
-      permit.answered([remaining === undefined ? undefined : { remaining, resetInMs }]);
+      const { accepted, remaining, resetInMs } = answer;
+      permit.answered([remaining === undefined ? undefined : { remaining, resetInMs, refused: !accepted }]);
       permit.credit.release();
       return answer;
     },

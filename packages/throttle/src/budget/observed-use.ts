@@ -1,0 +1,109 @@
+/** Others were seen to use so much. */
+interface Sighting {
+  readonly weight: number;
+  /** When the service's window ended in which they were seen. */
+  readonly resetAt: number;
+  /** From then on an answer that leaves more is believed. */
+  readonly doubtedFrom: number;
+  readonly until: number;
+}
+
+export interface ObservedAnswer {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly refused: boolean;
+  /** Weight of its request, and of all requests of ours that the service may have counted when it answered. */
+  readonly weight: number;
+  readonly own: number;
+  readonly sentAt: number;
+  readonly answeredAt: number;
+  readonly resetAt: number;
+  /** For how long a request is busy that was counted now, ms. */
+  readonly busyForMs: number;
+}
+
+/** One more, and the two lightest become one, as heavy as the heavier and as long as the longer. */
+const MOST_SIGHTINGS = 16;
+
+/**
+ * Requests of others with the same credential, as far as answers show them. Instants are monotonic ms.
+ *
+ * An answer proves `limit - remaining - own` of others, where `own` is all of ours that the service may have counted by then: those in its
+ * window that are answered, the request itself, and those in flight. Too much is taken for ours while several are in flight, never too
+ * little, so a credential that nobody shares loses nothing. The greatest weight counts that was seen during the last window.
+ * A window later the same is expected: on a rolling window those seen stay until then, and on windows that start anew the same users come
+ * again at the same time. Only then does the sighting lapse. One that cost a refusal is expected for up to another window, until an answer
+ * leaves more: others may come after our last answer of each window, and each lapse would cost a refusal again.
+ */
+export class ObservedUse {
+  /** Falling in weight, rising in end. */
+  #sightings: Sighting[] = [];
+  #remaining = 0;
+  #remainedAt = -Infinity;
+
+  answered({ limit, remaining, refused, weight, own, sentAt, answeredAt, resetAt, busyForMs }: ObservedAnswer): void {
+    const most = Math.max(0, limit - remaining - weight);
+    const seen = this.#sightings.map((one) => (one.doubtedFrom <= answeredAt && one.weight > most ? { ...one, weight: most } : one));
+    const doubtedFrom = answeredAt + busyForMs;
+    const until = refused ? doubtedFrom + busyForMs : doubtedFrom;
+    this.#keep([...seen, { weight: Math.max(0, limit - remaining - own), resetAt, doubtedFrom, until }], answeredAt);
+    // Of requests in flight together the service has counted last the one whose answer leaves least.
+    if (sentAt <= this.#remainedAt && remaining > this.#remaining) return;
+    this.#remaining = remaining;
+    this.#remainedAt = answeredAt;
+  }
+
+  /** The request whose slot is busy until then has cost more than its weight: its answer took so much for use of others. */
+  corrected(busyUntil: number, more: number): void {
+    this.#keep(
+      this.#sightings.map((one) => (one.doubtedFrom === busyUntil ? { ...one, weight: one.weight - more } : one)),
+      -Infinity,
+    );
+  }
+
+  /** A request has ended that the service may have counted after the last answer. */
+  lost(weight: number): void {
+    this.#remaining -= weight;
+  }
+
+  /** Weight that an answer no older than `ageMs` leaves; 0 without one. */
+  remaining(now: number, ageMs: number): number {
+    return now - this.#remainedAt <= ageMs ? this.#remaining : 0;
+  }
+
+  /** Use of others from `now` on: falling weights, each with its end. */
+  from(now: number): readonly Sighting[] {
+    return this.#sightings.filter(({ until }) => until > now);
+  }
+
+  left(now: number): (readonly [ms: number, weight: number])[] {
+    return this.from(now).map(({ weight, until }) => [Math.ceil(until - now), weight] as const);
+  }
+
+  /** Expects what another process has seen, for `longestMs` at most. */
+  restore(left: readonly (readonly [ms: number, weight: number])[], now: number, longestMs: number): void {
+    const restored = left.map(([ms, weight]) => {
+      const until = now + Math.min(ms, longestMs);
+      return { weight, until, doubtedFrom: until, resetAt: until };
+    });
+    this.#keep([...this.#sightings, ...restored], now);
+  }
+
+  /** Keeps those that others neither outweigh nor outlast. */
+  #keep(sightings: readonly Sighting[], now: number): void {
+    const sorted = sightings.filter(({ weight, until }) => weight > 0 && until > now);
+    sorted.sort((a, b) => b.until - a.until || b.weight - a.weight);
+    let heaviest = 0;
+    const kept = sorted.filter(({ weight }) => {
+      if (weight <= heaviest) return false;
+      heaviest = weight;
+      return true;
+    });
+    const [lightest, heavier, ...others] = kept;
+    const merged =
+      kept.length > MOST_SIGHTINGS && lightest !== undefined && heavier !== undefined
+        ? [{ ...lightest, weight: heavier.weight }, ...others]
+        : kept;
+    this.#sightings = merged.toReversed();
+  }
+}

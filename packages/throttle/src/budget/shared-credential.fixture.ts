@@ -1,0 +1,129 @@
+import { handClock, type WindowKind } from './budget-simulation.fixture.ts';
+import { type BudgetEvidence, rateBudget } from './rate-budget.ts';
+
+/** A service, our walks and others, all with one credential. */
+export interface SharedCredential {
+  readonly kind: WindowKind;
+  readonly limit: number;
+  readonly windowMs: number;
+  /** Walks of ours, each of which asks again as soon as it may. */
+  readonly walks: number;
+  /** For how many windows. */
+  readonly windows: number;
+  /** Where wall-clock windows begin, as a part of one. */
+  readonly phase: number;
+  /** Between 0 and 1: a part of `slowestMs`, one after the other. */
+  readonly trips: () => number;
+  readonly slowestMs: number;
+  /** Requests of others in a window, and when in it, as parts of one; the last entry goes on. */
+  readonly others: readonly (readonly number[])[];
+  /** Our first request, as a part of a window. */
+  readonly startAt?: number;
+}
+
+export interface SharedUse {
+  /** When our own requests were counted, ms. */
+  readonly counted: readonly number[];
+  /** When our own were refused, ms. */
+  readonly refused: readonly number[];
+  readonly othersCounted: number;
+}
+
+interface Happening {
+  readonly at: number;
+  readonly happen: () => void;
+}
+
+/** Runs walks as early as the budget permits, beside others. The headers tell the truth, in whole seconds. */
+export function share(options: SharedCredential): SharedUse {
+  const { kind, limit, windowMs, walks, windows, phase, trips, slowestMs, others, startAt = 0 } = options;
+  const clock = handClock();
+  const budget = rateBudget({ limit, windowMs, clock });
+  const server = serverWindow({ kind, limit, windowMs, phaseMs: phase * windowMs });
+  const counted: number[] = [];
+  const refused: number[] = [];
+  let othersCounted = 0;
+  const endMs = windows * windowMs;
+  const queue: Happening[] = [];
+  const put = (at: number, happen: () => void): void => {
+    const place = queue.findIndex((other) => other.at > at);
+    queue.splice(place === -1 ? queue.length : place, 0, { at, happen });
+  };
+  for (let i = 0; i < windows; i += 1) {
+    for (const part of others[Math.min(i, others.length - 1)] ?? [])
+      put((i + part) * windowMs, () => {
+        if (server.count(clock.now)) othersCounted += 1;
+      });
+  }
+  let idle = 0;
+  const go = (): void => {
+    while (idle > 0 && budget.freeAt() <= clock.now) {
+      const slot = budget.take();
+      slot.sent();
+      idle -= 1;
+      const tripMs = slowestMs * trips();
+      let evidence: BudgetEvidence;
+      put(clock.now + tripMs * trips(), () => {
+        const accepted = server.count(clock.now);
+        (accepted ? counted : refused).push(clock.now);
+        const resetInMs = (Math.floor(server.resetAt(clock.now) / 1_000) - Math.floor(clock.now / 1_000)) * 1_000;
+        evidence = { remaining: server.remaining(clock.now), resetInMs, refused: !accepted };
+      });
+      put(clock.now + tripMs, () => {
+        if (evidence.refused === true) budget.holdUntil(clock.now + Math.max(1_000, evidence.resetInMs + 1_000));
+        slot.answered(evidence);
+        idle += 1;
+      });
+    }
+  };
+  put(startAt * windowMs, () => {
+    idle = walks;
+  });
+  for (;;) {
+    const at = idle > 0 ? budget.freeAt() : Infinity;
+    const next = queue[0];
+    if (Math.min(at, next?.at ?? Infinity) > endMs) return { counted, refused, othersCounted };
+    clock.now = Math.max(clock.now, Math.min(at, next?.at ?? Infinity));
+    if (next !== undefined && next.at <= clock.now) {
+      queue.shift();
+      next.happen();
+    }
+    go();
+  }
+}
+
+interface ServerWindow {
+  count(now: number): boolean;
+  remaining(now: number): number;
+  resetAt(now: number): number;
+}
+
+function serverWindow({
+  kind,
+  limit,
+  windowMs,
+  phaseMs,
+}: Pick<SharedCredential, 'kind' | 'limit' | 'windowMs'> & { readonly phaseMs: number }): ServerWindow {
+  let counted: number[] = [];
+  let startedAt = -Infinity;
+  const look = (now: number): void => {
+    if (kind === 'rolling') counted = counted.filter((at) => now - at < windowMs);
+    else if (now - startedAt >= windowMs) {
+      counted = [];
+      startedAt = kind === 'first-request' ? now : Math.floor((now - phaseMs) / windowMs) * windowMs + phaseMs;
+    }
+  };
+  return {
+    count(now) {
+      look(now);
+      if (counted.length >= limit) return false;
+      counted.push(now);
+      return true;
+    },
+    remaining(now) {
+      look(now);
+      return limit - counted.length;
+    },
+    resetAt: (now) => (kind === 'rolling' ? (counted[0] ?? now) : startedAt) + windowMs,
+  };
+}
