@@ -43,8 +43,7 @@ import { HangingTransaction } from './lane/hanging-transaction.ts';
 import { LaneSession } from './lane/lane-session.ts';
 import { KafkaLaneWriter } from './lane/lane-writer.ts';
 import { ReconnectingClient } from './client/reconnecting-client.ts';
-import type { GroupMembership } from './group/group-membership.ts';
-import { joinGroup } from './group/join-group.ts';
+import { type GroupMembership, Member } from './group/member.ts';
 import { type Patience, patience } from './client/patience.ts';
 import { ReadYourWrites } from './consumer/read-your-writes.ts';
 import { findOpenTransaction } from './consumer/open-transaction.ts';
@@ -346,7 +345,7 @@ class KafkaTopicLog implements TopicLog {
     const config = { ...this.#config, socketFactory: this.#sockets.patient(sessionTimeoutMs + JOIN_TAKES_MS) };
     const kafka = { consumer: (consumer: ConsumerConfig) => newConsumer(this.#kafka, config, consumer) };
     const faults = this.#patience();
-    const membership = joinGroup({
+    const membership = new Member({
       kafka,
       ...options,
       sessionTimeoutMs,

@@ -5,8 +5,7 @@ import { integer } from './column.ts';
 import { LogFiles } from './log-files.ts';
 import { checkSchema, makeSchema } from './schema.ts';
 import { sqliteFailure } from './sqlite-failure.ts';
-import { WorkerFailure } from './worker-failure.ts';
-import type { WorkerOptions } from './worker-protocol.ts';
+import { type WorkerOptions, WorkerFailure } from './worker-protocol.ts';
 
 /**
  * The log's file, open: WAL, synced at each commit, at this release's schema; file and folder are made where they are missing, for their owner alone.

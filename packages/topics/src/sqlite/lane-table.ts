@@ -1,7 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { integer, integerOrNull } from './column.ts';
-import { WorkerFailure } from './worker-failure.ts';
-import type { LaneHold } from './worker-protocol.ts';
+import { type LaneHold, WorkerFailure } from './worker-protocol.ts';
 
 /**
  * Who holds each lane, and its epoch: one more with every opening. The lock keeps newcomers out; the epoch is the fence for a holder that lost its

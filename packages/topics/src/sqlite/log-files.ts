@@ -1,5 +1,5 @@
+import { WorkerFailure } from './worker-protocol.ts';
 import { realpathSync, statSync } from 'node:fs';
-import { WorkerFailure } from './worker-failure.ts';
 
 /**
  * The files that an open log consists of. SQLite goes on with files that were deleted, moved or replaced under their names, and acknowledges

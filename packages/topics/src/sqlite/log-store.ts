@@ -9,8 +9,14 @@ import type { LogFiles } from './log-files.ts';
 import { type NewRow, RecordTable } from './record-table.ts';
 import { sqliteFailure } from './sqlite-failure.ts';
 import { type StoredTopic, TopicTable, partitionOf } from './topic-table.ts';
-import { WorkerFailure } from './worker-failure.ts';
-import type { AppendBatch, LaneHold, StateEntries, WorkerOptions, WriteArgs } from './worker-protocol.ts';
+import {
+  type AppendBatch,
+  type LaneHold,
+  type StateEntries,
+  type WorkerOptions,
+  type WriteArgs,
+  WorkerFailure,
+} from './worker-protocol.ts';
 
 /** Everything the file can do, synchronously; every write is one transaction. Throws `WorkerFailure`. */
 export class LogStore {

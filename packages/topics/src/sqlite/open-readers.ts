@@ -1,7 +1,6 @@
 import type { LogStore } from './log-store.ts';
 import { type StoredPartition, partitionOf } from './topic-table.ts';
-import { WorkerFailure } from './worker-failure.ts';
-import type { ReaderArgs, RecordChunk } from './worker-protocol.ts';
+import { type ReaderArgs, type RecordChunk, WorkerFailure } from './worker-protocol.ts';
 
 const NOTHING_YET: RecordChunk = { partition: 0, offsets: [], timestampsMs: [], keys: [], values: [], headers: [] };
 

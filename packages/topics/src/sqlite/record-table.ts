@@ -4,8 +4,7 @@ import { noText, textOf } from '../record-fields.ts';
 import type { TopicPartition } from '../topic-log.ts';
 import { fieldOrNull, integer, textOrNull } from './column.ts';
 import type { StoredPartition } from './topic-table.ts';
-import { WorkerFailure } from './worker-failure.ts';
-import type { RecordChunk, StateEntries } from './worker-protocol.ts';
+import { type RecordChunk, type StateEntries, WorkerFailure } from './worker-protocol.ts';
 
 /** One statement for so many rows costs half of one statement each. */
 const ROWS_PER_INSERT = 50;

@@ -1,6 +1,6 @@
+import { WorkerFailure } from './worker-protocol.ts';
 import type { DatabaseSync } from 'node:sqlite';
 import { integer } from './column.ts';
-import { WorkerFailure } from './worker-failure.ts';
 
 /** "HdGt": marks the file as a topic log, https://www.sqlite.org/pragma.html#pragma_application_id. */
 const APPLICATION_ID = 0x48644774;

@@ -1,4 +1,4 @@
-import { WorkerFailure } from './worker-failure.ts';
+import { WorkerFailure } from './worker-protocol.ts';
 
 /** SQLite's result codes that mean something to a user, https://www.sqlite.org/rescode.html; the low byte is the primary code. */
 const SQLITE = { BUSY: 5, LOCKED: 6, READONLY: 8, IOERR: 10, CORRUPT: 11, FULL: 13, CANTOPEN: 14, PROTOCOL: 15, NOTADB: 26 };

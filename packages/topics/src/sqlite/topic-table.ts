@@ -1,7 +1,7 @@
+import { WorkerFailure } from './worker-protocol.ts';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TopicInfo, TopicSpec } from '../topic-log.ts';
 import { integer, text } from './column.ts';
-import { WorkerFailure } from './worker-failure.ts';
 
 export interface StoredPartition {
   readonly id: number;

@@ -114,3 +114,14 @@ export type Failure =
   | { readonly kind: 'busy'; readonly file: string; readonly busyTimeoutMs: number; readonly detail: string }
   | { readonly kind: 'closed'; readonly what: string }
   | { readonly kind: 'failed'; readonly file: string; readonly detail: string };
+
+/** Carries a `Failure` up through the worker to the reply; never leaves the worker itself. */
+export class WorkerFailure extends Error {
+  override readonly name = 'WorkerFailure';
+  readonly failure: Failure;
+
+  constructor(failure: Failure, options?: ErrorOptions) {
+    super(failure.kind, options);
+    this.failure = failure;
+  }
+}

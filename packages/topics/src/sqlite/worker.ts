@@ -2,8 +2,15 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { LogStore } from './log-store.ts';
 import { OpenReaders } from './open-readers.ts';
 import { sqliteFailure } from './sqlite-failure.ts';
-import { WorkerFailure } from './worker-failure.ts';
-import type { CallKind, Failure, WorkerCalls, WorkerOptions, WorkerReply, WorkerRequest } from './worker-protocol.ts';
+import {
+  type CallKind,
+  type Failure,
+  type WorkerCalls,
+  type WorkerOptions,
+  type WorkerReply,
+  type WorkerRequest,
+  WorkerFailure,
+} from './worker-protocol.ts';
 
 type Handlers = {
   readonly [K in CallKind]: (args: WorkerCalls[K]['args']) => WorkerCalls[K]['result'] | Promise<WorkerCalls[K]['result']>;

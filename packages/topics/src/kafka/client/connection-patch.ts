@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { isKnownMethod } from './known-method.ts';
+import { isKnownMethod } from './kafkajs-version.ts';
 
 /** Of the texts of kafkajs 2.2.4. */
 const KNOWN_SHA256 = {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 
 /** The release whose inner workings the driver relies on: its array calls and codec look-up, and the methods it repairs. */
@@ -13,4 +14,10 @@ export function kafkajsVersion(): string {
 /** Why batches and codecs of one's own can't be used with this version of kafkajs, or undefined where they can. */
 export function unsupportedReason(version: string): string | undefined {
   return version === KNOWN_VERSION ? undefined : `kafkajs is ${version}; batches are made for ${KNOWN_VERSION}`;
+}
+
+/** Whether kafkajs is the known one, and `method` of it has the text of that hash. */
+export function isKnownMethod(method: unknown, sha256: string): boolean {
+  if (unsupportedReason(kafkajsVersion()) !== undefined || typeof method !== 'function') return false;
+  return createHash('sha256').update(method.toString()).digest('hex') === sha256;
 }

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { isKnownMethod } from './known-method.ts';
+import { isKnownMethod } from './kafkajs-version.ts';
 
 /** How long requests that can't be sent yet wait for the next look, as kafkajs has it. */
 const LOOK_AGAIN_MS = 10;

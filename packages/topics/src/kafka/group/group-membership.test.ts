@@ -5,8 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import { type Child, startChild } from '../../sqlite/child.fixture.ts';
 import { patchRequestQueue } from '../client/request-queue-patch.ts';
 import { groupMembers } from './group-members.ts';
-import type { GroupMembership, GroupMembershipOptions } from './group-membership.ts';
-import { joinGroup } from './join-group.ts';
+import { type GroupMembership, type GroupMembershipOptions, Member } from './member.ts';
 import { quietKafka } from './quiet-kafka.fixture.ts';
 
 const SESSION_MS = 6_000;
@@ -50,7 +49,7 @@ describe.skipIf(reason !== undefined)(
     async function join(options: Partial<GroupMembershipOptions> = {}): Promise<LocalMember> {
       const told: number[][] = [];
       const failures: Error[] = [];
-      const membership = joinGroup({
+      const membership = new Member({
         kafka: quietKafka(broker.brokers),
         group: topic,
         topics: [topic],

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { patchRequestQueue } from '../client/request-queue-patch.ts';
-import { joinGroup } from './join-group.ts';
+import { Member } from './member.ts';
 import { quietKafka } from './quiet-kafka.fixture.ts';
 
 /** Joins, says what it gets as `<ms since the epoch> <partitions>`, says what it idles at CPU when told to measure, and leaves when its stdin ends. */
@@ -11,7 +11,7 @@ process.on('warning', ({ name }) => say(`warning ${name}`));
 
 const stdinEnded = new Promise((resolve) => process.stdin.once('end', resolve));
 process.stdin.resume();
-const membership = joinGroup({
+const membership = new Member({
   kafka: quietKafka([broker]),
   group,
   topics: [topic],

@@ -16,8 +16,7 @@ import { pageOfRecords } from './batch-records.fixture.ts';
 import { registerCodecs } from './codecs.ts';
 import { encodeRecords } from './encode-records.ts';
 import { RecordBatches } from './message-batches.ts';
-import { plainMessages } from './plain-messages.ts';
-import { recordBatch } from './record-batch.ts';
+import { plainMessages, recordBatch } from './record-batch.ts';
 
 const reason = await whyNoKafkaBroker();
 const at = { partition: 0, timestampMs: 1_795_000_000_000 };

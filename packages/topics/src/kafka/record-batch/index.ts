@@ -1,5 +1,4 @@
-export { RecordTooLargeError } from './record-too-large-error.ts';
-export { RecordBatches } from './message-batches.ts';
+export { RecordBatches, RecordTooLargeError } from './message-batches.ts';
 export { registerCodecs } from './codecs.ts';
 export type { BatchOptions, BatchRecord, BatchRecords } from './batch-record.ts';
 export type { Compressions } from './codecs.ts';

@@ -3,7 +3,7 @@ import { CompressionTypes, type Message } from 'kafkajs';
 import { describe, expect, it, vi } from 'vitest';
 import { anyRecord, pageOfRecords } from './batch-records.fixture.ts';
 import { RecordBatches } from './message-batches.ts';
-import { plainMessages } from './plain-messages.ts';
+import { plainMessages } from './record-batch.ts';
 import { wireBytes } from './wire-bytes.fixture.ts';
 
 const at = { partition: 3, timestampMs: 1_795_000_000_000 };

@@ -1,12 +1,10 @@
 import { CompressionTypes, type Message } from 'kafkajs';
 import { type BatchOptions, type BatchRecords, part } from './batch-record.ts';
-import { RecordTooLargeError } from './record-too-large-error.ts';
 import { encodeRecords, type EncodedRecords } from './encode-records.ts';
 import { isOwn } from './codecs.ts';
 import { releaseBuffer, registerBuffer } from './buffer-registry.ts';
 import { kafkajsVersion, unsupportedReason } from '../client/kafkajs-version.ts';
-import { plainMessages } from './plain-messages.ts';
-import { recordBatch } from './record-batch.ts';
+import { plainMessages, recordBatch } from './record-batch.ts';
 
 export interface RecordBatchesOptions {
   /** Told once, when records go kafkajs's plain way from here on: the same bytes at several times the work. */
@@ -103,3 +101,24 @@ const SMALL_BYTES = 1_024;
 const MOST_ROOM_BYTES = 4 * 1024 * 1024;
 /** A record batch of magic 2 without its records (Kafka protocol, RecordBatch), as a broker compares it with `max.message.bytes`. */
 const BATCH_OVERHEAD_BYTES = 61;
+
+/** A record that is larger than a batch may be, by itself. Records before it may have been made into batches already. */
+export class RecordTooLargeError extends Error {
+  override readonly name = 'RecordTooLargeError';
+  readonly code = 'HEADGATE_RECORD_TOO_LARGE';
+  readonly retryable = false;
+  /** The record's index among those given. */
+  readonly index: number;
+  /** The size of a batch of this record alone. */
+  readonly bytes: number;
+
+  constructor(details: { readonly index: number; readonly bytes: number; readonly maxBytes: number }, options?: ErrorOptions) {
+    super(
+      `Record ${details.index} needs ${details.bytes} bytes in a batch of its own, and a batch may have ${details.maxBytes}. ` +
+        'Make the record smaller, or let the topic take larger ones (max.message.bytes).',
+      options,
+    );
+    this.index = details.index;
+    this.bytes = details.bytes;
+  }
+}

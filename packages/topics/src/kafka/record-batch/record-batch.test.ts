@@ -1,8 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { pageOfRecords } from './batch-records.fixture.ts';
 import { encodeRecords } from './encode-records.ts';
-import { plainMessages } from './plain-messages.ts';
-import { recordBatch } from './record-batch.ts';
+import { plainMessages, recordBatch } from './record-batch.ts';
 import { wireBytes } from './wire-bytes.fixture.ts';
 
 const at = { partition: 1, timestampMs: 0 };

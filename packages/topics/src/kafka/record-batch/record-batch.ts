@@ -1,9 +1,9 @@
 import { TopicLogError } from '../../topic-log-error.ts';
 import type { Message } from 'kafkajs';
-import { type BatchOptions, type BatchRecords, part } from './batch-record.ts';
+import { asBuffer, mapHeaders } from '../../record-fields.ts';
+import { type BatchOptions, type BatchRecords, part, recordAt } from './batch-record.ts';
 import { strictArray } from './strict-array.ts';
 import type { EncodedRecords } from './encode-records.ts';
-import { plainMessages } from './plain-messages.ts';
 
 /** What a batch is made of. */
 export interface RecordBatchOptions extends BatchOptions {
@@ -72,4 +72,20 @@ function misplaced(details: { readonly partition: number; readonly partitions: r
     `A batch for partition ${details.partition} was given to ${details.partitions.join(', ') || 'none'} by the producer's partitioner. ` +
     "Use kafkajs's default partitioner, which goes by a message's partition.";
   return new TopicLogError({ code: 'HEADGATE_PARTITIONER', message });
+}
+
+/** The records as kafkajs's own messages: the same bytes on the wire as a batch of them, at several times the work. */
+export function plainMessages(records: BatchRecords, options: BatchOptions): Message[] {
+  // As text: kafkajs takes a timestamp of the number 0 for a missing one.
+  const common = { partition: options.partition, timestamp: String(options.timestampMs) };
+  return Array.from({ length: records.length }, (_, index) => {
+    const { key, value, headers } = recordAt(records, index);
+    const fields = { key: key && forKafkajs(key), value: value && forKafkajs(value), ...common };
+    return headers === undefined ? fields : { ...fields, headers: { ...mapHeaders(headers, forKafkajs) } };
+  });
+}
+
+/** It would write any other array of bytes as the text of its numbers. */
+function forKafkajs(field: string | Uint8Array): string | Buffer {
+  return typeof field === 'string' ? field : asBuffer(field);
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { BatchRecord } from './batch-record.ts';
 import { anyRecord, pageOfRecords } from './batch-records.fixture.ts';
 import { RecordBatches, type RecordBatch } from './message-batches.ts';
-import { plainMessages } from './plain-messages.ts';
+import { plainMessages } from './record-batch.ts';
 import { batchBytes, wireBytes } from './wire-bytes.fixture.ts';
 
 const at = { partition: 0, timestampMs: 1_795_000_000_000 };
