@@ -2,14 +2,14 @@ import { admission, credentialPool, PageStream, type Waiting } from '@headgate/t
 import { map } from 'rxjs';
 import { budgetSlots, type BudgetSlotsOptions } from './budget-slots.ts';
 import { nextReset } from './budgets.ts';
-import { asker } from './asker.ts';
 import { checkedOptions } from './checked-options.ts';
-import { connections } from './connections.ts';
-import type { AskInFlight, Source, SourceGauges, SourceWaiting } from './source.ts';
-import { sourceCredential } from './source-credential.ts';
+import { connections } from './http/connections.ts';
+import { asker } from './retry/executor.ts';
+import { sourceCredential } from './retry/source-credential.ts';
 import type { SourceDefinition } from './source-definition.ts';
 import { SourceError } from './source-error.ts';
 import type { SourceOptions } from './source-options.ts';
+import type { AskInFlight, Source, SourceGauges, SourceWaiting } from './source.ts';
 import { walkReader } from './walk-reader.ts';
 
 /**

@@ -2,15 +2,15 @@ import { bearer } from '@headgate/auth';
 import { creditPool, type CreditPool, type Delivery } from '@headgate/throttle';
 import { type VirtualClock, virtualClock } from '@headgate/throttle/testing';
 import { expect, onTestFinished, vi } from 'vitest';
-import type { Answer } from './answer.ts';
+import type { TryEvent } from './attempt-event.ts';
 import { defineSource } from './define-source.ts';
-import type { Source } from './source.ts';
+import type { Answer } from './http/response.ts';
 import type { ClassifyContext, SourceDefinition } from './source-definition.ts';
 import { SourceError } from './source-error.ts';
 import type { Limit, SourceOptions } from './source-options.ts';
+import type { Source } from './source.ts';
 import { whole } from './testing/responses.ts';
 import { type Respond, scriptedServer, type ScriptedServer } from './testing/scripted-server.ts';
-import type { TryEvent } from './try-event.ts';
 import type { Verdict } from './verdict.ts';
 
 export const MINUTE_MS = 60_000;

@@ -1,5 +1,5 @@
 import type { BudgetEvidence } from '@headgate/throttle';
-import type { Answer } from './answer.ts';
+import type { Answer } from './http/response.ts';
 import type { Budgets, Limit } from './source-options.ts';
 import type { Verdict } from './verdict.ts';
 

@@ -1,7 +1,7 @@
 import type { Signer } from '@headgate/auth';
 import type { Clock, Journal } from '@headgate/throttle';
 import type { Dispatcher } from 'undici';
-import type { TryEvent } from './try-event.ts';
+import type { TryEvent } from './attempt-event.ts';
 
 /** Options every source takes. */
 export interface SourceOptions {

@@ -1,6 +1,6 @@
+import type { CreditPool, Delivery, PageStream, Waiting } from '@headgate/throttle';
 import type { Observable } from 'rxjs';
 import type { BudgetSlots } from './budget-slots.ts';
-import type { CreditPool, Delivery, PageStream, Waiting } from '@headgate/throttle';
 
 /** A service that can be asked. */
 export interface Source<Ask, Value> extends AsyncDisposable {

@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
 import type { Delivery, PageReader, ReadOptions } from '@headgate/throttle';
-import type { AskOptions } from '../source.ts';
+import { createHash } from 'node:crypto';
 import { SourceError } from '../source-error.ts';
-import type { AuthorAnswer } from './answers.ts';
-import { authorAsk, type AuthorOptions } from './author-ask.ts';
-import { invalidOption } from './books-options.ts';
-import { roomFor } from './room-for.ts';
+import type { AskOptions } from '../source.ts';
+import { invalidOption } from './options.ts';
+import { authorAsk, type AuthorOptions } from './query.ts';
+import type { AuthorAnswer } from './results.ts';
+import { roomFor } from './wait-for-credit.ts';
 
 export interface AuthorPagesOptions {
   /** Books to ask for per page, 1 to 1,000, the same through the whole walk. Default 100. */

@@ -1,6 +1,6 @@
 import { SourceError } from '../source-error.ts';
-import { type BooksAsk, subjectOf } from './ask.ts';
-import type { BooksPlan } from './plan.ts';
+import type { BooksPlan } from './options.ts';
+import { type BooksAsk, subjectOf } from './query.ts';
 
 /** What the errors of one answer have in common. None of them quotes the service's words: it may put the key into them. */
 export interface AnsweredAsk {

@@ -7,7 +7,7 @@ import { SourceError } from '../source-error.ts';
 import { sourceContract } from '../testing/index.ts';
 import type { AuthorPage } from './author-pages.ts';
 import { type Books, books } from './books.ts';
-import type { BooksOptions } from './books-options.ts';
+import type { BooksOptions } from './options.ts';
 import { sampleIsbns } from './sample-isbns.fixture.ts';
 
 const [isbn = '', other = ''] = sampleIsbns(2);

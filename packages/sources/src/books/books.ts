@@ -3,17 +3,25 @@ import type { Observable } from 'rxjs';
 import type { BudgetSlots } from '../budget-slots.ts';
 import { defineSource } from '../define-source.ts';
 import type { AskOptions, SourceGauges } from '../source.ts';
-import { aheadLedger } from './ahead-ledger.ts';
-import { type AuthorAnswer, type BookAnswer, type BooksValue, type FoundBook, itemsOf } from './answers.ts';
-import { type BatchEntry, type BooksAsk, batchEntry, isbnsToSend, subjectOf } from './ask.ts';
-import { type AuthorOptions, authorAsk, DEFAULT_PAGE_SIZE } from './author-ask.ts';
 import { type AuthorPage, authorPages, type AuthorPagesOptions } from './author-pages.ts';
-import { type BooksOptions, checkedBooksOptions, invalidOption } from './books-options.ts';
 import { classifyBooks } from './classify.ts';
 import type { IsbnInput } from './isbn-input.ts';
 import { lookup } from './lookup.ts';
+import { type BooksOptions, checkedBooksOptions, invalidOption } from './options.ts';
+import { aheadLedger } from './prefetch.ts';
+import {
+  type BatchEntry,
+  type BooksAsk,
+  batchEntry,
+  isbnsToSend,
+  subjectOf,
+  type AuthorOptions,
+  authorAsk,
+  DEFAULT_PAGE_SIZE,
+} from './query.ts';
 import { toRequest } from './request.ts';
-import { roomFor } from './room-for.ts';
+import { type AuthorAnswer, type BookAnswer, type BooksValue, type FoundBook, itemsOf } from './results.ts';
+import { roomFor } from './wait-for-credit.ts';
 
 /** A book catalogue: books by ISBN, singly or in batches, and authors by name. */
 export interface Books extends AsyncDisposable {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { Answer } from '../answer.ts';
+import type { Answer } from '../http/response.ts';
 import type { Verdict } from '../verdict.ts';
-import type { BooksValue } from './answers.ts';
-import { batchEntry, type BooksAsk } from './ask.ts';
 import { classifyBooks } from './classify.ts';
+import { batchEntry, type BooksAsk } from './query.ts';
+import type { BooksValue } from './results.ts';
 
 const book: BooksAsk = { kind: 'book', isbn: { asked: '0306406152', isbn: '9780306406157' } };
 const author: BooksAsk = { kind: 'author', name: 'Ada / Brook? & é' };

@@ -1,14 +1,13 @@
-import type { QuotaReset } from './books-options.ts';
-import type { Answer } from '../answer.ts';
+import { retryAfterMs } from '../http/rate-headers.ts';
+import type { Answer } from '../http/response.ts';
 import type { ClassifyContext } from '../source-definition.ts';
-import { retryAfterMs } from '../rate-headers.ts';
 import type { Verdict } from '../verdict.ts';
-import type { BooksValue } from './answers.ts';
-import type { BooksAsk } from './ask.ts';
 import { batchRefused, keyRefused, notFound, unexpectedStatus } from './books-errors.ts';
-import type { BooksPlan } from './plan.ts';
+import type { QuotaReset, BooksPlan } from './options.ts';
+import type { BooksAsk } from './query.ts';
 import { readAnswer } from './read-answer.ts';
 import { readLimit, readRefusal } from './refusal.ts';
+import type { BooksValue } from './results.ts';
 
 export interface ClassifyBooksOptions {
   readonly plan: BooksPlan;

@@ -1,8 +1,8 @@
-export type { AuthorAnswer, BookAnswer, FoundBook, InvalidBook, MissingBook, UnreadableBook } from './answers.ts';
-export { authorFlaw, type AuthorOptions } from './author-ask.ts';
+export type { AuthorAnswer, BookAnswer, FoundBook, InvalidBook, MissingBook, UnreadableBook } from './results.ts';
+export { authorFlaw, type AuthorOptions } from './query.ts';
 export { AUTHOR_PAGE_SIZE, type AuthorCheckpoint, type AuthorPage, type AuthorPagesOptions } from './author-pages.ts';
 export { books, type Books, type BooksGauges } from './books.ts';
-export type { BooksOptions, DailyQuota } from './books-options.ts';
+export type { BooksOptions, DailyQuota } from './options.ts';
 export type { IsbnInput } from './isbn-input.ts';
-export { type BooksPlan, requestsPerSecond } from './plan.ts';
+export { type BooksPlan, requestsPerSecond } from './options.ts';
 export type { AuthorRecord, BookRecord } from './schema.ts';

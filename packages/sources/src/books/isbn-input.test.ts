@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
 import { Observable, Subject, of, throwError } from 'rxjs';
+import { expect, test } from 'vitest';
 import { openIsbns, type IsbnInput } from './isbn-input.ts';
 
 async function readAll(input: IsbnInput): Promise<readonly string[]> {

@@ -3,14 +3,14 @@ import { virtualClock } from '@headgate/throttle/testing';
 import fc from 'fast-check';
 import { NEVER, Subject, firstValueFrom, lastValueFrom, of, take, toArray } from 'rxjs';
 import { expect, test } from 'vitest';
-import { aheadLedger } from './ahead-ledger.ts';
-import type { BookAnswer } from './answers.ts';
-import { type BatchEntry, isbnsToSend } from './ask.ts';
 import type { IsbnInput } from './isbn-input.ts';
 import { lookup, type LookupOptions } from './lookup.ts';
 import { matchRecords } from './match-records.ts';
-import { roomFor } from './room-for.ts';
+import { aheadLedger } from './prefetch.ts';
+import { type BatchEntry, isbnsToSend } from './query.ts';
+import type { BookAnswer } from './results.ts';
 import { sampleIsbns } from './sample-isbns.fixture.ts';
+import { roomFor } from './wait-for-credit.ts';
 
 interface Desk {
   readonly options: LookupOptions;

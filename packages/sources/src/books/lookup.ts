@@ -1,10 +1,10 @@
 import { type Clock, type CreditPool, type Delivery, type PageReader, PageStream } from '@headgate/throttle';
-import type { AheadLedger } from './ahead-ledger.ts';
-import type { BookAnswer } from './answers.ts';
-import type { BatchEntry } from './ask.ts';
-import { batchGatherer } from './batch-gatherer.ts';
+import { batchGatherer } from './batcher.ts';
 import { type IsbnInput, openIsbns } from './isbn-input.ts';
-import { shareCredit } from './share-credit.ts';
+import type { AheadLedger } from './prefetch.ts';
+import type { BatchEntry } from './query.ts';
+import type { BookAnswer } from './results.ts';
+import { shareCredit } from './split-credit.ts';
 
 export interface LookupOptions {
   readonly isbns: IsbnInput;

@@ -1,8 +1,8 @@
+import { toIsbn13 } from '@headgate/operators';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { batchEntry } from './ask.ts';
-import { toIsbn13 } from '@headgate/operators';
 import { matchRecords } from './match-records.ts';
+import { batchEntry } from './query.ts';
 
 const ask = (...isbns: string[]): Parameters<typeof matchRecords>[0] => ({ kind: 'batch', entries: isbns.map(batchEntry) });
 

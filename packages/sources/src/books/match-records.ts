@@ -1,7 +1,7 @@
-import { SourceError } from '../source-error.ts';
-import type { BookAnswer } from './answers.ts';
-import type { BatchAsk } from './ask.ts';
 import { toIsbn13 } from '@headgate/operators';
+import { SourceError } from '../source-error.ts';
+import type { BatchAsk } from './query.ts';
+import type { BookAnswer } from './results.ts';
 import { type BookRecord, bookRecord } from './schema.ts';
 
 /** The ISBNs a record names, as 13 digits, the surest first. Records carry either form or both, mostly as text. */

@@ -1,13 +1,11 @@
-import type { Answer } from '../answer.ts';
 import { parseUntouched } from '../exact-json.ts';
-import { jsonBody } from '../json-body.ts';
-import { jsonKind } from '../json-kind.ts';
+import { jsonBody, jsonKind } from '../http/json-body.ts';
+import type { Answer } from '../http/response.ts';
 import type { Verdict } from '../verdict.ts';
-import type { BooksValue } from './answers.ts';
 import { type AnsweredAsk, invalidRecord } from './books-errors.ts';
 import { isbnsOf, matchRecords } from './match-records.ts';
-import { isRecord } from './record.ts';
 import { type RefusalOptions, readRefusal } from './refusal.ts';
+import { type BooksValue, isRecord } from './results.ts';
 import { sameAuthor } from './same-author.ts';
 import { authorAnswer, batchAnswer, bookAnswer, bookRecord } from './schema.ts';
 

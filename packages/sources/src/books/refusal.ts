@@ -1,8 +1,7 @@
 import { nextTimeOfDay } from '@headgate/throttle';
-import type { Answer } from '../answer.ts';
-import { httpDate } from '../http-date.ts';
-import { retryAfterMs } from '../rate-headers.ts';
-import type { QuotaReset } from './books-options.ts';
+import { httpDate, retryAfterMs } from '../http/rate-headers.ts';
+import type { Answer } from '../http/response.ts';
+import type { QuotaReset } from './options.ts';
 import { refusalAnswer } from './schema.ts';
 
 export interface RefusalOptions {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { batchEntry } from './ask.ts';
+import { batchEntry } from './query.ts';
 import { toRequest } from './request.ts';
 
 const headers = { accept: 'application/json', 'content-type': 'application/json' };

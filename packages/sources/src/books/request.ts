@@ -1,6 +1,6 @@
-import { percentEncoded } from '../percent-encoded.ts';
+import { percentEncoded } from '../http/wire-request.ts';
 import type { PathRequest } from '../source-definition.ts';
-import { type BooksAsk, isbnsToSend } from './ask.ts';
+import { type BooksAsk, isbnsToSend } from './query.ts';
 
 /** The HTTP request of an ask (service document, Endpoints). */
 export function toRequest(ask: BooksAsk): PathRequest {

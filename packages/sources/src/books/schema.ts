@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type BooksRecord, isRecord } from './record.ts';
+import { type BooksRecord, isRecord } from './results.ts';
 
 // Objects are checked, never rebuilt: a rebuilt one has its keys in another order, and records are handed on untouched.
 const record: z.ZodType<BooksRecord> = z.custom<BooksRecord>(isRecord, 'is not a JSON object');

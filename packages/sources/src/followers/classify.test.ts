@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Verdict } from '../verdict.ts';
 import { classify } from './classify.ts';
-import type { FollowerPage } from './follower-page.ts';
-import { firstAsk } from './followers-ask.ts';
+import type { FollowerPage } from './page.ts';
+import { firstAsk } from './query.ts';
 
 const DATE = 'Thu, 01 Jan 2026 00:10:00 GMT';
 const epochMs = Date.UTC(2026, 0, 1);

@@ -1,15 +1,13 @@
-import type { Answer } from '../answer.ts';
-import { httpDate } from '../http-date.ts';
-import { jsonBody } from '../json-body.ts';
-import { refusalWaitMs, retryAfterMs } from '../rate-headers.ts';
+import { jsonBody } from '../http/json-body.ts';
+import { httpDate, refusalWaitMs, retryAfterMs } from '../http/rate-headers.ts';
+import type { Answer } from '../http/response.ts';
 import type { ClassifyContext } from '../source-definition.ts';
 import type { Verdict } from '../verdict.ts';
 import { followerError, type FollowerErrorCode } from './follower-error.ts';
-import type { FollowerPage } from './follower-page.ts';
-import type { FollowersAsk } from './followers-ask.ts';
 import { idCount } from './id-count.ts';
-import { plainPage } from './plain-page.ts';
-import { type PageContent, readPage, spokenErrors } from './schema.ts';
+import { plainPage } from './page-fast-path.ts';
+import { type FollowerPage, type PageContent, readPage, spokenErrors } from './page.ts';
+import type { FollowersAsk } from './query.ts';
 
 /** What an answer of the followers service means. */
 export function classify(answer: Answer, context: ClassifyContext<FollowersAsk>): Verdict<FollowerPage> {

@@ -8,8 +8,8 @@ import type { SourceOptions } from '../source-options.ts';
 import { sourceContract } from '../testing/index.ts';
 import { whole } from '../testing/responses.ts';
 import { type Respond, scriptedServer } from '../testing/scripted-server.ts';
-import type { FollowerPage } from './follower-page.ts';
 import { type Followers, followers } from './followers.ts';
+import type { FollowerPage } from './page.ts';
 
 describe('the contract of every source', () => {
   const page = { ids: ['1152921504606846977', '18446744073709551615', '7'], next_cursor_str: '0', previous_cursor_str: '0' };

@@ -2,13 +2,12 @@ import { PageStream, type PageReader } from '@headgate/throttle';
 import type { Observable } from 'rxjs';
 import type { BudgetSlots } from '../budget-slots.ts';
 import { defineSource } from '../define-source.ts';
-import type { SourceGauges } from '../source.ts';
 import type { SourceOptions } from '../source-options.ts';
+import type { SourceGauges } from '../source.ts';
 import { walkReader } from '../walk-reader.ts';
 import { classify } from './classify.ts';
-import type { FollowerPage } from './follower-page.ts';
-import { firstAsk, type FollowersAsk, type PagesOptions } from './followers-ask.ts';
-import { nextAsk } from './next-ask.ts';
+import type { FollowerPage } from './page.ts';
+import { firstAsk, type FollowersAsk, type PagesOptions, nextAsk } from './query.ts';
 
 /** Those of every source; `limit` is 15 requests per 15 minutes by default (service document, Limits). */
 export type FollowersOptions = SourceOptions;

@@ -1,4 +1,4 @@
-export type { FollowerPage } from './follower-page.ts';
+export type { FollowerPage } from './page.ts';
 export { type Followers, followers, type FollowersOptions } from './followers.ts';
-export type { PagesOptions } from './followers-ask.ts';
+export type { PagesOptions } from './query.ts';
 export type { UserChoice } from './user-choice.ts';

@@ -1,4 +1,4 @@
-import { fitsWide } from './schema.ts';
+import { fitsWide } from './page.ts';
 
 /** Whose followers: one of the two, never both. */
 export type UserChoice =

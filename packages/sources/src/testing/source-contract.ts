@@ -1,7 +1,7 @@
-import assert from 'node:assert/strict';
-import { inspect } from 'node:util';
 import { bearer } from '@headgate/auth';
 import { creditPool, type CreditPool, type Delivery } from '@headgate/throttle';
+import assert from 'node:assert/strict';
+import { inspect } from 'node:util';
 import { SourceError } from '../source-error.ts';
 import type { SourceOptions } from '../source-options.ts';
 import { bomb, busy, compressed, cut, echo, encoded, endless, hang, hinted, html, redirect, reset, whole } from './responses.ts';

@@ -1,0 +1,108 @@
+import { apiKey, type Secret } from '@headgate/auth';
+import { type Clock, nextTimeOfDay, systemClock } from '@headgate/throttle';
+import { SourceError } from '../source-error.ts';
+import type { Credential, Limit, SourceOptions } from '../source-options.ts';
+
+export interface BooksOptions extends Omit<SourceOptions, 'baseUrl' | 'credentials'> {
+  /** What the key was bought for: 1, 3 or 5 requests a second, counted across all endpoints. Default `default`. */
+  readonly plan?: BooksPlan;
+  /** The plan's own address, without query; a path in it is kept. This or `baseUrls`. */
+  readonly baseUrl?: string;
+  /** The address of each plan; the one of `plan` is used. */
+  readonly baseUrls?: Readonly<Partial<Record<BooksPlan, string>>>;
+  /** The key, or a function that gives it at each request: short for one credential named `key`. This or `credentials`. */
+  readonly key?: Secret;
+  /** Several keys of the same plan. */
+  readonly credentials?: readonly Credential[];
+  /** Most ISBNs in one request. Plans were seen to take 10, 100 or 1,000. Default 100. */
+  readonly maxBatch?: number;
+  /** Longest an ISBN waits for its batch to fill. Default 200 ms. */
+  readonly batchWaitMs?: number;
+  /** Calls a key has a day; each ISBN of a batch counts as one. Default: no such quota. */
+  readonly perDay?: DailyQuota;
+}
+
+/** When a daily quota starts anew. */
+export interface QuotaReset {
+  /** `HH:MM`. */
+  readonly resetsAt: string;
+  /** IANA name of a time zone. */
+  readonly zone: string;
+}
+
+export interface DailyQuota extends Partial<QuotaReset> {
+  /** Calls from one reset (default `00:00`, `UTC`) to the next. */
+  readonly isbns: number;
+}
+
+/** Options with every default of the books service in its place; the source checks its own. */
+export interface CheckedBooksOptions {
+  readonly plan: BooksPlan;
+  readonly maxBatch: number;
+  readonly batchWaitMs: number;
+  readonly limit: Limit;
+  readonly hasQuota: boolean;
+  readonly quotaReset: QuotaReset;
+  readonly clock: Clock;
+  readonly source: SourceOptions;
+}
+
+/** Looks at the options of `books`. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` that names the option and what it may be. */
+export function checkedBooksOptions(options: BooksOptions): CheckedBooksOptions {
+  const { plan = 'default', baseUrl, baseUrls, key, credentials, maxBatch = 100, batchWaitMs = 200, perDay, ...rest } = options;
+  // Plain JavaScript and configuration files may say anything.
+  if (!['default', 'premium', 'pro'].includes(plan)) throw invalidOption('plan must be default, premium or pro');
+  const address = baseUrl ?? baseUrls?.[plan];
+  if (address === undefined) throw invalidOption(`baseUrl, or baseUrls.${plan} for the ${plan} plan, must be given`);
+  if ((key === undefined) === (credentials === undefined)) throw invalidOption('either key or credentials must be given');
+  if (!Number.isSafeInteger(maxBatch) || maxBatch < 1)
+    throw invalidOption(`maxBatch must be a whole number of ISBNs above 0, got ${maxBatch}`);
+  if (!(batchWaitMs >= 0 && batchWaitMs <= LONGEST_WAIT_MS)) {
+    throw invalidOption(`batchWaitMs must be a number from 0 to ${LONGEST_WAIT_MS}, got ${batchWaitMs}`);
+  }
+  if (perDay !== undefined && (!Number.isSafeInteger(perDay.isbns) || perDay.isbns < maxBatch)) {
+    throw invalidOption(`perDay.isbns must be a whole number of calls, no less than maxBatch (${maxBatch}), got ${perDay.isbns}`);
+  }
+  const quotaReset: QuotaReset = { resetsAt: perDay?.resetsAt ?? '00:00', zone: perDay?.zone ?? 'UTC' };
+  try {
+    nextTimeOfDay({ at: quotaReset.resetsAt, zone: quotaReset.zone, afterMs: 0 });
+  } catch (cause) {
+    throw invalidOption('perDay.resetsAt must be a time of day such as 00:00, and perDay.zone the name of a time zone', cause);
+  }
+  const limit = rest.limit ?? { requests: requestsPerSecond(plan), windowMs: 1_000 };
+  const keys = credentials ?? (key === undefined ? [] : [{ name: 'key', signer: apiKey(key) }]);
+  return {
+    plan,
+    maxBatch,
+    batchWaitMs,
+    limit,
+    hasQuota: perDay !== undefined,
+    quotaReset,
+    clock: rest.clock ?? systemClock(),
+    source: {
+      ...rest,
+      limit,
+      baseUrl: address,
+      credentials: keys,
+      ...(perDay !== undefined && {
+        budgets: { isbns: { requests: perDay.isbns, per: 'day', unit: 'ISBNs', ...quotaReset }, ...rest.budgets },
+      }),
+    },
+  };
+}
+
+/** An option that can't be used. */
+export function invalidOption(what: string, cause?: unknown): SourceError {
+  return new SourceError({ code: 'HEADGATE_INVALID_OPTION', message: `books: ${what}.`, retryable: false, service: 'books', cause });
+}
+
+const LONGEST_WAIT_MS = 60_000;
+
+/** What the key was bought for. Each plan has an address of its own, and a key works only there. */
+export type BooksPlan = 'default' | 'premium' | 'pro';
+
+/** Requests per second of a plan, counted across all endpoints (service document, Limits). */
+export function requestsPerSecond(plan: BooksPlan): number {
+  const allowed: Readonly<Record<BooksPlan, number>> = { default: 1, premium: 3, pro: 5 };
+  return allowed[plan];
+}

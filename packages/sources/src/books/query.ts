@@ -1,0 +1,110 @@
+import { toIsbn13 } from '@headgate/operators';
+import { SourceError } from '../source-error.ts';
+import { invalidOption } from './options.ts';
+
+/** What the service can be asked. */
+export type BooksAsk = BookAsk | AuthorAsk | BatchAsk;
+
+export interface BookAsk {
+  readonly kind: 'book';
+  readonly isbn: AskedIsbn;
+}
+
+export interface AuthorAsk {
+  readonly kind: 'author';
+  readonly name: string;
+  readonly page?: number;
+  readonly pageSize?: number;
+}
+
+/** Each entry gets an answer; the same ISBN is sent once however often it is asked, a malformed one not at all. */
+export interface BatchAsk {
+  readonly kind: 'batch';
+  readonly entries: readonly BatchEntry[];
+}
+
+export type BatchEntry = AskedIsbn | InvalidIsbn;
+
+export interface AskedIsbn {
+  readonly asked: string;
+  /** 13 digits. */
+  readonly isbn: string;
+}
+
+export interface InvalidIsbn {
+  readonly asked: string;
+  readonly isbn: undefined;
+  readonly error: SourceError;
+}
+
+/** Reads one ISBN as its user wrote it. */
+export function batchEntry(text: string): BatchEntry {
+  // Lists come from files and from JavaScript: what should be text may be anything.
+  const asked = typeof text === 'string' ? text : String(text);
+  const isbn = toIsbn13(asked);
+  if (isbn !== undefined) return { asked, isbn };
+  const error = new SourceError({
+    code: 'HEADGATE_INVALID_ISBN',
+    message: `${quoted(asked)} is no ISBN: it takes 10 or 13 digits and a check digit that fits them. Correct it; no request was spent.`,
+    retryable: false,
+    service: 'books',
+    subject: asked.slice(0, LONGEST_QUOTE),
+  });
+  return { asked, isbn: undefined, error };
+}
+
+/** The ISBNs that a batch sends. */
+export function isbnsToSend({ entries }: BatchAsk): readonly string[] {
+  return [...new Set(entries.flatMap(({ isbn }) => (isbn === undefined ? [] : [isbn])))];
+}
+
+/** Whom an ask is about. */
+export function subjectOf(ask: BooksAsk): string {
+  if (ask.kind === 'book') return ask.isbn.isbn;
+  if (ask.kind === 'author') return ask.name;
+  const [first = '', ...others] = isbnsToSend(ask);
+  return others.length === 0 ? first : `${others.length + 1} ISBNs from ${first}`;
+}
+
+const LONGEST_QUOTE = 40;
+
+/** In JSON's quotes: whatever hides in the text stays visible and on one line. */
+function quoted(text: string): string {
+  return text.length > LONGEST_QUOTE ? `${JSON.stringify(text.slice(0, LONGEST_QUOTE))}…` : JSON.stringify(text);
+}
+
+export interface AuthorOptions {
+  /** Which page of the author's books, from 1. Default: the service's own, 1. */
+  readonly page?: number;
+  /** Books on a page, 1 to 1,000. Default: the service's own, 20. */
+  readonly pageSize?: number;
+}
+
+/** Books on a page where the service isn't told (seen in the live interface). */
+export const DEFAULT_PAGE_SIZE = 20;
+
+/** Checks what is asked of an author. Throws a `SourceError` with `HEADGATE_INVALID_OPTION`; no request is spent then. */
+export function authorAsk(name: string, { page, pageSize }: AuthorOptions): AuthorAsk {
+  const flaw = authorFlaw(name);
+  if (flaw !== undefined) throw invalidOption(`the author's name ${quoted(name)} ${flaw}`);
+  if (page !== undefined && !(Number.isSafeInteger(page) && page >= 1))
+    throw invalidOption(`page must be a whole number from 1, got ${page}`);
+  if (pageSize !== undefined && !(Number.isSafeInteger(pageSize) && pageSize >= 1 && pageSize <= LARGEST_PAGE)) {
+    throw invalidOption(`pageSize must be a whole number from 1 to ${LARGEST_PAGE}, got ${pageSize}`);
+  }
+  return { kind: 'author', name, ...(page !== undefined && { page }), ...(pageSize !== undefined && { pageSize }) };
+}
+
+const LARGEST_PAGE = 1_000;
+
+/** Why a text can't be asked for as an author's name: words behind the name; undefined where it can. */
+export function authorFlaw(name: string): string | undefined {
+  if (name.trim() === '') return 'is empty';
+  if (name.length > LONGEST_NAME) return `is longer than ${LONGEST_NAME} characters`;
+  // Every client and server on the way resolves these two in a path, however they are spelled.
+  if (name.trim() === '.' || name.trim() === '..') return 'is a step in an address, and can not be asked for';
+  if (!name.isWellFormed()) return 'has half a character in it';
+  return undefined;
+}
+
+const LONGEST_NAME = 1_000;

@@ -1,0 +1,79 @@
+import type { SourceError } from '../source-error.ts';
+import type { AuthorRecord, BookRecord } from './schema.ts';
+
+/** What came of one ISBN that was asked, or (`unreadable`) a record in a batch that could be laid to none of them. */
+export type BookAnswer = FoundBook | MissingBook | InvalidBook | UnreadableBook;
+
+export interface FoundBook {
+  readonly kind: 'found';
+  /** The ISBN as it was given. */
+  readonly asked: string;
+  /** The ISBN as 13 digits. */
+  readonly isbn: string;
+  readonly record: BookRecord;
+}
+
+/** The service doesn't know the ISBN. */
+export interface MissingBook {
+  readonly kind: 'missing';
+  readonly asked: string;
+  readonly isbn: string;
+}
+
+/** What was asked is no ISBN; no request was spent on it. */
+export interface InvalidBook {
+  readonly kind: 'invalid';
+  readonly asked: string;
+  readonly isbn: undefined;
+  readonly error: SourceError;
+}
+
+/** A record that is no object or names no ISBN. It comes after the answers of its batch, in addition to them. */
+export interface UnreadableBook {
+  readonly kind: 'unreadable';
+  readonly asked: undefined;
+  readonly isbn: undefined;
+  /** As the service sent it. */
+  readonly record: unknown;
+  readonly error: SourceError;
+}
+
+export interface AuthorAnswer {
+  /** The name as it was asked. */
+  readonly author: string;
+  readonly record: AuthorRecord;
+}
+
+/** What an ask brings. */
+export type BooksValue =
+  | { readonly kind: 'book'; readonly answer: FoundBook }
+  | { readonly kind: 'author'; readonly answer: AuthorAnswer }
+  | {
+      readonly kind: 'batch';
+      readonly answers: readonly BookAnswer[];
+      /** Records nobody asked for, or that came twice. */
+      readonly ignored: number;
+    };
+
+/** Records (or what stands for one) that have come: what downstream needs room for. */
+export function itemsOf(value: BooksValue): number {
+  if (value.kind === 'book') return 1;
+  if (value.kind === 'author') return Math.max(1, value.answer.record.books.length);
+  return value.answers.length;
+}
+
+/**
+ * A book or author as the service sent it, untouched: which fields there are and their types vary from record to record.
+ * A number that JavaScript can't spell back digit by digit is kept so that `JSON.stringify` gives it back as it came.
+ */
+export type BooksRecord = Readonly<Record<string, unknown>>;
+
+/** Whether a value of a parsed answer is a JSON object. */
+export function isRecord(value: unknown): value is BooksRecord {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);
+}
+
+/** Numbers kept as text by `JSON.rawJSON` are frozen objects without prototype and with this one key. */
+function isRawNumber(value: object): boolean {
+  return Object.isFrozen(value) && Object.getPrototypeOf(value) === null && 'rawJSON' in value;
+}

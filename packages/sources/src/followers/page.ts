@@ -1,0 +1,147 @@
+import { z } from 'zod';
+import { parseExact } from '../exact-json.ts';
+import { jsonKind } from '../http/json-body.ts';
+
+/**
+ * A page as it comes; other fields pass. Ids are looked at one by one elsewhere: a schema takes too long over 5,000. Cursors are looked at
+ * where they are needed: the service may send anything in a field that nobody reads.
+ */
+const wirePage = z.looseObject({ ids: z.custom<readonly unknown[]>(Array.isArray) });
+
+/** The errors' envelope, and the other one that protected accounts get. */
+const wireErrors = z.looseObject({
+  errors: z
+    .array(z.looseObject({ code: z.coerce.number().optional(), message: z.string().optional() }))
+    .optional()
+    .catch(undefined),
+  error: z.string().optional().catch(undefined),
+});
+
+export interface SpokenErrors {
+  readonly errors: readonly { readonly code?: number | undefined; readonly message?: string | undefined }[];
+  /** Of the other envelope. */
+  readonly error: string | undefined;
+}
+
+/** What an answer says that is no page; of anything unexpected, nothing. */
+export function spokenErrors(value: unknown): SpokenErrors {
+  const { data } = wireErrors.safeParse(value);
+  return { errors: data?.errors ?? [], error: data?.error };
+}
+
+export interface PageContent {
+  readonly ids: readonly string[];
+  readonly nextCursor: string;
+  readonly previousCursor: string;
+}
+
+export interface ReadPageOptions {
+  /** Gives the text that was parsed, for where a number has lost digits. */
+  readonly text: () => string;
+  /** The cursor that the walk goes on with. */
+  readonly needed: 'next' | 'previous';
+}
+
+export type ReadPage =
+  | { readonly kind: 'page'; readonly content: PageContent }
+  /** `where`: the place in it that doesn't fit, and what is expected there; nothing of its text. */
+  | { readonly kind: 'unfit'; readonly where: string };
+
+/** Reads a page out of parsed JSON. The cursor that isn't needed is `0` where the page has none. */
+export function readPage(value: unknown, options: ReadPageOptions, isExact = false): ReadPage {
+  const { text, needed } = options;
+  const parsed = wirePage.safeParse(value);
+  if (!parsed.success) return unfit(whereOfIds(value));
+  const page = parsed.data;
+  const cursors = { next: cursorOf(page, 'next_cursor'), previous: cursorOf(page, 'previous_cursor') };
+  if (cursors[needed] === undefined) {
+    const name = `${needed}_cursor`;
+    return unfit(`${name}: expected a whole number or its digits, got ${jsonKind(page[`${name}_str`] ?? page[name])}`);
+  }
+  const { next = '0', previous = '0' } = cursors;
+  const ids: string[] = [];
+  let hasNumbers = typeof next === 'number' || typeof previous === 'number';
+  if (!isExact && (hasLostDigits(next) || hasLostDigits(previous))) return readExactPage(options);
+  for (let i = 0; i < page.ids.length; i += 1) {
+    const given = page.ids[i];
+    if (!isExact && hasLostDigits(given)) return readExactPage(options);
+    hasNumbers ||= typeof given === 'number';
+    const id = typeof given === 'number' ? String(given) : given;
+    if (typeof id !== 'string' || !fitsWide(id)) return unfit(whereOfId(i, given));
+    ids.push(id);
+  }
+  // `1e3` and `1.0` are whole when they are parsed, and not what the service may send.
+  if (hasNumbers && !isExact && /\d[.eE]/.test(text())) return readExactPage(options);
+  // All at once: thousands of small tests would take longer than the parsing did.
+  if (/[^0-9]/.test(ids.join(''))) {
+    const at = ids.findIndex((id) => /[^0-9]/.test(id));
+    return unfit(whereOfId(at, page.ids[at]));
+  }
+  return { kind: 'page', content: { ids, nextCursor: String(next), previousCursor: String(previous) } };
+}
+
+/** The slow way, taken only where numbers may have lost digits: those that need it are read as their own text. */
+function readExactPage(options: ReadPageOptions): ReadPage {
+  let exact: unknown;
+  try {
+    exact = parseExact(options.text());
+  } catch {
+    return unfit('ids, cursors: expected whole numbers in JSON that is not nested so deeply');
+  }
+  return readPage(exact, options, true);
+}
+
+function unfit(where: string): ReadPage {
+  return { kind: 'unfit', where };
+}
+
+function whereOfIds(value: unknown): string {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return `expected an object with ids, got ${jsonKind(value)}`;
+  return `ids: expected a list, got ${jsonKind('ids' in value ? value.ids : undefined)}`;
+}
+
+function whereOfId(at: number, given: unknown): string {
+  return `ids.${at}: expected digits of at most 64 bits, got ${jsonKind(given)}`;
+}
+
+/** The cursor of a field, and of its twin that has it as text. Whichever of the two is no cursor is not read; where both are, the text is. */
+function cursorOf(page: Readonly<Record<string, unknown>>, name: string): string | number | undefined {
+  return [page[`${name}_str`], page[name]].find(isCursor);
+}
+
+function isCursor(value: unknown): value is string | number {
+  return typeof value === 'string' ? CURSOR.test(value) : Number.isInteger(value);
+}
+
+const CURSOR = /^-?\d{1,20}$/;
+
+function hasLostDigits(value: unknown): boolean {
+  return typeof value === 'number' && !Number.isSafeInteger(value);
+}
+
+/** Of 64 bits. */
+export const MOST_DIGITS = 20;
+const LARGEST = '18446744073709551615';
+
+/** Whether it fits 64 bits, if it is digits. */
+export function fitsWide(id: string): boolean {
+  return id.length > 0 && (id.length < MOST_DIGITS || (id.length === MOST_DIGITS && id <= LARGEST));
+}
+
+/** One page of a user's followers. Ids and cursors are spelled as the service spelled them. */
+export interface FollowerPage<Id extends string | bigint = string> {
+  /** `@alpha`, or the digits of an id. */
+  readonly user: string;
+  /** From 1 on, in this walk. */
+  readonly page: number;
+  /** The cursor it was asked for with. */
+  readonly cursor: string;
+  /** `0` on the last page, and in a walk back where the service sends none. */
+  readonly nextCursor: string;
+  /** `0` on the first page, and in a walk onward where the service sends none. */
+  readonly previousCursor: string;
+  /** In the order of the service. A page may be short or empty without being the last. */
+  readonly ids: readonly Id[];
+  /** The name of the credential it was asked for with. */
+  readonly credential: string;
+}

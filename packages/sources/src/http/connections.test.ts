@@ -1,0 +1,175 @@
+import { bearer } from '@headgate/auth';
+import { creditPool } from '@headgate/throttle';
+import { createServer } from 'node:http';
+import { connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { defineSource } from '../define-source.ts';
+import type { SourceOptions } from '../source-options.ts';
+import type { Source } from '../source.ts';
+import { whole } from '../testing/responses.ts';
+import { scriptedServer } from '../testing/scripted-server.ts';
+
+const echo = defineSource<string, string>({
+  service: 'echo',
+  limit: { requests: 100, windowMs: 1_000 },
+  toRequest: (path) => ({ method: 'GET', path, query: { q: "a b'(*)!é&=" } }),
+  classify: ({ body }) => ({ kind: 'ok', value: body.toString() }),
+  subject: (path) => path,
+  items: () => 1,
+  itemsOf: () => 1,
+});
+
+const open = (options: Partial<SourceOptions> & Pick<SourceOptions, 'baseUrl'>): Source<string, string> =>
+  echo({ credentials: [{ name: 'app', signer: bearer('token') }], env: {}, retryForMs: 0, ...options });
+const ask = async (source: Source<string, string>): Promise<string> => (await source.ask('/x', { credits: creditPool({ max: 10 }) })).value;
+
+test('the base address keeps its path, and the query is spelled as signatures count on', async () => {
+  await using server = await scriptedServer({ otherwise: whole('hello') });
+  await using source = open({ baseUrl: `${server.url}/v2/`, userAgent: 'mine/1' });
+  expect(await ask(source)).toBe('hello');
+  const [request] = server.requests;
+  expect(request?.url).toBe('/v2/x?q=a%20b%27%28%2A%29%21%C3%A9%26%3D');
+  expect(request?.headers).toMatchObject({ authorization: 'Bearer token', 'user-agent': 'mine/1', 'accept-encoding': 'gzip, br' });
+});
+
+test('connections are kept alive', async () => {
+  await using server = await scriptedServer({ otherwise: whole('hello') });
+  await using source = open({ baseUrl: server.url });
+  for (let i = 0; i < 6; i += 1) await ask(source);
+  // A connection is free again one turn of the event loop after its answer: so whoever asks at once alternates between two.
+  expect(new Set(server.requests.map(({ socket }) => socket)).size).toBeLessThanOrEqual(2);
+  expect(server.requests[0]?.headers['user-agent']).toMatch(/^headgate\/\d/);
+});
+
+test.each([
+  ['the option', (proxy: string) => ({ proxy })],
+  ['HTTP_PROXY', (proxy: string) => ({ env: { HTTP_PROXY: proxy } })],
+])('goes through the proxy of %s', async (_, options) => {
+  await using server = await scriptedServer({ otherwise: whole('direct') });
+  await using proxy = await scriptedServer({ otherwise: whole('through the proxy') });
+  await using source = open({ baseUrl: server.url, ...options(proxy.url) });
+  expect(await ask(source)).toBe('through the proxy');
+  expect(proxy.requests[0]?.url).toBe(`${server.url}/x?q=a%20b%27%28%2A%29%21%C3%A9%26%3D`);
+  expect(server.requests).toHaveLength(0);
+});
+
+test('NO_PROXY and an empty proxy go straight', async () => {
+  await using server = await scriptedServer({ otherwise: whole('direct') });
+  await using byEnv = open({ baseUrl: server.url, env: { HTTP_PROXY: 'http://127.0.0.1:1', NO_PROXY: '127.0.0.1' } });
+  await using byOption = open({ baseUrl: server.url, env: { HTTP_PROXY: 'http://127.0.0.1:1' }, proxy: '' });
+  expect(await ask(byEnv)).toBe('direct');
+  expect(await ask(byOption)).toBe('direct');
+});
+
+test('https goes through a tunnel', async () => {
+  const tunnelled: (string | undefined)[] = [];
+  const proxy = createServer();
+  proxy.on('connect', ({ url }, socket) => {
+    tunnelled.push(url);
+    const [host = '', port = ''] = url?.split(':') ?? [];
+    const upstream = connect(Number(port), host);
+    for (const end of [socket, upstream]) end.on('error', () => undefined);
+    upstream.on('connect', () => socket.write('HTTP/1.1 200 OK\r\n\r\n'));
+    socket.pipe(upstream).pipe(socket);
+  });
+  const port = await listening(proxy);
+  await using server = await scriptedServer({ otherwise: whole('no TLS here') });
+  await using source = open({ baseUrl: server.url.replace('http:', 'https:'), proxy: `http://user:proxy-secret@127.0.0.1:${port}` });
+  const error = await ask(source).catch((reason: unknown) => String(reason));
+  expect(error).toContain('cannot connect to 127.0.0.1');
+  expect(error).not.toContain('proxy-secret');
+  expect(tunnelled).toEqual([server.url.replace('http://', '')]);
+  proxy.close();
+  proxy.closeAllConnections();
+});
+
+describe('a proxy that lets nothing through', () => {
+  const PROXY = 'http://user:proxy-secret@127.0.0.1:1';
+  const failure = async (source: Source<string, string>): Promise<string> => {
+    await using open = source;
+    return await ask(open).catch((error: unknown) => String(error));
+  };
+
+  test.each([
+    ['the option', 'http:', { proxy: PROXY }],
+    ['the option', 'https:', { proxy: PROXY }],
+    ['HTTP_PROXY', 'http:', { env: { HTTP_PROXY: PROXY } }],
+    ['HTTP_PROXY', 'https:', { env: { HTTP_PROXY: PROXY } }],
+    ['HTTPS_PROXY', 'https:', { env: { HTTPS_PROXY: PROXY, HTTP_PROXY: 'http://127.0.0.1:2' } }],
+  ])('is named where it is not there: of %s, to %s', async (_, protocol, options) => {
+    const error = await failure(open({ baseUrl: `${protocol}//api.example`, ...options }));
+    expect(error).toContain('gave up after 1 try: cannot connect to the proxy 127.0.0.1:1: connection refused. ');
+    expect(error).not.toContain('proxy-secret');
+  });
+
+  test('is named where it says nothing', async () => {
+    const sockets: Socket[] = [];
+    const silent = createTcpServer((socket) => sockets.push(socket.on('error', () => undefined)));
+    const port = await listening(silent);
+    const error = await failure(open({ baseUrl: 'http://api.example', proxy: `https://localhost:${port}`, timeout: 200 }));
+    expect(error).toContain(`cannot connect to the proxy localhost:${port}: timed out within 200 ms`);
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+  });
+
+  test.each([
+    ['refuses', 'HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n', 'answers 407'],
+    ['hangs up', '', 'closes the connection'],
+  ])('is called so where it %s', async (_, answer, words) => {
+    const proxy = createServer().on('connect', (_request, socket) => socket.end(answer));
+    const port = await listening(proxy);
+    const error = await failure(open({ baseUrl: 'https://api.example', proxy: `http://127.0.0.1:${port}` }));
+    expect(error).toContain(`the proxy ${words} instead of letting requests to api.example through`);
+    proxy.close();
+    proxy.closeAllConnections();
+  });
+
+  test.each(['http://u:proxy-secret@[bad', 'proxy-secret:80', 'ftp://proxy-secret', 'http://%ff:proxy-secret@127.0.0.1:1'])(
+    'is refused where it is no address, and not shown: %s',
+    async (address) => {
+      const wrong = (options: Partial<SourceOptions>): unknown => {
+        try {
+          return open({ baseUrl: 'https://api.example', ...options });
+        } catch (error) {
+          return error;
+        }
+      };
+      const must = 'must be an address such as http://127.0.0.1:3128, or';
+      for (const [options, message] of [
+        [{ proxy: address }, `echo: proxy ${must} '' for none`],
+        [{ env: { https_proxy: address } }, `echo: HTTPS_PROXY of the environment ${must} empty for none`],
+        [{ env: { HTTP_PROXY: address } }, `echo: HTTP_PROXY of the environment ${must} empty for none`],
+      ] as const) {
+        expect(wrong(options)).toMatchObject({ code: 'HEADGATE_INVALID_OPTION', message });
+      }
+    },
+  );
+});
+
+test('whoever is not there is named, with the reason', async () => {
+  await using source = open({ baseUrl: 'http://127.0.0.1:1' });
+  await expect(ask(source)).rejects.toMatchObject({
+    code: 'HEADGATE_GAVE_UP',
+    retryable: true,
+    message:
+      '/x: gave up after 1 try: cannot connect to 127.0.0.1:1: connection refused. Ask again later, or allow more time (retryForMs; retryFor in headgate.yaml).',
+  });
+  // It never reached the wire: its token is back.
+  expect(source.gauges().budgets).toMatchObject([{ credential: 'app', used: 0 }]);
+});
+
+test('headers without end are refused', async () => {
+  await using server = await scriptedServer({
+    otherwise: (_, response) => response.writeHead(200, { 'x-long': 'x'.repeat(20_000) }).end('hello'),
+  });
+  await using source = open({ baseUrl: server.url });
+  await expect(ask(source)).rejects.toThrow("the answer's headers are over the limit of 16 KiB");
+});
+
+async function listening(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  return typeof address === 'object' ? (address?.port ?? 0) : 0;
+}

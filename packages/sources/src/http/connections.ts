@@ -1,0 +1,151 @@
+import { getCACertificates } from 'node:tls';
+import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool, ProxyAgent, Client } from 'undici';
+import { fetchDispatch } from './fetch-dispatch.ts';
+
+export interface ConnectionsOptions {
+  /** A proxy's address; '' for none. Default: what `env` says. */
+  readonly proxy?: string;
+  /** Holds HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in either case. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** PEM text, trusted in addition to the usual authorities. */
+  readonly ca?: string;
+  /** For one connection to come about. */
+  readonly connectTimeoutMs: number;
+  /** In place of connections of its own. */
+  readonly dispatcher?: Dispatcher | undefined;
+  /** As well. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+}
+
+/** The kept-alive connections of one source. */
+export interface Connections {
+  /** Starts a request on an idle connection, or on a new one. */
+  dispatch(options: Dispatcher.DispatchOptions & { readonly origin: string }, handler: Dispatcher.DispatchHandler): void;
+  /** Host and port of the proxy, while a connection to it is being made. */
+  readonly proxyAwaited: string | undefined;
+  /** Breaks everything off. */
+  close(): Promise<void>;
+}
+
+/** The proxy was not reached: nothing is known of the service. */
+export class ProxyUnreachableError extends Error {
+  override readonly name = 'ProxyUnreachableError';
+  /** Host and port. */
+  readonly proxy: string;
+
+  constructor(proxy: string, cause: Error) {
+    super(cause.message, { cause });
+    this.proxy = proxy;
+  }
+}
+
+/** Most bytes of an answer's headers. */
+const MAX_HEADER_BYTES = 16 * 1024;
+
+export function connections(options: ConnectionsOptions): Connections {
+  const { dispatcher: given, fetch } = options;
+  if (given !== undefined) return borrowed((request, handler) => given.dispatch(request, handler));
+  if (fetch !== undefined) return borrowed(fetchDispatch(fetch));
+  const awaited: string[] = [];
+  /** A connector for a proxy at `host`. */
+  const watched = (host: string, connect: buildConnector.connector): buildConnector.connector => {
+    return (target, callback) => {
+      awaited.push(host);
+      connect(target, (...result) => {
+        awaited.splice(awaited.indexOf(host), 1);
+        const [error] = result;
+        if (error === null) callback(...result);
+        else callback(new ProxyUnreachableError(host, error), null);
+      });
+    };
+  };
+  const dispatcher = makeDispatcher(options, watched);
+  return {
+    dispatch(request, handler) {
+      dispatcher.dispatch(request, handler);
+    },
+    get proxyAwaited() {
+      return awaited[0];
+    },
+    close: () => dispatcher.destroy(),
+  };
+}
+
+/** Connections that are somebody else's: they stay open. */
+function borrowed(dispatch: Connections['dispatch']): Connections {
+  return { dispatch, proxyAwaited: undefined, close: () => Promise.resolve() };
+}
+
+/** What undici reads of the environment: lower case wins, and an https address falls back to HTTP_PROXY. */
+export function proxyVariables(env: ConnectionsOptions['env']): { readonly http: string; readonly https: string } {
+  return { http: env['http_proxy'] ?? env['HTTP_PROXY'] ?? '', https: env['https_proxy'] ?? env['HTTPS_PROXY'] ?? '' };
+}
+
+function makeDispatcher(
+  { proxy, env, ca, connectTimeoutMs }: ConnectionsOptions,
+  watched: (host: string, connect: buildConnector.connector) => buildConnector.connector,
+): Dispatcher {
+  const tls = { allowH2: false, timeout: connectTimeoutMs, ...(ca !== undefined && { ca: [...getCACertificates('default'), ca] }) };
+  // Time is kept by the source's own clock, over the whole try: undici's timers are off.
+  const client = { allowH2: false, pipelining: 1, maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: 0, bodyTimeout: 0 };
+  const { http, https } = proxy === undefined ? proxyVariables(env) : { http: proxy, https: proxy };
+  const proxies = new Map(
+    [http, https].filter((address) => address !== '').map((address) => [new URL(address).href, new URL(address).host]),
+  );
+  const agent: Agent.Options = {
+    ...client,
+    connect: tls,
+    connectTimeout: connectTimeoutMs,
+    factory: (origin, given: object) => {
+      // Requests that need no tunnel go over connections to the proxy itself.
+      const host = proxies.get(String(origin));
+      const connect = host === undefined ? {} : { connect: watched(host, buildConnector(tls)) };
+      // A proxy agent hands some of its pools no more than `connect`: so the client's options are named again here.
+      return new Pool(origin, {
+        ...given,
+        ...client,
+        ...connect,
+        factory: (url, options) => new ReuseAwareClient(url, { ...options, ...client }),
+      });
+    },
+  };
+  if (proxies.size === 0) return new Agent(agent);
+  const proxied = {
+    ...agent,
+    requestTls: tls,
+    proxyTls: tls,
+    // For tunnels.
+    clientFactory: (origin: URL) => new Pool(origin, { connect: watched(origin.host, buildConnector(tls)) }),
+  };
+  if (proxy !== undefined) return new ProxyAgent({ ...proxied, uri: proxy });
+  return new EnvHttpProxyAgent({ ...proxied, httpProxy: http, httpsProxy: https, noProxy: env['no_proxy'] ?? env['NO_PROXY'] ?? '' });
+}
+
+/** What `onRequestStart` is told as its context. */
+export interface ConnectionContext {
+  /** Whether an earlier request went over this connection: then it may have died while it lay idle. */
+  readonly reused: boolean;
+}
+
+/** A client of one connection that tells each request whether the connection has carried one before. */
+class ReuseAwareClient extends Client {
+  #requests = 0;
+
+  constructor(origin: string | URL, options: Client.Options) {
+    super(origin, options);
+    this.on('connect', () => {
+      this.#requests = 0;
+    });
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    return super.dispatch(options, {
+      ...handler,
+      onRequestStart: (controller) => {
+        const context: ConnectionContext = { reused: this.#requests > 0 };
+        this.#requests += 1;
+        handler.onRequestStart?.(controller, context);
+      },
+    });
+  }
+}

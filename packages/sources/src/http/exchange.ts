@@ -1,0 +1,167 @@
+import type { Clock } from '@headgate/throttle';
+import type { Dispatcher } from 'undici';
+import { connectionFailure } from './connection-failure.ts';
+import type { Connections, ConnectionContext } from './connections.ts';
+import { type Answer, type DecodedBody, decodedBody, oversizeReason } from './response.ts';
+import type { WireRequest } from './wire-request.ts';
+
+export interface ExchangeOptions {
+  readonly connections: Connections;
+  readonly clock: Clock;
+  /** Scheme, host and port. */
+  readonly origin: string;
+  readonly method: WireRequest['method'];
+  /** With query, as it goes to the wire. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** For everything, from now to the last byte. */
+  readonly timeoutMs: number;
+  /** As sent and as decoded. */
+  readonly maxBodyBytes: number;
+  readonly signal: AbortSignal;
+  /** The first byte is about to go to the socket; false when it must not, because its permit has lapsed. */
+  readonly onSent: () => boolean;
+  /** The headers of the answer have come: what is known of it before its body. */
+  readonly onAnswered: (head: Omit<Answer, 'body'>) => void;
+}
+
+export type Exchanged =
+  | { readonly kind: 'answered'; readonly answer: Answer }
+  | {
+      readonly kind: 'failed';
+      readonly reason: string;
+      /** Of the answer, where its headers had come. */
+      readonly status?: number;
+      /** A kept-alive connection that turned out to be dead: a fresh one works, as a rule. */
+      readonly stale: boolean;
+      /** The request can't be sent as it is. */
+      readonly invalid: boolean;
+    }
+  | { readonly kind: 'aborted' }
+  /** Its permit lapsed before it could be sent: nothing went out. */
+  | { readonly kind: 'lapsed' };
+
+/** Sends one request and reads its answer whole, under the limits. Never rejects; whatever the end, nothing of it goes on. */
+export function exchange(options: ExchangeOptions): Promise<Exchanged> {
+  const { clock, origin, timeoutMs, maxBodyBytes, signal } = options;
+  return new Promise((resolve) => {
+    if (signal.aborted) {
+      resolve({ kind: 'aborted' });
+      return;
+    }
+    const chunks: Buffer[] = [];
+    let controller: Dispatcher.DispatchController | undefined;
+    let headers: Readonly<Record<string, string>> = {};
+    let status: number | undefined;
+    let bytes = 0;
+    let reused = false;
+    let begun = false;
+    let settled = false;
+
+    const settle = (result: Exchanged): void => {
+      if (settled) return;
+      settled = true;
+      cancelTimer();
+      signal.removeEventListener('abort', onAbort);
+      resolve(result);
+    };
+    /** Ends it before its time: whatever still comes must not be read. */
+    const breakOff = (result: Exchanged): void => {
+      settle(result);
+      controller?.abort(new Error('given up'));
+    };
+    const failed = (reason: string, { stale = false, invalid = false } = {}): Exchanged => ({
+      kind: 'failed',
+      reason,
+      stale,
+      invalid,
+      ...(status !== undefined && { status }),
+    });
+    const onAbort = (): void => breakOff({ kind: 'aborted' });
+    const cancelTimer = clock.schedule(timeoutMs, () => {
+      const { proxyAwaited } = options.connections;
+      const seen =
+        controller === undefined
+          ? `cannot connect to ${proxyAwaited === undefined ? hostOf(origin) : `the proxy ${proxyAwaited}`}: timed out`
+          : begun
+            ? 'the answer was not complete'
+            : 'no answer came';
+      breakOff(failed(`${seen} within ${timeoutMs.toLocaleString('en-US')} ms (timeout)`));
+    });
+    signal.addEventListener('abort', onAbort);
+
+    const handler: Dispatcher.DispatchHandler = {
+      onRequestStart(given, context: ConnectionContext | null) {
+        controller = given;
+        if (settled) {
+          // Given up while the connection came about: not a byte goes out.
+          given.abort(new Error('given up'));
+          return;
+        }
+        reused = context?.reused === true;
+        if (!options.onSent()) breakOff({ kind: 'lapsed' });
+      },
+      onResponseStarted() {
+        begun = true;
+      },
+      onResponseStart(_, code, given) {
+        if (settled) return;
+        begun = true;
+        // An interim answer (RFC 9110, section 15.2): the service may count the request later.
+        if (code < 200) return;
+        status = code;
+        headers = joined(given);
+        options.onAnswered({ status: code, headers });
+        if (options.method !== 'HEAD' && Number(headers['content-length']) > maxBodyBytes) breakOff(failed(oversizeReason(maxBodyBytes)));
+      },
+      onResponseData(_, chunk) {
+        if (settled) return;
+        bytes += chunk.length;
+        if (bytes > maxBodyBytes) breakOff(failed(oversizeReason(maxBodyBytes)));
+        else chunks.push(chunk);
+      },
+      onResponseEnd() {
+        if (settled || status === undefined) return;
+        const answered = status;
+        const [only = Buffer.alloc(0)] = chunks;
+        const raw = chunks.length > 1 ? Buffer.concat(chunks, bytes) : only;
+        const ended = (decoded: DecodedBody): void => {
+          if (decoded.kind === 'decoded') settle({ kind: 'answered', answer: { status: answered, headers, body: decoded.body } });
+          else settle(failed(decoded.reason));
+        };
+        const decoded = decodedBody({ raw, encoding: headers['content-encoding'], maxBytes: maxBodyBytes });
+        if (decoded instanceof Promise) void decoded.then(ended);
+        else ended(decoded);
+      },
+      onResponseError(_, error) {
+        if (settled) return;
+        const sent = controller !== undefined;
+        const { reason, lost, invalid } = connectionFailure({ error, host: hostOf(origin), sent, begun });
+        // A proxy's refusal of the request comes here with an answer under way.
+        breakOff(failed(reason, { stale: lost && sent && reused && !begun, invalid }));
+      },
+    };
+    const { method, path, body } = options;
+    try {
+      options.connections.dispatch({ origin, method, path, headers: { ...options.headers }, ...(body !== undefined && { body }) }, handler);
+    } catch (error) {
+      // Of a dispatcher that isn't ours.
+      const { reason, invalid } = connectionFailure({ error, host: hostOf(origin), sent: controller !== undefined, begun });
+      breakOff(failed(reason, { invalid }));
+    }
+  });
+}
+
+function hostOf(origin: string): string {
+  return new URL(origin).host;
+}
+
+function joined(headers: Readonly<Record<string, string | readonly string[] | undefined>>): Readonly<Record<string, string>> {
+  const flat: Record<string, string> = {};
+  for (const name of Object.keys(headers)) {
+    const value = headers[name];
+    if (value !== undefined) flat[name] = typeof value === 'string' ? value : value.join(', ');
+  }
+  return flat;
+}

@@ -1,0 +1,66 @@
+import type { z } from 'zod';
+import type { Verdict } from '../verdict.ts';
+import type { Answer } from './response.ts';
+
+export type JsonBody = { readonly kind: 'json'; readonly value: unknown } | { readonly kind: 'broken'; readonly reason: string };
+
+/** Parses an answer's body with `parse`; HTML, truncated and otherwise broken ones come with the reason in words. */
+export function jsonBody(answer: Answer, parse: (text: string) => unknown): JsonBody {
+  const text = decoded(answer.body);
+  if (text === undefined) return { kind: 'broken', reason: 'what came is no UTF-8 text' };
+  if (/^\s*</.test(text)) return { kind: 'broken', reason: 'HTML came instead of JSON' };
+  if (/^\s*$/.test(text)) return { kind: 'broken', reason: 'an empty body came instead of JSON' };
+  try {
+    return { kind: 'json', value: parse(text) };
+  } catch (error) {
+    // The parser's message quotes the text, which may be anything.
+    return {
+      kind: 'broken',
+      reason: error instanceof RangeError ? 'JSON that is nested too deeply came' : 'the JSON is truncated or malformed',
+    };
+  }
+}
+
+/**
+ * The verdict of an answer whose body is JSON of a schema: `ok` with its value, `unfit` with the place that is otherwise, `transient` for a body
+ * that is no JSON. `parse` default: `JSON.parse`, which rounds numbers of more than 53 bits; `parseExact` keeps them.
+ */
+export function jsonVerdict<Value>(
+  answer: Answer,
+  schema: z.ZodType<Value>,
+  parse: (text: string) => unknown = JSON.parse,
+): Verdict<Value> {
+  const body = jsonBody(answer, parse);
+  if (body.kind === 'broken') return { kind: 'transient', reason: body.reason };
+  const parsed = schema.safeParse(body.value);
+  return parsed.success ? { kind: 'ok', value: parsed.data } : { kind: 'unfit', where: whereOf(parsed.error, body.value) };
+}
+
+/** Nothing of the answer's text: messages of a schema may quote it. */
+function whereOf({ issues: [issue] }: z.ZodError, value: unknown): string {
+  const { path = [] } = issue ?? {};
+  let at = value;
+  for (const key of path) at = typeof at === 'object' && at !== null ? (at as Record<PropertyKey, unknown>)[key] : undefined;
+  const place = path.length === 0 ? '' : `${path.join('.')}: `;
+  const expected = issue?.code === 'invalid_type' ? `expected ${issue.expected}` : `expected another value (${issue?.code})`;
+  return `${place}${expected}, got ${jsonKind(at)}`;
+}
+
+/** Over a page of ids a TextDecoder is much faster than `Buffer.toString`; it also leaves a byte order mark out. */
+function decoded(body: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A JSON value's kind in words, for messages that must not quote it. */
+export function jsonKind(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (value === null) return 'null';
+  if (typeof value === 'string') return value === '' ? 'empty text' : 'text';
+  if (typeof value === 'number') return 'a number';
+  if (typeof value === 'boolean') return String(value);
+  return Array.isArray(value) ? 'a list' : 'an object';
+}

@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest';
+import { httpDate, budgetEvidence, refusalWaitMs, retryAfterMs } from './rate-headers.ts';
+
+const DATE = 'Sun, 06 Nov 1994 08:49:37 GMT';
+const AT = Date.UTC(1994, 10, 6, 8, 49, 37);
+/** Our own clock is far off: it must not matter where the answer has a Date. */
+const epochMs = AT + 3_600_000;
+
+test.each([
+  ['Sun, 06 Nov 1994 08:49:37 GMT', AT],
+  ['Sunday, 06-Nov-94 08:49:37 GMT', AT],
+  ['Sun Nov  6 08:49:37 1994', AT],
+  ['Fri, 23 Jan 2015 13:38:32 UTC', Date.UTC(2015, 0, 23, 13, 38, 32)],
+  ['5', undefined],
+  ['soon', undefined],
+  ['Sun, the 6th', undefined],
+  ['', undefined],
+  [undefined, undefined],
+])('the date %j', (text, expected) => {
+  expect(httpDate(text)).toBe(expected);
+});
+
+describe('Retry-After', () => {
+  test.each([
+    ['120', 120_000],
+    [' 0 ', 0],
+    ['Sun, 06 Nov 1994 08:50:37 GMT', 60_000],
+    ['Sun, 06 Nov 1994 08:00:00 GMT', 0],
+    ['-5', undefined],
+    ['1.5', undefined],
+    ['99999999999999999999', undefined],
+    ['later', undefined],
+  ])('%j', (value, expected) => {
+    expect(retryAfterMs({ headers: { 'retry-after': value, date: DATE }, epochMs })).toBe(expected);
+  });
+
+  test('without a Date our own clock counts', () => {
+    expect(retryAfterMs({ headers: { 'retry-after': DATE }, epochMs: AT - 5_000 })).toBe(5_000);
+  });
+});
+
+describe('a refusal', () => {
+  const wait = (status: number, headers: Record<string, string>): number | undefined =>
+    refusalWaitMs({ answer: { status, headers: { date: DATE, ...headers }, body: Buffer.alloc(0) }, epochMs });
+  const reset = String(AT / 1000 + 30);
+
+  test('waits for the reset by the service’s clock, and a second for its rounding', () => {
+    expect(wait(429, { 'x-rate-limit-reset': reset })).toBe(31_000);
+    expect(wait(429, { 'x-rate-limit-reset': reset, 'x-rate-limit-remaining': '0' })).toBe(31_000);
+    expect(wait(429, { 'x-rate-limit-reset': reset, 'x-rate-limit-remaining': '3' })).toBeUndefined();
+    expect(wait(403, { 'x-rate-limit-reset': reset, 'x-rate-limit-remaining': '0' })).toBe(31_000);
+    expect(wait(403, { 'x-ratelimit-reset': reset, 'x-ratelimit-remaining': '0' })).toBe(31_000);
+    expect(wait(429, { 'x-ratelimit-reset-after': '0.35', 'x-ratelimit-reset': reset })).toBe(1_350);
+  });
+
+  test('reset says nothing while requests remain', () => {
+    expect(wait(403, { 'x-rate-limit-reset': reset, 'x-rate-limit-remaining': '3' })).toBeUndefined();
+    expect(wait(403, { 'x-rate-limit-reset': reset })).toBeUndefined();
+  });
+
+  test('Retry-After wins', () => {
+    expect(wait(429, { 'x-rate-limit-reset': reset, 'retry-after': '7' })).toBe(7_000);
+  });
+
+  test.each(['', 'soon', '-1', '1e9', '9'.repeat(20)])('a reset of %j is no reset', (value) => {
+    expect(wait(429, { 'x-rate-limit-reset': value })).toBeUndefined();
+  });
+});
+
+describe('what remains of a budget', () => {
+  const evidence = (status: number, headers: Record<string, string>) =>
+    budgetEvidence({ head: { status, headers: { date: DATE, ...headers } }, epochMs });
+  const at = AT / 1000 + 30;
+  test.each<[string, Record<string, string>, number, number]>([
+    ['as X has it', { 'x-rate-limit-remaining': '7', 'x-rate-limit-reset': `${at}` }, 7, 30_000],
+    ['as GitHub has it', { 'x-ratelimit-remaining': '4999', 'x-ratelimit-reset': `${at}`, 'x-ratelimit-used': '1' }, 4_999, 30_000],
+    ['as Reddit has it', { 'x-ratelimit-remaining': '598.7', 'x-ratelimit-reset': '30', 'x-ratelimit-used': '2' }, 598, 30_000],
+    ['as Discord has it', { 'x-ratelimit-remaining': '1', 'x-ratelimit-reset': `${at}.2`, 'x-ratelimit-reset-after': '29.5' }, 1, 29_500],
+    ['as the draft has it', { ratelimit: '"default";r=50;t=30' }, 50, 30_000],
+    ['as an older draft has it', { ratelimit: 'limit=100, remaining=50, reset=30' }, 50, 30_000],
+    ['as GitLab has it', { 'ratelimit-remaining': '599', 'ratelimit-reset': `${at}` }, 599, 30_000],
+    ['from now', { 'ratelimit-remaining': '599', 'ratelimit-reset': '30' }, 599, 30_000],
+  ])('%s', (_, headers, remaining, resetInMs) => {
+    expect(evidence(200, headers)).toEqual({ remaining, resetInMs });
+  });
+
+  test.each<Record<string, string>>([
+    {},
+    { 'x-ratelimit-remaining': '7' },
+    { 'x-ratelimit-reset': '30' },
+    { 'x-ratelimit-remaining': '-1', 'x-ratelimit-reset': '30' },
+    { 'x-ratelimit-remaining': 'many', 'x-ratelimit-reset': '30' },
+    { 'x-ratelimit-remaining': '7', 'x-ratelimit-reset': 'soon' },
+  ])('%j says nothing', (headers) => {
+    expect(evidence(200, headers)).toBeUndefined();
+  });
+
+  test('a refusal says it, too, unless it asks to be tried again before the reset', () => {
+    const told = { 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': `${at}` };
+    expect(evidence(429, told)).toEqual({ remaining: 0, resetInMs: 30_000, refused: true });
+    expect(evidence(429, { ...told, 'retry-after': '30' })).toEqual({ remaining: 0, resetInMs: 30_000, refused: true });
+    expect(evidence(429, { ...told, 'retry-after': '2' })).toBeUndefined();
+  });
+});

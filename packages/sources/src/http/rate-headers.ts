@@ -1,0 +1,103 @@
+import type { BudgetEvidence } from '@headgate/throttle';
+import type { Answer } from './response.ts';
+
+export interface RateHeadersOptions {
+  readonly headers: Answer['headers'];
+  /** Our own clock, in ms, for answers without a Date. */
+  readonly epochMs: number;
+}
+
+/**
+ * What `Retry-After` says (RFC 9110, section 10.2.3: seconds, or a date), in ms from now; undefined where it says nothing.
+ * A date counts against the same answer's Date, so that the clocks need not agree.
+ */
+export function retryAfterMs({ headers, epochMs }: RateHeadersOptions): number | undefined {
+  const retryAfter = headers['retry-after']?.trim();
+  if (retryAfter !== undefined && /^\d{1,9}$/.test(retryAfter)) return Number(retryAfter) * 1000;
+  const retryAt = httpDate(retryAfter);
+  return retryAt === undefined ? undefined : Math.max(0, retryAt - answeredAt(headers, epochMs));
+}
+
+export interface RefusalWaitOptions {
+  readonly answer: Answer;
+  /** Our own clock, in ms, for answers without a Date. */
+  readonly epochMs: number;
+}
+
+/**
+ * How long a request that was refused for its rate should wait, ms from now, as far as the answer says so.
+ *
+ * `Retry-After` wins. The reset that `budgetEvidence` reads counts with nothing remaining, or with status 429 where what remains isn't
+ * said, and one second is added: it is rounded.
+ */
+export function refusalWaitMs({ answer: { status, headers }, epochMs }: RefusalWaitOptions): number | undefined {
+  const said = retryAfterMs({ headers, epochMs });
+  if (said !== undefined) return said;
+  const { remaining, resetInMs } = rateHeaders({ headers, epochMs });
+  if (resetInMs === undefined || (remaining === undefined ? status !== 429 : remaining > 0)) return undefined;
+  return Math.max(0, resetInMs) + 1_000;
+}
+
+export interface BudgetEvidenceOptions {
+  readonly head: Omit<Answer, 'body'>;
+  /** Our own clock, in ms, for answers without a Date. */
+  readonly epochMs: number;
+}
+
+/**
+ * What an answer says of its credential's budget, in the spellings that services use: `x-rate-limit-*`, `x-ratelimit-*` (GitHub, Reddit,
+ * Discord), `RateLimit` (draft-ietf-httpapi-ratelimit-headers) and `ratelimit-*`, each with what remains and when that is reset: as epoch
+ * seconds of the service's clock, or as seconds from now. Undefined where they don't say both, and of a
+ * refusal whose `Retry-After` comes before that reset: it is about something else.
+ */
+export function budgetEvidence({ head: { status, headers }, epochMs }: BudgetEvidenceOptions): BudgetEvidence | undefined {
+  const { remaining, resetInMs } = rateHeaders({ headers, epochMs });
+  if (remaining === undefined || resetInMs === undefined) return undefined;
+  if (status !== 429) return { remaining, resetInMs };
+  const retryInMs = retryAfterMs({ headers, epochMs }) ?? Infinity;
+  return retryInMs + 1_000 < resetInMs ? undefined : { remaining, resetInMs, refused: true };
+}
+
+interface RateHeaders {
+  /** Whole requests. */
+  readonly remaining: number | undefined;
+  readonly resetInMs: number | undefined;
+}
+
+function rateHeaders({ headers, epochMs }: RateHeadersOptions): RateHeaders {
+  const structured = headers['ratelimit'] ?? '';
+  const member = (names: string): string | undefined => new RegExp(`(?:^|[;,\\s])(?:${names})=(\\d+)`).exec(structured)?.[1];
+  const spelled = [
+    ...['x-rate-limit', 'x-ratelimit'].map((name) => [
+      headers[`${name}-remaining`],
+      headers[`${name}-reset-after`] ?? headers[`${name}-reset`],
+    ]),
+    [member('r|remaining'), member('t|reset')],
+    [headers['ratelimit-remaining'], headers['ratelimit-reset']],
+  ].map(([left, reset]) => ({ left: plainNumber(left), reset: plainNumber(reset) }));
+  const { left, reset } = spelled.find((one) => one.reset !== undefined) ?? {};
+  return {
+    remaining: left === undefined ? undefined : Math.floor(left),
+    resetInMs: reset === undefined ? undefined : Math.ceil(reset * 1_000) - (reset < EPOCH_S ? 0 : answeredAt(headers, epochMs)),
+  };
+}
+
+/** From here on a reset is an instant (of 1973 or later), below it a wait (of three years or less). */
+const EPOCH_S = 1e8;
+
+/** Some send fractions. */
+function plainNumber(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,12}(?:\.\d{1,9})?$/.test(text.trim()) ? Number(text) : undefined;
+}
+
+function answeredAt(headers: Answer['headers'], epochMs: number): number {
+  return httpDate(headers['date']) ?? epochMs;
+}
+
+/** Reads an HTTP date (RFC 9110, section 5.6.7) in any of its three forms, as epoch ms; undefined for anything else. */
+export function httpDate(text: string | undefined): number | undefined {
+  if (text === undefined || !/^\s*(mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s/i.test(text)) return undefined;
+  // The asctime form names no zone and means UTC, which Date.parse doesn't know.
+  const ms = Date.parse(/(gmt|utc|[+-]\d{4})\s*$/i.test(text) ? text : `${text} GMT`);
+  return Number.isNaN(ms) ? undefined : ms;
+}

@@ -1,0 +1,49 @@
+import { brotliDecompress, gunzip } from 'node:zlib';
+
+/** One HTTP answer, read whole under the limits of its source. */
+export interface Answer {
+  readonly status: number;
+  /** Names in lower case; a header that came twice is joined by ', '. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The decoded body. */
+  readonly body: Buffer;
+}
+
+/** What this room asks services for, and can read. */
+export const ACCEPT_ENCODING: string = 'gzip, br';
+
+export interface DecodedBodyOptions {
+  /** As it came. */
+  readonly raw: Buffer;
+  /** The `content-encoding` header, where there is one. */
+  readonly encoding: string | undefined;
+  /** Most bytes it may have when decoded. */
+  readonly maxBytes: number;
+}
+
+export type DecodedBody = { readonly kind: 'decoded'; readonly body: Buffer } | { readonly kind: 'broken'; readonly reason: string };
+
+/**
+ * Undoes the content encoding of a body, at once where there is none; stops at the limit, so that a bomb costs no more than that.
+ */
+export function decodedBody({ raw, encoding = 'identity', maxBytes }: DecodedBodyOptions): DecodedBody | Promise<DecodedBody> {
+  const name = encoding.trim().toLowerCase();
+  if (name === '' || name === 'identity' || raw.length === 0) return { kind: 'decoded', body: raw };
+  return new Promise((resolve) => {
+    const options = { maxOutputLength: maxBytes };
+    const done = (error: NodeJS.ErrnoException | null, body: Buffer): void => {
+      if (error === null) resolve({ kind: 'decoded', body });
+      else if (error.code === 'ERR_BUFFER_TOO_LARGE') resolve({ kind: 'broken', reason: oversizeReason(maxBytes) });
+      else resolve({ kind: 'broken', reason: `its ${name} body is damaged or cut off` });
+    };
+    if (name === 'gzip' || name === 'x-gzip') gunzip(raw, options, done);
+    else if (name === 'br') brotliDecompress(raw, options, done);
+    // As it came: a secret in it is found by its letters, upper and lower.
+    else resolve({ kind: 'broken', reason: `unknown content-encoding ${JSON.stringify(encoding.trim().slice(0, 40))}` });
+  });
+}
+
+/** The words for a body that is over the limit. */
+export function oversizeReason(maxBytes: number): string {
+  return `its body is over the limit of ${maxBytes.toLocaleString('en-US')} bytes (maxBodyBytes)`;
+}

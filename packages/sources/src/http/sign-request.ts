@@ -1,0 +1,76 @@
+import type { Signed, Signer } from '@headgate/auth';
+import type { Clock } from '@headgate/throttle';
+import { percentEncoded, type WireRequest } from './wire-request.ts';
+
+export interface SignRequestOptions {
+  readonly request: WireRequest;
+  readonly signer: Signer;
+  readonly origin: string;
+  readonly clock: Clock;
+  /** Longest that a signer may take. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** A request with what its signer has added. */
+export interface SignedRequest {
+  readonly request: WireRequest;
+  /** Every value that the signer gave: secrets. */
+  readonly secrets: readonly string[];
+}
+
+/** Signs a request; at once where the signer does. Throws what the signer throws. */
+export function signRequest(options: SignRequestOptions): SignedRequest | Promise<SignedRequest> {
+  const { request, signer, origin, signal } = options;
+  const { method, path, headers, body } = request;
+  const contentType = headers['content-type'];
+  const about = { method, url: `${origin}${path}`, ...(body !== undefined && { body }), ...(contentType !== undefined && { contentType }) };
+  const abort = new AbortController();
+  const signed = signer.sign(about, { signal: abort.signal });
+  if (!(signed instanceof Promise)) return added(request, signed);
+  return new Promise((resolve, reject) => {
+    const giveUp = (reason: unknown): void => {
+      reject(reason);
+      abort.abort(reason);
+    };
+    const onAbort = (): void => giveUp(signal.reason);
+    const cancelTimer = options.clock.schedule(options.timeoutMs, () => giveUp(new SignerTimedOutError(options.timeoutMs)));
+    signal.addEventListener('abort', onAbort);
+    signed
+      .then((given) => resolve(added(request, given)), reject)
+      .finally(() => {
+        cancelTimer();
+        signal.removeEventListener('abort', onAbort);
+      });
+    if (signal.aborted) onAbort();
+  });
+}
+
+class SignerTimedOutError extends Error {
+  readonly code = 'HEADGATE_SIGNER_TIMED_OUT';
+  readonly retryable = true;
+
+  constructor(timeoutMs: number) {
+    super(`its signer gave nothing within ${timeoutMs.toLocaleString('en-US')} ms (timeout)`);
+  }
+}
+
+function added(request: WireRequest, { authorization, headers = {}, query = {} }: Signed): SignedRequest {
+  const given: Record<string, string> = { ...(authorization !== undefined && { authorization }) };
+  for (const [name, value] of Object.entries(headers)) given[name.toLowerCase()] = value;
+  return {
+    request: { ...request, path: withQuery(request.path, query), headers: { ...request.headers, ...given } },
+    secrets: [...Object.values(given), ...Object.values(query)],
+  };
+}
+
+/** The path with these parameters in place of its own of those names: an address that an answer gave may hold an older key. */
+function withQuery(path: string, query: Readonly<Record<string, string>>): string {
+  const given = Object.entries(query);
+  if (given.length === 0) return path;
+  const [before = '', own = ''] = path.split(/\?(.*)/s);
+  const kept = own
+    .split('&')
+    .filter((pair) => pair !== '' && ![...new URLSearchParams(pair).keys()].some((name) => Object.hasOwn(query, name)));
+  return `${before}?${[...kept, ...given.map(([name, value]) => `${percentEncoded(name)}=${percentEncoded(value)}`)].join('&')}`;
+}

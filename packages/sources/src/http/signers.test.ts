@@ -1,0 +1,150 @@
+import { apiKey, bearer, type Signer } from '@headgate/auth';
+import { describe, expect, test } from 'vitest';
+import { credential, play, said } from '../scene.fixture.ts';
+import { SourceError } from '../source-error.ts';
+import { whole } from '../testing/responses.ts';
+import type { Respond } from '../testing/scripted-server.ts';
+
+const KEY = 'sEcr3t-key-0123456789';
+const names = (signer: Signer) => [{ name: 'a', signer }];
+const refusal = whole('{"kind":"unauthorized"}', 401);
+/** Good where the request carries this token, else a refusal. */
+const wants =
+  (token: string): Respond =>
+  (request, response) =>
+    (request.headers.authorization === `Bearer ${token}` ? whole('"good"') : refusal)(request, response);
+
+describe('a signer', () => {
+  test('sends any header, and parameters of the query in place of the request’s own', async () => {
+    const keyed = await play([], { credentials: names(apiKey(KEY, { header: 'X-Api-Key' })) });
+    await keyed.ask();
+    expect(keyed.server.requests[0]?.headers).toMatchObject({ 'x-api-key': KEY });
+    expect(keyed.server.requests[0]?.headers).not.toHaveProperty('authorization');
+    const asked = [{ path: '/x', query: { api_key: 'old', q: 'a b' } }, { url: '/x?q=a%20b&api%5Fkey=old&page=2' }, { path: '/x' }];
+    const scene = await play(
+      [],
+      { credentials: names(apiKey('a&b', { query: 'api_key' })) },
+      { toRequest: (i) => asked[Number(i)] ?? { path: '/' } },
+    );
+    for (const i of [0, 1, 2]) (await scene.ask(String(i))).credit.release();
+    expect(scene.server.requests.map(({ url }) => url)).toEqual([
+      '/x?q=a%20b&api_key=a%26b',
+      '/x?q=a%20b&page=2&api_key=a%26b',
+      '/x?api_key=a%26b',
+    ]);
+  });
+
+  test.each([
+    ['a header', apiKey(KEY, { header: 'x-api-key' })],
+    ['the query', apiKey(KEY, { query: 'key' })],
+    ['both', { sign: () => ({ headers: { 'x-id': 'client-id-0123456789' }, query: { sig: KEY } }) } satisfies Signer],
+  ])('whose secret stands in %s does not show in what the service says of it', async (_, signer) => {
+    const scene = await play(
+      [whole('"x"')],
+      { credentials: names(signer) },
+      {
+        classify: (_answer, { redact }) => ({
+          kind: 'fatal',
+          error: new SourceError({ code: 'HEADGATE_TOY', message: `no ${KEY} for ${redact(KEY)}`, retryable: false, service: 'toy' }),
+        }),
+      },
+    );
+    await expect(scene.ask()).rejects.toThrow(/^no \*\*\* for \*\*\*$/);
+  });
+
+  test('may wait for its secret; the request that goes meanwhile is another', async () => {
+    let give = (_token: string): void => undefined;
+    const signer = bearer(
+      () =>
+        new Promise<string>((resolve) => {
+          give = resolve;
+        }),
+    );
+    const scene = await play([], { credentials: names(signer) });
+    const asked = Promise.all([scene.ask(), scene.ask()]);
+    await scene.clock.settle();
+    expect(scene.server.requests).toHaveLength(0);
+    give('token');
+    await asked;
+    expect(scene.server.requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer token', 'Bearer token']);
+  });
+
+  test('that gives nothing is waited for no longer than an attempt may take, and asked again', async () => {
+    const signals: AbortSignal[] = [];
+    const signer = bearer(({ signal }) => {
+      signals.push(signal);
+      return signals.length === 1 ? new Promise<string>(() => undefined) : 'token';
+    });
+    const scene = await play([], { credentials: names(signer), timeout: 5_000 });
+    const asked = scene.ask();
+    await scene.clock.advance(4_999);
+    expect(scene.events).toHaveLength(0);
+    await scene.clock.advance(1);
+    await asked;
+    expect(scene.events).toMatchObject([
+      { outcome: 'transient', reason: 'a: its signer gave nothing within 5,000 ms (timeout)' },
+      { outcome: 'ok' },
+    ]);
+    expect(signals[0]?.aborted).toBe(true);
+    expect(scene.source.gauges().budgets).toMatchObject([{ used: 1 }]);
+  });
+
+  test('is left by a request that is aborted: nothing is held, and nothing sent', async () => {
+    const abort = new AbortController();
+    const scene = await play([], { credentials: names(bearer(() => new Promise<string>(() => undefined))) });
+    const asked = scene.ask('/x', abort.signal);
+    await scene.clock.settle();
+    abort.abort(new Error('enough'));
+    await expect(asked).rejects.toThrow('enough');
+    expect(scene.server.requests).toHaveLength(0);
+    expect(scene.source.gauges().budgets).toMatchObject([{ used: 0 }]);
+  });
+});
+
+describe('a token that the service refuses', () => {
+  test('is renewed once by those who were refused together, and they go on with the new one', async () => {
+    const told: boolean[] = [];
+    let token = 'old-token';
+    const signer = bearer(async ({ refused }) => {
+      told.push(refused);
+      await Promise.resolve();
+      if (refused) token = 'new-token';
+      return token;
+    });
+    const scene = await play([], { credentials: names(signer), otherwise: wants('new-token') });
+    const values = await Promise.all([scene.ask(), scene.ask()]);
+    expect(values.map(({ value }) => value)).toEqual(['good', 'good']);
+    expect(told.filter(Boolean)).toHaveLength(1);
+    expect(scene.events.map(({ outcome }) => outcome).toSorted()).toEqual(['ok', 'ok', 'unauthorized', 'unauthorized']);
+    expect(scene.events[0]?.reason).toContain('Its signer is asked once more.');
+  });
+
+  test('may be renewed again after the next answer, for an hour later it is as old', async () => {
+    let tokens = 0;
+    const signer = bearer(({ refused }) => `token-${(tokens += Number(refused))}`);
+    const scene = await play([wants('token-0'), wants('token-1'), wants('token-1'), wants('token-2'), wants('token-2')], {
+      credentials: names(signer),
+    });
+    for (let i = 0; i < 3; i += 1) (await scene.ask()).credit.release();
+    expect(scene.events.map(({ outcome }) => outcome)).toEqual(['ok', 'unauthorized', 'ok', 'unauthorized', 'ok']);
+  });
+
+  test('ends its credential where the signer has no other: no request is spent on the same one again', async () => {
+    const scene = await play([refusal], { credentials: names(bearer(() => 'token')) });
+    await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_TOY', endsSource: true });
+    expect(scene.server.requests).toHaveLength(1);
+  });
+
+  test('ends its credential where the new one is refused, too', async () => {
+    let tokens = 0;
+    const scene = await play([], { credentials: names(bearer(() => `token-${(tokens += 1)}`)), otherwise: refusal });
+    await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_TOY', endsSource: true });
+    expect(scene.server.requests).toHaveLength(2);
+  });
+
+  test('that is written down ends its credential at once', async () => {
+    const scene = await play([said('unauthorized')], { credentials: [credential('a'), credential('b')] });
+    await scene.ask();
+    expect(scene.events.map(({ credential: name, outcome }) => `${name} ${outcome}`)).toEqual(['a unauthorized', 'b ok']);
+  });
+});

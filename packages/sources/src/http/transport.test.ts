@@ -1,0 +1,119 @@
+import { http, HttpResponse } from 'msw';
+import { setupServer } from 'msw/node';
+import { Agent, MockAgent } from 'undici';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { defineSource } from '../define-source.ts';
+import { credential, MINUTE_MS, ok, play, thrown, toy } from '../scene.fixture.ts';
+import { hang, reset, whole } from '../testing/responses.ts';
+
+const BASE = 'https://api.example.com';
+
+describe("a MockAgent of undici's", () => {
+  function mocked() {
+    const agent = new MockAgent();
+    agent.disableNetConnect();
+    onTestFinished(() => agent.close());
+    return { agent, at: agent.get(BASE) };
+  }
+
+  test('answers in place of the service: the request is signed, counted and read as ever', async () => {
+    const { agent, at } = mocked();
+    const headers = { authorization: 'Bearer token-of-a' };
+    at.intercept({ path: '/v1/x', method: 'GET', headers }).reply(200, '"good"', {
+      headers: { 'x-ratelimit-remaining': '3', 'x-ratelimit-reset': '30' },
+    });
+    const scene = await play([], { dispatcher: agent, baseUrl: `${BASE}/v1`, limit: { requests: 10, windowMs: MINUTE_MS } });
+    expect((await scene.ask()).value).toBe('good');
+    expect(scene.source.gauges().budgets).toMatchObject([{ used: 7 }]);
+    expect(scene.server.requests).toHaveLength(0);
+  });
+
+  test('that fails is asked again; one that knows nothing of the request ends it', async () => {
+    const { agent, at } = mocked();
+    at.intercept({ path: '/x' }).replyWithError(Object.assign(new Error('reset'), { code: 'ECONNRESET' }));
+    at.intercept({ path: '/x' }).reply(200, '"good"');
+    const scene = await play([], { dispatcher: agent, baseUrl: BASE });
+    expect((await scene.ask()).value).toBe('good');
+    await expect(scene.ask()).rejects.toMatchObject({
+      code: 'HEADGATE_INVALID_REQUEST',
+      message: expect.stringContaining("can't be sent"),
+    });
+  });
+
+  test('is not closed with the source', async () => {
+    const { agent, at } = mocked();
+    for (const value of ['"first"', '"second"']) {
+      at.intercept({ path: '/x' }).reply(200, value);
+      const scene = await play([], { dispatcher: agent, baseUrl: BASE });
+      expect(JSON.stringify((await scene.ask()).value)).toBe(value);
+      await scene.source.close();
+    }
+  });
+});
+
+describe('a fetch', () => {
+  const viaFetch: typeof fetch = (...request) => fetch(...request);
+
+  test('that MSW intercepts answers in place of the service', async () => {
+    const seen: Request[] = [];
+    const server = setupServer(
+      http.post(`${BASE}/x`, ({ request }) => {
+        seen.push(request);
+        return HttpResponse.json('good', { headers: { 'x-ratelimit-remaining': '3', 'x-ratelimit-reset': '30' } });
+      }),
+    );
+    server.listen();
+    onTestFinished(() => server.close());
+    const scene = await play(
+      [],
+      { fetch: viaFetch, baseUrl: BASE, limit: { requests: 10, windowMs: MINUTE_MS } },
+      { toRequest: (path) => ({ method: 'POST', path, query: { q: "it's" }, body: 'asked' }) },
+    );
+    expect((await scene.ask()).value).toBe('good');
+    expect(scene.source.gauges().budgets).toMatchObject([{ used: 7 }]);
+    expect(seen.map(({ method, url, headers }) => [method, url, headers.get('authorization')])).toEqual([
+      ['POST', `${BASE}/x?q=it%27s`, 'Bearer token-of-a'],
+    ]);
+    expect(await seen[0]?.text()).toBe('asked');
+  });
+
+  test('is read under the limits: compressed, cut off, too large, redirected', async () => {
+    const big = whole(JSON.stringify('x'.repeat(2_000)));
+    const scene = await play([ok, reset, ok, big, (_, response) => response.writeHead(302, { location: '/y' }).end()], {
+      fetch: viaFetch,
+      maxBodyBytes: 1_000,
+      retryForMs: 60_000,
+    });
+    (await scene.ask()).credit.release();
+    (await scene.ask()).credit.release();
+    await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_REDIRECTED' });
+    expect(scene.events.map(({ outcome, reason = '' }) => `${outcome} ${reason}`)).toEqual([
+      'ok ',
+      expect.stringMatching(/^transient the connection was lost before an answer came/),
+      'ok ',
+      expect.stringMatching(/^transient .*over the limit of 1,000 bytes/),
+      expect.stringMatching(/^fatal .*redirects/),
+    ]);
+  });
+
+  test('is aborted with its request, whose token is not back before the service must have counted it', async () => {
+    const scene = await play([hang], { fetch: viaFetch, timeout: 30_000, limit: { requests: 1, windowMs: MINUTE_MS } });
+    const abort = new AbortController();
+    const asked = scene.ask('/x', abort.signal);
+    await scene.requests(1);
+    abort.abort(new Error('enough'));
+    await expect(asked).rejects.toThrow('enough');
+    await expect.poll(() => scene.server.requests[0]?.socket.destroyed).toBe(true);
+    expect(scene.source.gauges().budgets).toMatchObject([{ used: 1 }]);
+  });
+});
+
+test.each([
+  [{ dispatcher: new Agent(), fetch: globalThis.fetch }, 'fetch must be left out where there is a dispatcher'],
+  [{ dispatcher: new Agent(), proxy: 'http://127.0.0.1:3128' }, 'proxy must be left out'],
+  [{ fetch: globalThis.fetch, ca: 'PEM' }, 'ca must be left out'],
+])('two ways of sending are refused (%#)', (given, words) => {
+  const make = defineSource<string, string>(toy([]));
+  const error = thrown(() => make({ baseUrl: BASE, credentials: [credential('a')], limit: { requests: 1, windowMs: 1 }, ...given }));
+  expect(String(error)).toContain(words);
+});

@@ -1,0 +1,73 @@
+import type { PathRequest, SourceRequest } from '../source-definition.ts';
+import { SourceError } from '../source-error.ts';
+import { ACCEPT_ENCODING } from './response.ts';
+
+export interface WireRequestOptions {
+  readonly service: string;
+  readonly subject: string;
+  readonly request: SourceRequest;
+  readonly origin: string;
+  readonly basePath: string;
+  readonly userAgent: string;
+}
+
+/** A request as it goes to the wire, but for what its signer adds. */
+export interface WireRequest {
+  readonly method: NonNullable<SourceRequest['method']>;
+  /** With query. */
+  readonly path: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/**
+ * Makes of a source's request what goes to the wire. Throws a `URIError` for text that can't be encoded, and a `SourceError`
+ * (`HEADGATE_FOREIGN_ADDRESS`) for an address beyond the base address.
+ */
+export function wireRequest({ request, userAgent, ...base }: WireRequestOptions): WireRequest {
+  const { method = 'GET', body } = request;
+  const path = request.url === undefined ? `${base.basePath}${request.path}${queryOf(request)}` : pathOf({ ...base, url: request.url });
+  const headers: Record<string, string> = { accept: 'application/json', 'accept-encoding': ACCEPT_ENCODING, 'user-agent': userAgent };
+  for (const [name, value] of Object.entries(request.headers ?? {})) headers[name.toLowerCase()] = value;
+  return { method, path, headers, ...(body !== undefined && { body }) };
+}
+
+function queryOf({ query = {} }: PathRequest): string {
+  const pairs = Object.entries(query).flatMap(([name, values = []]) =>
+    (typeof values === 'string' ? [values] : values).map((value) => `${percentEncoded(name)}=${percentEncoded(value)}`),
+  );
+  return pairs.length > 0 ? `?${pairs.join('&')}` : '';
+}
+
+interface PathOfOptions extends Omit<WireRequestOptions, 'request' | 'userAgent'> {
+  readonly url: string;
+}
+
+/** Path and query of an address under the base address. Errors show no more of another than its origin: its query may hold a secret. */
+function pathOf({ service, subject, origin, basePath, url }: PathOfOptions): string {
+  const refused = (what: string): SourceError =>
+    new SourceError({
+      code: 'HEADGATE_FOREIGN_ADDRESS',
+      retryable: false,
+      service,
+      subject,
+      message: `${subject}: the next address ${what}, and no request is sent there: credentials stay with ${origin}${basePath}.`,
+    });
+  const address = url.startsWith('/') ? URL.parse(url, origin) : URL.parse(url);
+  if (address === null) throw refused('is neither absolute nor a path with a leading slash');
+  if (address.origin !== origin) throw refused(`leads to ${address.origin}`);
+  if (!isUnder({ origin, basePath }, address)) throw refused(`leads out of ${basePath}`);
+  return `${address.pathname}${address.search}`;
+}
+
+/** Whether an address is at or under the base address. */
+export function isUnder({ origin, basePath }: Pick<WireRequestOptions, 'origin' | 'basePath'>, address: URL): boolean {
+  return address.origin === origin && `${address.pathname}/`.startsWith(`${basePath}/`);
+}
+
+/** Percent-encodes all but RFC 3986's unreserved characters (section 2.3). Throws a `URIError` for half a surrogate pair. */
+export function percentEncoded(text: string): string {
+  if (/^[\w.~-]*$/.test(text)) return text;
+  return encodeURIComponent(text).replaceAll(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+}

@@ -1,0 +1,202 @@
+import type { Permit } from '@headgate/throttle';
+import { inOrder } from '../budgets.ts';
+import type { CheckedOptions } from '../checked-options.ts';
+import type { Connections } from '../http/connections.ts';
+import { exchange } from '../http/exchange.ts';
+import { budgetEvidence } from '../http/rate-headers.ts';
+import { type Redact, redaction } from '../http/redaction.ts';
+import { type SignedRequest, signRequest } from '../http/sign-request.ts';
+import { isUnder, type WireRequest, wireRequest } from '../http/wire-request.ts';
+import type { SourceDefinition, SourceRequest } from '../source-definition.ts';
+import { ofDefinition, SourceError } from '../source-error.ts';
+import type { Verdict } from '../verdict.ts';
+import { lastingSecret, type SharedSecret } from './shared-secret.ts';
+import type { SourceCredential } from './source-credential.ts';
+
+export interface OneTryOptions<Ask, Value> {
+  readonly definition: SourceDefinition<Ask, Value>;
+  readonly options: CheckedOptions;
+  readonly connections: Connections;
+  readonly credential: SourceCredential;
+  /** By name; all of the source. */
+  readonly credentials: ReadonlyMap<string, SourceCredential>;
+  readonly sharedSecret: SharedSecret;
+  readonly permit: Permit;
+  readonly ask: Ask;
+  readonly subject: string;
+  /** In place of what the ask's own request is for. */
+  readonly redirect: Redirect | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** An address of the service that an answer has redirected to. */
+export interface Redirect {
+  readonly url: string;
+  /** Asked for with GET and without a body (RFC 9110, section 15.4). */
+  readonly isGet: boolean;
+}
+
+export interface Tried<Value> {
+  readonly verdict: Verdict<Value>;
+  /** Of the answer, where one came. */
+  readonly status?: number;
+  /** Lost on a kept-alive connection that had died while it lay idle. */
+  readonly stale?: boolean;
+  /** Where the answer redirects to, if that may be followed; once it is too much, `verdict` stands. */
+  readonly redirect?: Redirect;
+  /** What the credential signed with, as far as it stays from request to request. */
+  readonly secret?: string;
+}
+
+/** Signs, sends, reads and classifies once, and settles the permit's tokens; `lapsed` where nothing was sent because the permit came too late. Rejects with `signal.reason` alone. */
+export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Promise<Tried<Value> | 'lapsed'> {
+  const { definition, options, connections, credential, credentials, permit, ask, subject, signal } = given;
+  const { service } = definition;
+  const about = { service, credential: credential.name, subject };
+  const { origin, basePath, userAgent } = options;
+  const { clock, timeoutMs } = options;
+  let signed: SignedRequest;
+  try {
+    const call = (): WireRequest =>
+      wireRequest({ request: redirectedRequest(definition.toRequest(ask), given.redirect), service, subject, origin, basePath, userAgent });
+    const request = ofDefinition({ service, subject, name: 'toRequest', call });
+    const signedWith = (name: string) => {
+      const { signer } = credentials.get(name) ?? credential;
+      return signRequest({ request, signer, origin, clock, timeoutMs, signal });
+    };
+    const own = signedWith(credential.name);
+    signed = own instanceof Promise ? await own : own;
+    const { secrets } = signed;
+    const refusal = credential.refusalOf(lastingSecret(secrets));
+    if (refusal !== undefined) {
+      permit.aborted();
+      return { verdict: { kind: 'unauthorized', error: refusal }, secret: lastingSecret(secrets) };
+    }
+    const signedBy = async (name: string) => (await signedWith(name)).secrets;
+    const other = credentials.size > 1 ? await given.sharedSecret({ credential: credential.name, secrets, signedBy }) : undefined;
+    if (other !== undefined) {
+      permit.aborted();
+      return { verdict: { kind: 'unauthorized', error: shared(other, about) } };
+    }
+  } catch (error) {
+    permit.aborted();
+    signal.throwIfAborted();
+    return { verdict: unsigned(error, about) };
+  }
+  const redact = redaction(signed.secrets);
+  const exchanged = await exchange({
+    ...signed.request,
+    connections,
+    clock,
+    origin,
+    timeoutMs,
+    maxBodyBytes: options.maxBodyBytes,
+    signal,
+    onSent: () => permit.sent(),
+    onAnswered: (head) => {
+      if (definition.evidence === undefined) permit.answered([budgetEvidence({ head, epochMs: clock.epochMs() })]);
+    },
+  });
+  // Where the answer had begun the tokens are settled already, but for a definition that reads its body for them.
+  if (exchanged.kind === 'failed' && exchanged.status !== undefined) permit.answered();
+  else if (exchanged.kind !== 'answered') permit.aborted();
+  signal.throwIfAborted();
+  if (exchanged.kind === 'lapsed') return 'lapsed';
+  if (exchanged.kind === 'aborted') throw new Error('unreachable: aborted without a signal');
+  if (exchanged.kind === 'failed') {
+    const { status, stale, invalid } = exchanged;
+    const reason = redact(exchanged.reason);
+    const error = new SourceError({ ...about, code: 'HEADGATE_INVALID_REQUEST', retryable: false, message: `${about.subject}: ${reason}` });
+    return { verdict: invalid ? { kind: 'fatal', error } : { kind: 'transient', reason }, stale, ...(status !== undefined && { status }) };
+  }
+  const { answer } = exchanged;
+  const { status } = answer;
+  const names = Object.keys(options.budgets);
+  const { recentlyRefused } = credential;
+  const context = { ask, credential: credential.name, epochMs: clock.epochMs(), redact, recentlyRefused };
+  if (definition.evidence !== undefined) {
+    const refused = status === 429;
+    const call = () => inOrder(definition.evidence?.(answer, context) ?? {}, names).map((one) => one && { ...one, refused });
+    try {
+      permit.answered(ofDefinition({ service, subject, name: 'evidence', call }));
+    } catch (error) {
+      permit.answered();
+      return { verdict: unsigned(error, about), status };
+    }
+  }
+  if (REDIRECTS.has(status)) {
+    const location = answer.headers['location'] ?? '';
+    const to = location === '' ? null : URL.parse(location, `${origin}${signed.request.path}`);
+    if (definition.follow === undefined || to === null || !isUnder(options, to)) {
+      return { verdict: { kind: 'fatal', error: redirected(to, status, about) }, status };
+    }
+    const { method } = signed.request;
+    const isGet = method !== 'HEAD' && (status === 303 || (status < 303 && method === 'POST'));
+    return { verdict: { kind: 'fatal', error: tooManyRedirects(to, status, about) }, status, redirect: { url: to.href, isGet } };
+  }
+  try {
+    const verdict = redactedVerdict(definition.classify(answer, context), redact);
+    if (verdict.kind === 'ok' && verdict.cost !== undefined) permit.corrected(inOrder(verdict.cost, names));
+    return { verdict, status, secret: lastingSecret(signed.secrets) };
+  } catch (cause) {
+    const message = `${about.subject}: the answer (${status}) could not be judged. This is a fault of the ${service} source: report it.`;
+    return {
+      verdict: { kind: 'fatal', error: new SourceError({ ...about, code: 'HEADGATE_CLASSIFY', retryable: false, status, message, cause }) },
+      status,
+    };
+  }
+}
+
+/** Whoever classifies may have quoted what it should not: said again without it. */
+function redactedVerdict<Value>(verdict: Verdict<Value>, redact: Redact): Verdict<Value> {
+  if ('reason' in verdict) return { ...verdict, reason: redact(verdict.reason) };
+  if ('where' in verdict) return { ...verdict, where: redact(verdict.where) };
+  if ('error' in verdict) verdict.error.message = redact(verdict.error.message);
+  return verdict;
+}
+
+interface About {
+  readonly service: string;
+  readonly credential: string;
+  readonly subject: string;
+}
+
+function shared(other: string, about: About): SourceError {
+  const message = `${about.credential}: its secret is that of ${other}, too: to ${about.service} they are one, with one budget. Keep one of the two.`;
+  return new SourceError({ ...about, code: 'HEADGATE_CREDENTIAL_SHARED', retryable: false, message });
+}
+
+/** In a row. */
+export const MOST_REDIRECTS = 5;
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+function redirectedRequest({ method, headers = {}, body, ...own }: SourceRequest, redirect: Redirect | undefined): SourceRequest {
+  const same = { ...(method !== undefined && { method }), headers, ...(body !== undefined && { body }) };
+  if (redirect === undefined) return { ...own, ...same };
+  const { url, isGet } = redirect;
+  if (!isGet) return { url, ...same };
+  return { url, headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !/^content-/i.test(name))) };
+}
+
+/** Followed with credentials they could hand a secret to whoever the Location names. Of that no more is shown than its origin: its query may hold one. */
+function redirected(to: URL | null, status: number, about: About): SourceError {
+  const message = `${about.subject}: ${about.service} redirects to ${to?.origin ?? 'nowhere'} (${status}), which is not followed with credentials. Set baseUrl to the address that answers itself.`;
+  return new SourceError({ ...about, code: 'HEADGATE_REDIRECTED', retryable: false, status, message });
+}
+
+function tooManyRedirects(to: URL, status: number, about: About): SourceError {
+  const message = `${about.subject}: ${about.service} redirects more than ${MOST_REDIRECTS} times in a row (${status}), last within ${to.origin}. Is what is asked for there?`;
+  return new SourceError({ ...about, code: 'HEADGATE_REDIRECTED', retryable: false, status, message });
+}
+
+/** A definition's error, or a signer's: of these only those of a known code are quoted, others might hold the secret. */
+function unsigned(error: unknown, about: About): Verdict<never> {
+  if (error instanceof SourceError) return { kind: 'fatal', error };
+  const known = error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('HEADGATE_');
+  const message = known ? error.message : 'its signer threw';
+  if (known && 'retryable' in error && error.retryable === true) return { kind: 'transient', reason: `${about.credential}: ${message}` };
+  const unsignable = known && error.code === 'HEADGATE_UNSIGNABLE_REQUEST';
+  const code = unsignable ? 'HEADGATE_UNSIGNABLE_REQUEST' : 'HEADGATE_CREDENTIAL_UNUSABLE';
+  const text = `${unsignable ? about.subject : about.credential}: the request could not be signed. ${message}`;
+  return { kind: unsignable ? 'fatal' : 'unauthorized', error: new SourceError({ ...about, code, retryable: false, message: text }) };
+}

@@ -1,0 +1,265 @@
+import type { Admission, CredentialPool, Delivery, Permit } from '@headgate/throttle';
+import { inOrder } from '../budgets.ts';
+import type { CheckedOptions } from '../checked-options.ts';
+import type { Connections } from '../http/connections.ts';
+import type { SourceDefinition } from '../source-definition.ts';
+import { ofDefinition, SourceError } from '../source-error.ts';
+import type { AskInFlight, AskOptions } from '../source.ts';
+import { firstAbort } from './any-signal.ts';
+import { oneTry } from './attempt.ts';
+import { pause, retryDeadline } from './backoff.ts';
+import { type AskProgress, nextStep, type Step } from './retry-decision.ts';
+import { sharedSecret } from './shared-secret.ts';
+import type { SourceCredential } from './source-credential.ts';
+
+export interface AskerOptions<Ask, Value> {
+  readonly definition: SourceDefinition<Ask, Value>;
+  readonly options: CheckedOptions;
+  readonly admission: Admission;
+  readonly pool: CredentialPool;
+  /** By name; the pool's members and those that have left it. */
+  readonly credentials: ReadonlyMap<string, SourceCredential>;
+  readonly connections: Connections;
+  /** Filled with the asks that have a permit, for gauges. */
+  readonly inFlight: Set<AskInFlight>;
+  /** Aborted when nothing new may be asked; what is under way goes on. */
+  readonly stop: AbortSignal;
+}
+
+/** Asks until it has an answer, a reason to stop, or no more time. */
+export type Asker<Ask, Value> = (ask: Ask, options: AskOptions & { readonly signal: AbortSignal }) => Promise<Delivery<Value>>;
+
+export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, Value> {
+  const { definition, options, admission, pool, credentials, connections, inFlight, stop } = given;
+  const { service } = definition;
+  const { clock, random, retryForMs } = options;
+  const shared = sharedSecret();
+  const names = Object.keys(options.budgets);
+
+  return async (ask, { credits, signal, walk, share }) => {
+    const subject = ofDefinition({ service, name: 'subject', call: () => definition.subject(ask) });
+    const items = ofDefinition({ service, subject, name: 'items', call: () => definition.items(ask) });
+    const weights = ofDefinition({
+      service,
+      subject,
+      name: 'weights',
+      call: () => inOrder(definition.weights?.(ask) ?? {}, names).map((weight) => weight ?? 1),
+    });
+    // Given up by then, it may still be counted for a while.
+    const countedWithinMs = (options.journal?.leaseMs ?? 0) + options.timeoutMs + options.maxDelayMs;
+    checkWeights({ service, subject, weights, names, pool });
+    const progress: AskProgress = {
+      deadline: retryDeadline({ clock, random, retryForMs }),
+      doubted: false,
+      misfit: false,
+      redirect: undefined,
+      redirects: 0,
+      stale: false,
+    };
+    const { deadline } = progress;
+
+    const stepOf = async (permit: Permit): Promise<Step<Value> | { readonly kind: 'anew' }> => {
+      const credential = credentials.get(permit.credential);
+      if (credential === undefined) throw new Error(`${service}: the pool gave the unknown credential ${permit.credential}`);
+      const { clockRefusals, secretRefusals } = credential;
+      const grantedAtMs = clock.monotonicMs();
+      const tried = await oneTry({
+        definition,
+        options,
+        connections,
+        credential,
+        credentials,
+        sharedSecret: shared,
+        permit,
+        ask,
+        subject,
+        redirect: progress.redirect,
+        signal,
+      });
+      if (tried === 'lapsed') return { kind: 'anew' };
+      const step = nextStep({
+        tried,
+        credential,
+        grantedAtMs,
+        clockRefusals,
+        secretRefusals,
+        progress,
+        retire: (error) => {
+          // Nobody sees it but those who wait when the last credential has gone.
+          pool.retire(credential.name, lastOne(error));
+          admission.wake();
+        },
+        gaveUp: (reason, retryInMs) =>
+          gaveUp({ service, subject, credential: credential.name, reason, retryInMs, ...deadline, status: tried.status }),
+        unfit: (where, wasAskedAgain) =>
+          unfit({ service, subject, credential: credential.name, where, wasAskedAgain, status: tried.status }),
+      });
+      // No page's transaction will carry what this answer has shown of the budgets.
+      if (step.kind === 'again' && tried.status !== undefined) credential.journal?.learned();
+      options.onAttempt({
+        service,
+        credential: credential.name,
+        subject,
+        outcome: step.kind === 'deliver' ? 'ok' : step.outcome,
+        durationMs: clock.monotonicMs() - grantedAtMs,
+        ...(tried.status !== undefined && { status: tried.status }),
+        ...(step.kind === 'again' && { reason: step.reason, retryInMs: step.retryInMs }),
+        ...(step.kind === 'reject' && { reason: step.error.message }),
+      });
+      return step;
+    };
+
+    let shown: AskInFlight | undefined;
+    const show = (next?: AskInFlight): void => {
+      if (shown !== undefined) inFlight.delete(shown);
+      if (next !== undefined) inFlight.add(next);
+      shown = next;
+    };
+    const waiting = firstAbort([signal, stop]);
+    try {
+      for (;;) {
+        const waitedFromMs = clock.monotonicMs();
+        const permit = await admission
+          .acquire({
+            pool,
+            weights,
+            countedWithinMs,
+            credits,
+            items,
+            label: subject,
+            signal: waiting.signal,
+            ...(walk !== undefined && { walk }),
+            ...(share !== undefined && { share }),
+          })
+          .catch((error: unknown) => {
+            // The last credential that could bear it may have left.
+            checkWeights({ service, subject, weights, names, pool });
+            throw error;
+          });
+        deadline.waited(clock.monotonicMs() - waitedFromMs);
+        const asking: AskInFlight = {
+          label: subject,
+          credential: permit.credential,
+          since: clock.epochMs(),
+          ...(walk !== undefined && { walk }),
+        };
+        show(asking);
+        let pauseMs = 0;
+        let reason = '';
+        let delivered = false;
+        try {
+          const step = await stepOf(permit);
+          if (step.kind === 'reject') throw step.error;
+          if (step.kind === 'deliver') {
+            const { value } = step;
+            permit.credit.resize(ofDefinition({ service, subject, name: 'itemsOf', call: () => definition.itemsOf(value) }));
+            delivered = true;
+            return { value, credit: permit.credit };
+          }
+          if (step.kind === 'again') ({ pauseMs, reason } = step);
+        } finally {
+          // After the budgets were held: whoever waits for room must not slip past that.
+          if (!delivered) permit.credit.release();
+        }
+        show(pauseMs > 0 ? { ...asking, retry: { at: clock.epochMs() + pauseMs, reason } } : undefined);
+        if (pauseMs > 0) await pause({ clock, ms: pauseMs, signal: waiting.signal });
+        show();
+      }
+    } finally {
+      show();
+      waiting.forget();
+    }
+  };
+}
+
+function lastOne({ code, message, service, credential, subject, status, cause }: SourceError): SourceError {
+  return new SourceError({
+    code,
+    message,
+    retryable: false,
+    service,
+    endsSource: true,
+    cause,
+    ...(credential !== undefined && { credential }),
+    ...(subject !== undefined && { subject }),
+    ...(status !== undefined && { status }),
+  });
+}
+
+interface GaveUp {
+  readonly service: string;
+  readonly subject: string;
+  readonly credential: string;
+  readonly reason: string;
+  readonly failures: number;
+  readonly elapsedMs: number;
+  readonly leftMs: number;
+  /** The wait that the service asks for. */
+  readonly retryInMs: number | undefined;
+  readonly status: number | undefined;
+}
+
+function gaveUp({ service, subject, credential, reason, failures, elapsedMs, leftMs, retryInMs = 0, status }: GaveUp): SourceError {
+  const over = `${failures} ${failures === 1 ? 'try' : `tries over ${seconds(elapsedMs)}`}`;
+  const left = Math.max(0, leftMs);
+  const wait = retryInMs > left ? ` The service asks for a wait of ${seconds(retryInMs)}, and ${seconds(left)} are left.` : '';
+  const message = `${subject}: gave up after ${over}: ${reason}.${wait} Ask again ${wait === '' ? 'later' : 'after that'}, or allow more time (retryForMs; retryFor in headgate.yaml).`;
+  return new SourceError({
+    code: 'HEADGATE_GAVE_UP',
+    retryable: true,
+    service,
+    credential,
+    subject,
+    message,
+    ...(status !== undefined && { status }),
+  });
+}
+
+interface Unfit {
+  readonly service: string;
+  readonly subject: string;
+  readonly credential: string;
+  readonly where: string;
+  readonly wasAskedAgain: boolean;
+  readonly status: number | undefined;
+}
+
+function unfit({ service, subject, credential, where, wasAskedAgain, status }: Unfit): SourceError {
+  const message =
+    `${subject}: the answer (${status}) is JSON that does not fit the ${service} service: ${where}. ` +
+    `${wasAskedAgain ? 'Asking again did not help. ' : ''}Check baseUrl; if it is right, the service has changed or fails: ask again another day.`;
+  return new SourceError({
+    code: 'HEADGATE_UNFIT_ANSWER',
+    retryable: true,
+    service,
+    credential,
+    subject,
+    message,
+    ...(status !== undefined && { status }),
+  });
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1000).toLocaleString('en-US')} s`;
+}
+
+interface CheckWeightsOptions {
+  readonly service: string;
+  readonly subject: string;
+  readonly weights: readonly number[];
+  readonly names: readonly string[];
+  readonly pool: CredentialPool;
+}
+
+/** A request that costs more than the budgets of any credential ever hold would wait for ever. */
+function checkWeights({ service, subject, weights, names, pool }: CheckWeightsOptions): void {
+  if (pool.bears(weights)) return;
+  for (const { name, budgets } of pool.members) {
+    for (const [i, { limit, windowMs }] of budgets.entries()) {
+      const weight = weights[i] ?? 1;
+      if (weight >= 1 && weight <= limit) continue;
+      const message = `${subject}: the request costs ${weight} of the budget ${names[i]}, ${limit} per ${windowMs} ms (${name}). Ask for less at once, or raise the limit.`;
+      throw new SourceError({ code: 'HEADGATE_OVER_BUDGET', retryable: false, service, credential: name, subject, message });
+    }
+  }
+}

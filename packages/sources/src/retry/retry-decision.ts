@@ -1,0 +1,138 @@
+import type { TryEvent } from '../attempt-event.ts';
+import type { SourceError } from '../source-error.ts';
+import { MOST_REDIRECTS, type Redirect, type Tried } from './attempt.ts';
+import type { RetryDeadline } from './backoff.ts';
+import { MOST_CLOCK_REFUSALS, type SourceCredential } from './source-credential.ts';
+
+/** What one ask remembers from try to try. */
+export interface AskProgress {
+  readonly deadline: RetryDeadline;
+  /** Set when an answer was doubtful: the next one like it is believed. */
+  doubted: boolean;
+  /** Set when an answer did not fit: the next one like it ends the ask. */
+  misfit: boolean;
+  /** Where the service has redirected to, and how often in a row. */
+  redirect: Redirect | undefined;
+  redirects: number;
+  /** Set while the last try was lost on a stale connection: a second loss in a row is a failure like others. */
+  stale: boolean;
+}
+
+export interface NextStepOptions<Value> {
+  readonly tried: Tried<Value>;
+  readonly credential: SourceCredential;
+  /** Monotonic ms when the permit of this try was granted. */
+  readonly grantedAtMs: number;
+  /** The credential's when the request was signed. */
+  readonly clockRefusals: number;
+  /** As well. */
+  readonly secretRefusals: number;
+  readonly progress: AskProgress;
+  /** Takes the credential out of the pool. */
+  readonly retire: (error: SourceError) => void;
+  /** The error for when the time to try again is over, or would be before the wait that the service asks for. */
+  readonly gaveUp: (reason: string, retryInMs: number | undefined) => SourceError;
+  /** The error for an answer that does not fit; `wasAskedAgain`: nor did the one before. */
+  readonly unfit: (where: string, wasAskedAgain: boolean) => SourceError;
+}
+
+export type Step<Value> =
+  | { readonly kind: 'deliver'; readonly value: Value }
+  | {
+      readonly kind: 'again';
+      readonly outcome: TryEvent['outcome'];
+      readonly reason: string;
+      /** As far as is known now, for displays. */
+      readonly retryInMs: number;
+      /** To be waited for before a permit is asked for. */
+      readonly pauseMs: number;
+    }
+  | { readonly kind: 'reject'; readonly outcome: TryEvent['outcome']; readonly error: SourceError };
+
+/** Acts on a verdict: what the ask does next, and what the credential has to bear. */
+export function nextStep<Value>(options: NextStepOptions<Value>): Step<Value> {
+  const { tried, credential, progress } = options;
+  const { verdict } = tried;
+  const wasStale = progress.stale;
+  progress.stale = false;
+  if (tried.redirect !== undefined && progress.redirects < MOST_REDIRECTS) {
+    progress.redirect = tried.redirect;
+    progress.redirects += 1;
+    credential.accepted();
+    return { kind: 'again', outcome: 'transient', reason: `redirected (${tried.status}), and followed`, retryInMs: 0, pauseMs: 0 };
+  }
+  switch (verdict.kind) {
+    case 'ok':
+      credential.accepted();
+      return { kind: 'deliver', value: verdict.value };
+    case 'rate-limited': {
+      const { retryInMs: given } = verdict;
+      const retryInMs = credential.refused({ grantedAtMs: options.grantedAtMs, ...(given !== undefined && { retryInMs: given }) });
+      // The credential's budgets are held; another credential may go at once.
+      return { kind: 'again', outcome: 'rate-limited', reason: verdict.reason, retryInMs, pauseMs: 0 };
+    }
+    case 'transient': {
+      const { reason, retryInMs } = verdict;
+      if (tried.stale === true && !wasStale) {
+        progress.stale = true;
+        // The pool asks the client that lost its connection first, and that one has to make a new one.
+        return {
+          kind: 'again',
+          outcome: 'transient',
+          reason: `${reason}; it had lain idle: again on a fresh one`,
+          retryInMs: 0,
+          pauseMs: 0,
+        };
+      }
+      const pauseMs = progress.deadline.failed(retryInMs);
+      if (pauseMs === undefined) return { kind: 'reject', outcome: 'transient', error: options.gaveUp(reason, retryInMs) };
+      return { kind: 'again', outcome: 'transient', reason, retryInMs: pauseMs, pauseMs };
+    }
+    case 'unfit': {
+      const { where } = verdict;
+      const wasAskedAgain = progress.misfit;
+      const pauseMs = wasAskedAgain ? undefined : progress.deadline.failed();
+      progress.misfit = true;
+      if (pauseMs === undefined) return { kind: 'reject', outcome: 'fatal', error: options.unfit(where, wasAskedAgain) };
+      return { kind: 'again', outcome: 'transient', reason: `the answer does not fit: ${where}`, retryInMs: pauseMs, pauseMs };
+    }
+    case 'unauthorized': {
+      const { error } = verdict;
+      const wasSignedBefore = options.secretRefusals < credential.secretRefusals;
+      if (!wasSignedBefore && !credential.secretRefused(tried.secret, error)) return withoutCredential(options, error);
+      const reason = `${error.message} Its signer is asked once more.`;
+      return { kind: 'again', outcome: 'unauthorized', reason, retryInMs: 0, pauseMs: 0 };
+    }
+    case 'clock-wrong': {
+      const { offsetMs, error } = verdict;
+      const wasSignedBefore = options.clockRefusals < credential.clockRefusals;
+      const correction = wasSignedBefore ? 'corrected' : credential.clockRefused(offsetMs);
+      const seconds = Math.abs(Math.round(offsetMs / 1000)).toLocaleString('en-US');
+      const clock = `service's clock is ${seconds} s ${offsetMs < 0 ? 'behind' : 'ahead of'} ours`;
+      if (correction === 'hopeless') {
+        if (credential.signer.adjustClock !== undefined)
+          error.message += ` The ${clock} by its last answer, and ${MOST_CLOCK_REFUSALS} corrections in a row did not help.`;
+        return withoutCredential(options, error);
+      }
+      const done = correction === 'corrected' ? '; corrected' : ': more than a day is not corrected; asked again';
+      return { kind: 'again', outcome: 'transient', reason: `${credential.name}: the ${clock}${done}`, retryInMs: 0, pauseMs: 0 };
+    }
+    case 'doubtful': {
+      if (progress.doubted) return { kind: 'reject', outcome: 'gone', error: verdict.error };
+      progress.doubted = true;
+      const retryInMs = credential.quieten();
+      const reason = `${verdict.error.message} Or a refusal for the rate: asked once more after a quiet window.`;
+      return { kind: 'again', outcome: 'transient', reason, retryInMs, pauseMs: retryInMs };
+    }
+    case 'gone':
+    case 'fatal':
+      credential.accepted();
+      return { kind: 'reject', outcome: verdict.kind, error: verdict.error };
+  }
+}
+
+/** The request goes on with another credential; where none is left, the next wait for a permit rejects. */
+function withoutCredential<Value>({ retire }: NextStepOptions<Value>, error: SourceError): Step<Value> {
+  retire(error);
+  return { kind: 'again', outcome: 'unauthorized', reason: error.message, retryInMs: 0, pauseMs: 0 };
+}

@@ -1,0 +1,143 @@
+import type { Signer } from '@headgate/auth';
+import type { Clock, Journal, JournalEntry, RateBudget } from '@headgate/throttle';
+import { budgetOf } from '../budgets.ts';
+import type { SourceError } from '../source-error.ts';
+import type { Budgets, Credential } from '../source-options.ts';
+
+/** A credential at work: its budgets, and what the service has said about it. */
+export interface SourceCredential {
+  readonly name: string;
+  readonly signer: Signer;
+  /** In the order of the source's. */
+  readonly budgets: readonly RateBudget[];
+  /** What they are, by name, in the same order. */
+  readonly named: Budgets;
+  readonly journal?: JournalEntry;
+  /** Whether it was refused for its rate during the last minute. */
+  readonly recentlyRefused: boolean;
+  /** How often its clock was refused: a refusal of a request signed before the last time says nothing new. */
+  readonly clockRefusals: number;
+  /** Refused for its rate: lets nothing start for a while and returns how long, ms. */
+  refused(refusal: Refusal): number;
+  /** An answer has come that was no refusal. */
+  accepted(): void;
+  /** Lets nothing start for a whole window and returns how long that is, ms. */
+  quieten(): number;
+  /** How often its secret was refused: a refusal of a request signed before the last time says nothing new. */
+  readonly secretRefusals: number;
+  /** Its secret was refused: false where its signer can't have another, or has had its chance since the last answer. */
+  secretRefused(secret: string | undefined, error: SourceError): boolean;
+  /** Why a secret must not be sent again: it was the last that was refused. */
+  refusalOf(secret: string): SourceError | undefined;
+  /** Its timestamp was refused by a service whose clock is `offsetMs` ahead of ours: corrects the clock its requests are stamped with. */
+  clockRefused(offsetMs: number): ClockCorrection;
+}
+
+/** `hopeless`: nothing can be corrected, or corrections in a row did not help. */
+export type ClockCorrection = 'corrected' | 'too far off' | 'hopeless';
+
+export interface Refusal {
+  /** Monotonic ms when the permit of the refused request was granted. */
+  readonly grantedAtMs: number;
+  /** Ms from now, where the answer says it. */
+  readonly retryInMs?: number;
+}
+
+export interface SourceCredentialOptions {
+  readonly credential: Credential;
+  /** The source's: in their place the credential may have others of the same names. */
+  readonly budgets: Budgets;
+  readonly maxDelayMs: number;
+  readonly clock: Clock;
+  readonly journal?: Journal | undefined;
+}
+
+const RECENT_MS = 60_000;
+/** Where refusals say nothing, waits double up to this. */
+const LONGEST_STEP_MS = 15 * 60_000;
+/** An answer that asks for more than this, and than its longest budget's window, is wrong or lies, and says nothing. */
+const LONGEST_HOLD_MS = 24 * 60 * 60_000;
+/** An answer that says `now` is held off this long, or no longer than its window. */
+const SHORTEST_HOLD_MS = 1_000;
+
+/** A service that says its clock is further off than this is wrong, or our machine's clock is: either is for somebody to look at. */
+const LARGEST_CLOCK_OFFSET_MS = 24 * 60 * 60_000;
+/** Clocks are put right, so each refusal may be due to another offset; these many in a row are not. */
+export const MOST_CLOCK_REFUSALS = 3;
+
+export function sourceCredential({ credential, budgets: shared, maxDelayMs, clock, journal }: SourceCredentialOptions): SourceCredential {
+  const { name, signer } = credential;
+  const options = { maxDelayMs, clock, ...(journal !== undefined && { leaseMs: () => journal.leaseMs }) };
+  const named = { ...shared, ...credential.budgets };
+  const byName = new Map(Object.entries(named).map(([budget, of]) => [budget, budgetOf(of, options)]));
+  const budgets = [...byName.values()];
+  const entry = journal?.open(name, () => Array.from(byName, ([budget, one]) => ({ name: budget, ...one.snapshot() })));
+  for (const snapshot of entry?.restored ?? []) byName.get(snapshot.name ?? '')?.restore(snapshot);
+  // A refusal is about the shortest window unless the answer says otherwise; a daily quota beside it says so.
+  const windowMs = Math.min(...budgets.map((budget) => budget.windowMs));
+  const longestHoldMs = Math.max(LONGEST_HOLD_MS, ...budgets.map((budget) => budget.windowMs));
+  let refusedAtMs = -Infinity;
+  let refusals = 0;
+  let secretRefusals = 0;
+  let secretRefusalsInARow = 0;
+  let lastRefused: { readonly secret: string; readonly error: SourceError } | undefined;
+  let clockRefusals = 0;
+  let clockRefusalsInARow = 0;
+
+  const hold = (ms: number): number => {
+    const until = clock.monotonicMs() + ms;
+    for (const budget of budgets) budget.holdUntil(until);
+    return ms;
+  };
+
+  return {
+    name,
+    signer,
+    budgets,
+    named,
+    ...(entry !== undefined && { journal: entry }),
+    get recentlyRefused() {
+      return clock.monotonicMs() - refusedAtMs <= RECENT_MS;
+    },
+    get clockRefusals() {
+      return clockRefusals;
+    },
+    refused({ grantedAtMs, retryInMs }) {
+      // Requests that were under way together are refused together: that is one refusal.
+      if (grantedAtMs >= refusedAtMs) refusals += 1;
+      refusedAtMs = clock.monotonicMs();
+      const stepMs = Math.min(LONGEST_STEP_MS, windowMs * 2 ** (refusals - 1));
+      if (retryInMs === undefined || !(retryInMs <= longestHoldMs)) return hold(stepMs);
+      return hold(Math.max(retryInMs, Math.min(windowMs, SHORTEST_HOLD_MS)));
+    },
+    accepted() {
+      refusals = 0;
+      clockRefusalsInARow = 0;
+      secretRefusalsInARow = 0;
+    },
+    quieten() {
+      return hold(windowMs * 1.0005 + 5);
+    },
+    get secretRefusals() {
+      return secretRefusals;
+    },
+    secretRefused(secret, error) {
+      secretRefusals += 1;
+      secretRefusalsInARow += 1;
+      if (signer.refused === undefined || secret === undefined || secretRefusalsInARow > 1) return false;
+      lastRefused = { secret, error };
+      signer.refused();
+      return true;
+    },
+    refusalOf: (secret) => (secret === lastRefused?.secret ? lastRefused.error : undefined),
+    clockRefused(offsetMs) {
+      clockRefusals += 1;
+      clockRefusalsInARow += 1;
+      if (signer.adjustClock === undefined || !Number.isFinite(offsetMs)) return 'hopeless';
+      if (clockRefusalsInARow > MOST_CLOCK_REFUSALS) return 'hopeless';
+      if (Math.abs(offsetMs) > LARGEST_CLOCK_OFFSET_MS) return 'too far off';
+      signer.adjustClock(offsetMs);
+      return 'corrected';
+    },
+  };
+}
