@@ -1,4 +1,5 @@
 import { virtualClock } from '@headgate/throttle/testing';
+import type { LaneWriter } from '@headgate/topics';
 import { expect, test } from 'vitest';
 import { logWith, shelvesTopics, temporaryLog } from '../temporary-log.fixture.ts';
 import { shelvesLane } from './lane.fixture.ts';
@@ -89,6 +90,55 @@ test('commits that come while a transaction is in flight share the next one', as
   await lane.close();
 });
 
+test('a transaction writes what has changed, the first one that there is a state as well', async () => {
+  await using place = await temporaryLog(shelvesTopics());
+  const written: unknown[] = [];
+  const log = logWith(place.log, {
+    async openLane(spec, signal) {
+      const writer = await place.log.openLane(spec, signal);
+      const write = writer.transaction.bind(writer);
+      const transaction: LaneWriter['transaction'] = (work) =>
+        write((tx) => {
+          const calls: unknown[] = [];
+          written.push(calls);
+          work({
+            append: (records) => (calls.push(['append', records.length]), tx.append(records)),
+            checkpoint: (key, value) => (calls.push([key, value]), tx.checkpoint(key, value)),
+            commitOffset: (offset) => (calls.push(['offset', offset.nextOffset]), tx.commitOffset(offset)),
+          });
+        });
+      return Object.assign(writer, { transaction });
+    },
+  });
+  const lane = await shelvesLane({ log, clock });
+  await lane.commit({ records: [] });
+  await lane.commit({ records: [] });
+  await lane.commit({ records: [letter], state: [['walk/1', 2]], finished: [1] });
+  await lane.commit({ records: [], finished: [0] });
+  const again = await (await lane.close(), shelvesLane({ log, clock }));
+  await again.close();
+  expect(again.hasState).toBe(true);
+  expect(written).toEqual([
+    [
+      ['g/lane', '{"next":0,"done":[]}'],
+      ['offset', 0],
+    ],
+    [],
+    [
+      ['append', 1],
+      ['g/walk/1', '2'],
+      ['g/lane', '{"next":0,"done":[[1,1]]}'],
+    ],
+    [
+      ['g/lane', '{"next":2,"done":[]}'],
+      ['offset', 2],
+    ],
+    [],
+    [],
+  ]);
+  expect(await log.groupOffset({ group: 'g', topic: 'shelves.requests', partition: 0 })).toBe(2);
+});
+
 test('offsets that hold no request are skipped', async () => {
   await using place = await temporaryLog(shelvesTopics());
   const lane = await shelvesLane({ log: place.log, clock });
@@ -128,6 +178,12 @@ test('a record is too large by the bytes of its key, its value and its headers, 
   const long = { ...letter, key: null, value: 'x'.repeat(21) };
   const limits = [record, { ...record, key: 'é1' }, long, { ...long, topic: 'of another' }].map((one) => lane.tooLarge(one));
   expect(limits).toEqual([undefined, 20, 20, undefined]);
+  const just = 'x'.repeat(20);
+  for (const one of [
+    { key: null, value: just },
+    { key: just, value: null },
+  ])
+    expect(lane.tooLarge({ ...letter, ...one })).toBeUndefined();
   const change = lane.stateRecord(['a', { page: 2 }]);
   expect([change, lane.tooLarge(change), lane.room('shelves.state')?.bytes]).toEqual([
     { topic: 'shelves.state', key: 'g/a', value: '{"page":2}' },
