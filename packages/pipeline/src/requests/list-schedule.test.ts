@@ -52,6 +52,12 @@ test('each list has its own period, and between there is no look', async () => {
   expect(looks).toHaveLength(enqueued.length);
 });
 
+test('a period may be of seconds', async () => {
+  const { clock, enqueued } = lists([25 * SECOND]);
+  await clock.advance(100 * SECOND);
+  expect(enqueued.map(([, at]) => at / SECOND)).toEqual([25, 50, 75, 100]);
+});
+
 test('a period is longer than a timer can be', async () => {
   const { clock, enqueued } = lists([30 * DAY]);
   await clock.advance(61 * DAY);
