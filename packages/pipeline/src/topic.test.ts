@@ -84,6 +84,30 @@ describe('a record', () => {
     }
   });
 
+  it('is refused with a key or a header that is neither text nor bytes', async () => {
+    const records = await makerOf(topic({ value: item }));
+    const value = { item: 'x' };
+    for (const key of [undefined, 7])
+      expect(() => records({ key: key as unknown as string, value })).toThrow(/shelves\.records: .* key is /);
+    expect(() => records({ key: null, value, headers: { h: 7 as unknown as string } })).toThrow(/shelves\.records: .* header is 7/);
+  });
+
+  it('counts as its topic, or as what it says it is', async () => {
+    const records = await makerOf(topic({ value: item }));
+    const value = { item: 'x' };
+    expect([records({ key: null, value }).kind, records({ key: null, value, kind: 'small' }).kind]).toEqual(['records', 'small']);
+  });
+
+  it('is no longer wanted where its serializer fails because of the signal', async () => {
+    const stop = new AbortController();
+    const open = (): never => {
+      stop.abort(new Error('stopped'));
+      throw new Error('the registry was left');
+    };
+    const pipelines = [{ name: 'shelves', topics: { records: topic({ value: item, serialize: { open } }) } }];
+    await expect(openSerializers({ pipelines, names: topicNames(), signal: stop.signal })).rejects.toBe(stop.signal.reason);
+  });
+
   it('needs a serializer that can be opened, or says which can’t', async () => {
     const open = (): never => {
       throw new Error('the registry is away');
