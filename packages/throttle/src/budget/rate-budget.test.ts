@@ -129,6 +129,21 @@ describe('rateBudget', () => {
     });
   });
 
+  it('waits for a shorter window than the journal was kept in no longer than for that one', () => {
+    const clock = handClock();
+    const before = rateBudget({ limit: 2, windowMs: 60_000, guardMs: 0, clock });
+    before.take().answered();
+    before.take().sent();
+    before.holdUntil(50_000);
+    const budget = rateBudget({ limit: 2, windowMs: 1_000, guardMs: 0, maxDelayMs: 300, clock });
+    for (const aged of agedSnapshots([before.snapshot()], 100)) budget.restore(aged);
+    expect([budget.used, budget.freeAt(2)]).toEqual([2, 1_300]);
+    // What is nearly over is over then.
+    const late = rateBudget({ limit: 2, windowMs: 1_000, guardMs: 0, maxDelayMs: 300, clock });
+    for (const aged of agedSnapshots([before.snapshot()], 59_500)) late.restore(aged);
+    expect(late.freeAt()).toBe(500);
+  });
+
   it.each([{ limit: 0 }, { limit: 1.5 }, { windowMs: 0 }, { windowMs: Number.NaN }])('refuses %o', (wrong) => {
     expect(() => rateBudget({ limit: 1, windowMs: 1, ...wrong })).toThrow(RangeError);
   });

@@ -249,13 +249,15 @@ export class RollingBudget implements RateBudget {
     const now = this.#clock.monotonicMs();
     // What was counted under a shorter window is busy for the longer one; what is listed no longer may fill it.
     const moreMs = Math.max(0, this.windowMs - windowMs) * (1 + DRIFT);
+    // What was counted under a longer one is free when all is that may be counted yet.
+    const mostMs = windowMs > this.windowMs ? this.#busyForMs(this.#maxDelayMs + (this.#leaseMs?.() ?? 0)) : Infinity;
     if (others !== undefined) {
       this.#others ??= new ObservedUse();
       this.#others.restore(others, now, 2 * this.#busyForMs(0));
     }
-    for (const [ms, weight] of busy) this.#log.add(now + ms + moreMs, weight);
+    for (const [ms, weight] of busy) this.#log.add(now + Math.min(ms, mostMs) + moreMs, weight);
     this.#freedBefore = Math.max(this.#freedBefore, now - (freedMs ?? Infinity) + moreMs);
-    this.holdUntil(Math.max(now + heldMs, this.#freedBefore));
+    this.holdUntil(Math.max(now + Math.min(heldMs, mostMs), this.#freedBefore));
   }
 
   readonly #settle = (slot: RollingSlot, how: Ending, evidence?: BudgetEvidence): void => {
