@@ -171,10 +171,13 @@ test('a pipeline of its own runs beside followers, on topics with a prefix and n
   expect(await place.records('prod.social.shelves.records')).toHaveLength(40);
 
   // Another group on the same log is noticed by the same names alone.
-  const asGroup = async (topics: string): Promise<string> => {
-    await place.write('other.yaml', yaml.replace(/prefix: .*? \}/, topics));
-    return (await place.headgate('check', '--config', 'other.yaml')).stderr;
+  const asGroup = async (topics: string, command: string): Promise<string> => {
+    await place.write('other.yaml', yaml.replace(/prefix: .*? \}/, `group: other, ${topics}`));
+    const { code, stderr } = await place.headgate(command, '--config', 'other.yaml');
+    expect(code).toBe(0);
+    return stderr;
   };
-  expect(await asGroup('group: other, prefix: prod.social., names: { followers.pages: pages }')).toContain('Group "other" begins anew');
-  expect(await asGroup('group: other, prefix: test. }, }')).not.toContain('Group');
+  expect(await asGroup('prefix: prod.social., names: { followers.pages: pages }', 'check')).toContain('Group "other" begins anew');
+  for (const command of ['check', 'run']) expect(await asGroup('prefix: test.', command)).not.toContain('Group');
+  expect(await place.records('test.shelves.records')).toHaveLength(20);
 });
