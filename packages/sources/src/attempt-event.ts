@@ -1,5 +1,5 @@
 /** One try of a request, after it has ended. */
-export interface TryEvent {
+export interface AttemptEvent {
   readonly service: string;
   readonly credential: string;
   readonly subject: string;

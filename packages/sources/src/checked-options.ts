@@ -1,5 +1,5 @@
 import { type Clock, type Journal, systemClock } from '@headgate/throttle';
-import type { TryEvent } from './attempt-event.ts';
+import type { AttemptEvent } from './attempt-event.ts';
 import { budgetOf, mergedBudgets, type NamedBudgets } from './budgets.ts';
 import { proxyVariables } from './http/connections.ts';
 import { SourceError } from './source-error.ts';
@@ -29,7 +29,7 @@ export interface CheckedOptions {
   readonly random: () => number;
   readonly journal: Journal | undefined;
   /** Never throws. */
-  readonly onAttempt: (event: TryEvent) => void;
+  readonly onAttempt: (event: AttemptEvent) => void;
 }
 
 /** The longest a timer of the machine can run. */
@@ -84,7 +84,7 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
 }
 
 /** A request is paid for when it is told of: an observer's error must not lose its page. The first one is a warning of the process. */
-function observer(service: string, onAttempt: (event: TryEvent) => void = () => undefined): CheckedOptions['onAttempt'] {
+function observer(service: string, onAttempt: (event: AttemptEvent) => void = () => undefined): CheckedOptions['onAttempt'] {
   let warned = false;
   return (event) => {
     try {

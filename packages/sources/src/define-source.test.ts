@@ -69,7 +69,7 @@ test('what an answer without a page says of the budgets is written at once; a pa
 });
 
 describe('a transient failure', () => {
-  test('is tried again until the time is over, then given up with all that is known', async () => {
+  test('is attempted again until the time is over, then given up with all that is known', async () => {
     const scene = await play([], { otherwise: said('transient', { reason: 'it is tired' }), retryForMs: 10_000, random: () => 0.9 });
     const asked = scene.ask().catch((error: unknown) => error);
     const error = await scene.drive(asked, 100);
@@ -78,7 +78,7 @@ describe('a transient failure', () => {
     const tries = scene.server.requests.length;
     expect(tries).toBe(6);
     expect((error as Error).message).toBe(
-      `/x: gave up after ${tries} tries over 10 s: it is tired. Ask again later, or allow more time (retryForMs; retryFor in headgate.yaml).`,
+      `/x: gave up after ${tries} attempts over 10 s: it is tired. Ask again later, or allow more time (retryForMs).`,
     );
     expect(scene.events.at(-1)).not.toHaveProperty('retryInMs');
   });
@@ -89,8 +89,8 @@ describe('a transient failure', () => {
       code: 'HEADGATE_GAVE_UP',
       retryable: true,
       message:
-        '/x: gave up after 1 try: it is tired. The service asks for a wait of 3,600 s, and 600 s are left. ' +
-        'Ask again after that, or allow more time (retryForMs; retryFor in headgate.yaml).',
+        '/x: gave up after 1 attempt: it is tired. The service asks for a wait of 3,600 s, and 600 s are left. ' +
+        'Ask again after that, or allow more time (retryForMs).',
     });
     expect(scene.clock.monotonicMs()).toBe(0);
     expect(scene.server.requests).toHaveLength(1);

@@ -4,7 +4,7 @@ import { budgetSlots, type BudgetSlotsOptions } from './budget-slots.ts';
 import { nextReset } from './budgets.ts';
 import { checkedOptions } from './checked-options.ts';
 import { connections } from './http/connections.ts';
-import { asker } from './retry/executor.ts';
+import { executor } from './retry/executor.ts';
 import { sourceCredential } from './retry/source-credential.ts';
 import type { SourceDefinition } from './source-definition.ts';
 import { SourceError } from './source-error.ts';
@@ -38,7 +38,7 @@ export function defineSource<Ask, Value>(definition: SourceDefinition<Ask, Value
     const credentials = new Map(members.map((member) => [member.name, member]));
     const stopping = new AbortController();
     const inFlight = new Set<AskInFlight>();
-    const askOnce = asker({
+    const execute = executor({
       definition,
       options,
       admission: queue,
@@ -94,7 +94,7 @@ export function defineSource<Ask, Value>(definition: SourceDefinition<Ask, Value
         signal?.addEventListener('abort', relay);
         underWay.add(abort);
         try {
-          return await askOnce(ask, { ...wish, signal: abort.signal });
+          return await execute(ask, { ...wish, signal: abort.signal });
         } finally {
           signal?.removeEventListener('abort', relay);
           underWay.delete(abort);

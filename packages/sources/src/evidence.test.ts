@@ -33,7 +33,7 @@ test('a definition says itself what its answers say, of budgets by name, from he
   expect((await used([headed({ 'x-left': '20' }, '"a long one"')], { evidence })).used).toEqual([9, 30]);
 });
 
-test('the definition is not asked about a refusal, nor about an answer that breaks off; the request counts all the same', async () => {
+test('the definition is asked about a refusal, too, and not about an answer that breaks off; the request counts all the same', async () => {
   const asked: number[] = [];
   const evidence: SourceDefinition<string, string>['evidence'] = ({ status }) => {
     asked.push(status);
@@ -47,7 +47,7 @@ test('the definition is not asked about a refusal, nor about an answer that brea
   const scene = await play([refusal, cut, ok], { limit: undefined }, { weights: () => ({}), budgets, evidence });
   await scene.drive(scene.ask(), 1_000);
   expect(scene.events.map(({ outcome }) => outcome)).toEqual(['rate-limited', 'transient', 'ok']);
-  expect(asked).toEqual([200]);
+  expect(asked).toEqual([429, 200]);
   expect(scene.source.gauges().budgets).toMatchObject([{ used: 3 }, { used: 3 }]);
 });
 

@@ -1,4 +1,4 @@
-export type { Answer } from './http/response.ts';
+export type { HttpResponse } from './http/response.ts';
 export type { BudgetSlots, FreeSlots } from './budget-slots.ts';
 export { defineSource } from './define-source.ts';
 export { parseExact, parseUntouched } from './exact-json.ts';
@@ -8,7 +8,7 @@ export type { AskInFlight, AskOptions, Source, SourceBudgetGauge, SourceGauges, 
 export type { ClassifyContext, EvidenceContext, PathRequest, SourceDefinition, SourceRequest, UrlRequest } from './source-definition.ts';
 export { SourceError, type SourceErrorOptions } from './source-error.ts';
 export type { Budgets, Credential, Limit, Quota, SourceOptions } from './source-options.ts';
-export type { TryEvent } from './attempt-event.ts';
+export type { AttemptEvent } from './attempt-event.ts';
 export type { Verdict } from './verdict.ts';
 // The types that declarations of this package name, and what they are made with: its users need no other package for them.
 export {

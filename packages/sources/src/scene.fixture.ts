@@ -2,9 +2,9 @@ import { bearer } from '@headgate/auth';
 import { creditPool, type CreditPool, type Delivery } from '@headgate/throttle';
 import { type VirtualClock, virtualClock } from '@headgate/throttle/testing';
 import { expect, onTestFinished, vi } from 'vitest';
-import type { TryEvent } from './attempt-event.ts';
+import type { AttemptEvent } from './attempt-event.ts';
 import { defineSource } from './define-source.ts';
-import type { Answer } from './http/response.ts';
+import type { HttpResponse } from './http/response.ts';
 import type { ClassifyContext, SourceDefinition } from './source-definition.ts';
 import { SourceError } from './source-error.ts';
 import type { Limit, SourceOptions } from './source-options.ts';
@@ -21,7 +21,7 @@ export interface Scene {
   readonly source: Source<string, string>;
   readonly clock: VirtualClock;
   readonly credits: CreditPool;
-  readonly events: readonly TryEvent[];
+  readonly events: readonly AttemptEvent[];
   readonly contexts: readonly ClassifyContext<string>[];
   readonly ask: (path?: string, signal?: AbortSignal) => Promise<Delivery<string>>;
   /** Resolves when so many requests have come. */
@@ -44,7 +44,7 @@ export async function play(
   const limit = 'limit' in options ? options.limit : { requests: 100, windowMs: MINUTE_MS };
   const server = await scriptedServer({ script, otherwise });
   const clock = virtualClock();
-  const events: TryEvent[] = [];
+  const events: AttemptEvent[] = [];
   const contexts: ClassifyContext<string>[] = [];
   const source = defineSource<string, string>({ ...toy(contexts), ...definition })({
     baseUrl: `${server.url}${basePath}`,
@@ -114,7 +114,7 @@ export function toy(contexts: ClassifyContext<string>[]): Parameters<typeof defi
   };
 }
 
-function meant({ body, status }: Answer, { ask: subject, credential: name }: ClassifyContext<string>): Verdict<string> {
+function meant({ body, status }: HttpResponse, { ask: subject, credential: name }: ClassifyContext<string>): Verdict<string> {
   const value = JSON.parse(body.toString()) as string | (Verdict<string> & { kind: 'transient' });
   if (typeof value === 'string') return { kind: 'ok', value };
   const error = new SourceError({

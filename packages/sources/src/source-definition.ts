@@ -1,5 +1,5 @@
 import type { BudgetEvidence } from '@headgate/throttle';
-import type { Answer } from './http/response.ts';
+import type { HttpResponse } from './http/response.ts';
 import type { Budgets, Limit } from './source-options.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -22,12 +22,12 @@ export interface SourceDefinition<Ask, Value> {
    */
   readonly follow?: 'same-origin';
   /** What an answer means. Pure: everything it knows comes in. Redirects never get here. */
-  classify(answer: Answer, context: ClassifyContext<Ask>): Verdict<Value>;
+  classify(answer: HttpResponse, context: ClassifyContext<Ask>): Verdict<Value>;
   /**
    * What an answer says of budgets of those names, a refusal (429), too: its verdict only says how long to wait. Default: what
    * `budgetEvidence` reads, of the first budget.
    */
-  evidence?(answer: Answer, context: EvidenceContext<Ask>): Readonly<Record<string, BudgetEvidence | undefined>>;
+  evidence?(answer: HttpResponse, context: EvidenceContext<Ask>): Readonly<Record<string, BudgetEvidence | undefined>>;
   /** Whom an ask is about, for errors and displays: `@alpha`, an ISBN, an author. */
   subject(ask: Ask): string;
   /** Most items that the answer can hold: the credit that is reserved for it. */

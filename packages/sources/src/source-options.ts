@@ -1,7 +1,7 @@
 import type { Signer } from '@headgate/auth';
 import type { Clock, Journal } from '@headgate/throttle';
 import type { Dispatcher } from 'undici';
-import type { TryEvent } from './attempt-event.ts';
+import type { AttemptEvent } from './attempt-event.ts';
 
 /** Options every source takes. */
 export interface SourceOptions {
@@ -13,7 +13,7 @@ export interface SourceOptions {
   readonly limit?: Limit;
   /** Each credential's budgets by name: in place of the service's own of that name, or beside them. */
   readonly budgets?: Budgets;
-  /** For one try, all in all: connecting, sending, headers and body. Default 30,000 ms. */
+  /** For one attempt, all in all: connecting, sending, headers and body. Default 30,000 ms. */
   readonly timeout?: number;
   /** Most bytes of a body, as sent and as decoded. Default 16 MiB. */
   readonly maxBodyBytes?: number;
@@ -48,8 +48,8 @@ export interface SourceOptions {
   readonly random?: () => number;
   /** Where grants are made durable before they are used, so that a restart continues the same windows. Default: nowhere. */
   readonly journal?: Journal;
-  /** Told of every try that has ended. An error it throws changes nothing for the request; the first is a warning of the process. */
-  readonly onAttempt?: (event: TryEvent) => void;
+  /** Told of every attempt that has ended. An error it throws changes nothing for the request; the first is a warning of the process. */
+  readonly onAttempt?: (event: AttemptEvent) => void;
 }
 
 export interface Credential {

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { SourceError } from '../source-error.ts';
 import type { AskOptions } from '../source.ts';
 import { invalidOption } from './options.ts';
-import { authorAsk, type AuthorOptions } from './query.ts';
+import { authorQuery, type AuthorOptions } from './query.ts';
 import type { AuthorAnswer } from './results.ts';
-import { roomFor } from './wait-for-credit.ts';
+import { waitForCredit } from './wait-for-credit.ts';
 
 export interface AuthorPagesOptions {
   /** Books to ask for per page, 1 to 1,000, the same through the whole walk. Default 100. */
@@ -70,7 +70,7 @@ const MOST_PAGES = 500;
  */
 export function authorPages(options: AuthorPagesReaderOptions): () => PageReader<AuthorPage> {
   const { name, page = 1, pageSize = AUTHOR_PAGE_SIZE, maxPages = MOST_PAGES, from, share = 1, ask } = options;
-  authorAsk(name, { page, pageSize });
+  authorQuery(name, { page, pageSize });
   if (!(Number.isSafeInteger(maxPages) && maxPages >= 1)) throw invalidOption(`maxPages must be a whole number from 1, got ${maxPages}`);
   if (!(share > 0 && share < Infinity)) throw invalidOption(`share must be a number above 0, got ${share}`);
   return () => {
@@ -105,7 +105,7 @@ async function answerAt({ name, at: { page, pageSize }, ask, asking }: AnswerAtO
     // A later page that isn't there ends the list.
     const isBeyond = page > 1 && error instanceof SourceError && error.code === 'HEADGATE_AUTHOR_NOT_FOUND';
     if (!isBeyond) throw error;
-    return { value: { author: name, record: { books: [] } }, credit: await roomFor({ ...asking, items: 0 }) };
+    return { value: { author: name, record: { books: [] } }, credit: await waitForCredit({ ...asking, items: 0 }) };
   }
 }
 

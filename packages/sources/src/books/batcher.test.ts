@@ -1,7 +1,7 @@
 import { virtualClock } from '@headgate/throttle/testing';
 import { Subject } from 'rxjs';
 import { expect, test } from 'vitest';
-import { batchGatherer } from './batcher.ts';
+import { batcher } from './batcher.ts';
 import { openIsbns, type IsbnInput } from './isbn-input.ts';
 import { sampleIsbns } from './sample-isbns.fixture.ts';
 
@@ -10,7 +10,7 @@ function gatherer(
   maxBatch = 3,
 ): { clock: ReturnType<typeof virtualClock>; gather: () => Promise<readonly string[] | undefined> } {
   const clock = virtualClock();
-  const batches = batchGatherer({ input: openIsbns(input), maxBatch, waitMs: 200, clock });
+  const batches = batcher({ input: openIsbns(input), maxBatch, waitMs: 200, clock });
   return { clock, gather: async () => (await batches.gather())?.map(({ asked }) => asked) };
 }
 

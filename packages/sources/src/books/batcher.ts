@@ -2,7 +2,7 @@ import type { Clock } from '@headgate/throttle';
 import type { IsbnReader } from './isbn-input.ts';
 import { type BatchEntry, batchEntry } from './query.ts';
 
-export interface BatchGathererOptions {
+export interface BatcherOptions {
   readonly input: IsbnReader;
   /** Most different ISBNs in a batch. */
   readonly maxBatch: number;
@@ -11,7 +11,7 @@ export interface BatchGathererOptions {
   readonly clock: Clock;
 }
 
-export interface BatchGatherer {
+export interface Batcher {
   /**
    * Reads the next batch: it goes when it is full, when the input has ended, or after `waitMs`. Undefined after the last.
    * Reads no further than the batch. Rejects when the input has failed, after what came before was gathered. One call at a time.
@@ -20,7 +20,7 @@ export interface BatchGatherer {
 }
 
 /** Makes batches of an input. What needs no request (malformed or asked twice) goes along with the others, up to as many again. */
-export function batchGatherer({ input, maxBatch, waitMs, clock }: BatchGathererOptions): BatchGatherer {
+export function batcher({ input, maxBatch, waitMs, clock }: BatcherOptions): Batcher {
   // A read that a batch didn't wait for belongs to the next one.
   let reading: Promise<IteratorResult<string, unknown>> | undefined;
 

@@ -1,27 +1,27 @@
 import { SourceError } from '../source-error.ts';
 import type { BooksPlan } from './options.ts';
-import { type BooksAsk, subjectOf } from './query.ts';
+import { type BooksQuery, subjectOf } from './query.ts';
 
 /** What the errors of one answer have in common. None of them quotes the service's words: it may put the key into them. */
-export interface AnsweredAsk {
-  readonly ask: BooksAsk;
+export interface AnsweredQuery {
+  readonly ask: BooksQuery;
   readonly credential: string;
   readonly status: number;
 }
 
 /** 401 or 403. */
-export function keyRefused({ plan, ...asked }: AnsweredAsk & { readonly plan: BooksPlan }): SourceError {
+export function keyRefused({ plan, ...asked }: AnsweredQuery & { readonly plan: BooksPlan }): SourceError {
   const { credential, status } = asked;
   return booksError(asked, {
     code: 'HEADGATE_KEY_REFUSED',
     message:
       `books: the key was refused at the ${plan} address (${status}). A key works only at its own plan's address: ` +
-      `set books.plan to the plan the key was bought for. If it is, renew the key of credential ${credential}.`,
+      `set plan to the plan the key was bought for. If it is, renew the key of credential ${credential}.`,
   });
 }
 
 /** 404 whose words, or a second asking, leave no doubt. */
-export function notFound(asked: AnsweredAsk): SourceError {
+export function notFound(asked: AnsweredQuery): SourceError {
   const { ask } = asked;
   if (ask.kind === 'book') {
     const message = `${ask.isbn.isbn}: the books service knows no such book (404). If the ISBN is right, ask again another day.`;
@@ -31,30 +31,30 @@ export function notFound(asked: AnsweredAsk): SourceError {
     const message = `${ask.name}: the books service knows no such author (404). Try another spelling of the name.`;
     return booksError(asked, { code: 'HEADGATE_AUTHOR_NOT_FOUND', message });
   }
-  const message = `books: the service answered 404 to a batch of ${subjectOf(ask)}. Check that books.baseUrl is the plan's own address.`;
+  const message = `books: the service answered 404 to a batch of ${subjectOf(ask)}. Check that baseUrl is the plan's own address.`;
   return booksError(asked, { code: 'HEADGATE_BATCH_NOT_FOUND', message });
 }
 
 /** 400, 413 or 422 to a batch. */
-export function batchRefused({ maxBatch, ...asked }: AnsweredAsk & { readonly maxBatch: number }): SourceError {
+export function batchRefused({ maxBatch, ...asked }: AnsweredQuery & { readonly maxBatch: number }): SourceError {
   return booksError(asked, {
     code: 'HEADGATE_BATCH_REFUSED',
     message:
       `books: the service refused a batch of ${subjectOf(asked.ask)} (${asked.status}). How many it takes depends on the plan: ` +
-      `set books.maxBatch below its present ${maxBatch}.`,
+      `set maxBatch below its present ${maxBatch}.`,
   });
 }
 
 /** Any other status. */
-export function unexpectedStatus(asked: AnsweredAsk): SourceError {
+export function unexpectedStatus(asked: AnsweredQuery): SourceError {
   return booksError(asked, {
     code: 'HEADGATE_UNEXPECTED_STATUS',
-    message: `${subjectOf(asked.ask)}: the books service answered ${asked.status}, which asking again won't change. Check books.baseUrl.`,
+    message: `${subjectOf(asked.ask)}: the books service answered ${asked.status}, which asking again won't change. Check baseUrl.`,
   });
 }
 
 /** A single book or author whose record isn't what was asked for. */
-export function invalidRecord({ flaw, ...asked }: AnsweredAsk & { readonly flaw: string }): SourceError {
+export function invalidRecord({ flaw, ...asked }: AnsweredQuery & { readonly flaw: string }): SourceError {
   return booksError(asked, {
     code: 'HEADGATE_INVALID_RECORD',
     message: `${subjectOf(asked.ask)}: the books service sent a record that ${flaw}. It was not used; ask again another day.`,
@@ -66,6 +66,6 @@ interface Said {
   readonly message: string;
 }
 
-function booksError({ ask, credential, status }: AnsweredAsk, said: Said): SourceError {
+function booksError({ ask, credential, status }: AnsweredQuery, said: Said): SourceError {
   return new SourceError({ ...said, retryable: false, service: 'books', credential, subject: subjectOf(ask), status });
 }

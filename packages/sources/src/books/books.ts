@@ -8,20 +8,20 @@ import { classifyBooks } from './classify.ts';
 import type { IsbnInput } from './isbn-input.ts';
 import { lookup } from './lookup.ts';
 import { type BooksOptions, checkedBooksOptions, invalidOption } from './options.ts';
-import { aheadLedger } from './prefetch.ts';
+import { prefetch } from './prefetch.ts';
 import {
   type BatchEntry,
-  type BooksAsk,
+  type BooksQuery,
   batchEntry,
   isbnsToSend,
   subjectOf,
   type AuthorOptions,
-  authorAsk,
+  authorQuery,
   DEFAULT_PAGE_SIZE,
 } from './query.ts';
 import { toRequest } from './request.ts';
 import { type AuthorAnswer, type BookAnswer, type BooksValue, type FoundBook, itemsOf } from './results.ts';
-import { roomFor } from './wait-for-credit.ts';
+import { waitForCredit } from './wait-for-credit.ts';
 
 /** A book catalogue: books by ISBN, singly or in batches, and authors by name. */
 export interface Books extends AsyncDisposable {
@@ -86,7 +86,7 @@ export interface BooksGauges extends SourceGauges {
 /** Makes a client of the books service. Throws a `SourceError` with `HEADGATE_INVALID_OPTION`. */
 export function books(options: BooksOptions): Books {
   const { plan, maxBatch, batchWaitMs, quotaReset, limit, hasQuota, clock, source: sourceOptions } = checkedBooksOptions(options);
-  const source = defineSource<BooksAsk, BooksValue>({
+  const source = defineSource<BooksQuery, BooksValue>({
     service: 'books',
     toRequest,
     classify: classifyBooks({ plan, maxBatch, quotaReset }),
@@ -94,13 +94,13 @@ export function books(options: BooksOptions): Books {
     items: itemsAsked,
     itemsOf,
     // A call of the rate and, where there is a quota, one for each ISBN.
-    ...(hasQuota && { weights: (ask: BooksAsk) => ({ isbns: ask.kind === 'batch' ? isbnsToSend(ask).length : 1 }) }),
+    ...(hasQuota && { weights: (ask: BooksQuery) => ({ isbns: ask.kind === 'batch' ? isbnsToSend(ask).length : 1 }) }),
   })(sourceOptions);
   const unlimited = creditPool({ max: Infinity });
-  const ahead = aheadLedger();
+  const ahead = prefetch();
   let ignoredRecords = 0;
 
-  const ask = async <K extends BooksValue['kind']>(kind: K, one: BooksAsk & { kind: K }, asking: AskOptions): Promise<Asked<K>> => {
+  const ask = async <K extends BooksValue['kind']>(kind: K, one: BooksQuery & { kind: K }, asking: AskOptions): Promise<Asked<K>> => {
     const { value, credit } = await source.ask(one, asking);
     if (isKind(value, kind)) return { value, credit };
     credit.release();
@@ -110,7 +110,7 @@ export function books(options: BooksOptions): Books {
     const invalid = entries.flatMap((entry) => (entry.isbn === undefined ? [{ kind: 'invalid' as const, ...entry }] : []));
     if (invalid.length === entries.length) {
       const { credits, signal } = asking;
-      const credit = await roomFor({ credits, items: entries.length, ...(signal !== undefined && { signal }) });
+      const credit = await waitForCredit({ credits, items: entries.length, ...(signal !== undefined && { signal }) });
       return { value: invalid, credit };
     }
     const { value, credit } = await ask('batch', { kind: 'batch', entries }, asking);
@@ -118,7 +118,7 @@ export function books(options: BooksOptions): Books {
     return { value: value.answers, credit };
   };
   const askAuthor = async (name: string, asking: AskOptions & AuthorOptions): Promise<Delivery<AuthorAnswer>> => {
-    const { value, credit } = await ask('author', authorAsk(name, asking), asking);
+    const { value, credit } = await ask('author', authorQuery(name, asking), asking);
     return { value: value.answer, credit };
   };
 
@@ -178,7 +178,7 @@ function isKind<K extends BooksValue['kind']>(value: BooksValue, kind: K): value
   return value.kind === kind;
 }
 
-function itemsAsked(ask: BooksAsk): number {
+function itemsAsked(ask: BooksQuery): number {
   if (ask.kind === 'book') return 1;
   if (ask.kind === 'author') return ask.pageSize ?? DEFAULT_PAGE_SIZE;
   return ask.entries.length;

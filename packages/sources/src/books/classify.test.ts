@@ -1,24 +1,24 @@
 import { expect, test } from 'vitest';
-import type { Answer } from '../http/response.ts';
+import type { HttpResponse } from '../http/response.ts';
 import type { Verdict } from '../verdict.ts';
 import { classifyBooks } from './classify.ts';
-import { batchEntry, type BooksAsk } from './query.ts';
+import { batchEntry, type BooksQuery } from './query.ts';
 import type { BooksValue } from './results.ts';
 
-const book: BooksAsk = { kind: 'book', isbn: { asked: '0306406152', isbn: '9780306406157' } };
-const author: BooksAsk = { kind: 'author', name: 'Ada / Brook? & é' };
-const batch: BooksAsk = { kind: 'batch', entries: ['9780306406157', '080442957X'].map(batchEntry) };
+const book: BooksQuery = { kind: 'book', isbn: { asked: '0306406152', isbn: '9780306406157' } };
+const author: BooksQuery = { kind: 'author', name: 'Ada / Brook? & é' };
+const batch: BooksQuery = { kind: 'batch', entries: ['9780306406157', '080442957X'].map(batchEntry) };
 const KEY = 'key-that-must-not-show';
 
 interface Given {
   readonly body?: unknown;
-  readonly headers?: Answer['headers'];
+  readonly headers?: HttpResponse['headers'];
   readonly recentlyRefused?: boolean;
   readonly epochMs?: number;
 }
 
 function judged(
-  ask: BooksAsk,
+  ask: BooksQuery,
   status: number,
   { body = '', headers = {}, recentlyRefused = false, epochMs = Date.UTC(2026, 0, 1, 18) }: Given = {},
 ): Verdict<BooksValue> {
@@ -157,7 +157,7 @@ test.each([401, 403])('%s names the cure', (status) => {
       status,
       message: expect.stringContaining(
         `books: the key was refused at the premium address (${status}). A key works only at its own plan's address: ` +
-          'set books.plan to the plan the key was bought for.',
+          'set plan to the plan the key was bought for.',
       ),
     },
   });
@@ -166,7 +166,7 @@ test.each([401, 403])('%s names the cure', (status) => {
 test.each([400, 413, 422])('%s to a batch names maxBatch', (status) => {
   expect(judged(batch, status)).toMatchObject({
     kind: 'fatal',
-    error: { code: 'HEADGATE_BATCH_REFUSED', message: expect.stringContaining('set books.maxBatch below its present 100') },
+    error: { code: 'HEADGATE_BATCH_REFUSED', message: expect.stringContaining('set maxBatch below its present 100') },
   });
 });
 

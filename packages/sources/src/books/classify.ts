@@ -1,10 +1,10 @@
 import { retryAfterMs } from '../http/rate-headers.ts';
-import type { Answer } from '../http/response.ts';
+import type { HttpResponse } from '../http/response.ts';
 import type { ClassifyContext } from '../source-definition.ts';
 import type { Verdict } from '../verdict.ts';
 import { batchRefused, keyRefused, notFound, unexpectedStatus } from './books-errors.ts';
 import type { QuotaReset, BooksPlan } from './options.ts';
-import type { BooksAsk } from './query.ts';
+import type { BooksQuery } from './query.ts';
 import { readAnswer } from './read-answer.ts';
 import { readLimit, readRefusal } from './refusal.ts';
 import type { BooksValue } from './results.ts';
@@ -22,7 +22,7 @@ export function classifyBooks({
   plan,
   maxBatch,
   quotaReset,
-}: ClassifyBooksOptions): (answer: Answer, context: ClassifyContext<BooksAsk>) => Verdict<BooksValue> {
+}: ClassifyBooksOptions): (answer: HttpResponse, context: ClassifyContext<BooksQuery>) => Verdict<BooksValue> {
   return (answer, { ask, credential, epochMs, recentlyRefused }) => {
     const { status } = answer;
     const asked = { ask, credential, status };

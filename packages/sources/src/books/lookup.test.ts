@@ -6,11 +6,11 @@ import { expect, test } from 'vitest';
 import type { IsbnInput } from './isbn-input.ts';
 import { lookup, type LookupOptions } from './lookup.ts';
 import { matchRecords } from './match-records.ts';
-import { aheadLedger } from './prefetch.ts';
+import { prefetch } from './prefetch.ts';
 import { type BatchEntry, isbnsToSend } from './query.ts';
 import type { BookAnswer } from './results.ts';
 import { sampleIsbns } from './sample-isbns.fixture.ts';
-import { roomFor } from './wait-for-credit.ts';
+import { waitForCredit } from './wait-for-credit.ts';
 
 interface Desk {
   readonly options: LookupOptions;
@@ -27,7 +27,7 @@ function desk(isbns: IsbnInput, { answerMs = 0, parallel = 1, maxBatch = 10, fai
   const askBatch: LookupOptions['askBatch'] = async (entries: readonly BatchEntry[], { credits, signal, walk }) => {
     self.walks.add(walk);
     const ask = { kind: 'batch' as const, entries };
-    const credit = await roomFor({ credits, items: entries.length, signal });
+    const credit = await waitForCredit({ credits, items: entries.length, signal });
     self.batches.push([...isbnsToSend(ask)]);
     const number = self.batches.length;
     self.underWay += 1;
@@ -61,7 +61,7 @@ function desk(isbns: IsbnInput, { answerMs = 0, parallel = 1, maxBatch = 10, fai
     walks: new Set(),
     underWay: 0,
     mostUnderWay: 0,
-    options: { isbns, maxBatch, waitMs: 200, parallel, ahead: aheadLedger(), clock, askBatch },
+    options: { isbns, maxBatch, waitMs: 200, parallel, ahead: prefetch(), clock, askBatch },
   };
   return self;
 }
@@ -267,7 +267,7 @@ test('lookups that share little room never block each other, though batches over
       // Small batches slip past large ones, and every other one gives its room back to try again.
       const askBatch: LookupOptions['askBatch'] = async (entries, { credits: room, signal }) => {
         for (const again of [true, false]) {
-          const credit = await roomFor({ credits: room, items: entries.length, signal });
+          const credit = await waitForCredit({ credits: room, items: entries.length, signal });
           await new Promise<void>((resolve) => clock.schedule(delays.next().value ?? 0, resolve));
           if (!again || entries.length % 2 === 0)
             return { value: entries.map(({ asked }) => ({ kind: 'missing', asked, isbn: asked })), credit };

@@ -1,10 +1,10 @@
 import { type Clock, type CreditPool, type Delivery, type PageReader, PageStream } from '@headgate/throttle';
-import { batchGatherer } from './batcher.ts';
+import { batcher } from './batcher.ts';
 import { type IsbnInput, openIsbns } from './isbn-input.ts';
-import type { AheadLedger } from './prefetch.ts';
+import type { Prefetch } from './prefetch.ts';
 import type { BatchEntry } from './query.ts';
 import type { BookAnswer } from './results.ts';
-import { shareCredit } from './split-credit.ts';
+import { splitCredit } from './split-credit.ts';
 
 export interface LookupOptions {
   readonly isbns: IsbnInput;
@@ -15,7 +15,7 @@ export interface LookupOptions {
   /** Most batches under way at a time. */
   readonly parallel: number;
   /** Shared by all lookups that may share a credit pool. */
-  readonly ahead: AheadLedger;
+  readonly ahead: Prefetch;
   readonly clock: Clock;
   readonly askBatch: (
     entries: readonly BatchEntry[],
@@ -37,7 +37,7 @@ interface Batch {
 
 function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, askBatch }: LookupOptions): PageReader<BookAnswer> {
   const input = openIsbns(isbns);
-  const gatherer = batchGatherer({ input, maxBatch, waitMs, clock });
+  const gatherer = batcher({ input, maxBatch, waitMs, clock });
   const stopped = new AbortController();
   const walk = {};
   const underWay: Batch[] = [];
@@ -132,7 +132,7 @@ function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, askBatc
             stop(outcome.error);
             throw outcome.error;
           }
-          ready = shareCredit(outcome.delivery);
+          ready = splitCredit(outcome.delivery);
           nextReady = 0;
           handedOver += 1;
           continue;

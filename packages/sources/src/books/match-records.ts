@@ -1,6 +1,6 @@
 import { toIsbn13 } from '@headgate/operators';
 import { SourceError } from '../source-error.ts';
-import type { BatchAsk } from './query.ts';
+import type { BatchQuery } from './query.ts';
 import type { BookAnswer } from './results.ts';
 import { type BookRecord, bookRecord } from './schema.ts';
 
@@ -19,7 +19,7 @@ export function isbnsOf(record: BookRecord): readonly string[] {
  * Lays the records of a batch to the ISBNs asked, in the order asked. The service leaves out what it doesn't know, promises no
  * order, and may send what nobody asked for.
  */
-export function matchRecords(ask: BatchAsk, data: readonly unknown[]): { answers: readonly BookAnswer[]; ignored: number } {
+export function matchRecords(ask: BatchQuery, data: readonly unknown[]): { answers: readonly BookAnswer[]; ignored: number } {
   const asked = new Set(ask.entries.map(({ isbn }) => isbn));
   const found = new Map<string, BookRecord>();
   const unreadable: BookAnswer[] = [];
@@ -45,7 +45,7 @@ export function matchRecords(ask: BatchAsk, data: readonly unknown[]): { answers
   return { answers: [...answers, ...unreadable], ignored };
 }
 
-function unreadableError({ entries }: BatchAsk): SourceError {
+function unreadableError({ entries }: BatchQuery): SourceError {
   return new SourceError({
     code: 'HEADGATE_INVALID_RECORD',
     message:

@@ -4,7 +4,7 @@ import type { CreditPool } from '@headgate/throttle';
  * How much is asked for ahead of its turn. Answers are handed over in order, so what came early holds room until its turn comes;
  * were all room held that way, the batch whose turn it is could never be asked for.
  */
-export interface AheadLedger {
+export interface Prefetch {
   /** Enters `items` that are asked for ahead of their turn; false where they would leave less than `spare` of the pool. */
   enter(credits: CreditPool, items: number, spare: number): boolean;
   /** Their turn has come, or they were given up. */
@@ -12,7 +12,7 @@ export interface AheadLedger {
 }
 
 /** Makes a ledger for all lookups that may share a pool. */
-export function aheadLedger(): AheadLedger {
+export function prefetch(): Prefetch {
   const ahead = new WeakMap<CreditPool, number>();
   return {
     enter(credits, items, spare) {

@@ -3,14 +3,14 @@ import { SourceError } from '../source-error.ts';
 import { invalidOption } from './options.ts';
 
 /** What the service can be asked. */
-export type BooksAsk = BookAsk | AuthorAsk | BatchAsk;
+export type BooksQuery = BookQuery | AuthorQuery | BatchQuery;
 
-export interface BookAsk {
+export interface BookQuery {
   readonly kind: 'book';
   readonly isbn: AskedIsbn;
 }
 
-export interface AuthorAsk {
+export interface AuthorQuery {
   readonly kind: 'author';
   readonly name: string;
   readonly page?: number;
@@ -18,7 +18,7 @@ export interface AuthorAsk {
 }
 
 /** Each entry gets an answer; the same ISBN is sent once however often it is asked, a malformed one not at all. */
-export interface BatchAsk {
+export interface BatchQuery {
   readonly kind: 'batch';
   readonly entries: readonly BatchEntry[];
 }
@@ -54,12 +54,12 @@ export function batchEntry(text: string): BatchEntry {
 }
 
 /** The ISBNs that a batch sends. */
-export function isbnsToSend({ entries }: BatchAsk): readonly string[] {
+export function isbnsToSend({ entries }: BatchQuery): readonly string[] {
   return [...new Set(entries.flatMap(({ isbn }) => (isbn === undefined ? [] : [isbn])))];
 }
 
 /** Whom an ask is about. */
-export function subjectOf(ask: BooksAsk): string {
+export function subjectOf(ask: BooksQuery): string {
   if (ask.kind === 'book') return ask.isbn.isbn;
   if (ask.kind === 'author') return ask.name;
   const [first = '', ...others] = isbnsToSend(ask);
@@ -84,7 +84,7 @@ export interface AuthorOptions {
 export const DEFAULT_PAGE_SIZE = 20;
 
 /** Checks what is asked of an author. Throws a `SourceError` with `HEADGATE_INVALID_OPTION`; no request is spent then. */
-export function authorAsk(name: string, { page, pageSize }: AuthorOptions): AuthorAsk {
+export function authorQuery(name: string, { page, pageSize }: AuthorOptions): AuthorQuery {
   const flaw = authorFlaw(name);
   if (flaw !== undefined) throw invalidOption(`the author's name ${quoted(name)} ${flaw}`);
   if (page !== undefined && !(Number.isSafeInteger(page) && page >= 1))

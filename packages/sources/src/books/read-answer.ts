@@ -1,8 +1,8 @@
 import { parseUntouched } from '../exact-json.ts';
 import { jsonBody, jsonKind } from '../http/json-body.ts';
-import type { Answer } from '../http/response.ts';
+import type { HttpResponse } from '../http/response.ts';
 import type { Verdict } from '../verdict.ts';
-import { type AnsweredAsk, invalidRecord } from './books-errors.ts';
+import { type AnsweredQuery, invalidRecord } from './books-errors.ts';
 import { isbnsOf, matchRecords } from './match-records.ts';
 import { type RefusalOptions, readRefusal } from './refusal.ts';
 import { type BooksValue, isRecord } from './results.ts';
@@ -10,8 +10,8 @@ import { sameAuthor } from './same-author.ts';
 import { authorAnswer, batchAnswer, bookAnswer, bookRecord } from './schema.ts';
 
 export interface ReadAnswerOptions {
-  readonly answer: Answer;
-  readonly asked: AnsweredAsk;
+  readonly answer: HttpResponse;
+  readonly asked: AnsweredQuery;
   /** How to read it if it turns out to be a refusal with status 200. */
   readonly refusal: RefusalOptions;
 }
@@ -24,7 +24,7 @@ export function readAnswer({ answer, asked, refusal }: ReadAnswerOptions): Verdi
 }
 
 /** Undefined when it is some other JSON. */
-function readRecords(json: unknown, asked: AnsweredAsk): Verdict<BooksValue> | undefined {
+function readRecords(json: unknown, asked: AnsweredQuery): Verdict<BooksValue> | undefined {
   const { ask } = asked;
   if (ask.kind === 'book') {
     const body = bookAnswer.safeParse(json);

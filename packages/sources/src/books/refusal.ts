@@ -1,11 +1,11 @@
 import { nextTimeOfDay } from '@headgate/throttle';
 import { httpDate, retryAfterMs } from '../http/rate-headers.ts';
-import type { Answer } from '../http/response.ts';
+import type { HttpResponse } from '../http/response.ts';
 import type { QuotaReset } from './options.ts';
 import { refusalAnswer } from './schema.ts';
 
 export interface RefusalOptions {
-  readonly answer: Answer;
+  readonly answer: HttpResponse;
   /** Epoch ms when the answer came, for want of its own Date. */
   readonly epochMs: number;
   /** Time of day, UTC, at which the daily quota starts anew. */
@@ -63,7 +63,7 @@ const MINUTE_MS = 60_000;
 /** Not at the very stroke: a quota that starts anew a moment late would refuse us for one more day. */
 const AFTER_RESET_MS = 1_000;
 
-function messageOf(answer: Answer): string | undefined {
+function messageOf(answer: HttpResponse): string | undefined {
   try {
     const body = refusalAnswer.safeParse(JSON.parse(answer.body.toString('utf8')));
     if (!body.success) return undefined;

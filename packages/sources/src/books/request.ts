@@ -1,9 +1,9 @@
 import { percentEncoded } from '../http/wire-request.ts';
 import type { PathRequest } from '../source-definition.ts';
-import { type BooksAsk, isbnsToSend } from './query.ts';
+import { type BooksQuery, isbnsToSend } from './query.ts';
 
 /** The HTTP request of an ask (service document, Endpoints). */
-export function toRequest(ask: BooksAsk): PathRequest {
+export function toRequest(ask: BooksQuery): PathRequest {
   const headers = { accept: 'application/json', 'content-type': 'application/json' };
   if (ask.kind === 'book') return { method: 'GET', path: `/book/${ask.isbn.isbn}`, headers };
   if (ask.kind === 'author') {

@@ -1,13 +1,13 @@
 import type { Credit, CreditPool } from '@headgate/throttle';
 
-export interface RoomForOptions {
+export interface WaitForCreditOptions {
   readonly credits: CreditPool;
   readonly items: number;
   readonly signal?: AbortSignal;
 }
 
 /** Waits for room for what no request is needed for. Rejects with `signal.reason` when aborted. */
-export function roomFor({ credits, items, signal }: RoomForOptions): Promise<Credit> {
+export function waitForCredit({ credits, items, signal }: WaitForCreditOptions): Promise<Credit> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {
       unwatch();

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Verdict } from '../verdict.ts';
 import { classify } from './classify.ts';
 import type { FollowerPage } from './page.ts';
-import { firstAsk } from './query.ts';
+import { firstQuery } from './query.ts';
 
 const DATE = 'Thu, 01 Jan 2026 00:10:00 GMT';
 const epochMs = Date.UTC(2026, 0, 1);
@@ -16,7 +16,7 @@ function judge(
 ): Verdict<FollowerPage> {
   const answer = { status, headers: { date: DATE, ...headers }, body: Buffer.from(body) };
   return classify(answer, {
-    ask: firstAsk({ screenName: 'alpha', direction }),
+    ask: firstQuery({ screenName: 'alpha', direction }),
     credential: 'app',
     epochMs,
     recentlyRefused: false,

@@ -1,21 +1,21 @@
 import { jsonBody } from '../http/json-body.ts';
 import { httpDate, refusalWaitMs, retryAfterMs } from '../http/rate-headers.ts';
-import type { Answer } from '../http/response.ts';
+import type { HttpResponse } from '../http/response.ts';
 import type { ClassifyContext } from '../source-definition.ts';
 import type { Verdict } from '../verdict.ts';
 import { followerError, type FollowerErrorCode } from './follower-error.ts';
 import { idCount } from './id-count.ts';
-import { plainPage } from './page-fast-path.ts';
+import { pageFastPath } from './page-fast-path.ts';
 import { type FollowerPage, type PageContent, readPage, spokenErrors } from './page.ts';
-import type { FollowersAsk } from './query.ts';
+import type { FollowersQuery } from './query.ts';
 
 /** What an answer of the followers service means. */
-export function classify(answer: Answer, context: ClassifyContext<FollowersAsk>): Verdict<FollowerPage> {
+export function classify(answer: HttpResponse, context: ClassifyContext<FollowersQuery>): Verdict<FollowerPage> {
   const { status } = answer;
   const { count, direction: needed } = context.ask;
   const mostIds = MOST_TIMES * count;
   if (status === 200) {
-    const plain = plainPage(answer.body, { needed, mostIds });
+    const plain = pageFastPath(answer.body, { needed, mostIds });
     if (plain !== undefined) return okay(plain, context);
     const ids = answer.body.length > LEAST_ID_BYTES * mostIds ? idCount(answer.body) : 0;
     if (ids > mostIds) return { kind: 'unfit', where: `ids: expected at most ${inWords(count)} (count), got ${inWords(ids)}` };
@@ -39,7 +39,7 @@ function inWords(count: number): string {
   return count.toLocaleString('en-US');
 }
 
-function okay(content: PageContent, { ask, credential }: ClassifyContext<FollowersAsk>): Verdict<FollowerPage> {
+function okay(content: PageContent, { ask, credential }: ClassifyContext<FollowersQuery>): Verdict<FollowerPage> {
   return { kind: 'ok', value: { user: ask.label, page: ask.page, cursor: ask.cursor, ...content, credential } };
 }
 
@@ -61,7 +61,7 @@ const CODES: ReadonlyMap<number, FollowerErrorCode | 'rate-limited' | 'transient
   [326, 'HEADGATE_CREDENTIAL_LOCKED'],
 ]);
 
-function judged(answer: Answer, context: ClassifyContext<FollowersAsk>, value: unknown): Verdict<FollowerPage> {
+function judged(answer: HttpResponse, context: ClassifyContext<FollowersQuery>, value: unknown): Verdict<FollowerPage> {
   const { status, headers } = answer;
   const { ask, credential, epochMs } = context;
   const { errors, error } = spokenErrors(value);

@@ -7,7 +7,7 @@ import type { SourceGauges } from '../source.ts';
 import { walkReader } from '../walk-reader.ts';
 import { classify } from './classify.ts';
 import type { FollowerPage } from './page.ts';
-import { firstAsk, type FollowersAsk, type PagesOptions, nextAsk } from './query.ts';
+import { firstQuery, type FollowersQuery, type PagesOptions, nextQuery } from './query.ts';
 
 /** Those of every source; `limit` is 15 requests per 15 minutes by default (service document, Limits). */
 export type FollowersOptions = SourceOptions;
@@ -50,11 +50,11 @@ export function followers(options: FollowersOptions): Followers {
   function pages(
     given: PagesOptions & { readonly ids?: 'string' | 'bigint' },
   ): PageStream<FollowerPage> | PageStream<FollowerPage<bigint>> {
-    const first = firstAsk(given);
+    const first = firstQuery(given);
     // What a walk remembers is its own, and made when it begins.
     const reader = (): PageReader<FollowerPage> => {
       const turns = { walk: {}, share: given.share ?? 1 };
-      return walkReader({ first, next: nextAsk(first), ask: (ask, reading) => source.ask(ask, { ...reading, ...turns }) });
+      return walkReader({ first, next: nextQuery(first), ask: (ask, reading) => source.ask(ask, { ...reading, ...turns }) });
     };
     const { signal } = given;
     return given.ids === 'bigint' ? new PageStream(() => bigintReader(reader()), { signal }) : new PageStream(reader, { signal });
@@ -71,7 +71,7 @@ export function followers(options: FollowersOptions): Followers {
   };
 }
 
-const open = defineSource<FollowersAsk, FollowerPage>({
+const open = defineSource<FollowersQuery, FollowerPage>({
   service: 'followers',
   limit: { requests: 15, windowMs: 15 * 60_000 },
   toRequest({ user, cursor, count, stringifyIds }) {

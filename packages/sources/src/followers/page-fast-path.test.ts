@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { jsonBody } from '../http/json-body.ts';
-import { plainPage } from './page-fast-path.ts';
+import { pageFastPath } from './page-fast-path.ts';
 import { type PageContent, readPage } from './page.ts';
 
 /** What every other page is read by. */
@@ -16,7 +16,7 @@ const options = { needed: 'next', mostIds: 10_000 } as const;
 
 /** Takes the short way or none, and the short way leads where the long one does. */
 function check(body: Buffer): 'taken' | 'left' {
-  const plain = plainPage(body, options);
+  const plain = pageFastPath(body, options);
   if (plain === undefined) return 'left';
   expect(plain).toEqual(read(body));
   return 'taken';
@@ -49,7 +49,7 @@ describe.each([
   test('are taken as they were sent', () => {
     fc.assert(
       fc.property(page, ({ digits, body }) => {
-        expect(plainPage(body, options)?.ids).toEqual(digits);
+        expect(pageFastPath(body, options)?.ids).toEqual(digits);
         expect(check(body)).toBe('taken');
       }),
     );
@@ -73,7 +73,7 @@ describe.each([
           else bytes.splice(at, what === 'put' ? 1 : 0, byte);
         }
         const long = read(Buffer.from(bytes));
-        expect(plainPage(Buffer.from(bytes), options) ?? long).toEqual(long);
+        expect(pageFastPath(Buffer.from(bytes), options) ?? long).toEqual(long);
       }),
       { numRuns: 3_000 },
     );
@@ -138,17 +138,17 @@ test.each([
 test('a body that lies within another buffer is read from its own place', () => {
   const text = `{"ids":["12345678901","22345678902"],${END}`;
   const body = Buffer.from(`xyz${text}"9999`).subarray(3, 3 + text.length);
-  expect(plainPage(body, options)?.ids).toEqual(['12345678901', '22345678902']);
+  expect(pageFastPath(body, options)?.ids).toEqual(['12345678901', '22345678902']);
 });
 
 test('a page with more ids than there may be is left', () => {
   const body = Buffer.from(`{"ids":["1","2","3"],${END}`);
-  expect(plainPage(body, { ...options, mostIds: 3 })?.ids).toEqual(['1', '2', '3']);
-  expect(plainPage(body, { ...options, mostIds: 2 })).toBeUndefined();
+  expect(pageFastPath(body, { ...options, mostIds: 3 })?.ids).toEqual(['1', '2', '3']);
+  expect(pageFastPath(body, { ...options, mostIds: 2 })).toBeUndefined();
 });
 
 test('ids of every length, over the edges of what is decoded at once', () => {
   const digits = Array.from({ length: 5_000 }, (_, i) => '12345678901234567890'.slice(0, 1 + (i % 20)));
   const body = Buffer.from(`{"ids":[${digits.map((id) => `"${id}"`).join(',')}],${END}`);
-  expect(plainPage(body, options)?.ids).toEqual(digits);
+  expect(pageFastPath(body, options)?.ids).toEqual(digits);
 });

@@ -1,8 +1,8 @@
 import { isAscii } from 'node:buffer';
 import { digitRun } from './digit-run.ts';
-import { fitsWide, MOST_DIGITS, type PageContent, readPage, type ReadPageOptions } from './page.ts';
+import { fitsUint64, MOST_DIGITS, type PageContent, readPage, type ReadPageOptions } from './page.ts';
 
-export interface PlainPageOptions {
+export interface PageFastPathOptions {
   /** The cursor that the walk goes on with. */
   readonly needed: ReadPageOptions['needed'];
   /** A page with more ids is left, with these alone built. */
@@ -15,7 +15,7 @@ export interface PlainPageOptions {
  *
  * Undefined for whatever isn't exactly of that form, good or bad: `jsonBody` and `readPage` read the same of every page, and judge the rest.
  */
-export function plainPage(body: Buffer, { needed, mostIds }: PlainPageOptions): PageContent | undefined {
+export function pageFastPath(body: Buffer, { needed, mostIds }: PageFastPathOptions): PageContent | undefined {
   if (body.toString('latin1', 0, OPENING.length) !== OPENING) return undefined;
   const list = plainIds(body, { startsAt: OPENING.length, mostIds });
   if (list === undefined || body[list.endsAt] !== COMMA) return undefined;
@@ -61,7 +61,7 @@ function plainIds(body: Buffer, { startsAt, mostIds }: { readonly startsAt: numb
     // JSON has no numbers with zeros in front.
     if (length > MOST_DIGITS || (!quoted && length > 1 && body[from] === ZERO)) return undefined;
     const id = piece.slice(from - pieceAt, at - pieceAt);
-    if (!fitsWide(id) || ids.length === mostIds) return undefined;
+    if (!fitsUint64(id) || ids.length === mostIds) return undefined;
     ids.push(id);
     if (quoted) {
       if (body[at] !== QUOTE) return undefined;

@@ -67,7 +67,7 @@ export function readPage(value: unknown, options: ReadPageOptions, isExact = fal
     if (!isExact && hasLostDigits(given)) return readExactPage(options);
     hasNumbers ||= typeof given === 'number';
     const id = typeof given === 'number' ? String(given) : given;
-    if (typeof id !== 'string' || !fitsWide(id)) return unfit(whereOfId(i, given));
+    if (typeof id !== 'string' || !fitsUint64(id)) return unfit(whereOfId(i, given));
     ids.push(id);
   }
   // `1e3` and `1.0` are whole when they are parsed, and not what the service may send.
@@ -124,7 +124,7 @@ export const MOST_DIGITS = 20;
 const LARGEST = '18446744073709551615';
 
 /** Whether it fits 64 bits, if it is digits. */
-export function fitsWide(id: string): boolean {
+export function fitsUint64(id: string): boolean {
   return id.length > 0 && (id.length < MOST_DIGITS || (id.length === MOST_DIGITS && id <= LARGEST));
 }
 

@@ -25,7 +25,7 @@ export type PagesOptions = UserChoice & {
 };
 
 /** One page's request. */
-export interface FollowersAsk {
+export interface FollowersQuery {
   readonly user: UserChoice;
   readonly label: string;
   readonly cursor: string;
@@ -45,7 +45,7 @@ const MOST_IDS = 5_000;
 const MOST_EMPTY_PAGES = 100;
 
 /** Looks at the options before a call is spent on them. Throws a `SourceError` with `HEADGATE_INVALID_OPTION`. */
-export function firstAsk(options: PagesOptions): FollowersAsk {
+export function firstQuery(options: PagesOptions): FollowersQuery {
   const { cursor = '-1', count = MOST_IDS, stringifyIds = true, direction = 'next', firstPage = 1, share = 1 } = options;
   const { maxEmptyPages = MOST_EMPTY_PAGES, emptyBefore = 0 } = options;
   const user = checkedUser(options);
@@ -101,7 +101,7 @@ const END = '0';
  * would lead the walk in a circle. Ten million followers are 2,000 cursors. After `maxEmptyPages` empty pages in a row it throws one with
  * `HEADGATE_EMPTY_PAGES`: ever new cursors would lead the walk nowhere, for ever.
  */
-export function nextAsk(first: FollowersAsk): (page: FollowerPage, ask: FollowersAsk) => FollowersAsk | undefined {
+export function nextQuery(first: FollowersQuery): (page: FollowerPage, ask: FollowersQuery) => FollowersQuery | undefined {
   const seen = new Set([first.cursor]);
   return (page, ask) => {
     const cursor = ask.direction === 'next' ? page.nextCursor : page.previousCursor;

@@ -1,4 +1,4 @@
-import { fitsWide } from './page.ts';
+import { fitsUint64 } from './page.ts';
 
 /** Whose followers: one of the two, never both. */
 export type UserChoice =
@@ -7,7 +7,7 @@ export type UserChoice =
 
 /** Whether a text is a user id: digits from 1 to 18446744073709551615, without a zero in front, so that an id has one spelling. */
 export function isUserId(text: string): boolean {
-  return /^[1-9]\d*$/.test(text) && fitsWide(text);
+  return /^[1-9]\d*$/.test(text) && fitsUint64(text);
 }
 
 /** Whether a text is a screen name, without `@`: 1 to 50 letters, digits and `_`. */

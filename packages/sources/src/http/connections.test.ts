@@ -98,7 +98,7 @@ describe('a proxy that lets nothing through', () => {
     ['HTTPS_PROXY', 'https:', { env: { HTTPS_PROXY: PROXY, HTTP_PROXY: 'http://127.0.0.1:2' } }],
   ])('is named where it is not there: of %s, to %s', async (_, protocol, options) => {
     const error = await failure(open({ baseUrl: `${protocol}//api.example`, ...options }));
-    expect(error).toContain('gave up after 1 try: cannot connect to the proxy 127.0.0.1:1: connection refused. ');
+    expect(error).toContain('gave up after 1 attempt: cannot connect to the proxy 127.0.0.1:1: connection refused. ');
     expect(error).not.toContain('proxy-secret');
   });
 
@@ -152,7 +152,7 @@ test('whoever is not there is named, with the reason', async () => {
     code: 'HEADGATE_GAVE_UP',
     retryable: true,
     message:
-      '/x: gave up after 1 try: cannot connect to 127.0.0.1:1: connection refused. Ask again later, or allow more time (retryForMs; retryFor in headgate.yaml).',
+      '/x: gave up after 1 attempt: cannot connect to 127.0.0.1:1: connection refused. Ask again later, or allow more time (retryForMs).',
   });
   // It never reached the wire: its token is back.
   expect(source.gauges().budgets).toMatchObject([{ credential: 'app', used: 0 }]);

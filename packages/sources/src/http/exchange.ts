@@ -2,7 +2,7 @@ import type { Clock } from '@headgate/throttle';
 import type { Dispatcher } from 'undici';
 import { connectionFailure } from './connection-failure.ts';
 import type { Connections, ConnectionContext } from './connections.ts';
-import { type Answer, type DecodedBody, decodedBody, oversizeReason } from './response.ts';
+import { type HttpResponse, type DecodedBody, decodedBody, oversizeReason } from './response.ts';
 import type { WireRequest } from './wire-request.ts';
 
 export interface ExchangeOptions {
@@ -23,11 +23,11 @@ export interface ExchangeOptions {
   /** The first byte is about to go to the socket; false when it must not, because its permit has lapsed. */
   readonly onSent: () => boolean;
   /** The headers of the answer have come: what is known of it before its body. */
-  readonly onAnswered: (head: Omit<Answer, 'body'>) => void;
+  readonly onAnswered: (head: Omit<HttpResponse, 'body'>) => void;
 }
 
 export type Exchanged =
-  | { readonly kind: 'answered'; readonly answer: Answer }
+  | { readonly kind: 'answered'; readonly answer: HttpResponse }
   | {
       readonly kind: 'failed';
       readonly reason: string;

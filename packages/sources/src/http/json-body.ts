@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import type { Verdict } from '../verdict.ts';
-import type { Answer } from './response.ts';
+import type { HttpResponse } from './response.ts';
 
 export type JsonBody = { readonly kind: 'json'; readonly value: unknown } | { readonly kind: 'broken'; readonly reason: string };
 
 /** Parses an answer's body with `parse`; HTML, truncated and otherwise broken ones come with the reason in words. */
-export function jsonBody(answer: Answer, parse: (text: string) => unknown): JsonBody {
+export function jsonBody(answer: HttpResponse, parse: (text: string) => unknown): JsonBody {
   const text = decoded(answer.body);
   if (text === undefined) return { kind: 'broken', reason: 'what came is no UTF-8 text' };
   if (/^\s*</.test(text)) return { kind: 'broken', reason: 'HTML came instead of JSON' };
@@ -26,7 +26,7 @@ export function jsonBody(answer: Answer, parse: (text: string) => unknown): Json
  * that is no JSON. `parse` default: `JSON.parse`, which rounds numbers of more than 53 bits; `parseExact` keeps them.
  */
 export function jsonVerdict<Value>(
-  answer: Answer,
+  answer: HttpResponse,
   schema: z.ZodType<Value>,
   parse: (text: string) => unknown = JSON.parse,
 ): Verdict<Value> {

@@ -1,8 +1,8 @@
 import type { BudgetEvidence } from '@headgate/throttle';
-import type { Answer } from './response.ts';
+import type { HttpResponse } from './response.ts';
 
 export interface RateHeadersOptions {
-  readonly headers: Answer['headers'];
+  readonly headers: HttpResponse['headers'];
   /** Our own clock, in ms, for answers without a Date. */
   readonly epochMs: number;
 }
@@ -19,7 +19,7 @@ export function retryAfterMs({ headers, epochMs }: RateHeadersOptions): number |
 }
 
 export interface RefusalWaitOptions {
-  readonly answer: Answer;
+  readonly answer: HttpResponse;
   /** Our own clock, in ms, for answers without a Date. */
   readonly epochMs: number;
 }
@@ -39,7 +39,7 @@ export function refusalWaitMs({ answer: { status, headers }, epochMs }: RefusalW
 }
 
 export interface BudgetEvidenceOptions {
-  readonly head: Omit<Answer, 'body'>;
+  readonly head: Omit<HttpResponse, 'body'>;
   /** Our own clock, in ms, for answers without a Date. */
   readonly epochMs: number;
 }
@@ -90,7 +90,7 @@ function plainNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,12}(?:\.\d{1,9})?$/.test(text.trim()) ? Number(text) : undefined;
 }
 
-function answeredAt(headers: Answer['headers'], epochMs: number): number {
+function answeredAt(headers: HttpResponse['headers'], epochMs: number): number {
   return httpDate(headers['date']) ?? epochMs;
 }
 

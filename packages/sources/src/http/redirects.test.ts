@@ -76,7 +76,7 @@ test.each([
   expect(second?.headers['x-own']).toBe(method === 'HEAD' ? undefined : '1');
 });
 
-test('what fails behind a redirect is tried again there; the next request begins where it is asked', async () => {
+test('what fails behind a redirect is attempted again there; the next request begins where it is asked', async () => {
   const scene = await play([moved(301, '/y'), said('transient'), ok, ok], {}, { follow });
   (await scene.drive(scene.ask(), 100)).credit.release();
   await scene.ask();

@@ -1,7 +1,7 @@
 import { brotliDecompress, gunzip } from 'node:zlib';
 
 /** One HTTP answer, read whole under the limits of its source. */
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   /** Names in lower case; a header that came twice is joined by ', '. */
   readonly headers: Readonly<Record<string, string>>;

@@ -1,10 +1,10 @@
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
-import { firstAbort } from './any-signal.ts';
+import { anySignal } from './any-signal.ts';
 
 test('aborts with the first, and with its reason', () => {
   const [one, two] = [new AbortController(), new AbortController()];
-  const { signal } = firstAbort([one.signal, two.signal]);
+  const { signal } = anySignal([one.signal, two.signal]);
   expect(signal.aborted).toBe(false);
   two.abort('second');
   one.abort('first');
@@ -12,14 +12,14 @@ test('aborts with the first, and with its reason', () => {
 });
 
 test('one that is aborted already counts', () => {
-  expect(firstAbort([new AbortController().signal, AbortSignal.abort('before')]).signal.reason).toBe('before');
+  expect(anySignal([new AbortController().signal, AbortSignal.abort('before')]).signal.reason).toBe('before');
 });
 
 test('leaves nothing behind, forgotten or aborted', () => {
   const [one, two] = [new AbortController(), new AbortController()];
-  const forgotten = firstAbort([one.signal]);
+  const forgotten = anySignal([one.signal]);
   forgotten.forget();
-  const aborted = firstAbort([one.signal, two.signal]);
+  const aborted = anySignal([one.signal, two.signal]);
   two.abort();
   expect(aborted.signal.aborted).toBe(true);
   expect(getEventListeners(one.signal, 'abort')).toEqual([]);

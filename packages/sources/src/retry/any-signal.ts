@@ -1,4 +1,4 @@
-export interface FirstAbort {
+export interface AnySignal {
   /** Aborts with the first of them, and with its reason. */
   readonly signal: AbortSignal;
   /** Lets go of them: nothing aborts it any more. */
@@ -9,7 +9,7 @@ export interface FirstAbort {
  * Follows several signals for a while. Unlike `AbortSignal.any` it leaves nothing behind on a signal that lives long: that one keeps a
  * weak reference to each of its followers, for the garbage collector to clear away.
  */
-export function firstAbort(signals: readonly AbortSignal[]): FirstAbort {
+export function anySignal(signals: readonly AbortSignal[]): AnySignal {
   const abort = new AbortController();
   const forget = (): void => {
     for (const signal of signals) signal.removeEventListener('abort', look);

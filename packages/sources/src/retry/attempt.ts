@@ -13,7 +13,7 @@ import type { Verdict } from '../verdict.ts';
 import { lastingSecret, type SharedSecret } from './shared-secret.ts';
 import type { SourceCredential } from './source-credential.ts';
 
-export interface OneTryOptions<Ask, Value> {
+export interface AttemptOptions<Ask, Value> {
   readonly definition: SourceDefinition<Ask, Value>;
   readonly options: CheckedOptions;
   readonly connections: Connections;
@@ -36,7 +36,7 @@ export interface Redirect {
   readonly isGet: boolean;
 }
 
-export interface Tried<Value> {
+export interface Attempted<Value> {
   readonly verdict: Verdict<Value>;
   /** Of the answer, where one came. */
   readonly status?: number;
@@ -49,7 +49,7 @@ export interface Tried<Value> {
 }
 
 /** Signs, sends, reads and classifies once, and settles the permit's tokens; `lapsed` where nothing was sent because the permit came too late. Rejects with `signal.reason` alone. */
-export async function oneTry<Ask, Value>(given: OneTryOptions<Ask, Value>): Promise<Tried<Value> | 'lapsed'> {
+export async function attempt<Ask, Value>(given: AttemptOptions<Ask, Value>): Promise<Attempted<Value> | 'lapsed'> {
   const { definition, options, connections, credential, credentials, permit, ask, subject, signal } = given;
   const { service } = definition;
   const about = { service, credential: credential.name, subject };

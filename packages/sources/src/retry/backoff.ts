@@ -1,6 +1,6 @@
 import type { Clock } from '@headgate/throttle';
 
-export interface RetryDeadlineOptions {
+export interface BackoffOptions {
   readonly clock: Clock;
   /** A number in [0, 1). */
   readonly random: () => number;
@@ -9,7 +9,7 @@ export interface RetryDeadlineOptions {
 }
 
 /** When a request that keeps failing is tried again, and when no more. */
-export interface RetryDeadline {
+export interface Backoff {
   /** Tries that have failed. */
   readonly failures: number;
   /** Ms since the first failure, waits for a permit left out. */
@@ -29,7 +29,7 @@ const BASE_MS = 500;
 const CAP_MS = 30_000;
 
 /** Full jitter: a random part of a delay that doubles from 500 ms to 30 s, so that clients that failed together don't come back together. */
-export function retryDeadline({ clock, random, retryForMs }: RetryDeadlineOptions): RetryDeadline {
+export function backoff({ clock, random, retryForMs }: BackoffOptions): Backoff {
   let failures = 0;
   let countedFrom: number | undefined;
   const elapsedMs = (): number => (countedFrom === undefined ? 0 : clock.monotonicMs() - countedFrom);

@@ -5,14 +5,14 @@ import type { Connections } from '../http/connections.ts';
 import type { SourceDefinition } from '../source-definition.ts';
 import { ofDefinition, SourceError } from '../source-error.ts';
 import type { AskInFlight, AskOptions } from '../source.ts';
-import { firstAbort } from './any-signal.ts';
-import { oneTry } from './attempt.ts';
-import { pause, retryDeadline } from './backoff.ts';
-import { type AskProgress, nextStep, type Step } from './retry-decision.ts';
+import { anySignal } from './any-signal.ts';
+import { attempt } from './attempt.ts';
+import { pause, backoff } from './backoff.ts';
+import { type Progress, retryDecision, type RetryDecision } from './retry-decision.ts';
 import { sharedSecret } from './shared-secret.ts';
 import type { SourceCredential } from './source-credential.ts';
 
-export interface AskerOptions<Ask, Value> {
+export interface ExecutorOptions<Ask, Value> {
   readonly definition: SourceDefinition<Ask, Value>;
   readonly options: CheckedOptions;
   readonly admission: Admission;
@@ -27,9 +27,9 @@ export interface AskerOptions<Ask, Value> {
 }
 
 /** Asks until it has an answer, a reason to stop, or no more time. */
-export type Asker<Ask, Value> = (ask: Ask, options: AskOptions & { readonly signal: AbortSignal }) => Promise<Delivery<Value>>;
+export type Executor<Ask, Value> = (ask: Ask, options: AskOptions & { readonly signal: AbortSignal }) => Promise<Delivery<Value>>;
 
-export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, Value> {
+export function executor<Ask, Value>(given: ExecutorOptions<Ask, Value>): Executor<Ask, Value> {
   const { definition, options, admission, pool, credentials, connections, inFlight, stop } = given;
   const { service } = definition;
   const { clock, random, retryForMs } = options;
@@ -48,22 +48,22 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
     // Given up by then, it may still be counted for a while.
     const countedWithinMs = (options.journal?.leaseMs ?? 0) + options.timeoutMs + options.maxDelayMs;
     checkWeights({ service, subject, weights, names, pool });
-    const progress: AskProgress = {
-      deadline: retryDeadline({ clock, random, retryForMs }),
-      doubted: false,
-      misfit: false,
+    const progress: Progress = {
+      deadline: backoff({ clock, random, retryForMs }),
+      wasAmbiguous: false,
+      wasUnfit: false,
       redirect: undefined,
       redirects: 0,
       stale: false,
     };
     const { deadline } = progress;
 
-    const stepOf = async (permit: Permit): Promise<Step<Value> | { readonly kind: 'anew' }> => {
+    const decisionOf = async (permit: Permit): Promise<RetryDecision<Value> | { readonly kind: 'lapsed' }> => {
       const credential = credentials.get(permit.credential);
       if (credential === undefined) throw new Error(`${service}: the pool gave the unknown credential ${permit.credential}`);
       const { clockRefusals, secretRefusals } = credential;
       const grantedAtMs = clock.monotonicMs();
-      const tried = await oneTry({
+      const attempted = await attempt({
         definition,
         options,
         connections,
@@ -76,9 +76,9 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
         redirect: progress.redirect,
         signal,
       });
-      if (tried === 'lapsed') return { kind: 'anew' };
-      const step = nextStep({
-        tried,
+      if (attempted === 'lapsed') return { kind: 'lapsed' };
+      const step = retryDecision({
+        attempted,
         credential,
         grantedAtMs,
         clockRefusals,
@@ -90,20 +90,20 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
           admission.wake();
         },
         gaveUp: (reason, retryInMs) =>
-          gaveUp({ service, subject, credential: credential.name, reason, retryInMs, ...deadline, status: tried.status }),
+          gaveUp({ service, subject, credential: credential.name, reason, retryInMs, ...deadline, status: attempted.status }),
         unfit: (where, wasAskedAgain) =>
-          unfit({ service, subject, credential: credential.name, where, wasAskedAgain, status: tried.status }),
+          unfit({ service, subject, credential: credential.name, where, wasAskedAgain, status: attempted.status }),
       });
       // No page's transaction will carry what this answer has shown of the budgets.
-      if (step.kind === 'again' && tried.status !== undefined) credential.journal?.learned();
+      if (step.kind === 'retry' && attempted.status !== undefined) credential.journal?.learned();
       options.onAttempt({
         service,
         credential: credential.name,
         subject,
         outcome: step.kind === 'deliver' ? 'ok' : step.outcome,
         durationMs: clock.monotonicMs() - grantedAtMs,
-        ...(tried.status !== undefined && { status: tried.status }),
-        ...(step.kind === 'again' && { reason: step.reason, retryInMs: step.retryInMs }),
+        ...(attempted.status !== undefined && { status: attempted.status }),
+        ...(step.kind === 'retry' && { reason: step.reason, retryInMs: step.retryInMs }),
         ...(step.kind === 'reject' && { reason: step.error.message }),
       });
       return step;
@@ -115,7 +115,7 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
       if (next !== undefined) inFlight.add(next);
       shown = next;
     };
-    const waiting = firstAbort([signal, stop]);
+    const waiting = anySignal([signal, stop]);
     try {
       for (;;) {
         const waitedFromMs = clock.monotonicMs();
@@ -148,7 +148,7 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
         let reason = '';
         let delivered = false;
         try {
-          const step = await stepOf(permit);
+          const step = await decisionOf(permit);
           if (step.kind === 'reject') throw step.error;
           if (step.kind === 'deliver') {
             const { value } = step;
@@ -156,7 +156,7 @@ export function asker<Ask, Value>(given: AskerOptions<Ask, Value>): Asker<Ask, V
             delivered = true;
             return { value, credit: permit.credit };
           }
-          if (step.kind === 'again') ({ pauseMs, reason } = step);
+          if (step.kind === 'retry') ({ pauseMs, reason } = step);
         } finally {
           // After the budgets were held: whoever waits for room must not slip past that.
           if (!delivered) permit.credit.release();
@@ -200,10 +200,10 @@ interface GaveUp {
 }
 
 function gaveUp({ service, subject, credential, reason, failures, elapsedMs, leftMs, retryInMs = 0, status }: GaveUp): SourceError {
-  const over = `${failures} ${failures === 1 ? 'try' : `tries over ${seconds(elapsedMs)}`}`;
+  const over = `${failures} ${failures === 1 ? 'attempt' : `attempts over ${seconds(elapsedMs)}`}`;
   const left = Math.max(0, leftMs);
   const wait = retryInMs > left ? ` The service asks for a wait of ${seconds(retryInMs)}, and ${seconds(left)} are left.` : '';
-  const message = `${subject}: gave up after ${over}: ${reason}.${wait} Ask again ${wait === '' ? 'later' : 'after that'}, or allow more time (retryForMs; retryFor in headgate.yaml).`;
+  const message = `${subject}: gave up after ${over}: ${reason}.${wait} Ask again ${wait === '' ? 'later' : 'after that'}, or allow more time (retryForMs).`;
   return new SourceError({
     code: 'HEADGATE_GAVE_UP',
     retryable: true,

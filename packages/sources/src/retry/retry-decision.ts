@@ -1,16 +1,16 @@
-import type { TryEvent } from '../attempt-event.ts';
+import type { AttemptEvent } from '../attempt-event.ts';
 import type { SourceError } from '../source-error.ts';
-import { MOST_REDIRECTS, type Redirect, type Tried } from './attempt.ts';
-import type { RetryDeadline } from './backoff.ts';
+import { MOST_REDIRECTS, type Redirect, type Attempted } from './attempt.ts';
+import type { Backoff } from './backoff.ts';
 import { MOST_CLOCK_REFUSALS, type SourceCredential } from './source-credential.ts';
 
 /** What one ask remembers from try to try. */
-export interface AskProgress {
-  readonly deadline: RetryDeadline;
+export interface Progress {
+  readonly deadline: Backoff;
   /** Set when an answer was doubtful: the next one like it is believed. */
-  doubted: boolean;
+  wasAmbiguous: boolean;
   /** Set when an answer did not fit: the next one like it ends the ask. */
-  misfit: boolean;
+  wasUnfit: boolean;
   /** Where the service has redirected to, and how often in a row. */
   redirect: Redirect | undefined;
   redirects: number;
@@ -18,8 +18,8 @@ export interface AskProgress {
   stale: boolean;
 }
 
-export interface NextStepOptions<Value> {
-  readonly tried: Tried<Value>;
+export interface RetryDecisionOptions<Value> {
+  readonly attempted: Attempted<Value>;
   readonly credential: SourceCredential;
   /** Monotonic ms when the permit of this try was granted. */
   readonly grantedAtMs: number;
@@ -27,7 +27,7 @@ export interface NextStepOptions<Value> {
   readonly clockRefusals: number;
   /** As well. */
   readonly secretRefusals: number;
-  readonly progress: AskProgress;
+  readonly progress: Progress;
   /** Takes the credential out of the pool. */
   readonly retire: (error: SourceError) => void;
   /** The error for when the time to try again is over, or would be before the wait that the service asks for. */
@@ -36,30 +36,30 @@ export interface NextStepOptions<Value> {
   readonly unfit: (where: string, wasAskedAgain: boolean) => SourceError;
 }
 
-export type Step<Value> =
+export type RetryDecision<Value> =
   | { readonly kind: 'deliver'; readonly value: Value }
   | {
-      readonly kind: 'again';
-      readonly outcome: TryEvent['outcome'];
+      readonly kind: 'retry';
+      readonly outcome: AttemptEvent['outcome'];
       readonly reason: string;
       /** As far as is known now, for displays. */
       readonly retryInMs: number;
       /** To be waited for before a permit is asked for. */
       readonly pauseMs: number;
     }
-  | { readonly kind: 'reject'; readonly outcome: TryEvent['outcome']; readonly error: SourceError };
+  | { readonly kind: 'reject'; readonly outcome: AttemptEvent['outcome']; readonly error: SourceError };
 
 /** Acts on a verdict: what the ask does next, and what the credential has to bear. */
-export function nextStep<Value>(options: NextStepOptions<Value>): Step<Value> {
-  const { tried, credential, progress } = options;
-  const { verdict } = tried;
+export function retryDecision<Value>(options: RetryDecisionOptions<Value>): RetryDecision<Value> {
+  const { attempted, credential, progress } = options;
+  const { verdict } = attempted;
   const wasStale = progress.stale;
   progress.stale = false;
-  if (tried.redirect !== undefined && progress.redirects < MOST_REDIRECTS) {
-    progress.redirect = tried.redirect;
+  if (attempted.redirect !== undefined && progress.redirects < MOST_REDIRECTS) {
+    progress.redirect = attempted.redirect;
     progress.redirects += 1;
     credential.accepted();
-    return { kind: 'again', outcome: 'transient', reason: `redirected (${tried.status}), and followed`, retryInMs: 0, pauseMs: 0 };
+    return { kind: 'retry', outcome: 'transient', reason: `redirected (${attempted.status}), and followed`, retryInMs: 0, pauseMs: 0 };
   }
   switch (verdict.kind) {
     case 'ok':
@@ -69,15 +69,15 @@ export function nextStep<Value>(options: NextStepOptions<Value>): Step<Value> {
       const { retryInMs: given } = verdict;
       const retryInMs = credential.refused({ grantedAtMs: options.grantedAtMs, ...(given !== undefined && { retryInMs: given }) });
       // The credential's budgets are held; another credential may go at once.
-      return { kind: 'again', outcome: 'rate-limited', reason: verdict.reason, retryInMs, pauseMs: 0 };
+      return { kind: 'retry', outcome: 'rate-limited', reason: verdict.reason, retryInMs, pauseMs: 0 };
     }
     case 'transient': {
       const { reason, retryInMs } = verdict;
-      if (tried.stale === true && !wasStale) {
+      if (attempted.stale === true && !wasStale) {
         progress.stale = true;
         // The pool asks the client that lost its connection first, and that one has to make a new one.
         return {
-          kind: 'again',
+          kind: 'retry',
           outcome: 'transient',
           reason: `${reason}; it had lain idle: again on a fresh one`,
           retryInMs: 0,
@@ -86,22 +86,22 @@ export function nextStep<Value>(options: NextStepOptions<Value>): Step<Value> {
       }
       const pauseMs = progress.deadline.failed(retryInMs);
       if (pauseMs === undefined) return { kind: 'reject', outcome: 'transient', error: options.gaveUp(reason, retryInMs) };
-      return { kind: 'again', outcome: 'transient', reason, retryInMs: pauseMs, pauseMs };
+      return { kind: 'retry', outcome: 'transient', reason, retryInMs: pauseMs, pauseMs };
     }
     case 'unfit': {
       const { where } = verdict;
-      const wasAskedAgain = progress.misfit;
+      const wasAskedAgain = progress.wasUnfit;
       const pauseMs = wasAskedAgain ? undefined : progress.deadline.failed();
-      progress.misfit = true;
+      progress.wasUnfit = true;
       if (pauseMs === undefined) return { kind: 'reject', outcome: 'fatal', error: options.unfit(where, wasAskedAgain) };
-      return { kind: 'again', outcome: 'transient', reason: `the answer does not fit: ${where}`, retryInMs: pauseMs, pauseMs };
+      return { kind: 'retry', outcome: 'transient', reason: `the answer does not fit: ${where}`, retryInMs: pauseMs, pauseMs };
     }
     case 'unauthorized': {
       const { error } = verdict;
       const wasSignedBefore = options.secretRefusals < credential.secretRefusals;
-      if (!wasSignedBefore && !credential.secretRefused(tried.secret, error)) return withoutCredential(options, error);
+      if (!wasSignedBefore && !credential.secretRefused(attempted.secret, error)) return withoutCredential(options, error);
       const reason = `${error.message} Its signer is asked once more.`;
-      return { kind: 'again', outcome: 'unauthorized', reason, retryInMs: 0, pauseMs: 0 };
+      return { kind: 'retry', outcome: 'unauthorized', reason, retryInMs: 0, pauseMs: 0 };
     }
     case 'clock-wrong': {
       const { offsetMs, error } = verdict;
@@ -115,14 +115,14 @@ export function nextStep<Value>(options: NextStepOptions<Value>): Step<Value> {
         return withoutCredential(options, error);
       }
       const done = correction === 'corrected' ? '; corrected' : ': more than a day is not corrected; asked again';
-      return { kind: 'again', outcome: 'transient', reason: `${credential.name}: the ${clock}${done}`, retryInMs: 0, pauseMs: 0 };
+      return { kind: 'retry', outcome: 'transient', reason: `${credential.name}: the ${clock}${done}`, retryInMs: 0, pauseMs: 0 };
     }
     case 'doubtful': {
-      if (progress.doubted) return { kind: 'reject', outcome: 'gone', error: verdict.error };
-      progress.doubted = true;
-      const retryInMs = credential.quieten();
+      if (progress.wasAmbiguous) return { kind: 'reject', outcome: 'gone', error: verdict.error };
+      progress.wasAmbiguous = true;
+      const retryInMs = credential.backOffOneWindow();
       const reason = `${verdict.error.message} Or a refusal for the rate: asked once more after a quiet window.`;
-      return { kind: 'again', outcome: 'transient', reason, retryInMs, pauseMs: retryInMs };
+      return { kind: 'retry', outcome: 'transient', reason, retryInMs, pauseMs: retryInMs };
     }
     case 'gone':
     case 'fatal':
@@ -132,7 +132,7 @@ export function nextStep<Value>(options: NextStepOptions<Value>): Step<Value> {
 }
 
 /** The request goes on with another credential; where none is left, the next wait for a permit rejects. */
-function withoutCredential<Value>({ retire }: NextStepOptions<Value>, error: SourceError): Step<Value> {
+function withoutCredential<Value>({ retire }: RetryDecisionOptions<Value>, error: SourceError): RetryDecision<Value> {
   retire(error);
-  return { kind: 'again', outcome: 'unauthorized', reason: error.message, retryInMs: 0, pauseMs: 0 };
+  return { kind: 'retry', outcome: 'unauthorized', reason: error.message, retryInMs: 0, pauseMs: 0 };
 }

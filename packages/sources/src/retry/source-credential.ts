@@ -22,7 +22,7 @@ export interface SourceCredential {
   /** An answer has come that was no refusal. */
   accepted(): void;
   /** Lets nothing start for a whole window and returns how long that is, ms. */
-  quieten(): number;
+  backOffOneWindow(): number;
   /** How often its secret was refused: a refusal of a request signed before the last time says nothing new. */
   readonly secretRefusals: number;
   /** Its secret was refused: false where its signer can't have another, or has had its chance since the last answer. */
@@ -115,7 +115,7 @@ export function sourceCredential({ credential, budgets: shared, maxDelayMs, cloc
       clockRefusalsInARow = 0;
       secretRefusalsInARow = 0;
     },
-    quieten() {
+    backOffOneWindow() {
       return hold(windowMs * 1.0005 + 5);
     },
     get secretRefusals() {

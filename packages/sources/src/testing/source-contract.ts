@@ -187,7 +187,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
         }),
     },
     fails(
-      'what keeps failing is given up after its time, and may be tried again',
+      'what keeps failing is given up after its time, and may be attempted again',
       whole('{}', 500),
       (error, server) => {
         assert.equal(error.code, 'HEADGATE_GAVE_UP');
@@ -292,7 +292,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
       },
     },
     {
-      name: 'every try takes a permit of its own',
+      name: 'every attempt takes a permit of its own',
       run: () =>
         play(
           Array.from({ length: 50 }, () => whole('{}', 503)),
