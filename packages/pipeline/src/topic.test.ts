@@ -81,6 +81,7 @@ describe('a record', () => {
     for (const wrong of [Promise.resolve('x'), 7]) {
       const records = await makerOf(topic({ value: item, serialize: () => wrong as unknown as string }));
       expect(() => records({ key: null, value: { item: 'x' } })).toThrow(/value is .*neither text nor bytes.* at once/);
+      expect(() => records({ key: null, value: { item: 'x' } })).toThrow(expect.objectContaining({ code: 'HEADGATE_INVALID_RECORD' }));
     }
   });
 
@@ -136,9 +137,18 @@ describe('with validate', () => {
     expect(records.series({ key: null, count: 2, textAt }).count).toBe(2);
   });
 
-  it('without it, none is', async () => {
-    const records = await makerOf(topic({ value: item }));
-    expect(records({ key: null, value: of({ item: 7 }) }).record).toMatchObject({ value: '{"item":7}' });
+  it('a topic without a schema of its keys takes any', async () => {
+    const records = await makerOf(topic({ value: item }), { validate: true });
+    expect(records({ key: Uint8Array.of(0xff), value: { item: 'x' } }).count).toBe(1);
+  });
+
+  it('without it, none is, and none of a series is made before it is written', async () => {
+    const records = await makerOf(topic({ value: item, key: z.string().min(1).nullable() }));
+    expect(records({ key: '', value: of({ item: 7 }) }).record).toMatchObject({ value: '{"item":7}' });
+    const notYet = (): never => {
+      throw new Error('it is made before it is written');
+    };
+    expect([records.series({ key: '', count: 3, textAt: notYet }), records.series({ key: '', count: 3, valueAt: notYet })]).toHaveLength(2);
   });
 });
 
@@ -146,6 +156,7 @@ test('each record of a request has an id of its own, the same when they are made
   const records = await makerOf(topic({ value: item }));
   const value = { item: 'x' };
   const pending = [
+    records({ key: 'a', value }),
     records({ key: 'a', value }),
     records({ key: 'a', value, id: 'own' }),
     records({ key: 'a', value }),
@@ -156,7 +167,8 @@ test('each record of a request has an id of its own, the same when they are made
   const made = logRecords(pending, { pipeline: 'shelves', request: 'shelves.requests-0-7', defaultId: '2' });
   const ids = made.map((record) => ('valueAt' in record ? 'series' : record.headers?.['ce_id']));
   const request = 'shelves.requests-0-7';
-  expect(ids).toEqual([`${request}/2`, `${request}/own`, `${request}/2/1`, 'series', 'given', request]);
+  expect(ids).toEqual([`${request}/2`, `${request}/2/1`, `${request}/own`, `${request}/2/2`, 'series', 'given', request]);
+  expect(made[4]).toEqual(pending[4]?.record);
   expect(made[0]).toMatchObject({ headers: { ce_source: '/shelves', ce_type: 'headgate.shelves.records' } });
   expect(logRecords(pending, { pipeline: 'shelves', request, defaultId: '2' })).toEqual(made);
 });
