@@ -93,6 +93,8 @@ if (command === 'limiter') {
   }
 } else if (command === 'serve-pages') {
   const server = pageServer(JSON.parse(task) as PageServerOptions);
+  // The bench holds the other end: a server doesn't outlive it, not even when it is killed.
+  process.stdin.resume().on('end', () => process.exit());
   server.listen(0, '127.0.0.1', () => {
     const address = server.address();
     if (typeof address === 'object' && address !== null) process.stdout.write(String(address.port));

@@ -101,7 +101,11 @@ async function measure(
         const load = loadavg()[0] ?? NaN;
         loads.push(load);
         say(`round ${round} of ${rounds}: ${contestant.shape}, ${contestant.name} (load ${load.toFixed(1)})`);
-        for (const [size, found] of runs) found.push(await measureRun(contestant, task(broker, size)));
+        for (const [size, found] of runs) {
+          const run = await measureRun(contestant, task(broker, size));
+          found.push(run);
+          say(`  ${size} pages: ${(run.cpuMs / size).toFixed(2)} ms of CPU a page, ${(run.wallMs / 1_000).toFixed(1)} s`);
+        }
         for (const [answer, found] of answers) found.push(await measureAnswer(contestant, answer, task(broker, 1)));
         if (contestant.shape === 'ids') continue;
         if (contestant.log === 'kafka') firstRecordMs.push(await measureFirstRecord(contestant, task(broker, 1)));
@@ -138,7 +142,7 @@ async function servedPages(
   pages: number,
 ): Promise<{ readonly pages: number; readonly origin: string; readonly process: ChildProcess }> {
   const [command = process.execPath, ...args] = program;
-  const server = spawn(command, [...args, JSON.stringify({ pages, idsPerPage: IDS_PER_PAGE })], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const server = spawn(command, [...args, JSON.stringify({ pages, idsPerPage: IDS_PER_PAGE })], { stdio: ['pipe', 'pipe', 'inherit'] });
   const [port] = (await once(server.stdout, 'data')) as [Buffer];
   return { pages, origin: `http://127.0.0.1:${Number(port.toString())}`, process: server };
 }

@@ -29,7 +29,7 @@ interface Measured {
 export async function walkCommand(options: WalkCommandOptions): Promise<string> {
   const { peers, rounds, pages, markdown, say } = options;
   const [command = process.execPath, ...args] = options.program;
-  const server = spawn(command, [...args, JSON.stringify({ pages, idsPerPage: IDS_PER_PAGE })], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const server = spawn(command, [...args, JSON.stringify({ pages, idsPerPage: IDS_PER_PAGE })], { stdio: ['pipe', 'pipe', 'inherit'] });
   try {
     const [port] = (await once(server.stdout, 'data')) as [Buffer];
     const origin = `http://127.0.0.1:${Number(port.toString())}`;
