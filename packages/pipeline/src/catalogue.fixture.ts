@@ -15,7 +15,13 @@ export interface ShelfPage {
 }
 
 /** A service of shelves with numbered items, three a page, that counts its requests. */
-export async function catalogueService({ items }: { readonly items: Readonly<Record<string, number>> }) {
+export async function catalogueService({
+  items,
+  headers = {},
+}: {
+  readonly items: Readonly<Record<string, number>>;
+  readonly headers?: Readonly<Record<string, string>>;
+}) {
   const requests: string[] = [];
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://localhost');
@@ -23,6 +29,7 @@ export async function catalogueService({ items }: { readonly items: Readonly<Rec
     const shelf = url.pathname.slice(1);
     const count = items[shelf];
     response.setHeader('content-type', 'application/json');
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     if (count === undefined) {
       response.statusCode = 404;
       response.end('{}');

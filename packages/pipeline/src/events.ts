@@ -1,3 +1,5 @@
+import type { LimitMismatch } from '@headgate/sources';
+
 /** A happening in a run, told as it happens. */
 export type RunEvent =
   | RequestEvent
@@ -14,6 +16,8 @@ export type RunEvent =
       readonly status?: number;
       /** When it is tried again, ms from now; absent when it is not. */
       readonly retryInMs?: number;
+      /** Answers show another limit than the one that is configured: told once by each source, and as a notice. */
+      readonly limitMismatch?: LimitMismatch;
     }
   | { readonly type: 'notice'; readonly level: 'info' | 'warn'; readonly message: string }
   /** So many lanes are this process's to open now, as far as the group knows; told when that changes. */

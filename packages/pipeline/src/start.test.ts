@@ -47,6 +47,21 @@ test('walks every listed request once, with a record for each item', async () =>
   expect(service.requests).toHaveLength(5);
 });
 
+test('a limit of the service that differs from the configured one is told once, with both numbers', async () => {
+  const headers = { 'x-rate-limit-limit': '300', 'x-rate-limit-remaining': '299', 'x-rate-limit-reset': '1' };
+  await using service = await catalogueService({ items: { a: 7, b: 2 }, headers });
+  await using log = await openLog();
+  const pipeline = catalogue()({ baseUrl: service.baseUrl, token: 'secret-token', shelves: ['a', 'b'] });
+  const notices: string[] = [];
+  const onEvent = (event: RunEvent): void => {
+    if (event.type === 'notice') notices.push(event.message);
+  };
+  await using running = await start({ log, pipelines: [pipeline], onEvent });
+  await running.done;
+  expect(service.requests).toHaveLength(4);
+  expect(notices).toEqual([expect.stringContaining('the service says 300 requests in a window, catalogue.limit says 1,000 in 1 s')]);
+});
+
 test('a function of the definition that throws ends its request as one dead letter that names it, and no other', async () => {
   await using service = await catalogueService({ items: { a: 7, b: 2 } });
   await using log = await openLog();

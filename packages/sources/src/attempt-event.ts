@@ -1,3 +1,5 @@
+import type { LimitMismatch } from './limit-check.ts';
+
 /** One try of a request, after it has ended. */
 export interface AttemptEvent {
   readonly service: string;
@@ -11,4 +13,6 @@ export interface AttemptEvent {
   /** When it is tried again, ms from now; absent when it is not. */
   readonly retryInMs?: number;
   readonly durationMs: number;
+  /** Its answer, or one before it, shows another limit than the one that is configured; told once. */
+  readonly limitMismatch?: LimitMismatch;
 }

@@ -9,6 +9,7 @@ export type { ClassifyContext, EvidenceContext, PathRequest, SourceDefinition, S
 export { SourceError, type SourceErrorOptions } from './source-error.ts';
 export type { Budgets, Credential, Limit, Quota, SourceOptions } from './source-options.ts';
 export type { AttemptEvent } from './attempt-event.ts';
+export type { LimitMismatch } from './limit-check.ts';
 export type { Verdict } from './verdict.ts';
 // The types that declarations of this package name, and what they are made with: its users need no other package for them.
 export {

@@ -15,6 +15,7 @@ import { type Serializers, type TopicNames, recordMakers } from '../topic.ts';
 import { openJournalledLane } from './journalled-lane.ts';
 import { drainInFlight } from '../wait.ts';
 import { refuse } from '../workers/letters.ts';
+import { limitNotice } from '../limit-notice.ts';
 
 export interface PipelineLaneOptions {
   readonly log: TopicLog;
@@ -70,7 +71,11 @@ export async function openPipelineLane(
       credits,
       signal: leaving.signal,
       env,
-      onAttempt: (event) => emit({ type: 'attempt', pipeline: name, ...event }),
+      onAttempt: (event) => {
+        emit({ type: 'attempt', pipeline: name, ...event });
+        // One lane tells it for all.
+        if (number === 0 && event.limitMismatch !== undefined) emit(limitNotice(name, event.limitMismatch));
+      },
     });
     const { sources } = opened;
     closeSources = async () => {

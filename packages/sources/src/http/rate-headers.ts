@@ -51,17 +51,19 @@ export interface BudgetEvidenceOptions {
  * refusal whose `Retry-After` comes before that reset: it is about something else.
  */
 export function budgetEvidence({ head: { status, headers }, epochMs }: BudgetEvidenceOptions): BudgetEvidence | undefined {
-  const { remaining, resetInMs } = rateHeaders({ headers, epochMs });
+  const { limit, remaining, resetInMs } = rateHeaders({ headers, epochMs });
   if (remaining === undefined || resetInMs === undefined) return undefined;
-  if (status !== 429) return { remaining, resetInMs };
+  const said = { remaining, resetInMs, ...(limit !== undefined && { limit }) };
+  if (status !== 429) return said;
   const retryInMs = retryAfterMs({ headers, epochMs }) ?? Infinity;
-  return retryInMs + 1_000 < resetInMs ? undefined : { remaining, resetInMs, refused: true };
+  return retryInMs + 1_000 < resetInMs ? undefined : { ...said, refused: true };
 }
 
 interface RateHeaders {
   /** Whole requests. */
   readonly remaining: number | undefined;
   readonly resetInMs: number | undefined;
+  readonly limit: number | undefined;
 }
 
 function rateHeaders({ headers, epochMs }: RateHeadersOptions): RateHeaders {
@@ -71,12 +73,14 @@ function rateHeaders({ headers, epochMs }: RateHeadersOptions): RateHeaders {
     ...['x-rate-limit', 'x-ratelimit'].map((name) => [
       headers[`${name}-remaining`],
       headers[`${name}-reset-after`] ?? headers[`${name}-reset`],
+      headers[`${name}-limit`],
     ]),
-    [member('r|remaining'), member('t|reset')],
-    [headers['ratelimit-remaining'], headers['ratelimit-reset']],
-  ].map(([left, reset]) => ({ left: plainNumber(left), reset: plainNumber(reset) }));
-  const { left, reset } = spelled.find((one) => one.reset !== undefined) ?? {};
+    [member('r|remaining'), member('t|reset'), member('limit')],
+    [headers['ratelimit-remaining'], headers['ratelimit-reset'], headers['ratelimit-limit']],
+  ].map(([left, reset, most]) => ({ left: plainNumber(left), reset: plainNumber(reset), limit: plainNumber(most) }));
+  const { left, reset, limit } = spelled.find((one) => one.reset !== undefined) ?? {};
   return {
+    limit,
     remaining: left === undefined ? undefined : Math.floor(left),
     resetInMs: reset === undefined ? undefined : Math.ceil(reset * 1_000) - (reset < EPOCH_S ? 0 : answeredAt(headers, epochMs)),
   };

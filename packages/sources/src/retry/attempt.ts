@@ -1,4 +1,4 @@
-import type { Permit } from '@headgate/throttle';
+import type { BudgetEvidence, Permit } from '@headgate/throttle';
 import { inOrder } from '../budgets.ts';
 import type { CheckedOptions } from '../checked-options.ts';
 import type { Connections } from '../http/connections.ts';
@@ -7,6 +7,7 @@ import { budgetEvidence } from '../http/rate-headers.ts';
 import { type Redact, redaction } from '../http/redaction.ts';
 import { type SignedRequest, signRequest } from '../http/sign-request.ts';
 import { isUnder, type WireRequest, wireRequest } from '../http/wire-request.ts';
+import type { LimitCheck } from '../limit-check.ts';
 import type { SourceDefinition, SourceRequest } from '../source-definition.ts';
 import { ofDefinition, SourceError } from '../source-error.ts';
 import type { Verdict } from '../verdict.ts';
@@ -20,6 +21,7 @@ export interface AttemptOptions<Ask, Value> {
   readonly credential: SourceCredential;
   /** By name; all of the source. */
   readonly credentials: ReadonlyMap<string, SourceCredential>;
+  readonly limitCheck: LimitCheck;
   readonly sharedSecret: SharedSecret;
   readonly permit: Permit;
   readonly ask: Ask;
@@ -84,6 +86,11 @@ export async function attempt<Ask, Value>(given: AttemptOptions<Ask, Value>): Pr
     return { verdict: unsigned(error, about) };
   }
   const redact = redaction(signed.secrets);
+  const names = Object.keys(options.budgets);
+  const answered = (evidence: readonly (BudgetEvidence | undefined)[]): void => {
+    permit.answered(evidence);
+    given.limitCheck.heard({ evidence, names, budgets: credential.budgets, now: clock.monotonicMs() });
+  };
   const exchanged = await exchange({
     ...signed.request,
     connections,
@@ -94,7 +101,7 @@ export async function attempt<Ask, Value>(given: AttemptOptions<Ask, Value>): Pr
     signal,
     onSent: () => permit.sent(),
     onAnswered: (head) => {
-      if (definition.evidence === undefined) permit.answered([budgetEvidence({ head, epochMs: clock.epochMs() })]);
+      if (definition.evidence === undefined) answered([budgetEvidence({ head, epochMs: clock.epochMs() })]);
     },
   });
   // Where the answer had begun the tokens are settled already, but for a definition that reads its body for them.
@@ -111,14 +118,13 @@ export async function attempt<Ask, Value>(given: AttemptOptions<Ask, Value>): Pr
   }
   const { answer } = exchanged;
   const { status } = answer;
-  const names = Object.keys(options.budgets);
   const { recentlyRefused } = credential;
   const context = { ask, credential: credential.name, epochMs: clock.epochMs(), redact, recentlyRefused };
   if (definition.evidence !== undefined) {
     const refused = status === 429;
     const call = () => inOrder(definition.evidence?.(answer, context) ?? {}, names).map((one) => one && { ...one, refused });
     try {
-      permit.answered(ofDefinition({ service, subject, name: 'evidence', call }));
+      answered(ofDefinition({ service, subject, name: 'evidence', call }));
     } catch (error) {
       permit.answered();
       return { verdict: unsigned(error, about), status };

@@ -2,6 +2,7 @@ import type { Admission, CredentialPool, Delivery, Permit } from '@headgate/thro
 import { inOrder } from '../budgets.ts';
 import type { CheckedOptions } from '../checked-options.ts';
 import type { Connections } from '../http/connections.ts';
+import { LimitCheck } from '../limit-check.ts';
 import type { SourceDefinition } from '../source-definition.ts';
 import { ofDefinition, SourceError } from '../source-error.ts';
 import type { AskInFlight, AskOptions } from '../source.ts';
@@ -34,6 +35,7 @@ export function executor<Ask, Value>(given: ExecutorOptions<Ask, Value>): Execut
   const { service } = definition;
   const { clock, random, retryForMs } = options;
   const shared = sharedSecret();
+  const limitCheck = new LimitCheck();
   const names = Object.keys(options.budgets);
 
   return async (ask, { credits, signal, walk, share }) => {
@@ -70,6 +72,7 @@ export function executor<Ask, Value>(given: ExecutorOptions<Ask, Value>): Execut
         credential,
         credentials,
         sharedSecret: shared,
+        limitCheck,
         permit,
         ask,
         subject,
@@ -96,6 +99,7 @@ export function executor<Ask, Value>(given: ExecutorOptions<Ask, Value>): Execut
       });
       // No page's transaction will carry what this answer has shown of the budgets.
       if (step.kind === 'retry' && attempted.status !== undefined) credential.journal?.learned();
+      const limitMismatch = limitCheck.take();
       options.onAttempt({
         service,
         credential: credential.name,
@@ -104,6 +108,7 @@ export function executor<Ask, Value>(given: ExecutorOptions<Ask, Value>): Execut
         durationMs: clock.monotonicMs() - grantedAtMs,
         ...(attempted.status !== undefined && { status: attempted.status }),
         ...(step.kind === 'retry' && { reason: step.reason, retryInMs: step.retryInMs }),
+        ...(limitMismatch !== undefined && { limitMismatch }),
         ...(step.kind === 'reject' && { reason: step.error.message }),
       });
       return step;

@@ -60,6 +60,8 @@ export interface BudgetEvidence {
   readonly remaining: number;
   /** From the answer to the end of that window, in ms, by the service's own clock. */
   readonly resetInMs: number;
+  /** Requests in a whole window of the service, where the answer says it; the budget takes no notice. */
+  readonly limit?: number;
   /** The answer refuses its request for the rate: services that say what remains don't count it. Default false. */
   readonly refused?: boolean;
 }

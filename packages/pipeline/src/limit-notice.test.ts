@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { limitNotice } from './limit-notice.ts';
+
+const configured = { requests: 15, windowMs: 900_000 };
+
+test.each([
+  {
+    stated: { requests: 300 },
+    level: 'info',
+    message:
+      'crm: the service says 300 requests in a window, crm.limit says 15 in 15 min: more is granted than is used. ' +
+      "Set crm.limit to the service's, unless the rest is left to others on purpose.",
+  },
+  {
+    stated: { requests: 10 },
+    level: 'warn',
+    message:
+      'crm: the service says 10 requests in a window, crm.limit says 15 in 15 min: it refuses what is beyond its own. Set crm.limit to the service’s.',
+  },
+  {
+    stated: { requests: 300, atLeastMs: 5_400_000 },
+    level: 'warn',
+    message:
+      'crm: the service says 300 requests in a window and that its window lasts 1.5 h or longer, crm.limit says 15 in 15 min: ' +
+      'it refuses what is beyond its own. Set crm.limit to the service’s.',
+  },
+] as const)('$stated', ({ stated, level, message }) => {
+  const text = message.replaceAll('’', "'");
+  expect(limitNotice('crm', { budget: 'rate', configured, stated })).toEqual({ type: 'notice', level, message: text });
+});
+
+test('another budget is named as the option it is', () => {
+  const { message } = limitNotice('crm', { budget: 'perMonth', configured, stated: { atMostMs: 500 } });
+  expect(message).toContain('that its window lasts 500 ms or less, crm.budgets.perMonth says 15 in 15 min');
+});

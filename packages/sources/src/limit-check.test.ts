@@ -1,0 +1,76 @@
+import { rateBudget } from '@headgate/throttle';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { LimitCheck, type LimitMismatch } from './limit-check.ts';
+import { MINUTE_MS, play } from './scene.fixture.ts';
+
+type Kind = 'first-request' | 'wall-clock' | 'rolling';
+const KINDS: readonly Kind[] = ['first-request', 'wall-clock', 'rolling'];
+
+interface Told {
+  readonly kind: Kind;
+  readonly windowMs: number;
+  /** Our requests, and those of others, ms. */
+  readonly ours: readonly number[];
+  readonly others: readonly number[];
+}
+
+/** All that is found in the answers to our requests by a service of 15 per `windowMs`, with 15 per minute configured. */
+function found({ kind, windowMs, ours, others }: Told): readonly LimitMismatch[] {
+  const check = new LimitCheck();
+  const budgets = [rateBudget({ limit: 15, windowMs: MINUTE_MS })];
+  let counted: number[] = [];
+  let began = -Infinity;
+  const mismatches: LimitMismatch[] = [];
+  const all = [...ours.map((at) => ({ at, isOurs: true })), ...others.map((at) => ({ at, isOurs: false }))].sort((a, b) => a.at - b.at);
+  for (const { at, isOurs } of all) {
+    if (kind === 'rolling') counted = counted.filter((one) => at - one < windowMs);
+    else if (at - began >= windowMs) {
+      counted = [];
+      began = kind === 'wall-clock' ? Math.floor(at / windowMs) * windowMs : at;
+    }
+    const refused = counted.length >= 15;
+    if (!refused) counted.push(at);
+    if (!isOurs) continue;
+    const resetAt = (kind === 'rolling' ? (counted[0] ?? at) : began) + windowMs;
+    const resetInMs = (Math.ceil(resetAt / 1_000) - Math.floor(at / 1_000)) * 1_000;
+    check.heard({ evidence: [{ remaining: 15 - counted.length, resetInMs, limit: 15, refused }], names: ['rate'], budgets, now: at });
+    const mismatch = check.take();
+    if (mismatch !== undefined) mismatches.push(mismatch);
+  }
+  return mismatches;
+}
+
+describe.each(KINDS)('a service with %s windows', (kind) => {
+  const times = fc.array(fc.integer({ min: 0, max: 10 * MINUTE_MS }), { maxLength: 60 });
+
+  test('shows nothing where its windows are as they are configured, whatever others use', () => {
+    fc.assert(
+      fc.property(times, times, (ours, others) => {
+        expect(found({ kind, windowMs: MINUTE_MS, ours, others })).toEqual([]);
+      }),
+    );
+  });
+
+  test('shows windows that are longer, and shorter ones once two begin in the time of one: each once', () => {
+    const ours = Array.from({ length: 40 }, (_, i) => 1_000 + i * 7_000);
+    const configured = { requests: 15, windowMs: MINUTE_MS };
+    const longer = found({ kind, windowMs: 10 * MINUTE_MS, ours, others: [] });
+    expect(longer).toMatchObject([{ budget: 'rate', configured }]);
+    expect(longer[0]?.stated.atLeastMs).toBeGreaterThan(9 * MINUTE_MS);
+    const shorter = found({ kind, windowMs: 6_500, ours, others: [] });
+    expect(shorter).toMatchObject([{ budget: 'rate', configured }]);
+    expect(shorter[0]?.stated.atMostMs).toBeLessThan(15_000);
+  });
+});
+
+test('another number of requests is told with one attempt, whatever credentials hear of it later', async () => {
+  const headers = { 'x-rate-limit-limit': '300', 'x-rate-limit-remaining': '299', 'x-rate-limit-reset': '40' };
+  const { ask, events } = await play([], { otherwise: (_, response) => response.writeHead(200, headers).end('"good"') });
+  for (let i = 0; i < 3; i += 1) await ask();
+  expect(events.map(({ limitMismatch }) => limitMismatch)).toEqual([
+    { budget: 'rate', configured: { requests: 100, windowMs: MINUTE_MS }, stated: { requests: 300 } },
+    undefined,
+    undefined,
+  ]);
+});

@@ -1,0 +1,72 @@
+import type { BudgetEvidence, RateBudget } from '@headgate/throttle';
+
+/** The service's answers show another limit than the one that is configured. */
+export interface LimitMismatch {
+  /** Name of the budget. */
+  readonly budget: string;
+  readonly configured: { readonly requests: number; readonly windowMs: number };
+  /** What the service says: its number of requests, and how long its window is at least or at most, as far as answers show it. */
+  readonly stated: { readonly requests?: number; readonly atLeastMs?: number; readonly atMostMs?: number };
+}
+
+export interface HeardEvidence {
+  readonly evidence: readonly (BudgetEvidence | undefined)[];
+  /** Names of the budgets, and the credential's, in the order of the evidence. */
+  readonly names: readonly string[];
+  readonly budgets: readonly RateBudget[];
+  /** Monotonic ms of the answer. */
+  readonly now: number;
+}
+
+/** Resets and dates are whole seconds, and an answer has been on its way for a while. */
+const GRAIN_MS = 5_000;
+/** A reset that is further away is none. */
+const LONGEST_MS = 32 * 86_400_000;
+
+/**
+ * Compares what answers say of a service's limits with what is configured; each difference is found once. A number of requests is compared
+ * as it is told. A window is longer for sure where its reset is further away than the configured one is long. It is shorter for sure where
+ * two answers, each to the first request of its window, have resets closer together: windows that are as long as configured never have,
+ * whether they start with a request, by the clock, or roll. Others who use the credential look like neither.
+ */
+export class LimitCheck {
+  readonly #told = new Set<string>();
+  /** Reset of the last window that began with a request of ours, by budget. */
+  readonly #lastReset = new WeakMap<RateBudget, number>();
+  #found: LimitMismatch | undefined;
+
+  heard({ evidence, names, budgets, now }: HeardEvidence): void {
+    for (const [i, said] of evidence.entries()) {
+      const [name, budget] = [names[i], budgets[i]];
+      if (said === undefined || name === undefined || budget === undefined) continue;
+      const { limit, windowMs } = budget;
+      const requests = said.limit ?? limit;
+      const stated = {
+        ...(requests !== limit && requests > 0 && Number.isSafeInteger(requests) && { requests }),
+        ...this.#span(said, requests, budget, now),
+      };
+      const isNew = Object.keys(stated).some((kind) => !this.#told.has(`${name} ${kind}`));
+      if (!isNew) continue;
+      for (const kind of Object.keys(stated)) this.#told.add(`${name} ${kind}`);
+      this.#found = { budget: name, configured: { requests: limit, windowMs }, stated };
+    }
+  }
+
+  /** The difference that was found last, once. */
+  take(): LimitMismatch | undefined {
+    const found = this.#found;
+    this.#found = undefined;
+    return found;
+  }
+
+  #span({ remaining, resetInMs }: BudgetEvidence, limit: number, budget: RateBudget, now: number): LimitMismatch['stated'] {
+    const { windowMs } = budget;
+    if (!(resetInMs >= 0 && resetInMs <= LONGEST_MS)) return {};
+    if (resetInMs > windowMs + GRAIN_MS) return { atLeastMs: resetInMs };
+    if (remaining !== limit - 1) return {};
+    const resetAt = now + resetInMs;
+    const betweenMs = resetAt - (this.#lastReset.get(budget) ?? -Infinity);
+    this.#lastReset.set(budget, resetAt);
+    return betweenMs > GRAIN_MS && betweenMs < windowMs - GRAIN_MS ? { atMostMs: betweenMs } : {};
+  }
+}
