@@ -1,6 +1,6 @@
 import type { LimitMismatch } from './limit-check.ts';
 
-/** One try of a request, after it has ended. */
+/** One attempt of a request, after it has ended. */
 export interface AttemptEvent {
   readonly service: string;
   readonly credential: string;

@@ -2,7 +2,7 @@ import type { Clock } from '@headgate/throttle';
 import type { Dispatcher } from 'undici';
 import { connectionFailure } from './connection-failure.ts';
 import type { Connections, ConnectionContext } from './connections.ts';
-import { type HttpResponse, type DecodedBody, decodedBody, oversizeReason } from './response.ts';
+import { type HttpResponse, decodedBody, oversizeReason } from './response.ts';
 import type { WireRequest } from './wire-request.ts';
 
 export interface ExchangeOptions {
@@ -26,28 +26,35 @@ export interface ExchangeOptions {
   readonly onAnswered: (head: Omit<HttpResponse, 'body'>) => void;
 }
 
-export type Exchanged =
-  | { readonly kind: 'answered'; readonly answer: HttpResponse }
-  | {
-      readonly kind: 'failed';
-      readonly reason: string;
-      /** Of the answer, where its headers had come. */
-      readonly status?: number;
-      /** A kept-alive connection that turned out to be dead: a fresh one works, as a rule. */
-      readonly stale: boolean;
-      /** The request can't be sent as it is. */
-      readonly invalid: boolean;
-    }
-  | { readonly kind: 'aborted' }
-  /** Its permit lapsed before it could be sent: nothing went out. */
-  | { readonly kind: 'lapsed' };
+/** An exchange that brought no answer, or none that could be read. Its message is the reason, in words that go on after a subject. */
+export class ExchangeError extends Error {
+  /** Of the answer, where its headers had come. */
+  readonly status: number | undefined;
+  /** A kept-alive connection turned out to be dead: a fresh one works, as a rule. */
+  readonly stale: boolean;
+  /** The request can't be sent as it is. */
+  readonly invalid: boolean;
+  /** The permit lapsed before the request could be sent: nothing went out. */
+  readonly lapsed: boolean;
 
-/** Sends one request and reads its answer whole, under the limits. Never rejects; whatever the end, nothing of it goes on. */
-export function exchange(options: ExchangeOptions): Promise<Exchanged> {
+  constructor(reason: string, { status, stale = false, invalid = false, lapsed = false }: Partial<Omit<ExchangeError, keyof Error>> = {}) {
+    super(reason);
+    this.status = status;
+    this.stale = stale;
+    this.invalid = invalid;
+    this.lapsed = lapsed;
+  }
+}
+
+/**
+ * Sends one request and reads its answer whole, under the limits. Rejects with an `ExchangeError`, or with `signal.reason`; whatever the
+ * end, nothing of it goes on.
+ */
+export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
   const { clock, origin, timeoutMs, maxBodyBytes, signal } = options;
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     if (signal.aborted) {
-      resolve({ kind: 'aborted' });
+      reject(signal.reason as Error);
       return;
     }
     const chunks: Buffer[] = [];
@@ -59,26 +66,21 @@ export function exchange(options: ExchangeOptions): Promise<Exchanged> {
     let begun = false;
     let settled = false;
 
-    const settle = (result: Exchanged): void => {
+    const settle = (how: () => void): void => {
       if (settled) return;
       settled = true;
       cancelTimer();
       signal.removeEventListener('abort', onAbort);
-      resolve(result);
+      how();
     };
-    /** Ends it before its time: whatever still comes must not be read. */
-    const breakOff = (result: Exchanged): void => {
-      settle(result);
+    /** Ends it before its time: what still comes must not be read. */
+    const breakOff = (error: Error): void => {
+      settle(() => reject(error));
       controller?.abort(new Error('given up'));
     };
-    const failed = (reason: string, { stale = false, invalid = false } = {}): Exchanged => ({
-      kind: 'failed',
-      reason,
-      stale,
-      invalid,
-      ...(status !== undefined && { status }),
-    });
-    const onAbort = (): void => breakOff({ kind: 'aborted' });
+    const failed = (reason: string, how: { readonly stale?: boolean; readonly invalid?: boolean } = {}): ExchangeError =>
+      new ExchangeError(reason, { ...how, status });
+    const onAbort = (): void => breakOff(signal.reason as Error);
     const cancelTimer = clock.schedule(timeoutMs, () => {
       const { proxyAwaited } = options.connections;
       const seen =
@@ -100,7 +102,7 @@ export function exchange(options: ExchangeOptions): Promise<Exchanged> {
           return;
         }
         reused = context?.reused === true;
-        if (!options.onSent()) breakOff({ kind: 'lapsed' });
+        if (!options.onSent()) breakOff(new ExchangeError('its permit lapsed', { lapsed: true }));
       },
       onResponseStarted() {
         begun = true;
@@ -126,12 +128,9 @@ export function exchange(options: ExchangeOptions): Promise<Exchanged> {
         const answered = status;
         const [only = Buffer.alloc(0)] = chunks;
         const raw = chunks.length > 1 ? Buffer.concat(chunks, bytes) : only;
-        const ended = (decoded: DecodedBody): void => {
-          if (decoded.kind === 'decoded') settle({ kind: 'answered', answer: { status: answered, headers, body: decoded.body } });
-          else settle(failed(decoded.reason));
-        };
+        const ended = (body: Buffer): void => settle(() => resolve({ status: answered, headers, body }));
         const decoded = decodedBody({ raw, encoding: headers['content-encoding'], maxBytes: maxBodyBytes });
-        if (decoded instanceof Promise) void decoded.then(ended);
+        if (decoded instanceof Promise) decoded.then(ended, ({ message }: Error) => settle(() => reject(failed(message))));
         else ended(decoded);
       },
       onResponseError(_, error) {

@@ -21,25 +21,24 @@ export interface DecodedBodyOptions {
   readonly maxBytes: number;
 }
 
-export type DecodedBody = { readonly kind: 'decoded'; readonly body: Buffer } | { readonly kind: 'broken'; readonly reason: string };
-
 /**
- * Undoes the content encoding of a body, at once where there is none; stops at the limit, so that a bomb costs no more than that.
+ * Undoes the content encoding of a body, at once where there is none; stops at the limit, so that a bomb costs no more than that. Rejects
+ * with the reason in words.
  */
-export function decodedBody({ raw, encoding = 'identity', maxBytes }: DecodedBodyOptions): DecodedBody | Promise<DecodedBody> {
+export function decodedBody({ raw, encoding = 'identity', maxBytes }: DecodedBodyOptions): Buffer | Promise<Buffer> {
   const name = encoding.trim().toLowerCase();
-  if (name === '' || name === 'identity' || raw.length === 0) return { kind: 'decoded', body: raw };
-  return new Promise((resolve) => {
+  if (name === '' || name === 'identity' || raw.length === 0) return raw;
+  return new Promise((resolve, reject) => {
     const options = { maxOutputLength: maxBytes };
     const done = (error: NodeJS.ErrnoException | null, body: Buffer): void => {
-      if (error === null) resolve({ kind: 'decoded', body });
-      else if (error.code === 'ERR_BUFFER_TOO_LARGE') resolve({ kind: 'broken', reason: oversizeReason(maxBytes) });
-      else resolve({ kind: 'broken', reason: `its ${name} body is damaged or cut off` });
+      if (error === null) resolve(body);
+      else if (error.code === 'ERR_BUFFER_TOO_LARGE') reject(new Error(oversizeReason(maxBytes)));
+      else reject(new Error(`its ${name} body is damaged or cut off`));
     };
     if (name === 'gzip' || name === 'x-gzip') gunzip(raw, options, done);
     else if (name === 'br') brotliDecompress(raw, options, done);
     // As it came: a secret in it is found by its letters, upper and lower.
-    else resolve({ kind: 'broken', reason: `unknown content-encoding ${JSON.stringify(encoding.trim().slice(0, 40))}` });
+    else reject(new Error(`unknown content-encoding ${JSON.stringify(encoding.trim().slice(0, 40))}`));
   });
 }
 

@@ -2,7 +2,8 @@ import type { BudgetEvidence, Permit } from '@headgate/throttle';
 import { inOrder } from '../budgets.ts';
 import type { CheckedOptions } from '../checked-options.ts';
 import type { Connections } from '../http/connections.ts';
-import { exchange } from '../http/exchange.ts';
+import { exchange, ExchangeError } from '../http/exchange.ts';
+import type { HttpResponse } from '../http/response.ts';
 import { budgetEvidence } from '../http/rate-headers.ts';
 import { type Redact, redaction } from '../http/redaction.ts';
 import { type SignedRequest, signRequest } from '../http/sign-request.ts';
@@ -91,32 +92,36 @@ export async function attempt<Ask, Value>(given: AttemptOptions<Ask, Value>): Pr
     permit.answered(evidence);
     given.limitCheck.heard({ evidence, names, budgets: credential.budgets, now: clock.monotonicMs() });
   };
-  const exchanged = await exchange({
-    ...signed.request,
-    connections,
-    clock,
-    origin,
-    timeoutMs,
-    maxBodyBytes: options.maxBodyBytes,
-    signal,
-    onSent: () => permit.sent(),
-    onAnswered: (head) => {
-      if (definition.evidence === undefined) answered([budgetEvidence({ head, epochMs: clock.epochMs() })]);
-    },
-  });
-  // Where the answer had begun the tokens are settled already, but for a definition that reads its body for them.
-  if (exchanged.kind === 'failed' && exchanged.status !== undefined) permit.answered();
-  else if (exchanged.kind !== 'answered') permit.aborted();
-  signal.throwIfAborted();
-  if (exchanged.kind === 'lapsed') return 'lapsed';
-  if (exchanged.kind === 'aborted') throw new Error('unreachable: aborted without a signal');
-  if (exchanged.kind === 'failed') {
-    const { status, stale, invalid } = exchanged;
-    const reason = redact(exchanged.reason);
-    const error = new SourceError({ ...about, code: 'HEADGATE_INVALID_REQUEST', retryable: false, message: `${about.subject}: ${reason}` });
-    return { verdict: invalid ? { kind: 'fatal', error } : { kind: 'transient', reason }, stale, ...(status !== undefined && { status }) };
+  let answer: HttpResponse;
+  try {
+    answer = await exchange({
+      ...signed.request,
+      connections,
+      clock,
+      origin,
+      timeoutMs,
+      maxBodyBytes: options.maxBodyBytes,
+      signal,
+      onSent: () => permit.sent(),
+      onAnswered: (head) => {
+        if (definition.evidence === undefined) answered([budgetEvidence({ head, epochMs: clock.epochMs() })]);
+      },
+    });
+  } catch (error) {
+    const failure = error instanceof ExchangeError ? error : undefined;
+    // Where the answer had begun the tokens are settled already, but for a definition that reads its body for them.
+    if (failure?.status === undefined) permit.aborted();
+    else permit.answered();
+    signal.throwIfAborted();
+    if (failure === undefined) throw error;
+    if (failure.lapsed) return 'lapsed';
+    const { status, stale, invalid } = failure;
+    const reason = redact(failure.message);
+    const fatal = new SourceError({ ...about, code: 'HEADGATE_INVALID_REQUEST', retryable: false, message: `${about.subject}: ${reason}` });
+    const verdict: Verdict<Value> = invalid ? { kind: 'fatal', error: fatal } : { kind: 'transient', reason };
+    return { verdict, stale, ...(status !== undefined && { status }) };
   }
-  const { answer } = exchanged;
+  signal.throwIfAborted();
   const { status } = answer;
   const { recentlyRefused } = credential;
   const context = { ask, credential: credential.name, epochMs: clock.epochMs(), redact, recentlyRefused };

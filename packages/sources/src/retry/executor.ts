@@ -1,5 +1,6 @@
 import type { Admission, CredentialPool, Delivery, Permit } from '@headgate/throttle';
 import { inOrder } from '../budgets.ts';
+import type { AttemptEvent } from '../attempt-event.ts';
 import type { CheckedOptions } from '../checked-options.ts';
 import type { Connections } from '../http/connections.ts';
 import { LimitCheck } from '../limit-check.ts';
@@ -60,7 +61,10 @@ export function executor<Ask, Value>(given: ExecutorOptions<Ask, Value>): Execut
     };
     const { deadline } = progress;
 
-    const decisionOf = async (permit: Permit): Promise<RetryDecision<Value> | { readonly kind: 'lapsed' }> => {
+    /** One attempt with a permit: the answer's value, or what to do next. */
+    const attemptWith = async (
+      permit: Permit,
+    ): Promise<{ readonly kind: 'answered'; readonly value: Value } | RetryDecision | 'lapsed'> => {
       const credential = credentials.get(permit.credential);
       if (credential === undefined) throw new Error(`${service}: the pool gave the unknown credential ${permit.credential}`);
       const { clockRefusals, secretRefusals } = credential;
@@ -79,9 +83,28 @@ export function executor<Ask, Value>(given: ExecutorOptions<Ask, Value>): Execut
         redirect: progress.redirect,
         signal,
       });
-      if (attempted === 'lapsed') return { kind: 'lapsed' };
-      const step = retryDecision({
+      if (attempted === 'lapsed') return attempted;
+      const { verdict, status } = attempted;
+      const limitMismatch = limitCheck.take();
+      const tell = (event: Pick<AttemptEvent, 'outcome' | 'reason' | 'retryInMs'>): void =>
+        options.onAttempt({
+          service,
+          credential: credential.name,
+          subject,
+          durationMs: clock.monotonicMs() - grantedAtMs,
+          ...(status !== undefined && { status }),
+          ...(limitMismatch !== undefined && { limitMismatch }),
+          ...event,
+        });
+      if (verdict.kind === 'ok') {
+        credential.accepted();
+        tell({ outcome: 'ok' });
+        return { kind: 'answered', value: verdict.value };
+      }
+      const about = { service, subject, credential: credential.name, status };
+      const decision = retryDecision({
         attempted,
+        verdict,
         credential,
         grantedAtMs,
         clockRefusals,
@@ -92,26 +115,18 @@ export function executor<Ask, Value>(given: ExecutorOptions<Ask, Value>): Execut
           pool.retire(credential.name, lastOne(error));
           admission.wake();
         },
-        gaveUp: (reason, retryInMs) =>
-          gaveUp({ service, subject, credential: credential.name, reason, retryInMs, ...deadline, status: attempted.status }),
-        unfit: (where, wasAskedAgain) =>
-          unfit({ service, subject, credential: credential.name, where, wasAskedAgain, status: attempted.status }),
+        gaveUp: (reason, retryInMs) => gaveUp({ ...about, reason, retryInMs, ...deadline }),
+        unfit: (where, wasAskedAgain) => unfit({ ...about, where, wasAskedAgain }),
       });
       // No page's transaction will carry what this answer has shown of the budgets.
-      if (step.kind === 'retry' && attempted.status !== undefined) credential.journal?.learned();
-      const limitMismatch = limitCheck.take();
-      options.onAttempt({
-        service,
-        credential: credential.name,
-        subject,
-        outcome: step.kind === 'deliver' ? 'ok' : step.outcome,
-        durationMs: clock.monotonicMs() - grantedAtMs,
-        ...(attempted.status !== undefined && { status: attempted.status }),
-        ...(step.kind === 'retry' && { reason: step.reason, retryInMs: step.retryInMs }),
-        ...(limitMismatch !== undefined && { limitMismatch }),
-        ...(step.kind === 'reject' && { reason: step.error.message }),
-      });
-      return step;
+      if (decision.kind === 'retry' && status !== undefined) credential.journal?.learned();
+      const { outcome } = decision;
+      tell(
+        decision.kind === 'retry'
+          ? { outcome, reason: decision.reason, retryInMs: decision.retryInMs }
+          : { outcome, reason: decision.error.message },
+      );
+      return decision;
     };
 
     let shown: AskInFlight | undefined;
@@ -153,15 +168,17 @@ export function executor<Ask, Value>(given: ExecutorOptions<Ask, Value>): Execut
         let reason = '';
         let delivered = false;
         try {
-          const step = await decisionOf(permit);
-          if (step.kind === 'reject') throw step.error;
-          if (step.kind === 'deliver') {
-            const { value } = step;
-            permit.credit.resize(ofDefinition({ service, subject, name: 'itemsOf', call: () => definition.itemsOf(value) }));
-            delivered = true;
-            return { value, credit: permit.credit };
+          const next = await attemptWith(permit);
+          if (next !== 'lapsed') {
+            if (next.kind === 'reject') throw next.error;
+            if (next.kind === 'answered') {
+              const { value } = next;
+              permit.credit.resize(ofDefinition({ service, subject, name: 'itemsOf', call: () => definition.itemsOf(value) }));
+              delivered = true;
+              return { value, credit: permit.credit };
+            }
+            ({ pauseMs, reason } = next);
           }
-          if (step.kind === 'retry') ({ pauseMs, reason } = step);
         } finally {
           // After the budgets were held: whoever waits for room must not slip past that.
           if (!delivered) permit.credit.release();

@@ -1,10 +1,11 @@
 import type { AttemptEvent } from '../attempt-event.ts';
 import type { SourceError } from '../source-error.ts';
+import type { Verdict } from '../verdict.ts';
 import { MOST_REDIRECTS, type Redirect, type Attempted } from './attempt.ts';
 import type { Backoff } from './backoff.ts';
 import { MOST_CLOCK_REFUSALS, type SourceCredential } from './source-credential.ts';
 
-/** What one ask remembers from try to try. */
+/** The memory of one ask from attempt to attempt. */
 export interface Progress {
   readonly deadline: Backoff;
   /** Set when an answer was doubtful: the next one like it is believed. */
@@ -14,14 +15,16 @@ export interface Progress {
   /** Where the service has redirected to, and how often in a row. */
   redirect: Redirect | undefined;
   redirects: number;
-  /** Set while the last try was lost on a stale connection: a second loss in a row is a failure like others. */
+  /** Set while the last attempt was lost on a stale connection: a second loss in a row is a failure like others. */
   stale: boolean;
 }
 
-export interface RetryDecisionOptions<Value> {
-  readonly attempted: Attempted<Value>;
+export interface RetryDecisionOptions {
+  /** An attempt that has brought no page. */
+  readonly attempted: Omit<Attempted<unknown>, 'verdict'>;
+  readonly verdict: Exclude<Verdict<unknown>, { readonly kind: 'ok' }>;
   readonly credential: SourceCredential;
-  /** Monotonic ms when the permit of this try was granted. */
+  /** Monotonic ms when the permit of this attempt was granted. */
   readonly grantedAtMs: number;
   /** The credential's when the request was signed. */
   readonly clockRefusals: number;
@@ -36,8 +39,8 @@ export interface RetryDecisionOptions<Value> {
   readonly unfit: (where: string, wasAskedAgain: boolean) => SourceError;
 }
 
-export type RetryDecision<Value> =
-  | { readonly kind: 'deliver'; readonly value: Value }
+/** What becomes of an ask that has no page yet. */
+export type RetryDecision =
   | {
       readonly kind: 'retry';
       readonly outcome: AttemptEvent['outcome'];
@@ -49,10 +52,9 @@ export type RetryDecision<Value> =
     }
   | { readonly kind: 'reject'; readonly outcome: AttemptEvent['outcome']; readonly error: SourceError };
 
-/** Acts on a verdict: what the ask does next, and what the credential has to bear. */
-export function retryDecision<Value>(options: RetryDecisionOptions<Value>): RetryDecision<Value> {
-  const { attempted, credential, progress } = options;
-  const { verdict } = attempted;
+/** Acts on a verdict other than `ok`: what the ask does next, and what the credential has to bear. */
+export function retryDecision(options: RetryDecisionOptions): RetryDecision {
+  const { attempted, verdict, credential, progress } = options;
   const wasStale = progress.stale;
   progress.stale = false;
   if (attempted.redirect !== undefined && progress.redirects < MOST_REDIRECTS) {
@@ -62,9 +64,6 @@ export function retryDecision<Value>(options: RetryDecisionOptions<Value>): Retr
     return { kind: 'retry', outcome: 'transient', reason: `redirected (${attempted.status}), and followed`, retryInMs: 0, pauseMs: 0 };
   }
   switch (verdict.kind) {
-    case 'ok':
-      credential.accepted();
-      return { kind: 'deliver', value: verdict.value };
     case 'rate-limited': {
       const { retryInMs: given } = verdict;
       const retryInMs = credential.refused({ grantedAtMs: options.grantedAtMs, ...(given !== undefined && { retryInMs: given }) });
@@ -132,7 +131,7 @@ export function retryDecision<Value>(options: RetryDecisionOptions<Value>): Retr
 }
 
 /** The request goes on with another credential; where none is left, the next wait for a permit rejects. */
-function withoutCredential<Value>({ retire }: RetryDecisionOptions<Value>, error: SourceError): RetryDecision<Value> {
+function withoutCredential({ retire }: RetryDecisionOptions, error: SourceError): RetryDecision {
   retire(error);
   return { kind: 'retry', outcome: 'unauthorized', reason: error.message, retryInMs: 0, pauseMs: 0 };
 }
