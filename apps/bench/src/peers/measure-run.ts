@@ -60,8 +60,7 @@ export async function measureRun(contestant: Contestant, options: MeasureRunOpti
     return {
       ...usage,
       digest: found.digest,
-      ...(traffic && { traffic }),
-      ...(log === 'kafka' ? { brokerCpuMs } : { fileBytes: statSync(file).size }),
+      ...(log === 'kafka' ? { brokerCpuMs, ...(traffic && { traffic }) } : { fileBytes: statSync(file).size }),
     };
   });
 }

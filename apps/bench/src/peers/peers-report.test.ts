@@ -22,4 +22,5 @@ test('gives medians of ratios of the same round, and a page without the start', 
 
 test('shows a single figure as it is, and none as nothing', () => {
   expect([spread([1.234]), spread([]), spread([Number.NaN])]).toEqual(['1.23', '', '']);
+  expect(spread([4, 1, 2, 3])).toBe('2.50 (1.00-4.00)');
 });

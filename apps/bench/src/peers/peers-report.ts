@@ -91,7 +91,7 @@ export function peersReport(all: readonly Figures[], { sizes, markdown }: PeersR
       ]),
   );
   const requests = all.flatMap(({ contestant, counted }) =>
-    counted.map(({ traffic }) => `${contestant.shape}, ${contestant.name}: ${requestsOf(traffic, least)}`),
+    counted.flatMap(({ traffic }) => (traffic ? `${contestant.shape}, ${contestant.name}: ${requestsOf(traffic, least)}` : [])),
   );
   const counts = requests.length === 0 ? '' : `Requests of ${thousands(least)} pages\n${requests.join('\n')}`;
   return [costs, ratios, starts, counts, goals(all, least, most).join('\n')].filter((part) => part !== '').join('\n\n');
@@ -108,7 +108,8 @@ export function spread(values: readonly number[], digits = 2): string {
 
 function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? NaN;
+  const middle = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(middle)] ?? NaN) + (sorted[Math.ceil(middle)] ?? NaN)) / 2;
 }
 
 function each({ runs }: Figures, size: number, figure: (run: Run) => number): readonly number[] {
@@ -135,8 +136,8 @@ function ratio(own: readonly number[], peer: readonly number[]): readonly number
   return own.map((value, round) => value / (peer[round] ?? NaN));
 }
 
-function requestsOf(traffic: Traffic | undefined, pages: number): string {
-  const byApi = [...(traffic?.byApi ?? [])].sort(([, a], [, b]) => b - a);
+function requestsOf({ byApi: counts }: Traffic, pages: number): string {
+  const byApi = [...counts].sort(([, a], [, b]) => b - a);
   return byApi.map(([api, count]) => `${api} ${count >= pages / 2 ? `${(count / pages).toFixed(2)} a page` : count}`).join(', ');
 }
 
