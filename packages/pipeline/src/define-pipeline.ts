@@ -25,6 +25,8 @@ export interface PipelineDefinition<
   readonly topics: Topics;
   /** Name of its items, for displays. Default `records`. */
   readonly unit?: string;
+  /** Most items of a page of a walk: forecasts say with it how much a first walk may bring. Default: not said. */
+  pageItems?(options: z.output<Options>): number;
   /** Bytes that the records of some topics usually have: a log that takes smaller ones only is warned about. Default: not said. */
   usualBytes?(options: z.output<Options>): { readonly [Name in keyof Topics]?: number };
   /** Topics whose records it reads back, behind a walk. Default: none. */
@@ -146,6 +148,8 @@ export interface Pipeline {
   readonly topics: TopicMap;
   readonly everyMs: number | undefined;
   readonly maxOutstanding: number;
+  /** Most items of a page of a walk. */
+  readonly pageItems: number | undefined;
   readonly usualBytes: Readonly<Record<string, number | undefined>>;
   /** Topics whose records it reads back. */
   readonly readsBack: readonly string[];
@@ -224,6 +228,7 @@ export function definePipeline<
       topics,
       everyMs: value.every,
       maxOutstanding: value.maxOutstanding,
+      pageItems: definition.pageItems?.(value),
       usualBytes: definition.usualBytes?.(value) ?? {},
       readsBack: definition.readsBack?.(value) ?? [],
       credentials: credentials?.map((credential) => credential.name),
@@ -302,6 +307,7 @@ function opened<Options extends z.ZodObject, RequestSchema extends z.ZodType, To
         flush: () => worker.flush(),
         stop: () => worker.stop(),
         abandon: () => worker.abandon(),
+        inWork: () => worker.inWork(),
       };
     },
     left(state) {

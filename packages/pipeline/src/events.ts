@@ -18,6 +18,8 @@ export type RunEvent =
       readonly retryInMs?: number;
       /** Answers show another limit than the one that is configured: told once by each source, and as a notice. */
       readonly limitMismatch?: LimitMismatch;
+      /** From its permit to its end. */
+      readonly durationMs: number;
     }
   | { readonly type: 'notice'; readonly level: 'info' | 'warn'; readonly message: string }
   /** So many lanes are this process's to open now, as far as the group knows; told when that changes. */
@@ -55,6 +57,7 @@ export type RequestEvent =
   | {
       readonly type: 'request-started';
       readonly pipeline: string;
+      readonly lane: number;
       readonly key: string;
       /** `<requests topic>-<partition>-<offset>`. */
       readonly request: string;
@@ -102,12 +105,13 @@ export type RequestEvent =
       readonly counts: Readonly<Record<string, number>>;
     }
   | {
-      /** The work behind a crawl has ended: by topic, the records this process has written for it. */
+      /** The work behind a crawl has ended: the records this process has written for it, by topic and by their kinds. */
       readonly type: 'after-written';
       readonly pipeline: string;
       readonly key: string;
       readonly request: string;
       readonly counts: Readonly<Record<string, number>>;
+      readonly kinds: Readonly<Record<string, number>>;
     }
   | { readonly type: 'dead-letter'; readonly pipeline: string; readonly topic: string; readonly key: string; readonly error: Reason };
 
@@ -116,37 +120,72 @@ export interface Reason {
   readonly message: string;
 }
 
-/** How the work stands at one instant. */
+/** How the work stands at one instant. Times are epoch ms. */
 export interface RunGauges {
   readonly budgets: readonly BudgetGauge[];
   readonly credits: readonly CreditGauge[];
-  /** HTTP requests that wait, by the label of their source. */
-  readonly waiting: readonly WaitingGauge[];
-  /** Requests and keys that lanes have taken and not finished. */
-  readonly inFlight: readonly { readonly pipeline: string; readonly lane: number; readonly count: number }[];
+  /** What each request in work does, and the keys of each lane's lookups. */
+  readonly work: readonly WorkGauge[];
+  /** The lanes that this process works. */
+  readonly lanes: readonly LaneGauge[];
 }
+
+export interface LaneGauge {
+  readonly pipeline: string;
+  readonly lane: number;
+  /** Requests and keys that it has taken and not finished, and unfinished work behind walks. */
+  readonly inWork: number;
+  /** Walks of its topic that it has not taken yet, as far as the topic was read. */
+  readonly behind: number;
+  /** The topic was read to its end, as it was some seconds ago. */
+  readonly isCounted: boolean;
+  /** Keys of lookups that it has taken and not answered. */
+  readonly keys: number;
+}
+
+export interface WorkGauge {
+  readonly pipeline: string;
+  readonly lane: number;
+  readonly key: string;
+  /** The walk's request; absent for the keys of the lane's lookups, all together. */
+  readonly request?: string;
+  /** Pages that the walk is expected to have in all, where that is known. */
+  readonly expected?: number;
+  readonly doing: Doing;
+}
+
+/** What a request in work does now. */
+export type Doing =
+  /** Its HTTP request is being answered since then. */
+  | { readonly state: 'asking'; readonly since: number }
+  /** Its last attempt failed, and the next one comes then. */
+  | { readonly state: 'retrying'; readonly at: number; readonly reason: string }
+  /** Waits for a budget, or for room downstream: for records before its own to be written. `until`: where that is known. */
+  | { readonly state: 'waiting'; readonly for: 'budget' | 'downstream'; readonly until?: number }
+  /** The log is writing a page of it, or the grant of its next request. */
+  | { readonly state: 'writing' }
+  /** All its pages are written, and the work behind the walk goes on. `name`: of that work. */
+  | { readonly state: 'behind'; readonly name: string };
 
 export interface BudgetGauge {
   readonly pipeline: string;
   readonly credential: string;
+  /** Its name: `rate`, unless the source has several. */
+  readonly budget: string;
+  /** Name of what it counts. Default: requests. */
+  readonly unit?: string;
   readonly limit: number;
   readonly windowMs: number;
   /** Requests in the current window, those in flight counted. */
   readonly used: number;
-  /** Epoch ms when the next request may start; undefined while requests in flight decide it. */
+  /** When the next request may start, no later than now where it may at once; undefined while requests in flight decide it. */
   readonly freeAt?: number;
+  /** The next reset of a quota. */
+  readonly resetsAt?: number;
 }
 
 export interface CreditGauge {
   readonly pipeline: string;
   readonly max: number;
   readonly used: number;
-}
-
-export interface WaitingGauge {
-  readonly pipeline: string;
-  readonly label: string;
-  readonly for: 'budget' | 'credit';
-  /** Epoch ms, where it is known. */
-  readonly until?: number;
 }

@@ -16,7 +16,7 @@ export {
   type Probe,
 } from './define-pipeline.ts';
 export { duration } from './duration.ts';
-export type { BudgetGauge, CreditGauge, Reason, RequestEvent, RunEvent, RunGauges, WaitingGauge } from './events.ts';
+export type { BudgetGauge, CreditGauge, Doing, LaneGauge, Reason, RequestEvent, RunEvent } from './events.ts';
 export { openJournalledLane, type OpenJournalledLaneOptions } from './group/journalled-lane.ts';
 export type { JournalRecord } from './lane/lane-journal.ts';
 export { intendedUse, intendedUseBeside, type IntendedUseOptions } from './intended-use.ts';
@@ -25,11 +25,20 @@ export { findOtherGroups, type OtherGroupsOptions } from './lane/other-groups.ts
 export { lanesOf, type TopicNaming, topicNames } from './names.ts';
 export { type OptionIssue, type ParsedOptions, parseOptions } from './parse-options.ts';
 export { InvalidOptionsError, PipelineError, type PipelineErrorCode, type PipelineErrorOptions } from './pipeline-error.ts';
-export { requestsLeft, type RequestsLeftOptions } from './plan/requests-left.ts';
 export { replayDeadLetters, type ReplayOptions } from './requests/replay.ts';
-export { leftToDo, type LeftToDoOptions, type LogView, type PipelineLeft, type WalkLeft } from './plan/left-to-do.ts';
+export {
+  forecast,
+  type Forecast,
+  type ForecastOptions,
+  type LaneWork,
+  savedByCredential,
+  walksDone,
+  type WalkSize,
+} from './plan/forecast.ts';
+export { type LaneLeft, leftToDo, type LeftToDoOptions, type LogView, type PipelineLeft, type WalkLeft } from './plan/left-to-do.ts';
 export { listedAndDue } from './requests/request-list.ts';
-export { type RunModel, runModel, type RunSnapshot } from './run-model.ts';
+export type { KeysRow, PipelineSnapshot, Progress, RunSnapshot, WalkRow, WorkRow } from './run-model.ts';
+export { BACKLOG } from './workers/walk.ts';
 export { secret, type Secret, type SecretInput, type SecretOptions } from './secret.ts';
 export { type Running, type RunResult, start, type StartOptions } from './start.ts';
 export { type PipelineTopics, topicSpecs } from './topics.ts';

@@ -1,23 +1,63 @@
 import type { Clock } from '@headgate/throttle';
-import type { Reason, RunEvent, RunGauges } from './events.ts';
+import type { BudgetGauge, CreditGauge, Doing, LaneGauge, Reason, RunEvent, RunGauges } from './events.ts';
+import type { Forecast, LaneWork } from './plan/forecast.ts';
+import { forecast } from './plan/forecast.ts';
 
-/** A run at one instant: the events so far, and the gauges now. */
-export interface RunSnapshot extends RunGauges {
-  /** Epoch ms. */
+/** A run at one instant, as plain data: a row for each request in work and for each budget, totals, and when it will be done. Times are epoch ms. */
+export interface RunSnapshot {
   readonly startedAt: number;
   readonly now: number;
-  readonly pipelines: Readonly<Record<string, PipelineTotals>>;
-  /** Walks of this run: those in flight, and the last 1,000 that ended, in the order they began. */
-  readonly walks: readonly WalkSnapshot[];
-  /** The last 20. */
-  readonly deadLetters: readonly { readonly at: number; readonly topic: string; readonly key: string; readonly error: Reason }[];
-  readonly lanes: readonly LaneSnapshot[];
+  /** When the last event came; the start where none did. */
+  readonly lastEventAt: number;
+  /** By name, in the order of `start`'s. */
+  readonly pipelines: Readonly<Record<string, PipelineSnapshot>>;
+  /** Walks in work here, and the last 1,000 that ended, in the order they began; then the keys of lookups, a row for each pipeline. */
+  readonly work: readonly WorkRow[];
+  readonly budgets: readonly BudgetGauge[];
+  readonly credits: readonly CreditGauge[];
+  /** The lanes that this process works. */
+  readonly lanes: readonly LaneGauge[];
+  /** Lanes that no process goes on with before their cause is mended. */
+  readonly failedLanes: readonly { readonly pipeline: string; readonly lane: number; readonly reason: string }[];
+  /** Lanes whose requests wait for the end of another client's open transaction, whose first record lies at that offset since then. */
+  readonly blockedLanes: readonly { readonly pipeline: string; readonly lane: number; readonly offset: number; readonly since: number }[];
+  /** Lanes that the group gives to this process; absent before it has said. */
+  readonly lanesAssigned?: number;
+  /** At the end: lanes that were other processes' to work. */
+  readonly lanesElsewhere: number;
+  readonly deadLetters: {
+    readonly total: number;
+    readonly byTopic: Readonly<Record<string, number>>;
+    /** The last 20. */
+    readonly last: readonly { readonly at: number; readonly topic: string; readonly key: string; readonly error: Reason }[];
+  };
+  /** All pipelines together. */
+  readonly progress: Progress;
 }
 
-/** Counts of one pipeline since the run began. */
-export interface PipelineTotals {
+/** How much of the work of the lanes held here is done. */
+export interface Progress {
+  /** HTTP requests that brought what they were to bring, in this run. */
+  readonly done: number;
+  /** HTTP requests that are left; at least so many where `isExact` is false: some walks were never walked before. */
+  readonly left: number;
+  readonly isExact: boolean;
+  /** When the last of them is answered, or no sooner than that where `isExact` is false; absent where nothing is left. */
+  readonly doneAt?: number;
+}
+
+/** One pipeline since the run began. */
+export interface PipelineSnapshot {
+  /** Name of its items. */
+  readonly unit: string;
+  /** Most items of a page of a walk, where its definition says it. */
+  readonly pageItems?: number;
   /** HTTP attempts by outcome. */
   readonly attempts: Readonly<Record<string, number>>;
+  /** Attempts that met a fault, by the HTTP status of their answer or `none`. */
+  readonly faults: Readonly<Record<string, number>>;
+  /** Set while no attempt succeeds: since when, how many failed, the last reason, and when the next attempt comes, where that is known. */
+  readonly failing?: { readonly since: number; readonly attempts: number; readonly reason: string; readonly retryAt?: number };
   /** Durable records by topic, within the pipeline. */
   readonly records: Readonly<Record<string, number>>;
   readonly walks: { readonly started: number; readonly completed: number; readonly failed: number };
@@ -25,157 +65,361 @@ export interface PipelineTotals {
   readonly items: number;
   readonly keys: { readonly queued: number; readonly answered: number };
   readonly deadLetters: number;
+  readonly progress: Progress;
 }
 
-export interface WalkSnapshot {
+/** A request that is walked, or all keys of a pipeline's lookups. */
+export type WorkRow = WalkRow | KeysRow;
+
+export interface WalkRow {
+  readonly kind: 'walk';
   readonly pipeline: string;
+  readonly lane: number;
   readonly key: string;
+  /** `<requests topic>-<partition>-<offset>`: two requests of one key are two rows. */
   readonly request: string;
   readonly state: 'working' | 'completed' | 'failed';
   /** Pages that are durable, those of earlier runs counted. */
   readonly pages: number;
   /** Of this run. */
   readonly items: number;
+  /** Pages it is expected to have in all, where that is known. */
+  readonly expected?: number;
+  /** While it is worked, and while work behind it goes on. */
+  readonly doing?: Doing;
   readonly error?: Reason;
 }
 
-export interface LaneSnapshot {
+export interface KeysRow {
+  readonly kind: 'keys';
   readonly pipeline: string;
-  readonly lane: number;
-  readonly state: 'open' | 'left' | 'failed';
-  readonly reason?: string;
+  /** Keys with an answer, and all that are known of, in this run. */
+  readonly answered: number;
+  readonly known: number;
+  /** All keys in the requests topic are counted. */
+  readonly isExact: boolean;
+  /** Durable records by topic, within the pipeline. */
+  readonly records: Readonly<Record<string, number>>;
+  readonly doing?: Doing;
+}
+
+export interface RunModelOptions {
+  readonly clock: Clock;
+  readonly pipelines: readonly { readonly name: string; readonly unit: string; readonly pageItems: number | undefined }[];
 }
 
 export interface RunModel {
   apply(event: RunEvent): void;
-  snapshot(gauges: RunGauges): RunSnapshot;
+  /** `left`: asked for the work that is left where something has happened, and once a second. Without it the last forecast stands, and no time is said. */
+  snapshot(gauges: RunGauges, left?: () => readonly LaneWork[]): RunSnapshot;
+  /** Forecasts anew, for a run that is about to give its lanes up. */
+  forecast(left: readonly LaneWork[]): void;
 }
 
 const KEPT_WALKS = 1_000;
+const KEPT_AWAY = 10_000;
 const KEPT_LETTERS = 20;
+const FORECAST_EVERY_MS = 1_000;
 
-interface Totals {
-  attempts: Record<string, number>;
-  records: Record<string, number>;
-  walks: { started: number; completed: number; failed: number };
-  pages: number;
-  items: number;
-  keys: { queued: number; answered: number };
-  deadLetters: number;
-}
+/** A walk; `isAway`: another process works its lane, or none. */
+type Walk = Omit<WalkRow, 'doing' | 'expected'> & { readonly isAway?: boolean };
 
 /** Keeps of a run's events what a snapshot shows, in bounded memory. */
-export function runModel({ clock }: { readonly clock: Clock }): RunModel {
+export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
   const startedAt = clock.epochMs();
-  const totals = new Map<string, Totals>();
-  const walks = new Map<string, WalkSnapshot>();
-  const lanes = new Map<string, LaneSnapshot>();
-  const deadLetters: { at: number; topic: string; key: string; error: Reason }[] = [];
+  const totals = new Map(pipelines.map((one) => [one.name, noTotals()]));
+  const walks = new Map<string, Walk>();
+  const failedLanes = new Map<string, RunSnapshot['failedLanes'][number]>();
+  const blockedLanes = new Map<string, RunSnapshot['blockedLanes'][number]>();
+  const byTopic: Record<string, number> = {};
+  const letters: { at: number; topic: string; key: string; error: Reason }[] = [];
+  let lanesAssigned: number | undefined;
+  let lanesElsewhere = 0;
+  let lastEventAt = startedAt;
   let endedWalks = 0;
+  let awayWalks = 0;
+  let forecastAtMs = -Infinity;
+  let hasChanged = true;
+  let forecasts: ReadonlyMap<string, PipelineForecast> = new Map();
 
   const of = (pipeline: string): Totals => {
-    const known = totals.get(pipeline);
-    if (known !== undefined) return known;
-    const made = {
-      attempts: {},
-      records: {},
-      walks: { started: 0, completed: 0, failed: 0 },
-      pages: 0,
-      items: 0,
-      keys: { queued: 0, answered: 0 },
-      deadLetters: 0,
-    };
-    totals.set(pipeline, made);
-    return made;
-  };
-  const change = (request: string, to: (walk: WalkSnapshot) => WalkSnapshot): void => {
-    const walk = walks.get(request);
-    if (walk !== undefined) walks.set(request, to(walk));
-  };
-  const endWalk = (request: string, to: (walk: WalkSnapshot) => WalkSnapshot): void => {
-    change(request, to);
-    endedWalks += 1;
-    if (endedWalks <= KEPT_WALKS) return;
-    for (const [oldest, { state }] of walks) {
-      if (state === 'working') continue;
-      walks.delete(oldest);
-      endedWalks -= 1;
-      return;
-    }
+    const known = totals.get(pipeline) ?? noTotals();
+    totals.set(pipeline, known);
+    return known;
   };
   const count = (counts: Record<string, number>, more: Readonly<Record<string, number>>): void => {
     for (const [name, number] of Object.entries(more)) counts[name] = (counts[name] ?? 0) + number;
   };
-  const setLane = (lane: LaneSnapshot): void => void lanes.set(`${lane.pipeline}/${lane.lane}`, lane);
+  const change = (request: string, to: Partial<Walk>): void => {
+    const walk = walks.get(request);
+    if (walk !== undefined) walks.set(request, { ...walk, ...to });
+  };
+  /** Forgets the oldest of those that ended, or are away. */
+  const forget = (isOld: (walk: Walk) => boolean): void => {
+    for (const [request, walk] of walks) {
+      if (!isOld(walk)) continue;
+      walks.delete(request);
+      return;
+    }
+  };
+  const end = (request: string, to: Partial<Walk>): void => {
+    change(request, { ...to, isAway: false });
+    endedWalks += 1;
+    if (endedWalks <= KEPT_WALKS) return;
+    endedWalks -= 1;
+    forget(({ state }) => state !== 'working');
+  };
+  const leave = ({ pipeline, lane }: { readonly pipeline: string; readonly lane: number }): void => {
+    for (const [request, walk] of walks) {
+      if (walk.state !== 'working' || walk.isAway || walk.pipeline !== pipeline || walk.lane !== lane) continue;
+      walks.set(request, { ...walk, isAway: true });
+      awayWalks += 1;
+      if (awayWalks <= KEPT_AWAY) continue;
+      awayWalks -= 1;
+      forget(({ isAway }) => isAway === true);
+    }
+  };
+
+  /** One for each type of event that changes something. */
+  const changes: { readonly [Type in RunEvent['type']]?: (event: Extract<RunEvent, { type: Type }>, at: number) => void } = {
+    'request-started'({ pipeline, lane, key, request, page }) {
+      const before = walks.get(request);
+      // A lane that has come back goes on with the walks it had.
+      if (before?.state === 'working') {
+        if (before.isAway) awayWalks -= 1;
+        walks.set(request, { ...before, isAway: false, pages: page - 1 });
+        return;
+      }
+      of(pipeline).counts.walks.started += 1;
+      walks.set(request, { kind: 'walk', pipeline, lane, key, request, state: 'working', pages: page - 1, items: 0 });
+    },
+    'page-written'({ pipeline, request, page, items }) {
+      of(pipeline).counts.pages += 1;
+      of(pipeline).counts.items += items;
+      change(request, { pages: page, items: (walks.get(request)?.items ?? 0) + items });
+    },
+    'request-completed'({ pipeline, request, pages }) {
+      of(pipeline).counts.walks.completed += 1;
+      end(request, { state: 'completed', pages });
+    },
+    'request-failed'({ pipeline, request, error }) {
+      of(pipeline).counts.walks.failed += 1;
+      end(request, { state: 'failed', error });
+    },
+    'keys-queued'({ pipeline, count: more }) {
+      of(pipeline).counts.keys.queued += more;
+    },
+    'keys-answered'({ pipeline, count: more }) {
+      of(pipeline).counts.keys.answered += more;
+    },
+    'records-written': ({ pipeline, counts }) => count(of(pipeline).counts.records, counts),
+    'after-written': ({ pipeline, counts }) => count(of(pipeline).counts.records, counts),
+    'dead-letter'({ pipeline, topic, key, error }, at) {
+      of(pipeline).counts.deadLetters += 1;
+      count(byTopic, { [topic]: 1 });
+      letters.push({ at, topic, key, error });
+      if (letters.length > KEPT_LETTERS) letters.shift();
+    },
+    attempt({ pipeline, outcome, status, reason = '', retryInMs, durationMs }, at) {
+      const own = of(pipeline);
+      count(own.counts.attempts, { [outcome]: 1 });
+      if (outcome === 'ok') {
+        own.answers += 1;
+        own.answersMs += durationMs;
+      }
+      if (outcome === 'transient' || outcome === 'rate-limited') count(own.counts.faults, { [String(status ?? 'none')]: 1 });
+      if (outcome !== 'transient') {
+        own.failing = undefined;
+        return;
+      }
+      const retryAt = retryInMs === undefined ? undefined : at + retryInMs;
+      own.failing = {
+        since: own.failing?.since ?? at - durationMs,
+        attempts: (own.failing?.attempts ?? 0) + 1,
+        reason,
+        ...(retryAt !== undefined && { retryAt }),
+      };
+    },
+    'lanes-assigned'({ lanes }) {
+      lanesAssigned = lanes;
+    },
+    'lanes-elsewhere'({ lanes }) {
+      lanesElsewhere = lanes;
+    },
+    'lane-opened': ({ pipeline, lane }) => void failedLanes.delete(laneName(pipeline, lane)),
+    'lane-left'({ pipeline, lane, reason = '', failed }) {
+      const name = laneName(pipeline, lane);
+      leave({ pipeline, lane });
+      blockedLanes.delete(name);
+      if (failed === true) failedLanes.set(name, { pipeline, lane, reason });
+    },
+    'requests-blocked': ({ pipeline, lane, offset, since }) =>
+      void blockedLanes.set(laneName(pipeline, lane), { pipeline, lane, offset, since }),
+    'requests-readable': ({ pipeline, lane }) => void blockedLanes.delete(laneName(pipeline, lane)),
+  };
+
+  const doneOf = (pipeline: string): number =>
+    of(pipeline).counts.pages + Math.ceil(of(pipeline).counts.keys.answered / of(pipeline).keysAtOnce);
+  const forecastAll = (left: readonly LaneWork[]): void => {
+    forecastAtMs = clock.monotonicMs();
+    hasChanged = false;
+    const byPipeline = Map.groupBy(left, ({ pipeline }) => pipeline);
+    const all = [...byPipeline].map(([pipeline, lanes]) => {
+      const own = of(pipeline);
+      const { answers, answersMs } = own;
+      const requestMs = answers === 0 ? 0 : answersMs / answers;
+      own.keysAtOnce = Math.max(own.keysAtOnce, ...lanes.map((lane) => lane.keysAtOnce));
+      const doneBefore = doneOf(pipeline);
+      return [pipeline, { ...forecast(lanes, { now: clock.epochMs(), requestMs }), doneBefore }] as const;
+    });
+    forecasts = new Map(all);
+  };
 
   return {
     apply(event) {
-      switch (event.type) {
-        case 'request-started': {
-          const { pipeline, key, request, page } = event;
-          of(pipeline).walks.started += 1;
-          walks.set(request, { pipeline, key, request, state: 'working', pages: page - 1, items: 0 });
-          return;
-        }
-        case 'page-written': {
-          const { pipeline, request, page, items } = event;
-          of(pipeline).pages += 1;
-          of(pipeline).items += items;
-          change(request, (walk) => ({ ...walk, pages: page, items: walk.items + items }));
-          return;
-        }
-        case 'request-completed':
-          of(event.pipeline).walks.completed += 1;
-          endWalk(event.request, (walk) => ({ ...walk, state: 'completed', pages: event.pages }));
-          return;
-        case 'request-failed':
-          of(event.pipeline).walks.failed += 1;
-          endWalk(event.request, (walk) => ({ ...walk, state: 'failed', error: event.error }));
-          return;
-        case 'keys-queued':
-          of(event.pipeline).keys.queued += event.count;
-          return;
-        case 'keys-answered':
-          of(event.pipeline).keys.answered += event.count;
-          return;
-        case 'records-written':
-        case 'after-written':
-          count(of(event.pipeline).records, event.counts);
-          return;
-        case 'dead-letter': {
-          const { pipeline, topic, key, error } = event;
-          of(pipeline).deadLetters += 1;
-          deadLetters.push({ at: clock.epochMs(), topic, key, error });
-          if (deadLetters.length > KEPT_LETTERS) deadLetters.shift();
-          return;
-        }
-        case 'attempt':
-          count(of(event.pipeline).attempts, { [event.outcome]: 1 });
-          return;
-        case 'lane-opened':
-          setLane({ pipeline: event.pipeline, lane: event.lane, state: 'open' });
-          return;
-        case 'lane-left': {
-          const { pipeline, lane, reason, failed } = event;
-          setLane({ pipeline, lane, state: failed === true ? 'failed' : 'left', ...(reason !== undefined && { reason }) });
-          return;
-        }
-        case 'notice':
-        case 'requests-blocked':
-        case 'requests-readable':
-        case 'lanes-assigned':
-        case 'lanes-elsewhere':
-          return;
-      }
+      lastEventAt = clock.epochMs();
+      hasChanged = true;
+      (changes[event.type] as ((event: RunEvent, at: number) => void) | undefined)?.(event, lastEventAt);
     },
-    snapshot: (gauges) => ({
-      ...gauges,
-      startedAt,
-      now: clock.epochMs(),
-      pipelines: Object.fromEntries([...totals].map(([name, value]) => [name, structuredClone(value)])),
-      walks: [...walks.values()],
-      deadLetters: [...deadLetters],
-      lanes: [...lanes.values()],
-    }),
+    forecast: forecastAll,
+    snapshot(gauges, left) {
+      const now = clock.epochMs();
+      if (left !== undefined && (hasChanged || clock.monotonicMs() - forecastAtMs >= FORECAST_EVERY_MS)) forecastAll(left());
+      const agoMs = clock.monotonicMs() - forecastAtMs;
+      const progressOf = (name: string): Progress => {
+        const { requests, unknown, inMs, doneBefore } = forecasts.get(name) ?? NOTHING_LEFT;
+        const done = doneOf(name);
+        const rest = Math.max(0, requests - (done - doneBefore));
+        const doneAt = Math.round(Math.max(now, now - agoMs + inMs));
+        return { done, left: rest, isExact: unknown === 0, ...(left !== undefined && rest > 0 && { doneAt }) };
+      };
+      const shown = [...totals].map(([name, { failing, counts }]): [string, PipelineSnapshot] => {
+        const known = pipelines.find((one) => one.name === name);
+        return [
+          name,
+          {
+            ...structuredClone(counts),
+            unit: known?.unit ?? 'records',
+            ...(known?.pageItems !== undefined && { pageItems: known.pageItems }),
+            ...(failing !== undefined && { failing }),
+            progress: progressOf(name),
+          },
+        ];
+      });
+      return {
+        startedAt,
+        now,
+        lastEventAt,
+        pipelines: Object.fromEntries(shown),
+        work: [...walkRows(walks.values(), gauges), ...shown.flatMap(([name, totalsOf]) => keysRow(name, totalsOf, gauges))],
+        budgets: gauges.budgets,
+        credits: gauges.credits,
+        lanes: gauges.lanes,
+        failedLanes: [...failedLanes.values()],
+        blockedLanes: [...blockedLanes.values()],
+        ...(lanesAssigned !== undefined && { lanesAssigned }),
+        lanesElsewhere,
+        deadLetters: { total: letters.length === 0 ? 0 : sum(Object.values(byTopic)), byTopic: { ...byTopic }, last: [...letters] },
+        progress: together(shown.map(([, { progress }]) => progress)),
+      };
+    },
   };
+}
+
+interface PipelineForecast extends Forecast {
+  /** Requests that were done when it was made. */
+  readonly doneBefore: number;
+}
+
+const NOTHING_LEFT: PipelineForecast = { requests: 0, unknown: 0, inMs: 0, doneBefore: 0 };
+
+interface Totals {
+  readonly counts: Counts;
+  /** Answers so far, and how long they took in all. */
+  answers: number;
+  answersMs: number;
+  /** Most keys of one request. */
+  keysAtOnce: number;
+  failing: PipelineSnapshot['failing'] | undefined;
+}
+
+interface Counts {
+  readonly attempts: Record<string, number>;
+  readonly faults: Record<string, number>;
+  readonly records: Record<string, number>;
+  readonly walks: { started: number; completed: number; failed: number };
+  readonly keys: { queued: number; answered: number };
+  pages: number;
+  items: number;
+  deadLetters: number;
+}
+
+function noTotals(): Totals {
+  const counts = {
+    attempts: {},
+    faults: {},
+    records: {},
+    walks: { started: 0, completed: 0, failed: 0 },
+    keys: { queued: 0, answered: 0 },
+    pages: 0,
+    items: 0,
+    deadLetters: 0,
+  };
+  return { counts, answers: 0, answersMs: 0, keysAtOnce: 1, failing: undefined };
+}
+
+function* walkRows(walks: Iterable<Walk>, { work }: RunGauges): Generator<WalkRow> {
+  const gauges = new Map(work.flatMap((gauge) => (gauge.request === undefined ? [] : [[gauge.request, gauge] as const])));
+  for (const { isAway, ...walk } of walks) {
+    const gauge = gauges.get(walk.request);
+    gauges.delete(walk.request);
+    if (isAway === true) continue;
+    const expected = gauge?.expected;
+    yield {
+      ...walk,
+      ...(expected !== undefined && { expected: Math.max(expected, walk.pages) }),
+      ...(gauge !== undefined && { doing: gauge.doing }),
+    };
+  }
+  // Work behind a walk that an earlier run has completed.
+  for (const { pipeline, lane, key, request = '', doing } of gauges.values()) {
+    if (doing.state === 'behind') yield { kind: 'walk', pipeline, lane, key, request, state: 'completed', pages: 0, items: 0, doing };
+  }
+}
+
+function keysRow(pipeline: string, { keys, records }: Pick<PipelineSnapshot, 'keys' | 'records'>, { lanes, work }: RunGauges): KeysRow[] {
+  const own = lanes.filter((lane) => lane.pipeline === pipeline);
+  const left = own.reduce((all, lane) => all + lane.keys, 0);
+  const known = keys.answered + left;
+  if (known === 0) return [];
+  const doing = work.find((one) => one.pipeline === pipeline && one.request === undefined)?.doing;
+  return [
+    {
+      kind: 'keys',
+      pipeline,
+      answered: keys.answered,
+      known,
+      isExact: own.every(({ isCounted }) => isCounted),
+      records: { ...records },
+      ...(doing !== undefined && { doing }),
+    },
+  ];
+}
+
+function together(all: readonly Progress[]): Progress {
+  const doneAt = Math.max(0, ...all.flatMap((one) => one.doneAt ?? []));
+  return {
+    done: sum(all.map(({ done }) => done)),
+    left: sum(all.map(({ left }) => left)),
+    isExact: all.every(({ isExact }) => isExact),
+    ...(doneAt > 0 && { doneAt }),
+  };
+}
+
+function laneName(pipeline: string, lane: number): string {
+  return `${pipeline}/${lane}`;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }

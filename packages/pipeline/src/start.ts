@@ -80,7 +80,7 @@ export async function start(options: StartOptions): Promise<Running> {
   } = options;
   const names = topicNames(options.topics);
   check(pipelines, lanes);
-  const model = runModel({ clock });
+  const model = runModel({ clock, pipelines });
   const stream = eventStream();
   let isObserverBroken = false;
   const emit = (event: RunEvent): void => {
@@ -155,19 +155,26 @@ export async function start(options: StartOptions): Promise<Running> {
     throw error;
   }
 
-  let last: RunGauges = { budgets: [], credits: [], waiting: [], inFlight: [] };
-  const snapshot = (): RunSnapshot => model.snapshot((last = supervisor.gauges()));
+  let last: RunGauges = { budgets: [], credits: [], work: [], lanes: [] };
+  const snapshot = (): RunSnapshot => model.snapshot((last = supervisor.gauges()), () => supervisor.left());
+  const note = (): void => {
+    last = supervisor.gauges();
+    model.forecast(supervisor.left());
+  };
+  signal.addEventListener('abort', note, { once: true });
   const work = async (): Promise<RunResult> => {
     let failures: readonly unknown[];
     try {
       failures = await supervisor.run();
     } finally {
+      signal.removeEventListener('abort', note);
       endSchedule();
       await leave().catch(() => undefined);
     }
     stream.complete();
+    if (!signal.aborted && failures.length === 0) model.forecast([]);
     const outcome = failures.length > 0 ? 'failed' : signal.aborted ? 'stopped' : 'done';
-    return { outcome, failures, snapshot: model.snapshot(last) };
+    return { outcome, failures, snapshot: model.snapshot({ ...last, work: [], lanes: ended(last.lanes) }) };
   };
   const done = work();
   const stop = async (): Promise<RunResult> => {
@@ -195,6 +202,11 @@ export async function start(options: StartOptions): Promise<Running> {
       await stop();
     },
   };
+}
+
+/** Lanes that have been given up, with nothing of theirs in work. */
+function ended(lanes: RunGauges['lanes']): RunGauges['lanes'] {
+  return lanes.map((lane) => ({ ...lane, inWork: 0, keys: 0 }));
 }
 
 /** Rejects with the signal's reason where that aborts first: a log that can't be reached may take as long as it likes. */

@@ -1,3 +1,4 @@
+import type { AskInFlight, BudgetSlots, SourceBudgetGauge } from '@headgate/sources';
 import type { Clock, CreditPool, Json, Waiting } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import type { RequestEvent, RunEvent } from './events.ts';
@@ -9,19 +10,18 @@ import type { RecordMakers, TopicMap, TopicNames } from './topic.ts';
 /** The part of a source that every kind of work needs. */
 export interface SourceControls {
   /** How its budgets stand and who waits for what. */
-  gauges(): { readonly budgets: readonly SourceBudget[]; readonly waiting: readonly Omit<Waiting, 'weights'>[] };
+  gauges(): {
+    readonly budgets: readonly SourceBudgetGauge[];
+    readonly waiting: readonly Omit<Waiting, 'weights'>[];
+    /** Asks that are being answered or pause. Default: not known. */
+    readonly inFlight?: readonly AskInFlight[];
+  };
+  /** When its budgets' slots come free, for forecasts. Default: not known. */
+  slots?(): readonly BudgetSlots[];
   /** Starts no further request; requests in flight end as they end. */
   stop(): void;
   /** Aborts requests in flight and closes the connections. */
   close(): Promise<void>;
-}
-
-interface SourceBudget {
-  readonly credential: string;
-  readonly limit: number;
-  readonly windowMs: number;
-  readonly used: number;
-  readonly freeAt?: number;
 }
 
 /** How a pipeline's requests are worked: made by `walk`, `lookup` or `route`. */
@@ -83,4 +83,27 @@ export interface Worker<Request> {
   readonly isBusy: boolean;
   /** Gives up what is still in flight after `stop`. */
   abandon(): void;
+  inWork(): InWork;
+}
+
+/** Requests that a worker has in work, for gauges and forecasts. */
+export interface InWork {
+  readonly walks: readonly WalkInWork[];
+  /** Keys of lookups taken and not answered. */
+  readonly keys: number;
+  /** The walk whose work behind it is being done, and the name of that work. */
+  readonly behind?: { readonly key: string; readonly request: string; readonly name: string } | undefined;
+}
+
+export interface WalkInWork {
+  readonly offset: number;
+  readonly request: string;
+  readonly key: string;
+  /** The next page, 1-based. */
+  readonly page: number;
+  /** Stands for the walk in its source's gauges. */
+  readonly walk: object;
+  readonly isWriting: boolean;
+  /** Epoch ms since which its next page is asked for. */
+  readonly since: number;
 }

@@ -34,11 +34,10 @@ export function budgetOf(budget: Limit | Quota, options: BudgetOptions): RateBud
   }
 }
 
-/** Epoch ms of a quota's next reset; undefined for a limit. */
-export function nextReset(budget: Limit | Quota, clock: Clock): number | undefined {
-  if ('windowMs' in budget) return undefined;
+/** Epoch ms of a quota's first reset after an instant. */
+export function nextReset(budget: Quota, afterMs: number): number {
   const { per, resetsAt: at = '00:00', resetsOn: day = 1, zone = 'UTC' } = budget;
-  const reset = { at, zone, afterMs: clock.epochMs() };
+  const reset = { at, zone, afterMs };
   return per === 'day' ? nextTimeOfDay(reset) : nextDayOfMonth({ day, ...reset });
 }
 

@@ -62,7 +62,7 @@ export function defineSource<Ask, Value>(definition: SourceDefinition<Ask, Value
       return inUse(({ credential, name, budget, of }) => {
         const { limit, windowMs, used } = budget;
         const at = budget.freeAt();
-        const resetsAt = nextReset(of, clock);
+        const resetsAt = 'per' in of ? nextReset(of, clock.epochMs()) : undefined;
         return {
           credential,
           budget: name,

@@ -1,5 +1,6 @@
 export type { HttpResponse } from './http/response.ts';
 export type { BudgetSlots, FreeSlots } from './budget-slots.ts';
+export { nextReset } from './budgets.ts';
 export { defineSource } from './define-source.ts';
 export { parseExact, parseUntouched } from './exact-json.ts';
 export { jsonBody, type JsonBody, jsonVerdict } from './http/json-body.ts';

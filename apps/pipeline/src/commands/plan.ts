@@ -1,120 +1,183 @@
-import { requestsPerSecond } from '@headgate/sources/books';
-import type { Config } from '../config/config.ts';
-import { forecastBooks } from '../planning/book-forecast.ts';
-import { type Done, forecastCrawls } from '../planning/crawl-forecast.ts';
-import { freeBooks, freeCredentials } from '../planning/free-budgets.ts';
-import { type CrawlLeft, type Journals, type LeftToDo, leftToDo } from '../planning/left-to-do.ts';
-import { logView } from '../planning/log-view.ts';
-import { booksOptions } from '../pipelines/books.ts';
-import { followersOptions } from '../pipelines/followers.ts';
-import { FIRST_CURSOR } from '../records/requests.ts';
+import {
+  BACKLOG,
+  type Forecast,
+  type LaneLeft,
+  type LogView,
+  type Pipeline,
+  type PipelineLeft,
+  type WalkLeft,
+  forecast,
+  leftToDo,
+  savedByCredential,
+  topicNames,
+  walksDone,
+} from '@headgate/pipeline';
+import type { StateReading, TopicLog } from '@headgate/topics';
 import { isLogThere } from '../run/open-topic-log.ts';
 import { topicsThere } from '../run/topics.ts';
+import { padWidth, displayWidth } from '../status/text/cells.ts';
 import { durationWords } from '../status/text/duration-words.ts';
-import { countWords, groupedNumber } from '../status/text/number-words.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
+import { countWords, groupedNumber } from '../status/text/number-words.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { createTimeWords } from '../status/text/time-words.ts';
+import { rateWords } from '../status/view-words.ts';
 import { warnOfClosedStdout } from './closed-stdout.ts';
 import { type CommandContext, openLog, readConfig } from './command-context.ts';
 
-/** More crawls than these are summed in one line. */
+/** More walks than these are summed in one line. */
 const LISTED = 50;
+/** Less is not worth a credential. */
+const WORTH_SAVING_MS = 60_000;
 
 /** Writes what is left to do, the requests it needs and when it will be done, to stdout; makes nothing. Resolves to the exit code. */
 export async function plan(context: CommandContext): Promise<number> {
-  const { clock, json, stdout } = context;
+  const { clock, env, json, stdout } = context;
   await warnOfClosedStdout(context);
   const config = await readConfig(context);
-  await using opened = (await isLogThere(config.topics)) ? await openLog(context, config.topics) : undefined;
+  const { pipelines, topics } = config;
+  await using opened = (await isLogThere(topics)) ? await openLog(context, topics) : undefined;
   const partitions = opened === undefined ? new Map<string, number>() : await topicsThere({ log: opened, config });
-  const log = logView({ log: opened, partitions });
-  const { left, ...journals } = await leftToDo({ log, config, clock, env: context.env });
-  stdout.write(json ? `${escapedControls(JSON.stringify(left))}\n` : planText({ config, left, journals, now: clock.epochMs() }));
+  const log = logView(opened, partitions);
+  const left = await leftToDo({ log, pipelines, group: topics.group, lanes: topics.lanes, names: topicNames(topics), clock, env });
+  const now = clock.epochMs();
+  const plans = left.map((one) =>
+    planned(
+      one,
+      pipelines.find(({ name }) => name === one.pipeline),
+      now,
+    ),
+  );
+  stdout.write(json ? `${escapedControls(JSON.stringify(planJson(plans, now)))}\n` : planText(plans, now));
   return 0;
 }
 
-interface PlanTextOptions {
-  readonly config: Config;
-  readonly left: LeftToDo;
-  readonly journals: Journals;
-  /** Epoch ms. */
-  readonly now: number;
+/** Looks at a log without making anything there. `partitions`: of the topics that are there. */
+function logView(log: TopicLog | undefined, partitions: ReadonlyMap<string, number>): LogView {
+  const isThere = (topic: string, partition: number): boolean => partition < (partitions.get(topic) ?? 0);
+  return {
+    async *readBytes(options) {
+      const { topic, partitions: wanted } = options;
+      const there = wanted?.filter((partition) => isThere(topic, partition));
+      if (log === undefined || !isThere(topic, 0) || there?.length === 0) return;
+      yield* log.readBytes({ ...options, ...(there !== undefined && { partitions: there }) });
+    },
+    readState: async (topic, partition) =>
+      log !== undefined && isThere(topic, partition)
+        ? await log.readState(topic, partition)
+        : (Object.assign(new Map<string, string>(), { ageMs: () => 0 }) satisfies StateReading),
+  };
+}
+
+interface Planned {
+  readonly pipeline: Pipeline | undefined;
+  readonly left: PipelineLeft;
+  readonly forecast: Forecast;
+  readonly savedMs: number | undefined;
+  /** The first of each lane, with the time at which they are done. */
+  readonly walks: readonly { readonly walk: WalkLeft; readonly lane: LaneLeft; readonly inMs: number | undefined }[];
+}
+
+function planned(left: PipelineLeft, pipeline: Pipeline | undefined, now: number): Planned {
+  const walks = left.lanes.flatMap((lane) => {
+    // A walk of unknown size takes its turns among the others.
+    const isExact = lane.walks.every(({ pages }) => pages !== undefined);
+    const done = isExact ? walksDone(lane, { first: LISTED, atOnce: BACKLOG, now }) : [];
+    return lane.walks.map((walk, i) => ({ walk, lane, inMs: done[i] }));
+  });
+  const savedMs = pipeline?.credentials === undefined ? undefined : savedByCredential(left.lanes, { now });
+  return { pipeline, left, forecast: forecast(left.lanes, { now }), savedMs, walks };
+}
+
+function planJson(plans: readonly Planned[], now: number): unknown {
+  const at = (inMs: number): string => new Date(now + inMs).toISOString();
+  const pipelines = plans.map(({ left, forecast: { requests, unknown, inMs }, walks }) => ({
+    pipeline: left.pipeline,
+    requests,
+    isExact: unknown === 0,
+    doneAt: requests === 0 ? undefined : at(inMs),
+    walks: walks.map(({ walk: { key, request, page, pages }, lane: { lane }, inMs: own }) => ({
+      key,
+      request: JSON.parse(request) as unknown,
+      lane,
+      page,
+      pages,
+      doneAt: own === undefined ? undefined : at(own),
+    })),
+    keys: left.lanes.reduce((sum, { keys }) => sum + keys, 0),
+    after: left.after,
+  }));
+  const requests = pipelines.reduce((sum, one) => sum + one.requests, 0);
+  const isExact = pipelines.every((one) => one.isExact);
+  return { requests, isExact, doneAt: requests === 0 ? undefined : at(Math.max(...plans.map((one) => one.forecast.inMs))), pipelines };
 }
 
 /** The plan in words. */
-function planText({ config, left, journals, now }: PlanTextOptions): string {
-  const { rows, advice } = together([followersPart({ config, left, journals, now }), booksPart({ config, left, journals, now })]);
-  const comparing = left.comparisons > 0 ? `${countWords(left.comparisons, 'comparison')} of crawls, without a request.\n` : '';
-  if (rows.length === 0) return comparing === '' ? 'Nothing is left to do.\n' : comparing;
+function planText(plans: readonly Planned[], now: number): string {
+  const rows = plans.flatMap((one) => rowsOf(one, now));
+  const after = plans.reduce((sum, { left }) => sum + left.after, 0);
+  const behind = after > 0 ? `${countWords(after, 'piece', 'pieces')} of work behind walks, without a request.\n` : '';
+  if (rows.length === 0) return behind === '' ? 'Nothing is left to do.\n' : behind;
   const table = [['', '', 'requests', 'with', 'done'], ...rows];
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...table.map((row) => displayWidth(row[column] ?? ''))));
   const lines = table.map((row) =>
     row
-      .map((cell, i) => (i === 2 ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0)))
+      .map((cell, i) => (i === 2 ? cell.padStart(widths[i] ?? 0) : padWidth(cell, widths[i] ?? displayWidth(cell))))
       .join('   ')
       .trimEnd(),
   );
-  return `${[...lines, ...advice].join('\n')}\n${comparing}`;
+  const saved = plans.flatMap(({ left, savedMs = 0 }) =>
+    savedMs >= WORTH_SAVING_MS ? [`One more credential for ${left.pipeline} would save ${durationWords(savedMs)}.`] : [],
+  );
+  return `${[...lines, ...saved].join('\n')}\n${behind}`;
 }
 
-/** What there is to say of one service. */
-interface Part {
-  readonly rows: readonly (readonly string[])[];
-  readonly advice: readonly string[];
-}
-
-function together(parts: readonly Part[]): Part {
-  return { rows: parts.flatMap(({ rows }) => rows), advice: parts.flatMap(({ advice }) => advice) };
-}
-
-function followersPart({ config: { pipelines, topics }, left: { crawls }, journals, now }: PlanTextOptions): Part {
-  const followers = followersOptions(pipelines);
-  if (followers === undefined || crawls.length === 0) return { rows: [], advice: [] };
-  const free = freeCredentials(followers, journals.followers);
-  const forecast = forecastCrawls({ followers, lanes: topics.lanes, crawls, free, first: LISTED });
-  const everybody = namesOf(followers.credentials.map(({ name }) => name));
-  const rows = forecast.crawls.map((done, i) => {
-    const { pages, credentials } = done;
-    const size = pages === undefined ? '(size not known before its last page)' : `${when(now, done)} (if it is as long as last time)`;
-    const crawl = crawls[i];
-    return crawl === undefined
-      ? []
-      : [safeText(crawl.user), where(crawl), pages === undefined ? '?' : groupedNumber(pages), namesOf(credentials), size];
+function rowsOf(of: Planned, now: number): string[][] {
+  const { left, forecast: all, walks, pipeline } = of;
+  const { lanes } = left;
+  const every = withWords(lanes);
+  const rows = walks.slice(0, LISTED).map(({ walk, lane, inMs }) => {
+    const { key, page, pages } = walk;
+    const size =
+      pages === undefined
+        ? '(size not known before its last page)'
+        : inMs === undefined
+          ? ''
+          : `${when(now, inMs)} (if it is as long as last time)`;
+    const requests = pages === undefined ? '?' : groupedNumber(Math.max(1, pages - page + 1));
+    return [safeText(key), where(walk), requests, withWords([lane]), size];
   });
-  if (crawls.length > LISTED) rows.push([`and ${countWords(crawls.length - LISTED, 'more crawl')}`, '', '?', everybody, '']);
-  const { all, savedMs = 0 } = forecast;
-  rows.push(['all crawls', '', groupedNumber(all.requests), everybody, when(now, all)]);
-  return { rows, advice: savedMs > 0 ? [`One more credential would save ${durationWords(savedMs)}.`] : [] };
+  if (walks.length > LISTED) rows.push([`and ${countWords(walks.length - LISTED, 'more crawl')}`, '', '', every, '']);
+  const keys = lanes.reduce((sum, lane) => sum + lane.keys, 0);
+  const own = forecast(
+    lanes.map((lane) => ({ ...lane, walks: [] })),
+    { now },
+  );
+  if (keys > 0) {
+    const atOnce = Math.max(...lanes.map(({ keysAtOnce }) => keysAtOnce));
+    const batches = `${groupedNumber(keys)} in batches of ${groupedNumber(atOnce)}`;
+    rows.push([`${left.pipeline} keys`, batches, groupedNumber(own.requests), every, walks.length === 0 ? when(now, own.inMs) : '']);
+  }
+  if (walks.length === 0) return rows;
+  const isExact = all.unknown === 0;
+  const budgets = lanes.flatMap((lane) => lane.budgets.map((budget) => ({ ...budget, pipeline: left.pipeline })));
+  const rate = isExact || pipeline === undefined ? [] : rateWords(left.pipeline, pipeline, budgets);
+  const done = isExact ? when(now, all.inMs) : [`no sooner than ${when(now, all.inMs)}`, ...rate].join('; ');
+  return [...rows, [`all of ${left.pipeline}`, '', `${isExact ? '' : 'at least '}${groupedNumber(all.requests)}`, every, done]];
 }
 
-function where({ page, cursor }: CrawlLeft): string {
+function where({ page, whole }: WalkLeft): string {
   if (page > 1) return `from page ${groupedNumber(page)}`;
-  return cursor === FIRST_CURSOR ? 'from the start' : `from cursor ${cursor}`;
+  return whole ? 'from the start' : 'a part';
 }
 
-function namesOf(credentials: readonly string[]): string {
-  return credentials.length > 3 ? countWords(credentials.length, 'credential') : credentials.join(', ');
+/** The credentials of lanes, and the rate of those without a name of their own: `app, reader`. */
+function withWords(lanes: readonly LaneLeft[]): string {
+  const names = [...new Set(lanes.flatMap(({ budgets }) => budgets.map(({ credential }) => credential)))];
+  return names.length > 3 ? countWords(names.length, 'credential') : names.map((name) => safeText(name, 40)).join(', ');
 }
 
-function booksPart({ config: { pipelines }, left: { isbns, authors }, journals, now }: PlanTextOptions): Part {
-  const books = booksOptions(pipelines);
-  if (books === undefined) return { rows: [], advice: [] };
-  const free = freeBooks(books, journals.books, now);
-  const { batches, batch, inMs, savedMs } = forecastBooks({ books, isbns, authors, free, now });
-  const quota = books.perDay === undefined ? '' : `, ${groupedNumber(books.perDay.isbns)} ISBNs a day`;
-  const rate = `${requestsPerSecond(books.plan)} a second${quota}`;
-  // How many pages an author's books fill shows when they are asked for.
-  const done = when(now, { inMs, isExact: authors === 0 });
-  const rows = [
-    ...(isbns > 0 ? [['isbns', `${groupedNumber(isbns)} in batches of ${batch}`, groupedNumber(batches), rate, done]] : []),
-    ...(authors > 0 ? [['authors', groupedNumber(authors), `${groupedNumber(authors)} or more`, rate, done]] : []),
-  ];
-  return { rows, advice: savedMs >= 1_000 ? [`A pro plan for books would save ${durationWords(savedMs)}.`] : [] };
-}
-
-function when(now: number, { inMs, isExact }: Done): string {
-  const words = inMs === 0 ? 'at once' : `in ${durationWords(inMs)}${inMs < 60_000 ? '' : `, ${createTimeWords().when(now + inMs, now)}`}`;
-  if (isExact) return words;
-  return inMs === 0 ? '(size not known yet)' : `not before ${words}`;
+function when(now: number, inMs: number): string {
+  if (inMs < 1_000) return 'at once';
+  return `in ${durationWords(inMs)}${inMs < 60_000 ? '' : `, ${createTimeWords().when(now + inMs, now)}`}`;
 }

@@ -1,21 +1,14 @@
 import { setFlagsFromString } from 'node:v8';
-import { type RunEvent as EngineEvent, type Running, start, topicNames } from '@headgate/pipeline';
-import type { AvailabilityChange, TopicLog } from '@headgate/topics';
+import { type RunEvent, type RunResult, pause, start, topicNames } from '@headgate/pipeline';
+import type { TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
-import { followersOptions } from '../pipelines/followers.ts';
-import { type CrawlsLeft, crawlsLeft } from '../planning/crawls-left.ts';
 import { errorText } from '../run/error-text.ts';
 import { logAddress, openTopicLog } from '../run/open-topic-log.ts';
 import { growthWords, prepareTopics } from '../run/topics.ts';
 import { needsRepair, withStateAdvice } from '../run/state-lost.ts';
-import { createReporter } from '../status/create-reporter.ts';
-import { displayEvents, displayGauges } from '../status/engine-events.ts';
-import type { Reporter } from '../status/reporter.ts';
-import type { LogDriver, RunEvent, RunGauges } from '../status/run-event.ts';
-import { type RunModel, createRunModel } from '../status/run-model.ts';
-import { systemStatusClock } from '../status/status-clock.ts';
+import { type Reporter, createReporter } from '../status/reporter.ts';
+import { type DisplayEvent, type RunViewer, logEvent, runViewer } from '../status/run-view.ts';
 import { startStatusServer } from '../status/status-server.ts';
-import { jsonMessage } from '../status/text/json-message.ts';
 import { summaryText } from '../status/summary-text.ts';
 import { type CommandContext, readCommandFor } from './command-context.ts';
 
@@ -27,81 +20,86 @@ export interface RunOptions {
 
 /** A comparison reads two crawls back: without this flag V8 lets the heap double before it collects what was read. */
 const FRUGAL_HEAP = '--heap-growing-percent=50';
-/** Longest to look for what is left, for the closing line. */
-const COUNT_WITHIN_MS = 1_000;
-const NOTHING_YET: RunGauges = { budgets: [], credits: [], activities: [] };
+/** The longest that a stop waits before the summary is written: the process ends soon after. */
+const STOP_WITHIN_MS = 8_700;
 
 /** Works all requests there are. Resolves to the exit code: 0, 1 when something failed in this run, 130 when it was stopped. */
 export async function run({ config, follow }: RunOptions, context: CommandContext): Promise<number> {
   const { clock, env, signal, terminal, json } = context;
   const readCommand = readCommandFor(context);
-  const statusClock = systemStatusClock();
-  const model = createRunModel({ clock: statusClock });
-  let running: Running | undefined;
-  const gauges = (): RunGauges => (running === undefined ? NOTHING_YET : displayGauges(running.snapshot()));
-
+  const viewer = runViewer({ clock, signal });
   const color = terminal.isTTY === true && !env['NO_COLOR'];
   const header = `headgate run   ${context.file}   -> ${logAddress(config.topics)}`;
   let reporter: Reporter | undefined;
-  const unreported: RunEvent[] = [];
-  const emit = (event: RunEvent): void => {
-    model.apply(event);
+  const unreported: DisplayEvent[] = [];
+  const emit = (event: DisplayEvent): void => {
+    viewer.apply(event);
     if (reporter === undefined) unreported.push(event);
     else reporter.event(event);
   };
   const { driver, group, lanes } = config.topics;
   // Before anything is waited for: a probe that asks whether a run is alive or ready gets an answer from the first moment on.
-  const status = await serveStatus(config, { model, gauges, emit, ready: () => running !== undefined });
+  const status = await serveStatus(config, { view: () => viewer.view(), emit });
   let log: TopicLog | undefined;
   const giveUp = (): void => void log?.close();
-  let failures: readonly unknown[] = [];
-  let left: CrawlsLeft | undefined;
+  let result: RunResult | undefined;
+  const over = new AbortController();
+  const stopped = afterStop(context, over.signal);
   try {
     // A right that is missing is given while it waits, as a broker comes back.
     log = await openTopicLog(config.topics, (change) => emit(logEvent(driver, change)), 'wait');
+    const { pipelines } = config;
+    const units = Object.fromEntries(pipelines.map(({ name, unit }) => [name, unit]));
     // What fails before that is said by its error alone.
-    reporter = await createReporter({ stderr: terminal, json, color, clock: statusClock, gauges, header, readCommand });
+    reporter = await createReporter({ stderr: terminal, json, color, clock, view: () => viewer.view(), units, header, readCommand });
     for (const event of unreported.splice(0)) reporter.event(event);
     signal.addEventListener('abort', giveUp, { once: true });
     signal.throwIfAborted();
-    if (followersOptions(config.pipelines)?.emit.includes('changes') === true) setFlagsFromString(FRUGAL_HEAP);
-    const { pipelines } = config;
+    if (pipelines.some(({ readsBack }) => readsBack.length > 0)) setFlagsFromString(FRUGAL_HEAP);
     // Topics of both services are made, whichever the configuration has.
     const { grown, warnings } = await prepareTopics({ log, config });
     if (grown.length > 0) emit({ type: 'notice', level: 'info', message: `partitions added for topics.lanes: ${growthWords(grown)}` });
     for (const message of warnings) emit({ type: 'notice', level: 'warn', message });
-    const onEvent = (event: EngineEvent): void => {
+    const onEvent = (event: RunEvent): void => {
       // The engine looks at its topics again, and finds the same.
       if (event.type === 'notice' && warnings.includes(event.message)) return;
-      for (const shown of displayEvents(event)) emit(shown);
+      emit(event);
     };
-    running = await start({ log, pipelines, group, lanes, follow, signal, topics: config.topics, clock, env, onEvent });
+    const running = await start({ log, pipelines, group, lanes, follow, signal, topics: config.topics, clock, env, onEvent });
+    viewer.attach(running);
     signal.removeEventListener('abort', giveUp);
-    failures = (await running.done).failures.map((failure) => withStateAdvice(failure, config.topics));
-    if (signal.aborted || failures.length > 0) left = await crawlsLeft({ log, topics: config.topics, clock, withinMs: COUNT_WITHIN_MS });
+    result = await Promise.race([running.done, stopped]);
+    viewer.end(result?.snapshot ?? running.snapshot());
   } catch (error) {
     // A start that a signal has ended is a stop like any other.
     if (!signal.aborted) throw withStateAdvice(error, config.topics);
   } finally {
-    await closeAll([() => reporter?.close(), () => status?.close(), () => log?.close()], signal);
+    const closing = closeAll([() => reporter?.close(), () => status?.close(), () => log?.close()], signal);
+    await Promise.race([closing, stopped]);
+    over.abort();
   }
-  return conclude({ config, model, failures, crawlsLeft: left, readCommand, context });
+  const failures = (result?.failures ?? []).map((failure) => withStateAdvice(failure, config.topics));
+  return await conclude({ viewer, failures, names: topicNames(config.topics), readCommand, context });
 }
 
-function logEvent(driver: LogDriver, change: AvailabilityChange): RunEvent {
-  if (change.available) return { type: 'log-available', driver };
-  const { reason, sinceMs: since, refused } = change;
-  return { type: 'log-unavailable', driver, reason, since, ...(refused && { refused }) };
+/** Resolves when a stop has lasted as long as it may: a log that can't be reached must not keep the summary from being written. */
+async function afterStop({ clock, signal }: Pick<CommandContext, 'clock' | 'signal'>, over: AbortSignal): Promise<undefined> {
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true, signal: over });
+  });
+  await pause(clock, STOP_WITHIN_MS, over);
+  return undefined;
 }
 
 async function serveStatus(
   config: Config,
-  { emit, ...shown }: { model: RunModel; gauges: () => RunGauges; ready: () => boolean; emit: (event: RunEvent) => void },
+  { emit, view }: { view: () => ReturnType<RunViewer['view']>; emit: (event: DisplayEvent) => void },
 ): Promise<{ close(): Promise<void> } | undefined> {
   if (config.status === false) return undefined;
   const { port, host, names } = config.status;
   try {
-    const server = await startStatusServer({ port, host, names, ...shown });
+    const server = await startStatusServer({ port, host, names, view });
     const moved = port !== 0 && server.port !== port ? ` (port ${port} is busy)` : '';
     emit({ type: 'notice', level: 'info', message: `status at ${server.url}${moved}` });
     return server;
@@ -113,31 +111,37 @@ async function serveStatus(
 }
 
 interface ConcludeOptions {
-  readonly config: Config;
-  readonly model: RunModel;
+  readonly viewer: RunViewer;
   readonly failures: readonly unknown[];
-  readonly crawlsLeft: CrawlsLeft | undefined;
+  readonly names: (topic: string) => string;
   readonly readCommand: (topic: string) => string;
   readonly context: CommandContext;
 }
 
-function conclude({ config, model, failures, crawlsLeft: left, readCommand, context }: ConcludeOptions): number {
-  const { stderr, signal, json } = context;
-  const snapshot = model.snapshot();
+async function conclude({ viewer, failures, names, readCommand, context }: ConcludeOptions): Promise<number> {
+  const { stderr, signal, json, clock } = context;
+  const view = viewer.view();
+  const outcome = failures.length > 0 ? 'failed' : signal.aborted ? 'stopped' : 'done';
+  const code = signal.aborted ? 130 : failures.length > 0 || view.deadLetters.total > 0 ? 1 : 0;
   // Several lanes may have met the same.
-  for (const msg of new Set(failures.map(errorText)))
-    stderr.write(json ? jsonMessage({ level: 'error', message: msg }) : `headgate: ${msg}\n`);
-  const emitted = followersOptions(config.pipelines)?.emit ?? [];
-  const names = topicNames(config.topics);
-  const followersTopics = (['pages', 'ids'] as const).filter((kind) => emitted.includes(kind)).map((kind) => names(`followers.${kind}`));
-  const somethingWasDone = failures.length === 0 || snapshot.totals.pages + snapshot.books.found + snapshot.books.authorBooks > 0;
-  if (!json && somethingWasDone) {
-    const interrupted = signal.aborted || failures.length > 0;
-    const goesOn = !failures.some(needsRepair);
-    stderr.write(`${summaryText({ snapshot, followersTopics, readCommand, interrupted, goesOn, crawlsLeft: left })}\n`);
+  const messages = [...new Set(failures.map(errorText))];
+  if (json) {
+    const { jsonLog, progressFields } = await import('../status/json-lines.ts');
+    const log = jsonLog({ stderr, clock });
+    for (const message of messages) log.error({ event: 'error' }, message);
+    const { pipelines, progress, deadLetters } = view;
+    const totals = { pipelines, dead_letters: deadLetters.total };
+    log.info({ event: 'run-ended', outcome, exit_code: code, ...progressFields(progress), totals }, `the run is over: ${outcome}`);
+    return code;
   }
-  if (signal.aborted) return 130;
-  return failures.length > 0 || snapshot.deadLetters.total > 0 ? 1 : 0;
+  for (const message of messages) stderr.write(`headgate: ${message}\n`);
+  const somethingWasDone = failures.length === 0 || Object.values(view.pipelines).some(({ records }) => Object.keys(records).length > 0);
+  if (somethingWasDone) {
+    const goesOn = !failures.some(needsRepair);
+    const replayCommand = (topic: string): string => readCommand(topic).replace(' read ', ' replay ');
+    stderr.write(`${summaryText({ view, names, readCommand, replayCommand, outcome, goesOn })}\n`);
+  }
+  return code;
 }
 
 /** Closes each, whatever became of those before it. Throws the first failure. */

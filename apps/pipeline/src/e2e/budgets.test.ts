@@ -7,7 +7,7 @@ const HOUR_MS = 3_600_000;
 
 interface Status {
   readonly budgets: readonly { readonly windowMs: number; readonly used: number; readonly freeAt?: number }[];
-  readonly activities: readonly { readonly subject: string; readonly state: string; readonly until?: number }[];
+  readonly work: readonly { readonly doing?: { readonly state: string; readonly for?: string; readonly until?: number } }[];
 }
 
 describe('headgate run, its budgets', () => {
@@ -20,8 +20,8 @@ describe('headgate run, its budgets', () => {
     await using place = await workplace(withStatus(yaml));
     for (let kill = 0; kill < 2; kill += 1) {
       const run = place.start('run');
-      const { activities } = await statusWhere(run, ({ activities: [crawl] }) => isToldWhen(crawl));
-      expect((activities[0]?.until ?? 0) - Date.now()).toBeGreaterThan(800_000);
+      const { work } = await statusWhere(run, ({ work }) => work.some(isToldWhen));
+      expect((work.find(isToldWhen)?.doing?.until ?? 0) - Date.now()).toBeGreaterThan(800_000);
       await until(async () => (await journal(place))[0]?.heldMs !== undefined);
       run.child.kill('SIGKILL');
       await run.ended;
@@ -37,12 +37,12 @@ describe('headgate run, its budgets', () => {
     await sleep(1_100);
     await place.write('headgate.yaml', withStatus(yaml('{ requests: 3, window: 1m }', ['a', 'b', 'c', 'd'])));
     const run = place.start('run');
-    const { budgets, activities } = await statusWhere(run, ({ activities: [first] }) => isToldWhen(first));
+    const { budgets, work } = await statusWhere(run, ({ work }) => work.some(isToldWhen));
     run.child.kill('SIGTERM');
     await run.ended;
     expect(service.requests).toHaveLength(3);
     expect(budgets).toMatchObject([{ used: 3, windowMs: 60_000 }]);
-    expect(activities[0]?.until).toBeGreaterThanOrEqual((service.requests[0]?.at ?? Infinity) + 60_000);
+    expect(work.find(isToldWhen)?.doing?.until).toBeGreaterThanOrEqual((service.requests[0]?.at ?? Infinity) + 60_000);
   });
 
   it('uses all of a day up, the last batch cut to it, and then waits for the day to turn', async () => {
@@ -65,16 +65,17 @@ books:
   authors: [Ada, Bert]
 `);
     const run = place.start('run');
-    const { budgets, activities } = await statusWhere(
+    const { budgets, work } = await statusWhere(
       run,
-      ({ budgets: [, day], activities: [first] }) => day?.used === perDay && day.freeAt !== undefined && isToldWhen(first),
+      ({ budgets: [, day], work }) => day?.used === perDay && day.freeAt !== undefined && work.some(isToldWhen),
     );
     run.child.kill('SIGTERM');
     await run.ended;
     expect(service.requests.filter(({ status }) => status !== 200)).toEqual([]);
     const [written, authors] = [await place.records('books.records'), await place.records('books.authors')];
     expect(written.length + authors.length).toBe(perDay);
-    for (const at of [budgets[1]?.freeAt, activities[0]?.until]) expect(Math.abs((at ?? 0) - turn - 5_000)).toBeLessThan(1_000);
+    for (const at of [budgets[1]?.freeAt, work.find(isToldWhen)?.doing?.until])
+      expect(Math.abs((at ?? 0) - turn - 5_000)).toBeLessThan(1_000);
   });
 });
 
@@ -83,8 +84,8 @@ function withStatus(yaml: string): string {
 }
 
 /** Waits for its budget until a time that is known: while a request is under way it isn't. */
-function isToldWhen(activity: Status['activities'][number] | undefined): boolean {
-  return activity?.state === 'waiting-for-budget' && activity.until !== undefined;
+function isToldWhen(row: Status['work'][number]): boolean {
+  return row.doing?.state === 'waiting' && row.doing.for === 'budget' && row.doing.until !== undefined;
 }
 
 interface Journalled {
@@ -98,11 +99,11 @@ async function journal(place: Workplace): Promise<readonly Journalled[]> {
 
 /** Looks at the status of a run until it is as wanted. */
 async function statusWhere(run: ReturnType<Workplace['start']>, isWanted: (status: Status) => boolean): Promise<Status> {
-  let now: Status = { budgets: [], activities: [] };
+  let now: Status = { budgets: [], work: [] };
   await until(async () => {
     const url = /status at (\S+)/.exec(run.text().stderr)?.[1];
     if (url === undefined) return false;
-    ({ now } = (await (await fetch(new URL('/status.json', url))).json()) as { readonly now: Status });
+    now = (await (await fetch(new URL('/status.json', url))).json()) as Status;
     return isWanted(now);
   });
   return now;

@@ -17,8 +17,8 @@ describe('headgate run, emit: [pages, changes]', () => {
     expect(await place.records('followers.changes')).toEqual([]);
 
     const stderr = await crawled(place, after);
-    expect(stderr).toContain('@alpha since its last crawl: 3 followed, 2 unfollowed');
-    expect(stderr).toMatch(/3 followed, 2 unfollowed +-> followers\.changes/);
+    expect(stderr).toContain('@alpha, behind its last page: 3 followed, 2 unfollowed');
+    expect(stderr).toMatch(/ -> .*followers\.changes \(5\)/);
     const records = await place.records('followers.changes');
     expectChanges(
       records.map(({ value }) => value),
@@ -59,7 +59,7 @@ describe('headgate run, emit: [pages, changes]', () => {
 
   it.each([
     { by: 'SIGKILL', code: null, says: /^/u },
-    { by: 'SIGTERM', code: 130, says: /Stopped after .* followed.* -> followers\.changes/su },
+    { by: 'SIGTERM', code: 130, says: /Stopped after .* -> .*followers\.changes/su },
   ] as const)('writes each change once over a $by between them', async ({ by, code, says }) => {
     const before = exactIds({ from: 0, count: 60_000 });
     const after = exactIds({ from: 60_000, count: 60_000 });
@@ -78,7 +78,7 @@ describe('headgate run, emit: [pages, changes]', () => {
     const so = await written();
     expect(so % 5_000).toBe(0);
     expect(so).toBeLessThan(120_000);
-    expect((await place.headgate('plan')).stdout).toBe('1 comparison of crawls, without a request.\n');
+    expect((await place.headgate('plan')).stdout).toBe('1 piece of work behind walks, without a request.\n');
 
     const last = await place.headgate('run');
     expect([last.code, last.stderr]).toEqual([0, expect.stringMatching(/the comparison of its last two crawls goes on[^]* unfollowed/u)]);

@@ -13,7 +13,7 @@ describe('headgate check --online', () => {
     expect([check.code, check.stderr]).toEqual([0, expect.stringMatching(/followers app +answers\n +books +answers\n$/u)]);
 
     const run = place.start('run');
-    await expect.poll(() => run.text().stderr).toMatch(/waits for app, 2\/2 used/u);
+    await expect.poll(() => run.text().stderr).toMatch(/waits for followers app, 2\/2 used/u);
     run.child.kill('SIGINT');
     expect((await run.ended).code).toBe(130);
     expect(followers.requests.map(({ status }) => status)).toEqual([200, 200]);

@@ -21,7 +21,7 @@ books: { plan: premium, baseUrl: "${books.url}", key: "\${KEY}" }
   expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining("followers lane 0 can't go on")]);
 
   await addWishes(place, 'books', ['{"author":"Ursula K. Le Guin"}']);
-  await said(/author (Ursula K\. Le Guin)/u);
+  await said(/(Ursula K\. Le Guin) page 1/u);
   run.child.kill('SIGTERM');
   expect(await run.ended).toMatchObject({ code: 130, stderr: expect.stringMatching(/Stopped after/u) as string });
 });

@@ -22,7 +22,7 @@ describe('a wish under way that its topic no longer holds', () => {
     await forgetWishes(place);
 
     expect(JSON.parse((await place.headgate('plan', '--json')).stdout)).toMatchObject({
-      crawls: [{ user: '@alpha', page: before.length / 10 + 1 }],
+      pipelines: [{ walks: [{ key: '@alpha', page: before.length / 10 + 1 }] }],
     });
     const last = await place.headgate('run');
     expect([last.code, last.stderr]).toEqual([0, expect.stringContaining('1 crawl')]);
@@ -47,7 +47,7 @@ describe('a wish under way that its topic no longer holds', () => {
     expect([before.length % 100, letters.length]).toEqual([0, 1]);
     await forgetWishes(place);
 
-    expect(JSON.parse((await place.headgate('plan', '--json')).stdout)).toMatchObject({ isbns: 250 - before.length });
+    expect(JSON.parse((await place.headgate('plan', '--json')).stdout)).toMatchObject({ pipelines: [{ keys: 250 - before.length }] });
     expect((await place.headgate('run')).code).toBe(0);
     expect([...before, ...(await place.records('books.records')).map(({ key }) => key)]).toEqual(isbns);
     expect(await place.records('books.dead-letters')).toEqual([]);

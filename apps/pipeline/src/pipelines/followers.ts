@@ -250,6 +250,7 @@ export const followers: DefinedPipeline<typeof options> = definePipeline({
   request: followersRequest,
   topics: followersTopics,
   unit: 'ids',
+  pageItems: ({ count }) => count,
   // 20 digits, quotes and a comma for each id, and the rest of the page.
   usualBytes: ({ emit, count }) => (emit.includes('pages') ? { pages: 16_384 + 23 * count } : {}),
   // Crawls are compared by the pages of the last one.
@@ -317,7 +318,7 @@ function openSource(given: FollowersOptions, io: PipelineIo<Credential>) {
 }
 
 /** A walk's checkpoint is its next cursor; behind empty pages, how many came in a row stands beside it. */
-export function checkpointOf(from: Json | undefined): { readonly cursor?: string | undefined; readonly empty: number } {
+function checkpointOf(from: Json | undefined): { readonly cursor?: string | undefined; readonly empty: number } {
   if (typeof from === 'string') return { cursor: from, empty: 0 };
   return checkpointSchema.safeParse(from).data ?? { empty: 0 };
 }

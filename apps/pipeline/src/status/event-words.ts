@@ -1,59 +1,158 @@
-import { heldBackEventWords } from './held-back-lanes.ts';
-import { elsewhereWords, laneEventWords } from './lane-words.ts';
+import type { Reason } from '@headgate/pipeline';
 import { logEventWords } from './log-words.ts';
 import { durationWords } from './text/duration-words.ts';
 import { countWords, groupedNumber } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
-import type { Reason, RunEvent } from './run-event.ts';
+import type { DisplayEvent } from './run-view.ts';
 
-/** An event in words, on one line and fit to be printed, whatever the names in it hold. */
-export function eventWords(event: RunEvent): string {
-  switch (event.type) {
-    case 'crawl-started':
-      return `${safeText(event.user)} ${event.resumed ? `goes on at page ${event.page}` : 'starts'}`;
-    case 'page-written':
-      return `${safeText(event.user)} page ${event.page}: ${countWords(event.ids, 'id')}`;
-    case 'crawl-completed':
-      return `${safeText(event.user)} done: ${countWords(event.pages, 'page')}, ${countWords(event.ids, 'id')}`;
-    case 'changes-written':
-      return `${safeText(event.user)} since its last crawl: ${changesWords(event)}`;
-    case 'crawl-failed':
-      return reasonWords(event.user, event.error);
-    case 'books-queued':
-      return `books: ${booksQueued(event.isbns, event.authors)} to look up`;
-    case 'books-written':
-      return `isbns: ${countWords(event.found, 'book')}, ${event.missing} not found`;
-    case 'author-written':
-      return `author ${safeText(event.author, 60)}${event.page === 1 && event.last ? '' : ` page ${event.page}`}: ${countWords(event.books, 'book')}`;
-    case 'dead-letter':
-      return `${reasonWords(event.key, event.error)} It is in ${safeText(event.topic)}.`;
-    case 'request':
-      return `${safeText(event.subject, 100)}: ${outcomeWords(event)}`;
-    case 'notice':
-      return safeText(event.message, 1000);
-    case 'lane-opened':
-    case 'lane-left':
-      return laneEventWords(event);
-    case 'requests-held-back':
-    case 'requests-readable':
-      return heldBackEventWords(event);
-    case 'lanes-assigned':
-      return `the group gives this process ${countWords(event.lanes, 'lane')}`;
-    case 'lanes-elsewhere':
-      return elsewhereWords(event.lanes);
-    case 'log-unavailable':
-    case 'log-available':
-      return logEventWords(event);
-  }
+type Level = 'info' | 'warn' | 'error';
+
+/** How displays tell an event. A new event needs its entry here, and no other place. */
+interface EventWords<Event> {
+  /** On one line and fit to be printed, whatever the names in it hold. `units`: names of the pipelines' items. */
+  readonly words: (event: Event, units: Units) => string;
+  readonly level: Level | ((event: Event) => Level);
+  /** The plain lines say it: each, summed with others about the same request to one a second, or never. */
+  readonly plain: 'each' | 'summed' | 'never' | ((event: Event) => 'each' | 'never');
+  /** It scrolls above the live display and stays there. */
+  readonly stays?: (event: Event) => boolean;
 }
 
-/** `3 followed, 1 unfollowed`. */
-export function changesWords({ followed, unfollowed }: { readonly followed: number; readonly unfollowed: number }): string {
-  return `${groupedNumber(followed)} followed, ${groupedNumber(unfollowed)} unfollowed`;
+export type Units = Readonly<Record<string, string>>;
+
+const always = (): boolean => true;
+
+const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<DisplayEvent, { type: Type }>> } = {
+  'request-started': {
+    words: ({ key, resumed, page }) => `${safeText(key)} ${resumed ? `goes on at page ${page}` : 'starts'}`,
+    level: 'info',
+    plain: 'each',
+  },
+  'page-written': {
+    words: ({ key, page, items, pipeline }, units) => `${safeText(key)} page ${page}: ${itemsWords(items, pipeline, units)}`,
+    level: 'info',
+    plain: 'summed',
+  },
+  'request-completed': {
+    words: ({ key, pages, items, pipeline }, units) =>
+      `${safeText(key)} done: ${countWords(pages, 'page')}, ${itemsWords(items, pipeline, units)}`,
+    level: 'info',
+    plain: 'summed',
+  },
+  // Its dead letter says it.
+  'request-failed': { words: ({ key, error }) => reasonWords(key, error), level: 'error', plain: 'never' },
+  'keys-queued': { words: ({ pipeline, count }) => `${pipeline}: ${countWords(count, 'key')} to look up`, level: 'info', plain: 'each' },
+  'keys-answered': { words: ({ pipeline, count }) => `${pipeline}: ${countWords(count, 'key')} answered`, level: 'info', plain: 'summed' },
+  'records-written': { words: ({ pipeline, counts }) => `${pipeline}: ${countsWords(counts)} written`, level: 'info', plain: 'never' },
+  'after-written': {
+    words: ({ key, kinds }) => `${safeText(key)}, behind its last page: ${countsWords(kinds)}`,
+    level: 'info',
+    plain: 'each',
+  },
+  'dead-letter': {
+    words: ({ key, error, topic }) => `${reasonWords(key, error)} It is in ${safeText(topic)}.`,
+    level: 'error',
+    plain: 'each',
+    stays: always,
+  },
+  attempt: {
+    words: ({ subject, outcome, reason = '', status, retryInMs }) => {
+      const unsaid = status === undefined ? outcome : `${outcome} (${status})`;
+      const said = reason === '' ? unsaid : reasonWithout(subject, { code: outcome, message: reason });
+      const again = retryInMs === undefined ? '' : `, again ${retryInMs <= 0 ? 'at once' : `in ${durationWords(retryInMs)}`}`;
+      return `${safeText(subject, 100)}: ${again === '' ? said : said.replace(/\.$/, '')}${again}`;
+    },
+    level: ({ outcome }) => (outcome === 'ok' || outcome === 'gone' ? 'info' : 'warn'),
+    // A failure that isn't tried again is told by its dead letter.
+    plain: ({ outcome, retryInMs }) => (outcome !== 'ok' && (retryInMs !== undefined || outcome === 'rate-limited') ? 'each' : 'never'),
+  },
+  notice: { words: ({ message }) => safeText(message, 1000), level: ({ level }) => level, plain: 'each', stays: always },
+  'lanes-assigned': {
+    words: ({ lanes }) => `the group gives this process ${countWords(lanes, 'lane')}`,
+    level: 'info',
+    plain: 'never',
+  },
+  'lane-opened': { words: ({ pipeline, lane }) => `${pipeline} lane ${lane}: this process works it now`, level: 'info', plain: 'each' },
+  'lane-left': {
+    words: ({ pipeline, lane, reason = '', failed }) => {
+      if (failed) return failedLaneWords({ pipeline, lane, reason });
+      const why = safeText(reason).replace(/[.;\s]+$/, '');
+      if (why === '') return `${pipeline} lane ${lane}: given up; what is unfinished goes on wherever it is opened next`;
+      return `${pipeline} lane ${lane}: ${why}; this process stopped working on it. Nothing is lost.`;
+    },
+    level: ({ failed, reason }) => (failed ? 'error' : reason === undefined ? 'info' : 'warn'),
+    plain: 'each',
+    // A lane that was given up in good order shows in the header.
+    stays: ({ reason }) => reason !== undefined,
+  },
+  'requests-blocked': {
+    words: (event) => blockedLaneWords(event, new Date(event.since).toISOString()),
+    level: 'warn',
+    plain: 'each',
+  },
+  'requests-readable': {
+    words: ({ pipeline, lane }) => `${pipeline}.requests partition ${lane}: the transaction it waited for has ended`,
+    level: 'info',
+    plain: 'each',
+    stays: always,
+  },
+  // The summary says it.
+  'lanes-elsewhere': { words: ({ lanes }) => elsewhereWords(lanes), level: 'info', plain: 'never' },
+  'log-unavailable': { words: logEventWords, level: 'warn', plain: 'each' },
+  'log-available': { words: logEventWords, level: 'info', plain: 'each', stays: always },
+};
+
+export interface ToldEvent {
+  readonly words: string;
+  readonly level: Level;
+  readonly plain: 'each' | 'summed' | 'never';
+  readonly stays: boolean;
 }
 
-/** Why something failed, as a sentence that names whom it was about once: `@carol: the account is protected (401).` */
-export function reasonWords(subject: string, error: Reason): string {
+/** An event as displays tell it. */
+export function told(event: DisplayEvent, units: Units): ToldEvent {
+  const entry = EVENTS[event.type] as EventWords<DisplayEvent>;
+  return {
+    words: entry.words(event, units),
+    level: typeof entry.level === 'string' ? entry.level : entry.level(event),
+    plain: typeof entry.plain === 'string' ? entry.plain : entry.plain(event),
+    stays: entry.stays?.(event) ?? false,
+  };
+}
+
+/** `5,000 ids`, by the pipeline's own word. */
+export function itemsWords(count: number, pipeline: string, units: Units): string {
+  const unit = units[pipeline] ?? 'records';
+  return countWords(count, count === 1 ? unit.replace(/s$/, '') : unit, unit);
+}
+
+/** `3 followed, 1 unfollowed`; `no record` where there is none. */
+export function countsWords(counts: Readonly<Record<string, number>>): string {
+  const said = Object.entries(counts).map(([kind, count]) => `${groupedNumber(count)} ${safeText(kind, 60)}`);
+  return said.length === 0 ? 'no record' : said.join(', ');
+}
+
+/** Why a lane can't go on. */
+export function failedLaneWords({ pipeline, lane, reason }: { pipeline: string; lane: number; reason: string }): string {
+  const why = safeText(reason, 500).replace(/[.;\s]+$/, '');
+  return `${pipeline} lane ${lane} can't go on: ${why}. Nothing is lost: its requests wait for the next run.`;
+}
+
+/** `followers.requests partition 0: since 10:31:04 another client's open transaction (offset 12) holds requests back; …`. */
+export function blockedLaneWords({ pipeline, lane, offset }: { pipeline: string; lane: number; offset: number }, since: string): string {
+  return (
+    `${pipeline}.requests partition ${lane}: since ${since} another client's open transaction (offset ${offset}) holds requests back; ` +
+    'they are worked when it ends'
+  );
+}
+
+/** `1 other lane is worked by other processes of the group`. */
+export function elsewhereWords(count: number): string {
+  return `${countWords(count, 'other lane')} ${count === 1 ? 'is' : 'are'} worked by other processes of the group`;
+}
+
+/** Why something failed, as a sentence that names its subject once: `@carol: the account is protected (401).` */
+function reasonWords(subject: string, error: Reason): string {
   const name = safeText(subject, 100);
   const message = safeText(error.message === '' ? error.code : error.message, 500);
   const said = names(message, name) ? message : `${name}: ${message}`;
@@ -72,22 +171,4 @@ function names(message: string, name: string): boolean {
   if (at < 0 || name === '') return false;
   // The user 12 is not named by "412 pages".
   return !/[\p{L}\p{N}_@]/u.test(message.charAt(at - 1)) && !/[\p{L}\p{N}_]/u.test(message.charAt(at + name.length));
-}
-
-function booksQueued(isbns: number, authors: number): string {
-  const parts = [isbns > 0 ? countWords(isbns, 'ISBN') : '', authors > 0 ? countWords(authors, 'author') : ''].filter(
-    (part) => part !== '',
-  );
-  return parts.length === 0 ? 'nothing' : parts.join(' and ');
-}
-
-function outcomeWords(event: Extract<RunEvent, { type: 'request' }>): string {
-  const { subject, outcome, reason = '', status, retryInMs } = event;
-  const unsaid = status === undefined ? outcome : `${outcome} (${status})`;
-  const said = reason === '' ? unsaid : reasonWithout(subject, { code: outcome, message: reason });
-  return retryInMs === undefined ? said : `${said.replace(/\.$/, '')}, again ${retryWords(retryInMs)}`;
-}
-
-function retryWords(retryInMs: number): string {
-  return retryInMs <= 0 ? 'at once' : `in ${durationWords(retryInMs)}`;
 }

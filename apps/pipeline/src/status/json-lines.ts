@@ -1,41 +1,86 @@
+import type { Progress } from '@headgate/pipeline';
 import { pino } from 'pino';
-import { eventWords } from './event-words.ts';
+import { told } from './event-words.ts';
+import type { Reporter, ReporterOptions } from './reporter.ts';
+import { every, type RunView } from './run-view.ts';
 import { escapedControls } from './text/escaped-controls.ts';
 import { safeText } from './text/safe-text.ts';
-import type { Reporter, ReporterOptions } from './reporter.ts';
-import type { RunEvent } from './run-event.ts';
+import { createTimeWords } from './text/time-words.ts';
+import { budgetName, holdingBudgets, progressWords } from './view-words.ts';
 
 /** Keys and names come from outside, too. */
 const LONGEST_FIELD = 2_000;
+const TICK_MS = 1_000;
+const PROGRESS_EVERY_MS = 30_000;
 
-/** One JSON object per event: `level`, `time` (ISO 8601), `event`, the event's own fields, each cut after 2,000 characters, and `msg` in words. */
-export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock' | 'gauges' | 'header'>): Reporter {
-  const { stderr, clock, gauges } = options;
-  const log = pino(
-    {
-      base: null,
-      timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
-      formatters: { level: (level) => ({ level }) },
-    },
-    { write: (line) => void stderr.write(escapedControls(line)) },
-  );
+/**
+ * One JSON object per event: `level`, `time` (ISO 8601), `event`, the event's own fields, each cut after 2,000 characters, and `msg` in words.
+ * `waiting` says that all requests of a pipeline wait for a budget, once for each wait; `progress` comes every 30 s while there is some.
+ */
+export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock' | 'view' | 'units' | 'header'>): Reporter {
+  const { clock, view, units } = options;
+  const log = jsonLog(options);
+  const times = createTimeWords({ timeZone: 'UTC' });
+  let waiting = '';
+  let progressAt = clock.epochMs();
+  let lastDone = 0;
   log.info({ event: 'run-started' }, safeText(options.header));
+
+  const sayWaits = (current: RunView): void => {
+    const held = [...holdingBudgets(current)].filter(([{ freeAt }]) => freeAt !== undefined && freeAt - current.now > TICK_MS);
+    const said = held.map(([budget]) => `${budgetName(budget)} ${budget.freeAt}`).join('\n');
+    if (said !== waiting) {
+      for (const [{ pipeline, credential, budget, used, limit, freeAt = 0 }] of held) {
+        const until = new Date(freeAt).toISOString();
+        const msg = `${pipeline} waits for ${budgetName({ pipeline, credential, budget })} until ${until}`;
+        log.info({ event: 'waiting', pipeline, credential, budget, until, used, limit }, msg);
+      }
+    }
+    waiting = said;
+  };
+  const sayProgress = (current: RunView): void => {
+    const { progress, now } = current;
+    if (now - progressAt < PROGRESS_EVERY_MS || progress.done === lastDone) return;
+    progressAt = now;
+    lastDone = progress.done;
+    log.info({ event: 'progress', ...progressFields(progress) }, progressWords(current, times));
+  };
+  const stop = every(clock, TICK_MS, () => {
+    const current = view();
+    sayWaits(current);
+    sayProgress(current);
+  });
 
   return {
     event(event) {
       const { type, ...fields } = event;
-      log[levelOf(event)]({ event: type, ...('level' in fields ? {} : bounded(fields)), ...budgetLeft(event) }, eventWords(event));
+      const { level, words } = told(event, units);
+      log[level]({ event: type, ...(type === 'notice' ? {} : bounded(fields)) }, words);
     },
-    close() {
-      // Every line is out already.
-    },
+    close: stop,
   };
+}
 
-  function budgetLeft(event: RunEvent): { left?: number; limit?: number } {
-    if (event.type !== 'page-written') return {};
-    const budget = gauges().budgets.find((one) => one.service === 'followers' && one.credential === event.credential);
-    return budget === undefined ? {} : { left: Math.max(0, budget.limit - budget.used), limit: budget.limit };
-  }
+/** What every line of a JSON log has: level, time, event and words. */
+export function jsonLog({ stderr, clock }: Pick<ReporterOptions, 'clock'> & { readonly stderr: { write(text: string): unknown } }) {
+  return pino(
+    {
+      base: null,
+      timestamp: () => `,"time":"${new Date(clock.epochMs()).toISOString()}"`,
+      formatters: { level: (level) => ({ level }) },
+    },
+    { write: (line) => void stderr.write(escapedControls(line)) },
+  );
+}
+
+/** Progress as log lines have it. */
+export function progressFields({ done, left, isExact, doneAt }: Progress): Record<string, unknown> {
+  return {
+    requests_done: done,
+    requests_left: left,
+    is_exact: isExact,
+    ...(doneAt !== undefined && { done_at: new Date(doneAt).toISOString() }),
+  };
 }
 
 function bounded(fields: object): Record<string, unknown> {
@@ -45,35 +90,4 @@ function bounded(fields: object): Record<string, unknown> {
       return [name, typeof value === 'object' && value !== null ? bounded(value) : value];
     }),
   );
-}
-
-function levelOf(event: RunEvent): 'info' | 'warn' | 'error' {
-  switch (event.type) {
-    case 'crawl-failed':
-    case 'dead-letter':
-      return 'error';
-    case 'request':
-      return event.outcome === 'ok' || event.outcome === 'gone' ? 'info' : 'warn';
-    case 'notice':
-      return event.level;
-    case 'lane-left':
-      if (event.failed) return 'error';
-      return event.reason === undefined ? 'info' : 'warn';
-    case 'requests-held-back':
-    case 'log-unavailable':
-      return 'warn';
-    case 'crawl-started':
-    case 'page-written':
-    case 'crawl-completed':
-    case 'changes-written':
-    case 'books-queued':
-    case 'books-written':
-    case 'author-written':
-    case 'lane-opened':
-    case 'lanes-assigned':
-    case 'lanes-elsewhere':
-    case 'requests-readable':
-    case 'log-available':
-      return 'info';
-  }
 }

@@ -1,8 +1,7 @@
-import { StatusPortError } from './status-port-error.ts';
 import type { Server } from 'node:http';
 
-const tries = 20;
-const lastPort = 65_535;
+const TRIES = 20;
+const LAST_PORT = 65_535;
 
 /**
  * Lets a server listen on the port asked for or, where that is busy, on the first free one of the 19 after it; returns which.
@@ -10,7 +9,7 @@ const lastPort = 65_535;
  */
 export async function listenFree(options: { readonly server: Server; readonly host: string; readonly port: number }): Promise<number> {
   const { server, host, port } = options;
-  const last = port === 0 ? 0 : Math.min(lastPort, port + tries - 1);
+  const last = port === 0 ? 0 : Math.min(LAST_PORT, port + TRIES - 1);
   for (let next = port; next <= last; next += 1) {
     const problem = await listen(server, host, next);
     if (problem === undefined) {
@@ -32,4 +31,23 @@ function listen(server: Server, host: string, port: number): Promise<NodeJS.Errn
     server.once('listening', settle);
     server.listen({ host, port, exclusive: true });
   });
+}
+
+/** The status server could not be given a port. */
+class StatusPortError extends Error {
+  override readonly name = 'StatusPortError';
+  readonly code = 'HEADGATE_STATUS_PORT';
+  readonly retryable: boolean = false;
+
+  constructor(options: { readonly host: string; readonly port: number; readonly last: number; readonly cause?: NodeJS.ErrnoException }) {
+    const { host, port, last, cause } = options;
+    const what =
+      cause === undefined
+        ? `ports ${port} to ${last} on ${host} are all in use`
+        : `${host}:${port} can't be used (${cause.code ?? cause.message})`;
+    super(
+      `The status page has no port: ${what}. Set status.port and status.host to free ones, or status: false.`,
+      cause === undefined ? {} : { cause },
+    );
+  }
 }

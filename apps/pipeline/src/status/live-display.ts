@@ -1,73 +1,50 @@
+import { styleText } from 'node:util';
 import { createLogUpdate } from 'log-update';
-import { eventWords } from './event-words.ts';
-import { createFailureLines } from './failure-lines.ts';
-import { createLogLines } from './log-words.ts';
-import { liveFrame } from './live-frame.ts';
-import { createRunModel } from './run-model.ts';
-import { createTimeWords } from './text/time-words.ts';
+import { told } from './event-words.ts';
+import { logLines } from './log-words.ts';
+import { every, type RunView } from './run-view.ts';
+import { displayWidth, fitWidth, padWidth } from './text/cells.ts';
+import { elapsedWords } from './text/duration-words.ts';
+import { countWords } from './text/number-words.ts';
+import { safeText } from './text/safe-text.ts';
+import { type TableLine, tableLines } from './text/table.ts';
+import { createTimeWords, type TimeWords } from './text/time-words.ts';
+import { budgetRows, lanesWords, progressWords, waits, workRows } from './view-words.ts';
 import type { Reporter, ReporterOptions } from './reporter.ts';
 
-const redrawMs = 200;
+const REDRAW_MS = 200;
 
 /**
  * A display that is redrawn in place 5 times a second; failures, notices, lanes lost and ended outages scroll above it and stay.
  * The cursor stays visible, so that nothing is left to be repaired after a kill.
  */
 export function createLiveDisplay(options: Omit<ReporterOptions, 'json' | 'live'>): Reporter {
-  const { stderr, clock, gauges, color, header } = options;
-  const readCommand = options.readCommand ?? ((topic: string) => `headgate read ${topic}`);
+  const { stderr, clock, view, color, header, readCommand, units } = options;
   const times = createTimeWords(options);
-  const model = createRunModel({ clock });
-  const failures = createFailureLines({ activities: () => gauges().activities });
-  const logLines = createLogLines({ now: () => clock.now() });
+  const logLine = logLines(() => clock.epochMs());
   const draw = createLogUpdate(stderr, { showCursor: true });
   /** Lines that are to stay, written with the next redraw: thousands of failures a second don't become thousands of redraws. */
   let staying: string[] = [];
 
+  const redraw = (): void => {
+    writeStaying();
+    // One column and one row are left free: a terminal wraps or scrolls when its last one is written.
+    const columns = Math.max(1, (stderr.columns ?? 80) - 1);
+    const rows = Math.max(1, (stderr.rows ?? 24) - 1);
+    draw(liveFrame({ header, view: view(), columns, rows, color, times, readCommand }).join('\n'));
+  };
+  const writeStaying = (): void => {
+    if (staying.length > 0) draw.persist(staying.join('\n'));
+    staying = [];
+  };
   redraw();
-  const stop = clock.every(redrawMs, redraw);
+  const stop = every(clock, REDRAW_MS, redraw);
 
   return {
     event(event) {
-      model.apply(event);
-      switch (event.type) {
-        case 'notice':
-        case 'requests-readable':
-          stay(eventWords(event));
-          return;
-        case 'crawl-failed':
-        case 'dead-letter': {
-          const line = failures.say(event);
-          if (line !== undefined) stay(line);
-          return;
-        }
-        case 'lane-left':
-          // What was given up in good order shows in the header.
-          if (event.reason !== undefined) stay(eventWords(event));
-          return;
-        case 'log-unavailable':
-        case 'log-available': {
-          const line = logLines.say(event);
-          // While it lasts, an outage has its line in the display.
-          if (line !== undefined && event.type === 'log-available') stay(line);
-          return;
-        }
-        case 'requests-held-back':
-          // While it lasts it has its line in the display.
-          return;
-        case 'lanes-assigned':
-        case 'lanes-elsewhere':
-        case 'lane-opened':
-        case 'crawl-started':
-        case 'page-written':
-        case 'crawl-completed':
-        case 'changes-written':
-        case 'books-queued':
-        case 'books-written':
-        case 'author-written':
-        case 'request':
-          return;
-      }
+      const isLog = event.type === 'log-unavailable' || event.type === 'log-available';
+      const line = isLog ? logLine(event) : told(event, units).words;
+      if (line !== undefined && told(event, units).stays) staying.push(`${times.time(clock.epochMs())} ${line}`);
     },
     close() {
       stop();
@@ -76,31 +53,73 @@ export function createLiveDisplay(options: Omit<ReporterOptions, 'json' | 'live'
       draw.done();
     },
   };
+}
 
-  function stay(line: string): void {
-    staying.push(`${times.time(clock.now())} ${line}`);
-  }
+export interface LiveFrameOptions {
+  readonly header: string;
+  readonly view: RunView;
+  /** Most cells a line may take. */
+  readonly columns: number;
+  /** Most lines the frame may take. */
+  readonly rows: number;
+  readonly color: boolean;
+  readonly times: TimeWords;
+  readonly readCommand: (topic: string) => string;
+}
 
-  function redraw(): void {
-    writeStaying();
-    const columns = stderr.columns ?? 80;
-    // One column and one row are left free: a terminal wraps or scrolls when its last one is written.
-    const frame = liveFrame({
-      header,
-      snapshot: model.snapshot(),
-      gauges: gauges(),
-      columns: Math.max(1, columns - 1),
-      rows: Math.max(1, (stderr.rows ?? 24) - 1),
-      color,
-      times,
-      readCommand,
-    });
-    draw(frame.join('\n'));
-  }
+/** With fewer lines than this none is spent on blank ones. */
+const ROOMY_ROWS = 16;
 
-  function writeStaying(): void {
-    if (staying.length === 0) return;
-    draw.persist(staying.join('\n'));
-    staying = [];
-  }
+/** One picture of a run: what each request does, what the budgets allow, and why nothing happens where nothing does. */
+export function liveFrame({ header, view, columns, rows, color, times, readCommand }: LiveFrameOptions): readonly string[] {
+  const budgets = shorten(tableLines(budgetRows(view, times), columns), Math.max(2, Math.floor(rows / 4)));
+  const letters = Object.entries(view.deadLetters.byTopic).map(([topic, count]) => ({
+    words: `${countWords(count, 'dead letter')}: ${safeText(readCommand(topic))}`,
+    tone: 'bad' as const,
+  }));
+  const notes = [...waits(view, times, columns - 2), ...letters].map(({ words, tone }): TableLine => ({
+    text: fitWidth(`  ${words}`, columns),
+    toneFrom: 2,
+    ...(tone !== undefined && { tone }),
+  }));
+  const progress = progressWords(view, times);
+  const top = [headerLine(header, view, columns), ...(progress === '' ? [] : [plain(`  ${progress}`)])];
+  const spaced = rows >= ROOMY_ROWS ? 1 : 0;
+  const fixed = [budgets, notes].reduce((sum, block) => sum + (block.length > 0 ? spaced + block.length : 0), top.length);
+  const work = workRows(view, times, Math.max(1, rows - fixed - spaced));
+  const lines = [...tableLines(work.rows, columns), ...(work.rest === '' ? [] : [plain(`  ${work.rest}`)])];
+  return [top, lines, budgets, notes]
+    .filter((block) => block.length > 0)
+    .flatMap((block, index) => (index === 0 || spaced === 0 ? block : [plain(''), ...block]))
+    .slice(0, rows)
+    .map((line) => coloured({ ...line, text: fitWidth(line.text, columns) }, color));
+}
+
+function headerLine(header: string, view: RunView, columns: number): TableLine {
+  const elapsed = elapsedWords(view.now - view.startedAt);
+  const room = columns - displayWidth(elapsed) - 2;
+  if (room < 10) return plain(fitWidth(elapsed, columns));
+  const lanes = lanesWords(view);
+  // Where there is no room for both, the header is cut: it is known, the lanes change.
+  const name = safeText(header, 1000);
+  const text = lanes === '' ? name : `${fitWidth(name, room - displayWidth(lanes) - 3)}   ${lanes}`.trimStart();
+  return plain(`${padWidth(text, room)}  ${elapsed}`);
+}
+
+/** The first lines, those that hold everything up before all others. */
+function shorten(lines: readonly TableLine[], most: number): readonly TableLine[] {
+  if (lines.length <= most) return lines;
+  const sorted = lines.toSorted((one, other) => Number(one.tone === undefined) - Number(other.tone === undefined));
+  return [...sorted.slice(0, most - 1), plain(`  and ${countWords(lines.length - most + 1, 'more budget')}`)];
+}
+
+function plain(text: string): TableLine {
+  return { text, toneFrom: text.length };
+}
+
+function coloured(line: TableLine, color: boolean): string {
+  const end = line.text.slice(line.toneFrom);
+  if (!color || line.tone === undefined || end === '') return line.text;
+  const colours = { good: 'green', wait: 'yellow', bad: 'red' } as const;
+  return line.text.slice(0, line.toneFrom) + styleText(colours[line.tone], end, { validateStream: false });
 }

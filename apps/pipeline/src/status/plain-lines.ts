@@ -1,121 +1,145 @@
-import { eventWords } from './event-words.ts';
-import { createFailureLines } from './failure-lines.ts';
-import { createHeldLanes } from './held-lanes.ts';
-import { noLaneWords } from './lane-words.ts';
-import { createLogLines } from './log-words.ts';
-import { createPageLines } from './page-lines.ts';
-import { safeText } from './text/safe-text.ts';
-import { createTimeWords } from './text/time-words.ts';
-import { budgetName, creditWords, fullCredits, holdingBudgets, isBusy } from './wait-words.ts';
-import type { Output } from './text/plain-output.ts';
+import type { RunEvent } from '@headgate/pipeline';
+import { itemsWords, told, type Units } from './event-words.ts';
+import { logLines } from './log-words.ts';
 import type { Reporter, ReporterOptions } from './reporter.ts';
+import { every, type RunView } from './run-view.ts';
+import { countWords } from './text/number-words.ts';
+import type { Output } from './text/plain-output.ts';
+import { safeText } from './text/safe-text.ts';
+import { createTimeWords, type TimeWords } from './text/time-words.ts';
+import { budgetName, holdingBudgets, waits } from './view-words.ts';
 
-const tickMs = 250;
-const quietMs = 3000;
+const TICK_MS = 250;
+const QUIET_MS = 3_000;
+const SPACING_MS = 1_000;
 
 /**
- * One line per thing that happened: `10:31:04 @alpha page 412: 5,000 ids, 13/15 left`.
- * About the same crawl at most one a second, what is left out is summed up in the next; errors are never held back.
- * Where nothing happens for 3 s because of a budget, a full writer or for lack of a lane, one line says so.
+ * One line per thing that happened: `10:31:04 @alpha page 412: 5,000 ids`.
+ * About the same request at most one a second, the pages in between are summed up in the next; errors are never held back.
+ * Where nothing happens for 3 s a line says why.
  */
 export function createPlainLines(
-  options: Pick<ReporterOptions, 'clock' | 'gauges' | 'header' | 'timeZone'> & { readonly stderr: Output },
+  options: Pick<ReporterOptions, 'clock' | 'view' | 'units' | 'header' | 'timeZone'> & { readonly stderr: Output },
 ): Reporter {
-  const { stderr, clock, gauges } = options;
+  const { stderr, clock, view, units } = options;
   const times = createTimeWords(options);
-  const failures = createFailureLines({ activities: () => gauges().activities });
-  const logLines = createLogLines({ now: () => clock.now() });
-  const lanes = createHeldLanes();
-  const pages = createPageLines({ now: () => clock.now(), write, budgets: () => gauges().budgets });
-  let lastLineAt = clock.now();
+  const logLine = logLines(() => clock.epochMs());
+  const summed = summedLines({ now: () => clock.epochMs(), write, units });
+  let lastLineAt = clock.epochMs();
   let lastWait = '';
-  let isLogAvailable = true;
-  let lanesAssigned: number | undefined;
 
   write(safeText(options.header));
-  const stop = clock.every(tickMs, () => {
-    pages.flush();
+  const stop = every(clock, TICK_MS, () => {
+    summed.flush();
     sayWait();
   });
 
   return {
     event(event) {
-      switch (event.type) {
-        case 'crawl-started':
-        case 'page-written':
-        case 'crawl-completed':
-        case 'books-written':
-        case 'author-written':
-          pages.add(event);
-          return;
-        case 'crawl-failed':
-        case 'dead-letter': {
-          if (event.type === 'crawl-failed') pages.end(event.crawl);
-          const line = failures.say(event);
-          if (line !== undefined) write(line);
-          return;
-        }
-        case 'request':
-          // What isn't tried again is told by its dead letter.
-          if (event.outcome !== 'ok' && (event.retryInMs !== undefined || event.outcome === 'rate-limited')) write(eventWords(event));
-          return;
-        case 'log-unavailable':
-        case 'log-available': {
-          isLogAvailable = event.type === 'log-available';
-          const line = logLines.say(event);
-          if (line !== undefined) write(line);
-          return;
-        }
-        case 'lane-opened':
-        case 'lane-left':
-          lanes.apply(event);
-          if (event.type === 'lane-left') pages.endLane(event);
-          write(eventWords(event));
-          return;
-        case 'lanes-assigned':
-          lanesAssigned = event.lanes;
-          return;
-        case 'lanes-elsewhere':
-          // The summary says it.
-          return;
-        case 'books-queued':
-        case 'changes-written':
-        case 'notice':
-        case 'requests-held-back':
-        case 'requests-readable':
-          write(eventWords(event));
-          return;
+      if (event.type === 'log-unavailable' || event.type === 'log-available') {
+        const line = logLine(event);
+        if (line !== undefined) write(line);
+        return;
       }
+      if (event.type === 'request-failed') summed.end(event.request);
+      if (event.type === 'lane-left') summed.flush('all');
+      const { words, plain } = told(event, units);
+      if (plain === 'each') write(words);
+      else if (plain === 'summed') summed.add(event as Summed, words);
     },
     close() {
       stop();
-      pages.flushAll();
+      summed.flush('all');
     },
   };
 
   function write(line: string): void {
-    lastLineAt = clock.now();
+    lastLineAt = clock.epochMs();
     stderr.write(`${times.time(lastLineAt)} ${line}\n`);
   }
 
   function sayWait(): void {
-    const now = clock.now();
-    if (now - lastLineAt < quietMs) return;
-    const lines = waitLines(now);
+    if (clock.epochMs() - lastLineAt < QUIET_MS) return;
+    const lines = waitLines(view(), times);
     const said = lines.join('\n');
     if (said !== lastWait) lines.forEach(write);
     lastWait = said;
   }
+}
 
-  function waitLines(now: number): string[] {
-    const current = gauges();
-    const full = fullCredits(current).map((credit) => `${credit.service}: ${creditWords(credit)}`);
-    const held = [...holdingBudgets(current, now)].map(([budget, what]) => {
-      const next = budget.freeAt === undefined ? 'when a request under way is answered' : `at ${times.when(budget.freeAt, now)}`;
-      return `${what} ${what === 'everything' ? 'waits' : 'wait'} for ${budgetName(budget)}, ${budget.used}/${budget.limit} used: next request ${next}`;
-    });
-    const isIdle = lanes.held.length === 0 && lanes.failed.length === 0 && isLogAvailable && !isBusy(current);
-    const idle = isIdle ? [noLaneWords({ ...(lanesAssigned !== undefined && { lanesAssigned }) })] : [];
-    return [...full, ...held, ...idle];
-  }
+/** Why nothing happens. An outage of the log has its own lines, when it begins and ends. */
+function waitLines(view: RunView, times: TimeWords): string[] {
+  if (view.logUnavailable !== undefined) return [];
+  const held = [...holdingBudgets(view)].map(([budget, what]) => {
+    const { used, limit, freeAt } = budget;
+    const next = freeAt === undefined ? 'when a request in flight is answered' : `at ${times.when(freeAt, view.now)}`;
+    return `${what} waits for ${budgetName(budget)}, ${used}/${limit} used: next request ${next}`;
+  });
+  return [...waits(view, times).map(({ words }) => words), ...held];
+}
+
+type Summed = Extract<RunEvent, { type: 'page-written' | 'request-completed' | 'keys-answered' }>;
+
+/** Pages of a request, or keys of a pipeline, that wait to be told. */
+interface Held {
+  lastLineAt: number;
+  readonly name: string;
+  readonly pipeline: string;
+  first: number;
+  last: number;
+  /** Items of pages, or keys. */
+  count: number;
+  /** The request is done. */
+  done: string;
+}
+
+interface SummedLinesOptions {
+  readonly now: () => number;
+  readonly write: (line: string) => void;
+  readonly units: Units;
+}
+
+/** Lines about progress, at most one a second about the same request. */
+function summedLines({ now, write, units }: SummedLinesOptions) {
+  const held = new Map<string, Held>();
+
+  const say = (about: string, one: Held): void => {
+    const { name, pipeline, first, last, count, done } = one;
+    const pages = first === last ? `page ${last}` : `pages ${first} to ${last}`;
+    const keys = count === 0 ? '' : `${countWords(count, 'key')} answered`;
+    const what = last === 0 ? keys : `${pages}: ${itemsWords(count, pipeline, units)}`;
+    const parts = [what, done].filter((part) => part !== '');
+    if (parts.length > 0) write(`${name}${last === 0 && done === '' ? ':' : ''} ${parts.join('; ')}`);
+    if (parts.length > 0) one.lastLineAt = now();
+    if (done !== '') held.delete(about);
+    one.first = one.last = one.count = 0;
+  };
+
+  return {
+    add(event: Summed, words: string): void {
+      const isKeys = event.type === 'keys-answered';
+      const about = isKeys ? `keys ${event.pipeline}` : event.request;
+      const name = isKeys ? event.pipeline : safeText(event.key);
+      const { pipeline } = event;
+      const one = held.get(about) ?? { lastLineAt: -Infinity, name, pipeline, first: 0, last: 0, count: 0, done: '' };
+      held.set(about, one);
+      if (event.type === 'request-completed') one.done = words.slice(name.length + 1);
+      else if (event.type === 'page-written') {
+        one.first ||= event.page;
+        one.last = event.page;
+        one.count += event.items;
+      } else one.count += event.count;
+      if (now() - one.lastLineAt >= SPACING_MS) say(about, one);
+    },
+    /** Writes what has been held back for a second, or all of it. */
+    flush(which?: 'all'): void {
+      for (const [about, one] of held) if (which === 'all' || now() - one.lastLineAt >= SPACING_MS) say(about, one);
+    },
+    /** Writes what is held back of a request that has ended. */
+    end(request: string): void {
+      const one = held.get(request);
+      if (one !== undefined) say(request, one);
+      held.delete(request);
+    },
+  };
 }

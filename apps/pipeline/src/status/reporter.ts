@@ -1,29 +1,42 @@
-import type { RunEvent, RunGauges } from './run-event.ts';
-import type { StatusClock } from './status-clock.ts';
+import type { Clock } from '@headgate/throttle';
+import type { Units } from './event-words.ts';
+import type { DisplayEvent, RunView } from './run-view.ts';
 import type { Terminal } from './terminal.ts';
+import { plainOutput } from './text/plain-output.ts';
 
 export interface ReporterOptions {
-  /** Where everything is written. */
+  /** All displays write here. */
   readonly stderr: Terminal;
   /** One JSON object per event, whatever `stderr` is. */
   readonly json: boolean;
   /** Colours on the live display; the caller has looked at NO_COLOR. Nothing else is ever coloured. */
   readonly color: boolean;
-  readonly clock: StatusClock;
-  /** How things stand, asked for at most 5 times a second and for each line that needs it. */
-  readonly gauges: () => RunGauges;
+  readonly clock: Clock;
+  /** The run now: asked for at most 5 times a second. */
+  readonly view: () => RunView;
+  /** Names of the pipelines' items. */
+  readonly units: Units;
   /** What runs, from where, to where: the display's first line. */
   readonly header: string;
   /** A live display; default: where `stderr` is a terminal. */
   readonly live?: boolean;
-  /** The command that reads a topic; default `headgate read TOPIC`. */
-  readonly readCommand?: (topic: string) => string;
+  /** The command that reads a topic. */
+  readonly readCommand: (topic: string) => string;
   /** IANA name of the zone times are said in; default: the machine's. */
   readonly timeZone?: string;
 }
 
 export interface Reporter {
-  event(event: RunEvent): void;
+  event(event: DisplayEvent): void;
   /** Writes what was held back, takes the live display away and stops; the stream stays open. */
   close(): void;
+}
+
+/** Shows a run as it happens: a live display on a terminal, plain lines elsewhere, or JSON. Loads what it shows it with, and no more. */
+export async function createReporter(options: ReporterOptions): Promise<Reporter> {
+  // Nobody reads the talk any more: no reason to end the work.
+  options.stderr.on('error', () => {});
+  if (options.json) return (await import('./json-lines.ts')).createJsonLines(options);
+  if (options.live ?? options.stderr.isTTY === true) return (await import('./live-display.ts')).createLiveDisplay(options);
+  return (await import('./plain-lines.ts')).createPlainLines({ ...options, stderr: plainOutput(options.stderr) });
 }

@@ -1,109 +1,158 @@
 import { Counter, Gauge, Registry } from 'prom-client';
-import type { RunGauges } from './run-event.ts';
-import type { RunSnapshot } from './run-snapshot.ts';
+import type { RunView } from './run-view.ts';
 
-export interface RunMetricsOptions {
-  readonly snapshot: () => RunSnapshot;
-  readonly gauges: () => RunGauges;
-}
+type Samples = readonly (readonly [Readonly<Record<string, string>>, number])[];
 
-/** A run's metrics in a registry of their own; read from the run when they are scraped. No label grows with the number of users or books. */
-export function createRunMetrics(options: RunMetricsOptions): Registry {
-  const { snapshot, gauges } = options;
+/** A run's metrics, all of one instant. No label grows with the number of requests. */
+export async function runMetrics(view: RunView): Promise<{ readonly contentType: string; readonly body: string }> {
+  const { pipelines, budgets, credits, lanes, work, progress, now } = view;
   const registry = new Registry();
+  const each = Object.entries(pipelines);
+  const counter = (name: string, help: string, labelNames: readonly string[], samples: Samples): void => {
+    const metric = new Counter({ name, help, labelNames, registers: [registry] });
+    for (const [labels, value] of samples) metric.inc(labels, value);
+  };
+  const gauge = (name: string, help: string, labelNames: readonly string[], samples: Samples): void => {
+    const metric = new Gauge({ name, help, labelNames, registers: [registry] });
+    for (const [labels, value] of samples) metric.set(labels, value);
+  };
+  const counted = (label: string, of: (one: RunView['pipelines'][string]) => Readonly<Record<string, number>>): Samples =>
+    each.flatMap(([pipeline, one]) => Object.entries(of(one)).map(([value, count]) => [{ pipeline, [label]: value }, count] as const));
 
-  counter('headgate_crawls_total', 'Crawls by what became of them, in this run.', ['state'], ({ totals }) => [
-    [{ state: 'started' }, totals.crawlsStarted],
-    [{ state: 'completed' }, totals.crawlsCompleted],
-    [{ state: 'failed' }, totals.crawlsFailed],
-  ]);
-  counter('headgate_pages_total', 'Pages written.', [], ({ totals }) => [[{}, totals.pages]]);
-  counter('headgate_ids_total', 'Ids written.', [], ({ totals }) => [[{}, totals.ids]]);
-  counter('headgate_changes_total', 'Changes of crawls compared, by kind.', ['change'], ({ changes }) => [
-    [{ change: 'followed' }, changes.followed],
-    [{ change: 'unfollowed' }, changes.unfollowed],
-  ]);
-  counter('headgate_books_total', 'ISBNs answered, by result.', ['result'], ({ books }) => [
-    [{ result: 'found' }, books.found],
-    [{ result: 'missing' }, books.missing],
-  ]);
-  counter('headgate_authors_total', 'Authors answered.', [], ({ books }) => [[{}, books.authors]]);
-  counter('headgate_requests_total', 'Tries that ended, by service and outcome.', ['service', 'outcome'], ({ requests }) =>
-    Object.entries(requests).flatMap(([service, outcomes]) =>
-      Object.entries(outcomes).map(([outcome, count]) => [{ service, outcome }, count] as const),
-    ),
+  counter(
+    'headgate_walks_total',
+    'Requests that are walked, by what became of them, in this run.',
+    ['pipeline', 'state'],
+    counted('state', ({ walks }) => walks),
   );
-  counter('headgate_faults_total', 'Tries that met a fault, by kind or HTTP status.', ['kind'], ({ faults }) =>
-    faults.map((one) => [{ kind: String(one.kind) }, one.count] as const),
+  counter(
+    'headgate_pages_total',
+    'Pages written.',
+    ['pipeline'],
+    each.map(([pipeline, { pages }]) => [{ pipeline }, pages]),
   );
-  counter('headgate_dead_letters_total', 'Dead letters written, by topic.', ['topic'], ({ deadLetters }) =>
-    Object.entries(deadLetters.byTopic).map(([topic, count]) => [{ topic }, count] as const),
+  counter(
+    'headgate_items_total',
+    'Items of pages written.',
+    ['pipeline'],
+    each.map(([pipeline, { items }]) => [{ pipeline }, items]),
   );
-
-  gauge('headgate_start_time_seconds', 'When this run started, Unix time.', [], () => [[{}, snapshot().startedAt / 1000]]);
-  gauge('headgate_lanes', 'Lanes this process works.', ['service'], () => {
-    const { lanes } = snapshot();
-    return (['followers', 'books'] as const).map((service) => [{ service }, lanes.filter((one) => one.service === service).length]);
-  });
-  gauge('headgate_log_available', 'Whether the log that is written to can be reached: 1, or 0.', [], () => [
-    [{}, snapshot().logUnavailable === undefined ? 1 : 0],
-  ]);
-  gauge('headgate_budget_limit', 'Requests a window permits.', ['service', 'credential', 'unit'], () =>
-    gauges().budgets.map((one) => [budgetLabels(one), one.limit] as const),
+  counter(
+    'headgate_keys_total',
+    'Keys of lookups answered.',
+    ['pipeline'],
+    each.map(([pipeline, { keys }]) => [{ pipeline }, keys.answered]),
   );
-  gauge('headgate_budget_used', 'Requests in the current window, those under way counted.', ['service', 'credential', 'unit'], () =>
-    gauges().budgets.map((one) => [budgetLabels(one), one.used] as const),
+  counter(
+    'headgate_records_total',
+    'Records written, by topic within the pipeline.',
+    ['pipeline', 'topic'],
+    counted('topic', ({ records }) => records),
   );
-  gauge('headgate_budget_wait_seconds', 'Time until the next request may start.', ['service', 'credential', 'unit'], () => {
-    const { now } = snapshot();
-    return gauges().budgets.flatMap((one) =>
-      one.freeAt === undefined ? [] : [[budgetLabels(one), Math.max(0, one.freeAt - now) / 1000] as const],
-    );
-  });
-  gauge('headgate_credit_limit', 'Items that may be unwritten.', ['service'], () =>
-    gauges().credits.map((one) => [{ service: one.service }, one.max] as const),
+  counter(
+    'headgate_requests_total',
+    'Attempts of HTTP requests that ended, by outcome.',
+    ['pipeline', 'outcome'],
+    counted('outcome', ({ attempts }) => attempts),
   );
-  gauge('headgate_credit_used', 'Items asked for and not yet written.', ['service'], () =>
-    gauges().credits.map((one) => [{ service: one.service }, one.used] as const),
+  counter(
+    'headgate_faults_total',
+    'Attempts that met a fault, by HTTP status, or none.',
+    ['pipeline', 'status'],
+    counted('status', ({ faults }) => faults),
   );
-  gauge('headgate_activities', 'Crawls and lookups by what they are doing.', ['service', 'state'], () => {
-    const counts = new Map<string, readonly [Record<string, string>, number]>();
-    for (const { service, state } of gauges().activities) {
-      counts.set(`${service} ${state}`, [{ service, state }, (counts.get(`${service} ${state}`)?.[1] ?? 0) + 1]);
-    }
-    return [...counts.values()];
-  });
-  return registry;
-
-  function counter(name: string, help: string, labelNames: readonly string[], read: (run: RunSnapshot) => readonly Sample[]): void {
-    const metric: Counter = new Counter({
-      name,
-      help,
-      labelNames,
-      registers: [registry],
-      collect: () => {
-        metric.reset();
-        for (const [labels, value] of read(snapshot())) metric.inc(labels, value);
-      },
+  counter(
+    'headgate_dead_letters_total',
+    'Dead letters written, by topic.',
+    ['topic'],
+    Object.entries(view.deadLetters.byTopic).map(([topic, count]) => [{ topic }, count]),
+  );
+  gauge('headgate_start_time_seconds', 'When this run started, Unix time.', [], [[{}, view.startedAt / 1000]]);
+  gauge(
+    'headgate_requests_left',
+    'HTTP requests that are left, at least.',
+    ['pipeline'],
+    each.map(([pipeline, one]) => [{ pipeline }, one.progress.left]),
+  );
+  gauge(
+    'headgate_walks_unknown',
+    '1 where walks of unknown size are left, so that more requests may be: 0 where none are.',
+    ['pipeline'],
+    each.map(([pipeline, one]) => [{ pipeline }, one.progress.isExact ? 0 : 1]),
+  );
+  gauge(
+    'headgate_done_time_seconds',
+    'When the last request that is left is answered, Unix time; absent where that is not known.',
+    [],
+    progress.isExact && progress.doneAt !== undefined ? [[{}, progress.doneAt / 1000]] : [],
+  );
+  gauge(
+    'headgate_lanes',
+    'Lanes this process works.',
+    ['pipeline'],
+    each.map(([pipeline]) => [{ pipeline }, lanes.filter((one) => one.pipeline === pipeline).length]),
+  );
+  gauge('headgate_lanes_failed', "Lanes that can't go on before their cause is mended.", [], [[{}, view.failedLanes.length]]);
+  gauge(
+    'headgate_log_available',
+    'Whether the log that is written to can be reached: 1, or 0.',
+    [],
+    [[{}, view.logUnavailable === undefined ? 1 : 0]],
+  );
+  const labels = ['pipeline', 'credential', 'budget'];
+  const ofBudgets = (value: (budget: RunView['budgets'][number]) => number | undefined): Samples =>
+    budgets.flatMap((one) => {
+      const { pipeline, credential, budget } = one;
+      const number = value(one);
+      return number === undefined ? [] : [[{ pipeline, credential, budget }, number] as const];
     });
-  }
-
-  function gauge(name: string, help: string, labelNames: readonly string[], read: () => readonly Sample[]): void {
-    const metric: Gauge = new Gauge({
-      name,
-      help,
-      labelNames,
-      registers: [registry],
-      collect: () => {
-        metric.reset();
-        for (const [labels, value] of read()) metric.set(labels, value);
-      },
-    });
-  }
-}
-
-type Sample = readonly [Record<string, string>, number];
-
-function budgetLabels(budget: RunGauges['budgets'][number]): Record<string, string> {
-  return { service: budget.service, credential: budget.credential, unit: budget.unit ?? 'requests' };
+  gauge(
+    'headgate_budget_limit',
+    'Requests a window permits.',
+    labels,
+    ofBudgets(({ limit }) => limit),
+  );
+  gauge(
+    'headgate_budget_used',
+    'Requests in the current window, those in flight counted.',
+    labels,
+    ofBudgets(({ used }) => used),
+  );
+  gauge(
+    'headgate_budget_wait_seconds',
+    'Time until the next request may start.',
+    labels,
+    ofBudgets(({ freeAt }) => (freeAt === undefined ? undefined : Math.max(0, freeAt - now) / 1000)),
+  );
+  const ofCredits = (value: (credit: RunView['credits'][number]) => number): Samples =>
+    [...Map.groupBy(credits, ({ pipeline }) => pipeline)].map(([pipeline, own]) => [
+      { pipeline },
+      own.reduce((sum, one) => sum + value(one), 0),
+    ]);
+  gauge(
+    'headgate_credit_limit',
+    'Items that may be unwritten.',
+    ['pipeline'],
+    ofCredits(({ max }) => max),
+  );
+  gauge(
+    'headgate_credit_used',
+    'Items asked for and not yet written.',
+    ['pipeline'],
+    ofCredits(({ used }) => used),
+  );
+  const doing = Map.groupBy(
+    work.filter((row) => row.doing !== undefined),
+    (row) => JSON.stringify([row.pipeline, row.doing?.state]),
+  );
+  gauge(
+    'headgate_work',
+    'Requests in work, by what they do.',
+    ['pipeline', 'state'],
+    [...doing].map(([key, rows]) => {
+      const [pipeline = '', state = ''] = JSON.parse(key) as string[];
+      return [{ pipeline, state }, rows.length];
+    }),
+  );
+  return { contentType: registry.contentType, body: await registry.metrics() };
 }

@@ -1,14 +1,12 @@
 import { createServer } from 'node:http';
 import { isIP } from 'node:net';
 import { listenFree } from './listen-free.ts';
-import { failedLaneWords } from './lane-words.ts';
+import { failedLaneWords } from './event-words.ts';
 import { logUnavailableLines } from './log-words.ts';
 import { statusPage } from './status-page.ts';
 import { createTimeWords } from './text/time-words.ts';
 import type { IncomingMessage } from 'node:http';
-import type { Registry } from 'prom-client';
-import type { RunGauges } from './run-event.ts';
-import type { RunModel } from './run-model.ts';
+import type { RunView } from './run-view.ts';
 
 export interface StatusServerOptions {
   /** Where to listen; a busy port gives way to the next free one, at most 19 further; 0 takes any. */
@@ -16,10 +14,8 @@ export interface StatusServerOptions {
   readonly host: string;
   /** Names it is asked by besides `host`, `localhost` and addresses, in lower case. Default none. */
   readonly names?: readonly string[];
-  readonly model: Pick<RunModel, 'snapshot'>;
-  readonly gauges: () => RunGauges;
-  /** Whether the run has begun to work; until then, while the log can't be reached, and when a lane can't go on, `/readyz` answers 503. */
-  readonly ready: () => boolean;
+  /** The run now; until it has started, while the log can't be reached, and when a lane can't go on, `/readyz` answers 503. */
+  readonly view: () => RunView;
   /** IANA name of the zone the page says times in; default: the machine's. */
   readonly timeZone?: string;
 }
@@ -37,9 +33,8 @@ export interface StatusServer {
  * Only reads; nothing of a request comes back in an answer. Throws StatusPortError where no port is free.
  */
 export async function startStatusServer(options: StatusServerOptions): Promise<StatusServer> {
-  const { model, gauges, ready, host, names = [] } = options;
+  const { view, host, names = [] } = options;
   const times = createTimeWords(options);
-  let metrics: Promise<Registry> | undefined;
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 5_000, keepAliveTimeout: 5_000 }, (request, response) => {
     answer(request)
       .catch((): Answer => text(500, 'The status could not be read.\n'))
@@ -63,9 +58,9 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
 
   /** Loaded when it is first asked for: many runs are never scraped. */
   async function metricsAnswer(): Promise<Answer> {
-    metrics ??= import('./run-metrics.ts').then(({ createRunMetrics }) => createRunMetrics({ snapshot: () => model.snapshot(), gauges }));
-    const registry = await metrics;
-    return { status: 200, headers: { 'content-type': registry.contentType }, body: await registry.metrics() };
+    const { runMetrics } = await import('./run-metrics.ts');
+    const { contentType, body } = await runMetrics(view());
+    return { status: 200, headers: { 'content-type': contentType }, body };
   }
 
   async function answer(request: IncomingMessage): Promise<Answer> {
@@ -102,23 +97,25 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
   }
 
   function readiness(): Answer {
-    const { now, failedLanes, logUnavailable: unavailable } = model.snapshot();
-    const why = [
-      ...(ready() ? [] : ['not yet: it begins to work when the log has answered']),
-      ...(unavailable === undefined ? [] : logUnavailableLines({ unavailable, now, times })),
-      ...failedLanes.map((lane) => failedLaneWords(lane)),
-    ];
+    const why = notReady(view());
     return why.length === 0 ? text(200, 'ok\n') : text(503, `${why.join('\n')}\n`);
   }
 
+  function notReady(now: RunView): string[] {
+    return [
+      ...(now.isStarted ? [] : ['not yet: it begins to work when the log has answered']),
+      ...logUnavailableLines(now, times),
+      ...now.failedLanes.map((lane) => failedLaneWords(lane)),
+    ];
+  }
+
   function page(): Answer {
-    const body = statusPage({ snapshot: model.snapshot(), gauges: gauges(), times });
-    return { status: 200, headers: { 'content-type': 'text/html; charset=utf-8', vary: 'accept' }, body };
+    return { status: 200, headers: { 'content-type': 'text/html; charset=utf-8', vary: 'accept' }, body: statusPage(view(), times) };
   }
 
   function statusJson(): Answer {
-    const run = model.snapshot();
-    const body = `${JSON.stringify({ ready: ready() && run.logUnavailable === undefined && run.failedLanes.length === 0, run, now: gauges() })}\n`;
+    const run = view();
+    const body = `${JSON.stringify({ ready: notReady(run).length === 0, ...run })}\n`;
     return { status: 200, headers: { 'content-type': 'application/json', vary: 'accept' }, body };
   }
 }

@@ -1,64 +1,97 @@
-import { changesWords, reasonWithout } from './event-words.ts';
-import { faultWords } from './fault-kind.ts';
-import { elsewhereWords, lanesWords } from './lane-words.ts';
-import { displayWidth, padWidth } from './text/display-width.ts';
+import { elsewhereWords, itemsWords, reasonWithout } from './event-words.ts';
+import type { RunView } from './run-view.ts';
+import { displayWidth, padWidth } from './text/cells.ts';
 import { durationWords } from './text/duration-words.ts';
-import { countWords, groupedNumber, percentWords } from './text/number-words.ts';
+import { countWords, groupedNumber } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
-import type { OutcomeCounts, RunSnapshot } from './run-snapshot.ts';
+import { lanesWords, unitsOf } from './view-words.ts';
 
 export interface SummaryOptions {
-  readonly snapshot: RunSnapshot;
-  /** The topics the followers' records went to; default `followers.pages`. */
-  readonly followersTopics?: readonly string[];
-  /** The command that reads a topic; default `headgate read TOPIC`. */
-  readonly readCommand?: (topic: string) => string;
-  /** Stopped by a signal before the work was done; default false. */
-  readonly interrupted?: boolean;
+  /** The run after its end. */
+  readonly view: RunView;
+  /** A topic's name on the log. Default: its own. */
+  readonly names?: (topic: string) => string;
+  /** The command that reads a topic, and the one that puts its dead letters back. */
+  readonly readCommand: (topic: string) => string;
+  readonly replayCommand: (topic: string) => string;
+  /** Done, stopped before that, or unable to go on. */
+  readonly outcome: 'done' | 'stopped' | 'failed';
   /** Whether the same command goes on with what is left; default true. */
   readonly goesOn?: boolean;
-  /** Crawls that are not done, whether they were begun or not. Default: it isn't known. */
-  readonly crawlsLeft?: { readonly count: number; readonly isExact: boolean } | undefined;
-  /** The share (0 to 1) of what the windows permitted that was used; left out where it isn't known. */
-  readonly budgetUse?: number;
 }
 
-const namedFailures = 10;
+const NAMED_FAILURES = 10;
 
-/** The end of a run in words, several lines: what arrived, where it is, what failed and why, and the command that reads it. */
+/** The end of a run in words, some ten lines however much there was: what arrived, where it is, what failed and why, and what to do next. */
 export function summaryText(options: SummaryOptions): string {
-  const { snapshot, interrupted = false, goesOn = true, followersTopics = ['followers.pages'] } = options;
-  const command = options.readCommand ?? ((topic: string) => `headgate read ${topic}`);
-  const read = (topic: string): string => safeText(command(topic), 1000);
-  const elapsed = durationWords(snapshot.now - snapshot.startedAt);
-  const arrived = arrivals(snapshot, followersTopics, interrupted ? crawlsToDo(snapshot, options.crawlsLeft) : undefined);
-  const last = `${'Read it:'.padEnd(18)}${read(topicToRead(snapshot, followersTopics))} --max 10`;
-
-  if (!interrupted && isNothing(snapshot) && snapshot.logUnavailable === undefined)
-    return [nothingWords(snapshot), ...elsewhere(snapshot), last].join('\n');
-  const title = `${interrupted ? 'Stopped after' : 'Done in'} ${elapsed}: `;
+  const { view, outcome, goesOn = true, names = (topic) => topic } = options;
+  const read = (topic: string): string => safeText(options.readCommand(topic), 1000);
+  const replay = (topic: string): string => safeText(options.replayCommand(topic), 1000);
+  const last = topicToRead(view, names);
+  const reading = last === undefined ? [] : [`${'Read it:'.padEnd(18)}${read(last)} --max 10`];
+  if (outcome === 'done' && isNothing(view) && view.logUnavailable === undefined) {
+    return [nothingWords(view), ...elsewhere(view)].join('\n');
+  }
+  const left = outcome === 'done' ? undefined : walksLeft(view);
+  const arrived = arrivals(view, names, left);
+  const { walks, answered } = totalsOf(view);
+  const didFail = outcome === 'done' && walks.failed > 0 && walks.completed + answered === 0;
+  const title = `${outcome === 'done' ? (didFail ? 'Failed after' : 'Done in') : 'Stopped after'} ${durationWords(view.now - view.startedAt)}: `;
   return [
     ...block(title, arrived.length > 0 ? arrived : [{ what: 'nothing was written', where: '' }]),
-    ...requestLine(snapshot, options.budgetUse),
-    ...failedCrawls(snapshot, read),
-    ...otherDeadLetters(snapshot, read),
-    ...unreachedLog(snapshot),
-    ...elsewhere(snapshot),
-    ...(interrupted && goesOn ? [goOnLine(snapshot, options.crawlsLeft)] : []),
-    last,
+    ...requestLine(view),
+    ...failedWalks(view, read, replay),
+    ...otherDeadLetters(view, read, replay),
+    ...unreachedLog(view),
+    ...elsewhere(view),
+    ...(outcome !== 'done' && goesOn ? [goOnLine(view, left)] : []),
+    ...reading,
   ].join('\n');
 }
 
-function nothingWords({ lanes, lanesElsewhere }: RunSnapshot): string {
-  if (lanesElsewhere === 0) return 'Nothing to do: every request was finished by an earlier run.';
+function totalsOf({ pipelines }: RunView) {
+  const all = Object.values(pipelines);
+  const sum = (of: (one: (typeof all)[number]) => number): number => all.reduce((total, one) => total + of(one), 0);
+  return {
+    walks: {
+      started: sum(({ walks }) => walks.started),
+      completed: sum(({ walks }) => walks.completed),
+      failed: sum(({ walks }) => walks.failed),
+    },
+    pages: sum(({ pages }) => pages),
+    answered: sum(({ keys }) => keys.answered),
+    records: sum(({ records }) => Object.values(records).reduce((total, count) => total + count, 0)),
+    attempts: sum(({ attempts }) => Object.values(attempts).reduce((total, count) => total + count, 0)),
+  };
+}
+
+function isNothing(view: RunView): boolean {
+  const { walks, pages, answered, records, attempts } = totalsOf(view);
+  return walks.started + walks.failed + pages + answered + records + attempts + view.deadLetters.total === 0;
+}
+
+function nothingWords(view: RunView): string {
+  const { lanes, lanesElsewhere } = view;
+  if (lanesElsewhere === 0) return 'Nothing to do: no request waits that was not finished by an earlier run.';
   if (lanes.length === 0) return 'Nothing was done here: other processes of the group work all lanes.';
-  const own = lanesWords({ lanes, lanesShared: true });
+  const own = lanesWords({ lanes, isLaneLeft: true });
   return `Nothing to do here: this process had ${own}, whose requests were finished by an earlier run.`;
 }
 
-function elsewhere({ lanes, lanesElsewhere }: RunSnapshot): string[] {
+function elsewhere({ lanes, lanesElsewhere }: RunView): string[] {
   if (lanes.length === 0 || lanesElsewhere === 0) return [];
   return [`${'Elsewhere:'.padEnd(18)}${elsewhereWords(lanesElsewhere)}.`];
+}
+
+/** Walks that are not done, whether they were begun or not. */
+interface WalksLeft {
+  readonly count: number;
+  readonly isExact: boolean;
+}
+
+function walksLeft({ work, lanes }: RunView): WalksLeft {
+  const begun = work.filter((row) => row.kind === 'walk' && row.state === 'working').length;
+  return { count: lanes.reduce((sum, { behind }) => sum + behind, begun), isExact: lanes.every(({ isCounted }) => isCounted) };
 }
 
 interface Arrival {
@@ -66,35 +99,23 @@ interface Arrival {
   readonly where: string;
 }
 
-/** The crawls there were to do, done or not, in words; undefined where none is left. */
-function crawlsToDo({ totals }: RunSnapshot, left: SummaryOptions['crawlsLeft']): string | undefined {
-  const ended = totals.crawlsCompleted + totals.crawlsFailed;
-  const count = left === undefined ? totals.crawlsStarted : ended + left.count;
-  return count > totals.crawlsCompleted ? `${left?.isExact === false ? 'about ' : ''}${countWords(count, 'crawl')}` : undefined;
-}
-
-function arrivals({ totals, changes, books }: RunSnapshot, followersTopics: readonly string[], crawlsToDo: string | undefined): Arrival[] {
-  const list: Arrival[] = [];
-  if (totals.crawlsCompleted > 0 || totals.pages > 0) {
-    const done = groupedNumber(totals.crawlsCompleted);
-    const crawls = crawlsToDo === undefined ? countWords(totals.crawlsCompleted, 'crawl') : `${done} of ${crawlsToDo}`;
-    list.push({
-      what: `${crawls}, ${countWords(totals.pages, 'page')}, ${countWords(totals.ids, 'id')}`,
-      where: followersTopics.join(', '),
-    });
-  }
-  if (hasChanges(changes)) list.push({ what: changesWords(changes), where: 'followers.changes' });
-  if (books.found > 0 || books.missing > 0) {
-    const missing = books.missing > 0 ? `, ${groupedNumber(books.missing)} not found` : '';
-    list.push({
-      what: `${countWords(books.found, 'book')}${missing}`,
-      where: `books.records${books.missing > 0 ? ', books.missing' : ''}`,
-    });
-  }
-  if (books.authors + books.authorBooks > 0) {
-    list.push({ what: `${countWords(books.authors, 'author')}, ${countWords(books.authorBooks, 'book')}`, where: 'books.authors' });
-  }
-  return list;
+/** A line for each pipeline that brought something. */
+function arrivals(view: RunView, names: (topic: string) => string, left: WalksLeft | undefined): Arrival[] {
+  return Object.entries(view.pipelines).flatMap(([name, { walks, pages, items, keys, records }]) => {
+    const ended = walks.completed + walks.failed;
+    const all = left === undefined ? walks.started : ended + left.count;
+    const isMore = left !== undefined && all > walks.completed;
+    const about = left?.isExact === false ? 'at least ' : '';
+    const crawls = isMore
+      ? `${groupedNumber(walks.completed)} of ${about}${countWords(all, 'crawl')}`
+      : countWords(walks.completed, 'crawl');
+    const parts = [
+      ...(walks.completed + pages > 0 ? [`${crawls}, ${countWords(pages, 'page')}, ${itemsWords(items, name, unitsOf(view))}`] : []),
+      ...(keys.answered > 0 ? [countWords(keys.answered, 'key')] : []),
+    ];
+    const topics = Object.entries(records).map(([topic, count]) => `${safeText(names(`${name}.${topic}`))} (${groupedNumber(count)})`);
+    return parts.length + topics.length === 0 ? [] : [{ what: parts.join('; ') || name, where: topics.join(', ') }];
+  });
 }
 
 function block(title: string, list: readonly Arrival[]): string[] {
@@ -105,107 +126,116 @@ function block(title: string, list: readonly Arrival[]): string[] {
   });
 }
 
-function requestLine({ requests, faults }: RunSnapshot, budgetUse: number | undefined): string[] {
-  const total = sum(requests.followers) + sum(requests.books);
+function requestLine({ pipelines }: RunView): string[] {
+  const attempts: Record<string, number> = {};
+  const faults: Record<string, number> = {};
+  const add = (to: Record<string, number>, from: Readonly<Record<string, number>>): void => {
+    for (const [name, count] of Object.entries(from)) to[name] = (to[name] ?? 0) + count;
+  };
+  for (const one of Object.values(pipelines)) {
+    add(attempts, one.attempts);
+    add(faults, one.faults);
+  }
+  const sum = (counts: Readonly<Record<string, number>>): number => Object.values(counts).reduce((total, count) => total + count, 0);
+  const total = sum(attempts);
   if (total === 0) return [];
-  const inFaults = faults.reduce((count, one) => count + one.count, 0);
-  const refused = requests.followers['rate-limited'] + requests.books['rate-limited'];
-  const pages = requests.followers.ok;
-  // A book that isn't there is an answer like any other.
-  const lookups = requests.books.ok + requests.books.gone;
-  const rest = total - pages - lookups - inFaults;
+  const { ok = 0, gone = 0 } = attempts;
+  const inFaults = sum(faults);
+  const rest = total - ok - gone - inFaults;
+  const named = Object.entries(faults)
+    .toSorted(([, one], [, other]) => other - one)
+    .map(([status, count]) => faultWords(status, count));
   const parts = [
-    pages > 0 ? countWords(pages, 'page') : '',
-    lookups > 0 ? countWords(lookups, 'lookup') : '',
-    inFaults > 0 ? `${groupedNumber(inFaults)} for faults (${faults.map((one) => faultWords(one.kind, one.count)).join(', ')})` : '',
+    ok + gone > 0 ? `${groupedNumber(ok + gone)} answered` : '',
+    inFaults > 0 ? `${groupedNumber(inFaults)} met a fault (${named.join(', ')})` : '',
     rest > 0 ? `${groupedNumber(rest)} answered with an error` : '',
   ].filter((part) => part !== '');
-  const used = budgetUse === undefined ? '' : `Budget used ${percentWords(budgetUse)}, `;
-  const refusals = refused === 0 ? 'no request refused' : `${countWords(refused, 'request')} refused for its rate`;
-  const ending = `${used}${used === '' ? refusals.charAt(0).toUpperCase() + refusals.slice(1) : refusals}.`;
-  return [`${countWords(total, 'request')}: ${parts.join(', ')}. ${ending}`];
+  const refused = attempts['rate-limited'] ?? 0;
+  const rate =
+    refused === 0
+      ? 'None was refused for its rate'
+      : `${countWords(refused, 'request')} refused for ${refused === 1 ? 'its' : 'their'} rate`;
+  return [`${countWords(total, 'request')}: ${parts.join(', ')}. ${rate}.`];
 }
 
-function failedCrawls({ totals, failures }: RunSnapshot, read: (topic: string) => string): string[] {
-  if (totals.crawlsFailed === 0) return [];
-  const shown = failures.slice(-namedFailures).map((one) => ({ name: one.user, reason: reasonWithout(one.user, one.error) }));
-  return failureLines(`${countWords(totals.crawlsFailed, 'crawl')} failed:`, shown, totals.crawlsFailed, read('followers.dead-letters'));
+function faultWords(status: string, count: number): string {
+  if (status === 'none') return `${groupedNumber(count)} without an answer`;
+  return status.startsWith('2') ? `${groupedNumber(count)} with an unreadable answer` : `${countWords(count, 'time', 'times')} ${status}`;
 }
 
-function otherDeadLetters({ totals, failures, deadLetters }: RunSnapshot, read: (topic: string) => string): string[] {
-  return Object.entries(deadLetters.byTopic).flatMap(([topic, count]) => {
+function failedWalks(view: RunView, read: (topic: string) => string, replay: (topic: string) => string): string[] {
+  const { failed } = totalsOf(view).walks;
+  if (failed === 0) return [];
+  const rows = view.work.flatMap((row) => (row.kind === 'walk' && row.state === 'failed' ? [row] : []));
+  const shown = rows.slice(-NAMED_FAILURES).map(({ key, error }) => ({
+    name: safeText(key),
+    reason: reasonWithout(key, error ?? { code: '', message: '' }),
+  }));
+  const topic = deadLetterTopics(view).find((name) => rows.some(({ pipeline }) => name.includes(pipeline)));
+  const title = `${countWords(failed, 'crawl')} failed:`;
+  return failureLines({ title, shown, total: failed, topic: topic ?? deadLetterTopics(view)[0], read, replay });
+}
+
+function otherDeadLetters(view: RunView, read: (topic: string) => string, replay: (topic: string) => string): string[] {
+  const failures = new Set(view.work.flatMap((row) => (row.kind === 'walk' && row.state === 'failed' ? [row.key] : [])));
+  return Object.entries(view.pipelines).flatMap(([name, { deadLetters, walks }]) => {
     // A failed crawl is told above, its dead letter with it.
-    const told = topic === 'followers.dead-letters' ? totals.crawlsFailed : 0;
-    const rest = count - told;
+    const rest = deadLetters - walks.failed;
     if (rest <= 0) return [];
-    const shown = deadLetters.last
-      .filter((one) => one.topic === topic && !failures.some((failed) => topic.startsWith('followers.') && failed.user === one.key))
-      .slice(-Math.min(namedFailures, rest))
-      .map((one) => ({ name: one.key, reason: reasonWithout(one.key, one.error) }));
-    return failureLines(`${countWords(rest, 'dead letter')}:`, shown, rest, read(topic));
+    const topic = deadLetterTopics(view).find((one) => one.includes(name));
+    const shown = view.deadLetters.last
+      .filter((one) => one.topic === topic && !failures.has(one.key))
+      .slice(-Math.min(NAMED_FAILURES, rest))
+      .map(({ key, error }) => ({ name: safeText(key), reason: reasonWithout(key, error) }));
+    return failureLines({ title: `${countWords(rest, 'dead letter')}:`, shown, total: rest, topic, read, replay });
   });
 }
 
-function failureLines(title: string, shown: readonly { name: string; reason: string }[], total: number, command: string): string[] {
-  const [only] = shown;
-  if (total === 1 && only !== undefined) return [`${title.padEnd(18)}${only.name}  ${withoutStop(only.reason)}: ${command}`];
+function deadLetterTopics({ deadLetters }: RunView): string[] {
+  return Object.keys(deadLetters.byTopic);
+}
+
+interface FailureLinesOptions {
+  readonly title: string;
+  readonly shown: readonly { readonly name: string; readonly reason: string }[];
+  readonly total: number;
+  readonly topic: string | undefined;
+  readonly read: (topic: string) => string;
+  readonly replay: (topic: string) => string;
+}
+
+function failureLines({ title, shown, total, topic = '', read, replay }: FailureLinesOptions): string[] {
   const width = shown.reduce((most, one) => Math.max(most, displayWidth(one.name)), 0);
   return [
-    `${title.padEnd(18)}${command}`,
+    `${title.padEnd(18)}${read(topic)}`,
     ...shown.map((one) => `  ${padWidth(one.name, Math.min(width, 24))}  ${one.reason}`),
     ...(total > shown.length ? [`  and ${groupedNumber(total - shown.length)} more`] : []),
+    `${'  To try again:'.padEnd(18)}${replay(topic)}`,
   ];
 }
 
-function unreachedLog({ logUnavailable, now }: RunSnapshot): string[] {
+function unreachedLog({ logUnavailable, now }: RunView): string[] {
   if (logUnavailable === undefined) return [];
   const { driver, since, reason } = logUnavailable;
   const title = 'Log not reached:'.padEnd(18);
-  return [
-    `${title}${driver === 'kafka' ? 'kafka' : 'the file'}, for the last ${durationWords(now - since)} (${reason}): what isn't in it yet is asked for again.`,
-  ];
+  const name = driver === 'kafka' ? 'kafka' : 'the file';
+  return [`${title}${name}, for the last ${durationWords(now - since)} (${safeText(reason)}): what isn't in it yet is asked for again.`];
 }
 
-function goOnLine({ crawls }: RunSnapshot, left: SummaryOptions['crawlsLeft']): string {
-  const open = crawls.filter((crawl) => crawl.state === 'running');
-  const named = open.slice(0, 3).map((crawl) => `${crawl.user} at page ${groupedNumber(crawl.page + 1)}`);
-  // Those under way are only so many of all that wait.
-  const [atLeast, count] = left === undefined ? ['at least ', open.length] : [left.isExact ? '' : 'about ', left.count];
+function goOnLine({ work }: RunView, left: WalksLeft | undefined): string {
+  const open = work.flatMap((row) => (row.kind === 'walk' && row.state === 'working' ? [row] : []));
+  const named = open.slice(0, 3).map(({ key, pages }) => `${safeText(key)} at page ${groupedNumber(pages + 1)}`);
+  const [atLeast, count] = [left?.isExact === false ? 'at least ' : '', left?.count ?? open.length];
   const more = count > named.length ? ` and ${atLeast}${groupedNumber(count - named.length)} more` : '';
   const where = named.length === 0 ? 'where this one stopped' : `with ${named.join(', ')}${more}`;
   return `${'To go on:'.padEnd(18)}run the same command again: it goes on ${where}.`;
 }
 
-function topicToRead({ totals, changes, books }: RunSnapshot, followersTopics: readonly string[]): string {
-  const followers = followersTopics.at(-1);
-  if (totals.pages > 0 && followers !== undefined) return followers;
-  if (hasChanges(changes)) return 'followers.changes';
-  if (books.found > 0) return 'books.records';
-  if (books.authorBooks > 0) return 'books.authors';
-  if (books.missing > 0) return 'books.missing';
-  return followers ?? 'books.records';
-}
-
-function hasChanges({ followed, unfollowed }: RunSnapshot['changes']): boolean {
-  return followed + unfollowed > 0;
-}
-
-function isNothing({ totals, changes, books, deadLetters, requests }: RunSnapshot): boolean {
-  return (
-    totals.crawlsStarted === 0 &&
-    totals.crawlsFailed === 0 &&
-    totals.pages === 0 &&
-    !hasChanges(changes) &&
-    books.found + books.missing + books.authors + books.authorBooks === 0 &&
-    deadLetters.total === 0 &&
-    sum(requests.followers) + sum(requests.books) === 0
-  );
-}
-
-function sum(counts: OutcomeCounts): number {
-  return Object.values(counts).reduce((total, count) => total + count, 0);
-}
-
-function withoutStop(text: string): string {
-  return text.replace(/\.$/, '');
+/** The topic with the most records of the first pipeline that wrote any. */
+function topicToRead({ pipelines }: RunView, names: (topic: string) => string): string | undefined {
+  for (const [name, { records }] of Object.entries(pipelines)) {
+    const [most] = Object.entries(records).toSorted(([, one], [, other]) => other - one);
+    if (most !== undefined && most[1] > 0) return names(`${name}.${most[0]}`);
+  }
+  return undefined;
 }

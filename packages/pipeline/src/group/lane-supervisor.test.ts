@@ -39,7 +39,8 @@ function stage({ follow = true, given }: { readonly follow?: boolean; readonly g
           return over.promise;
         },
         confirm: () => void said.push(`confirm ${lane}`),
-        gauges: () => ({ budgets: [], credits: [], waiting: [], inFlight: [] }),
+        gauges: () => ({ budgets: [], credits: [], work: [], lanes: [] }),
+        left: () => ({ pipeline: 'any', lane, walks: [], keys: 0, keysAtOnce: 1, budgets: [] }),
         close: async () => {
           if (given !== undefined) await given;
           said.push(`close ${lane}`);

@@ -3,6 +3,7 @@ import { LaneLostError, type TopicPartition } from '@headgate/topics';
 import type { RunEvent, RunGauges } from '../events.ts';
 import { LaneOutgrownError } from '../lane/lane-outgrown.ts';
 import { untilAborted, pause } from '../wait.ts';
+import type { LaneWork } from '../plan/forecast.ts';
 import type { PipelineLane } from './pipeline-lane.ts';
 
 /** A lane by the name of its pipeline and its number. */
@@ -40,6 +41,8 @@ export interface LaneSupervisor {
   /** Gives every lane up, without having worked. */
   close(): Promise<void>;
   gauges(): RunGauges;
+  /** The unfinished work of the lanes it holds. */
+  left(): readonly LaneWork[];
 }
 
 interface Supervised extends LaneName {
@@ -140,6 +143,8 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, clock, emi
     }
   };
 
+  const held = (): readonly PipelineLane[] => [...supervised.values()].flatMap((one) => one.held ?? []);
+
   const close = async (): Promise<void> => {
     isOver = true;
     stop.abort();
@@ -206,14 +211,15 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, clock, emi
     },
     close,
     gauges() {
-      const held = [...supervised.values()].flatMap((one) => (one.held === undefined ? [] : [one.held.gauges()]));
+      const all = held().map((lane) => lane.gauges());
       return {
-        budgets: held.flatMap(({ budgets }) => budgets),
-        credits: held.flatMap(({ credits }) => credits),
-        waiting: held.flatMap(({ waiting }) => waiting),
-        inFlight: held.flatMap(({ inFlight }) => inFlight),
+        budgets: all.flatMap(({ budgets }) => budgets),
+        credits: all.flatMap(({ credits }) => credits),
+        work: all.flatMap(({ work }) => work),
+        lanes: all.flatMap(({ lanes: some }) => some),
       };
     },
+    left: () => held().map((lane) => lane.left()),
   };
 }
 

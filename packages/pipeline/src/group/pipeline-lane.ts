@@ -13,6 +13,9 @@ import type { RequestRecord } from '../requests/request.ts';
 import { requestsInOrder } from '../requests/requests-in-order.ts';
 import { type Serializers, type TopicNames, recordMakers } from '../topic.ts';
 import { openJournalledLane } from './journalled-lane.ts';
+import type { LaneWork } from '../plan/forecast.ts';
+import { requestSizes, requestsBehind } from '../plan/request-sizes.ts';
+import { laneGauges, laneWork } from './lane-gauges.ts';
 import { drainInFlight } from '../wait.ts';
 import { refuse } from '../workers/letters.ts';
 import { limitNotice } from '../limit-notice.ts';
@@ -40,6 +43,8 @@ export interface PipelineLane {
   /** Finds out whether the lane is still this process's: one without work would not notice. Where it isn't, `run` rejects. */
   confirm(): void;
   gauges(): RunGauges;
+  /** Its unfinished work, for forecasts. */
+  left(): LaneWork;
   /** Gives the lane up. */
   close(): Promise<void>;
 }
@@ -85,35 +90,48 @@ export async function openPipelineLane(
     const topics = recordMakers({ pipeline: name, topics: pipeline.topics, names, partition: number, validate, serializers });
     const resumed = opened.resumed(lane.stateUnder);
     const worker = opened.worker({ pipeline: name, lane, log, clock, notifier: waker, credits, names, topics, emit });
-    const now = (): number => clock.epochMs();
+    const sizes = requestSizes(pipeline, opened, lane.stateUnder);
+    const behind = requestsBehind({
+      sizes,
+      monotonicMs: () => clock.monotonicMs(),
+      read: async function* (from) {
+        const requests = requestsInOrder({ log, topic: lane.topic, partition: number, from, resumed, signal: leaving.signal });
+        for await (const request of requests) if (!lane.isFinished(request.offset)) yield request;
+      },
+    });
+    const expected = new Map<number, number>();
+    const taking = (record: RequestRecord): void => {
+      const size = behind.taken(record);
+      if (size?.kind === 'walk' && size.pages !== undefined) expected.set(record.offset, size.pages);
+    };
+    const shown = () => {
+      const inWork = worker.inWork();
+      const offsets = new Set(inWork.walks.map(({ offset }) => offset));
+      for (const offset of expected.keys()) if (!offsets.has(offset)) expected.delete(offset);
+      return { pipeline: name, lane: number, sources, inWork, expected, behind };
+    };
     return {
       run: async (leave) =>
-        await workLane({ log, lane, worker, resumed, waker, follow, clock, signal: leave, pipeline: name, names, emit }).catch(
-          async (error: unknown) => await Promise.reject(topicGone(await outgrown(error, { log, lane }), pipeline, names)),
-        ),
+        await workLane({
+          log,
+          lane,
+          worker,
+          taking,
+          isFull: () => behind.look(),
+          resumed,
+          waker,
+          follow,
+          clock,
+          signal: leave,
+          pipeline: name,
+          names,
+          emit,
+        }).catch(async (error: unknown) => await Promise.reject(topicGone(await outgrown(error, { log, lane }), pipeline, names))),
       confirm() {
         lane.commit({ records: [] }).catch((error: unknown) => waker.fail(error));
       },
-      gauges: () => ({
-        budgets: sources.flatMap((source) =>
-          source.gauges().budgets.map(({ freeAt, ...budget }) => ({
-            pipeline: name,
-            ...budget,
-            // A wait below a display's own delay is none.
-            ...(freeAt !== undefined && { freeAt: freeAt <= now() + NO_WAIT_MS ? 0 : freeAt }),
-          })),
-        ),
-        credits: [{ pipeline: name, max: credits.max, used: credits.outstanding }],
-        waiting: sources.flatMap((source) =>
-          source.gauges().waiting.map(({ label, for: what, until }) => ({
-            pipeline: name,
-            label,
-            for: what === 'budget' ? ('budget' as const) : ('credit' as const),
-            ...(until !== undefined && { until }),
-          })),
-        ),
-        inFlight: [{ pipeline: name, lane: number, count: worker.load }],
-      }),
+      gauges: () => laneGauges({ ...shown(), credits, load: worker.load, now: clock.epochMs() }),
+      left: () => laneWork(shown()),
       async close() {
         await closeSources();
         await lane.close();
@@ -126,14 +144,19 @@ export async function openPipelineLane(
   }
 }
 
-const NO_WAIT_MS = 20;
 /** How long to wait before looking for new requests. */
 const LOOK_AGAIN_MS = 250;
+/** How long to wait before counting new requests behind those in work. */
+const COUNT_AGAIN_MS = 5_000;
 
 interface WorkLaneOptions extends Pick<PipelineLaneOptions, 'log' | 'follow' | 'clock' | 'emit' | 'names'> {
   readonly pipeline: string;
   readonly lane: Lane;
   readonly worker: LaneWorker;
+  /** Told of each request before the worker takes it. */
+  readonly taking: (record: RequestRecord) => void;
+  /** Told whenever no further request is taken for now. */
+  readonly isFull: () => void;
   /** Requests that were begun before the lane was opened. */
   readonly resumed: readonly RequestRecord[];
   readonly waker: Notifier;
@@ -146,6 +169,8 @@ async function workLane({
   log,
   lane,
   worker,
+  taking,
+  isFull,
   resumed,
   waker,
   follow,
@@ -177,6 +202,7 @@ async function workLane({
     if (worker.has(record.offset)) return;
     try {
       if (record.refusal !== undefined) throw record.refusal;
+      taking(record);
       worker.take(record);
     } catch (error) {
       refusing += 1;
@@ -199,7 +225,10 @@ async function workLane({
         position = request.offset + 1;
         if (lane.isFinished(request.offset)) continue;
         idle = false;
-        while (worker.load + refusing >= worker.backlog && !signal.aborted) await waker.wait();
+        while (worker.load + refusing >= worker.backlog && !signal.aborted) {
+          isFull();
+          await waker.wait(COUNT_AGAIN_MS);
+        }
         if (signal.aborted) return;
         take(request);
       }

@@ -94,7 +94,7 @@ export async function inheritedBudgets({
 }
 
 /** All that journals say of a credential's budgets, `sinceMs` after they were read; undefined where they say nothing. */
-function restored(records: readonly JournalRecord[], credential: string, sinceMs: number): readonly BudgetSnapshot[] | undefined {
+export function restored(records: readonly JournalRecord[], credential: string, sinceMs: number): readonly BudgetSnapshot[] | undefined {
   const own = records.filter((record) => record.credential === credential);
   return own.length === 0 ? undefined : merged(own.map(({ value, ageMs }) => agedSnapshots(value, ageMs + sinceMs)));
 }

@@ -1,13 +1,15 @@
 import { type Clock, type Json, creditPool } from '@headgate/throttle';
 import { type ReadOptions, type TopicLog, type TopicRecord, partitionForKey } from '@headgate/topics';
 import type { OpenedPipeline, Pipeline } from '../define-pipeline.ts';
-import { type JournalRecord, journalRecords } from '../lane/lane-journal.ts';
+import { type JournalRecord, journalRecords, restored } from '../lane/lane-journal.ts';
 import { STATE_KEYS, laneState } from '../lane/lane-state.ts';
 import { type OffsetRangesSnapshot, offsetRanges } from '../lane/offset-ranges.ts';
 import { GROUP_STATE, lanesOf, requestsTopic, stateTopic } from '../names.ts';
 import { listedAndDue } from '../requests/request-list.ts';
 import { requestsInOrder } from '../requests/requests-in-order.ts';
 import type { TopicNames } from '../topic.ts';
+import type { LaneWork, WalkSize } from './forecast.ts';
+import { requestSizes } from './request-sizes.ts';
 
 /** A log to look at; topics and partitions that are not there yet read as empty. */
 export interface LogView extends Pick<TopicLog, 'readState'> {
@@ -24,30 +26,29 @@ export interface LeftToDoOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** What a run of a pipeline would find to do. */
+/** The work that a run of a pipeline would find. */
 export interface PipelineLeft {
   readonly pipeline: string;
-  readonly walks: readonly WalkLeft[];
-  /** Keys of lookups without an answer. */
-  readonly keys: number;
+  readonly lanes: readonly LaneLeft[];
   /** Pieces of work behind walks that were begun: they need no HTTP request. */
   readonly after: number;
   /** How budgets stood in the lanes' journals. */
   readonly journals: readonly JournalRecord[];
 }
 
-export interface WalkLeft {
+/** The work of one lane, and how its budgets stand by its journal: what `forecast` takes. */
+export interface LaneLeft extends LaneWork {
+  readonly walks: readonly WalkLeft[];
+}
+
+export interface WalkLeft extends WalkSize {
   readonly key: string;
   /** The request, JSON. */
   readonly request: string;
-  /** The next page, 1-based: above 1 a walk goes on there. */
-  readonly page: number;
   /** The checkpoint it goes on at; undefined at the start. */
   readonly from: Json | undefined;
-  /** Its request's partition: only that lane's credentials ask for it. */
-  readonly lane: number;
-  /** Pages it will have in all, as far as its definition knows; by default those of the key's last whole walk. */
-  readonly pages?: number;
+  /** The request is for all pages there are. */
+  readonly whole: boolean;
 }
 
 /** Reads what is unfinished without taking a lane: it may be looked at while a run goes on. */
@@ -63,63 +64,58 @@ async function leftOf(
   pipeline: Pipeline,
   listed: readonly { readonly request: { readonly key: string; readonly value: string } }[],
 ): Promise<PipelineLeft> {
-  const lanes = lanesOf(pipeline, asked);
-  const walks: WalkLeft[] = [];
-  const journals: JournalRecord[] = [];
-  let keys = 0;
+  const count = lanesOf(pipeline, asked);
+  const numbers = Array.from({ length: count }, (_, lane) => lane);
+  const states = await Promise.all(numbers.map(async (lane) => laneState(group, await log.readState(stateTopic(pipeline, names), lane))));
+  // A credential may have come from another lane.
+  const journals = states.flatMap((state) => journalRecords(state.under));
+  const topic = requestsTopic(pipeline, names);
+  const lanes: LaneLeft[] = [];
   let after = 0;
-  const opened = openToLook(pipeline, { clock, env, lanes });
-  try {
-    for (let lane = 0; lane < lanes; lane += 1) {
-      const state = laneState(group, await log.readState(stateTopic(pipeline, names), lane));
+  for (const [lane, state] of states.entries()) {
+    const opened = openToLook(pipeline, { clock, env, lane, lanes: count, journals });
+    try {
       const finished = offsetRanges(state.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined);
-      const leftAt = opened.left(state.under);
-      const last = opened.lastCrawls(state.under);
-      journals.push(...journalRecords(state.under));
-      after += opened.unfinishedAfter(state.under);
-      const add = (offset: number, value: string | null): void => {
-        let left;
-        let request;
-        try {
-          request = pipeline.requests.parse(value);
-          left = leftAt(offset, value);
-        } catch {
-          // Malformed: it costs no HTTP request.
-          return;
-        }
-        if (left.kind === 'lookup') {
-          keys += left.keys;
-          return;
-        }
-        const pages = left.whole ? pipeline.expect(request, last.get(request.key)) : undefined;
-        walks.push({
-          key: request.key,
-          request: request.value,
-          page: left.page,
-          from: left.from,
-          lane,
-          ...(pages !== undefined && { pages }),
-        });
+      const sizeOf = requestSizes(pipeline, opened, state.under);
+      const walks: WalkLeft[] = [];
+      let [keys, keysAtOnce] = [0, 1];
+      const add = (offset: number, request: string | null): void => {
+        const size = sizeOf(offset, request);
+        if (size === undefined) return;
+        if (size.kind === 'lookup') [keys, keysAtOnce] = [keys + size.keys, size.size];
+        else
+          walks.push({ key: size.key, request: request ?? 'null', page: size.page, from: size.from, whole: size.whole, ...pagesOf(size) });
       };
       const resumed = opened.resumed(state.under);
-      const topic = requestsTopic(pipeline, names);
       for await (const { offset, value } of requestsInOrder({ log, topic, partition: lane, from: finished.next, resumed }))
         if (!finished.has(offset)) add(offset, value);
-      for (const { request } of listed) if (partitionForKey(request.key, lanes) === lane) add(-1, request.value);
+      for (const { request } of listed) if (partitionForKey(request.key, count) === lane) add(-1, request.value);
+      const budgets = opened.sources.flatMap((source) => source.slots?.() ?? []);
+      lanes.push({ pipeline: pipeline.name, lane, walks, keys, keysAtOnce, budgets });
+      after += opened.unfinishedAfter(state.under);
+    } finally {
+      for (const source of opened.sources) await source.close();
     }
-  } finally {
-    for (const source of opened.sources) await source.close();
   }
-  return { pipeline: pipeline.name, walks, keys, after, journals };
+  return { pipeline: pipeline.name, lanes, after, journals };
 }
 
-/** Opens a pipeline's work without a lane: its sources are asked nothing. */
-function openToLook(
-  pipeline: Pipeline,
-  { clock, env, lanes }: { readonly clock: Clock; readonly env: LeftToDoOptions['env']; readonly lanes: number },
-): OpenedPipeline {
+function pagesOf({ pages }: { readonly pages?: number }): { readonly pages?: number } {
+  return pages === undefined ? {} : { pages };
+}
+
+interface OpenToLookOptions {
+  readonly clock: Clock;
+  readonly env: LeftToDoOptions['env'];
+  readonly lane: number;
+  readonly lanes: number;
+  readonly journals: readonly JournalRecord[];
+}
+
+/** Opens a pipeline's work without its lane: its sources are asked nothing, and their budgets stand as the journals say. */
+function openToLook(pipeline: Pipeline, { clock, env, lane, lanes, journals }: OpenToLookOptions): OpenedPipeline {
   return pipeline.open({
-    lane: 0,
+    lane,
     lanes,
     clock,
     env,
@@ -128,8 +124,8 @@ function openToLook(
     onAttempt: () => undefined,
     journal: {
       leaseMs: 1_000,
-      open: () => ({
-        restored: undefined,
+      open: (credential) => ({
+        restored: restored(journals, credential, 0),
         granted: () => Promise.resolve(),
         settled: () => undefined,
         learned: () => undefined,

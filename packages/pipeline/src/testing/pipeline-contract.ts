@@ -278,12 +278,15 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
     const { units } = await reference();
     await play(async (scene, service) => {
       await scene.request(requests);
-      const { walks, keys } = await scene.left();
-      assert.equal(walks.length + keys, units);
+      const { lanes } = await scene.left();
+      assert.equal(
+        lanes.reduce((sum, { walks, keys }) => sum + walks.length + keys, 0),
+        units,
+      );
       assert.equal(service.requests(), 0, 'a look asks the service');
       await scene.run();
       const after = await scene.left();
-      assert.deepEqual([after.walks, after.keys, after.after], [[], 0, 0]);
+      assert.deepEqual([after.lanes.map(({ walks, keys }) => [walks, keys]), after.after], [after.lanes.map(() => [[], 0]), 0]);
       assert.ok(after.journals.length > 0, 'a restart would know of no request: open sources with io.journal');
     });
   };

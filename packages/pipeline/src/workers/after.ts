@@ -44,6 +44,8 @@ export interface AfterWork {
   /** Work that has begun and isn't finished. */
   readonly load: number;
   readonly isBusy: boolean;
+  /** The walk whose work is being done. */
+  readonly current: { readonly key: string; readonly request: string; readonly name: string } | undefined;
   /** The ends of the pipeline's topics: a walk that begins now has no record before them. */
   offsets(): Promise<Readonly<Record<string, number>>>;
   /** A walk's last page is about to be written. */
@@ -72,6 +74,12 @@ interface Unfinished {
   readonly previous?: Crawl | undefined;
   /** Records written so far: they come in the same order whenever the work is done again. */
   readonly written: number;
+}
+
+/** Records written, by topic and by kind. */
+interface Written {
+  readonly counts: Record<string, number>;
+  readonly kinds: Record<string, number>;
 }
 
 /** Records of one transaction. */
@@ -134,9 +142,10 @@ export function afterWork<Topics extends TopicMap>(
     const { key, id } = unfinished.crawl;
     /** By this process. */
     const counts: Record<string, number> = {};
+    const kinds: Record<string, number> = {};
     let isDone = false;
     try {
-      await write(work, unfinished, stateKey, counts);
+      await write(work, unfinished, stateKey, { counts, kinds });
       isDone = true;
     } catch (error) {
       if (signal.aborted || endsLane(error)) throw error;
@@ -144,12 +153,12 @@ export function afterWork<Topics extends TopicMap>(
       emit({ type: 'notice', level: 'warn', message: `${key}: ${afterName} was given up (${id}): ${(error as Error).message}` });
     } finally {
       if ((unfinished.written === 0 && isDone) || Object.keys(counts).length > 0)
-        emit({ type: 'after-written', pipeline, key, request: id, counts });
+        emit({ type: 'after-written', pipeline, key, request: id, counts, kinds });
     }
   };
 
-  /** Counts up `counts` as records become durable. */
-  const write = async (work: After<Topics>, unfinished: Unfinished, stateKey: string, counts: Record<string, number>): Promise<void> => {
+  /** Counts records as they become durable. */
+  const write = async (work: After<Topics>, unfinished: Unfinished, stateKey: string, { counts, kinds }: Written): Promise<void> => {
     const { crawl, previous } = unfinished;
     const warn = (message: string): void => emit({ type: 'notice', level: 'warn', message: `${crawl.key}: ${message}` });
     let written = 0;
@@ -158,7 +167,10 @@ export function afterWork<Topics extends TopicMap>(
       const made = logRecords(inFlight, { pipeline, request: crawl.id, defaultId: String(written) });
       const records = fitting(made, { pipeline, key: crawl.key, lane, name: 'after' });
       await lane.commit({ records, state: [[stateKey, left]] });
-      for (const { kind, count } of inFlight) counts[kind] = (counts[kind] ?? 0) + count;
+      for (const { name, kind, count } of inFlight) {
+        counts[name] = (counts[name] ?? 0) + count;
+        kinds[kind] = (kinds[kind] ?? 0) + count;
+      }
       inFlight = [];
     };
     for await (const record of work(crawl, previous, { log, names, partition, topics, clock, signal, warn })) {
@@ -180,6 +192,10 @@ export function afterWork<Topics extends TopicMap>(
     },
     get isBusy() {
       return isBusy;
+    },
+    get current() {
+      const [next] = queue;
+      return isBusy && next !== undefined ? { key: next.work.crawl.key, request: next.work.crawl.id, name: afterName } : undefined;
     },
     async offsets() {
       const onLog = new Map(Object.keys(topics).map((name) => [names(`${pipeline}.${name}`), name]));

@@ -285,7 +285,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       try {
         const own = logRecords(pending, { pipeline, request: of.id, defaultId: key });
         for (const record of fitting(own, { pipeline, key, lane, name: 'records' })) records.push(record);
-        for (const { kind, count } of pending) counts[kind] = (counts[kind] ?? 0) + count;
+        for (const { name, count } of pending) counts[name] = (counts[name] ?? 0) + count;
       } catch (error) {
         failure = letterOf(of, key, error);
       }
@@ -352,5 +352,6 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       return inFlight > 0;
     },
     abandon: () => abort.abort(),
+    inWork: () => ({ walks: [], keys: requests.load }),
   };
 }

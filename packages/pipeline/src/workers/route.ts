@@ -65,6 +65,14 @@ function routeWorker<Request, Topics extends TopicMap>(
     abandon() {
       for (const worker of all) worker.abandon();
     },
+    inWork() {
+      const some = all.map((worker) => worker.inWork());
+      return {
+        walks: some.flatMap(({ walks }) => walks),
+        keys: some.reduce((sum, { keys }) => sum + keys, 0),
+        behind: some.find(({ behind }) => behind !== undefined)?.behind,
+      };
+    },
   };
 }
 

@@ -90,6 +90,9 @@ interface Walk<Request> {
   readonly record: RequestRecord;
   readonly seen: SeenCheckpoints;
   state: WalkState;
+  isWriting: boolean;
+  /** Epoch ms since which its next page is asked for. */
+  since: number;
   subscription?: Subscription;
 }
 
@@ -159,9 +162,27 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
       saved?.key ?? callUser({ pipeline, key: record.key || requestId(lane, offset), name: 'keyOf' }, () => context.keyOf(request));
     const state: WalkState = saved ?? { key, page: 1, items: 0, seen: '', request: record.value };
     const seen = seenCheckpoints(state.seen);
-    const current: Walk<Request> = { offset, id: requestId(lane, offset), key, request, record, seen, state };
+    const current: Walk<Request> = {
+      offset,
+      id: requestId(lane, offset),
+      key,
+      request,
+      record,
+      seen,
+      state,
+      isWriting: false,
+      since: context.clock.epochMs(),
+    };
     active.set(offset, current);
-    emit({ type: 'request-started', pipeline, key, request: current.id, page: state.page, resumed: saved !== undefined });
+    emit({
+      type: 'request-started',
+      pipeline,
+      lane: lane.partition,
+      key,
+      request: current.id,
+      page: state.page,
+      resumed: saved !== undefined,
+    });
     current.subscription = defer(async () => await offsetsOf(current))
       .pipe(mergeMap((offsets) => pagesOf(current, offsets)))
       .subscribe({ error: (error: unknown) => stopWalk(current, error), complete: () => ended(offset) });
@@ -198,6 +219,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     return pages.drain((page) => defer(() => write(current, page, { values: transformed(page), through: remembered(), offsets })), {
       credits,
       readAhead: 1,
+      walk: current,
     });
   };
 
@@ -233,6 +255,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     };
     if (!isLast) fittingCheckpoint(offset, next, state.page);
     const ending = isLast ? after.ending({ key, id, pages: state.page, items: total, whole: isWhole(current), offsets }) : undefined;
+    current.isWriting = true;
     await lane.commit({
       records: [
         ...startedRecords(current),
@@ -243,6 +266,8 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
       finished: isLast ? [offset] : [],
     });
     current.state = next;
+    current.isWriting = false;
+    current.since = context.clock.epochMs();
     emit({
       type: 'page-written',
       pipeline,
@@ -356,6 +381,15 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     abandon() {
       for (const one of active.values()) if (one !== 'ending') one.subscription?.unsubscribe();
     },
+    inWork: () => ({
+      walks: [...active.values()].flatMap((one) => {
+        if (one === 'ending') return [];
+        const { offset, id, key, state, isWriting, since } = one;
+        return [{ offset, request: id, key, page: state.page, walk: one, isWriting, since }];
+      }),
+      keys: 0,
+      behind: after.current,
+    }),
   };
 }
 
@@ -369,7 +403,7 @@ function orElse<Result>(make: () => Result, otherwise: Result): Result {
 
 function countsOf(pending: readonly PendingRecord[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
-  for (const { kind, count } of pending) counts[kind] = (counts[kind] ?? 0) + count;
+  for (const { name, count } of pending) counts[name] = (counts[name] ?? 0) + count;
   return counts;
 }
 

@@ -54,7 +54,7 @@ export function followers(options: FollowersOptions): Followers {
     // What a walk remembers is its own, and made when it begins.
     const reader = (): PageReader<FollowerPage> => {
       const turns = { walk: {}, share: given.share ?? 1 };
-      return walkReader({ first, next: nextQuery(first), ask: (ask, reading) => source.ask(ask, { ...reading, ...turns }) });
+      return walkReader({ first, next: nextQuery(first), ask: (ask, reading) => source.ask(ask, { ...turns, ...reading }) });
     };
     const { signal } = given;
     return given.ids === 'bigint' ? new PageStream(() => bigintReader(reader()), { signal }) : new PageStream(reader, { signal });

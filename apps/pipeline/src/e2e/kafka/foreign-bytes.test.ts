@@ -27,7 +27,7 @@ describe.skipIf(WHY_NOT !== undefined)(`requests that another client has written
     const plan = await work.headgate('plan', '--json');
     expect([plan.code, JSON.parse(plan.stdout)]).toMatchObject([
       0,
-      { crawls: [{ user: '@alpha' }, { user: '@beta' }, { user: '@gamma' }] },
+      { pipelines: [{ walks: [{ key: '@alpha' }, { key: '@beta' }, { key: '@gamma' }] }, {}] },
     ]);
 
     const run = await work.headgate('run');

@@ -14,20 +14,20 @@ describe.skipIf(WHY_NOT !== undefined)(`requests behind another client's open tr
     expect((await work.headgate('enqueue', 'followers', 'alpha')).code).toBe(0);
 
     const stopped = fleet.start('run');
-    await stopped.said(({ event }) => event === 'requests-held-back');
+    await stopped.said(({ event }) => event === 'requests-blocked');
     stopped.signal('SIGINT');
     expect((await stopped.ended).code).toBe(130);
 
     const run = fleet.start('run');
     const status = await joined(run);
-    const { msg } = await run.said(({ event }) => event === 'requests-held-back');
+    const { msg } = await run.said(({ event }) => event === 'requests-blocked');
     expect(msg).toMatch(
       /^followers\.requests partition 0: since \S+ another client's open transaction \(offset \d+\) holds requests back; /u,
     );
     expect(await (await fetch(status)).text()).toMatch(/open transaction \(offset \d+\) holds requests back/u);
     await stranger.abort();
     expect((await run.ended).code).toBe(0);
-    expect(run.lines().filter(({ event }) => event === 'crawl-completed' || event === 'requests-readable')).toHaveLength(2);
+    expect(run.lines().filter(({ event }) => event === 'request-completed' || event === 'requests-readable')).toHaveLength(2);
     expect(place.service.requests).toHaveLength(1);
   });
 
@@ -36,9 +36,9 @@ describe.skipIf(WHY_NOT !== undefined)(`requests behind another client's open tr
     const run = place.fleet.start('run', '--follow');
     await run.said(({ event }) => event === 'lane-opened');
     await using stranger = await openTransaction(place, wishFor('beta'));
-    await run.said(({ event }) => event === 'requests-held-back');
+    await run.said(({ event }) => event === 'requests-blocked');
     await stranger.commit();
-    await run.said(({ event }) => event === 'crawl-completed');
+    await run.said(({ event }) => event === 'request-completed');
     await run.said(({ event }) => event === 'requests-readable');
     expect(place.service.requests).toHaveLength(1);
   });

@@ -38,7 +38,7 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka whose disk is full
     await room.empty();
     await node?.kill();
     await node?.start();
-    await run.said(({ event }) => event === 'crawl-completed');
+    await run.said(({ event }) => event === 'request-completed');
     await fleet.stop();
     expect(await expectWhole(place)).toBe(pages * PAGE_SIZE);
     expect(askedAgain(place)).toBe(0);

@@ -104,7 +104,7 @@ describe.skipIf(WHY_NOT !== undefined)(`rights that are missing on Kafka${BECAUS
     await may.deny(IDS);
     await run.said(({ event, reason = '' }) => event === 'log-unavailable' && reason.includes('Write on topic followers.ids'), { from });
     await may.allow(IDS);
-    await run.said(({ event }) => event === 'crawl-completed', { from });
+    await run.said(({ event }) => event === 'request-completed', { from });
     await place.fleet.stop();
     expect(await expectWhole(place)).toBe(4_000);
     expect(askedAgain(place)).toBe(0);

@@ -38,7 +38,7 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka, its readers stall
     reader.signal('SIGSTOP');
     const before = service.requests.length;
     const began = performance.now();
-    await run.said(({ event }) => event === 'crawl-completed');
+    await run.said(({ event }) => event === 'request-completed');
     reportFigure(`${pages - before} pages in ${Math.round(performance.now() - began)} ms beside stalled readers`);
     expect(service.requests.length).toBe(pages);
     over.resolve();

@@ -53,7 +53,7 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run say of topics on Kafk
       /@alpha: page \d needs \d{5} bytes, more than followers\.pages takes \(17695 bytes\)\. Its max\.message\.bytes is 18000: set that to \d{5} or more/u,
     );
     expect((await place.work.headgate('enqueue', 'followers', 'beta')).code).toBe(0);
-    await run.said(({ event, msg }) => event === 'crawl-completed' && msg?.includes('beta') === true, {
+    await run.said(({ event, msg }) => event === 'request-completed' && msg?.includes('beta') === true, {
       from: run.lines().indexOf(failed),
     });
     await place.fleet.stop();
@@ -73,7 +73,7 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run say of topics on Kafk
     await using place = await kafkaPlace({ users, latencyMs: 50, more: '  count: 100\n' });
     await using admin = await adminOf(place);
     const run = place.fleet.start('run', '--follow');
-    await run.said(({ event }) => event === 'crawl-completed');
+    await run.said(({ event }) => event === 'request-completed');
     await admin.deleteTopics({ topics: [STATE] });
     const deletedMs = Date.now();
     const { code, stderr } = await run.ended;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { displayWidth, fitWidth, padWidth } from './display-width.ts';
+import { displayWidth, fitWidth, padWidth } from './cells.ts';
 import { safeText } from './safe-text.ts';
 
 describe('safeText', () => {

@@ -1,5 +1,4 @@
-import { bar } from './bar.ts';
-import { displayWidth, fitWidth, padWidth } from './display-width.ts';
+import { bar, displayWidth, fitWidth, padWidth } from './cells.ts';
 
 export type Tone = 'good' | 'wait' | 'bad';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bar } from './bar.ts';
+import { bar } from './cells.ts';
 import { durationWords, elapsedWords } from './duration-words.ts';
 import { countWords, groupedNumber, numberWords, percentWords } from './number-words.ts';
 import { createTimeWords } from './time-words.ts';

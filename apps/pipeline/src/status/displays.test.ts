@@ -1,0 +1,276 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type WalkPosition, definePipeline, topic, walk } from '@headgate/pipeline';
+import { sampleIsbn, startBooks, startFollowers } from '@headgate/sandbox';
+import { PageStream } from '@headgate/throttle';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { books } from '../pipelines/books.ts';
+import { followers } from '../pipelines/followers.ts';
+import { type Place, type ShownRun, START, place } from './shown-run.fixture.ts';
+
+type Users = NonNullable<Parameters<typeof startFollowers>[0]>['users'];
+
+const FREELY = { window: { kind: 'rolling', limit: 100_000, windowMs: 1 } } as const;
+
+interface CrawlOptions {
+  readonly url: string;
+  readonly users: readonly string[];
+  readonly limit?: { readonly requests: number; readonly window: string };
+  readonly maxOutstanding?: number;
+  readonly emit?: ('pages' | 'ids' | 'changes')[];
+}
+
+/** Ten ids a page, two requests in 15 minutes. */
+function crawl({ url, users, limit = { requests: 2, window: '15m' }, ...more }: CrawlOptions) {
+  return followers({
+    baseUrl: url,
+    credentials: [{ name: 'app', bearer: 'a-token' }],
+    users: users.map((screenName) => ({ screenName })),
+    limit,
+    count: 10,
+    every: 1,
+    retryFor: '1h',
+    ...more,
+  });
+}
+
+async function service(users: Users, more: Parameters<typeof startFollowers>[0] = {}) {
+  return await startFollowers({ ...FREELY, users: users ?? {}, ...more });
+}
+
+/** A crawl of `users` to its end, so that the sizes of the next one are known. */
+async function crawled(here: Place, url: string, users: readonly string[]): Promise<void> {
+  await (await here.run([crawl({ url, users, limit: { requests: 1_000, window: '1s' } })])).finish();
+  await here.clock.advance(3_600_000 - (here.clock.epochMs() - START));
+}
+
+const lines = (run: ShownRun): string => run.frame().join('\n');
+
+describe('a row says what its request does now', () => {
+  it('asking, and for how long: then nothing is idle', async () => {
+    await using api = await service({ alpha: { followers: 30 } }, { latencyMs: 600_000 });
+    await using here = await place();
+    const run = await here.run([crawl({ url: api.url, users: ['alpha'] })]);
+    await run.shows(/@alpha +first page +asking$/mu);
+    await here.clock.advance(3_000);
+    expect(lines(run)).toMatch(/@alpha +first page +asking for 3 s$/mu);
+    expect(lines(run)).not.toMatch(/nothing left|waits for/u);
+    expect(run.plain.text).not.toMatch(/nothing left|waits/u);
+    expect(run.view().work).toMatchObject([{ key: '@alpha', doing: { state: 'asking', since: START } }]);
+    run.stop();
+    expect(lines(run)).toContain('stopping: waits for 1 answer, 10 s at most; the next run goes on with what is not done');
+  });
+
+  it('waits for budget until it is free, and the budget says who waits', async () => {
+    await using api = await service({ alpha: { followers: 50 } });
+    await using here = await place();
+    const run = await here.run([crawl({ url: api.url, users: ['alpha'] })]);
+    await run.shows(/@alpha +2 pages +20 ids +waits for budget until 10:15:00/u);
+    await here.clock.advance(4_000);
+    expect(run.frame()).toEqual([
+      '  2 requests done, at least 1 left; 2 in 15 m are 20 ids at most',
+      '',
+      '  @alpha  2 pages  20 ids  waits for budget until 10:15:00',
+      '',
+      '  followers app  ██████████████████  2 / 2  next at 10:15:00  <- everything waits for this',
+    ]);
+    expect(run.plain.lines.at(-1)).toMatch(/^10:00:0[34] everything waits for followers app, 2\/2 used: next request at 10:15:00$/u);
+    expect((await run.finish()).outcome).toBe('done');
+    expect(run.lastAnswerAt() - START).toBeGreaterThanOrEqual(1_800_000);
+    const waits = run.json.lines.flatMap((line) => (line.includes('"event":"waiting"') ? [JSON.parse(line) as object] : []));
+    expect(waits[0]).toMatchObject({
+      level: 'info',
+      pipeline: 'followers',
+      credential: 'app',
+      used: 2,
+      limit: 2,
+      until: '2026-03-10T10:15:00.455Z',
+    });
+    expect(waits).toHaveLength(2);
+  });
+
+  it('retries, when and why; and the service as a whole', async () => {
+    await using here = await place();
+    const run = await here.run([crawl({ url: 'http://127.0.0.1:9', users: ['alpha'], limit: { requests: 100, window: '1s' } })]);
+    await run.shows(/@alpha +first page +retries in \S+ m?s: .*refused/u);
+    expect(lines(run)).not.toContain('no attempt');
+    await here.clock.advance(10_000);
+
+    await run.shows(/followers: no attempt has succeeded since 10:00:00 \(\d+ attempts\): cannot connect/u);
+  });
+
+  it('writing, while the log writes', async () => {
+    await using api = await service({ alpha: { followers: 30 } });
+    await using here = await place();
+    const run = await here.run([crawl({ url: api.url, users: ['alpha'] })], { follow: true });
+    await run.shows(/waits for budget/u);
+    const release = here.holdWrites();
+    await here.clock.advance(900_456);
+    await run.shows(/@alpha +2 pages +20 ids +writing$/mu);
+    run.stop();
+    expect(lines(run)).toContain('stopping: waits for 1 write');
+    release();
+  });
+
+  it('waits for downstream room, and what is full', async () => {
+    await using api = await service({ alpha: { followers: 30 }, beta: { followers: 30 } });
+    await using here = await place();
+    const limit = { requests: 100, window: '15m' };
+    let release: () => void = () => undefined;
+    const slow = crawl({ url: api.url, users: ['alpha', 'beta'], limit, maxOutstanding: 10 });
+    const run = await here.run([
+      { ...slow, open: (io) => slow.open({ ...io, onAttempt: (event) => (io.onAttempt(event), (release = here.holdWrites())) }) },
+    ]);
+    await run.shows(/waits for downstream room/u);
+    expect(lines(run)).toContain('followers: 10 ids asked for and unwritten (full): no request until they are written');
+    release();
+  });
+
+  it('the work behind a walk', async () => {
+    await using here = await place();
+    const gate = Promise.withResolvers<void>();
+    const run = await here.run([shelf(gate.promise)({})]);
+    await run.shows(/^ {2}a +█+ +1 page +1 record +the stocktaking$/mu);
+    expect(lines(run)).not.toContain('nothing left');
+    gate.resolve();
+    await run.finish();
+    expect(lines(run)).toMatch(/a +█+ +1 page +1 record +done$/mu);
+  });
+
+  it('two requests of one key are two rows, and a failure is told once with its dead letter', async () => {
+    await using api = await service({ alpha: { followers: 30 } });
+    await using here = await place();
+    const run = await here.run([crawl({ url: api.url, users: ['alpha', 'nobody'] })], { follow: true });
+    await run.shows(/1 dead letter: headgate read followers\.dead-letters/u);
+    expect(lines(run)).toMatch(/@nobody +failed: .*no such user/iu);
+    expect(run.plain.text.match(/nobody.*It is in followers\.dead-letters\.$/gmu)).toHaveLength(1);
+    await here.log.append([{ topic: 'followers.requests', key: '@alpha', value: '{"screenName":"alpha"}' }]);
+    await here.clock.advance(250);
+    await run.shows(/@alpha #\d/u);
+    expect(run.frame().filter((line) => line.startsWith('  @alpha #'))).toHaveLength(2);
+  });
+
+  it('nothing to do while it follows', async () => {
+    await using api = await service({ alpha: { followers: 3 } });
+    await using here = await place();
+    const run = await here.run([crawl({ url: api.url, users: ['alpha'] })], { follow: true });
+    await run.shows(/@alpha +█+ +1 page +3 ids +done/u);
+    await here.clock.advance(0);
+    expect(lines(run)).not.toContain('nothing left');
+    await here.clock.advance(2_001);
+    expect(lines(run)).toContain('  nothing left to do: waits for new requests');
+  });
+});
+
+interface Shelf {
+  readonly name: string;
+}
+
+const shelfTopics = { records: topic({ value: z.string() }) };
+
+/** Shelves of one page each, whose work behind them waits for `gate`. */
+function shelf(gate: Promise<void>) {
+  return definePipeline({
+    name: 'shelves',
+    options: z.strictObject({}),
+    request: z.strictObject({ name: z.string() }),
+    topics: shelfTopics,
+    keyOf: ({ name }) => name,
+    listed: () => [{ name: 'a' }],
+    open: () =>
+      walk({
+        source: { gauges: () => ({ budgets: [], waiting: [] }), stop: () => undefined, close: async () => undefined },
+        pages: (_, { name }: Shelf) =>
+          new PageStream<string>(() => {
+            let isRead = false;
+            return {
+              async read({ credits }) {
+                if (isRead) return undefined;
+                isRead = true;
+                return { value: name, credit: credits.reserve(1) };
+              },
+            };
+          }),
+        records: (page: string, { topics }: WalkPosition<Shelf, typeof shelfTopics>) => [topics.records({ key: 'a', value: page })],
+        checkpoint: () => undefined,
+        // eslint-disable-next-line require-yield
+        async *after(): AsyncGenerator<never> {
+          await gate;
+        },
+        afterName: 'the stocktaking',
+      }),
+  });
+}
+
+describe('progress', () => {
+  it('of known sizes fills bars and says the finish time, on every display', async () => {
+    await using api = await service({ alpha: { followers: 40 }, beta: { followers: 20 } });
+    await using here = await place();
+    await crawled(here, api.url, ['alpha', 'beta']);
+    const run = await here.run([crawl({ url: api.url, users: ['alpha', 'beta'] })]);
+    await run.shows(/@alpha.*waits for budget until .*\n.*@beta.*waits for budget until/u);
+    expect(run.frame()).toEqual([
+      '  33.3 % of 6 requests, done at 11:30:00',
+      '',
+      '  @alpha  █████░░░░░░░░░░░░░  1 of ~4 pages  10 ids  waits for budget until 11:15:00',
+      '  @beta   █████████░░░░░░░░░  1 of ~2 pages  10 ids  waits for budget until 11:15:00',
+      '',
+      '  followers app  ██████████████████  2 / 2  next at 11:15:00  <- everything waits for this',
+    ]);
+    await run.finish();
+    expect(new Date(run.lastAnswerAt()).toISOString()).toMatch(/^2026-03-10T11:30:0[012]/u);
+    expect(run.json.text).toMatch(
+      /"event":"progress","requests_done":\d,"requests_left":\d,"is_exact":true,"done_at":"2026-03-10T11:30:0/u,
+    );
+  });
+
+  it('of the keys of lookups counts those that wait in the topic, too', async () => {
+    await using here = await place();
+    await using api = await startBooks({ unknown: [sampleIsbn(0)], now: () => here.clock.epochMs() });
+    const isbns = Array.from({ length: 1_200 }, (_, i) => sampleIsbn(i));
+    const run = await here.run([books({ baseUrl: api.urls.default, key: 'a-key', isbns })]);
+    await run.shows(/books keys +█+░+ +100 of 1,200 +1 missing, 99 records +waits for budget/u);
+    expect(lines(run)).toMatch(/^ {2}8\.3 % of 12 requests, done at 10:00:1[01]$/mu);
+    await run.finish();
+    expect(lines(run)).toMatch(/books keys +█+ +1,200 of 1,200 +1 missing, 1,199 records +done/u);
+    expect(run.lastAnswerAt() - START).toBeLessThan(11_500);
+  });
+
+  it('stays cheap however much waits', async () => {
+    await using here = await place();
+    const waiting = crawl({ url: 'http://127.0.0.1:9', users: [], limit: { requests: 1, window: '24h' } });
+    const run = await here.run([waiting], { follow: true });
+    const name = (i: number): string => `user_${i}`;
+    for (let from = 0; from < 100_000; from += 10_000) {
+      const some = Array.from({ length: 10_000 }, (_, i) => name(from + i));
+      await here.log.append(
+        some.map((screenName) => ({ topic: 'followers.requests', key: `@${screenName}`, value: JSON.stringify({ screenName }) })),
+      );
+    }
+    await here.clock.advance(250);
+    const lanes = async () => {
+      await here.clock.advance(5_001);
+      return run.view().lanes;
+    };
+    await expect.poll(lanes, { timeout: 60_000 }).toMatchObject([{ inWork: 500, behind: 99_500, isCounted: true }]);
+    expect(run.view().work).toHaveLength(500);
+    expect(lines(run)).toMatch(/and 99,9\d\d more: \d+ working, 99,500 waiting for their turn/u);
+    expect(run.view().progress).toMatchObject({ done: 0, left: 100_000, isExact: false });
+  }, 120_000);
+});
+
+it('counts connections that are cut and answers that are none as faults, and shows hostile reasons as text', async () => {
+  const hostile = createServer((_, response) => {
+    response.setHeader('content-type', 'text/html');
+    response.end('<b>\u001B[31mno JSON</b>');
+  });
+  await new Promise<void>((resolve) => hostile.listen(0, '127.0.0.1', resolve));
+  const { port } = hostile.address() as AddressInfo;
+  await using here = await place();
+  const run = await here.run([crawl({ url: `http://127.0.0.1:${port}`, users: ['alpha'], limit: { requests: 100, window: '1s' } })]);
+  await run.shows(/retries in/u);
+  expect(Object.keys(run.view().pipelines['followers']?.faults ?? {})).toEqual(['200']);
+  expect(run.frame().join('') + run.plain.text + run.json.text).not.toContain('\u001B');
+  hostile.close();
+});

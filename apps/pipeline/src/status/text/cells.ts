@@ -1,0 +1,35 @@
+import stringWidth from 'string-width';
+
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** How many terminal cells a text takes. */
+export function displayWidth(text: string): number {
+  return stringWidth(text);
+}
+
+/** The text in at most `width` cells, its end replaced by `…` where it is longer. */
+export function fitWidth(text: string, width: number): string {
+  if (width <= 0) return '';
+  if (displayWidth(text) <= width) return text;
+  let fitted = '';
+  let used = 0;
+  for (const { segment } of graphemes.segment(text)) {
+    used += displayWidth(segment);
+    if (used > width - 1) break;
+    fitted += segment;
+  }
+  return `${fitted}…`;
+}
+
+/** The text in exactly `width` cells: filled up with blanks, or cut as `fitWidth` does. */
+export function padWidth(text: string, width: number): string {
+  const fitted = fitWidth(text, width);
+  return fitted + ' '.repeat(Math.max(0, width - displayWidth(fitted)));
+}
+
+/** A bar of `width` characters, `share` (0 to 1) of it filled; empty only at 0, full only at 1. */
+export function bar(share: number, width: number): string {
+  const part = Math.max(Math.min(1, width - 1), Math.min(width - 1, Math.round(share * width)));
+  const filled = !(share > 0) || width <= 0 ? 0 : share >= 1 ? width : part;
+  return '█'.repeat(filled) + '░'.repeat(width - filled);
+}

@@ -1,0 +1,284 @@
+import type { Doing, WalkRow, WorkRow } from '@headgate/pipeline';
+import { blockedLaneWords, countsWords, failedLaneWords, itemsWords, reasonWithout, type Units } from './event-words.ts';
+import { logUnavailableLines } from './log-words.ts';
+import type { RunView } from './run-view.ts';
+import { durationWords } from './text/duration-words.ts';
+import { countWords, groupedNumber, percentWords } from './text/number-words.ts';
+import { safeText } from './text/safe-text.ts';
+import type { TableRow, Tone } from './text/table.ts';
+import type { TimeWords } from './text/time-words.ts';
+
+type Budget = RunView['budgets'][number];
+
+/** What a request does now: `waits for budget until 11:21:49`. */
+function doingWords(doing: Doing, now: number, times: TimeWords): string {
+  switch (doing.state) {
+    case 'asking':
+      return now - doing.since < 1_000 ? 'asking' : `asking for ${durationWords(Math.floor((now - doing.since) / 1_000) * 1_000)}`;
+    case 'retrying': {
+      const seconds = Math.ceil(Math.max(0, doing.at - now) / 1_000);
+      return `retries in ${durationWords(seconds * 1_000)}: ${safeText(doing.reason, 200)}`;
+    }
+    case 'waiting':
+      if (doing.for === 'downstream') return 'waits for downstream room';
+      return doing.until !== undefined && doing.until > now ? `waits for budget until ${times.when(doing.until, now)}` : 'waits for budget';
+    case 'writing':
+      return 'writing';
+    case 'behind':
+      return safeText(doing.name);
+  }
+}
+
+/** The pipelines' words for their items. */
+export function unitsOf({ pipelines }: Pick<RunView, 'pipelines'>): Units {
+  return Object.fromEntries(Object.entries(pipelines).map(([name, { unit }]) => [name, unit]));
+}
+
+export interface Rows {
+  readonly rows: readonly TableRow[];
+  /** Requests there is no room for, in words; empty where there are none. */
+  readonly rest: string;
+}
+
+const RANKS = { working: 0, failed: 1, done: 2 } as const;
+
+/** A row for each request in work and for each pipeline's keys; those that did not fit in `most` lines are summed up. */
+export function workRows(view: RunView, times: TimeWords, most: number): Rows {
+  const { work } = view;
+  const twice = new Set<string>();
+  const seen = new Set<string>();
+  for (const row of work) {
+    const name = `${row.pipeline} ${row.kind === 'walk' ? row.key : ''}`;
+    if (seen.has(name)) twice.add(name);
+    seen.add(name);
+  }
+  const shown = (row: WorkRow): TableRow =>
+    row.kind === 'keys' ? keysRow(row, view, times) : walkRow(row, view, times, twice.has(`${row.pipeline} ${row.key}`));
+  const waiting = view.lanes.reduce((sum, { behind }) => sum + behind, 0);
+  if (work.length + Number(waiting > 0) <= most) return { rows: work.map(shown), rest: restWords([], waiting) };
+  const kept = new Set(work.toSorted((one, other) => RANKS[standing(one)] - RANKS[standing(other)]).slice(0, Math.max(0, most - 1)));
+  const rest = work.filter((row) => !kept.has(row));
+  return { rows: work.filter((row) => kept.has(row)).map(shown), rest: restWords(rest, waiting) };
+}
+
+function standing(row: WorkRow): keyof typeof RANKS {
+  if (row.doing !== undefined) return 'working';
+  if (row.kind === 'walk' && row.state === 'failed') return 'failed';
+  return row.kind === 'walk' && row.state === 'working' ? 'working' : 'done';
+}
+
+function restWords(rest: readonly WorkRow[], waiting: number): string {
+  if (rest.length + waiting === 0) return '';
+  const counts = Object.keys(RANKS).map((state) => [state, rest.filter((row) => standing(row) === state).length] as const);
+  const said = counts.filter(([, count]) => count > 0).map(([state, count]) => `${groupedNumber(count)} ${state}`);
+  if (waiting > 0) said.push(`${groupedNumber(waiting)} waiting for their turn`);
+  return `and ${groupedNumber(rest.length + waiting)} more: ${said.join(', ')}`;
+}
+
+function walkRow(row: WalkRow, view: RunView, times: TimeWords, isTwice: boolean): TableRow {
+  const { key, request, pages, items, expected, state } = row;
+  const name = isTwice ? `${key} #${request.slice(request.lastIndexOf('-') + 1)}` : key;
+  const isKnown = state === 'working' && expected !== undefined;
+  const share = state === 'completed' && pages > 0 ? 1 : isKnown ? pages / Math.max(1, expected) : undefined;
+  const told = isKnown ? `${groupedNumber(pages)} of ~${groupedNumber(expected)} pages` : pages === 0 ? '' : countWords(pages, 'page');
+  return {
+    name: safeText(name),
+    ...(share !== undefined && { share }),
+    progress: told === '' && state === 'working' ? 'first page' : told,
+    amount: items > 0 ? itemsWords(items, row.pipeline, unitsOf(view)) : '',
+    ...noteOf(row, view.now, times),
+  };
+}
+
+function noteOf(row: WalkRow, now: number, times: TimeWords): { readonly note: string; readonly tone?: Tone } {
+  if (row.doing !== undefined) return { note: doingWords(row.doing, now, times) };
+  if (row.state === 'failed') {
+    return { note: `failed: ${reasonWithout(row.key, row.error ?? { code: '', message: '' })}`, tone: 'bad' };
+  }
+  return row.state === 'completed' ? { note: 'done', tone: 'good' } : { note: '' };
+}
+
+function keysRow(row: Extract<WorkRow, { kind: 'keys' }>, view: RunView, times: TimeWords): TableRow {
+  const { pipeline, answered, known, doing, isExact } = row;
+  const isDone = isExact && answered >= known;
+  return {
+    name: `${pipeline} keys`,
+    ...(isExact && { share: known === 0 ? 1 : answered / known }),
+    progress: isExact ? `${groupedNumber(answered)} of ${groupedNumber(known)}` : groupedNumber(answered),
+    amount: Object.keys(row.records).length === 0 ? '' : countsWords(row.records),
+    ...(isDone ? { note: 'done', tone: 'good' as const } : { note: doing === undefined ? '' : doingWords(doing, view.now, times) }),
+  };
+}
+
+/** How much is done and when the rest will be, or what is certain of it: `62 % of 1,224 requests, done at 14:20:00`. */
+export function progressWords(view: RunView, times: TimeWords): string {
+  const { done, left, isExact, doneAt } = view.progress;
+  if (done + left === 0) return '';
+  if (isExact && left === 0) return `all ${countWords(done, 'request')} done`;
+  if (isExact) {
+    const when = doneAt === undefined ? '' : `, done at ${times.when(doneAt, view.now)}`;
+    return `${percentWords(done / (done + left))} of ${countWords(done + left, 'request')}${when}`;
+  }
+  const rates = Object.entries(view.pipelines).flatMap(([name, one]) => (one.progress.isExact ? [] : rateWords(name, one, view.budgets)));
+  return [`${countWords(done, 'request')} done, at least ${groupedNumber(left)} left`, ...rates].join('; ');
+}
+
+/** `15 in 15 m are 75,000 ids`: how fast a first walk can go. */
+export function rateWords(
+  pipeline: string,
+  { unit, pageItems }: { readonly unit: string; readonly pageItems?: number | undefined },
+  budgets: readonly Pick<Budget, 'pipeline' | 'limit' | 'windowMs' | 'unit'>[],
+): string[] {
+  const own = budgets.filter((one) => one.pipeline === pipeline && one.unit === undefined);
+  const windowMs = Math.min(...own.map((one) => one.windowMs));
+  const limit = own.reduce((sum, one) => sum + (one.windowMs === windowMs ? one.limit : 0), 0);
+  if (limit === 0) return [];
+  const rate = windowMs === 60_000 ? 'a minute' : windowMs === 1_000 ? 'a second' : `in ${durationWords(windowMs)}`;
+  const items = pageItems === undefined ? '' : ` are ${itemsWords(limit * pageItems, pipeline, { [pipeline]: unit })} at most`;
+  return [`${groupedNumber(limit)} ${rate}${items}`];
+}
+
+/** A budget's name on a line: its pipeline, its credential, and itself where the credential has several. */
+export function budgetName({ pipeline, credential, budget }: Pick<Budget, 'pipeline' | 'credential' | 'budget'>): string {
+  return `${pipeline} ${safeText(credential, 40)}${budget === 'rate' ? '' : ` ${safeText(budget, 40)}`}`;
+}
+
+/** A row for each budget; the one that holds work up says so. */
+export function budgetRows(view: RunView, times: TimeWords): readonly TableRow[] {
+  const { budgets, now } = view;
+  const holding = holdingBudgets(view);
+  const digits = Math.max(0, ...budgets.map((one) => groupedNumber(one.used).length));
+  return budgets.map((budget) => {
+    const { used, limit, unit, resetsAt } = budget;
+    const holds = holding.get(budget);
+    return {
+      name: budgetName(budget),
+      share: limit > 0 ? used / limit : 1,
+      progress: `${groupedNumber(used).padStart(digits)} / ${groupedNumber(limit)}${unit === undefined ? '' : ` ${safeText(unit, 20)}`}`,
+      amount: freeWords(budget, now, times),
+      note:
+        holds !== undefined ? `<- ${waitWords(holds)} for this` : resetsAt === undefined ? '' : `resets at ${times.when(resetsAt, now)}`,
+      ...(holds !== undefined && { tone: 'wait' as const }),
+    };
+  });
+}
+
+function freeWords({ freeAt, used, limit }: Budget, now: number, times: TimeWords): string {
+  if (freeAt !== undefined && freeAt > now) return `next at ${times.when(freeAt, now)}`;
+  return freeAt === undefined && used >= limit ? 'next when one is answered' : '';
+}
+
+function waitWords(holds: string): string {
+  return holds === 'everything' ? 'everything waits' : `${holds} waits`;
+}
+
+/** The budgets that hold work up: for each pipeline whose requests all wait for budget, the one that lets the next go. */
+export function holdingBudgets({ work, budgets, now }: RunView): ReadonlyMap<Budget, string> {
+  const open = work.filter(({ doing }) => doing !== undefined);
+  const pipelines = [...new Set(open.map(({ pipeline }) => pipeline))];
+  const holding = new Map<Budget, string>();
+  for (const pipeline of pipelines) {
+    const isHeld = open.every((row) => row.pipeline !== pipeline || (row.doing?.state === 'waiting' && row.doing.for === 'budget'));
+    const own = budgets.filter((one) => one.pipeline === pipeline);
+    // Credentials stand in for each other, and budgets of one credential don't.
+    const first = [...Map.groupBy(own, ({ budget }) => budget).values()].flatMap((same) => {
+      const soonest = same.toSorted((one, other) => freeAt(one) - freeAt(other))[0];
+      return soonest !== undefined && same.every((one) => isHolding(one, now)) ? [soonest] : [];
+    });
+    const last = first.toSorted((one, other) => freeAt(other) - freeAt(one))[0];
+    if (isHeld && last !== undefined) holding.set(last, pipelines.length === 1 ? 'everything' : pipeline);
+  }
+  return holding;
+}
+
+function isHolding(budget: Budget, now: number): boolean {
+  return budget.freeAt === undefined ? budget.used >= budget.limit : budget.freeAt > now;
+}
+
+function freeAt(budget: Budget): number {
+  return budget.freeAt ?? Infinity;
+}
+
+/** Why nothing, or too little, happens: each a line, the worst first. */
+export interface Wait {
+  readonly words: string;
+  readonly tone?: Tone;
+}
+
+const FAILING_AFTER_MS = 2_000;
+const IDLE_AFTER_MS = 2_000;
+
+/** All that keeps the run from its work, but budgets. `width`: of the lines, in cells. */
+export function waits(view: RunView, times: TimeWords, width: number = Infinity): readonly Wait[] {
+  const { now, pipelines, failedLanes, blockedLanes, credits, lanes, work } = view;
+  const outage = logUnavailableLines(view, times, width);
+  const failing = Object.entries(pipelines).flatMap(([name, { failing: of }]) => {
+    if (of === undefined || now - of.since < FAILING_AFTER_MS) return [];
+    const again = of.retryAt !== undefined && of.retryAt > now ? `, again at ${times.when(of.retryAt, now)}` : '';
+    const count = countWords(of.attempts, 'attempt');
+    return [`${name}: no attempt has succeeded since ${times.when(of.since, now)} (${count}): ${safeText(of.reason, 200)}${again}`];
+  });
+  const full = credits.flatMap(({ pipeline, used, max }) => {
+    const isWaitedFor = work.some((row) => row.pipeline === pipeline && row.doing?.state === 'waiting' && row.doing.for === 'downstream');
+    if (used < max && !isWaitedFor) return [];
+    return [`${pipeline}: ${itemsWords(used, pipeline, unitsOf(view))} asked for and unwritten (full): no request until they are written`];
+  });
+  const blocked = blockedLanes.map((lane) => blockedLaneWords(lane, times.when(lane.since, now)));
+  const stopping = view.isStopping ? [stoppingWords(view)] : [];
+  const idle =
+    !view.isStopping && outage.length + blocked.length + failedLanes.length === 0 && isIdle(view)
+      ? [lanes.length === 0 ? noLaneWords(view) : 'nothing left to do: waits for new requests']
+      : [];
+  return [
+    ...failedLanes.map((lane): Wait => ({ words: failedLaneWords(lane), tone: 'bad' })),
+    ...[...stopping, ...outage, ...failing, ...blocked, ...full].map((words): Wait => ({ words, tone: 'wait' })),
+    ...idle.map((words) => ({ words })),
+  ];
+}
+
+function isIdle({ lanes, now, lastEventAt }: RunView): boolean {
+  return now - lastEventAt > IDLE_AFTER_MS && lanes.every(({ inWork, behind }) => inWork + behind === 0);
+}
+
+/** A stop waits for: `stopping: waits for 3 answers and 1 write; what is not done goes on with the next run`. */
+function stoppingWords({ work, logUnavailable }: RunView): string {
+  const count = (state: Doing['state']): number => work.filter(({ doing }) => doing?.state === state).length;
+  const parts = [
+    count('asking') > 0 ? countWords(count('asking'), 'answer') : '',
+    count('writing') > 0 ? countWords(count('writing'), 'write') : '',
+    count('behind') > 0 ? 'the work behind a walk' : '',
+    logUnavailable === undefined ? '' : 'the log',
+  ].filter((part) => part !== '');
+  const what = parts.length === 0 ? 'gives its lanes up' : `waits for ${parts.join(' and ')}, 10 s at most`;
+  return `stopping: ${what}; the next run goes on with what is not done`;
+}
+
+/** Why a process that holds no lane has nothing to do. */
+function noLaneWords({ lanesAssigned }: Pick<RunView, 'lanesAssigned'>): string {
+  if (lanesAssigned === undefined) return 'joins the group: it has not said yet which lanes are for this process';
+  return lanesAssigned === 0 ? 'stands by: other processes of the group work all lanes' : `opens ${countWords(lanesAssigned, 'lane')}`;
+}
+
+/** The lanes held: `lanes 0 1 2 3`, `lanes followers 0 to 7, books 0`, `no lane`; empty where lanes are of no concern. */
+export function lanesWords({ lanes, isLaneLeft }: Pick<RunView, 'lanes' | 'isLaneLeft'>): string {
+  const byPipeline = Map.groupBy(lanes, ({ pipeline }) => pipeline);
+  const numbers = [...byPipeline].map(([name, own]) => [name, numbersWords(own.map(({ lane }) => lane))] as const);
+  if (!isLaneLeft && lanes.length === byPipeline.size) return '';
+  const [first] = numbers;
+  if (first === undefined) return 'no lane';
+  if (new Set(numbers.map(([, said]) => said)).size === 1 && numbers.length > 1) return `lanes ${first[1]}`;
+  return `lanes ${numbers.map(([name, said]) => (numbers.length === 1 ? said : `${name} ${said}`)).join(', ')}`;
+}
+
+/** Numbers in order; a run of more than four is said by its ends. */
+function numbersWords(numbers: readonly number[]): string {
+  const runs: [first: number, last: number][] = [];
+  for (const number of numbers.toSorted((one, other) => one - other)) {
+    const run = runs.at(-1);
+    if (run?.[1] === number - 1) run[1] = number;
+    else runs.push([number, number]);
+  }
+  const said = ([first, last]: [number, number]): string =>
+    last - first < 4 ? Array.from({ length: last - first + 1 }, (_, i) => first + i).join(' ') : `${first} to ${last}`;
+  return runs.map(said).join(' ');
+}
