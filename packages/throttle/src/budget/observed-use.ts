@@ -33,7 +33,8 @@ const MOST_SIGHTINGS = 16;
  * little, so a credential that nobody shares loses nothing. The greatest weight counts that was seen during the last window.
  * A window later the same is expected: on a rolling window those seen stay until then, and on windows that start anew the same users come
  * again at the same time. Only then does the sighting lapse. One that cost a refusal is expected for up to another window, until an answer
- * leaves more: others may come after our last answer of each window, and each lapse would cost a refusal again.
+ * leaves more: others may come after our last answer of each window, and each lapse would cost a refusal again. Where others have left
+ * nothing at all they may as well be we ourselves before a restart: an answer after the reset is believed.
  */
 export class ObservedUse {
   /** Falling in weight, rising in end. */
@@ -44,9 +45,11 @@ export class ObservedUse {
   answered({ limit, remaining, refused, weight, own, sentAt, answeredAt, resetAt, busyForMs }: ObservedAnswer): void {
     const most = Math.max(0, limit - remaining - weight);
     const seen = this.#sightings.map((one) => (one.doubtedFrom <= answeredAt && one.weight > most ? { ...one, weight: most } : one));
-    const doubtedFrom = answeredAt + busyForMs;
-    const until = refused ? doubtedFrom + busyForMs : doubtedFrom;
-    this.#keep([...seen, { weight: Math.max(0, limit - remaining - own), resetAt, doubtedFrom, until }], answeredAt);
+    const lapsesAt = answeredAt + busyForMs;
+    const unexplained = Math.max(0, limit - remaining - own);
+    const doubtedFrom = refused && unexplained >= limit ? Math.min(resetAt, lapsesAt) : lapsesAt;
+    const until = refused ? lapsesAt + busyForMs : lapsesAt;
+    this.#keep([...seen, { weight: unexplained, resetAt, doubtedFrom, until }], answeredAt);
     // Of requests in flight together the service has counted last the one whose answer leaves least.
     if (sentAt <= this.#remainedAt && remaining > this.#remaining) return;
     this.#remaining = remaining;
