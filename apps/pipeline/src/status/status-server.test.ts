@@ -1,0 +1,102 @@
+import { request } from 'node:http';
+import { startFollowers } from '@headgate/sandbox';
+import { expect, it } from 'vitest';
+import { followers } from '../pipelines/followers.ts';
+import { place } from './shown-run.fixture.ts';
+import { startStatusServer } from './status-server.ts';
+
+interface Asked {
+  readonly status: number | undefined;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly body: string;
+}
+
+/** Asks as a browser may not: with any Host and any method. */
+async function ask(url: string, headers: Readonly<Record<string, string>> = {}, method = 'GET'): Promise<Asked> {
+  return await new Promise((resolve, reject) => {
+    const asked = request(url, { method, headers }, (response) => {
+      let body = '';
+      response.on('data', (chunk: Buffer) => (body += chunk.toString()));
+      response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, body }));
+    });
+    asked.on('error', reject);
+    asked.end();
+  });
+}
+
+it('serves a run as page, JSON and metrics, one view an answer, and shows nothing that a browser would obey', async () => {
+  await using here = await place();
+  await using api = await startFollowers({
+    window: { kind: 'rolling', limit: 100_000, windowMs: 1 },
+    users: { alpha: { followers: 30 } },
+    faults: [{ name: 'html', at: 3, times: 1_000 }],
+  });
+  const run = await here.run([
+    followers({
+      baseUrl: api.url,
+      credentials: [{ name: 'app', bearer: 'a-token' }],
+      users: [{ screenName: 'alpha' }],
+      limit: { requests: 2, window: '15m' },
+      count: 10,
+    }),
+  ]);
+  await run.shows(/waits for budget until/u);
+  let views = 0;
+  const view = () => ((views += 1), run.view());
+  const server = await startStatusServer({ port: 0, host: '127.0.0.1', names: ['status.example'], view, timeZone: 'UTC' });
+  try {
+    const page = await ask(server.url);
+    expect(page.body).toContain('2 requests done, at least 1 left; 2 in 15 m are 20 ids at most');
+    expect(page.body).toContain('<td>@alpha</td>');
+    expect(page.body).toContain('<span class="wait">&lt;- everything waits for this</span>');
+    expect(page.body).not.toContain('<script');
+    expect(page.headers).toMatchObject({
+      'cache-control': 'no-store',
+      'content-security-policy': expect.stringContaining("default-src 'none'"),
+    });
+    const json = JSON.parse((await ask(`${server.url}status.json`)).body) as unknown;
+    expect(json).toMatchObject({
+      ready: true,
+      work: [{ key: '@alpha', pages: 2, items: 20, doing: { state: 'waiting', for: 'budget' } }],
+      progress: { done: 2, left: 1, isExact: false },
+    });
+    views = 0;
+    const metrics = await ask(`${server.url}metrics`);
+    expect(views).toBe(1);
+    for (const line of [
+      'headgate_pages_total{pipeline="followers"} 2',
+      'headgate_requests_left{pipeline="followers"} 1',
+      'headgate_budget_used{pipeline="followers",credential="app",budget="rate"} 2',
+      'headgate_work{pipeline="followers",state="waiting"} 1',
+    ]) {
+      expect(metrics.body.split('\n')).toContain(line);
+    }
+    const answers = ['livez', 'readyz', 'else'].map(async (path) => (await ask(server.url + path)).status);
+    expect(await Promise.all(answers)).toEqual([200, 200, 404]);
+    expect((await ask(server.url, {}, 'POST')).status).toBe(405);
+    expect(await ask(server.url, {}, 'HEAD')).toMatchObject({ status: 200, body: '' });
+    expect((await ask(server.url, { accept: 'application/json' })).headers['content-type']).toBe('application/json');
+    const hosts = ['evil.example', 'status.example', 'localhost:1', '[::1]:2', '10.0.0.1'].map(
+      async (host) => (await ask(server.url, { host })).status,
+    );
+    expect(await Promise.all(hosts)).toEqual([403, 200, 200, 200, 200]);
+    const second = await startStatusServer({ port: server.port, host: '127.0.0.1', view });
+    expect(second.port).toBeGreaterThan(server.port);
+    await second.close();
+  } finally {
+    await server.close();
+  }
+});
+
+it('is not ready before the run has its lanes', async () => {
+  await using here = await place();
+  const { runViewer } = await import('./run-view.ts');
+  const viewer = runViewer({ clock: here.clock, signal: new AbortController().signal });
+  const server = await startStatusServer({ port: 0, host: '127.0.0.1', view: () => viewer.view() });
+  const before = await ask(`${server.url}readyz`);
+  expect([before.status, before.body]).toEqual([503, 'not yet: it begins to work when the log has answered\n']);
+  viewer.apply({ type: 'log-unavailable', driver: 'kafka', reason: '<b>no broker</b>', since: here.clock.epochMs() });
+  expect((await ask(`${server.url}readyz`)).body).toMatch(/kafka can't be reached since .* \(<b>no broker<\/b>\): nothing is lost/u);
+  expect((await ask(server.url)).body).toContain('(&lt;b&gt;no broker&lt;/b&gt;): nothing is lost');
+  await server.close();
+});
