@@ -1,13 +1,17 @@
 import type { TopicPartition } from '@headgate/topics';
-import type { Pipeline } from './define-pipeline.ts';
 import { DEAD_LETTERS } from './requests/dead-letter.ts';
-import type { TopicNames } from './topic.ts';
+import type { TopicMap, TopicNames } from './topic.ts';
 
 export interface TopicNaming {
   /** Before every topic's name: `prod.social.`. Default: none. */
   readonly prefix?: string;
   /** Other names for some topics, by their own: `{ 'issues.records': 'team.issues' }`. The prefix isn't added to them. */
   readonly names?: Readonly<Record<string, string>>;
+}
+
+/** As much of a pipeline as its topics' names need. */
+interface Named {
+  readonly name: string;
 }
 
 /** Gives each topic its name on the log. */
@@ -18,11 +22,11 @@ export function topicNames({ prefix = '', names = {} }: TopicNaming = {}): Topic
 /** The state that belongs to a group and to no lane, with one partition. */
 export const GROUP_STATE = 'headgate.state';
 
-export function requestsTopic({ name }: Pick<Pipeline, 'name'>, names: TopicNames): string {
+export function requestsTopic({ name }: Named, names: TopicNames): string {
   return names(`${name}.requests`);
 }
 
-export function stateTopic({ name }: Pick<Pipeline, 'name'>, names: TopicNames): string {
+export function stateTopic({ name }: Named, names: TopicNames): string {
   return names(`${name}.state`);
 }
 
@@ -42,12 +46,12 @@ export function replayGroup(group: string): string {
 }
 
 /** How many lanes a pipeline has where `lanes` are asked for: never more than it has credentials to split. */
-export function lanesOf({ credentials }: Pick<Pipeline, 'credentials'>, lanes: number): number {
+export function lanesOf({ credentials }: { readonly credentials?: readonly unknown[] | undefined }, lanes: number): number {
   return credentials === undefined ? 1 : lanes;
 }
 
 /** Every partition that a lane of a pipeline writes, but for its state. */
-export function lanePartitions({ name, topics }: Pick<Pipeline, 'name' | 'topics'>, names: TopicNames, lane: number): TopicPartition[] {
+export function lanePartitions({ name, topics }: Named & { readonly topics: TopicMap }, names: TopicNames, lane: number): TopicPartition[] {
   const own = Object.entries(topics).flatMap(([topic, { partitions }]) => {
     const on = names(`${name}.${topic}`);
     if (partitions === undefined) return [{ topic: on, partition: lane }];

@@ -5,9 +5,9 @@ import type { Verdict } from '../verdict.ts';
 import { type AnsweredQuery, invalidRecord } from './books-errors.ts';
 import { isbnsOf, matchRecords } from './match-records.ts';
 import { type RefusalOptions, readRefusal } from './refusal.ts';
-import { type BooksValue, isRecord } from './results.ts';
+import type { BooksValue } from './results.ts';
 import { sameAuthor } from './same-author.ts';
-import { authorAnswer, batchAnswer, bookAnswer, bookRecord } from './schema.ts';
+import { isRecord, authorAnswer, batchAnswer, bookAnswer, bookRecord } from './schema.ts';
 
 export interface ReadAnswerOptions {
   readonly answer: HttpResponse;

@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { type BooksRecord, isRecord } from './results.ts';
+
+/**
+ * A book or author as the service sent it, untouched: which fields there are and their types vary from record to record.
+ * A number that JavaScript can't spell back digit by digit is kept so that `JSON.stringify` gives it back as it came.
+ */
+export type BooksRecord = Readonly<Record<string, unknown>>;
 
 // Objects are checked, never rebuilt: a rebuilt one has its keys in another order, and records are handed on untouched.
 const record: z.ZodType<BooksRecord> = z.custom<BooksRecord>(isRecord, 'is not a JSON object');
@@ -33,3 +38,13 @@ export type BookRecord = BooksRecord;
 
 /** An author as the service sent it, untouched, with a page of their books. */
 export type AuthorRecord = BooksRecord & { readonly books: readonly unknown[] };
+
+/** Whether a value of a parsed answer is a JSON object. */
+export function isRecord(value: unknown): value is BooksRecord {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);
+}
+
+/** Numbers kept as text by `JSON.rawJSON` are frozen objects without prototype and with this one key. */
+function isRawNumber(value: object): boolean {
+  return Object.isFrozen(value) && Object.getPrototypeOf(value) === null && 'rawJSON' in value;
+}

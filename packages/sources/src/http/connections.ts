@@ -1,6 +1,6 @@
 import { getCACertificates } from 'node:tls';
 import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool, ProxyAgent, Client } from 'undici';
-import { fetchDispatch } from './fetch-dispatch.ts';
+import { type Dispatch, fetchDispatch } from './fetch-dispatch.ts';
 
 export interface ConnectionsOptions {
   /** A proxy's address; '' for none. Default: what `env` says. */
@@ -20,7 +20,7 @@ export interface ConnectionsOptions {
 /** The kept-alive connections of one source. */
 export interface Connections {
   /** Starts a request on an idle connection, or on a new one. */
-  dispatch(options: Dispatcher.DispatchOptions & { readonly origin: string }, handler: Dispatcher.DispatchHandler): void;
+  readonly dispatch: Dispatch;
   /** Host and port of the proxy, while a connection to it is being made. */
   readonly proxyAwaited: string | undefined;
   /** Breaks everything off. */
@@ -71,8 +71,8 @@ export function connections(options: ConnectionsOptions): Connections {
   };
 }
 
-/** Connections that are somebody else's: they stay open. */
-function borrowed(dispatch: Connections['dispatch']): Connections {
+/** Connections that belong to the caller: they stay open. */
+function borrowed(dispatch: Dispatch): Connections {
   return { dispatch, proxyAwaited: undefined, close: () => Promise.resolve() };
 }
 

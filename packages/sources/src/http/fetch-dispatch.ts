@@ -1,11 +1,13 @@
 import type { Dispatcher } from 'undici';
-import type { Connections } from './connections.ts';
+
+/** Starts a request, and tells the handler of it. */
+export type Dispatch = (options: Dispatcher.DispatchOptions & { readonly origin: string }, handler: Dispatcher.DispatchHandler) => void;
 
 /**
  * Sends requests by a `fetch`. It can't tell when the first byte goes out: a request counts as sent when it is handed over. Bodies come
  * decoded, interim answers not at all.
  */
-export function fetchDispatch(fetch: typeof globalThis.fetch): Connections['dispatch'] {
+export function fetchDispatch(fetch: typeof globalThis.fetch): Dispatch {
   return ({ origin, method, path, headers, body }, handler) => {
     const abort = new AbortController();
     const controller: Dispatcher.DispatchController = {

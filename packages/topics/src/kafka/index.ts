@@ -1,3 +1,3 @@
 export { type KafkaTopicLogOptions, kafkaTopicLog } from './kafka-topic-log.ts';
 export type { BearerToken } from './security/bearer-authentication.ts';
-export type { KafkaSaslOptions } from './security/sasl-for-kafkajs.ts';
+export type { KafkaSaslOptions } from './security/kafkajs-authentication.ts';

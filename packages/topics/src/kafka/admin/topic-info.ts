@@ -1,6 +1,6 @@
 import { TopicUnknownError } from '../../topic-errors.ts';
 import type { TopicInfo } from '../../topic-log.ts';
-import type { Cluster } from '../client/kafkajs-cluster.ts';
+import type { Cluster } from '../client/broker.ts';
 import { assertPartitions, partitionOffsets } from '../consumer/fetch.ts';
 import type { TopicDescription } from './topics.ts';
 

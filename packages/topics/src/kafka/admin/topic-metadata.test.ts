@@ -1,5 +1,5 @@
 import { test } from 'vitest';
-import type { Broker, Cluster } from '../client/kafkajs-cluster.ts';
+import type { Broker, Cluster } from '../client/broker.ts';
 import { certainTopicMetadata } from './topic-metadata.ts';
 
 const THERE = 0;

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
 import { withinTime } from '../client/time-limit.ts';
-import type { Broker, Cluster } from '../client/kafkajs-cluster.ts';
+import type { Broker, Cluster } from '../client/broker.ts';
 import { rawAnswer } from '../client/raw-answer.ts';
 
 /** A partition as a broker describes it, with or without a leader. */

@@ -1,6 +1,6 @@
 import { TopicLogError } from '../../topic-log-error.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Cluster } from './kafkajs-cluster.ts';
+import type { Cluster } from './broker.ts';
 import { failureText, verdictOf } from './driver-errors.ts';
 import { brokerOf } from './error-kinds.ts';
 import { askBroker } from '../admin/topic-metadata.ts';

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { Broker } from './kafkajs-cluster.ts';
+import type { Broker } from './broker.ts';
 import type { Partitions } from '../../topic-partition.ts';
 import { rawAnswer } from './raw-answer.ts';
 

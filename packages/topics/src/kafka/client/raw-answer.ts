@@ -1,4 +1,4 @@
-import type { Broker } from './kafkajs-cluster.ts';
+import type { Broker } from './broker.ts';
 
 /** What is used of kafkajs's broker to ask it. */
 interface AskableBroker extends Broker {

@@ -2,14 +2,8 @@ import kafkajs from 'kafkajs';
 import { mapHeaders } from '../../record-fields.ts';
 import { TopicUnknownError } from '../../topic-errors.ts';
 import type { TopicPartition, TopicRecord } from '../../topic-log.ts';
-import {
-  type Broker,
-  type Cluster,
-  type FetchedMessage,
-  type FetchedPartition,
-  READ_COMMITTED,
-  committedMessages,
-} from '../client/kafkajs-cluster.ts';
+import type { Broker, Cluster, FetchedMessage, FetchedPartition } from '../client/broker.ts';
+import { READ_COMMITTED, committedMessages } from '../client/kafkajs-cluster.ts';
 import { certainTopicMetadata } from '../admin/topic-metadata.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;

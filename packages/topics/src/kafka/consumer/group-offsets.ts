@@ -1,7 +1,7 @@
 import type { OffsetCommit } from '../../topic-log.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TopicLogError } from '../../topic-log-error.ts';
-import type { Cluster } from '../client/kafkajs-cluster.ts';
+import type { Cluster } from '../client/broker.ts';
 
 /** How a group with members refuses the commits of others. */
 const OF_MEMBERS_ALONE: ReadonlySet<string> = new Set(['UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'REBALANCE_IN_PROGRESS']);

@@ -1,5 +1,6 @@
 import type { OpenTransaction, TopicPartition } from '../../topic-log.ts';
-import { type Cluster, READ_UNCOMMITTED } from '../client/kafkajs-cluster.ts';
+import type { Cluster } from '../client/broker.ts';
+import { READ_UNCOMMITTED } from '../client/kafkajs-cluster.ts';
 import { assertPartitions, fetchPartition, isOutOfRange, partitionOffsets } from './fetch.ts';
 
 /** The transaction at a partition's last stable offset: the earliest that is open there. Undefined where all is decided. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { TopicLostError } from '../../topic-errors.ts';
 import type { OffsetCommit, TopicPartition } from '../../topic-log.ts';
 import { byTopic, partitionKey } from '../../topic-partition.ts';
-import type { Cluster } from '../client/kafkajs-cluster.ts';
+import type { Cluster } from '../client/broker.ts';
 import { partitionOffsets, partitionsOf } from './fetch.ts';
 import type { SentRecords } from '../producer/record-sender.ts';
 

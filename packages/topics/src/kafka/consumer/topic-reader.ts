@@ -5,7 +5,7 @@ import { closedError } from '../../topic-log-error.ts';
 import type { OffsetCommit, ReadOptions, TopicRecord } from '../../topic-log.ts';
 import type { EmptyRanges } from './empty-ranges.ts';
 import { commitGroupOffset, groupOffsets } from './group-offsets.ts';
-import type { Cluster } from '../client/kafkajs-cluster.ts';
+import type { Cluster } from '../client/broker.ts';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';
 import type { ReadYourWrites } from './read-your-writes.ts';
 import { assertPartitions, fetchRecords, isOutOfRange, partitionOffsets, partitionsOf } from './fetch.ts';

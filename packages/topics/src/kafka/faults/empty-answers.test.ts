@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import type { AvailabilityChange } from '../../availability.ts';
 import { kafkaTopicLog } from '../index.ts';
-import type { Broker } from '../client/kafkajs-cluster.ts';
+import type { Broker } from '../client/broker.ts';
 
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;

@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module';
 import type { ISocketFactory, Producer } from 'kafkajs';
 import type { Coordinator } from '../client/coordinator.ts';
-import { type Broker, KafkajsCluster, clusterOptions } from '../client/kafkajs-cluster.ts';
+import type { Broker } from '../client/broker.ts';
+import { KafkajsCluster, clusterOptions } from '../client/kafkajs-cluster.ts';
 import { plainKafka } from './committed-records.fixture.ts';
 
 const require = createRequire(import.meta.url);

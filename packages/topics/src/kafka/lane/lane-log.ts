@@ -1,7 +1,7 @@
 import { LaneLostError } from '../../lane-errors.ts';
 import type { LiveState } from '../../state-reading.ts';
 import type { LaneSpec } from '../../topic-log.ts';
-import type { Cluster } from '../client/kafkajs-cluster.ts';
+import type { Cluster } from '../client/broker.ts';
 import type { ReadYourWrites } from '../consumer/read-your-writes.ts';
 import { OWN_KEYS, StatePartition, type StateRecord } from './state-partition.ts';
 

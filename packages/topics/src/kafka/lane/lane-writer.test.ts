@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { TopicUnknownError } from '../../topic-errors.ts';
 import { verdictOf } from '../client/driver-errors.ts';
-import type { Cluster } from '../client/kafkajs-cluster.ts';
+import type { Cluster } from '../client/broker.ts';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';
 import { ReadYourWrites } from '../consumer/read-your-writes.ts';
 import type { LaneSession } from './lane-session.ts';

@@ -8,7 +8,7 @@ import { QueuedLaneWriter } from '../../queued-lane-writer.ts';
 import type { LiveState } from '../../state-reading.ts';
 import type { LaneSpec, LaneTransaction, StateReading } from '../../topic-log.ts';
 import { type TransactionContent, collectTransaction, stateChanges } from '../../transaction-content.ts';
-import type { Cluster } from '../client/kafkajs-cluster.ts';
+import type { Cluster } from '../client/broker.ts';
 import { driverError } from '../client/driver-errors.ts';
 import { isFenced, isTopicUnknown } from '../client/error-kinds.ts';
 import type { Patience } from '../client/patience.ts';

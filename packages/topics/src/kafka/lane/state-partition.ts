@@ -2,7 +2,7 @@ import { type AgedValue, LiveState } from '../../state-reading.ts';
 import { textOf, textRecord } from '../../record-fields.ts';
 import { TopicLostError } from '../../topic-errors.ts';
 import type { LaneSpec, TopicRecord } from '../../topic-log.ts';
-import type { Cluster } from '../client/kafkajs-cluster.ts';
+import type { Cluster } from '../client/broker.ts';
 import type { ReadYourWrites } from '../consumer/read-your-writes.ts';
 import { fetchRecords, isOutOfRange, partitionOffsets, partitionsOf } from '../consumer/fetch.ts';
 

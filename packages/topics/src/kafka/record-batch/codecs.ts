@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { constants, gzip, unzip, zstdCompress, zstdDecompress } from 'node:zlib';
 import kafkajs, { CompressionTypes } from 'kafkajs';
-import { LZ4, SNAPPY } from './foreign-codecs.ts';
+import { type Codec, LZ4, SNAPPY } from './foreign-codecs.ts';
 import { registeredBuffer } from './buffer-registry.ts';
 import { kafkajsVersion, unsupportedReason } from '../client/kafkajs-version.ts';
 
@@ -61,12 +61,6 @@ function hasCodec(codecs: CodecTable, type: CompressionTypes): boolean {
   } catch (error) {
     return !(error instanceof kafkajs.KafkaJSNotImplemented);
   }
-}
-
-/** A codec as kafkajs calls it. */
-export interface Codec {
-  compress(encoder: { readonly buffer: Buffer }): Promise<Buffer>;
-  decompress(bytes: Buffer): Promise<Buffer>;
 }
 
 const GZIP: Codec = {

@@ -1,6 +1,11 @@
 import { createRequire } from 'node:module';
-import type { Codec } from './codecs.ts';
 import { TopicLogError } from '../../topic-log-error.ts';
+
+/** A codec as kafkajs calls it. */
+export interface Codec {
+  compress(encoder: { readonly buffer: Buffer }): Promise<Buffer>;
+  decompress(bytes: Buffer): Promise<Buffer>;
+}
 
 const require = createRequire(import.meta.url);
 // Neither has types of its own.

@@ -2,7 +2,7 @@ import kafkajs from 'kafkajs';
 import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
 import type { IntendedUse } from '../../topic-log.ts';
 import { chain, verdictOf } from '../client/driver-errors.ts';
-import type { Broker, Cluster } from '../client/kafkajs-cluster.ts';
+import type { Broker, Cluster } from '../client/broker.ts';
 
 /** What is used of kafkajs's broker besides. */
 interface ProbedBroker extends Broker {

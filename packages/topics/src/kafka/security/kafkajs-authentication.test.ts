@@ -4,7 +4,7 @@ import type { AuthenticationProviderArgs } from 'kafkajs';
 import { describe, expect, it } from 'vitest';
 import { verdictOf } from '../client/driver-errors.ts';
 import { kafkajsAuthentication } from './kafkajs-authentication.ts';
-import type { KafkaPasswordOptions } from './sasl-for-kafkajs.ts';
+import type { KafkaPasswordOptions } from './kafkajs-authentication.ts';
 
 const require = createRequire(import.meta.url);
 const errors = require('kafkajs/src/errors') as Readonly<Record<string, new (message: string) => Error>>;

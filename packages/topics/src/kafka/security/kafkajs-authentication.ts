@@ -1,9 +1,31 @@
 import { TopicLogError } from '../../topic-log-error.ts';
 import { createRequire } from 'node:module';
 import type { AuthenticationProviderArgs, Authenticator } from 'kafkajs';
-import type { KafkaSaslOptions } from './sasl-for-kafkajs.ts';
+import type { BearerToken } from './bearer-authentication.ts';
 
 type Authentication = (connection: AuthenticationProviderArgs) => Authenticator;
+
+/** The user that the brokers are to know, and how it proves that. */
+export type KafkaSaslOptions =
+  | KafkaPasswordOptions
+  | {
+      readonly mechanism: 'aws';
+      readonly authorizationIdentity: string;
+      readonly accessKeyId: string;
+      readonly secretAccessKey: string;
+      readonly sessionToken?: string;
+    }
+  | {
+      readonly mechanism: 'oauthbearer';
+      /** Asked for each connection, and again when a session ends. */
+      readonly oauthBearerProvider: () => Promise<BearerToken>;
+    };
+
+export interface KafkaPasswordOptions {
+  readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
+  readonly username: string;
+  readonly password: string;
+}
 
 type PlainSasl = Exclude<KafkaSaslOptions, { readonly mechanism: 'oauthbearer' }>;
 
