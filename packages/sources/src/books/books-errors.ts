@@ -16,7 +16,7 @@ export function keyRefused({ plan, ...asked }: AnsweredQuery & { readonly plan: 
     code: 'HEADGATE_KEY_REFUSED',
     message:
       `books: the key was refused at the ${plan} address (${status}). A key works only at its own plan's address: ` +
-      `set plan to the plan the key was bought for. If it is, renew the key of credential ${credential}.`,
+      `set the option plan of books to the plan the key was bought for. If it is, renew the key of credential ${credential}.`,
   });
 }
 
