@@ -75,8 +75,8 @@ export interface KafkaTopicLogOptions {
   /** Default 'gzip'. */
   readonly compression?: 'none' | 'gzip' | 'zstd';
   /**
-   * How long a broker keeps the transaction of a process that is silent, ms. Default 60,000: the longest broker outage that nobody notices.
-   * Half of it, and half of that, where the brokers allow less (`transaction.max.timeout.ms`).
+   * How long a broker keeps the open transaction of a silent process, ms. Default 60,000: the longest broker outage that costs nothing.
+   * Halved, repeatedly, where the brokers allow less (`transaction.max.timeout.ms`).
    */
   readonly transactionTimeoutMs?: number;
   /** After how long a silent member of a group has left it, ms. Default 6000. */
@@ -88,7 +88,7 @@ export interface KafkaTopicLogOptions {
    * Default 'throw'.
    */
   readonly onMissingRight?: 'throw' | 'wait';
-  /** Told when brokers can't be worked with, and when they can again. Calls wait as long as that takes. */
+  /** Called when the brokers become unusable, and when they can be used again. Calls wait meanwhile. */
   readonly onAvailability?: (change: AvailabilityChange) => void;
 }
 
@@ -99,7 +99,7 @@ const TOKEN_AGAIN_MS = 500;
 /** Beyond what it waits for. */
 const JOIN_TAKES_MS = 2_000;
 const RETRY = { initialRetryTime: 30, retries: 6, maxRetryTime: 1_000 };
-/** Between the clocks of two machines, where only their own can be asked. */
+/** Tolerance for the clocks of two machines. */
 const CLOCKS_APART_MS = 5_000;
 /** Between the clocks of two brokers. */
 const BROKERS_APART_MS = 1_000;
@@ -123,7 +123,7 @@ export async function kafkaTopicLog(options: KafkaTopicLogOptions): Promise<Topi
     connectionTimeout: 3_000,
     requestTimeout: REQUEST_TIMEOUT_MS,
     retry: RETRY,
-    // What concerns the user comes as errors and as onAvailability.
+    // Errors and onAvailability report everything that concerns the user.
     logCreator: () => () => undefined,
   };
   const log = new KafkaTopicLog(config, options);
@@ -205,7 +205,7 @@ class KafkaTopicLog implements TopicLog {
       this.#brokers = cluster.getNodeIds().length;
       await assertAdvertised(cluster);
     } catch (error) {
-      // Closing need not wait for what is still asked then.
+      // Closing then need not wait for requests in flight.
       this.#sockets.close();
       throw error;
     }

@@ -8,10 +8,10 @@ import { messageBytesFor, recordBytes } from './record-size.ts';
 
 export type WithPartition<Record extends NewRecord | RecordSeries> = Record & { readonly partition: number };
 
-/** What is known of topics, looked up once, and again where it doesn't fit. That one is missing is believed only when it is certain. */
+/** Caches the descriptions of topics and fetches one again where it doesn't fit. A topic counts as missing only when that is certain. */
 export class MetadataCache {
   readonly #client: ReconnectingClient<ClusterAdmin>;
-  /** Of those that are gone, without partitions: what is under way to them still asks how large it may be. */
+  /** Keeps deleted topics, without partitions: appends in flight to them still need the size limit. */
   readonly #topics = new Map<string, TopicDescription>();
 
   constructor(client: ReconnectingClient<ClusterAdmin>) {
@@ -30,13 +30,15 @@ export class MetadataCache {
     return assertThere(await this.refresh([{ topic, partition }]), { topic, partition });
   }
 
-  /** As `assertPartition`, looked up anew, all at once. */
+  /** As `assertPartition`, with fresh metadata of all of them in one request. */
   async assertStillThere(topicPartitions: readonly TopicPartition[]): Promise<void> {
     const found = await this.refresh(topicPartitions);
     for (const topicPartition of topicPartitions) assertThere(found, topicPartition);
   }
 
-  /** Looks topics up anew, all at once, where one by one would cost each lane its requests. Answers those that are there. */
+  /**
+   * Fetches the metadata of all topics in one request, because one request per topic would add up over the lanes. Returns those that exist.
+   */
   async refresh(topicPartitions: readonly TopicPartition[]): Promise<ReadonlyMap<string, TopicDescription>> {
     const wanted = new Map<string, number>();
     for (const { topic, partition } of topicPartitions) {

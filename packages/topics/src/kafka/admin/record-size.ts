@@ -1,6 +1,6 @@
 /** A batch's own bytes, and what a record needs beside key, value and headers: lengths, deltas. */
 const RECORD_OVERHEAD_BYTES = 61 + 64;
-/** What can't be compressed grows a little when it is compressed all the same. */
+/** Incompressible bytes grow a little under compression. */
 const COMPRESSION_GROWTH = 0.99;
 
 /** Bytes of the largest batch that is sent to a topic of that `max.message.bytes`. */

@@ -30,10 +30,12 @@ interface Encoder {
 const METADATA = 3;
 /** UNKNOWN_TOPIC_OR_PARTITION, and INVALID_TOPIC_EXCEPTION: there can't be one of that name. */
 const ABSENT: ReadonlySet<number> = new Set([3, 17]);
-/** TOPIC_AUTHORIZATION_FAILED: whether it is there is not told. */
+/** TOPIC_AUTHORIZATION_FAILED: the broker hides whether the topic exists. */
 const HIDDEN = 29;
 
-/** For so long what a broker does not know is asked for again: one that has just started, or lags, may not have heard of it. */
+/**
+ * How long a query for a topic that a broker doesn't know is repeated: a broker that has just started, or lags, may not have heard of it.
+ */
 const CERTAIN_WITHIN_MS = 3_000;
 const ASK_AGAIN_MS = 200;
 const ANSWER_WITHIN_MS = 1_000;
@@ -44,8 +46,9 @@ const { requests } = require('kafkajs/src/protocol/requests') as { readonly requ
 const { createErrorFromCode } = require('kafkajs/src/protocol/error') as { createErrorFromCode: (code: number) => Error };
 
 /**
- * A Metadata request for the named topics, none where that is empty, or all (null); the answer as it came. kafkajs takes an empty list for
- * all topics, and throws for one partition without a leader among them, which may be anybody's. Asking never makes a topic.
+ * Sends a Metadata request for the named topics, none where the list is empty, or all (null), and returns the answer unchanged. kafkajs
+ * takes an empty list for all topics, and throws when a partition of any topic in the cluster has no leader. The request never creates a
+ * topic.
  */
 export async function askBroker(broker: Broker, names: readonly string[] | null): Promise<MetadataAnswer> {
   const encode = (): Promise<Encoder> =>
@@ -59,8 +62,8 @@ export async function topicMetadata(cluster: Cluster, names: readonly string[] |
 }
 
 /**
- * The topics as the cluster knows them: where one is missing, or has fewer partitions than `wanted` says, that is believed only after brokers
- * have been asked in turn for 3 s. For those to whom a missing topic is bad news; they share the wait, however many there are.
+ * The topics as the cluster knows them. A topic counts as missing, or as having fewer partitions than `wanted` says, only after the brokers
+ * have been queried in turn for 3 s. For callers to whom a missing topic is an error; all topics of a call share the wait.
  */
 export async function certainTopicMetadata(cluster: Cluster, wanted: ReadonlyMap<string, number>): Promise<TopicMetadata> {
   const names = [...wanted.keys()];

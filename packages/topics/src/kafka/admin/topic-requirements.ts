@@ -10,9 +10,9 @@ export interface FoundTopic {
   readonly settings: ReadonlyMap<string, string>;
 }
 
-/** The settings that are looked at. */
+/** The settings that are checked. */
 export const READ_SETTINGS: readonly string[] = ['cleanup.policy', 'message.timestamp.type', 'max.message.bytes', 'min.insync.replicas'];
-/** What a broker takes as it is delivered. */
+/** The `message.max.bytes` of a broker with default settings. */
 const KAFKA_MAX_MESSAGE_BYTES = 1_048_588;
 
 export function isCompacted({ settings }: FoundTopic): boolean {
@@ -50,7 +50,7 @@ export function mismatches({ name, partitions, compacted = false, minRecordBytes
   return all;
 }
 
-/** What will work, but less well than was asked for. */
+/** Warns of settings that work, but less well than the options ask for. */
 export function warnings({ name, usualRecordBytes = 0 }: NewTopicSpec, found: FoundTopic, replication: number): string[] {
   const inSync = Number(found.settings.get('min.insync.replicas') ?? 1);
   const room = maxMessageBytes(found);

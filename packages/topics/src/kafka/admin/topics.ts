@@ -8,7 +8,7 @@ import { chain, refusalText, verdictOf } from '../client/driver-errors.ts';
 import { type FoundTopic, READ_SETTINGS, isCompacted, maxMessageBytes, mismatches, warnings } from './topic-requirements.ts';
 import { type TopicMetadata, certainTopicMetadata, topicMetadata } from './topic-metadata.ts';
 
-/** Of a compacted topic: ages are told by one clock, the brokers', and opening a lane reads little. */
+/** Settings of a compacted topic: one clock, the brokers', stamps the records, and opening a lane reads little. */
 const STATE_SETTINGS: Readonly<Record<string, string>> = {
   'cleanup.policy': 'compact',
   'message.timestamp.type': 'LogAppendTime',
@@ -26,7 +26,7 @@ const LOOK_AGAIN_MS = 20;
 const BROKERS_WITHIN_MS = 3_000;
 const ASK_AGAIN_MS = 200;
 
-/** What a writer has to know of a topic. */
+/** A topic's partitions and limits, as a writer needs them. */
 export interface TopicDescription {
   readonly partitions: number;
   readonly compacted: boolean;
@@ -39,7 +39,7 @@ export interface CreateTopicsOptions {
   readonly topics: readonly NewTopicSpec[];
   /** Copies of each partition. */
   readonly replication: number;
-  /** Changes nothing: the brokers are asked whether they would. */
+  /** Changes nothing: the brokers only validate the request. */
   readonly validateOnly: boolean;
 }
 
@@ -104,7 +104,7 @@ export async function describeAllTopics(admin: ClusterAdmin): Promise<ReadonlyMa
   return descriptionsOf(await describedTopics(admin, new Map(all)));
 }
 
-/** The descriptions of those that are there. What is missing, or has fewer partitions than `wanted` says, is so for certain. */
+/** Describes the topics that exist. A topic that is missing here, or has fewer partitions than `wanted` says, is so for certain. */
 export async function describeTopics(
   admin: ClusterAdmin,
   wanted: ReadonlyMap<string, number>,
@@ -122,7 +122,7 @@ function descriptionsOf(topics: ReadonlyMap<string, FoundTopic>): ReadonlyMap<st
 }
 
 async function createMissing({ admin, topics: missing, replication, validateOnly }: CreateTopicsOptions): Promise<void> {
-  // Of three copies two have to have a record before it counts: one broker may be away.
+  // Two of three copies have to have a record before it counts, so that one broker may be away.
   const safety = replication > 1 ? { 'min.insync.replicas': String(replication - 1) } : {};
   const topics = missing.map(({ name, partitions, compacted = false }) => ({
     topic: name,
@@ -137,7 +137,7 @@ async function createMissing({ admin, topics: missing, replication, validateOnly
   for (const deadline = performance.now() + BROKERS_WITHIN_MS; ; await sleep(ASK_AGAIN_MS)) {
     try {
       if (await admin.createTopics({ topics, validateOnly, waitForLeaders: !validateOnly })) return;
-      // Another process was first, or the broker that was asked has not heard of them yet. Whether they fit is to be seen.
+      // Another process was first, or this broker has not heard of them yet. The next attempt checks whether they fit.
       throw new Error('Some of the topics that were missing are there after all.');
     } catch (error) {
       if (!lacksBrokers(error)) refuse(error, first, "can't be made");
@@ -162,7 +162,7 @@ async function refuseCopies({ cluster }: ClusterAdmin, topic: string, replicatio
   throw new TopicMismatchError({ topic, reason }, { cause });
 }
 
-/** As the broker that is asked knows them: one that is not there may be unknown to it only. */
+/** The topics as one broker knows them; a missing topic may be unknown to this broker only. */
 async function findTopics(admin: ClusterAdmin, names: readonly string[]): Promise<ReadonlyMap<string, FoundTopic>> {
   return await describedTopics(admin, await topicMetadata(admin.cluster, names));
 }

@@ -12,8 +12,8 @@ const REACHABLE_WITHIN_MS = 7_000;
 const MOST_NAMED = 3;
 
 /**
- * Where brokers were asked, and where they have answered. An address that is known from brokers only, as their `advertised.listeners` have it,
- * may be one that can't be reached from here.
+ * The addresses that were tried, and those that have answered. An address that only the brokers' `advertised.listeners` name may be
+ * unreachable from here.
  */
 export class BrokerAddresses {
   readonly #given: ReadonlySet<string>;
@@ -53,7 +53,7 @@ export async function assertAdvertised(cluster: Cluster): Promise<void> {
   const tries = advertised.map(async ({ nodeId, host, port }, index) => {
     await sleep(index * NEXT_AFTER_MS, undefined, { signal: over.signal });
     try {
-      // A connection alone may be made by whatever stands between, and answer nothing.
+      // A proxy or a load balancer may accept a connection without a broker behind it.
       await askBroker(await cluster.findBroker({ nodeId }), []);
     } catch (error) {
       failures.set(`${host}:${port}`, failureText(error));

@@ -9,8 +9,8 @@ const require = createRequire(import.meta.url);
 const kafkajsSockets = require('kafkajs/src/network/socketFactory') as () => ISocketFactory;
 
 /**
- * All connections of a log to its brokers. kafkajs closes one only when all it has asked for is answered, and some of its work goes on when
- * it was told to disconnect: none of them outlives the log.
+ * All connections of a log to its brokers. kafkajs closes a connection only when every request is answered, and some of its work goes on
+ * after a disconnect; this class lets no connection outlive the log.
  */
 export class BrokerSockets {
   readonly #availability: Availability;
@@ -33,7 +33,7 @@ export class BrokerSockets {
     }, CHECK_MS).unref();
   }
 
-  /** For kafkajs's `socketFactory`. When a broker doesn't answer at once, that is told. */
+  /** For kafkajs's `socketFactory`. Reports a broker that doesn't answer in time. */
   readonly make: ISocketFactory = (options) => this.#make(options);
 
   /** As `make`, for those whose requests a broker may answer that late. */
@@ -63,7 +63,7 @@ export class BrokerSockets {
     return socket;
   }
 
-  /** What is under way fails at once. */
+  /** Requests in flight fail at once. */
   close(): void {
     this.#closed = true;
     clearInterval(this.#looking);

@@ -1,13 +1,13 @@
 /**
- * What is used of kafkajs 2.2.4 that it doesn't offer in public: fetching a partition from an offset without joining a group. Its consumers
- * always join one, which costs every reading a rebalance (3 s on a broker as it is delivered) and leaves groups behind. The version is pinned.
+ * Internals of kafkajs 2.2.4 that fetch a partition from an offset without joining a group. Its public consumers always join one, which
+ * costs every read a rebalance (3 s with a broker's default settings) and leaves groups behind. The version is pinned.
  */
 export interface Cluster {
   connect(): Promise<void>;
   disconnect(): Promise<void>;
   isConnected(): boolean;
   refreshMetadata(): Promise<void>;
-  /** Of the brokers that are up. */
+  /** The ids of the brokers that are up. */
   getNodeIds(): readonly string[];
   addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
   findTopicPartitionMetadata(topic: string): readonly { readonly partitionId: number; readonly leader: number }[];

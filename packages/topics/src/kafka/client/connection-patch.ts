@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { isKnownMethod } from './kafkajs-version.ts';
 
-/** Of the texts of kafkajs 2.2.4. */
+/** Hashes of the methods' texts in kafkajs 2.2.4. */
 const KNOWN_SHA256 = {
   connect: 'f62881754acb28b9649343a621f36c450fed94751126a6570498975fb1c48a58',
   isAuthenticated: '74e87a75bbf127f1bd2c632f6df59d4127eed7c4ce8d8c08c74c7edb3468e645',
@@ -9,14 +9,14 @@ const KNOWN_SHA256 = {
 /** Brokers take no second authentication on a connection within a second of the first (KIP-368). */
 const AUTHENTICATED_FOR_MS = 1_100;
 
-/** What the methods use of kafkajs's inner connection. */
+/** Internals of kafkajs's connection that the methods use. */
 export interface KafkajsConnection {
   connect(): Promise<unknown>;
   connectAsDelivered?(): Promise<unknown>;
   connecting?: Promise<unknown> | undefined;
   isAuthenticated(): boolean;
   isAuthenticatedAsDelivered?(): boolean;
-  /** As `process.hrtime()` tells it. */
+  /** A value of `process.hrtime()`. */
   readonly authenticatedAt?: readonly [seconds: number, nanoseconds: number] | null;
 }
 

@@ -36,7 +36,7 @@ interface AddPartitionsOptions extends TransactionOptions {
   readonly topics: readonly Partitions[];
 }
 
-/** What is used of kafkajs's encoder and decoder. */
+/** The methods of kafkajs's encoder and decoder that are used here. */
 interface Encoder {
   writeUVarInt(value: number): Encoder;
   writeUVarIntString(value: string): Encoder;
@@ -89,7 +89,7 @@ async function addPartitionsToTxn(broker: Broker, options: AddPartitionsOptions)
 
 /**
  * The state of a transactional id's newest transaction, e.g. `Ongoing`, `PrepareCommit`, `CompleteCommit`, `CompleteAbort`, `Empty`; undefined
- * where there is none, and with brokers before Kafka 3.0, which don't tell. DescribeTransactions, version 0, which kafkajs lacks.
+ * where there is none, and with brokers before Kafka 3.0, which lack the request. DescribeTransactions, version 0, which kafkajs lacks.
  */
 async function transactionState(coordinator: TransactionBroker, transactionalId: string): Promise<string | undefined> {
   if (coordinator.versions?.[DESCRIBE_TRANSACTIONS] === undefined) return undefined;

@@ -6,17 +6,17 @@ export type Verdict = 'passes' | 'right' | 'final';
 
 /** Properties of kafkajs's errors; those of retries hold the last one as their cause. */
 interface KafkaJsError extends Error {
-  /** Of an answer: the error's name in Kafka's protocol. */
+  /** The error's name in Kafka's protocol, where a broker answered it. */
   readonly type?: string;
   readonly code?: number | string;
   /** `host:port`, of a connection. */
   readonly broker?: unknown;
-  /** What kafkajs itself goes by. */
+  /** Decides in kafkajs whether it retries. */
   readonly retriable?: boolean;
   readonly cause?: unknown;
 }
 
-/** Of a final answer. */
+/** A final answer's meaning for the user. */
 interface Refusal {
   /** Default: kafkajs's words, which may name a setting as no broker does. */
   readonly says?: string;
@@ -25,8 +25,8 @@ interface Refusal {
 }
 
 /**
- * Where Headgate judges an answer otherwise than kafkajs does by its `retriable`, or has something to say about it. Whatever isn't here
- * passes where kafkajs retries it, and is final where it doesn't.
+ * Answers that Headgate judges otherwise than kafkajs's `retriable` does, or explains. Any other answer passes where kafkajs retries it,
+ * and is final where it doesn't.
  */
 const ANSWERS: Readonly<Record<string, Verdict | Refusal>> = {
   // kafkajs gives these up. A new producer, which fences the old one and reads what is there, goes on.
@@ -75,7 +75,10 @@ const ANSWERS: Readonly<Record<string, Verdict | Refusal>> = {
   INVALID_TIMESTAMP: { cure: "Set this machine's clock: records are stamped too far from the brokers' time." },
 };
 
-/** kafkajs's own faults that a new connection doesn't mend. It gives up others too, but those are about an object, and each fault gets a new one. */
+/**
+ * kafkajs's own faults that a new connection doesn't fix. kafkajs gives up at others too, but those concern one client object, and each
+ * fault gets a new one.
+ */
 const FINAL_FAULTS: ReadonlySet<string> = new Set([
   'KafkaJSSASLAuthenticationError',
   'KafkaJSNotImplemented',
@@ -85,7 +88,7 @@ const FINAL_FAULTS: ReadonlySet<string> = new Set([
 /** Errors of ours and of the language: they are no fault of a broker's, unless kafkajs stumbles over an answer that didn't come. */
 const OWN = new Set(['TypeError', 'RangeError', 'ReferenceError', 'SyntaxError']);
 
-/** An error, its causes, and those of several topics asked for at once. */
+/** An error, its causes, and the errors of a request about several topics. */
 export function* chain(error: unknown): Iterable<KafkaJsError> {
   for (let at = error; at instanceof Error; at = at.cause) {
     yield at;
@@ -127,7 +130,10 @@ export function failureText(error: unknown): string {
   return text.trim();
 }
 
-/** What the driver throws where waiting doesn't help: an error made for people, or one of ours or of the language as it is. */
+/**
+ * Gives the error that the driver throws where waiting doesn't help: one with a message for people, or, unchanged, an error of ours or of
+ * the language.
+ */
 export function driverError(error: unknown): unknown {
   for (const each of chain(error)) {
     if (isOurs(each.code)) return each;

@@ -3,7 +3,7 @@ import { chain } from './driver-errors.ts';
 import { RecordTooLargeError } from '../record-batch/index.ts';
 import { messageBytesForBatch } from '../admin/record-size.ts';
 
-/** Whether the brokers don't let this user in. */
+/** True when the brokers refuse this user's authentication. */
 export function refusesUser(error: unknown): boolean {
   return [...chain(error)].some(({ name, code }) => name === 'KafkaJSSASLAuthenticationError' || code === 'HEADGATE_KAFKA_TOKEN_REFUSED');
 }
@@ -15,17 +15,17 @@ export function brokerOf(error: unknown): string | undefined {
   return address;
 }
 
-/** Whether a broker knows no such topic or partition. */
+/** True when a broker knows no such topic or partition. */
 export function isTopicUnknown(error: unknown): boolean {
   return [...chain(error)].some(({ type }) => type === 'UNKNOWN_TOPIC_OR_PARTITION');
 }
 
-/** Whether the brokers allow shorter transactions only. */
+/** True when the brokers allow shorter transactions only. */
 export function isTimeoutRefused(error: unknown): boolean {
   return [...chain(error)].some(({ type }) => type === 'INVALID_TRANSACTION_TIMEOUT');
 }
 
-/** Whether a newer holder of the transactional id, or a time-out of its transaction, has put this producer out. */
+/** True when a newer holder of the transactional id, or a time-out of its transaction, has fenced this producer. */
 export function isFenced(error: unknown): boolean {
   for (const { type, code } of chain(error)) {
     if (type === 'INVALID_PRODUCER_EPOCH' || type === 'PRODUCER_FENCED' || code === 47 || code === 90) return true;
@@ -33,7 +33,7 @@ export function isFenced(error: unknown): boolean {
   return false;
 }
 
-/** Whether a broker takes smaller batches only. */
+/** True when a broker takes smaller batches only. */
 export function isTooLarge(error: unknown): boolean {
   return [...chain(error)].some(({ type }) => type === 'MESSAGE_TOO_LARGE' || type === 'RECORD_LIST_TOO_LARGE');
 }

@@ -23,8 +23,9 @@ interface BrokerPool {
 }
 
 /**
- * kafkajs's own, but for three things. One that has no topics yet asks for none: else a partition offline in anybody's topic would stop it.
- * An answer that is a refusal names what is refused. Where no broker tells the coordinator, the reason is thrown: as delivered it is dropped.
+ * kafkajs's own cluster with three changes. Without topics it requests metadata of none: an offline partition in any topic of the cluster
+ * would stop it otherwise. A refusal names the refused resource. Where no broker knows the coordinator, it throws the reason, which kafkajs
+ * drops.
  */
 export class KafkajsCluster extends BaseCluster {
   constructor(options: object) {
@@ -84,7 +85,7 @@ export function newConsumer(kafka: Kafka, config: KafkaConfig, options: Consumer
   return createConsumer({ ...options, retry, logger: kafka.logger(), cluster, isolationLevel: READ_COMMITTED, instrumentationEmitter });
 }
 
-/** What every cluster object of kafkajs is made with. */
+/** The options of every cluster object of kafkajs. */
 export function clusterOptions(kafka: Kafka, config: KafkaConfig): object {
   return {
     connectionTimeout: 1_000,

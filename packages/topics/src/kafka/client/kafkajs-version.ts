@@ -16,7 +16,7 @@ export function unsupportedReason(version: string): string | undefined {
   return version === KNOWN_VERSION ? undefined : `kafkajs is ${version}; batches are made for ${KNOWN_VERSION}`;
 }
 
-/** Whether kafkajs is the known one, and `method` of it has the text of that hash. */
+/** True when kafkajs has the known version, and the text of its `method` has that hash. */
 export function isKnownMethod(method: unknown, sha256: string): boolean {
   if (unsupportedReason(kafkajsVersion()) !== undefined || typeof method !== 'function') return false;
   return createHash('sha256').update(method.toString()).digest('hex') === sha256;

@@ -20,7 +20,7 @@ export interface PatienceOptions {
   readonly waitsForRights: boolean;
 }
 
-/** A topic that brokers don't know is missing for certain by then, which is told as that: they themselves are there. */
+/** By then a topic that the brokers don't know is certainly missing, and the error says so: the brokers themselves answer. */
 const CERTAIN_WITHIN_MS = 6_000;
 
 export function patience({ watcher, failureText, waitsForRights }: PatienceOptions): Patience {

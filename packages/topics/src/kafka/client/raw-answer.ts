@@ -1,6 +1,6 @@
 import type { Broker } from './broker.ts';
 
-/** What is used of kafkajs's broker to ask it. */
+/** Internals of kafkajs's broker that send a request. */
 interface AskableBroker extends Broker {
   /** The newest form both sides know. */
   lookupRequest(apiKey: number, definition: unknown): (options: object) => { readonly request: object; readonly response: object };
@@ -9,7 +9,7 @@ interface AskableBroker extends Broker {
 
 export interface RawRequest {
   readonly apiKey: number;
-  /** Of `kafkajs/src/protocol/requests`. */
+  /** A request of `kafkajs/src/protocol/requests`. */
   readonly definition: unknown;
   readonly options: object;
   /** Default: as kafkajs encodes it. */

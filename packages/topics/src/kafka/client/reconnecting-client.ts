@@ -6,7 +6,7 @@ import { abortable, soon } from './time-limit.ts';
 
 const PAUSES = { firstMs: 50, mostMs: 1_000 };
 
-/** What can be connected, and is thrown away after a fault. */
+/** A client object that connects once, and is discarded after a fault. */
 interface Connection {
   connect(): Promise<void>;
   disconnect(): Promise<void>;
@@ -17,7 +17,7 @@ export interface ReconnectingClientOptions<C extends Connection> {
   readonly patience: () => Patience;
 }
 
-/** A connection that is made anew whenever it fails. */
+/** A connection that is replaced whenever it fails. */
 export class ReconnectingClient<C extends Connection> {
   readonly #options: ReconnectingClientOptions<C>;
   readonly #closed = new AbortController();
@@ -61,12 +61,12 @@ export class ReconnectingClient<C extends Connection> {
       if (this.#connection === connection && verdictOf(error) !== 'final') this.#connection = undefined;
       throw error;
     } finally {
-      // Somebody else's failure may have ended it meanwhile, and kafkajs connects again for whoever still works with it.
+      // Another call's failure may have ended it meanwhile, and kafkajs reconnects for calls that still use it.
       if (this.#connection !== connection) connection.then((dropped) => dropped.disconnect()).catch(() => undefined);
     }
   }
 
-  /** What is under way ends with an AbortError. */
+  /** Calls in flight reject with an AbortError. */
   async close(): Promise<void> {
     this.#closed.abort();
     const connection = this.#connection;

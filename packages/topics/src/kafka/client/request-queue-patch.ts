@@ -4,10 +4,10 @@ import { isKnownMethod } from './kafkajs-version.ts';
 /** How long requests that can't be sent yet wait for the next look, as kafkajs has it. */
 const LOOK_AGAIN_MS = 10;
 
-/** Of the text of `scheduleCheckPendingRequests` in kafkajs 2.2.4. */
+/** Hash of the text of `scheduleCheckPendingRequests` in kafkajs 2.2.4. */
 const KNOWN_SHA256 = '04347ea969c6f2e3754427c0cbaee0bd4ce947fbd82f7b6e027506a06dfc581a';
 
-/** What the method uses of kafkajs's inner request queue. */
+/** Internals of kafkajs's request queue that the method uses. */
 export interface RequestQueue {
   readonly pending: readonly unknown[];
   /** Milliseconds since the epoch; -1 when never. */

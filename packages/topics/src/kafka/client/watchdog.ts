@@ -6,7 +6,7 @@ export const CHECK_MS = 500;
 const ANSWER_WITHIN_MS = 3_000;
 /** Less than kafkajs waits for a connection, before it begins with the next. */
 const UNCONNECTED_CHECKS = 4;
-/** What has failed with the connection says so itself until then. */
+/** Requests that fail with the connection report that themselves within this time. */
 const LINGER_MS = 2_000;
 
 export interface WatchdogOptions {
@@ -21,8 +21,8 @@ export interface WatchdogOptions {
 }
 
 /**
- * Notices that a broker lets nobody connect, or owes an answer and sends nothing: a frozen one keeps its connections, and requests to it fail
- * much later.
+ * Notices a broker that accepts no connection, or owes an answer and sends nothing: a frozen broker keeps its connections, and requests to
+ * it fail much later.
  */
 export class Watchdog {
   readonly #options: WatchdogOptions;
@@ -30,7 +30,7 @@ export class Watchdog {
   /** Bytes written when the newest answer came. Requests wait for each other's answers, so that all of these are answered. */
   #answeredBytes = 0;
   #checks = 0;
-  /** Of the first check that found an answer owed. */
+  /** The time of the first check that found an answer owed. */
   #sinceMs = 0;
   #isTold = false;
 
@@ -59,7 +59,7 @@ export class Watchdog {
     if (this.#checks === (connecting ? UNCONNECTED_CHECKS : this.#mostChecks)) this.#tell(`${broker} does not answer`);
   }
 
-  /** Nothing is asked on the connection any more. */
+  /** No more requests follow on the connection. */
   end(): void {
     if (this.#isTold) setTimeout(() => this.#options.watcher.reached(), LINGER_MS).unref();
     this.#isTold = false;

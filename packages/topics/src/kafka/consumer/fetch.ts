@@ -7,7 +7,7 @@ import { READ_COMMITTED, committedMessages } from '../client/kafkajs-cluster.ts'
 import { certainTopicMetadata } from '../admin/topic-metadata.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;
-/** How long a broker may take to read what lies in its remote storage, and how often it is asked to. */
+/** How long a broker may take to read its remote storage, and how often the fetch is repeated. */
 const PATIENCE_MS = 1_000;
 const ASKED_AGAIN = 3;
 /** So many offsets without a record are stepped over in one call. */
@@ -55,8 +55,8 @@ export async function assertPartitions(cluster: Cluster, topic: string, partitio
 }
 
 /**
- * What to throw for a place that a broker doesn't know: a `TopicUnknownError` where the cluster doesn't either, else what passes. The broker
- * may lag, and of all topics that kafkajs asks for at once another one may be missing.
+ * Gives the error to throw for a topic-partition that a broker doesn't know: a `TopicUnknownError` where the cluster doesn't know it
+ * either, else a retryable error. The broker may lag, or another topic of the same kafkajs request may be missing.
  */
 async function whyUnknown(cluster: Cluster, { topic, partition }: TopicPartition, options?: ErrorOptions): Promise<Error> {
   const there = (await certainTopicMetadata(cluster, new Map([[topic, partition + 1]]))).get(topic);
@@ -91,17 +91,17 @@ export async function fetchRecords(cluster: Cluster, options: FetchOptions): Pro
   return { records, next: nextOffset(data, offset), lastStable: Number(data.lastStableOffset) };
 }
 
-/** What a broker has at an offset, markers and aborted records with it. */
+/** The messages at an offset, with transaction markers and aborted records. */
 export interface FetchedMessages {
-  /** The one asked for, or a later one where compaction has left nothing in between. */
+  /** The requested offset, or a later one where compaction has removed the records in between. */
   readonly offset: number;
   readonly data: FetchedPartition;
 }
 
 /**
- * As `fetchRecords`, as it lies there; without messages only at the end of what is decided. A broker that can't read its remote storage in
- * time answers as if nothing were there: only compaction explains that, and compacted topics have no remote storage. Of anything else, aborted
- * transactions and lone markers too, there are messages.
+ * As `fetchRecords`, with markers and aborted records; empty only at the last stable offset. A broker that can't read its remote storage in
+ * time answers as if the log were empty there. Only compaction leaves a real gap, and compacted topics have no remote storage; aborted
+ * transactions and lone markers have messages too.
  */
 export async function fetchMessages(cluster: Cluster, options: FetchOptions): Promise<FetchedMessages> {
   const { topic, partition } = options;
@@ -111,7 +111,7 @@ export async function fetchMessages(cluster: Cluster, options: FetchOptions): Pr
   let data = await ask(offset, options.maxWaitMs);
   if (!lacksMessages(data, offset)) return { offset, data };
   if (await isCompacted(cluster, topic, partition)) {
-    // kafkajs doesn't tell how far a batch without records reaches.
+    // kafkajs doesn't report how far a batch without records reaches.
     for (let steps = 0; steps < MOST_STEPS && lacksMessages(data, offset); steps += 1) {
       offset += 1;
       if (offset < Number(data.lastStableOffset)) data = await ask(offset, 0);
@@ -135,8 +135,8 @@ export interface FetchPartitionOptions extends FetchOptions {
 }
 
 /**
- * What the leader of a partition has there. Its place must be known to the cluster (`partitionsOf`). One partition a request: an answer over
- * several may leave some out, which would look like a stretch without committed records.
+ * Fetches from the leader of a partition. The cluster object must know the topic-partition (`partitionsOf`). A request names one partition:
+ * an answer over several may leave some out, which would look like a stretch without committed records.
  */
 export async function fetchPartition(
   cluster: Cluster,
@@ -173,7 +173,7 @@ async function isCompacted(cluster: Cluster, topic: string, partition: number): 
   return resources.some(({ configEntries }) => configEntries.some(({ configValue }) => configValue.includes('compact')));
 }
 
-/** Behind everything fetched, the records of aborted transactions and markers, too. Of a batch's end compaction may have left no record. */
+/** The offset behind everything fetched, including aborted records and markers. Compaction may have removed the last record of a batch. */
 function nextOffset({ messages }: FetchedPartition, offset: number): number {
   const batch = messages.at(-1)?.batchContext;
   return batch === undefined ? offset : Math.max(offset, Number(batch.firstOffset) + batch.lastOffsetDelta + 1);
@@ -194,7 +194,7 @@ function lastValue(values: NonNullable<FetchedMessage['headers']>[string]): Uint
 
 const NOTHING = new Uint8Array();
 
-/** Whether retention has taken what was to be fetched. */
+/** True when the offset is out of range because retention has deleted its records. */
 export function isOutOfRange(error: unknown): boolean {
   return (error as { type?: unknown }).type === 'OFFSET_OUT_OF_RANGE';
 }

@@ -12,7 +12,7 @@ export async function findOpenTransaction(cluster: Cluster, { topic, partition }
     (data) => data.messages,
     (error: unknown) => (isOutOfRange(error) ? [] : Promise.reject(error)),
   );
-  // A batch may begin before the offset asked for; what lies there by now and is no part of a transaction came after the first question.
+  // A batch may begin before the requested offset. A record there that belongs to no transaction was appended after the first request.
   const first = messages.find((message) => Number(message.offset) >= offset);
   if (first === undefined || first.isControlRecord || !first.batchContext.inTransaction) return undefined;
   return { offset: Number(first.offset), sinceMs: Number(first.timestamp) };

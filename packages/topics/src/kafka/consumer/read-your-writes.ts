@@ -26,8 +26,8 @@ export class ReadYourWrites {
   }
 
   /**
-   * Call before sending. The returned function throws `TopicLostError` if the broker appended below an offset that this log has committed: the
-   * topic was made anew.
+   * Call before sending. The returned function throws `TopicLostError` if the broker appended below an offset that this log has committed:
+   * the topic was recreated.
    */
   appendGuard(topicPartitions: Iterable<TopicPartition>): (sent: SentRecords) => void {
     const ends = Array.from(topicPartitions, ({ topic, partition }) => {
@@ -43,7 +43,10 @@ export class ReadYourWrites {
     };
   }
 
-  /** The last stable offsets, once they are behind everything we have committed, unless somebody's open transaction holds them back. */
+  /**
+   * The last stable offsets, once they are behind everything we have committed, unless another producer's open transaction keeps them
+   * lower.
+   */
   async stableOffsets(cluster: Cluster, topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, number>> {
     for (const deadline = performance.now() + WAIT_MS; ;) {
       const stable = await partitionOffsets(cluster, topic, partitions, 'stable');
@@ -57,7 +60,7 @@ export class ReadYourWrites {
     }
   }
 
-  /** The last stable offset that a partition has had by what was asked here. */
+  /** The highest last stable offset that this log has seen of a partition. */
   reached(topic: string, partition: number): number {
     return this.#reached.get(partitionKey({ topic, partition })) ?? 0;
   }
@@ -66,7 +69,7 @@ export class ReadYourWrites {
     return (stable.get(partition) ?? 0) >= (this.#ends.get(partitionKey({ topic, partition })) ?? 0);
   }
 
-  /** Whether all that we have committed to those partitions can be read, or can within a second. */
+  /** True when readers can read all our commits to those partitions, at once or within a second. */
   async areReadable(cluster: Cluster, topicPartitions: readonly TopicPartition[]): Promise<boolean> {
     for (const { topic, partitions } of byTopic(topicPartitions)) {
       await partitionsOf(cluster, topic);
@@ -76,7 +79,7 @@ export class ReadYourWrites {
     return true;
   }
 
-  /** What a group reads next: what its coordinator says is committed, or what we have committed beyond that. */
+  /** The offset that a group reads next: its coordinator's committed offset, or ours where we have committed a later one. */
   groupOffset({ group, topic, partition }: Omit<OffsetCommit, 'nextOffset'>, committed: number | undefined): number | undefined {
     const own = this.#offsets.get(`${group} ${partitionKey({ topic, partition })}`);
     return own === undefined || (committed ?? -1) > own ? committed : own;

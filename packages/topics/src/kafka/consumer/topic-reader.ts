@@ -13,9 +13,9 @@ import { topicMetadata } from '../admin/topic-metadata.ts';
 
 /** A broker holds a question for news this long. It is also how long a connection takes to close. */
 const LONG_POLL_MS = 250;
-/** How often a reader of all partitions asks whether there are more. */
+/** How often a reader of all partitions checks for new ones. */
 const LOOK_FOR_PARTITIONS_MS = 3_000;
-/** A partition is believed to have become shorter when it was said so often, by leaders looked up anew. */
+/** How many answers, each from a leader looked up again, it takes to accept that a partition has become shorter. */
 const LOOKS_AT_A_LOSS = 4;
 
 export interface KafkaTopicReaderOptions<Field extends string | Uint8Array> {
@@ -34,7 +34,7 @@ interface Position {
   end: number;
 }
 
-/** One pass over the records: fetches when asked, the partitions in turns, and never more than one answer ahead. */
+/** One pass over the records: fetches on demand, takes the partitions in turns, and never reads more than one answer ahead. */
 export class KafkaTopicReader<Field extends string | Uint8Array> extends PullReader<Field> {
   readonly #options: KafkaTopicReaderOptions<Field>;
   readonly #over = new AbortController();
@@ -48,7 +48,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     this.#options = options;
     this.closeOnAbort();
     this.#opened = this.#run((cluster) => this.#open(cluster));
-    // Told by the first `next`; a reader nobody reads is no unhandled rejection.
+    // The first `next` reports it; without one it must not become an unhandled rejection.
     this.#opened.catch(() => {});
   }
 
@@ -89,7 +89,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
       const start = from === 'earliest' ? first : from === 'latest' ? end : from;
       const goesOn = group === undefined ? undefined : readYourWrites.groupOffset({ group, topic, partition }, committed?.get(partition));
       const next = Math.max(first, goesOn ?? start);
-      // One who goes on from where the log had come already. What it has never reached may be waited for.
+      // A reader that resumes below the offset that the log has already reached. It may wait for an offset that the log has never reached.
       const had = goesOn ?? Math.min(next, readYourWrites.reached(topic, partition));
       return { partition, next: emptyRanges.behind(topic, partition, next), end, had };
     });
@@ -131,7 +131,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
       const at = positions.findIndex(({ next, end }) => next < end);
       const ready = positions[at] ?? (follow && isCaughtUp ? only : undefined);
       if (ready !== undefined) {
-        // Those before it had nothing when they were asked last, which may be long ago while others are busy.
+        // The partitions before it were empty at their last query, which may be long ago while others are busy.
         if (follow && at > 0 && (await this.#learnEnds(positions.slice(0, at)))) continue;
         positions.push(...positions.splice(0, at + 1));
         const records = await this.#advance(ready);
@@ -175,7 +175,10 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     if (!(await this.#learnEnds(positions))) await sleep(LONG_POLL_MS, undefined, { signal: this.#over.signal });
   }
 
-  /** A connection answers one question after the other: several partitions are asked for their ends at once. Answers whether any has news. */
+  /**
+   * Fetches the end offsets of several partitions in one request, because a connection answers one request after the other. Resolves to
+   * true when any partition has new records.
+   */
   async #learnEnds(positions: readonly Position[]): Promise<boolean> {
     const { topic } = this.#options.read;
     const partitions = positions.map(({ partition }) => partition);
@@ -191,7 +194,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     return positions.some(({ next, end }) => next < end);
   }
 
-  /** Adds those that a growing topic has got since it was asked last. */
+  /** Adds the partitions that a topic has gained since the last check. */
   async #lookForPartitions(positions: Position[]): Promise<void> {
     const { topic, partitions } = this.#options.read;
     if (partitions !== undefined || performance.now() - this.#partitionsAskedMs < LOOK_FOR_PARTITIONS_MS) return;
@@ -206,7 +209,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     this.#partitionsAskedMs = performance.now();
   }
 
-  /** Throws `TopicLostError` where a partition ends before what it had reached: its topic was made anew, or its end is lost. */
+  /** Throws `TopicLostError` where a partition ends below the offset it had reached: its topic was recreated, or lost its end. */
   async #assertReaches(cluster: Cluster, partition: number, reached: number): Promise<void> {
     const { topic } = this.#options.read;
     let end = 0;

@@ -12,7 +12,7 @@ function read(log: TopicLog, follow: boolean): Promise<unknown> {
   return log.read({ topic, follow })[Symbol.asyncIterator]().next();
 }
 
-/** Resolve when the log is to be closed; what they have begun goes on. */
+/** Each resolves when the log is to be closed; its calls in flight go on. */
 const orders: Readonly<Record<string, (log: TopicLog) => Promise<readonly Promise<unknown>[]>>> = {
   'first fetches of several readers': async (log) =>
     [await Promise.all(Array.from({ length: 6 }, () => read(log, false))), read(log, true)].map((work) => Promise.resolve(work)),

@@ -24,8 +24,8 @@ export function plainKafka(brokers: readonly string[]): Kafka {
 }
 
 /**
- * Reads a topic as anybody's consumer would, nothing of the driver in between, up to a record that it appends to every partition first:
- * a transaction that somebody has left open keeps that one out of sight, and the reading rejects after `withinMs` (default 20,000).
+ * Reads a topic with a plain consumer, without the driver, up to a record that it appends to every partition first: a hanging transaction
+ * hides that record, and the promise rejects after `withinMs` (default 20,000).
  */
 export async function committedRecords(brokers: readonly string[], topic: string, withinMs = 20_000): Promise<readonly SeenRecord[]> {
   const kafka = plainKafka(brokers);

@@ -39,7 +39,7 @@ describe.skipIf(why !== undefined).concurrent(`what a broker throws away${becaus
     });
     await writer.transaction((tx) => tx.checkpoint('removed', null));
     await pages.write(writer, 20);
-    // Of the last batch of a producer a broker keeps the frame, for its sequence number.
+    // A broker keeps the frame of a producer's last batch, for its sequence number.
     const other = plainKafka(broker.brokers).producer({ idempotent: true, maxInFlightRequests: 1 });
     await other.connect();
     await other.send({ topic, messages: Array.from({ length: 300 }, () => ({ key: 'many', value: 'of one batch' })) });
@@ -90,7 +90,7 @@ describe.skipIf(why !== undefined).concurrent(`what a broker throws away${becaus
           () => true,
           () => false,
         );
-      // kafkajs removes nothing of a topic it hasn't asked about.
+      // kafkajs removes nothing of a topic whose metadata it hasn't requested.
       await admin.fetchTopicOffsets(topic);
       await expect.poll(remove).toBe(true);
       expect([await take(), await take()]).toEqual(['third', 'fourth']);

@@ -40,7 +40,7 @@ export function forgottenTopicProducer(brokers: readonly string[], transactional
   return createProducer({ cluster, logger: kafka.logger(), idempotent: true, transactionalId, transactionTimeout: 60_000 });
 }
 
-/** The next transaction in this process that writes to `forgotten` does not tell its coordinator. */
+/** The next transaction in this process that writes to `forgotten` doesn't register it with its coordinator. */
 export function forgetOnce(forgotten: string): void {
   const { prototype } = require('kafkajs/src/broker') as { readonly prototype: Coordinator };
   const method = Reflect.get(prototype, 'addPartitionsToTxn') as (this: Coordinator, request: object) => Promise<unknown>;

@@ -21,7 +21,7 @@ describe.skipIf(why !== undefined)(`a transaction whose end a partition was not 
     await broker.close();
   });
 
-  /** The last holder of the lane writes its first page: the checkpoint is told of the end, the records are not. */
+  /** The last holder of the lane writes its first page: the checkpoint's partition gets the end marker, the records' partition doesn't. */
   async function lastWords(pages: Pages, end: 'commit' | 'abort'): Promise<void> {
     const producer = forgottenTopicProducer(broker.brokers, pages.lane.name, pages.topic);
     await producer.connect();

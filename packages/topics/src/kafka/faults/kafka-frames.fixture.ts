@@ -17,7 +17,7 @@ const NAMES: Readonly<Record<number, string>> = {
   65: 'DescribeTransactions',
 };
 
-/** What the head of a request says. */
+/** The fields of a request's header. */
 export interface RequestHead {
   /** `#<key>` for the ones without a name here. */
   readonly api: string;

@@ -125,7 +125,7 @@ describe
         const pausedMs = Date.now();
         listing.log.listTopics().catch(() => undefined);
         await Promise.all(logs.map(({ changes }) => expect.poll(() => changes).toContainEqual(silent)));
-        // Told 5 s later, it says when it began.
+        // The report comes 5 s later, and names the start.
         for (const { changes } of logs) {
           const last = changes.at(-1);
           expect(last?.available === false && last.sinceMs - pausedMs).toBeLessThan(4_500);
@@ -145,7 +145,7 @@ describe
     });
   });
 
-/** Whether it ends in time; what it rejects with is passed on. */
+/** True when `work` ends in time; its rejection passes through. */
 async function within(limitMs: number, work: Promise<unknown>): Promise<boolean> {
   const limit = new AbortController();
   const late = sleep(limitMs, false, { signal: limit.signal }).catch(() => false);

@@ -7,11 +7,11 @@ export interface Pages {
   readonly lane: LaneSpec;
   readonly topic: string;
   readonly group: string;
-  /** What the next page will be. */
+  /** The number of the next page. */
   next: number;
   /** Written and acknowledged when it resolves. */
   write(writer: LaneWriter, count?: number): Promise<void>;
-  /** What page `number` writes. */
+  /** The records and the checkpoint of page `number`. */
   content(number: number): (tx: LaneTransaction) => void;
   /** Every page up to the last acknowledged one is there once and in order; state and group say the same. Answers how many there are. */
   verify(brokers: readonly string[], log: TopicLog): Promise<number>;

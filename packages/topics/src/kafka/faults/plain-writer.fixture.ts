@@ -5,7 +5,7 @@ export interface PlainWriterOptions {
   readonly brokers: readonly string[];
   readonly clientId: string;
   readonly topic: string;
-  /** How often kafkajs tries a send again, and how soon; default: as kafkajs has it. */
+  /** How often kafkajs retries a send, and how soon; default: kafkajs's own. */
   readonly retry?: ProducerConfig['retry'];
 }
 

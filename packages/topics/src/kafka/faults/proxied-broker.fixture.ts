@@ -2,7 +2,10 @@ import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import { type RequestHead, answeredId, frames, requestHead } from './kafka-frames.fixture.ts';
 
-/** What becomes of a request: a promise holds it until that resolves; cut, the connection is gone before it, or after the broker has done it. */
+/**
+ * The fate of a request: a promise delays it until it resolves; a cut closes the connection before the request, or after the broker has
+ * done it.
+ */
 export type Deed = 'pass' | 'cut request' | 'cut answer' | Promise<unknown>;
 
 interface RunningBroker {
@@ -10,11 +13,11 @@ interface RunningBroker {
   readonly close: () => Promise<void>;
 }
 
-/** A broker whose every client, itself among them, comes by way of a proxy that can be told what to do with each request. */
+/** A broker whose clients, itself among them, connect through a proxy that decides on each request by `rules`. */
 export interface ProxiedBroker extends AsyncDisposable {
   /** The proxy's addresses. */
   readonly brokers: readonly string[];
-  /** By client id: asked once for each of its requests. Those of others pass. */
+  /** By client id: called once for each of its requests. Requests of other clients pass. */
   readonly rules: Map<string, (request: RequestHead) => Deed>;
   close(): Promise<void>;
 }

@@ -50,7 +50,7 @@ describe.skipIf(why !== undefined)(`the page after one whose answers were cut${b
     await pages.verify(proxied.brokers, log);
   });
 
-  /** Cuts the answer to every send, until the client ends its transaction or begins anew. Answers how many that were. */
+  /** Cuts the answer to every send, until the client ends its transaction or starts a new producer. Returns the count of cuts so far. */
   function cutUntilGivenUp(clientId: string): () => number {
     let cuts = 0;
     let over = false;

@@ -9,7 +9,7 @@ import { plainKafka } from './committed-records.fixture.ts';
 
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
-/** A broker's answer takes some ms; it is asked again for 3 s. */
+/** A broker's answer takes some ms; the query is repeated for 3 s. */
 const UNKNOWN_FOR_MS = 300;
 
 describe.skipIf(why !== undefined)(`topics a broker does not know${because}`, () => {

@@ -6,7 +6,7 @@ import type { Pages } from './pages.fixture.ts';
 export interface Writing extends AsyncDisposable {
   /** Resolves when that many more pages are acknowledged. */
   further(pages: number): Promise<void>;
-  /** Stops after the page in hand; rejects with what went wrong. */
+  /** Stops after the page in flight; rejects with the error of a write. */
   end(): Promise<void>;
 }
 

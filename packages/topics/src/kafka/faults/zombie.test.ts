@@ -122,7 +122,7 @@ describe.skipIf(why !== undefined).concurrent(`a holder that was frozen${because
     return held;
   }
 
-  /** How often the client asks for a producer id from now on; lets everything pass. */
+  /** Counts the client's InitProducerId requests from now on; lets everything pass. */
   function countFences(client: string): () => number {
     let fences = 0;
     proxied.rules.set(client, ({ api }) => {

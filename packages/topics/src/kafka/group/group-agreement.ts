@@ -14,7 +14,10 @@ export interface AgreementOptions {
   readonly signal: AbortSignal;
 }
 
-/** Resolves when nobody works the group under another agreement. Throws a `TopicLogError` (HEADGATE_GROUP_DISAGREEMENT) for members that outlive a session. */
+/**
+ * Resolves when no member of the group runs under another agreement. Throws a `TopicLogError` (HEADGATE_GROUP_DISAGREEMENT) for members
+ * that outlive a session.
+ */
 export async function waitForAgreement(options: AgreementOptions): Promise<void> {
   const patienceMs = options.sessionTimeoutMs + 1_000;
   const started = performance.now();
@@ -25,8 +28,8 @@ export async function waitForAgreement(options: AgreementOptions): Promise<void>
 }
 
 /**
- * Whether the group is worked under another agreement. Who has partitions agrees with the leader, which never gives any to others; a group
- * that is being rebalanced shows nothing, and so disagrees with nobody.
+ * True when the group's members run under another agreement. A member with partitions agrees with the leader, which assigns none to members
+ * that differ; a group in a rebalance shows no assignments, and so disagrees with no member.
  */
 export function disagrees(group: GroupDescription, agreement: string): boolean {
   return group.members.some(({ memberAssignment, memberMetadata }) => {

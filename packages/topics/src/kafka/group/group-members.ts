@@ -8,7 +8,10 @@ export interface GroupMembersOptions {
   readonly timeoutMs?: number;
 }
 
-/** The ids of the group's living members: those that have left, or were silent for a session, are none. Undefined when the group can't be asked in time. */
+/**
+ * The ids of the group's living members, without those that have left or were silent for a session. Undefined when the group doesn't answer
+ * in time.
+ */
 export async function groupMembers(options: GroupMembersOptions): Promise<ReadonlySet<string> | undefined> {
   const { promise: late, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => resolve(undefined), options.timeoutMs ?? 1_000);

@@ -79,7 +79,7 @@ describe.skipIf(reason !== undefined)(
 
     function process(agreement = 'same', ...more: readonly string[]): Child {
       const script = new URL('./member-process.fixture.ts', import.meta.url);
-      // The fixture tells of warnings itself.
+      // The fixture prints warnings itself.
       const spawn = { env: { ...globalThis.process.env, NODE_NO_WARNINGS: '1' } };
       return startChild({ script, spawn, args: [broker.brokers[0] ?? '', topic, topic, agreement, ...more] });
     }

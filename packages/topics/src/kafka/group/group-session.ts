@@ -6,12 +6,12 @@ export interface GroupSessionOptions {
   readonly onAssigned: (partitions: readonly TopicPartition[]) => void;
   /** The partitions may be others' by now. */
   readonly onUncertain: () => void;
-  /** A session has passed in silence; `onUncertain` is called too. */
+  /** Called when a session has passed without an answer; `onUncertain` is called too. */
   readonly onSilence: () => void;
   readonly clock?: Clock;
 }
 
-/** What the group's newest answer gave this member. */
+/** The member id, generation and partitions of the group's newest answer. */
 export interface Joined {
   readonly memberId: string;
   readonly partitions: readonly TopicPartition[];
@@ -47,7 +47,10 @@ export class GroupSession {
     return this.#joined?.memberId;
   }
 
-  /** A request to join is about to be sent: what to claim. After a silence of a session it is nothing, for others may have the partitions by now. */
+  /**
+   * Gives the partitions to claim in a join request that is about to be sent: none after a session without an answer, since others may own
+   * them by now.
+   */
   join(): readonly TopicPartition[] {
     if (this.#session.isOver()) return [];
     this.#joining.proven(0);
@@ -71,7 +74,7 @@ export class GroupSession {
     this.#watchOver();
   }
 
-  /** Nothing is told any more. */
+  /** Stops all callbacks. */
   close(): void {
     this.#closed = true;
     this.#lost = true;

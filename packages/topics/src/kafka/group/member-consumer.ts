@@ -15,7 +15,7 @@ export interface MemberConsumerOptions {
   readonly topics: readonly string[];
   readonly sessionTimeoutMs: number;
   readonly agreement: string;
-  /** What to claim in a request to join that is about to be sent. */
+  /** Gives the partitions to claim in a join request that is about to be sent. */
   readonly onJoin: () => readonly TopicPartition[];
   readonly onJoined: (joined: Joined & { readonly isLeader: boolean }) => void;
   readonly onHeartbeat: (ageMs: number) => void;
@@ -58,7 +58,7 @@ export class MemberConsumer {
     return !this.#joined && !this.#over;
   }
 
-  /** Resolves when the first request to join was answered. A newcomer is given its id then, and asks again, or the join has failed. */
+  /** Resolves at the answer to the first join request. It gives a newcomer its id to join again with, or refuses it. */
   get joining(): Promise<void> {
     return this.#joining.promise;
   }
@@ -82,7 +82,7 @@ export class MemberConsumer {
     if (this.#joined) this.end(new Error('The group gave no answer for a session.'));
   }
 
-  /** Nothing is told any more. */
+  /** Stops all callbacks. */
   end(reason: Error): void {
     this.#over = true;
     this.#ended.resolve(reason);

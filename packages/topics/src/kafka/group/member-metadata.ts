@@ -1,7 +1,7 @@
 import { AssignerProtocol } from 'kafkajs';
 import type { TopicPartition } from '../../topic-log.ts';
 
-/** What a member tells the group when it joins. */
+/** The metadata that a member sends when it joins the group. */
 export interface MemberMetadata {
   /** The partitions it works now. */
   readonly owned: readonly TopicPartition[];
@@ -32,7 +32,7 @@ export function decodeMetadata(metadata: Buffer): MemberMetadata | undefined {
   }
 }
 
-/** Whether the group's leader gave the member anything. */
+/** True when the group's leader assigned the member a partition. */
 export function hasPartitions(assignment: Buffer): boolean {
   try {
     const decoded = AssignerProtocol.MemberAssignment.decode(assignment);

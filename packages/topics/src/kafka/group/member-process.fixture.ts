@@ -4,7 +4,10 @@ import { patchRequestQueue } from '../client/request-queue-patch.ts';
 import { Member } from './member.ts';
 import { quietKafka } from './quiet-kafka.fixture.ts';
 
-/** Joins, says what it gets as `<ms since the epoch> <partitions>`, says what it idles at CPU when told to measure, and leaves when its stdin ends. */
+/**
+ * Joins, prints each assignment as `<ms since the epoch> <partitions>` and, with `measureMs`, the CPU time of idling, and leaves when its
+ * stdin ends.
+ */
 const [broker = '', group = '', topic = '', agreement = '', patch = 'patched', measureMs = '0'] = process.argv.slice(2);
 if (patch === 'patched') patchRequestQueue();
 process.on('warning', ({ name }) => say(`warning ${name}`));

@@ -25,15 +25,15 @@ export interface GroupMembershipOptions {
   /** How long a member may be silent before the others get its partitions. Default 6000. */
   readonly sessionTimeoutMs?: number;
   /**
-   * Called with all partitions of this member after every join, also when they are the same, and when the broker counts the member again
-   * after a silence. Must not throw.
+   * Called with all partitions of this member after every join, also when they are the same, and when the broker answers the member again
+   * after an uncertain session. Must not throw.
    */
   readonly onAssigned: (partitions: readonly TopicPartition[]) => void;
-  /** Called when the session can't be alive any more: the partitions may be others' by now, or nobody can reach the brokers. */
+  /** Called when the session can't be alive any more: other members may own the partitions by now, or the brokers are unreachable. */
   readonly onUncertain: () => void;
-  /** Whether a fault is waited out. Default: where it may pass by itself. */
+  /** True for a fault that the member waits out. Default: every fault that may pass by itself. */
   readonly waitsOut?: (error: Error) => boolean;
-  /** Called when the group could not be asked, or refused, or its connection was lost; it is asked again. */
+  /** Called when a request to the group failed, was refused or lost its connection; the member retries. */
   readonly onFault?: (error: Error) => void;
   /** Called when the group has answered a request to join, though the others may still have to, and when this process has joined. */
   readonly onAnswer?: () => void;
@@ -47,7 +47,7 @@ export interface GroupMembership {
    * agreement (if those members have just died, it waits until the group has noticed), and when it is left before.
    */
   readonly joined: Promise<void>;
-  /** This member's id, or undefined while it is none. A consumer that had to be made anew has another. */
+  /** This member's id, or undefined while it isn't in the group. A consumer that had to be recreated has another. */
   readonly memberId: string | undefined;
   /** Leaves the group, so that the others get the partitions at once. Takes a session at most; nothing is called after it was called. */
   leave(): Promise<void>;
@@ -157,7 +157,7 @@ export class Member implements GroupMembership {
     }
   }
 
-  /** After the join has begun, else the others would share out this process's partitions between the two. */
+  /** Runs after the new consumer's join has begun; otherwise the leader would divide this process's partitions between the two. */
   async #remove(consumer: MemberConsumer, memberId: string): Promise<void> {
     const { kafka, group } = this.#options;
     await sleep(JOIN_UNDER_WAY_MS);

@@ -10,7 +10,10 @@ export type Clock = () => Instant;
 
 const systemClock: Clock = () => ({ wallMs: Date.now(), monotonicMs: performance.now() });
 
-/** Tells whether a member's session with its group can be alive. It errs towards "over": the broker counts from when it got a request, we from when we sent it. */
+/**
+ * Computes whether a member's session with its group can be alive. It errs towards "over": the broker counts from when it got a request, we
+ * from when we sent it.
+ */
 export class SessionClock {
   readonly #timeoutMs: number;
   readonly #clock: Clock;

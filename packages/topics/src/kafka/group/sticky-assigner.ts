@@ -8,7 +8,7 @@ const NAME = 'headgate-sticky-1';
 
 export interface StickyAssignerOptions {
   readonly agreement: string;
-  /** The partitions this member works; asked at every join. */
+  /** Gives the partitions this member owns; called at every join. */
   readonly owned: () => readonly TopicPartition[];
 }
 

@@ -14,14 +14,14 @@ export interface HandoverOptions {
 }
 
 /**
- * Lets a living holder of the lane finish what it has in hand: it has been told by the group that the lane moves. A courtesy only, which
- * spares asking for a page twice: whoever holds the lane after that is fenced.
+ * Lets a living holder of the lane finish its transactions in flight: the group has told it that the lane moves. Waiting only avoids
+ * requesting a page twice, since the fence stops any holder that is left.
  */
 export async function awaitHandover({ handoverMs, ...options }: HandoverOptions & { readonly handoverMs: number }): Promise<void> {
   const deadline = performance.now() + handoverMs;
   for (;;) {
     const found = await holderInGroup(options);
-    // An earlier opening of our own has nothing in hand any more.
+    // An earlier opening by this process has nothing in flight any more.
     if (found === undefined || (found.host === hostname() && found.pid === process.pid)) return;
     if (found.lives !== true || performance.now() >= deadline) return;
     await sleep(LOOK_AGAIN_MS);
@@ -34,7 +34,10 @@ export async function holderToSpare(options: HandoverOptions): Promise<LaneHolde
   return found?.lives === false ? undefined : found;
 }
 
-/** Who isn't in a group is told by nobody, and doesn't know that it should go: it is passed over, as is a holder that has given the lane up. */
+/**
+ * Finds the holder among the group's members. A holder outside the group never learns that the lane moves: there is no point in waiting for
+ * it, nor for one that has released the lane.
+ */
 async function holderInGroup({
   writer,
   admin,

@@ -3,9 +3,9 @@ import { byTopic } from '../../topic-partition.ts';
 import type { Coordinator, InitOptions } from '../client/coordinator.ts';
 
 /**
- * The last transaction of a transactional id, which may hang. A broker that is killed right after it has decided on a transaction may take it
- * for complete when it is back, without having told its partitions (seen with Kafka 4.3.1): an acknowledged transaction then stays open, and
- * ends as its producer's next one does. So a process that takes the id over ends it as it was decided.
+ * The last transaction of a transactional id, which may hang. A broker that is killed right after it has decided a transaction may count it
+ * as complete after its restart, without having written the partitions' markers (seen with Kafka 4.3.1): an acknowledged transaction then
+ * stays open, and ends as its producer's next one does. So a process that takes the id over ends it as it was decided.
  */
 export class HangingTransaction {
   readonly #topicPartitions: readonly TopicPartition[];
@@ -31,10 +31,10 @@ export class HangingTransaction {
   }
 }
 
-/** Only what was begun is still open to an abort, by the fence. */
+/** True when the coordinator has committed it. Only an `Ongoing` transaction can still be aborted, by the fence. */
 async function wasCommitted(coordinator: Coordinator, transactionalId: string): Promise<boolean> {
   const state = await coordinator.describeTransaction({ transactionalId });
-  // kafkajs tries again.
+  // kafkajs retries.
   if (state?.startsWith('Prepare') === true) throw new TransactionEndingError({ transactionalId });
   return state === 'CompleteCommit';
 }

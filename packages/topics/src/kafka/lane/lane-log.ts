@@ -5,7 +5,7 @@ import type { Cluster } from '../client/broker.ts';
 import type { ReadYourWrites } from '../consumer/read-your-writes.ts';
 import { OWN_KEYS, StatePartition, type StateRecord } from './state-partition.ts';
 
-/** Who holds a lane, as its state says. The newest one that was committed is right. */
+/** A lane's holder, as written in its state. The newest committed one counts. */
 export interface LaneHolder {
   /** Random, one per opening of a lane by a process. */
   readonly incarnation: string;
@@ -18,13 +18,13 @@ export interface LaneHolder {
   readonly sinceMs: number;
   /** The group member it is, where lanes are shared by a group. */
   readonly member?: { readonly group: string; readonly id: string } | undefined;
-  /** It has given the lane up, and nothing of it is under way. */
+  /** The holder has released the lane and has nothing in flight. */
   readonly released?: boolean | undefined;
 }
 
 /**
- * A lane's state as the log tells it. A taking of the lane and each transaction leave a note there, so that reading shows what became of a
- * transaction whose outcome is unknown, and whether somebody else has taken the lane.
+ * A lane's state as the log holds it. Each take of the lane and each transaction leave a record there, so that a read shows the fate of a
+ * transaction whose outcome is unknown, and whether another process has taken the lane.
  */
 export class LaneLog {
   readonly holderKey: string;
@@ -58,7 +58,7 @@ export class LaneLog {
     return entry === undefined ? undefined : (JSON.parse(entry.value) as LaneHolder);
   }
 
-  /** Reads what is decided now. Throws `LaneLostError` when somebody has taken the lane since we did. */
+  /** Reads up to the last stable offset. Throws `LaneLostError` when another process has taken the lane since we did. */
   async look(cluster: Cluster, readYourWrites: ReadYourWrites): Promise<void> {
     await this.#partition.readToEnd({ cluster, readYourWrites, onRecord: (record) => this.#note(record) });
     this.#assertOurs();

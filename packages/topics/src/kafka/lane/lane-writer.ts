@@ -38,12 +38,12 @@ export interface KafkaLaneWriterOptions {
 const PAUSES = { firstMs: 50, mostMs: 1_000 };
 /** Until a successor's taking can be read: a holder that comes back at once would throw it out again. */
 const FENCED_PAUSES = { firstMs: 750, mostMs: 1_500 };
-/** A close waits so long for what is under way; a broker that is away may take far longer. */
+/** How long a close waits for transactions in flight; a broker that is away may take far longer. */
 const CLOSE_WITHIN_MS = 2_000;
 
 /**
- * The one writer of a lane. A fault of a broker or a connection leaves the outcome of a transaction unknown: then the lane is taken again,
- * what is really there is read, and the transaction counts as done or is written again. Nobody above sees more of it than a delay.
+ * The one writer of a lane. A fault of a broker or a connection leaves the outcome of a transaction unknown: the writer then takes the lane
+ * again and reads its state, and the transaction counts as done or is written again. The caller sees only a delay.
  */
 export class KafkaLaneWriter extends QueuedLaneWriter {
   readonly #options: KafkaLaneWriterOptions;
@@ -72,7 +72,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     return this.#log.holder;
   }
 
-  /** Takes the lane for the first time: whoever holds it is fenced. */
+  /** Takes the lane for the first time, and fences its holder. */
   async open(): Promise<void> {
     await this.#untilDone(() => Promise.resolve());
   }
@@ -81,7 +81,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     this.#options.onClose(this);
     const late = setTimeout(() => this.#over.abort(this.closedError()), CLOSE_WITHIN_MS);
     await pending;
-    // Whoever takes the lane next need not wait for us then.
+    // The next holder need not wait for us then.
     if (this.#session !== undefined && this.#lost === undefined) {
       await this.#abortable(this.#session.write([this.#holderRecord({ nonce: randomUUID(), released: true })])).catch(() => undefined);
     }
@@ -106,7 +106,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
       await session.write(records, content.offsets);
       this.#log.committed = number;
     }).catch((error: unknown) => {
-      // Committed before the lane was lost: the next one is told.
+      // Committed before the lane was lost; the next transaction throws.
       if (!(error instanceof LaneLostError) || this.#log.committed < number) throw error;
     });
     this.#state?.apply(stateChanges(content.records, lane.state));
@@ -131,7 +131,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
         if (error instanceof LaneLostError) this.#lost = error;
         if (!patience.waitsOut(error)) {
           patience.reached();
-          // What was sent of it must not keep readers waiting until its time-out.
+          // Its sent records must not keep readers waiting until the transaction times out.
           if (this.#lost === undefined) this.#session = await this.#abortable(this.#take()).catch(() => undefined);
           throw driverError(error);
         }
@@ -142,7 +142,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     }
   }
 
-  /** A broker that has just started may not know yet what it has: that passes, whoever took it for the truth. */
+  /** A broker that has just started may not know its topics yet: the fault passes, even if a caller took it as final. */
   async #whyUnknown(fault: unknown): Promise<unknown> {
     return await this.#abortable(this.#options.assertThere()).then(
       () => new Error('A broker did not know what it has.', { cause: fault instanceof TopicUnknownError ? fault.cause : fault }),
@@ -153,13 +153,13 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   /** Fences every other holder, THEN reads what is committed. The other way round an older state would be believed. */
   async #take(): Promise<LaneSession> {
     const { client } = this.#options;
-    // A look first, trusted only for bad news: a lane that somebody else has taken is not taken back.
+    // Read first, and trust the result only for bad news: a lane that another process has taken is not taken back.
     await client.once((cluster) => this.#log.look(cluster, this.#options.readYourWrites));
     this.#over.signal.throwIfAborted();
     const session = this.#options.session();
     try {
       await session.connect();
-      // Who was closed meanwhile would fence whoever has come since.
+      // A writer that was closed meanwhile would fence its successor.
       this.#over.signal.throwIfAborted();
       const nonce = randomUUID();
       await session.write([this.#holderRecord({ nonce })]);

@@ -78,7 +78,7 @@ export class StatePartition {
     const deadline = performance.now() + LONGEST_READ_MS;
     let seen = false;
     while (!seen) {
-      // Compaction may have taken it, when somebody has written its key again.
+      // Compaction may have removed it after another write of its key.
       if (performance.now() > deadline)
         throw new Error(`What was just written to ${this.topicPartition.topic}-${this.topicPartition.partition} is not there to be read.`);
       await this.#read(cluster, (record) => {

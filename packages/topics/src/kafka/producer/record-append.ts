@@ -64,7 +64,8 @@ export async function appendRecords({
       await transaction.commit();
       isAcknowledged = true;
       readYourWrites.committed(sent);
-      // Nobody takes this id over: what a killed broker has not told its partitions would hold back all that comes behind it.
+      // No process takes this transactional id over: a marker that a killed broker failed to write would leave the transaction hanging
+      // before all later records.
       if (!(await readYourWrites.areReadable(cluster, positions))) throw new Error('What was committed can not be read yet.');
       return positions;
     } catch (error) {
@@ -87,9 +88,9 @@ function positionsOf(records: AppendOptions['records'], sent: SentRecords): read
 }
 
 /**
- * Whether an append whose transaction has ended was committed: its first record that is still there tells. Where retention or compaction has
- * taken all of them it counts as committed. Whether it was, nobody can know then; a committed one would be gone as well, and sending it again
- * would show it twice to whoever has read it, or put an old value over a newer one.
+ * True when an append whose transaction has ended was committed, by its first record that is still in the log. Where retention or
+ * compaction has removed all its records, it counts as committed: committed records would be gone as well, and sending them again would
+ * show them twice to their readers, or put an old value over a newer one.
  */
 async function isCommitted(cluster: Cluster, positions: readonly RecordPosition[]): Promise<boolean> {
   for (const position of positions) {
@@ -99,7 +100,7 @@ async function isCommitted(cluster: Cluster, positions: readonly RecordPosition[
   return true;
 }
 
-/** What became of a record whose transaction has ended. One that the log doesn't reach, or no longer, counts as aborted. */
+/** The fate of a record whose transaction has ended. A record beyond the end of the log counts as aborted. */
 async function fateOf(cluster: Cluster, { topic, partition, offset }: RecordPosition): Promise<'committed' | 'aborted' | 'gone'> {
   if (offset < 0) return 'aborted';
   await partitionsOf(cluster, topic);
@@ -113,7 +114,7 @@ async function fateOf(cluster: Cluster, { topic, partition, offset }: RecordPosi
       }
       if (Number(data.lastStableOffset) > offset) return 'gone';
       if (Number(data.highWatermark) <= offset) return 'aborted';
-      // Somebody else's open transaction holds it back.
+      // Another producer's open transaction comes before it.
       await sleep(LOOK_AGAIN_MS);
     }
   } catch (error) {

@@ -85,7 +85,7 @@ function seriesRecords({ topic, count, key, headers, valueAt }: RecordSeries): B
   return { length: count, at: (index) => ({ ...common, value: fieldValue(topic, valueAt(index)) }) };
 }
 
-/** What was acknowledged has to be what was sent. */
+/** The acknowledged topic-partition has to be the one that was sent to. */
 function checkedOffset(answers: readonly RecordMetadata[], topic: string, partition: number): number {
   const [answer] = answers;
   if (answers.length !== 1 || answer?.topicName !== topic || answer.partition !== partition || answer.errorCode !== 0) {

@@ -18,11 +18,11 @@ export interface TransactionalProducerOptions {
   readonly hanging: HangingTransaction;
 }
 
-/** A transactional producer that is thrown away at its first error, which is why it may remember what kafkajs asks anew each time. */
+/** A transactional producer. Its owner discards it at the first error, so it may cache answers that kafkajs requests again each time. */
 export interface TransactionalProducer extends Producer {
-  /** The partitions the next transaction writes: the broker is told of them all at once. */
+  /** Registers the partitions that the next transaction writes, all in one request to the broker. */
   announce(topicPartitions: readonly TopicPartition[]): void;
-  /** Whether the coordinator has gone since the last transaction: it may have forgotten to end that. */
+  /** True when the coordinator has gone since the last transaction, and may have failed to write its markers. */
   isOutdated(): boolean;
 }
 
@@ -69,7 +69,7 @@ const byTheirOwn: () => ReturnType<typeof Partitioners.DefaultPartitioner> =
 
 class CachingCluster extends KafkajsCluster {
   announced: readonly TopicPartition[] = [];
-  /** Of the transactions. */
+  /** The coordinator of the transactions. */
   coordinator: Coordinator | undefined;
   readonly #options: Pick<TransactionalProducerOptions, 'hanging' | 'transactionTimeout'>;
   readonly #coordinators = new Map<string, Broker>();
@@ -79,7 +79,7 @@ class CachingCluster extends KafkajsCluster {
     this.#options = own;
   }
 
-  /** kafkajs asks for it before each request to it. */
+  /** kafkajs looks the coordinator up before each request to it. */
   override async findGroupCoordinator(options: { readonly groupId: string; readonly coordinatorType?: number }): Promise<Broker> {
     const name = `${options.coordinatorType} ${options.groupId}`;
     const known = this.#coordinators.get(name);

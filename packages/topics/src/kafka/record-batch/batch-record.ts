@@ -7,7 +7,7 @@ export interface BatchRecord {
   readonly headers?: Readonly<Record<string, string | Uint8Array>>;
 }
 
-/** Records by index: an array, or what makes each when it is asked for. */
+/** Records by index: an array, or an object that makes each on demand. */
 export interface BatchRecords {
   readonly length: number;
   at(index: number): BatchRecord | undefined;
@@ -25,7 +25,7 @@ export function part(records: BatchRecords, from: number, count: number): BatchR
   return { length: count, at: (index) => records.at(from + index) };
 }
 
-/** What all records of a batch have in common. */
+/** Options that all records of a batch share. */
 export interface BatchOptions {
   /** The partition every record goes to. */
   readonly partition: number;

@@ -16,7 +16,7 @@ export function registerBuffer(bytes: Buffer): Buffer {
   return token;
 }
 
-/** What a token stands for; the bytes themselves where they are none. */
+/** The buffer that a token stands for, or `bytes` where it isn't a token. */
 export function registeredBuffer(bytes: Buffer): Buffer {
   return bytes.length === TOKEN_BYTES ? (buffers.get(bytes.toString('latin1')) ?? bytes) : bytes;
 }

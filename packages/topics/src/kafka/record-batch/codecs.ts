@@ -5,7 +5,7 @@ import { type Codec, LZ4, SNAPPY } from './foreign-codecs.ts';
 import { registeredBuffer } from './buffer-registry.ts';
 import { kafkajsVersion, unsupportedReason } from '../client/kafkajs-version.ts';
 
-/** What `send` takes as `compression`, by name. */
+/** The values of `compression` in `send`, by name. */
 export type Compressions = Readonly<Record<'none' | 'gzip' | 'zstd', CompressionTypes>>;
 
 export interface RegisterCodecsOptions {
@@ -19,10 +19,10 @@ export interface RegisterCodecsOptions {
 export type CodecTable = Record<number, () => unknown>;
 
 /**
- * Gives kafkajs gzip and zstd at level 1 under numbers of their own, and what it lacks (zstd, Snappy, LZ4) under its usual numbers where nobody
- * else has: a batch that can't be read would hold back all behind it. Nothing that is registered is replaced, so other users of kafkajs in
- * the process keep what they have; they can read more after this, too.
- * Answers what `send` takes as `compression`. With another kafkajs than the known one these are the usual numbers, gzip at kafkajs's own level.
+ * Gives kafkajs gzip and zstd at level 1 under numbers of their own, and the missing ones (zstd, Snappy, LZ4) under their usual numbers
+ * where no other code has registered them: an unreadable batch would block all records behind it. It replaces no registered codec, so other
+ * users of kafkajs in the process keep theirs, and can read more after this. Returns the values of `compression` for `send`. With another
+ * kafkajs than the known one these are the usual numbers, gzip at kafkajs's own level.
  */
 export function registerCodecs(options: RegisterCodecsOptions = {}): Compressions {
   const codecs: CodecTable = options.codecs ?? kafkajs.CompressionCodecs;
@@ -49,7 +49,7 @@ function own(type: CompressionTypes): CompressionTypes {
   return (0x08 | type) as CompressionTypes;
 }
 
-/** Whether a codec of ours compresses. */
+/** True when one of our codecs compresses this type. */
 export function isOwn(type: CompressionTypes): boolean {
   return (type & 0x08) !== 0;
 }

@@ -98,7 +98,7 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
     return found;
   }
 
-  /** What a reader sees of a record, with texts as their bytes. */
+  /** A record as a reader sees it, with texts as their bytes. */
   function seen({ offset, timestamp, key, value, headers = {} }: KafkaMessage): unknown {
     const texts = Object.entries(headers).map(([name, header]) => [name, String(header)]);
     return { offset, timestamp, key: key?.toString('hex') ?? null, value: value?.toString('hex') ?? null, headers: texts };

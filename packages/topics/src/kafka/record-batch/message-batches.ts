@@ -7,7 +7,7 @@ import { kafkajsVersion, unsupportedReason } from '../client/kafkajs-version.ts'
 import { plainMessages, recordBatch } from './record-batch.ts';
 
 export interface RecordBatchesOptions {
-  /** Told once, when records go kafkajs's plain way from here on: the same bytes at several times the work. */
+  /** Called once, when kafkajs's own encoder takes over for good: the same bytes at several times the work. */
   readonly onFallback: (reason: string) => void;
   /** kafkajs's version. Default: that of the installed one. */
   readonly version?: string;
@@ -41,7 +41,7 @@ export interface RecordBatch {
 export class RecordBatches {
   readonly #onFallback: (reason: string) => void;
   #plain = false;
-  /** Of a batch that has been sent: half a megabyte a page would only make work for the collector. */
+  /** The buffer of a batch that has been sent, kept for reuse: half a megabyte a page would only make work for the collector. */
   #room: Buffer<ArrayBuffer> | undefined;
 
   constructor(options: RecordBatchesOptions) {
@@ -56,9 +56,9 @@ export class RecordBatches {
   }
 
   /**
-   * The records in their order as batches of at most `maxBytes`, each as full as can be; encoded as they are asked for. Who asks for the next
-   * one says that the one before has been sent.
-   * Throws `RecordTooLargeError` when it comes to a record that needs more by itself.
+   * Splits the records, in their order, into batches of at most `maxBytes`, each as full as possible, and encodes each on demand. Taking
+   * the next batch means that the one before has been sent: its buffer is reused. Throws `RecordTooLargeError` at a record that exceeds
+   * `maxBytes` by itself.
    */
   *split(records: BatchRecords, options: SplitOptions): Generator<RecordBatch, void, undefined> {
     const maxBytes = options.maxBytes - BATCH_OVERHEAD_BYTES;

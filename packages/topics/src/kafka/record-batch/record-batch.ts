@@ -5,13 +5,13 @@ import { type BatchOptions, type BatchRecords, part, recordAt } from './batch-re
 import { strictArray } from './strict-array.ts';
 import type { EncodedRecords } from './encode-records.ts';
 
-/** What a batch is made of. */
+/** Options of a batch. */
 export interface RecordBatchOptions extends BatchOptions {
   /** Never empty. */
   readonly records: BatchRecords;
   /** All of `records`. */
   readonly encoded: EncodedRecords;
-  /** What kafkajs is given as the bytes of all records. Default: those. */
+  /** A stand-in that kafkajs gets for the bytes of all records. Default: the bytes themselves. */
   readonly token?: Buffer;
   /** Called when kafkajs encodes the first record otherwise than here, before all of them are encoded by kafkajs. */
   readonly onMismatch: (reason: string) => void;
@@ -32,7 +32,7 @@ export function recordBatch(options: RecordBatchOptions): Message[] {
   // messageProducer.js looks for a message without a value.
   const find = (without: Each<boolean>): Message | undefined => (without(first, 0, batch) ? first : undefined);
 
-  // groupMessagesPerPartition.js asks the partitioner for each message.
+  // groupMessagesPerPartition.js calls the partitioner for each message.
   const reduce = (group: (groups: Grouped, message: Message) => Grouped, start: Grouped): Grouped => {
     const partitions = Object.keys(group(start, first));
     if (partitions.length !== 1 || partitions[0] !== String(partition)) throw misplaced({ partition, partitions });
@@ -52,7 +52,7 @@ export function recordBatch(options: RecordBatchOptions): Message[] {
   return batch;
 }
 
-/** `count` encoded records of which the one that is asked holds the bytes of all (recordBatch/v0/index.js, encoder.js). */
+/** `count` encoded records, the first of which holds the bytes of all (recordBatch/v0/index.js, encoder.js). */
 function oneForAll(bytes: Buffer, count: number): unknown[] {
   const all = { buf: bytes, buffer: bytes };
   return strictArray('The records of a batch', count, {

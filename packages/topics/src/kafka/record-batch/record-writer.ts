@@ -22,7 +22,7 @@ export class RecordWriter {
     return this.#bytes;
   }
 
-  /** What is written, up to `length`; not a copy. */
+  /** The written bytes up to `length`; not a copy. */
   written(length: number = this.#end): Buffer {
     return this.#bytes.subarray(0, length);
   }

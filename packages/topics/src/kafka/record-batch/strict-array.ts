@@ -1,8 +1,8 @@
 import { TopicLogError } from '../../topic-log-error.ts';
 
 /**
- * An array that answers its length and what stands in `answers`, and throws a `TopicLogError` (HEADGATE_STRICT_ARRAY) for every other element, method, iteration or change:
- * whoever uses it in a way nobody thought of fails before anything is sent. `name` says in the error what it is.
+ * An array that gives its length and the entries of `answers`, and throws a `TopicLogError` (HEADGATE_STRICT_ARRAY) for every other
+ * element, method, iteration or change: an unforeseen use fails before anything is sent. The error names the array by `name`.
  */
 export function strictArray<Item>(name: string, length: number, answers: Readonly<Record<string, unknown>>): Item[] {
   const refuse = (use: string) => (): never => {
@@ -13,7 +13,7 @@ export function strictArray<Item>(name: string, length: number, answers: Readonl
       if (property === 'length') return length;
       if (typeof property === 'string' && Object.hasOwn(answers, property)) return answers[property];
       if (property in array || isIndex(property)) throw unanswered({ name, use: String(property) });
-      // What no array has may be asked for: `then` by await, `toJSON` by a logger.
+      // Properties that no array has may be read: `then` by await, `toJSON` by a logger.
       return undefined;
     },
     has: refuse('in'),

@@ -13,7 +13,10 @@ const produceRequest = load('kafkajs/src/protocol/requests/produce/v7/request') 
   encode(): Promise<{ buffer: Buffer }>;
 };
 
-/** What kafkajs would write to the socket for a transactional send of these messages to one topic, as its producer calls its own parts. */
+/**
+ * The bytes that kafkajs writes to the socket for a transactional send of these messages to one topic, made by the same internal calls as
+ * its producer's.
+ */
 export async function wireBytes(messages: Message[], compression: CompressionTypes = CompressionTypes.None): Promise<Buffer> {
   // The look for a message without a value, as in messageProducer.js.
   if (messages.find((message) => message.value === undefined) !== undefined) throw new Error('A message without a value.');

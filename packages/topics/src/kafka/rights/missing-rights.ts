@@ -4,7 +4,7 @@ import type { IntendedUse } from '../../topic-log.ts';
 import { chain, verdictOf } from '../client/driver-errors.ts';
 import type { Broker, Cluster } from '../client/broker.ts';
 
-/** What is used of kafkajs's broker besides. */
+/** Internals of kafkajs's broker that the probes use. */
 interface ProbedBroker extends Broker {
   metadata(topics: readonly string[]): Promise<unknown>;
   produce(options: {
@@ -28,14 +28,14 @@ interface ProbedBroker extends Broker {
   }): Promise<unknown>;
 }
 
-/** No topic has so many partitions, no group such a member, and no broker has given a producer this id: whatever is allowed fails all the same. */
+/** No topic has so many partitions, no group such a member, and no broker has given a producer this id: a permitted request still fails. */
 const NO_PARTITION = 2_147_483_647;
 const NO_MEMBER = 'headgate-looks-for-its-rights';
 const NO_PRODUCER = '9223372036854775807';
 
 /**
- * The rights that the user lacks for what it intends. Brokers tell them by refusing requests before they look at what those are about: each
- * request here is about a partition, a member or a producer that can't be there, so that one which is allowed does nothing.
+ * Finds the rights that the user lacks for its intended use. Brokers check rights before anything else in a request: each request here
+ * names a partition, a member or a producer that can't exist, so that a permitted one does nothing.
  */
 export async function missingRights(cluster: Cluster, use: IntendedUse): Promise<readonly MissingRight[]> {
   const broker = (await cluster.brokerPool.findConnectedBroker()) as ProbedBroker;

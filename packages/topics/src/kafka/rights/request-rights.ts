@@ -37,7 +37,7 @@ const NEEDED: Readonly<Record<string, Operations>> = {
   endTxn: { 'transactional id': ['Write'] },
 };
 
-/** As far as requests are looked at: those of `metadata` are names alone. */
+/** The parts of a request that name resources: a `metadata` request holds names alone. */
 type Request = readonly string[] | RequestFields;
 
 interface RequestFields {
@@ -86,19 +86,19 @@ async function missingRight({ ask, request, operations, error }: Refused): Promi
     const kind = REFUSALS[each.type ?? ''];
     if (kind === undefined) continue;
     refusal ??= each.type;
-    // Where several topics were asked for, kafkajs tells of one, and not of which; but for new ones.
+    // For a request with several topics kafkajs reports one refusal without its topic, except when it creates topics.
     const names = 'topic' in each && kind === 'topic' ? [String(each.topic)] : await refusedOf(ask, request, kind);
     for (const name of names)
       for (const operation of operations[kind] ?? []) rights.set(`${operation} ${kind} ${name}`, { operation, kind, name });
   }
   if (refusal === undefined) return undefined;
-  // kafkajs goes by these two. It passes on an error's cause in place of the error, so there is none.
+  // kafkajs reads these two properties. It passes on an error's cause in place of the error, so this one has no cause.
   return Object.assign(new MissingRightError([...rights.values()]), { type: refusal, retriable: false });
 }
 
 async function refusedOf(ask: Ask, request: Request, kind: ResourceKind): Promise<readonly string[]> {
   const names = namesIn(request, kind);
-  // These two change nothing when they are asked again.
+  // Repeating these two requests changes nothing.
   if (names.length <= 1 || !(isNames(request) || request.resources !== undefined)) return names;
   const refused: string[] = [];
   for (const name of names) {

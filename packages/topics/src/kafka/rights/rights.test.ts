@@ -12,9 +12,9 @@ const because = why === undefined ? '' : ` (skipped: ${why})`;
 
 interface Case {
   readonly user: string;
-  /** Of all that is needed, what the user lacks. */
+  /** The rights that the user lacks. */
   readonly lacks: readonly Rights[];
-  /** As it is told at first, and by looking for it. */
+  /** The words of the first error, and of `missingRights`. */
   readonly told: string;
   readonly found?: readonly string[];
 }
@@ -195,7 +195,7 @@ function laneOf(user: string): LaneSpec {
   return { name: `${user}.lane`, state: { topic: `${user}.state`, partition: 0 }, writes };
 }
 
-/** What a run does, in its order. Answers what was asked for. */
+/** The steps of a run, in its order. Resolves to the values that it read. */
 async function work(log: TopicLog, user: string): Promise<readonly (string | null)[]> {
   await log.createTopics(specsOf(user));
   const topic = `${user}.requests`;

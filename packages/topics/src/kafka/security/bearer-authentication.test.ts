@@ -4,7 +4,7 @@ import { type BearerToken, bearerAuthentication } from './bearer-authentication.
 import { unsecuredToken } from './unsecured-token.fixture.ts';
 
 interface Exchange {
-  /** What the client sent, without lengths. */
+  /** The client's messages, without lengths. */
   readonly sent: readonly string[];
   readonly error: unknown;
 }

@@ -10,22 +10,22 @@ const LONGEST_WORD = 100;
 /** A broker's clock may be ahead of ours by so much. */
 const CLOCKS_APART_MS = 60_000;
 
-/** What brokers are shown. */
+/** A token to present to the brokers. */
 export interface BearerToken {
   readonly value: string;
   /**
-   * Where a fresh token will be found, in words, e.g. the name of a file: one that has expired is waited for then, and not shown to the brokers.
-   * Default: there will be none, and a token that is refused ends what is under way.
+   * Where a fresh token will appear, in words, e.g. the name of a file: the driver then waits for it, and doesn't present an expired one to
+   * the brokers. Default: no fresh token comes, and a refused token ends the calls in flight.
    */
   readonly renewedIn?: string;
 }
 
-/** Who authenticates a connection, as kafkajs asks for it. */
+/** Makes the authenticator of a connection, in kafkajs's shape. */
 type Authentication = (connection: Pick<AuthenticationProviderArgs, 'saslAuthenticate'>) => Authenticator;
 
 /**
- * Authenticates by a bearer token (RFC 7628), which is asked for each time. Rejects with what `token` rejects with; with `TokenRefusedError`,
- * which says why the brokers refuse it; or with a `StaleTokenError` while a fresh one is waited for. None of them holds the token.
+ * Authenticates by a bearer token (RFC 7628), and calls `token` each time. Rejects with the rejection of `token`; with `TokenRefusedError`,
+ * which says why the brokers refuse it; or with a `StaleTokenError` while the driver waits for a fresh one. None of them holds the token.
  */
 export function bearerAuthentication(token: () => Promise<BearerToken>): Authentication {
   /** A token that was good has had its time when it is refused; the first one may be for other brokers. */
@@ -55,7 +55,7 @@ export function bearerAuthentication(token: () => Promise<BearerToken>): Authent
   });
 }
 
-/** Whether a fresh token is waited for. */
+/** True when the driver waits for a fresh token. */
 export function isStaleToken(error: unknown): boolean {
   return error instanceof Error && (error instanceof StaleTokenError || isStaleToken(error.cause));
 }
@@ -64,7 +64,7 @@ export function isStaleToken(error: unknown): boolean {
 class StaleTokenError extends Error {
   override readonly name = 'StaleTokenError';
   readonly retryable = true;
-  /** What kafkajs goes by: it would try again at once. */
+  /** Keeps kafkajs from retrying at once. */
   readonly retriable = false;
 
   constructor({ expiryMs, renewedIn }: { readonly expiryMs: number; readonly renewedIn: string }, options?: ErrorOptions) {

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** What a client is given, as PEM texts. */
+/** A client's certificates, as PEM texts. */
 export interface ClientCertificates {
   readonly ca: string;
   readonly cert: string;
@@ -21,7 +21,7 @@ export interface Certificates {
   readonly trustStore: string;
 }
 
-/** Whether certificates can be made here. */
+/** True when this machine can make certificates. */
 export async function haveOpenssl(): Promise<boolean> {
   return run('openssl', ['version']).then(
     () => true,

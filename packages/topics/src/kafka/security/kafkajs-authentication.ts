@@ -17,7 +17,7 @@ export type KafkaSaslOptions =
     }
   | {
       readonly mechanism: 'oauthbearer';
-      /** Asked for each connection, and again when a session ends. */
+      /** Called for each connection, and again when a session ends. */
       readonly oauthBearerProvider: () => Promise<BearerToken>;
     };
 

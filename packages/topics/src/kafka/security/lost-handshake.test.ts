@@ -13,7 +13,7 @@ const because = why === undefined ? '' : ` (skipped: ${why})`;
 /** Clients authenticate again 2 s before: a second after the last time. */
 const REAUTHENTICATE_MS = 3_000;
 const SASL_AUTHENTICATE = '#36';
-/** More than kafkajs tries one connection again. */
+/** More than kafkajs retries one connection. */
 const CUTS = 12;
 
 describe.skipIf(why !== undefined).concurrent(`a connection lost while it authenticates${because}`, () => {

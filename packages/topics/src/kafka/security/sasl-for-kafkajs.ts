@@ -3,9 +3,9 @@ import { bearerAuthentication } from './bearer-authentication.ts';
 import { type KafkaSaslOptions, kafkajsAuthentication } from './kafkajs-authentication.ts';
 
 /**
- * What kafkajs is given for `sasl`: where the mechanism is oauthbearer, with an authentication of our own. That of kafkajs 2.2.4 doesn't read
- * the brokers' answer: a refused token counts as taken, and all that is told is a connection that closes. Its others are
- * kafkajs's own, with lost connections told from refusals.
+ * Gives the `sasl` option of kafkajs, for oauthbearer with an authentication of our own: kafkajs 2.2.4 doesn't read the brokers' answer, so
+ * that a refused token looks like a connection that closes. The other mechanisms are kafkajs's own, with lost connections distinguished
+ * from refusals.
  */
 export function saslForKafkajs(sasl: KafkaSaslOptions): NonNullable<KafkaConfig['sasl']> {
   if (sasl.mechanism === 'oauthbearer') {

@@ -89,7 +89,7 @@ describe.skipIf(why !== undefined)(`the Kafka driver over SASL${why === undefine
     try {
       await Promise.all(writers.map((writer) => writer.write()));
       const [connectionsAtFirst, tokensAtFirst] = [connections.count(), tokens.length];
-      // Longer than a session lives: the broker closes the connection of whoever hasn't authenticated again by then.
+      // Longer than a session lives: the broker closes a connection that hasn't authenticated again by then.
       const endMs = performance.now() + REAUTHENTICATE_MS + 1_500;
       for (; performance.now() < endMs; await sleep(100)) await Promise.all(writers.map((writer) => writer.write()));
       for (const { read, written } of writers) await expect.poll(() => read).toEqual(written);

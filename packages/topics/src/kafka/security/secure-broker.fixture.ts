@@ -8,15 +8,15 @@ export const PASSWORD = 'wonder-land-2';
 const security = 'org.apache.kafka.common.security';
 const bearer = `${security}.oauthbearer`;
 
-/** What such a broker is started with. */
+/** Options of such a broker. */
 export interface SecureBrokerOptions {
   readonly listeners: Readonly<Record<string, 'SSL' | 'SASL_PLAINTEXT' | 'SASL_SSL'>>;
   readonly settings: Readonly<Record<string, string>>;
 }
 
 /**
- * Of a broker with two listeners that take all mechanisms, OPEN and SHORT; on SHORT a client has to authenticate again in time.
- * Users of scram are still to be added.
+ * Options of a broker with two listeners that take all mechanisms, OPEN and SHORT; on SHORT a client has to authenticate again in time. The
+ * caller adds the scram users.
  */
 export function saslBrokerOptions({ reauthenticateMs }: { readonly reauthenticateMs: number }): SecureBrokerOptions {
   return {
@@ -25,7 +25,7 @@ export function saslBrokerOptions({ reauthenticateMs }: { readonly reauthenticat
   };
 }
 
-/** Of a broker with the listeners TLS, MUTUAL (clients need a certificate) and SASL (over TLS). */
+/** Options of a broker with the listeners TLS, MUTUAL (clients need a certificate) and SASL (over TLS). */
 export function tlsBrokerOptions(certificates: Certificates): SecureBrokerOptions {
   return {
     listeners: { TLS: 'SSL', MUTUAL: 'SSL', SASL: 'SASL_SSL' },
@@ -61,7 +61,7 @@ function reauthentication(listener: string, milliseconds: number): Readonly<Reco
 }
 
 export interface AddScramUserOptions {
-  /** Of a listener without security. */
+  /** Addresses of a listener without security. */
   readonly brokers: readonly string[];
   /** Class path of Kafka's tools. */
   readonly jars: string;

@@ -21,7 +21,7 @@ describe.skipIf(why !== undefined)(`a token that expires${because}`, () => {
   });
   afterAll(() => broker?.close());
 
-  /** A log whose token can be changed; what it asks is counted. */
+  /** A log whose token can be changed; its requests are counted. */
   async function logWith({ client, lifetimeMs }: { readonly client: string; readonly lifetimeMs: number }) {
     const asked: string[] = [];
     broker.rules.set(client, ({ api }) => {
@@ -56,7 +56,7 @@ describe.skipIf(why !== undefined)(`a token that expires${because}`, () => {
       renew(7_000);
       const expiresMs = Date.now() + 7_000;
       const atFirst = count(HANDSHAKE);
-      // Brokers refuse whoever authenticates twice a second, as kafkajs does in the last two of a session.
+      // Brokers refuse a client that authenticates twice within a second, as kafkajs does in the last two seconds of a session.
       while (Date.now() < expiresMs - 500) await Promise.race([writer.write(), sleep(expiresMs - Date.now())]);
       expect(count(HANDSHAKE) - atFirst).toBeLessThan(25);
       expect(changes).toEqual([]);

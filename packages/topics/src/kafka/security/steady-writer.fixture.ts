@@ -2,7 +2,7 @@ import type { TopicLog } from '../../topic-log.ts';
 
 export interface SteadyWriter {
   readonly written: readonly string[];
-  /** What a reader that waits for news has got of it. */
+  /** The values that a following reader has got. */
   readonly read: readonly (string | null)[];
   /** Writes the next number in a transaction. */
   readonly write: () => Promise<void>;
@@ -23,7 +23,7 @@ export async function steadyWriter({ log, name }: { readonly log: TopicLog; read
   const reading = (async () => {
     for await (const { value } of reader) read.push(value);
   })();
-  // Told by `close`.
+  // `close` reports it.
   reading.catch(() => undefined);
   return {
     written,
