@@ -92,7 +92,7 @@ test('single issues share a POST, and one that is not there is a dead letter', a
   const { snapshot } = await running.stop();
   expect(service.requests.map(({ method, path }) => [method, path])).toEqual([['POST', '/issues/batch']]);
   expect(await records('single')).toMatchObject([{ number: 1 }, { number: 4 }]);
-  expect(snapshot.deadLetters).toMatchObject([{ key: 'o/a#9', error: { code: 'HEADGATE_NO_ISSUE' } }]);
+  expect(snapshot.deadLetters.last).toMatchObject([{ key: 'o/a#9', error: { code: 'HEADGATE_NO_ISSUE' } }]);
 });
 
 test('a token that is refused leaves the work to the others', async () => {

@@ -5,7 +5,7 @@ import type { CommandContext } from './commands/command-context.ts';
 import type { SandboxCommandOptions } from './commands/sandbox.ts';
 import { UsageError } from './commands/usage-error.ts';
 import { ConfigError } from './config/config-error.ts';
-import { defaultConfigFile } from './config/config-files.ts';
+import { defaultConfigFile } from './config/default-config-file.ts';
 import { errorText } from './run/error-text.ts';
 import type { Terminal } from './status/terminal.ts';
 import { plainOutput } from './status/text/plain-output.ts';

@@ -17,7 +17,7 @@ export function parseOptions<Schema extends z.ZodType>(schema: Schema, given: un
   return parsed.success ? { value: parsed.data } : { issues: flat(parsed.error.issues, []) };
 }
 
-/** `followers.count: must be 5000 or less.`, one a line. */
+/** `issues.count: must be 5000 or less.`, one a line. */
 export function optionsText(name: string, issues: readonly OptionIssue[]): string {
   return issues.map(({ path, message }) => `${[name, ...path].join('.')}: ${message}`).join('\n');
 }

@@ -1,5 +1,5 @@
 import { ConfigError, type SoundConfig } from '../config/config-error.ts';
-import { defaultConfigFile } from '../config/config-files.ts';
+import { defaultConfigFile } from '../config/default-config-file.ts';
 import { formatProblems, messageColumnOf } from '../config/format-problems.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { LoadConfigOptions } from '../config/load-config.ts';

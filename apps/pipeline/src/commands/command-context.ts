@@ -3,7 +3,7 @@ import type { Clock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import { ConfigError } from '../config/config-error.ts';
 import { BUILT_IN } from '../config/built-in.ts';
-import { defaultConfigFile } from '../config/config-files.ts';
+import { defaultConfigFile } from '../config/default-config-file.ts';
 import type { Config } from '../config/config.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import { formatProblems, sayProblem } from '../config/format-problems.ts';

@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { parseEnv } from 'node:util';
 import { ConfigError } from './config-error.ts';
+import { DEFAULT_FILE, isCode } from './default-config-file.ts';
 import { unreadable } from './file-text.ts';
 
 export interface ReadConfigFileOptions {
@@ -11,19 +11,6 @@ export interface ReadConfigFileOptions {
   /** Absolute path of what is read. */
   readonly path: string;
   readonly readFile: (path: string) => Promise<string>;
-}
-
-const DEFAULT_FILE = 'headgate.yaml';
-const CODE_FILES = ['headgate.config.ts', 'headgate.config.mjs', 'headgate.config.js'] as const;
-
-/** The configuration of a folder where the command line names none: headgate.yaml, or the first of headgate.config.ts, .mjs and .js. */
-export function defaultConfigFile(cwd: string): string {
-  return [DEFAULT_FILE, ...CODE_FILES].find((file) => existsSync(join(cwd, file))) ?? DEFAULT_FILE;
-}
-
-/** Whether a configuration is a module. */
-export function isCode(file: string): boolean {
-  return /\.[cm]?[jt]s$/.test(file);
 }
 
 /** The text of the configuration; throws ConfigError with the way to make one where there is none. */

@@ -1,7 +1,8 @@
 import { dirname, resolve } from 'node:path';
 import { codeConfig } from './code-config.ts';
 import { ConfigError } from './config-error.ts';
-import { defaultConfigFile, isCode, isPublic, readConfigText, readEnvFile } from './config-files.ts';
+import { isPublic, readConfigText, readEnvFile } from './config-files.ts';
+import { defaultConfigFile, isCode } from './default-config-file.ts';
 import type { Config } from './config.ts';
 import { inOrder } from './format-problems.ts';
 import type { Problem } from './problem.ts';

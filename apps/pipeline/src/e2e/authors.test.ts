@@ -18,7 +18,7 @@ it('writes all 45 books of an author page by page, each once, over a kill betwee
   killed.child.kill('SIGKILL');
   await killed.ended;
   const run = await place.headgate('run');
-  expect([run.code, run.stderr]).toEqual([0, expect.stringMatching(/1 author, 5 books +-> books\.authors/)]);
+  expect([run.code, run.stderr]).toEqual([0, expect.stringMatching(/1 crawl, 1 page, 5 books +-> books\.authors/)]);
   expect(service.asked).toEqual(['Ada Brook 1/100', 'Ada Brook 2/100', 'Ada Brook 3/100', 'Ada Brook 3/100']);
   const records = await place.records('books.authors');
   expect(records.map(pageOf)).toEqual([

@@ -30,9 +30,9 @@ books:
   expect(await place.records('books.missing')).toEqual([]);
   const letters = await place.records('books.dead-letters');
   expect(letters.map(({ value }) => value['request'] ?? value['record'])).toEqual([
+    { title: 'Nameless' },
     { isbn: nameless },
     { isbn: unknown },
-    { title: 'Nameless' },
   ]);
   expect(new Set(letters.map(({ headers }) => headers['ce_id'])).size).toBe(3);
 

@@ -52,11 +52,15 @@ test('each record is written once and in order, however often the work is stoppe
 test('work that was stopped goes on, and each run says which records it has written', async () => {
   await using place = await afterPlace();
   const told = (events: readonly (RequestEvent | RunEvent)[]) =>
-    events.map((event) => (event.type === 'after-written' ? event.counts : event.type === 'notice' ? event.message : event.type));
-  expect(told(await inLane(place.log, writing(CHUNK + 7), async ({ crawl }) => await crawl('one'), 1))).toEqual([{ compared: CHUNK }]);
+    events.map((event) =>
+      event.type === 'after-written' ? [event.counts, event.kinds] : event.type === 'notice' ? event.message : event.type,
+    );
+  expect(told(await inLane(place.log, writing(CHUNK + 7), async ({ crawl }) => await crawl('one'), 1))).toEqual([
+    [{ records: CHUNK }, { compared: CHUNK }],
+  ]);
   expect(told(await inLane(place.log, writing(CHUNK + 7), async () => await Promise.resolve()))).toEqual([
     'a: the comparison goes on',
-    { compared: 7 },
+    [{ records: 7 }, { compared: 7 }],
   ]);
   expect(told(await inLane(place.log, writing(CHUNK + 7), async () => await Promise.resolve()))).toEqual([]);
 });
