@@ -4,7 +4,7 @@ import { type AvailabilityChange, availability } from './availability.ts';
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-it('an outage is told with the earliest time from which anybody has missed the brokers', () => {
+it('an outage is reported with the earliest time at which a watcher missed the brokers', () => {
   const changes: AvailabilityChange[] = [];
   const brokers = availability((change) => changes.push(change));
   const now = Date.now();
@@ -17,7 +17,7 @@ it('an outage is told with the earliest time from which anybody has missed the b
   expect(changes).toEqual([{ available: false, reason: 'gone', sinceMs: now - 3_000 }]);
 });
 
-it('what is refused goes before outages, all of it, and is told again at once when it changes', () => {
+it('refusals come before outages, all of them, and are reported again at once when they change', () => {
   const changes: AvailabilityChange[] = [];
   const brokers = availability((change) => changes.push(change));
   const now = Date.now();

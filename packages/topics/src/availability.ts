@@ -1,25 +1,27 @@
-/** What changed between the log and its brokers, or its file. */
+/** A change in the availability of the log's brokers or file. */
 export type AvailabilityChange =
   | {
       readonly available: false;
       readonly reason: string;
       /** The brokers answer, and refuse: `reason` says what the log's user may not do. */
       readonly refused?: true;
-      /** Since when nothing has come back, epoch ms: that is told some seconds later. */
+      /** The time of the last answer, epoch ms; the report comes some seconds later. */
       readonly sinceMs: number;
     }
   | { readonly available: true };
 
 /** One who works with them, and says how that goes; `reached` also where it gives up. */
 export interface AvailabilityWatcher {
-  /** `sinceMs`: since when it has, epoch ms; default now, or when it was first told. `refused` (default false): they answer, and refuse. */
+  /**
+   * `sinceMs`: start of the outage, epoch ms; default now, or the first report. `refused` (default false): the brokers answer, and refuse.
+   */
   missed(reason: string, sinceMs?: number, refused?: boolean): void;
   reached(): void;
 }
 
 /**
- * Tells once that somebody can't work with them, again where what is refused has changed, and once that all can again. Short hiccups are
- * nobody's business.
+ * Reports once that a watcher can't work with the brokers, again when the refused resources change, and once that all watchers can work
+ * again. Short hiccups go unreported.
  */
 export interface Availability {
   watcher(): AvailabilityWatcher;
@@ -37,7 +39,7 @@ interface Missed {
 
 export function availability(tell: (change: AvailabilityChange) => void): Availability {
   const missing = new Map<AvailabilityWatcher, Missed>();
-  /** What was told to be refused, empty where nothing is; undefined where nothing is told. */
+  /** The reported refusals, empty for an outage without one; undefined while no outage is reported. */
   let told: string | undefined;
   let closed = false;
   let timer: NodeJS.Timeout | undefined;

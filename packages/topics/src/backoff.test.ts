@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Backoff } from './backoff.ts';
 
-it('doubles from the first pause to the longest, each between a half and the whole, and begins anew after a success', () => {
+it('doubles from the first pause to the longest, each between a half and the whole, and starts over after a success', () => {
   fc.assert(
     fc.property(fc.array(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), { minLength: 8, maxLength: 20 }), (chances) => {
       const left = [...chances, ...chances];

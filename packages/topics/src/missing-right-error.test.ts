@@ -24,7 +24,7 @@ it('says each resource once with all its operations, and those that lack the sam
   ]);
 });
 
-it('an error says the same in whichever order brokers tell it', () => {
+it('an error says the same in whichever order brokers report the rights', () => {
   const rights = [
     right('Describe', 'topic', 'pages'),
     right('Write', 'topic', 'pages'),
@@ -37,7 +37,7 @@ it('an error says the same in whichever order brokers tell it', () => {
   expect(new MissingRightError([...others.toReversed(), ...[describe, write].flatMap((one) => one ?? [])]).message).toBe(message);
 });
 
-it('topics can be made by somebody else, nothing else can', () => {
+it('only topics can be created by another user', () => {
   const [create, write] = [right('Create', 'topic', 'pages'), right('Write', 'topic', 'pages')];
   expect(new MissingRightError([create]).message).toMatch(/\(kafka-acls\.sh --add\), or make them yourself\.$/u);
   expect(new MissingRightError([create, write]).message).toMatch(/\(kafka-acls\.sh --add\)\.$/u);

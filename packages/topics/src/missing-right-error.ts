@@ -8,14 +8,14 @@ export interface MissingRight {
   /** `Describe`, `Read`, `Write`, … */
   readonly operation: string;
   readonly kind: ResourceKind;
-  /** Of the topic, group or transactional id; empty for the cluster. */
+  /** The topic, group or transactional id; empty for the cluster. */
   readonly name: string;
 }
 
 /** The brokers know the log's user and refuse it something. It may be tried again: a right that is given counts at once. */
 export class MissingRightError extends TopicLogError {
   override readonly name = 'MissingRightError';
-  /** Sorted by what they are for: brokers tell them in any order. */
+  /** Sorted by resource, because brokers report them in any order. */
   readonly rights: readonly MissingRight[];
 
   constructor(rights: readonly MissingRight[], options?: ErrorOptions) {

@@ -2,7 +2,7 @@ import { SerialQueue } from './serial-queue.ts';
 import { type TopicLogError, closedError } from './topic-log-error.ts';
 import type { LaneTransaction, LaneWriter, StateReading } from './topic-log.ts';
 
-/** What lane writers of every driver have in common: transactions in the order they were asked for, and an end. */
+/** Base class of every driver's lane writer: runs transactions in call order, and closes after them. */
 export abstract class QueuedLaneWriter implements LaneWriter {
   readonly #name: string;
   readonly #transactions = new SerialQueue();
@@ -33,6 +33,6 @@ export abstract class QueuedLaneWriter implements LaneWriter {
   }
 
   protected abstract write(work: (tx: LaneTransaction) => void): Promise<void>;
-  /** Gives the lane up once `pending`, the transactions asked for before, have ended; called once. */
+  /** Releases the lane once `pending`, the transactions called before, have ended; called once. */
   protected abstract release(pending: Promise<unknown>): Promise<void>;
 }

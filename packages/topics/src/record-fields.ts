@@ -93,7 +93,7 @@ export function mapHeaders<From, To>(
 const SHOWN_BYTES = 8;
 const SHOWN_FIELDS = 3;
 
-/** Of fields that are no text, by name. */
+/** The error for fields that aren't text, by name. */
 export function noText({ topic, partition, offset }: RecordPosition, wrong: ReadonlyMap<string, Uint8Array>): InvalidRecordDetails {
   const shown = [...wrong].slice(0, SHOWN_FIELDS).map(([field, bytes]) => `its ${field} (${bytes.length} bytes: ${beginning(bytes)})`);
   const more = wrong.size > SHOWN_FIELDS ? ` and ${wrong.size - SHOWN_FIELDS} more of its headers` : '';

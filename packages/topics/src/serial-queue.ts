@@ -1,4 +1,4 @@
-/** Runs work one after the other, in the order it was asked for. A failure is its caller's, and stops nothing behind it. */
+/** Runs work one after the other, in call order. A failure rejects only its own call, and the next work runs. */
 export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve();
 
@@ -8,7 +8,7 @@ export class SerialQueue {
     return done;
   }
 
-  /** Resolves when all work asked for before has ended. */
+  /** Resolves when all work queued before has ended. */
   async idle(): Promise<void> {
     await this.#last;
   }

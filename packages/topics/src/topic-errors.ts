@@ -1,15 +1,15 @@
 import { TopicLogError } from './topic-log-error.ts';
 
-/** Why a topic can't become the one asked for. */
+/** Why an existing topic can't become the specified one. */
 export interface TopicMismatch {
   readonly topic: string;
   /** Goes on after the topic's name. */
   readonly reason: string;
-  /** How many partitions it has, where that is more than were asked for. */
+  /** The topic's partitions, where these are more than the specified ones. */
   readonly partitions?: number;
 }
 
-/** Topics exist in a form that can't become the one asked for. */
+/** Existing topics can't become the specified ones. */
 export class TopicMismatchError extends TopicLogError {
   override readonly name = 'TopicMismatchError';
   /** The first of them. */
@@ -55,7 +55,7 @@ export class TopicUnknownError extends TopicLogError {
   }
 }
 
-/** A topic was deleted and made anew while it was in use: what it held is gone. Nothing of the transaction that noticed it was written. */
+/** A topic was deleted and recreated while it was in use: its records are gone. The transaction that noticed it wrote nothing. */
 export class TopicLostError extends TopicLogError {
   override readonly name = 'TopicLostError';
   readonly topic: string;
@@ -64,7 +64,7 @@ export class TopicLostError extends TopicLogError {
     super(
       {
         code: 'HEADGATE_TOPIC_LOST',
-        message: `Topic "${details.topic}" lost what it held while it was in use: it was deleted and made anew, or its end was cut off. Restore it, or start over.`,
+        message: `Topic "${details.topic}" lost records while it was in use: it was deleted and recreated, or its end was cut off. Restore it, or start over.`,
       },
       options,
     );

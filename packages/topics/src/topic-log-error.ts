@@ -35,11 +35,11 @@ export type TopicLogErrorCode =
   | 'HEADGATE_GROUP_TAKEN'
   /** The group's members agree on something else than this process brings: it gets no lanes and has left. */
   | 'HEADGATE_GROUP_DISAGREEMENT'
-  /** The brokers' answer is no, however often they are asked. */
+  /** The brokers refuse, and a retry doesn't help. */
   | 'HEADGATE_BROKERS_REFUSE'
-  /** The brokers let nobody in with this name and password. */
+  /** The brokers refuse this name and password. */
   | 'HEADGATE_KAFKA_CREDENTIALS_REFUSED'
-  /** The brokers let nobody in with this token. */
+  /** The brokers refuse this token. */
   | 'HEADGATE_KAFKA_TOKEN_REFUSED'
   /** No broker answers at the address that it advertises. */
   | 'HEADGATE_KAFKA_ADVERTISED_ADDRESS'
@@ -52,7 +52,7 @@ export type TopicLogErrorCode =
 
 export interface TopicLogErrorOptions {
   readonly code: TopicLogErrorCode;
-  /** What happened, where, and what to do. */
+  /** Says what happened, where, and what to do. */
   readonly message: string;
   /** Default false. */
   readonly retryable?: boolean;

@@ -1,13 +1,13 @@
 import type { MissingRight } from './missing-right-error.ts';
 
-/** The port behind which a log of topics stands: an embedded file or Kafka. */
+/** The port of a log of topics; its drivers are an embedded file and Kafka. */
 export interface TopicLog extends AsyncDisposable {
   /**
-   * Creates the topics that are missing; an existing one with fewer partitions grows; all or nothing. Throws `TopicMismatchError` where that
-   * can't be. With `validateOnly` (default false) it says and throws the same, and changes nothing.
+   * Creates the topics that are missing; an existing one with fewer partitions grows; all or nothing. Throws `TopicMismatchError` for a
+   * topic that can't become the specified one. With `validateOnly` (default false) it returns and throws the same, and changes nothing.
    */
   createTopics(topics: readonly NewTopicSpec[], options?: { readonly validateOnly?: boolean }): Promise<CreatedTopics>;
-  /** The topics there are, or those of `names` that are there; sorted by name. */
+  /** The existing topics, or those among `names`; sorted by name. */
   listTopics(names?: readonly string[]): Promise<readonly TopicInfo[]>;
   /**
    * Becomes the only writer of a lane, then reads the state its predecessors committed.
@@ -15,47 +15,50 @@ export interface TopicLog extends AsyncDisposable {
    * the lane is taken.
    */
   openLane(lane: LaneSpec, signal?: AbortSignal): Promise<LaneWriter>;
-  /** Appends records outside of any lane, all or nothing: requests that anyone may make. Returns where they went, in order. Throws `TopicUnknownError` and `InvalidRecordError`. */
+  /**
+   * Appends records outside of any lane, all or nothing, e.g. requests. Resolves to their positions, in order. Throws `TopicUnknownError`
+   * and `InvalidRecordError`.
+   */
   append(records: readonly NewRecord[]): Promise<readonly RecordPosition[]>;
   /**
-   * Reads committed records in order per partition, as text. The reading begins now, not with the first record asked for. A key, value or
-   * header that is no UTF-8 text ends the reader with an `InvalidRecordError` that names topic, partition, offset and fields.
+   * Reads committed records in order per partition, as text. The read starts at this call, not at the first `next`. A key, value or header
+   * that isn't UTF-8 ends the reader with an `InvalidRecordError` that names topic, partition, offset and fields.
    */
   read(options: ReadOptions): TopicReader;
-  /** As `read`, with keys, values and headers as the bytes they are; text as UTF-8. Each is a copy of its own. */
+  /** As `read`, with keys, values and headers as bytes, each a copy; text is UTF-8. */
   readBytes(options: ReadOptions): TopicReader<Uint8Array>;
   /**
-   * The first transaction that has written to a partition and hasn't ended: readers can't pass it. Undefined where there is none. Throws
-   * `signal.reason` where that aborts.
+   * The first open transaction in a partition: readers can't pass it. Undefined where there is none. Throws `signal.reason` when `signal`
+   * aborts.
    */
   openTransaction(topicPartition: TopicPartition, signal?: AbortSignal): Promise<OpenTransaction | undefined>;
   /** The newest committed value per key of one partition of a compacted topic, without holding any lane. */
   readState(topic: string, partition: number): Promise<StateReading>;
   /**
-   * Shares the partitions of topics among all who join the same group: each partition is one member's at a time, as far as the group knows.
-   * What keeps two from writing is the lane, not this. Resolves when the first assignment is there.
+   * Shares the partitions of topics among the members of a group: each partition is one member's at a time, as far as the group knows. Only
+   * the lane keeps two processes from writing. Resolves at the first assignment.
    */
   joinGroup(options: JoinGroupOptions): Promise<GroupMember>;
   /** The offset a group reads next in a partition; undefined where it has committed none. */
   groupOffset(topicPartition: TopicPartition & { readonly group: string }): Promise<number | undefined>;
   /**
-   * The rights that this log's user lacks for what it intends; none where the log knows no users. Changes nothing. Those to make topics are
-   * told by `createTopics`.
+   * The rights that this log's user lacks for `use`; none where the log knows no users. Changes nothing. `createTopics` reports missing
+   * rights to create topics.
    */
   missingRights(use: IntendedUse): Promise<readonly MissingRight[]>;
   /** Bytes of key, value and headers that a record of `topic` may have. */
   maxRecordBytes(topic: string): Promise<number>;
-  /** As `maxRecordBytes`, with what decides on it. */
+  /** As `maxRecordBytes`, with the setting that decides on it. */
   recordRoom(topic: string): Promise<RecordRoom>;
-  /** Ends every reader, finishes the transactions asked for, releases every lane and closes the log. Idempotent. */
+  /** Ends every reader, finishes the transactions already called, releases every lane and closes the log. Idempotent. */
   close(): Promise<void>;
 }
 
-/** What is to be done with a log. */
+/** The intended use of a log, whose rights `missingRights` checks. */
 export interface IntendedUse {
-  /** Whether they are there or not; all are looked up. `reads` and `writes` default to false. */
+  /** Topics to look up, existing or not. `reads` and `writes` default to false. */
   readonly topics?: readonly { readonly name: string; readonly reads?: boolean; readonly writes?: boolean }[];
-  /** To be joined, or to have their offsets read and committed. */
+  /** Groups to join, or to read and commit the offsets of. */
   readonly groups?: readonly string[];
   /** Names of lanes to be opened. */
   readonly lanes?: readonly string[];
@@ -65,7 +68,7 @@ export interface IntendedUse {
 
 /** How large a record of a topic may be. */
 export interface RecordRoom {
-  /** Of key, value and headers. */
+  /** Bytes of key, value and headers. */
   readonly bytes: number;
   /** The setting of the topic that decides on it, where there is one. */
   readonly setting?: {
@@ -78,31 +81,31 @@ export interface RecordRoom {
 
 /** The newest committed value per key of a state partition. */
 export interface StateReading extends ReadonlyMap<string, string> {
-  /** How long before the reading the key's value was committed, ms on the log's own clock; never more than that. 0 for what was written since. */
+  /** How long before the read the key's value was committed, ms on the log's own clock: a lower bound. 0 for a value written since. */
   ageMs(key: string): number;
 }
 
-/** An open transaction: what has been committed behind its first record can't be read before it ends. */
+/** An open transaction: records that are committed behind its first record can't be read before it ends. */
 export interface OpenTransaction {
-  /** Of its first record. */
+  /** The offset of its first record. */
   readonly offset: number;
-  /** When that was appended, milliseconds since the epoch, on the log's or its writer's clock. */
+  /** When this record was appended, milliseconds since the epoch, on the log's or its writer's clock. */
   readonly sinceMs: number;
 }
 
 export interface JoinGroupOptions {
   readonly group: string;
   readonly topics: readonly string[];
-  /** What all members have to agree on; one with another is refused. */
+  /** A text that all members have in common; a member with another is refused. */
   readonly agreement: string;
-  /** Called with all partitions that are this member's, whenever that has changed. */
+  /** Called with all partitions of this member, whenever these have changed. */
   readonly onAssigned: (partitions: readonly TopicPartition[]) => void;
   /**
-   * The group hasn't answered for so long that it may have given the partitions to others. Lanes that are held may go on: who takes one away
-   * fences its holder. None is to be taken until `onAssigned` is called again.
+   * Called when the group hasn't answered for so long that it may have given the partitions to others. Lanes that are held may go on: a
+   * newcomer fences the holder. Open no lane until `onAssigned` is called again.
    */
   readonly onUncertain: () => void;
-  /** The membership has ended and won't come back. */
+  /** Called when the membership has ended for good. */
   readonly onFailed: (error: Error) => void;
 }
 
@@ -127,17 +130,17 @@ export interface TopicSpec {
 export interface NewTopicSpec extends TopicSpec {
   /** Bytes of key, value and headers: a topic that takes smaller records only is refused. Default 0. */
   readonly minRecordBytes?: number;
-  /** As `minRecordBytes`, but warned about only. Default 0. */
+  /** As `minRecordBytes`, but a smaller limit only warns. Default 0. */
   readonly usualRecordBytes?: number;
 }
 
-/** What `createTopics` has done, or would do. */
+/** The changes that `createTopics` has made, or would make. */
 export interface CreatedTopics {
   /** The topics that were missing. */
   readonly created: readonly string[];
   /** The topics that had fewer partitions. */
   readonly grown: readonly TopicGrowth[];
-  /** What works, but less well than was asked for: a sentence each. */
+  /** Settings that work, but less well than the specified ones: a sentence each. */
   readonly warnings: readonly string[];
 }
 
@@ -170,7 +173,7 @@ export interface NewRecord {
  */
 export interface RecordSeries extends Omit<NewRecord, 'value'> {
   readonly count: number;
-  /** The value of the record at `index`, which begins at 0; the same whenever it is asked for. */
+  /** Gives the value of the record at `index`, counted from 0; the same at every call. */
   readonly valueAt: (index: number) => string | Uint8Array;
 }
 
@@ -192,26 +195,26 @@ export interface LaneSpec {
   readonly name: string;
   /** The compacted topic and partition that hold this lane's state; no other lane writes its keys. */
   readonly state: TopicPartition;
-  /** The other partitions the lane writes: a driver may have to settle what a predecessor that died has left there. */
+  /** The other partitions the lane writes: a driver may have to end a hanging transaction of a dead predecessor there. */
   readonly writes?: readonly TopicPartition[];
   /**
-   * Disturb nobody: where a member of a group holds the lane and lives, or that can't be told, `LaneHeldError` is thrown by drivers, too, that would
-   * take the lane away. Default false.
+   * Throw `LaneHeldError` where the holder is a living member of a group, or may be, also in a driver whose newcomers fence the holder.
+   * Default false.
    */
   readonly onlyIfFree?: boolean;
 }
 
-/** The one writer of a lane. Transactions run one after another in the order they were asked for. */
+/** The one writer of a lane. Transactions run one after another in call order. */
 export interface LaneWriter extends AsyncDisposable {
   /** The newest committed value per key of the lane's state, as read after the lane was taken, and kept up to date by its own commits. */
   readonly state: StateReading;
   /**
-   * Runs `work` to collect what is to be written, then writes it all or nothing; resolves after the commit is durable.
-   * `work` is synchronous: a transaction is never held open over a wait.
+   * Runs `work` to collect the writes, then commits all or none; resolves after the commit is durable. `work` is synchronous: no
+   * transaction stays open over a wait.
    * Throws `LaneLostError` when another holder has taken the lane: nothing was written, and nothing will be.
    */
   transaction(work: (tx: LaneTransaction) => void): Promise<void>;
-  /** Gives the lane up. Idempotent. */
+  /** Releases the lane. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -226,7 +229,7 @@ export interface LaneTransaction {
 /** How far a group has come in a partition. */
 export interface OffsetCommit extends TopicPartition {
   readonly group: string;
-  /** The one it reads next: behind the last record that is done. */
+  /** The offset that the group reads next: behind the last record that is done. */
   readonly nextOffset: number;
 }
 
@@ -247,7 +250,8 @@ export interface ReadOptions {
 export interface TopicReader<Field extends string | Uint8Array = string> extends AsyncIterable<TopicRecord<Field>>, AsyncDisposable {
   /**
    * Commits `record` and all before it in its partition for the reader's group; never takes a later commit of this reader back, also where
-   * several are under way. Throws without a group, and a `TopicLogError` (HEADGATE_GROUP_IN_USE) where the driver takes offsets of a joined group from its members alone.
+   * several are in flight. Throws without a group, and a `TopicLogError` (HEADGATE_GROUP_IN_USE) where the driver takes offsets of a joined
+   * group from its members alone.
    */
   commit(record: RecordPosition): Promise<void>;
   close(): Promise<void>;

@@ -3,7 +3,7 @@ import { InvalidRecordError } from './topic-errors.ts';
 import { closedError } from './topic-log-error.ts';
 import type { LaneSpec, LaneTransaction, NewRecord, OffsetCommit, RecordSeries } from './topic-log.ts';
 
-/** What one transaction writes. */
+/** The records, checkpoints and offsets of one transaction. */
 export interface TransactionContent {
   /** In the order they came, those of the lane's state among them. */
   readonly records: readonly (NewRecord | RecordSeries)[];

@@ -31,7 +31,7 @@ export class AppendBatches {
     }
   }
 
-  /** The records' places in the order they were added; `pairs` are the batches' partitions and offsets, one batch after the other. */
+  /** The records' positions in the order they were added; `pairs` are the batches' partitions and offsets, one batch after the other. */
   positions(pairs: Float64Array): readonly RecordPosition[] {
     const next = new Map<AppendBatch, number>();
     let start = 0;

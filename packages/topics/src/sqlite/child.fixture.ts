@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 
-/** A process that runs one of the fixtures and talks in lines; killed at the end of the test. */
+/** A process that runs one of the fixtures and exchanges lines with the test; killed at the end of the test. */
 export interface Child {
   readonly process: ChildProcess;
   /** Every line so far. */

@@ -12,7 +12,7 @@ import { partitionOf } from './topic-table.ts';
 const COUNT = 600;
 
 describe('a damaged file', () => {
-  it('is told by the record whose value was altered', async () => {
+  it('is reported at the record whose value was altered', async () => {
     const file = await writtenLog();
     const bytes = readFileSync(file);
     const at = bytes.indexOf('value 300 ');
@@ -24,13 +24,13 @@ describe('a damaged file', () => {
     expect(String(error)).toMatch(/log\.db is damaged .*offset 300.*backup/);
   });
 
-  it('is told when its end is cut off', async () => {
+  it('is reported when its end is cut off', async () => {
     const file = await writtenLog();
     truncateSync(file, Math.floor(statSync(file).size / 8192) * 4096);
     await expect(readAll(file)).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_TOPIC_LOG_CORRUPT' }));
   });
 
-  it('is told when its first page is overwritten', async () => {
+  it('is reported when its first page is overwritten', async () => {
     const file = await writtenLog();
     overwrite(file, 0, Buffer.alloc(200, 0x55));
     await expect(readAll(file)).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_TOPIC_LOG_OPEN' }));

@@ -101,6 +101,6 @@ function closeQuietly(db: DatabaseSync | undefined): void {
   try {
     db?.close();
   } catch {
-    // The first error is the one to tell.
+    // The first error is the one to throw.
   }
 }

@@ -69,7 +69,7 @@ describe('a log whose file goes while it is in use', () => {
     await log.close();
   });
 
-  it('is noticed by a reader that waits while nobody writes', async () => {
+  it('is noticed by a reader that waits while no process writes', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const { file, store } = storeWithTopic();
@@ -128,7 +128,7 @@ describe('a log whose file goes while it is in use', () => {
     expect(await fresh.listTopics()).toEqual([]);
   });
 
-  it('is not begun anew beside a -wal with commits, as kill -9 and a move leave it', async () => {
+  it('is not recreated beside a -wal with commits, as kill -9 and a move leave it', async () => {
     const file = join(temporaryFolder(), 'log.db');
     const holder = startChild({ script: CONTENDER, args: [file, '0'] });
     await holder.line('result held');

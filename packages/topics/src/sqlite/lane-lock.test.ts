@@ -42,7 +42,7 @@ describe('a lane of the sqlite driver', () => {
     expect([...lane.state]).toEqual([[String(holder.process.pid), 'held']]);
   });
 
-  it('never commits for a holder that lost its lock, here by somebody who deleted the lock files', async () => {
+  it('never commits for a holder that lost its lock, here by deleted lock files', async () => {
     const file = join(temporaryFolder(), 'log.db');
     await using older = await sqliteTopicLog({ file });
     await older.createTopics([{ name: 'state', partitions: 1, compacted: true }]);

@@ -3,8 +3,8 @@ import { integer, integerOrNull } from './column.ts';
 import { type LaneHold, WorkerFailure } from './worker-protocol.ts';
 
 /**
- * Who holds each lane, and its epoch: one more with every opening. The lock keeps newcomers out; the epoch is the fence for a holder that lost its
- * lock all the same (somebody deleted the lock file), checked within each of its transactions.
+ * Each lane's holder and epoch; every opening adds one to the epoch. The lock keeps newcomers out. Each transaction checks the epoch, which
+ * fences a holder that has lost its lock (its lock file was deleted).
  */
 export class LaneTable {
   readonly #get: StatementSync;

@@ -15,7 +15,7 @@ export interface SqliteLaneWriterOptions {
   readonly epoch: number;
   readonly state: LiveState;
   readonly now: () => number;
-  /** Told what keeps the lane from being written, which then waits; without it the error is thrown. */
+  /** Gets the reason while the lane can't be written and its transactions wait; without a watcher they throw. */
   readonly availability: AvailabilityWatcher | undefined;
   readonly onClose: (writer: SqliteLaneWriter) => void;
 }

@@ -6,7 +6,7 @@ import type { LaneWriter } from '../topic-log.ts';
 import { sqliteTopicLog } from './index.ts';
 import { temporaryFolder } from './temporary-folder.fixture.ts';
 
-test('a lane waits for a file that another process keeps locked, which is told', async () => {
+test('a lane waits for a file that another process keeps locked, and reports it', async () => {
   await using place = await lockable({ telling: true });
   place.lock();
   const written = place.write('1');
@@ -30,7 +30,7 @@ test('closing ends that', async () => {
   place.unlock();
 });
 
-test('whoever asks to be told nothing gets the error', async () => {
+test('a log without onAvailability throws the error', async () => {
   await using place = await lockable({ telling: false });
   place.lock();
   await expect(place.write('1')).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_TOPIC_LOG_BUSY' }));

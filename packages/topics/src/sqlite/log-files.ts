@@ -2,8 +2,9 @@ import { WorkerFailure } from './worker-protocol.ts';
 import { realpathSync, statSync } from 'node:fs';
 
 /**
- * The files that an open log consists of. SQLite goes on with files that were deleted, moved or replaced under their names, and acknowledges
- * commits that nobody will find: https://www.sqlite.org/howtocorrupt.html, "Unlinking or renaming a database file while in use".
+ * The files that an open log consists of. SQLite goes on with files that were deleted, moved or replaced under their names, and
+ * acknowledges commits that no later opening finds: https://www.sqlite.org/howtocorrupt.html, "Unlinking or renaming a database file while
+ * in use".
  */
 export class LogFiles {
   /** The log's own, with every link resolved. */
@@ -23,7 +24,7 @@ export class LogFiles {
     for (const path of [`${this.file}-wal`, `${this.file}-shm`]) this.#opened.set(path, identityOf(path));
   }
 
-  /** Whether `assertThere` has thrown. */
+  /** True once `assertThere` has thrown. */
   get areGone(): boolean {
     return this.#failure !== undefined;
   }

@@ -132,7 +132,7 @@ export class LogStore {
     try {
       this.#db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch {
-      // The failure that is told already is the cause.
+      // The failure that was reported already is the cause.
     }
   }
 

@@ -17,7 +17,7 @@ interface OpenReader {
   waiting: ((chunk: RecordChunk | null) => void) | null;
 }
 
-/** The readers' positions. A chunk is only read when it is asked for: the consumer's pace is the reader's. */
+/** The readers' positions. A chunk is read on demand only, so that a reader keeps its consumer's pace. */
 export class OpenReaders {
   readonly #store: LogStore;
   readonly #pollMs: number;
@@ -72,7 +72,7 @@ export class OpenReaders {
         reader.waiting = null;
         waiting(chunk);
       } catch {
-        // Its next call meets the same error and tells it.
+        // Its next call meets the same error and throws it.
         reader.waiting = null;
         waiting(NOTHING_YET);
       }
@@ -80,7 +80,7 @@ export class OpenReaders {
     this.#watch();
   }
 
-  /** Looks for other processes' commits only while somebody waits. */
+  /** Checks for other processes' commits only while a reader waits. */
   #watch(): void {
     const wanted = [...this.#readers.values()].some((reader) => reader.waiting !== null);
     if (wanted && this.#poll === undefined) {
@@ -99,7 +99,7 @@ export class OpenReaders {
       if (version === this.#seenVersion) return;
       this.#seenVersion = version;
     } catch {
-      // Whatever is wrong, reading on tells the readers.
+      // The readers meet the error at their next read.
     }
     this.wake();
   }

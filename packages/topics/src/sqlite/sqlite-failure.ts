@@ -7,7 +7,7 @@ const NO_ROOM = new Set([778, 4874]);
 /** IOERR_CORRUPTFS. */
 const DAMAGED = new Set([8458]);
 
-/** What an error thrown by SQLite means for the log; anything else comes back as `failed`. */
+/** Classifies an error that SQLite throws; anything else becomes `failed`. */
 export function sqliteFailure(error: unknown, log: { readonly file: string; readonly busyTimeoutMs: number }): WorkerFailure {
   if (error instanceof WorkerFailure) return error;
   const { file, busyTimeoutMs } = log;

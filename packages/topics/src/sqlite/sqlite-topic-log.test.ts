@@ -88,7 +88,7 @@ describe('the sqlite driver', () => {
     expect((await next).value).toMatchObject({ partition: 1, value: 'grown' });
   });
 
-  it('closes promptly with readers waiting and lanes open, and says so to whoever calls afterwards', async () => {
+  it('closes promptly with readers waiting and lanes open, and says so to later calls', async () => {
     const file = join(temporaryFolder(), 'log.db');
     const log = await sqliteTopicLog({ file });
     await log.createTopics([

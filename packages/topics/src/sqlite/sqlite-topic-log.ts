@@ -39,7 +39,9 @@ export interface SqliteTopicLogOptions {
   readonly tombstoneRetentionMs?: number;
   /** The file may not grow beyond this, bytes; writes that would throw a `TopicLogError` (HEADGATE_TOPIC_LOG_FULL). Default 0: the disk is the limit. */
   readonly maxFileBytes?: number;
-  /** Told when lanes can't be written, and when they can again: their transactions then wait for room or a lock, where they would throw. */
+  /**
+   * Called when lanes can't be written, and when they can again. With it their transactions wait for room or a lock; without it they throw.
+   */
   readonly onAvailability?: (change: AvailabilityChange) => void;
   /** The clock records are stamped by, milliseconds since the epoch. Default `Date.now`. */
   readonly now?: () => number;
@@ -162,7 +164,7 @@ class SqliteTopicLog implements TopicLog {
     return reader;
   }
 
-  /** What isn't committed is in no partition. */
+  /** An uncommitted transaction is in no partition. */
   async openTransaction(_: TopicPartition, signal?: AbortSignal): Promise<undefined> {
     signal?.throwIfAborted();
     await Promise.resolve();

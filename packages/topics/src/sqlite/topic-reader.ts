@@ -28,7 +28,7 @@ export class SqliteTopicReader<Field extends string | Uint8Array> extends PullRe
     this.#options = options;
     const { topic, partitions = null, group = null, from = 'earliest', follow = false } = read;
     this.#opened = link.call('open-reader', { reader, topic, partitions, group, from, follow });
-    // Told by the first `next`; a reader nobody reads is no unhandled rejection.
+    // The first `next` reports it; without one it must not become an unhandled rejection.
     this.#opened.catch(() => {});
     this.closeOnAbort();
   }

@@ -80,7 +80,7 @@ export class TopicTable {
       const reason = `is ${existing.compacted ? '' : 'not '}compacted and can't be changed. Use another topic name or another log.`;
       throw new WorkerFailure({ kind: 'topic-mismatch', topic: name, reason });
     } else if (existing.partitions.length > partitions) {
-      const reason = `has ${existing.partitions.length} partitions and can't shrink to ${partitions}. Ask for ${existing.partitions.length} or more.`;
+      const reason = `has ${existing.partitions.length} partitions and can't shrink to ${partitions}. Request ${existing.partitions.length} or more.`;
       throw new WorkerFailure({ kind: 'topic-mismatch', topic: name, reason, partitions: existing.partitions.length });
     }
     for (let partition = existing?.partitions.length ?? 0; partition < partitions; partition++) this.#insertPartition.run(name, partition);

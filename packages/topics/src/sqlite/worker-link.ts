@@ -3,7 +3,7 @@ import { closedError } from '../topic-log-error.ts';
 import { failedError, failureToError } from './failure-to-error.ts';
 import type { CallKind, WorkerCalls, WorkerOptions, WorkerReply, WorkerRequest } from './worker-protocol.ts';
 
-/** A worker that was asked to close may still wait for another process's lock; it is not waited for longer than this. */
+/** How long `close` waits for the worker, which may still wait for another process's lock. */
 const CLOSE_MS = 5_000;
 
 /** Calls into the worker; keeps the process alive only while an answer is awaited. */
@@ -45,7 +45,7 @@ export class WorkerLink {
     });
   }
 
-  /** Answers what was asked before, gives the lanes back, and ends the thread. */
+  /** Finishes the calls in flight, releases the lanes, and ends the thread. */
   async close(): Promise<void> {
     const late = setTimeout(() => void this.#worker.terminate(), CLOSE_MS);
     try {

@@ -1,7 +1,7 @@
 import type { CreatedTopics, LaneSpec, OffsetCommit, TopicInfo, TopicPartition, TopicSpec } from '../topic-log.ts';
 import type { InvalidRecordDetails } from '../topic-errors.ts';
 
-/** What the worker is started with. */
+/** The worker's options. */
 export interface WorkerOptions {
   readonly file: string;
   readonly busyTimeoutMs: number;

@@ -6,7 +6,7 @@ import { readChecks } from './read-checks.ts';
 import { recordChecks } from './record-checks.ts';
 
 export interface ContractChecksOptions {
-  /** What happens to a second holder of a lane: `refused` while the older one lives, or it `fences` the older one. Default 'refused'. */
+  /** The fate of a lane's second holder: `refused` while the older one lives, or it `fences` the older one. Default 'refused'. */
   readonly newcomer?: 'refused' | 'fences';
 }
 

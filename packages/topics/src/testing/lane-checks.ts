@@ -24,7 +24,7 @@ function keyOf(partition: number): string {
   return Array.from({ length: 100 }, (_, index) => `k${index}`).find((key) => partitionForKey(key, 2) === partition) ?? '';
 }
 
-/** What one holder of a lane can rely on. */
+/** Checks the promises to one holder of a lane. */
 export function laneChecks(): readonly ContractCheck[] {
   return [
     {
@@ -74,7 +74,7 @@ export function laneChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: "a group's offset in a partition is told: none, then that of a transaction, to whoever asks",
+      name: "a group's offset in a partition can be read: none, then that of a transaction",
       async run(open) {
         await using log = await open();
         const { topic, lane } = await prepareLane(log);
@@ -179,7 +179,7 @@ export function laneChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'transactions run one after another in the order they were asked for, each seeing the state of those before it',
+      name: 'transactions run one after another in call order, each seeing the state of those before it',
       async run(open) {
         await using log = await open();
         const { topic, lane } = await prepareLane(log);
@@ -312,7 +312,7 @@ export function laneChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'others append from outside while a lane is open, and nobody loses a record',
+      name: 'others append from outside while a lane is open, and no record is lost',
       async run(open) {
         await using log = await open();
         await using other = await open();
@@ -396,7 +396,7 @@ export function laneChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'close ends a lane after the transactions asked for before it; later ones are refused; closing again is nothing',
+      name: 'close ends a lane after the transactions called before it; later ones are refused; closing again does nothing',
       async run(open) {
         const log = await open();
         const { topic, lane } = await prepareLane(log);

@@ -3,7 +3,7 @@ import { LaneHeldError, LaneLostError } from '../lane-errors.ts';
 import { type ContractCheck, collect, numbered, values } from './contract-check.ts';
 import { prepareLane } from './lane-checks.ts';
 
-/** Of a driver that keeps a second holder out. */
+/** Checks of a driver that keeps a second holder out. */
 export function newcomerRefusedChecks(): readonly ContractCheck[] {
   return [
     {
@@ -35,7 +35,7 @@ export function newcomerRefusedChecks(): readonly ContractCheck[] {
   ];
 }
 
-/** Of a driver that lets the newcomer in and keeps the older holder out. */
+/** Checks of a driver that lets the newcomer in and fences the older holder. */
 export function newcomerFencesChecks(): readonly ContractCheck[] {
   return [
     {

@@ -15,7 +15,7 @@ async function newTopic(log: TopicLog, partitions = 1): Promise<string> {
 const MEGABYTE = 1_048_576;
 const READ_MEGABYTES = 48;
 
-/** What is left on the heap when all that can be collected is. */
+/** The bytes on the heap after a garbage collection. */
 function heapBytes(): number {
   setFlagsFromString('--expose-gc');
   const collectGarbage: unknown = runInNewContext('gc');
@@ -24,11 +24,11 @@ function heapBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-/** What a reader sees, from where, and how it ends. */
+/** Checks which records a reader sees, where it starts, and how it ends. */
 export function readChecks(): readonly ContractCheck[] {
   return [
     {
-      name: 'a reader gets each partition in order, all of them or those asked for, and ends at the end',
+      name: 'a reader gets each partition in order, all of them or the named ones, and ends at the end',
       async run(open) {
         await using log = await open();
         const topic = await newTopic(log, 3);
@@ -124,7 +124,7 @@ export function readChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'of commits under way together the one that reaches furthest stays, whichever came first',
+      name: 'of concurrent commits the furthest one stays, whichever came first',
       async run(open) {
         await using log = await open();
         const topic = await newTopic(log);
@@ -174,7 +174,7 @@ export function readChecks(): readonly ContractCheck[] {
       async run(open) {
         await using log = await open();
         const topic = await newTopic(log, 3);
-        // Of both together three times what a driver reads at once, also where it compresses.
+        // Key and value together are three times a driver's fetch size, also with compression.
         const value = Buffer.from(crypto.getRandomValues(new Uint8Array(65_536)))
           .toString('base64')
           .repeat(7);

@@ -21,7 +21,7 @@ describe.skipIf(why !== undefined)(`what is known of topics${because}`, () => {
   });
   afterAll(() => proxied.close());
 
-  it('stays known while it is looked up anew, and its room also when the topic is gone', async ({ expect }) => {
+  it('stays known while it is fetched again, and its room also when the topic is gone', async ({ expect }) => {
     const kafka = plainKafka(proxied.brokers);
     const admin = kafka.admin();
     await admin.connect();

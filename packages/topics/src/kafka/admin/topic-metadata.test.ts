@@ -7,12 +7,12 @@ const UNKNOWN = 3;
 const HIDDEN = 29;
 const wanted = new Map([['records', 2]]);
 
-test.concurrent('a topic that the first broker does not know is asked for of another one', async ({ expect }) => {
+test.concurrent('a topic that the first broker does not know is requested from another one', async ({ expect }) => {
   const found = await certainTopicMetadata(clusterOf([() => answer(UNKNOWN, 0), () => answer(THERE, 2)]), wanted);
   expect(found.get('records')).toHaveLength(2);
 });
 
-test.concurrent('fewer partitions than there were are believed only when nobody knows more', async ({ expect }) => {
+test.concurrent('fewer partitions than before are believed only when no broker knows more', async ({ expect }) => {
   const lagging = (): object => answer(THERE, 1);
   expect((await certainTopicMetadata(clusterOf([lagging, () => answer(THERE, 3)]), wanted)).get('records')).toHaveLength(3);
   expect((await certainTopicMetadata(clusterOf([lagging, lagging]), wanted)).get('records')).toHaveLength(1);

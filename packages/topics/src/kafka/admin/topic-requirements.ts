@@ -33,14 +33,14 @@ export function mismatches({ name, partitions, compacted = false, minRecordBytes
   const all: TopicMismatch[] = [];
   const add = (reason: string, more: Partial<TopicMismatch> = {}): void => void all.push({ topic: name, reason, ...more });
   if (found.partitions > partitions) {
-    const reason = `has ${found.partitions} partitions; it can't shrink to ${partitions}. Ask for ${found.partitions}, or delete it and make it anew.`;
+    const reason = `has ${found.partitions} partitions; it can't shrink to ${partitions}. Request ${found.partitions}, or delete and recreate it.`;
     add(reason, { partitions: found.partitions });
   }
   if (compacted ? policy !== 'compact' : isCompacted(found))
     add(`has cleanup.policy=${policy}; it needs ${compacted ? 'compact alone' : 'delete'}. Set that on the topic.`);
   if (compacted && stamps !== 'LogAppendTime') {
     add(
-      `has message.timestamp.type=${stamps}; it needs LogAppendTime: what is kept there ages by the brokers' clock. Set that on the topic.`,
+      `has message.timestamp.type=${stamps}; it needs LogAppendTime, so that the brokers' clock decides on the age of its records. Set that on the topic.`,
     );
   }
   if (inSync > found.copies)
@@ -56,9 +56,9 @@ export function warnings({ name, usualRecordBytes = 0 }: NewTopicSpec, found: Fo
   const room = maxMessageBytes(found);
   const all: string[] = [];
   if (found.copies < replication)
-    all.push(`has ${copies(found.copies)}, and topics.replication asks for ${replication}. Add copies, or set topics.replication to less.`);
+    all.push(`has ${copies(found.copies)}, and topics.replication is ${replication}. Add copies, or set topics.replication to less.`);
   if (inSync < found.copies - 1)
-    all.push(`has min.insync.replicas=${inSync}: what is written counts before a second broker has it. Set that to ${found.copies - 1}.`);
+    all.push(`has min.insync.replicas=${inSync}: a write counts before a second broker has it. Set that to ${found.copies - 1}.`);
   if (room < messageBytesFor(usualRecordBytes)) {
     const needed = messageBytesFor(usualRecordBytes);
     all.push(`has max.message.bytes=${room}; its usual records may need ${needed}, and become dead letters. Set that to 8388608 or so.`);

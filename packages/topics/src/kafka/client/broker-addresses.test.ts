@@ -7,7 +7,7 @@ function refused(broker: string): Error {
   return new Error('The last try has failed.', { cause });
 }
 
-it('an address that only brokers know is told as such, with where it comes from and what to do, until one has answered there', () => {
+it('an advertised address that never answered is reported with its origin and the cure', () => {
   const addresses = new BrokerAddresses(['boot-1:9092', 'boot-2:9092']);
   addresses.answered('boot-2:9092');
   expect(addresses.failureText(refused('10.0.0.5:9092'))).toBe(

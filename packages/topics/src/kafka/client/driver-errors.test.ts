@@ -50,7 +50,7 @@ describe('an answer of a broker', () => {
       says: /refuse: a transaction may not last 1 s\. Raise transaction\.max\.timeout\.ms on the brokers\.$/u,
     },
     { type: 'SECURITY_DISABLED', says: /SECURITY_DISABLED/u },
-  ])('$type is told in words, however deep kafkajs has it', ({ type, says }) => {
+  ])('$type has a message, however deep kafkajs hides it', ({ type, says }) => {
     const cause = answer(type);
     for (const error of [cause, wrapped(cause), new Error('a transaction failed', { cause: wrapped(cause) })]) {
       expect(driverError(error)).toMatchObject({ code: 'HEADGATE_BROKERS_REFUSE', message: expect.stringMatching(says), retryable: false });
@@ -75,7 +75,7 @@ describe('a fault that is no answer', () => {
       expect(verdictOf(error)).toBe('passes');
   });
 
-  it('is final where it would not, and ours are told as they are', () => {
+  it('is final where it would not, and our errors pass unchanged', () => {
     const lost = new TopicLostError({ topic: 'state' });
     expect(verdictOf(new KafkaJSServerDoesNotSupportApiKey('no AddPartitionsToTxn', {}))).toBe('final');
     expect(verdictOf(lost)).toBe('final');

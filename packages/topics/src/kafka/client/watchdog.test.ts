@@ -35,7 +35,7 @@ it('is missed since the first check that found an answer owed', async () => {
   }
 });
 
-it('a broker that nobody can connect to is missed after four looks, also by those who wait for answers, until it takes a connection', () => {
+it('a broker that accepts no connection is missed after four checks, also by waiting requests, until it accepts one', () => {
   const told: string[] = [];
   const watcher = { missed: (reason: string) => void told.push(reason), reached: () => void told.push('reached') };
   // Its name is looked up for ever.
@@ -78,7 +78,7 @@ it('one that takes its time, but less than that, is not', async () => {
   expect(wire.told).toEqual([]);
 });
 
-it('a closed connection is missed a while longer: what was under way there says so itself meanwhile', async () => {
+it('a closed connection is missed a while longer: its requests in flight report it meanwhile', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   try {
     await using wire = await newWire();

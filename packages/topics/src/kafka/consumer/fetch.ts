@@ -62,7 +62,7 @@ async function whyUnknown(cluster: Cluster, { topic, partition }: TopicPartition
   const there = (await certainTopicMetadata(cluster, new Map([[topic, partition + 1]]))).get(topic);
   if (there === undefined) return new TopicUnknownError({ topic, partition: null, partitions: null }, options);
   if (partition < 0 || partition >= there.length) return new TopicUnknownError({ topic, partition, partitions: there.length }, options);
-  return new Error(`A broker did not know all topics it was asked for; "${topic}" is there.`, options);
+  return new Error(`A broker did not know all topics of a request; "${topic}" exists.`, options);
 }
 
 /** Per partition the first offset kept, or the last stable one: everything before it is decided. */

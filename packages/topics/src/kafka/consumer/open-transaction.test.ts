@@ -6,7 +6,7 @@ import { plainKafka } from '../faults/committed-records.fixture.ts';
 const why = await whyNoKafkaBroker();
 
 it.skipIf(why !== undefined)(
-  `a partition is held back by the earliest transaction that is open there, and by nothing else${why === undefined ? '' : ` (skipped: ${why})`}`,
+  `the earliest open transaction of a partition is the one that stops its readers${why === undefined ? '' : ` (skipped: ${why})`}`,
   { timeout: 600_000 },
   async () => {
     await using broker = await startKafkaBroker();

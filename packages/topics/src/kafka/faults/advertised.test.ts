@@ -41,7 +41,7 @@ describe
         ['REFUSED', 'connect ECONNREFUSED 127.0.0.1:1'],
         ['UNKNOWN', 'getaddrinfo E'],
         ['MUTE', 'no answer within 7 s'],
-      ] as const)('are told at the opening with both addresses and the cure: %s', async ([listener, reason], { expect }) => {
+      ] as const)('are reported at the opening with both addresses and the cure: %s', async ([listener, reason], { expect }) => {
         const { message, tookMs } = await refusal({ broker, listener });
         expect(message).toContain(
           `on Kafka at ${broker.nodes[0]?.addresses[listener]} can't be opened: the brokers there advertise ${advertised[listener]} (`,
@@ -51,7 +51,7 @@ describe
         expect(tookMs).toBeLessThan(10_000);
       });
 
-      it('a group that does not answer is told while it is joined, and goes on by itself', async ({ expect }) => {
+      it('a group that does not answer is reported while it is joined, and goes on by itself', async ({ expect }) => {
         const changes: AvailabilityChange[] = [];
         const onAvailability = (change: AvailabilityChange): void => void changes.push(change);
         await using log = await kafkaTopicLog({ brokers: proxied.brokers, clientId: 'newcomer', replication: 1, onAvailability });

@@ -38,7 +38,7 @@ export async function committedRecords(brokers: readonly string[], topic: string
   try {
     await new Promise<void>((resolve, reject) => {
       const late = (): void =>
-        reject(new Error(`Not read to the end within ${withinMs} ms: ${[...waiting].join(', ')} of ${topic} held back.`));
+        reject(new Error(`Not read to the end within ${withinMs} ms: ${[...waiting].join(', ')} of ${topic} behind an open transaction.`));
       timer = setTimeout(late, withinMs);
       const eachMessage = async ({
         partition,

@@ -35,29 +35,26 @@ describe.skipIf(why !== undefined)(`an answer without records, where records are
   });
   afterAll(() => broker.close());
 
-  it.for([true, false])(
-    'is asked for again, and said to be waited for: no record is stepped over (follow: %s)',
-    async (follow, { expect }) => {
-      let isSlow = false;
-      forgeSlowRemoteStorage(() => isSlow);
-      const reasons: string[] = [];
-      const onAvailability = (change: AvailabilityChange): void => {
-        if (change.available) return;
-        reasons.push(change.reason);
-        isSlow = false;
-      };
-      await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1, onAvailability });
-      const topic = `remote-${String(follow)}`;
-      await log.createTopics([{ name: topic, partitions: 1 }]);
-      const values = ['0', '1', '2'];
-      for (const value of values) await log.append([{ topic, key: null, value }]);
-      isSlow = true;
-      const read: (string | null)[] = [];
-      for await (const { value } of log.read({ topic, follow })) if (read.push(value) === values.length) break;
-      expect(read).toEqual(values);
-      expect(reasons).toEqual([
-        `The broker has not handed out what is committed at ${topic}-0:0. Is its remote storage slow, or was the topic compacted before?`,
-      ]);
-    },
-  );
+  it.for([true, false])('is requested again, and reported as a wait: no record is skipped (follow: %s)', async (follow, { expect }) => {
+    let isSlow = false;
+    forgeSlowRemoteStorage(() => isSlow);
+    const reasons: string[] = [];
+    const onAvailability = (change: AvailabilityChange): void => {
+      if (change.available) return;
+      reasons.push(change.reason);
+      isSlow = false;
+    };
+    await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1, onAvailability });
+    const topic = `remote-${String(follow)}`;
+    await log.createTopics([{ name: topic, partitions: 1 }]);
+    const values = ['0', '1', '2'];
+    for (const value of values) await log.append([{ topic, key: null, value }]);
+    isSlow = true;
+    const read: (string | null)[] = [];
+    for await (const { value } of log.read({ topic, follow })) if (read.push(value) === values.length) break;
+    expect(read).toEqual(values);
+    expect(reasons).toEqual([
+      `The broker has not handed out what is committed at ${topic}-0:0. Is its remote storage slow, or was the topic compacted before?`,
+    ]);
+  });
 });

@@ -9,7 +9,7 @@ import { type Pages, newPages } from './pages.fixture.ts';
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
-describe.skipIf(why !== undefined)(`a transaction whose end a partition was not told${because}`, () => {
+describe.skipIf(why !== undefined)(`a transaction whose end marker a partition lacks${because}`, () => {
   let broker: KafkaBroker;
   let log: TopicLog;
   beforeAll(async () => {
@@ -36,7 +36,7 @@ describe.skipIf(why !== undefined)(`a transaction whose end a partition was not 
     return (await committedRecords(broker.brokers, pages.topic)).filter(({ partition }) => partition === 0).map(({ value }) => value);
   }
 
-  it('that was committed is there for whoever takes the lane, and for its readers', async () => {
+  it('that was committed is there for the next holder of the lane, and for its readers', async () => {
     const pages = await newPages(log);
     await lastWords(pages, 'commit');
     await expect(committedRecords(broker.brokers, pages.topic, 1_000)).rejects.toThrow(/held back/u);

@@ -30,7 +30,7 @@ describe.skipIf(why !== undefined)(`three brokers of which one is down${because}
     await broker.close();
   });
 
-  it("nobody minds a partition of somebody else's that is offline; topics with three copies are made", async () => {
+  it('an offline partition of another topic does no harm; topics with three copies are created', async () => {
     await isOffline();
     await using log = await kafkaTopicLog({ brokers: broker.brokers });
     const pages = await newPages(log);

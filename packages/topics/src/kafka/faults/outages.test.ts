@@ -96,7 +96,7 @@ describe
       await pages.verify(broker.brokers, log);
     });
 
-    it('frozen for 2 s nobody says so; for longer, whoever waits for it does within 6 s', async ({ expect }) => {
+    it('frozen for 2 s: no report; for longer, each waiting log reports it within 6 s', async ({ expect }) => {
       await using broker = await start();
       const { node } = broker;
       await using reading = await opened(broker);
@@ -136,7 +136,7 @@ describe
       for (const { changes } of logs) await expect.poll(() => changes.at(-1)).toEqual({ available: true });
     });
 
-    it('and nobody listens: opening says so soon', async ({ expect }) => {
+    it('and no broker listens: opening says so soon', async ({ expect }) => {
       const opening = kafkaTopicLog({ brokers: ['127.0.0.1:1'] });
       const refused = expect(opening).rejects.toThrow(
         /^The topic log on Kafka at 127\.0\.0\.1:1 can't be opened: .*ECONNREFUSED.*Are the brokers up/u,

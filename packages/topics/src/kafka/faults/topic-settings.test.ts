@@ -77,7 +77,7 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
     await expect(refused).rejects.toThrow(/^Topic "large" has 3 part.*\nTopic "large" has max\.mess.*\nTopic "larger" has 4 part/u);
   });
 
-  it('one that is there has fewer copies than are asked for, or less room than usual records need: works, and says so', async ({
+  it('an existing topic with fewer copies than specified, or less room than usual records need, works with a warning', async ({
     expect,
   }) => {
     await using demanding = await kafkaTopicLog({ brokers: broker.brokers, replication: 3 });
@@ -100,7 +100,7 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
     await writer.close();
   });
 
-  it('a lane whose records are deleted and made anew commits nothing more', async ({ expect }) => {
+  it('a lane whose records topic is recreated commits nothing more', async ({ expect }) => {
     const pages = await newPages(log, { partitions: 1 });
     const writer = await log.openLane(pages.lane);
     await pages.write(writer, 2);
@@ -111,7 +111,7 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
     expect((await log.readState(pages.lane.state.topic, 0)).get('page')).toBe('1');
   });
 
-  it('a lane whose state is deleted and made anew commits nothing more', async ({ expect }) => {
+  it('a lane whose state topic is recreated commits nothing more', async ({ expect }) => {
     const pages = await newPages(log);
     const { topic } = pages.lane.state;
     const writer = await log.openLane(pages.lane);

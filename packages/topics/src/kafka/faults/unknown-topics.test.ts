@@ -58,7 +58,7 @@ describe.skipIf(why !== undefined)(`topics a broker does not know${because}`, ()
     expect(await asked).toEqual(answer);
   });
 
-  it('at all: said within 3 s, however many are asked for, and a first creation does not wait', async ({ expect }) => {
+  it('at all: reported within 3 s, however many are requested, and a first creation does not wait', async ({ expect }) => {
     const names = Array.from({ length: 20 }, (_, index) => `nowhere-${index}`);
     let before = performance.now();
     expect(await log.listTopics(names)).toEqual([]);

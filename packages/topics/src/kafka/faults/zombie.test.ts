@@ -51,7 +51,7 @@ describe.skipIf(why !== undefined).concurrent(`a holder that was frozen${because
     },
   );
 
-  it('and has committed before it lost its lane is told that it has, and loses the next', async ({ expect }) => {
+  it('and has committed before it lost its lane resolves, and its next transaction throws', async ({ expect }) => {
     await using older = await open();
     await using newer = await open();
     const pages = await newPages(older);
@@ -89,7 +89,7 @@ describe.skipIf(why !== undefined).concurrent(`a holder that was frozen${because
   });
 
   it.for(['Produce', 'EndTxn'])(
-    'longer than its transaction may take, at its %s, and nobody took the lane, goes on',
+    'longer than its transaction may take, at its %s, and no other process took the lane, goes on',
     async (api, { expect }) => {
       await using log = await open({ transactionTimeoutMs: 1_000 });
       const pages = await newPages(log);

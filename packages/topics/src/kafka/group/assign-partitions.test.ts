@@ -51,7 +51,7 @@ const healthyIn = fc
   }));
 
 describe('whatever is claimed', () => {
-  it('each partition has one member, and nobody more than a share', () => {
+  it('each partition has one member, and no member more than a share', () => {
     fc.assert(
       fc.property(partitionsIn, membersIn, (partitions, members) => {
         const assigned = assignPartitions({ partitions, members });

@@ -32,7 +32,7 @@ afterEach(() => {
 });
 
 describe('a member', () => {
-  it('is told after every join, and claims what it has', async () => {
+  it('is reported after every join, and claims its partitions', async () => {
     expect(holding.join()).toEqual([]);
     holding.joined(answer);
     await vi.advanceTimersByTimeAsync(0);
@@ -85,14 +85,14 @@ describe('a member', () => {
     expect(holding.join()).toEqual([]);
   });
 
-  it('is told nothing for an answer that waited too long to be read', async () => {
+  it('reports nothing for an answer that waited too long to be read', async () => {
     holding.joined({ ...answer, ageMs: SESSION_MS });
     await vi.advanceTimersByTimeAsync(0);
     expect(told).toEqual(['uncertain']);
     expect(holding.join()).toEqual([]);
   });
 
-  it('is told nothing any more once it has left', async () => {
+  it('reports nothing any more once it has left', async () => {
     holding.joined(answer);
     holding.close();
     holding.joined(answer);

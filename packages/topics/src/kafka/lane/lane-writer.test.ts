@@ -25,7 +25,7 @@ test.for([
   expect(looks).toBeGreaterThan(1);
 });
 
-test('a lane that is closed while it connects anew does not write when it is connected', async () => {
+test('a lane that is closed while it reconnects does not write when it is connected', async () => {
   const gate = Promise.withResolvers<void>();
   const reached = Promise.withResolvers<void>();
   let written = 0;

@@ -58,7 +58,7 @@ export class RecordSender {
     const { refreshTopic, maxMessageBytes } = this.#options;
     await refreshTopic(topic);
     if (maxMessageBytes(topic) < messageBytes)
-      throw new Error(`Topic ${topic} takes smaller batches than before: they have to be made anew.`);
+      throw new Error(`Topic ${topic} takes smaller batches than before: they have to be split again.`);
   }
 }
 

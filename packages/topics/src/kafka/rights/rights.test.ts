@@ -90,7 +90,7 @@ describe.skipIf(why !== undefined).concurrent(`rights on brokers${because}`, () 
     return kafkaTopicLog({ brokers: broker.brokers, sasl: broker.sasl(user), clientId: user, replication: 1, ...options });
   }
 
-  it.for(CASES)('$told: found, named at once, waited for where that is wished', async ({ user, lacks, told, found }, { expect }) => {
+  it.for(CASES)('$told: found, named at once, waited for with onMissingRight', async ({ user, lacks, told, found }, { expect }) => {
     await broker.give(user, without(rightsOf(user), lacks));
     await using strict = await open(user);
     expect(rightsWords(await strict.missingRights(intended(user)))).toEqual(found ?? [told]);

@@ -76,7 +76,7 @@ export function kafkajsAuthentication(sasl: PlainSasl): Authentication {
 
 /** The words of the broker, or of kafkajs where a broker can't prove who it is; neither holds a secret. */
 function reasonOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : 'for no reason that is told';
+  const message = error instanceof Error ? error.message : 'without a reason';
   return message.replace(/^SASL .*? authentication failed: /u, '').replace(/[.\s]+$/u, '');
 }
 

@@ -42,7 +42,7 @@ describe.skipIf(why !== undefined)(`the Kafka driver over SASL${why === undefine
     { mechanism: 'plain', says: 'Authentication failed: Invalid username or password' },
     { mechanism: 'scram-sha-256', says: 'invalid credentials with SASL mechanism SCRAM-SHA-256' },
     { mechanism: 'scram-sha-512', says: 'invalid credentials with SASL mechanism SCRAM-SHA-512' },
-  ] as const)('a wrong password is told as such, and not itself: $mechanism', async ({ mechanism, says }) => {
+  ] as const)('a wrong password is reported without its text: $mechanism', async ({ mechanism, says }) => {
     const { message, printed, tookMs } = await refusal({ broker, listener: 'OPEN', sasl: byPassword(mechanism, 'not-the-one') });
     expect(message).toContain(says);
     expect(message).toMatch(/can't be opened: Broker \S+ refuses user "alice" .* Check name and password \(sasl\): .*\?$/u);
@@ -50,14 +50,14 @@ describe.skipIf(why !== undefined)(`the Kafka driver over SASL${why === undefine
     expect(tookMs).toBeLessThan(10_000);
   });
 
-  it('a listener that asks nobody who he is, is told at once', async () => {
+  it('a listener without authentication is reported at once', async () => {
     const nodes = [{ addresses: { OWN: broker.brokers[0] ?? '' } }];
     const { message, tookMs } = await refusal({ broker: { nodes }, listener: 'OWN', sasl: byPassword('plain') });
     expect(message).toContain('ILLEGAL_SASL_STATE');
     expect(tookMs).toBeLessThan(10_000);
   });
 
-  it('an expired token is told as such, and not itself', async () => {
+  it('an expired token is reported without its text', async () => {
     const token = unsecuredToken({ subject: USER, lifetimeMs: -60_000 });
     const { message, printed, tookMs } = await refusal({ broker, listener: 'OPEN', sasl: byToken(() => token) });
     expect(message).toMatch(/The brokers refuse the token \(OAUTHBEARER\): invalid_token; it expired at \d{4}-/);
@@ -65,14 +65,14 @@ describe.skipIf(why !== undefined)(`the Kafka driver over SASL${why === undefine
     expect(tookMs).toBeLessThan(10_000);
   });
 
-  it('a token that can not be had is told with the reason', async () => {
+  it('a failing token provider is reported with the reason', async () => {
     const sasl = byToken(() => {
       throw new Error('token file is gone');
     });
     expect((await refusal({ broker, listener: 'OPEN', sasl })).message).toContain('token file is gone');
   });
 
-  it('goes on over the same connections when brokers ask again who it is', async () => {
+  it('goes on over the same connections when brokers require authentication again', async () => {
     await using connections = countConnections();
     const tokens: string[] = [];
     const token = (): string => {
@@ -94,7 +94,7 @@ describe.skipIf(why !== undefined)(`the Kafka driver over SASL${why === undefine
       for (; performance.now() < endMs; await sleep(100)) await Promise.all(writers.map((writer) => writer.write()));
       for (const { read, written } of writers) await expect.poll(() => read).toEqual(written);
       expect(tokens.length).toBeGreaterThan(tokensAtFirst);
-      // On a busy machine one may be renewed too late; without renewals each of the writers' would be made anew.
+      // On a busy machine one session may be renewed too late; without renewals each writer would reconnect.
       expect(connections.count() - connectionsAtFirst).toBeLessThanOrEqual(2);
       expect(changes).toEqual([]);
     } finally {

@@ -78,7 +78,7 @@ describe.skipIf(why !== undefined)(`a token that expires${because}`, () => {
     }
   });
 
-  it('at the opening is waited for a moment, and else told with what to do', async ({ expect }) => {
+  it('at the opening is waited for a moment, then reported with the cure', async ({ expect }) => {
     const late = await logWith({ client: 'late', lifetimeMs: -1_000 });
     await sleep(1_000);
     late.renew(LONG_MS);
