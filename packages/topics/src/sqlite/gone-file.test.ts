@@ -15,24 +15,24 @@ const WAYS: Record<string, (file: string) => string> = {
   'is deleted with all that belongs to it': (file) => {
     for (const part of ['', '-wal', '-shm', '-lanes']) rmSync(file + part, { recursive: true });
     // Or one of the others, where it looks amid that.
-    return `deleted or moved ${file}`;
+    return `${file} was deleted or moved`;
   },
   'is moved': (file) => {
     renameSync(file, `${file}.moved`);
-    return `deleted or moved ${file} while`;
+    return `${file} was deleted or moved while`;
   },
   'is replaced by a copy of itself': (file) => {
     copyFileSync(file, `${file}.copy`);
     renameSync(`${file}.copy`, file);
-    return `replaced ${file} while`;
+    return `${file} was replaced while`;
   },
   'loses its -wal': (file) => {
     rmSync(`${file}-wal`);
-    return `deleted or moved ${file}-wal while`;
+    return `${file}-wal was deleted or moved while`;
   },
   'loses its -shm': (file) => {
     rmSync(`${file}-shm`);
-    return `deleted or moved ${file}-shm while`;
+    return `${file}-shm was deleted or moved while`;
   },
 };
 
