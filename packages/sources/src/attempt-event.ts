@@ -6,13 +6,13 @@ export interface AttemptEvent {
   readonly credential: string;
   readonly subject: string;
   readonly outcome: 'ok' | 'rate-limited' | 'transient' | 'unauthorized' | 'gone' | 'fatal';
-  /** Of the answer, where one came. */
+  /** The status of the answer, where one came. */
   readonly status?: number;
   /** For anything but ok: what happened, in words. */
   readonly reason?: string;
   /** When it is tried again, ms from now; absent when it is not. */
   readonly retryInMs?: number;
   readonly durationMs: number;
-  /** Its answer, or one before it, shows another limit than the one that is configured; told once. */
+  /** This answer, or an earlier one, shows another limit than the configured one; reported once. */
   readonly limitMismatch?: LimitMismatch;
 }

@@ -21,7 +21,7 @@ export interface BudgetSlots {
   readonly free: readonly FreeSlots[];
   /** Ms after which a slot is free again that is taken as it comes free: the window and its guard. */
   readonly againInMs: number;
-  /** Of a budget that is whole again at its reset, in place of `againInMs`. */
+  /** The quota of a budget that is whole again at its reset, in place of `againInMs`. */
   readonly quota?: Quota;
 }
 

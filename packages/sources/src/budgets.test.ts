@@ -35,7 +35,7 @@ test('each request is charged to all budgets by name; gauges name them, and what
   expect(scene.server.requests).toHaveLength(3);
 });
 
-test('a budget that is not concerned makes nobody wait', async () => {
+test('a budget that is not concerned delays no request', async () => {
   const one = { requests: 1, windowMs: HOUR_MS };
   const weighed = (path: string) => ({ [path === '/search' ? 'core' : 'search']: 0 });
   const scene = await play([], { limit: undefined }, { budgets: { core: one, search: one }, weights: weighed });

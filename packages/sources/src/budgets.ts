@@ -41,7 +41,7 @@ export function nextReset(budget: Quota, afterMs: number): number {
   return per === 'day' ? nextTimeOfDay(reset) : nextDayOfMonth({ day, ...reset });
 }
 
-/** What is said of budgets by name, in the order of their names. Throws a `RangeError` for a name that isn't one of them. */
+/** Orders values by budget name as the budgets are ordered. Throws a `RangeError` for an unknown name. */
 export function inOrder<T>(said: Readonly<Record<string, T>>, names: readonly string[]): readonly (T | undefined)[] {
   const given = Object.keys(said);
   const unknown = given.find((name) => !names.includes(name));

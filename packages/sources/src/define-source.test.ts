@@ -189,7 +189,7 @@ describe('a credential that is refused', () => {
     expect(scene.source.gauges().budgets.map((budget) => budget.credential)).toEqual(['b']);
   });
 
-  test('was the last: all that wait are told why', async () => {
+  test('was the last: all waiting requests reject with the reason', async () => {
     const scene = await play([], { otherwise: said('unauthorized'), limit: { requests: 1, windowMs: MINUTE_MS } });
     const asks = await Promise.allSettled([scene.ask(), scene.ask(), scene.ask()]);
     for (const asked of asks) expect(asked).toMatchObject({ status: 'rejected', reason: { code: 'HEADGATE_TOY' } });
@@ -246,7 +246,7 @@ describe('a clock that the service refuses', () => {
     expect(scene.server.requests).toHaveLength(4);
   });
 
-  test('by requests that were under way together is one refusal', async () => {
+  test('by requests in flight together is one refusal', async () => {
     const scene = await play([said('clock-wrong'), said('clock-wrong')], { credentials: [late()] });
     await Promise.all([scene.ask(), scene.ask()]);
     expect(adjustClock).toHaveBeenCalledOnce();
@@ -431,7 +431,7 @@ describe('aborting', () => {
     expect(scene.source.gauges().budgets).toMatchObject([{ used: 0 }]);
   });
 
-  test('closing ends what is under way, and what comes later', async () => {
+  test('closing ends requests in flight, and later ones', async () => {
     const scene = await play([hang]);
     const asked = scene.ask().catch((error: unknown) => error);
     await scene.requests(1);

@@ -13,7 +13,7 @@ import type { AskInFlight, Source, SourceGauges, SourceWaiting } from './source.
 import { walkReader } from './walk-reader.ts';
 
 /**
- * Makes a source out of what is peculiar to a service: a definition in, a function that takes its users' options out.
+ * Makes a source of a service's definition: a function of its users' options.
  *
  * That function throws a `SourceError` with `HEADGATE_INVALID_OPTION` for options that can't be.
  */

@@ -69,7 +69,7 @@ test('an answer that says what it has cost: free ones are free at once, dear one
   expect((await used([costing({ hour: 7 }), costing({ minute: 2, hour: 3 })], {})).used).toEqual([3, 10]);
   const left = headed({ 'x-left': '40' }, JSON.stringify({ kind: 'ok', value: 'good', cost: { hour: 10 } }));
   const evidence: SourceDefinition<string, string>['evidence'] = () => ({ hour: { remaining: 40, resetInMs: HOUR_MS / 2 } });
-  expect((await used([left], { evidence })).used, 'nobody else was seen').toEqual([1, 10]);
+  expect((await used([left], { evidence })).used, 'no other client was seen').toEqual([1, 10]);
 });
 
 test('a request that waits goes as soon as the one before it turns out to be free', async () => {

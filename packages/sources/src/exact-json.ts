@@ -1,4 +1,4 @@
-/** What a reviver is told of a number: how it was spelled (ECMAScript 2026, `JSON.parse` source text access). */
+/** A reviver's context: the source text of a number (ECMAScript 2026, `JSON.parse` source text access). */
 interface ReviverContext {
   readonly source?: string;
 }
@@ -43,12 +43,12 @@ function isExact(source: string, value: number): boolean {
   return JSON.stringify(value) === source;
 }
 
-/** An integer whose neighbours JavaScript can't tell from it: whoever counts on it must have its text. */
+/** True for an integer that JavaScript can't distinguish from its neighbours: only its text is exact. */
 function isWide(value: number): boolean {
   return Number.isInteger(value) && !Number.isSafeInteger(value);
 }
 
-/** Deeper than any record; `JSON.stringify` and whoever walks a value by recursion have room for more. */
+/** Deeper than any record; `JSON.stringify` and recursive walks have stack for more. */
 const DEEPEST = 500;
 
 function checkDepth(text: string): void {

@@ -64,7 +64,7 @@ describe.each(KINDS)('a service with %s windows', (kind) => {
   });
 });
 
-test('another number of requests is told with one attempt, whatever credentials hear of it later', async () => {
+test('another number of requests is reported with one attempt, whichever credentials see it later', async () => {
   const headers = { 'x-rate-limit-limit': '300', 'x-rate-limit-remaining': '299', 'x-rate-limit-reset': '40' };
   const { ask, events } = await play([], { otherwise: (_, response) => response.writeHead(200, headers).end('"good"') });
   for (let i = 0; i < 3; i += 1) await ask();

@@ -5,7 +5,7 @@ export interface LimitMismatch {
   /** Name of the budget. */
   readonly budget: string;
   readonly configured: { readonly requests: number; readonly windowMs: number };
-  /** What the service says: its number of requests, and how long its window is at least or at most, as far as answers show it. */
+  /** The service's limit, as far as answers show it: its number of requests, and the least or greatest length of its window. */
   readonly stated: { readonly requests?: number; readonly atLeastMs?: number; readonly atMostMs?: number };
 }
 
@@ -24,10 +24,10 @@ const GRAIN_MS = 5_000;
 const LONGEST_MS = 32 * 86_400_000;
 
 /**
- * Compares what answers say of a service's limits with what is configured; each difference is found once. A number of requests is compared
- * as it is told. A window is longer for sure where its reset is further away than the configured one is long. It is shorter for sure where
- * two answers, each to the first request of its window, have resets closer together: windows that are as long as configured never have,
- * whether they start with a request, by the clock, or roll. Others who use the credential look like neither.
+ * Compares the limits in a service's answers with the configured ones; reports each difference once. A number of requests is compared as
+ * stated. A window is longer for sure where its reset is further away than the configured one is long. It is shorter for sure where two
+ * answers, each to the first request of its window, have resets closer together: windows that are as long as configured never have, whether
+ * they start with a request, by the clock, or roll. Others who use the credential look like neither.
  */
 export class LimitCheck {
   readonly #told = new Set<string>();

@@ -4,8 +4,8 @@ import type { Budgets, Limit } from './source-options.ts';
 import type { Verdict } from './verdict.ts';
 
 /**
- * What makes a service: how an ask becomes a request, and what an answer to it means. Where a function throws, that ask alone ends: with
- * its error if it is a `SourceError`, else with one of the code `HEADGATE_DEFINITION` (`HEADGATE_CLASSIFY`) and the error as its `cause`.
+ * Defines a service: turns an ask into an HTTP request, and an answer into a verdict. A function that throws ends only its ask: with the
+ * error if it is a `SourceError`, else with one of the code `HEADGATE_DEFINITION` (`HEADGATE_CLASSIFY`) and the error as its `cause`.
  */
 export interface SourceDefinition<Ask, Value> {
   /** Its name, as errors and gauges show it. */
@@ -17,15 +17,15 @@ export interface SourceDefinition<Ask, Value> {
   /** The HTTP request of an ask. Path and query are appended to the base address. */
   toRequest(ask: Ask): SourceRequest;
   /**
-   * Whether redirects (301, 302, 303, 307, 308) are followed that stay under `baseUrl`, five in a row at most. Each takes its budgets as a
-   * request of its own. Others end the request with `HEADGATE_REDIRECTED`: credentials go nowhere else. Default: none is.
+   * Follows redirects (301, 302, 303, 307, 308) that stay under `baseUrl`, five in a row at most. Each takes its budgets as a request of
+   * its own. Others end the request with `HEADGATE_REDIRECTED`: credentials go nowhere else. Default: follows none.
    */
   readonly follow?: 'same-origin';
-  /** What an answer means. Pure: everything it knows comes in. Redirects never get here. */
+  /** Gives the verdict on an answer. A pure function of its arguments. Redirects never get here. */
   classify(answer: HttpResponse, context: ClassifyContext<Ask>): Verdict<Value>;
   /**
-   * What an answer says of budgets of those names, a refusal (429), too: its verdict only says how long to wait. Default: what
-   * `budgetEvidence` reads, of the first budget.
+   * Reads the state of the named budgets from an answer, also from a refusal (429), whose verdict holds only the wait. Default:
+   * `budgetEvidence`, for the first budget.
    */
   evidence?(answer: HttpResponse, context: EvidenceContext<Ask>): Readonly<Record<string, BudgetEvidence | undefined>>;
   /** Whom an ask is about, for errors and displays: `@alpha`, an ISBN, an author. */
@@ -35,8 +35,8 @@ export interface SourceDefinition<Ask, Value> {
   /** Items that have come. */
   itemsOf(value: Value): number;
   /**
-   * What an ask costs in budgets of those names: 1 in each that isn't named, 0 where a budget isn't concerned. A name that the source has
-   * no budget of is a fault.
+   * The cost of an ask by budget name: 1 in each budget that isn't named, 0 where a budget isn't concerned. A name without a budget is an
+   * error.
    */
   weights?(ask: Ask): Readonly<Record<string, number>>;
 }
@@ -49,9 +49,9 @@ export interface EvidenceContext<Ask> {
 }
 
 export interface ClassifyContext<Ask> extends EvidenceContext<Ask> {
-  /** Takes what a text repeats of the request's Authorization header out of it: to be used on whatever words of the service are quoted. */
+  /** Removes from a text every repetition of the request's Authorization header. Apply it to quoted words of the service. */
   readonly redact: (text: string) => string;
-  /** Whether this credential was refused for its rate, against what our own log explains, during the last minute. */
+  /** True when this credential was refused for its rate during the last minute though our own log had room. */
   readonly recentlyRefused: boolean;
 }
 

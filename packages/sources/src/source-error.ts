@@ -1,6 +1,6 @@
 export interface SourceErrorOptions {
   readonly code: `HEADGATE_${string}`;
-  /** What happened, to whom, and what to do. */
+  /** Says what happened, to which user, ISBN or credential, and what to do. */
   readonly message: string;
   readonly retryable: boolean;
   readonly service: string;
@@ -9,7 +9,7 @@ export interface SourceErrorOptions {
   /** `@alpha`, a user id, an ISBN, an author. */
   readonly subject?: string;
   readonly status?: number;
-  /** Whether nothing can be asked any more: no credential is left. Default false. */
+  /** True when no credential is left, so that every further request fails. Default false. */
   readonly endsSource?: boolean;
   readonly cause?: unknown;
 }
@@ -23,7 +23,7 @@ export class SourceError extends Error {
   readonly credential: string | undefined;
   readonly subject: string | undefined;
   readonly status: number | undefined;
-  /** Whether nothing can be asked any more, whatever it is about: no credential is left. */
+  /** True when no credential is left, so that every further request fails. */
   readonly endsSource: boolean;
 
   constructor({ code, message, retryable, service, credential, subject, status, endsSource = false, cause }: SourceErrorOptions) {
@@ -47,7 +47,10 @@ export interface OfDefinitionOptions<T> {
   readonly call: () => T;
 }
 
-/** Calls a function of a definition. Throws a `SourceError` with `HEADGATE_DEFINITION` for whatever else it throws: that is about this ask alone. */
+/**
+ * Calls a function of a definition. Passes its `SourceError` on, and wraps any other error in a `SourceError` with `HEADGATE_DEFINITION`,
+ * which ends this ask alone.
+ */
 export function ofDefinition<T>({ service, subject, name, call }: OfDefinitionOptions<T>): T {
   try {
     return call();

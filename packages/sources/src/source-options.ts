@@ -18,8 +18,8 @@ export interface SourceOptions {
   /** Most bytes of a body, as sent and as decoded. Default 16 MiB. */
   readonly maxBodyBytes?: number;
   /**
-   * How long a request is tried again before it is given up; waiting for budget or room doesn't count. A request whose service asks, as it
-   * fails, for a longer wait than is left is given up at once. Default 600,000 ms.
+   * How long a failing request is retried; waiting for budget or room doesn't count. A failing service that requests a longer wait than is
+   * left ends the request at once. Default 600,000 ms.
    */
   readonly retryForMs?: number;
   /** Longest a request that was sent may take to be counted by the service. Default 5,000 ms. */
@@ -36,8 +36,8 @@ export interface SourceOptions {
    */
   readonly dispatcher?: Dispatcher;
   /**
-   * A `fetch` that requests go through, such as one that MSW intercepts: `(...request) => fetch(...request)`. A request counts as sent when it
-   * is handed over, for nobody tells when its first byte goes out. Default: none.
+   * A `fetch` that requests go through, such as one that MSW intercepts: `(...request) => fetch(...request)`. A request counts as sent when
+   * it is handed over, because `fetch` doesn't report when its first byte goes out. Default: none.
    */
   readonly fetch?: typeof globalThis.fetch;
   /** Default: `process.env`. Only the proxy variables are read. */
@@ -48,7 +48,7 @@ export interface SourceOptions {
   readonly random?: () => number;
   /** Where grants are made durable before they are used, so that a restart continues the same windows. Default: nowhere. */
   readonly journal?: Journal;
-  /** Told of every attempt that has ended. An error it throws changes nothing for the request; the first is a warning of the process. */
+  /** Called after every attempt. An error it throws changes nothing for the request; the first becomes a process warning. */
   readonly onAttempt?: (event: AttemptEvent) => void;
 }
 

@@ -2,11 +2,11 @@ import type { CreditPool, Delivery, PageStream, Waiting } from '@headgate/thrott
 import type { Observable } from 'rxjs';
 import type { BudgetSlots } from './budget-slots.ts';
 
-/** A service that can be asked. */
+/** A service that takes requests. */
 export interface Source<Ask, Value> extends AsyncDisposable {
   /**
-   * Asks once budget permits and `credits` has room, again where that may help, and returns what came with the room it takes.
-   * Rejects with a `SourceError`, or with `signal.reason` when aborted; then all room has been given back.
+   * Makes a request once budget permits and `credits` has room, retries it where that may help, and resolves to the value with the credit
+   * it holds. Rejects with a `SourceError`, or with `signal.reason` when aborted; then all credit has been given back.
    */
   ask(ask: Ask, options: AskOptions): Promise<Delivery<Value>>;
   /**
@@ -20,14 +20,17 @@ export interface Source<Ask, Value> extends AsyncDisposable {
   slots(): readonly BudgetSlots[];
   /** The same as `gauges`, at once and whenever who waits or what for has changed; completes never. */
   readonly changes: Observable<SourceGauges>;
-  /** Starts no further request: whoever waits for one, or will, rejects with `HEADGATE_STOPPED`; requests under way end as they end. */
+  /**
+   * Starts no further request: calls that wait for one, and later calls, reject with `HEADGATE_STOPPED`; requests in flight run to their
+   * end.
+   */
   stop(): void;
-  /** Aborts what is under way and closes its connections. Whatever is asked afterwards rejects with `HEADGATE_CLOSED`. */
+  /** Aborts the requests in flight and closes the connections. Later calls reject with `HEADGATE_CLOSED`. */
   close(): Promise<void>;
 }
 
 export interface WalkOptions {
-  /** Ends it with the signal's reason: the request under way is aborted. */
+  /** Ends it with the signal's reason, and aborts the request in flight. */
   readonly signal?: AbortSignal | undefined;
   /** How large a share of the turns the walk gets, against 1 of others, where budget is short. Default 1. */
   readonly share?: number;
@@ -44,12 +47,12 @@ export interface SourceGauges {
   /** One for each budget of each credential that is still in use. */
   readonly budgets: readonly SourceBudgetGauge[];
   readonly waiting: readonly SourceWaiting[];
-  /** Asks that are being answered, or pause before they are sent again; in the order of their permits. */
+  /** Asks in flight, or pausing before a retry; in the order of their permits. */
   readonly inFlight: readonly AskInFlight[];
 }
 
 export interface SourceWaiting extends Omit<Waiting, 'weights'> {
-  /** What it costs in each budget, by name. */
+  /** Its cost in each budget, by name. */
   readonly weights: Readonly<Record<string, number>>;
 }
 
@@ -73,7 +76,7 @@ export interface SourceBudgetGauge {
   readonly limit: number;
   readonly windowMs: number;
   readonly used: number;
-  /** Epoch ms when the next may start; undefined while only requests under way can tell. */
+  /** Epoch ms when the next may start; undefined while that depends on requests in flight. */
   readonly freeAt?: number;
   /** Name of what it counts. Default: requests. */
   readonly unit?: string;

@@ -1,30 +1,30 @@
 import type { SourceError } from './source-error.ts';
 
-/** What an answer means. A closed set: whoever handles it does so by a `switch` without default. */
+/** The meaning of an answer. A closed set: handle it by a `switch` without default. */
 export type Verdict<Value> =
   | {
       readonly kind: 'ok';
       readonly value: Value;
-      /** What the request has cost in budgets of those names, where the answer alone can tell: 0 for a 304 that is free. Default: its weights. */
+      /** The request's cost by budget name, where only the answer shows it: 0 for a 304 that is free. Default: its weights. */
       readonly cost?: Readonly<Record<string, number>>;
     }
   | {
-      /** Refused for its rate: asked again when the service lets us. */
+      /** Refused for its rate: retried when the service permits. */
       readonly kind: 'rate-limited';
       readonly reason: string;
       /** Ms from now until the next request may start, where the answer says so. */
       readonly retryInMs?: number | undefined;
     }
   | {
-      /** May go better next time: asked again under a deadline, with full jitter. */
+      /** A failure that may pass: retried under a deadline, with full jitter. */
       readonly kind: 'transient';
       readonly reason: string;
-      /** Ms from now before which the service asks not to be asked again, where it says so. */
+      /** The least wait, ms from now, that the service requests. */
       readonly retryInMs?: number | undefined;
     }
   | {
       /**
-       * Whole and readable, and not what the service is described to send: asked once more, in case another machine of it answers, then
+       * Whole and readable, but different from the described answer: retried once, in case another machine of the service answers, then
        * given up. `where`: the place and what is expected there, without a text of the answer: `data: expected a list, got null`.
        */
       readonly kind: 'unfit';
@@ -42,17 +42,17 @@ export type Verdict<Value> =
       readonly error: SourceError;
     }
   | {
-      /** Perhaps `error`, perhaps a refusal for its rate: asked once more after a quiet window, then `error` is believed. */
+      /** Perhaps `error`, perhaps a refusal for its rate: retried once after a quiet window, then `error` is final. */
       readonly kind: 'doubtful';
       readonly error: SourceError;
     }
   | {
-      /** What was asked for isn't there or isn't ours to see. */
+      /** The requested resource doesn't exist or is hidden from us. */
       readonly kind: 'gone';
       readonly error: SourceError;
     }
   | {
-      /** Asking again can't help. */
+      /** A retry can't help. */
       readonly kind: 'fatal';
       readonly error: SourceError;
     };

@@ -7,7 +7,7 @@ export interface WalkReaderOptions<Ask, Value> {
   readonly ask: (ask: Ask, options: ReadOptions) => Promise<Delivery<Value>>;
 }
 
-/** Reads a walk ask by ask. What `next` throws comes after the page it was given: that page is good. */
+/** Reads a walk ask by ask. An error of `next` comes after its page, which is good. */
 export function walkReader<Ask, Value>({ first, next, ask }: WalkReaderOptions<Ask, Value>): PageReader<Value> {
   let coming: Ask | undefined = first;
   let failure: { readonly error: unknown } | undefined;

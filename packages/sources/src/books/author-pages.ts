@@ -14,11 +14,11 @@ export interface AuthorPagesOptions {
   readonly page?: number;
   /** Most pages of the walk; then it ends with `HEADGATE_PAGE_LIMIT`. Default 500. */
   readonly maxPages?: number;
-  /** Where an earlier walk of the same author has come to, in place of `page` and `pageSize`. Default: a new walk. */
+  /** The checkpoint of an earlier walk of the same author, in place of `page` and `pageSize`. Default: a new walk. */
   readonly from?: AuthorCheckpoint | undefined;
   /** How large a share of the turns the walk gets, against 1 of others, where budget is short. Default 1. */
   readonly share?: number;
-  /** Ends each walk with the signal's reason: the request under way is aborted. */
+  /** Ends each walk with the signal's reason, and aborts the request in flight. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -26,11 +26,11 @@ export interface AuthorPagesOptions {
 export interface AuthorPage extends AuthorAnswer {
   /** From 1 on. */
   readonly page: number;
-  /** Whether the author's books end with it. */
+  /** True when the author's books end with it. */
   readonly last: boolean;
   /**
-   * Whether books may be missing after all: the service sent its first page again for the second one, and the first may have been cut to
-   * a page's size. Only on a last page.
+   * True when books may be missing: the service sent its first page again for the second one, and the first may have been cut to a page's
+   * size. Only on a last page.
    */
   readonly mayBeCut: boolean;
   /** Where to go on behind it; undefined on the last page. */
@@ -63,8 +63,8 @@ const MOST_PAGES = 500;
  * Makes readers of an author's pages. The service documents no end of them, so these are ends: a page with fewer books than a full one, an
  * empty one, one that the service doesn't know (404), and one that came before.
  *
- * A full page is as long as the first. Where that has fewer books than were asked for, it is the last, too, unless their number is a round
- * one: then the service may keep to a page size of its own (20 was seen), and the next page tells.
+ * A full page is as long as the first. A first page with fewer books than requested is the last, too, unless their number is a multiple of
+ * ten: then the service may use a page size of its own (20 was seen), and the next page decides.
  *
  * Throws a `SourceError` with `HEADGATE_INVALID_OPTION` before a request is spent.
  */

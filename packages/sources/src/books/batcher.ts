@@ -19,7 +19,7 @@ export interface Batcher {
   gather(): Promise<readonly BatchEntry[] | undefined>;
 }
 
-/** Makes batches of an input. What needs no request (malformed or asked twice) goes along with the others, up to as many again. */
+/** Makes batches of an input. Entries that need no request (malformed or repeated) join a batch in addition, up to `maxBatch` of them. */
 export function batcher({ input, maxBatch, waitMs, clock }: BatcherOptions): Batcher {
   // A read that a batch didn't wait for belongs to the next one.
   let reading: Promise<IteratorResult<string, unknown>> | undefined;

@@ -2,7 +2,7 @@ import { SourceError } from '../source-error.ts';
 import type { BooksPlan } from './options.ts';
 import { type BooksQuery, subjectOf } from './query.ts';
 
-/** What the errors of one answer have in common. None of them quotes the service's words: it may put the key into them. */
+/** The fields that the errors of one answer share. No error quotes the service's words, which may hold the key. */
 export interface AnsweredQuery {
   readonly ask: BooksQuery;
   readonly credential: string;
@@ -20,7 +20,7 @@ export function keyRefused({ plan, ...asked }: AnsweredQuery & { readonly plan: 
   });
 }
 
-/** 404 whose words, or a second asking, leave no doubt. */
+/** A 404 that its words, or a second request, confirm. */
 export function notFound(asked: AnsweredQuery): SourceError {
   const { ask } = asked;
   if (ask.kind === 'book') {
@@ -53,7 +53,7 @@ export function unexpectedStatus(asked: AnsweredQuery): SourceError {
   });
 }
 
-/** A single book or author whose record isn't what was asked for. */
+/** A single book or author whose record doesn't match the request. */
 export function invalidRecord({ flaw, ...asked }: AnsweredQuery & { readonly flaw: string }): SourceError {
   return booksError(asked, {
     code: 'HEADGATE_INVALID_RECORD',

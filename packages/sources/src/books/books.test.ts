@@ -257,7 +257,7 @@ describe('a daily quota', () => {
     expect(await api.author('Ada Brook')).toMatchObject({ author: 'Ada Brook' });
   });
 
-  test('used up by others, it is waited for until it starts anew', async () => {
+  test('used up by others, it is waited for until it resets', async () => {
     await using server = await startBooks({ ...swift, dailyQuota: { isbns: 1 } });
     const waits: (number | undefined)[] = [];
     await using api = open(server, { onAttempt: ({ retryInMs, outcome }) => outcome === 'rate-limited' && waits.push(retryInMs) });

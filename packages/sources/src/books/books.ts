@@ -38,28 +38,28 @@ export interface Books extends AsyncDisposable {
    * - *Emits when* a page has come, as soon as budget and demand permit.
    * - *Backpressures when* downstream has no room for `pageSize` more books.
    * - *Completes when* a page has fewer books than the first, or none, or came before, or isn't there. A first page with fewer books than
-   *   were asked for is the last, but for a round number of them, which may be the service's own page size.
-   * - *Cancels when* unsubscribed, or when `signal` is aborted: the request under way is aborted.
+   * requested is the last, except for a multiple of ten, which may be the service's own page size.
+   * - *Cancels when* unsubscribed, or when `signal` is aborted: the request in flight is aborted.
    *
    * Throws a `SourceError` with `HEADGATE_INVALID_OPTION` before a request is spent. The walk ends with one of the code
    * `HEADGATE_AUTHOR_NOT_FOUND`, `HEADGATE_PAGE_LIMIT`, `HEADGATE_GAVE_UP` or another that names the cause.
    */
   authorPages(name: string, options?: AuthorPagesOptions): PageStream<AuthorPage>;
   /**
-   * Looks a list of ISBNs up in batches: one answer for each ISBN asked, found or not, in the order asked.
+   * Looks up a list of ISBNs in batches: one answer for each requested ISBN, found or not, in the order of the list.
    *
    * - *Emits when* a batch has come, and for malformed ISBNs when their turn has come. A batch is sent when it is full, when the
-   *   input has ended, or `batchWaitMs` after its first ISBN. An ISBN asked twice in a batch is sent once and answered twice.
+   * input has ended, or `batchWaitMs` after its first ISBN. A repeated ISBN of a batch is sent once and answered twice.
    * - *Backpressures when* the answers before it are not taken or credit is used up: the input is read no further ahead than one
-   *   batch at first, and than one for each request of the budget's window later. An Observable's items are buffered as they come.
+   *      batch at first, and than one for each request of the budget's window later. An Observable's items are buffered as they come.
    * - *Completes when* the input has ended and its last answer is done with. It ends with the error of the input or of a batch after
-   *   the answers before it.
-   * - *Cancels when* unsubscribed, or when `signal` is aborted: requests under way are aborted, the input is read no further.
+   *      the answers before it.
+   * - *Cancels when* unsubscribed, or when `signal` is aborted: requests in flight are aborted, the input is read no further.
    */
   lookup(isbns: IsbnInput, options?: { readonly signal?: AbortSignal | undefined }): PageStream<BookAnswer>;
   /**
-   * Looks up to `maxBatch` ISBNs up in one request, under credit: one answer each, in the order asked; then, should there be any,
-   * the records that could be laid to none. Rejects as a whole with a `SourceError`, or with `signal.reason`.
+   * Looks up at most `maxBatch` ISBNs in one request, under credit: one answer each, in the order of `isbns`; then any records that match
+   * none. Rejects as a whole with a `SourceError`, or with `signal.reason`.
    */
   batch(isbns: readonly string[], options: AskOptions): Promise<Delivery<readonly BookAnswer[]>>;
   /** `author`, under credit: room is taken for each of the books. */
@@ -70,16 +70,19 @@ export interface Books extends AsyncDisposable {
   slots(): readonly BudgetSlots[];
   /** The same as `gauges`, at once and whenever who waits or what for has changed; completes never. */
   readonly changes: Observable<SourceGauges>;
-  /** Starts no further request: whoever waits for one, or will, rejects with `HEADGATE_STOPPED`; requests under way end as they end. */
+  /**
+   * Starts no further request: calls that wait for one, and later calls, reject with `HEADGATE_STOPPED`; requests in flight run to their
+   * end.
+   */
   stop(): void;
-  /** Aborts what is under way and closes its connections. */
+  /** Aborts the requests in flight and closes the connections. */
   close(): Promise<void>;
 }
 
 export interface BooksGauges extends SourceGauges {
-  /** Records the service sent that nobody had asked for, or that came twice in a batch. */
+  /** Records that no request named, or that came twice in a batch. */
   readonly ignoredRecords: number;
-  /** Of the day's quota what nobody has used, nor can still use who waits already; absent where there is none. */
+  /** The day's quota, less its use and the weight of waiting requests; absent where there is no quota. */
   readonly leftToday?: number;
 }
 
@@ -166,7 +169,7 @@ interface Asked<K extends BooksValue['kind']> {
 function leftToday({ budgets, waiting }: SourceGauges): number {
   const quotas = budgets.filter(({ budget }) => budget === 'isbns');
   let left = Math.max(0, ...quotas.map(({ limit, used }) => limit - used));
-  // Those that don't fit into what is left go another day.
+  // Requests that don't fit into the rest go another day.
   for (const { weights } of waiting) {
     const { isbns = 1 } = weights;
     if (isbns <= left) left -= isbns;

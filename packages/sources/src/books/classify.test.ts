@@ -82,7 +82,7 @@ test.each([
   [book, { book: { title: 'no ISBN' } }],
   [book, { book: { isbn13: '9780804429573' } }],
   [author, { author: 'Somebody Else', books: [] }],
-])('a record that is not what was asked for is refused for good: %#', (ask, body) => {
+])('a record that does not match the request is refused for good: %#', (ask, body) => {
   expect(judged(ask, 200, { body })).toMatchObject({ kind: 'fatal', error: { code: 'HEADGATE_INVALID_RECORD', retryable: false } });
 });
 

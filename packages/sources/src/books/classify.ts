@@ -13,7 +13,7 @@ export interface ClassifyBooksOptions {
   readonly plan: BooksPlan;
   /** Most ISBNs in one batch, for the message where a batch is refused. */
   readonly maxBatch: number;
-  /** Time of day, UTC, at which the daily quota starts anew. */
+  /** Time of day, UTC, at which the daily quota resets. */
   readonly quotaReset: QuotaReset;
 }
 

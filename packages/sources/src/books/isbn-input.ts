@@ -14,8 +14,8 @@ export interface IsbnReader {
 /**
  * Opens an input for reading. Nothing is read before `next` is called.
  *
- * An Observable pushes whether or not anybody asks: what it pushes ahead is buffered without bound. Where it is also an
- * AsyncIterable it is read as that.
+ * An Observable pushes without demand: items that it pushes ahead are buffered without bound. Where it is also an AsyncIterable it is read
+ * as that.
  */
 export function openIsbns(input: IsbnInput): IsbnReader {
   if (typeof input === 'string') return pulled([input][Symbol.iterator]());
@@ -41,7 +41,7 @@ function pulled(iterator: Iterator<string, unknown> | AsyncIterator<string, unkn
     close() {
       if (done) return;
       done = true;
-      // Whoever stops reading doesn't care how the input takes it.
+      // A consumer that stops reading ignores errors of the input's end.
       Promise.resolve(iterator.return?.()).catch(() => undefined);
     },
   };

@@ -96,7 +96,7 @@ test('every ISBN asked is answered once and in order, whatever the batches, by e
   );
 });
 
-test('as many batches are under way as the budget’s window may take, once somebody is seen to take them', async () => {
+test('as many batches are in flight as the budget’s window may take, once a consumer takes them', async () => {
   const one = desk(sampleIsbns(200), { answerMs: 100 });
   const five = desk(sampleIsbns(200), { answerMs: 100, parallel: 5 });
   for (const { options, clock } of [one, five]) {
@@ -134,7 +134,7 @@ test('who takes one answer and leaves spends one request, and the input is read 
   expect({ read, closed, batches: batches.length }).toEqual({ read: 10, closed: true, batches: 1 });
 });
 
-test('a stalled downstream stops the requests at the credit it has; nothing more is read or asked for in an hour', async () => {
+test('a stalled downstream stops the requests at the credit it has; nothing more is read or requested in an hour', async () => {
   const credits = creditPool({ max: 25 });
   const { options, batches, clock } = desk(sampleIsbns(1_000), { parallel: 5, answerMs: 100 });
   const subscription = lookup(options)
@@ -259,7 +259,7 @@ test('an error of the input comes after the answers before it', async () => {
   expect(taken).toEqual(isbns);
 });
 
-test('lookups that share little room never block each other, though batches overtake each other and are asked again', async () => {
+test('lookups that share little room never block each other, though batches overtake each other and are retried', async () => {
   await fc.assert(
     fc.asyncProperty(fc.infiniteStream(fc.integer({ min: 0, max: 300 })), fc.integer({ min: 5, max: 90 }), async (delays, max) => {
       const credits = creditPool({ max });

@@ -12,7 +12,7 @@ export interface LookupOptions {
   readonly maxBatch: number;
   /** Longest an ISBN waits for its batch to fill, in ms. */
   readonly waitMs: number;
-  /** Most batches under way at a time. */
+  /** Most batches in flight. */
   readonly parallel: number;
   /** Shared by all lookups that may share a credit pool. */
   readonly ahead: Prefetch;
@@ -23,7 +23,7 @@ export interface LookupOptions {
   ) => Promise<Delivery<readonly BookAnswer[]>>;
 }
 
-/** Walks a list of ISBNs batch by batch; each answer is an item of its own, in the order asked. */
+/** Walks a list of ISBNs batch by batch; each answer is an item of its own, in the order of the list. */
 export function lookup(options: LookupOptions): PageStream<BookAnswer> {
   return new PageStream(() => lookupReader(options), { signal: options.signal });
 }

@@ -6,7 +6,7 @@ import { batchEntry } from './query.ts';
 
 const ask = (...isbns: string[]): Parameters<typeof matchRecords>[0] => ({ kind: 'batch', entries: isbns.map(batchEntry) });
 
-test('one answer for each ISBN asked, in the order asked, whatever came in which order', () => {
+test('one answer for each requested ISBN, in the order of the request, in whichever order records come', () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 0, max: 30 }), { minLength: 1, maxLength: 40 }),
@@ -48,14 +48,14 @@ test.each([
   });
 });
 
-test('what nobody asked for, and what comes twice, is ignored and counted', () => {
+test('records that were not requested, or come twice, are ignored and counted', () => {
   const records = [{ isbn13: '9780804429573' }, { isbn13: '9780306406157', n: 1 }, { isbn13: '9780306406157', n: 2 }];
   const { answers, ignored } = matchRecords(ask('9780306406157'), records);
   expect(answers).toMatchObject([{ kind: 'found', record: { n: 1 } }]);
   expect(ignored).toBe(2);
 });
 
-test('a record that can be laid to nobody comes after the answers; the others are not touched by it', () => {
+test('a record that matches no ISBN comes after the answers; the others are not touched by it', () => {
   const dead = ['text', null, 7, [], { title: 'no ISBN' }, { isbn13: null, isbn: '' }, { isbn13: '9780306406158' }];
   const asked = ['9780306406157', ...dead.map(() => '080442957X')];
   const { answers } = matchRecords(ask(...asked), [...dead, { isbn13: '9780306406157' }]);

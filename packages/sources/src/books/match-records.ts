@@ -16,8 +16,8 @@ export function isbnsOf(record: BookRecord): readonly string[] {
 }
 
 /**
- * Lays the records of a batch to the ISBNs asked, in the order asked. The service leaves out what it doesn't know, promises no
- * order, and may send what nobody asked for.
+ * Matches the records of a batch to the requested ISBNs, in their order. The service leaves out unknown books, promises no order, and may
+ * send books that weren't requested.
  */
 export function matchRecords(ask: BatchQuery, data: readonly unknown[]): { answers: readonly BookAnswer[]; ignored: number } {
   const asked = new Set(ask.entries.map(({ isbn }) => isbn));

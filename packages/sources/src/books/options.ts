@@ -4,7 +4,7 @@ import { SourceError } from '../source-error.ts';
 import type { Credential, Limit, SourceOptions } from '../source-options.ts';
 
 export interface BooksOptions extends Omit<SourceOptions, 'baseUrl' | 'credentials'> {
-  /** What the key was bought for: 1, 3 or 5 requests a second, counted across all endpoints. Default `default`. */
+  /** The plan of the key: 1, 3 or 5 requests a second, counted across all endpoints. Default `default`. */
   readonly plan?: BooksPlan;
   /** The plan's own address, without query; a path in it is kept. This or `baseUrls`. */
   readonly baseUrl?: string;
@@ -22,7 +22,7 @@ export interface BooksOptions extends Omit<SourceOptions, 'baseUrl' | 'credentia
   readonly perDay?: DailyQuota;
 }
 
-/** When a daily quota starts anew. */
+/** The time when a daily quota resets. */
 export interface QuotaReset {
   /** `HH:MM`. */
   readonly resetsAt: string;
@@ -98,7 +98,7 @@ export function invalidOption(what: string, cause?: unknown): SourceError {
 
 const LONGEST_WAIT_MS = 60_000;
 
-/** What the key was bought for. Each plan has an address of its own, and a key works only there. */
+/** The plan of a key. Each plan has an address of its own, and a key works only there. */
 export type BooksPlan = 'default' | 'premium' | 'pro';
 
 /** Requests per second of a plan, counted across all endpoints (service document, Limits). */

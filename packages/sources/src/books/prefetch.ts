@@ -1,8 +1,8 @@
 import type { CreditPool } from '@headgate/throttle';
 
 /**
- * How much is asked for ahead of its turn. Answers are handed over in order, so what came early holds room until its turn comes;
- * were all room held that way, the batch whose turn it is could never be asked for.
+ * Limits how much is requested ahead of its turn. Answers are handed over in order, so an early one holds credit until its turn comes; if
+ * early answers held all credit, the batch whose turn it is could never be requested.
  */
 export interface Prefetch {
   /** Enters `items` that are asked for ahead of their turn; false where they would leave less than `spare` of the pool. */

@@ -2,7 +2,7 @@ import { toIsbn13 } from '@headgate/operators';
 import { SourceError } from '../source-error.ts';
 import { invalidOption } from './options.ts';
 
-/** What the service can be asked. */
+/** The queries that the service answers. */
 export type BooksQuery = BookQuery | AuthorQuery | BatchQuery;
 
 export interface BookQuery {
@@ -17,7 +17,7 @@ export interface AuthorQuery {
   readonly pageSize?: number;
 }
 
-/** Each entry gets an answer; the same ISBN is sent once however often it is asked, a malformed one not at all. */
+/** Each entry gets an answer; a repeated ISBN is sent once, a malformed one not at all. */
 export interface BatchQuery {
   readonly kind: 'batch';
   readonly entries: readonly BatchEntry[];
@@ -68,7 +68,7 @@ export function subjectOf(ask: BooksQuery): string {
 
 const LONGEST_QUOTE = 40;
 
-/** In JSON's quotes: whatever hides in the text stays visible and on one line. */
+/** In JSON's quotes, so that control characters stay visible and on one line. */
 function quoted(text: string): string {
   return text.length > LONGEST_QUOTE ? `${JSON.stringify(text.slice(0, LONGEST_QUOTE))}…` : JSON.stringify(text);
 }
@@ -80,10 +80,10 @@ export interface AuthorOptions {
   readonly pageSize?: number;
 }
 
-/** Books on a page where the service isn't told (seen in the live interface). */
+/** Books on a page without a requested size (seen in the live interface). */
 export const DEFAULT_PAGE_SIZE = 20;
 
-/** Checks what is asked of an author. Throws a `SourceError` with `HEADGATE_INVALID_OPTION`; no request is spent then. */
+/** Checks an author query. Throws a `SourceError` with `HEADGATE_INVALID_OPTION`; no request is spent then. */
 export function authorQuery(name: string, { page, pageSize }: AuthorOptions): AuthorQuery {
   const flaw = authorFlaw(name);
   if (flaw !== undefined) throw invalidOption(`the author's name ${quoted(name)} ${flaw}`);
@@ -97,7 +97,7 @@ export function authorQuery(name: string, { page, pageSize }: AuthorOptions): Au
 
 const LARGEST_PAGE = 1_000;
 
-/** Why a text can't be asked for as an author's name: words behind the name; undefined where it can. */
+/** Why a text can't be requested as an author's name, in words that follow the name; undefined where it can. */
 export function authorFlaw(name: string): string | undefined {
   if (name.trim() === '') return 'is empty';
   if (name.length > LONGEST_NAME) return `is longer than ${LONGEST_NAME} characters`;

@@ -16,7 +16,7 @@ export interface ReadAnswerOptions {
   readonly refusal: RefusalOptions;
 }
 
-/** What an answer with status 200 brings. */
+/** The verdict on an answer with status 200. */
 export function readAnswer({ answer, asked, refusal }: ReadAnswerOptions): Verdict<BooksValue> {
   const body = jsonBody(answer, parseUntouched);
   if (body.kind === 'broken') return { kind: 'transient', reason: `${body.reason} (${answer.status})` };

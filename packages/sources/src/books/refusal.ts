@@ -8,13 +8,13 @@ export interface RefusalOptions {
   readonly answer: HttpResponse;
   /** Epoch ms when the answer came, for want of its own Date. */
   readonly epochMs: number;
-  /** Time of day, UTC, at which the daily quota starts anew. */
+  /** Time of day, UTC, at which the daily quota resets. */
   readonly quotaReset: QuotaReset;
 }
 
 /**
- * What a refusal says. The service answers 404 both to what it doesn't know and to who has reached a limit (service document,
- * Errors), so only the words tell them apart.
+ * The meaning of a refusal. The service answers 404 both for unknown books and at a reached limit (service document, Errors), so only the
+ * words distinguish them.
  */
 export type Refusal =
   | { readonly about: 'limit'; readonly limit: LimitReached }
@@ -32,12 +32,12 @@ export function readRefusal(options: RefusalOptions): Refusal {
   const message = messageOf(options.answer);
   if (message === undefined) return { about: 'nothing that can be read' };
   const [isLimit, isNotFound] = [LIMIT.test(message), NOT_FOUND.test(message)];
-  // A name asked for may hold words of a limit itself: `"Too Many Books" was not found`. Other words than these say nothing for certain.
+  // A requested name may hold words of a limit itself: `"Too Many Books" was not found`. Only these words are certain.
   if (isLimit === isNotFound) return { about: 'nothing that can be read' };
   return isLimit ? { about: 'limit', limit: limitReached(options, message) } : { about: 'what was asked for' };
 }
 
-/** What a 429 says. */
+/** Reads the limit that a 429 names. */
 export function readLimit(options: RefusalOptions): LimitReached {
   return limitReached(options, messageOf(options.answer) ?? '');
 }
@@ -60,7 +60,7 @@ function limitReached({ answer, epochMs, quotaReset }: RefusalOptions, message: 
 }
 
 const MINUTE_MS = 60_000;
-/** Not at the very stroke: a quota that starts anew a moment late would refuse us for one more day. */
+/** A margin behind the reset: a quota that resets a moment late would refuse us for one more day. */
 const AFTER_RESET_MS = 1_000;
 
 function messageOf(answer: HttpResponse): string | undefined {

@@ -1,7 +1,7 @@
 import type { SourceError } from '../source-error.ts';
 import type { AuthorRecord, BookRecord } from './schema.ts';
 
-/** What came of one ISBN that was asked, or (`unreadable`) a record in a batch that could be laid to none of them. */
+/** The answer for one requested ISBN, or (`unreadable`) a record of a batch that matches none of them. */
 export type BookAnswer = FoundBook | MissingBook | InvalidBook | UnreadableBook;
 
 export interface FoundBook {
@@ -20,7 +20,7 @@ export interface MissingBook {
   readonly isbn: string;
 }
 
-/** What was asked is no ISBN; no request was spent on it. */
+/** The text isn't an ISBN; no request was spent on it. */
 export interface InvalidBook {
   readonly kind: 'invalid';
   readonly asked: string;
@@ -39,19 +39,19 @@ export interface UnreadableBook {
 }
 
 export interface AuthorAnswer {
-  /** The name as it was asked. */
+  /** The requested name. */
   readonly author: string;
   readonly record: AuthorRecord;
 }
 
-/** What an ask brings. */
+/** The value of a query. */
 export type BooksValue =
   | { readonly kind: 'book'; readonly answer: FoundBook }
   | { readonly kind: 'author'; readonly answer: AuthorAnswer }
   | {
       readonly kind: 'batch';
       readonly answers: readonly BookAnswer[];
-      /** Records nobody asked for, or that came twice. */
+      /** Records that weren't requested, or that came twice. */
       readonly ignored: number;
     };
 

@@ -1,6 +1,6 @@
 /**
- * Whether an echoed author name stands for the one asked. The service echoes it percent-encoded; case, accents' spelling,
- * punctuation and spaces don't count.
+ * True when an echoed author name stands for the requested one. The service echoes it percent-encoded; case, accents' spelling, punctuation
+ * and spaces don't count.
  */
 export function sameAuthor(asked: string, echoed: string): boolean {
   const wanted = lettersAndDigits(asked);

@@ -9,7 +9,7 @@ export type BooksRecord = Readonly<Record<string, unknown>>;
 // Objects are checked, never rebuilt: a rebuilt one has its keys in another order, and records are handed on untouched.
 const record: z.ZodType<BooksRecord> = z.custom<BooksRecord>(isRecord, 'is not a JSON object');
 
-/** Answer to `GET /book/{isbn}`; the record in it is looked at apart, so that a bad one can be told from a bad answer. */
+/** Answer to `GET /book/{isbn}`; the record in it is checked separately, to distinguish a bad record from a bad answer. */
 export const bookAnswer: z.ZodType<{ book: unknown }> = z.looseObject({ book: z.unknown().refine((value) => value !== undefined) });
 
 /** Answer to `GET /author/{name}`: itself the author's record. */
@@ -18,7 +18,7 @@ export const authorAnswer: z.ZodType<AuthorRecord> = z.custom<AuthorRecord>((val
 /** Answer to `POST /books`. */
 export const batchAnswer: z.ZodType<{ data: unknown[] }> = z.looseObject({ data: z.array(z.unknown()) });
 
-/** What a book's record needs: to say which book it is. ISBNs come as strings, now and then as numbers, now and then as ''. */
+/** A book's record needs an ISBN. ISBNs come as strings, now and then as numbers, now and then as ''. */
 export const bookRecord: z.ZodType<BookRecord> = record.refine(
   (value) => ['isbn13', 'isbn', 'isbn10'].some((field) => ['string', 'number'].includes(typeof value[field])),
   'names no ISBN',
@@ -39,7 +39,7 @@ export type BookRecord = BooksRecord;
 /** An author as the service sent it, untouched, with a page of their books. */
 export type AuthorRecord = BooksRecord & { readonly books: readonly unknown[] };
 
-/** Whether a value of a parsed answer is a JSON object. */
+/** True when a value of a parsed answer is a JSON object. */
 export function isRecord(value: unknown): value is BooksRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);
 }

@@ -40,7 +40,7 @@ describe('cursors', () => {
   const wide = '8882581338626179201';
   const useless = ['null', '""', '" "', '"onward"', 'true', '{}', '[]', '1.5', '1e3'];
 
-  test.each(useless)('one that nobody needs may be %s', (field) => {
+  test.each(useless)('an unused one may be %s', (field) => {
     for (const good of [`"next_cursor":${wide}`, `"next_cursor_str":"${wide}"`]) {
       for (const end of ['', '_str']) {
         const text = `{"ids":["1"],${good},"previous_cursor${end}":${field}}`;
@@ -90,7 +90,7 @@ test.each([
   [404, 999, 'gone', 'HEADGATE_USER_NOT_FOUND'],
   [418, 999, 'fatal', 'HEADGATE_UNEXPECTED_STATUS'],
   [204, 999, 'fatal', 'HEADGATE_UNEXPECTED_STATUS'],
-  // What the body says counts more than the status.
+  // The body counts more than the status.
   [200, 34, 'gone', 'HEADGATE_USER_NOT_FOUND'],
 ])('%i with code %i: %s, %s', (status, code, kind, named) => {
   expect(judge(status, coded(code))).toMatchObject({

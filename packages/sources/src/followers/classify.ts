@@ -9,7 +9,7 @@ import { pageFastPath } from './page-fast-path.ts';
 import { type FollowerPage, type PageContent, readPage, spokenErrors } from './page.ts';
 import type { FollowersQuery } from './query.ts';
 
-/** What an answer of the followers service means. */
+/** The verdict on an answer of the followers service. */
 export function classify(answer: HttpResponse, context: ClassifyContext<FollowersQuery>): Verdict<FollowerPage> {
   const { status } = answer;
   const { count, direction: needed } = context.ask;
@@ -30,7 +30,7 @@ export function classify(answer: HttpResponse, context: ClassifyContext<Follower
   return page;
 }
 
-/** A page with more ids than this many times those asked for is no page: what is downstream has room for a page, not for millions. */
+/** A page with more than this many times the requested ids is no page: downstream has room for a page, not for millions of ids. */
 const MOST_TIMES = 2;
 /** A digit and a comma. */
 const LEAST_ID_BYTES = 2;

@@ -1,11 +1,11 @@
 export interface DigitRunOptions {
   readonly view: DataView;
   readonly from: number;
-  /** Its likely length, bytes: where it is right the run is looked at by four bytes at once. */
+  /** Its likely length, bytes: where it is right, the run is checked four bytes at once. */
   readonly expected: number;
 }
 
-/** How many ASCII digits there are from a place on, up to what is none or the end. */
+/** Counts the ASCII digits from `from` up to another byte or the end. */
 export function digitRun({ view, from, expected }: DigitRunOptions): number {
   const expectedEnd = from + expected;
   if (expected >= WORD_BYTES && expectedEnd < view.byteLength && !isDigit(view.getUint8(expectedEnd))) {

@@ -1,19 +1,19 @@
 import { SourceError } from '../source-error.ts';
 
-/** What an error of the service's table is about. */
+/** The subject and cause of an error in the service's table. */
 export interface FollowerErrorOptions {
   readonly code: FollowerErrorCode;
-  /** The user asked for. */
+  /** The requested user. */
   readonly user: string;
   readonly credential: string;
   readonly status: number;
-  /** What the service said, if anything: shown shortened. */
+  /** The service's own words, shown shortened. */
   readonly said: string | undefined;
 }
 
 export type FollowerErrorCode = keyof typeof WORDS;
 
-/** What each error means and what to do about it. Those of a credential name it, those of a user name the user. */
+/** Each error's meaning and remedy. Errors of a credential name it, errors of a user name the user. */
 const WORDS = {
   HEADGATE_USER_NOT_FOUND: {
     of: 'user',

@@ -159,7 +159,7 @@ describe('a walk', () => {
   });
 });
 
-test('a signal ends a walk from outside, with its reason, and the request under way', async () => {
+test('a signal ends a walk from outside, with its reason, and the request in flight', async () => {
   await using server = await startFollowers({ users: { alpha: { followers: 10 } }, faults: [{ name: 'hang', at: 2 }] });
   await using api = open(server);
   const abort = new AbortController();
@@ -257,7 +257,7 @@ async function collect(api: Followers, options: Record<string, unknown>, into: F
   return into;
 }
 
-test('walks take turns by their shares where budget is short, and it is told who waits for what', async () => {
+test('walks take turns by their shares where budget is short, and gauges show what each waits for', async () => {
   const users = { big: { followers: 400, pageSize: 10 }, small: { followers: 400, pageSize: 10 } };
   await using server = await startFollowers({ users, window: { kind: 'rolling', limit: 1, windowMs: 20 } });
   await using api = followers({

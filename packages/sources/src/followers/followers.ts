@@ -9,7 +9,7 @@ import { classify } from './classify.ts';
 import type { FollowerPage } from './page.ts';
 import { firstQuery, type FollowersQuery, type PagesOptions, nextQuery } from './query.ts';
 
-/** Those of every source; `limit` is 15 requests per 15 minutes by default (service document, Limits). */
+/** The options of every source; `limit` is 15 requests per 15 minutes by default (service document, Limits). */
 export type FollowersOptions = SourceOptions;
 
 /** The followers service. */
@@ -20,7 +20,7 @@ export interface Followers extends AsyncDisposable {
    * - *Emits when* a page has come, as soon as budget and demand permit.
    * - *Backpressures when* downstream has no room for `count` more ids.
    * - *Completes when* the service says there is no more (cursor 0). Short and empty pages are not the end.
-   * - *Cancels when* unsubscribed, or when `signal` is aborted: the request under way is aborted.
+   * - *Cancels when* unsubscribed, or when `signal` is aborted: the request in flight is aborted.
    *
    * Ids are strings, or bigints with `ids: 'bigint'`, and exact either way.
    * Throws a `SourceError` with `HEADGATE_INVALID_OPTION`, before a call is spent, unless exactly one of `userId` and `screenName` is given
@@ -35,9 +35,12 @@ export interface Followers extends AsyncDisposable {
   slots(): readonly BudgetSlots[];
   /** The same as `gauges`, at once and whenever who waits or what for has changed; completes never. */
   readonly changes: Observable<SourceGauges>;
-  /** Starts no further request: whoever waits for one, or will, rejects with `HEADGATE_STOPPED`; requests under way end as they end. */
+  /**
+   * Starts no further request: calls that wait for one, and later calls, reject with `HEADGATE_STOPPED`; requests in flight run to their
+   * end.
+   */
   stop(): void;
-  /** Aborts what is under way and closes the connections. */
+  /** Aborts the requests in flight and closes the connections. */
   close(): Promise<void>;
 }
 
@@ -51,7 +54,7 @@ export function followers(options: FollowersOptions): Followers {
     given: PagesOptions & { readonly ids?: 'string' | 'bigint' },
   ): PageStream<FollowerPage> | PageStream<FollowerPage<bigint>> {
     const first = firstQuery(given);
-    // What a walk remembers is its own, and made when it begins.
+    // Each walk has state of its own, made when it starts.
     const reader = (): PageReader<FollowerPage> => {
       const turns = { walk: {}, share: given.share ?? 1 };
       return walkReader({ first, next: nextQuery(first), ask: (ask, reading) => source.ask(ask, { ...turns, ...reading }) });

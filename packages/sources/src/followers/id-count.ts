@@ -1,13 +1,13 @@
 /**
- * How many ids the text of a page lists, told from its commas: nothing is built, so that a page of millions costs no more memory than its
- * text has. An empty list counts as 1, as does a list of one; of several lists of that name the longest counts. 0 where there is none.
+ * Counts the ids in the text of a page by its commas: it builds nothing, so that a page of millions costs no more memory than its text has.
+ * An empty list counts as 1, as does a list of one; of several lists of that name the longest counts. 0 where there is none.
  */
 export function idCount(body: Buffer): number {
   let most = 0;
   let depth = 0;
   let listed = 0;
   let quoteAt = -1;
-  /** Whether the last text at the page's own level was this name. */
+  /** True when the last text at the page's own level was this name. */
   let named = false;
   for (let at = 0; at < body.length; at += 1) {
     const byte = body[at];
@@ -33,7 +33,7 @@ export function idCount(body: Buffer): number {
   return Math.max(most, listed);
 }
 
-/** Whether a text in quotes is `ids`, as it stands or with escapes: `"\u0069\u0064\u0073"` is the longest. */
+/** True when a text in quotes is `ids`, plain or with escapes: `"\u0069\u0064\u0073"` is the longest. */
 function isName(body: Buffer, from: number, to: number): boolean {
   if (to - from > LONGEST_NAME) return false;
   const quoted = body.toString('latin1', from, to);

@@ -4,7 +4,7 @@ import { jsonBody } from '../http/json-body.ts';
 import { pageFastPath } from './page-fast-path.ts';
 import { type PageContent, readPage } from './page.ts';
 
-/** What every other page is read by. */
+/** The slow path that reads every other page. */
 function read(body: Buffer): PageContent | undefined {
   const json = jsonBody({ status: 200, headers: {}, body }, JSON.parse);
   if (json.kind === 'broken') return undefined;

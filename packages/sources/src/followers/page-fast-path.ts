@@ -13,7 +13,7 @@ export interface PageFastPathOptions {
  * Reads a page that is spelled as the service spells it, `{"ids":["1","2"],…}` without white space, straight from its bytes: to parse and
  * to check 5,000 ids would take as long as to receive them.
  *
- * Undefined for whatever isn't exactly of that form, good or bad: `jsonBody` and `readPage` read the same of every page, and judge the rest.
+ * Undefined for any other form, good or bad: `jsonBody` and `readPage` read the same from every page, and judge the rest.
  */
 export function pageFastPath(body: Buffer, { needed, mostIds }: PageFastPathOptions): PageContent | undefined {
   if (body.toString('latin1', 0, OPENING.length) !== OPENING) return undefined;
@@ -28,8 +28,8 @@ export function pageFastPath(body: Buffer, { needed, mostIds }: PageFastPathOpti
 const OPENING = '{"ids":[';
 
 /**
- * V8 keeps the whole text that a part was cut out of. Cut out of pieces of this size, an id that somebody holds on to costs him no more
- * than its piece, not its page.
+ * V8 keeps the whole text that a part was cut out of. An id that is cut out of a piece of this size keeps only the piece in memory, not its
+ * page.
  */
 const PIECE_BYTES = 2_048;
 
@@ -75,7 +75,7 @@ function plainIds(body: Buffer, { startsAt, mostIds }: { readonly startsAt: numb
 /** `rest`: what comes after the ids and their comma. */
 function contentAfterIds(rest: string, needed: ReadPageOptions['needed']): PageContent | undefined {
   const fields = parsed(`{${rest}`);
-  // Of a name that is there twice the last counts, however it is spelled: so these ids would not be the page's.
+  // Of two fields of one name the last counts, in any spelling: so these ids would not be the page's.
   if (typeof fields !== 'object' || fields === null || 'ids' in fields) return undefined;
   const page = readPage({ ...fields, ids: [] }, { text: () => `{"ids":[],${rest}`, needed });
   return page.kind === 'page' ? page.content : undefined;

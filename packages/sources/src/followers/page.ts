@@ -3,8 +3,8 @@ import { parseExact } from '../exact-json.ts';
 import { jsonKind } from '../http/json-body.ts';
 
 /**
- * A page as it comes; other fields pass. Ids are looked at one by one elsewhere: a schema takes too long over 5,000. Cursors are looked at
- * where they are needed: the service may send anything in a field that nobody reads.
+ * A page on the wire; other fields pass. `readPage` checks the ids itself, because a schema takes too long over 5,000. Cursors are checked
+ * where they are used: the service may send anything in an unused field.
  */
 const wirePage = z.looseObject({ ids: z.custom<readonly unknown[]>(Array.isArray) });
 
@@ -19,11 +19,11 @@ const wireErrors = z.looseObject({
 
 export interface SpokenErrors {
   readonly errors: readonly { readonly code?: number | undefined; readonly message?: string | undefined }[];
-  /** Of the other envelope. */
+  /** The error of the other envelope. */
   readonly error: string | undefined;
 }
 
-/** What an answer says that is no page; of anything unexpected, nothing. */
+/** The errors in an answer that isn't a page; empty for anything unexpected. */
 export function spokenErrors(value: unknown): SpokenErrors {
   const { data } = wireErrors.safeParse(value);
   return { errors: data?.errors ?? [], error: data?.error };
@@ -119,11 +119,11 @@ function hasLostDigits(value: unknown): boolean {
   return typeof value === 'number' && !Number.isSafeInteger(value);
 }
 
-/** Of 64 bits. */
+/** The digits of the largest 64-bit id. */
 export const MOST_DIGITS = 20;
 const LARGEST = '18446744073709551615';
 
-/** Whether it fits 64 bits, if it is digits. */
+/** True when a text of digits fits 64 bits. */
 export function fitsUint64(id: string): boolean {
   return id.length > 0 && (id.length < MOST_DIGITS || (id.length === MOST_DIGITS && id <= LARGEST));
 }
@@ -134,7 +134,7 @@ export interface FollowerPage<Id extends string | bigint = string> {
   readonly user: string;
   /** From 1 on, in this walk. */
   readonly page: number;
-  /** The cursor it was asked for with. */
+  /** The cursor of its request. */
   readonly cursor: string;
   /** `0` on the last page, and in a walk back where the service sends none. */
   readonly nextCursor: string;
@@ -142,6 +142,6 @@ export interface FollowerPage<Id extends string | bigint = string> {
   readonly previousCursor: string;
   /** In the order of the service. A page may be short or empty without being the last. */
   readonly ids: readonly Id[];
-  /** The name of the credential it was asked for with. */
+  /** The name of the credential of its request. */
   readonly credential: string;
 }

@@ -2,13 +2,13 @@ import { SourceError } from '../source-error.ts';
 import type { FollowerPage } from './page.ts';
 import { type UserChoice, isScreenName, isUserId, userLabel } from './user-choice.ts';
 
-/** Which pages are asked for, and how. */
+/** Selects the pages of a walk. */
 export type PagesOptions = UserChoice & {
   /** Where to begin, as an earlier page gave it. Default `-1`, the first page. */
   readonly cursor?: string;
   /** Most ids of a page, 1 to 5,000, the same through the whole walk. Default 5,000. */
   readonly count?: number;
-  /** Asks the service to send ids as strings. Whichever way it sends them, they arrive exact. Default true. */
+  /** Requests ids as strings. They arrive exact either way. Default true. */
   readonly stringifyIds?: boolean;
   /** `previous` walks back, to the first page. Default `next`. */
   readonly direction?: 'next' | 'previous';
@@ -20,7 +20,7 @@ export type PagesOptions = UserChoice & {
   readonly emptyBefore?: number;
   /** How large a share of the turns the walk gets, against 1 of others, where budget is short. Default 1. */
   readonly share?: number;
-  /** Ends each walk with the signal's reason: the request under way is aborted. */
+  /** Ends each walk with the signal's reason, and aborts the request in flight. */
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -65,7 +65,7 @@ export function firstQuery(options: PagesOptions): FollowersQuery {
 
 const CURSOR = /^-?\d{1,20}$/;
 
-/** What the service does with both or neither is not documented: so neither is sent. */
+/** The service documents neither both nor none of the two, so the options need exactly one. */
 function checkedUser({
   userId,
   screenName,
@@ -74,7 +74,7 @@ function checkedUser({
   readonly screenName?: string | undefined;
 }): UserChoice {
   if (userId !== undefined && screenName === undefined) {
-    // Whoever isn't held to types may pass a number, which may have lost digits already.
+    // A caller without types may pass a number, which may have lost digits already.
     if (typeof userId !== 'string' || !isUserId(userId))
       refuse(`userId must be a string of digits, 18446744073709551615 at most, without a zero in front, got ${JSON.stringify(userId)}`);
     return { userId };

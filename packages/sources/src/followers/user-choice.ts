@@ -5,12 +5,12 @@ export type UserChoice =
   | { readonly userId: string; readonly screenName?: undefined }
   | { readonly screenName: string; readonly userId?: undefined };
 
-/** Whether a text is a user id: digits from 1 to 18446744073709551615, without a zero in front, so that an id has one spelling. */
+/** True when a text is a user id: digits from 1 to 18446744073709551615, without a zero in front, so that an id has one spelling. */
 export function isUserId(text: string): boolean {
   return /^[1-9]\d*$/.test(text) && fitsUint64(text);
 }
 
-/** Whether a text is a screen name, without `@`: 1 to 50 letters, digits and `_`. */
+/** True when a text is a screen name, without `@`: 1 to 50 letters, digits and `_`. */
 export function isScreenName(text: string): boolean {
   // More than the service allows today; what matters is that nothing else gets into keys and addresses.
   return /^\w{1,50}$/.test(text);

@@ -4,9 +4,9 @@ export interface ConnectionFailureOptions {
   readonly error: unknown;
   /** Host and port of the service. */
   readonly host: string;
-  /** Whether the request had gone to the wire. */
+  /** True when the request had gone to the wire. */
   readonly sent: boolean;
-  /** Whether any byte of the answer had come. */
+  /** True when any byte of the answer had come. */
   readonly begun: boolean;
 }
 

@@ -146,7 +146,7 @@ describe('a proxy that lets nothing through', () => {
   );
 });
 
-test('whoever is not there is named, with the reason', async () => {
+test('an unreachable host is named, with the reason', async () => {
   await using source = open({ baseUrl: 'http://127.0.0.1:1' });
   await expect(ask(source)).rejects.toMatchObject({
     code: 'HEADGATE_GAVE_UP',

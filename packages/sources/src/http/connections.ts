@@ -76,7 +76,7 @@ function borrowed(dispatch: Dispatch): Connections {
   return { dispatch, proxyAwaited: undefined, close: () => Promise.resolve() };
 }
 
-/** What undici reads of the environment: lower case wins, and an https address falls back to HTTP_PROXY. */
+/** The proxies that undici reads from the environment: lower case wins, and an https address falls back to HTTP_PROXY. */
 export function proxyVariables(env: ConnectionsOptions['env']): { readonly http: string; readonly https: string } {
   return { http: env['http_proxy'] ?? env['HTTP_PROXY'] ?? '', https: env['https_proxy'] ?? env['HTTPS_PROXY'] ?? '' };
 }
@@ -121,13 +121,13 @@ function makeDispatcher(
   return new EnvHttpProxyAgent({ ...proxied, httpProxy: http, httpsProxy: https, noProxy: env['no_proxy'] ?? env['NO_PROXY'] ?? '' });
 }
 
-/** What `onRequestStart` is told as its context. */
+/** The context of `onRequestStart`. */
 export interface ConnectionContext {
-  /** Whether an earlier request went over this connection: then it may have died while it lay idle. */
+  /** True when an earlier request used this connection, which may have died while idle. */
   readonly reused: boolean;
 }
 
-/** A client of one connection that tells each request whether the connection has carried one before. */
+/** A client of one connection that marks each request by whether the connection has carried one before. */
 class ReuseAwareClient extends Client {
   #requests = 0;
 

@@ -28,7 +28,7 @@ export interface ExchangeOptions {
 
 /** An exchange that brought no answer, or none that could be read. Its message is the reason, in words that go on after a subject. */
 export class ExchangeError extends Error {
-  /** Of the answer, where its headers had come. */
+  /** The status of the answer, where its headers had come. */
   readonly status: number | undefined;
   /** A kept-alive connection turned out to be dead: a fresh one works, as a rule. */
   readonly stale: boolean;
@@ -47,8 +47,8 @@ export class ExchangeError extends Error {
 }
 
 /**
- * Sends one request and reads its answer whole, under the limits. Rejects with an `ExchangeError`, or with `signal.reason`; whatever the
- * end, nothing of it goes on.
+ * Sends one request and reads its answer whole, under the limits. Rejects with an `ExchangeError`, or with `signal.reason`; nothing of it
+ * goes on after it settles.
  */
 export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
   const { clock, origin, timeoutMs, maxBodyBytes, signal } = options;
@@ -137,7 +137,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
         if (settled) return;
         const sent = controller !== undefined;
         const { reason, lost, invalid } = connectionFailure({ error, host: hostOf(origin), sent, begun });
-        // A proxy's refusal of the request comes here with an answer under way.
+        // A proxy's refusal of the request comes here during an answer.
         breakOff(failed(reason, { stale: lost && sent && reused && !begun, invalid }));
       },
     };
@@ -145,7 +145,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
     try {
       options.connections.dispatch({ origin, method, path, headers: { ...options.headers }, ...(body !== undefined && { body }) }, handler);
     } catch (error) {
-      // Of a dispatcher that isn't ours.
+      // An error of a foreign dispatcher.
       const { reason, invalid } = connectionFailure({ error, host: hostOf(origin), sent: controller !== undefined, begun });
       breakOff(failed(reason, { invalid }));
     }

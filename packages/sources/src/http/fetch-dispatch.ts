@@ -1,11 +1,11 @@
 import type { Dispatcher } from 'undici';
 
-/** Starts a request, and tells the handler of it. */
+/** Starts a request, and calls the handler with its progress. */
 export type Dispatch = (options: Dispatcher.DispatchOptions & { readonly origin: string }, handler: Dispatcher.DispatchHandler) => void;
 
 /**
- * Sends requests by a `fetch`. It can't tell when the first byte goes out: a request counts as sent when it is handed over. Bodies come
- * decoded, interim answers not at all.
+ * Sends requests by a `fetch`. `fetch` doesn't report when the first byte goes out: a request counts as sent when it is handed over. Bodies
+ * come decoded, interim answers not at all.
  */
 export function fetchDispatch(fetch: typeof globalThis.fetch): Dispatch {
   return ({ origin, method, path, headers, body }, handler) => {

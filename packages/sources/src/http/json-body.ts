@@ -22,8 +22,8 @@ export function jsonBody(answer: HttpResponse, parse: (text: string) => unknown)
 }
 
 /**
- * The verdict of an answer whose body is JSON of a schema: `ok` with its value, `unfit` with the place that is otherwise, `transient` for a body
- * that is no JSON. `parse` default: `JSON.parse`, which rounds numbers of more than 53 bits; `parseExact` keeps them.
+ * The verdict on a body that should be JSON of a schema: `ok` with its value, `unfit` with the place that doesn't fit, `transient` for a
+ * body that isn't JSON. `parse` default: `JSON.parse`, which rounds numbers of more than 53 bits; `parseExact` keeps them.
  */
 export function jsonVerdict<Value>(
   answer: HttpResponse,

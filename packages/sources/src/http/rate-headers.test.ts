@@ -95,7 +95,7 @@ describe('what remains of a budget', () => {
     expect(evidence(200, headers)).toBeUndefined();
   });
 
-  test('a refusal says it, too, unless it asks to be attempted again before the reset', () => {
+  test('a refusal says it, too, unless its Retry-After comes before the reset', () => {
     const told = { 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': `${at}` };
     expect(evidence(429, told)).toEqual({ remaining: 0, resetInMs: 30_000, refused: true });
     expect(evidence(429, { ...told, 'retry-after': '30' })).toEqual({ remaining: 0, resetInMs: 30_000, refused: true });

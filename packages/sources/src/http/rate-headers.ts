@@ -8,8 +8,8 @@ export interface RateHeadersOptions {
 }
 
 /**
- * What `Retry-After` says (RFC 9110, section 10.2.3: seconds, or a date), in ms from now; undefined where it says nothing.
- * A date counts against the same answer's Date, so that the clocks need not agree.
+ * Reads `Retry-After` (RFC 9110, section 10.2.3: seconds, or a date) as ms from now; undefined where it is absent or malformed. A date
+ * counts against the same answer's Date, so that the clocks need not agree.
  */
 export function retryAfterMs({ headers, epochMs }: RateHeadersOptions): number | undefined {
   const retryAfter = headers['retry-after']?.trim();
@@ -45,10 +45,10 @@ export interface BudgetEvidenceOptions {
 }
 
 /**
- * What an answer says of its credential's budget, in the spellings that services use: `x-rate-limit-*`, `x-ratelimit-*` (GitHub, Reddit,
- * Discord), `RateLimit` (draft-ietf-httpapi-ratelimit-headers) and `ratelimit-*`, each with what remains and when that is reset: as epoch
- * seconds of the service's clock, or as seconds from now. Undefined where they don't say both, and of a
- * refusal whose `Retry-After` comes before that reset: it is about something else.
+ * Reads the state of a credential's budget from an answer, in the spellings that services use: `x-rate-limit-*`, `x-ratelimit-*` (GitHub,
+ * Reddit, Discord), `RateLimit` (draft-ietf-httpapi-ratelimit-headers) and `ratelimit-*`, each with the remaining requests and the time of
+ * the reset: as epoch seconds of the service's clock, or as seconds from now. Undefined where one of the two is missing, and for a refusal
+ * whose `Retry-After` comes before that reset: it concerns another limit.
  */
 export function budgetEvidence({ head: { status, headers }, epochMs }: BudgetEvidenceOptions): BudgetEvidence | undefined {
   const { limit, remaining, resetInMs } = rateHeaders({ headers, epochMs });

@@ -4,10 +4,10 @@ import { readings } from './readings.ts';
 const LONGEST_PIECE = 8;
 /** Shorter texts are words, not secrets. */
 const SHORTEST_SECRET = 6;
-/** Nobody reads more of what a service says. */
+/** The longest text of a service that an error quotes. */
 const LONGEST_TEXT = 1_000;
 
-/** Parameters of OAuth 1.0a that are the same for everybody, or anew in each request. */
+/** Parameters of OAuth 1.0a that are the same for every client, or new in each request. */
 const NO_SECRET = /^oauth_(?:nonce|signature_method|timestamp|version)$/;
 
 /** Takes out of a text what it repeats of a secret. */
@@ -30,7 +30,7 @@ export function redaction(values: readonly string[]): Redact {
   };
 }
 
-/** The parts of a value that nobody else may know, in plain letters. */
+/** The secret parts of a value, in plain letters. */
 function secretsIn(value: string): string[] {
   const named = [...value.matchAll(/([\w-]+)="([^"]*)"/g)];
   const given =
@@ -45,7 +45,7 @@ function secretsIn(value: string): string[] {
 interface Pieces {
   /** A text with `***` for what it plainly has of a secret. */
   readonly blotted: (text: string) => string;
-  /** Whether a text, read in whatever way, has a piece of a secret. */
+  /** True when a text, in any reading, has a piece of a secret. */
   readonly repeated: (text: string) => boolean;
 }
 
@@ -70,7 +70,7 @@ function piecesOf(secrets: readonly string[]): Pieces {
   return {
     blotted(text) {
       const lower = text.toLowerCase();
-      // Some letters are longer in lower case: where nothing stands at its place, words and the whole are judged alone.
+      // Some letters are longer in lower case, which shifts positions: then only single words and the whole are judged.
       if (lower.length !== text.length) return text;
       let blotted = '';
       let from = 0;
@@ -88,7 +88,7 @@ function piecesOf(secrets: readonly string[]): Pieces {
   };
 }
 
-/** Letters and digits alone: whatever stands between them, or was put in place of what stood there. */
+/** The letters and digits of a text, without any separators or their replacements. */
 function skeleton(text: string): string {
   return text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
 }

@@ -9,7 +9,7 @@ export interface HttpResponse {
   readonly body: Buffer;
 }
 
-/** What this room asks services for, and can read. */
+/** The content encodings that requests accept and this package decodes. */
 export const ACCEPT_ENCODING: string = 'gzip, br';
 
 export interface DecodedBodyOptions {
@@ -37,7 +37,7 @@ export function decodedBody({ raw, encoding = 'identity', maxBytes }: DecodedBod
     };
     if (name === 'gzip' || name === 'x-gzip') gunzip(raw, options, done);
     else if (name === 'br') brotliDecompress(raw, options, done);
-    // As it came: a secret in it is found by its letters, upper and lower.
+    // Unchanged, because redaction finds a secret by its letters, upper and lower.
     else reject(new Error(`unknown content-encoding ${JSON.stringify(encoding.trim().slice(0, 40))}`));
   });
 }

@@ -61,7 +61,7 @@ function pathOf({ service, subject, origin, basePath, url }: PathOfOptions): str
   return `${address.pathname}${address.search}`;
 }
 
-/** Whether an address is at or under the base address. */
+/** True when an address is at or under the base address. */
 export function isUnder({ origin, basePath }: Pick<WireRequestOptions, 'origin' | 'basePath'>, address: URL): boolean {
   return address.origin === origin && `${address.pathname}/`.startsWith(`${basePath}/`);
 }

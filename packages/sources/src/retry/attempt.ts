@@ -27,7 +27,7 @@ export interface AttemptOptions<Ask, Value> {
   readonly permit: Permit;
   readonly ask: Ask;
   readonly subject: string;
-  /** In place of what the ask's own request is for. */
+  /** The redirect to request in place of the ask's own address. */
   readonly redirect: Redirect | undefined;
   readonly signal: AbortSignal;
 }
@@ -35,19 +35,19 @@ export interface AttemptOptions<Ask, Value> {
 /** An address of the service that an answer has redirected to. */
 export interface Redirect {
   readonly url: string;
-  /** Asked for with GET and without a body (RFC 9110, section 15.4). */
+  /** Requested with GET and without a body (RFC 9110, section 15.4). */
   readonly isGet: boolean;
 }
 
 export interface Attempted<Value> {
   readonly verdict: Verdict<Value>;
-  /** Of the answer, where one came. */
+  /** The status of the answer, where one came. */
   readonly status?: number;
   /** Lost on a kept-alive connection that had died while it lay idle. */
   readonly stale?: boolean;
   /** Where the answer redirects to, if that may be followed; once it is too much, `verdict` stands. */
   readonly redirect?: Redirect;
-  /** What the credential signed with, as far as it stays from request to request. */
+  /** The part of the credential's secret that stays the same from request to request. */
   readonly secret?: string;
 }
 
@@ -109,7 +109,7 @@ export async function attempt<Ask, Value>(given: AttemptOptions<Ask, Value>): Pr
     });
   } catch (error) {
     const failure = error instanceof ExchangeError ? error : undefined;
-    // Where the answer had begun the tokens are settled already, but for a definition that reads its body for them.
+    // Once the answer's headers had come, the tokens are settled already, except for a definition that reads the cost from the body.
     if (failure?.status === undefined) permit.aborted();
     else permit.answered();
     signal.throwIfAborted();
@@ -158,7 +158,7 @@ export async function attempt<Ask, Value>(given: AttemptOptions<Ask, Value>): Pr
   }
 }
 
-/** Whoever classifies may have quoted what it should not: said again without it. */
+/** Removes secrets that `classify` may have quoted from the verdict's texts. */
 function redactedVerdict<Value>(verdict: Verdict<Value>, redact: Redact): Verdict<Value> {
   if ('reason' in verdict) return { ...verdict, reason: redact(verdict.reason) };
   if ('where' in verdict) return { ...verdict, where: redact(verdict.where) };
@@ -189,7 +189,10 @@ function redirectedRequest({ method, headers = {}, body, ...own }: SourceRequest
   return { url, headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !/^content-/i.test(name))) };
 }
 
-/** Followed with credentials they could hand a secret to whoever the Location names. Of that no more is shown than its origin: its query may hold one. */
+/**
+ * Following such a redirect would send the credential's secret to the Location's host. The error shows only the Location's origin, because
+ * its query may hold a secret.
+ */
 function redirected(to: URL | null, status: number, about: About): SourceError {
   const message = `${about.subject}: ${about.service} redirects to ${to?.origin ?? 'nowhere'} (${status}), which is not followed with credentials. Set baseUrl to the address that answers itself.`;
   return new SourceError({ ...about, code: 'HEADGATE_REDIRECTED', retryable: false, status, message });

@@ -10,15 +10,15 @@ export interface BackoffOptions {
 
 /** When a request that keeps failing is tried again, and when no more. */
 export interface Backoff {
-  /** Tries that have failed. */
+  /** Failed attempts. */
   readonly failures: number;
   /** Ms since the first failure, waits for a permit left out. */
   readonly elapsedMs: number;
   /** Ms until the time is over. */
   readonly leftMs: number;
   /**
-   * A try has failed: how long to wait before the next. Undefined when the time is over, or would be before `atLeastMs`, the wait that
-   * the service asks for: an earlier try is sure to be refused.
+   * Records a failed attempt and returns the wait before the next, ms. Undefined when the time is over, or ends before `atLeastMs`, the
+   * wait that the service requests: an earlier attempt is sure to be refused.
    */
   failed(atLeastMs?: number): number | undefined;
   /** A wait for budget or room of this long is not the service's failing: it doesn't count. */

@@ -24,11 +24,11 @@ export interface ExecutorOptions<Ask, Value> {
   readonly connections: Connections;
   /** Filled with the asks that have a permit, for gauges. */
   readonly inFlight: Set<AskInFlight>;
-  /** Aborted when nothing new may be asked; what is under way goes on. */
+  /** Aborts when no new request may start; requests in flight go on. */
   readonly stop: AbortSignal;
 }
 
-/** Asks until it has an answer, a reason to stop, or no more time. */
+/** Repeats a request until it has an answer, a reason to stop, or no more time. */
 export type Executor<Ask, Value> = (ask: Ask, options: AskOptions & { readonly signal: AbortSignal }) => Promise<Delivery<Value>>;
 
 export function executor<Ask, Value>(given: ExecutorOptions<Ask, Value>): Executor<Ask, Value> {
@@ -111,7 +111,7 @@ export function executor<Ask, Value>(given: ExecutorOptions<Ask, Value>): Execut
         secretRefusals,
         progress,
         retire: (error) => {
-          // Nobody sees it but those who wait when the last credential has gone.
+          // Only requests that wait when the last credential leaves see it.
           pool.retire(credential.name, lastOne(error));
           admission.wake();
         },
@@ -180,7 +180,7 @@ export function executor<Ask, Value>(given: ExecutorOptions<Ask, Value>): Execut
             ({ pauseMs, reason } = next);
           }
         } finally {
-          // After the budgets were held: whoever waits for room must not slip past that.
+          // After the budgets were held, so that no request that waits for room slips past them.
           if (!delivered) permit.credit.release();
         }
         show(pauseMs > 0 ? { ...asking, retry: { at: clock.epochMs() + pauseMs, reason } } : undefined);
@@ -216,7 +216,7 @@ interface GaveUp {
   readonly failures: number;
   readonly elapsedMs: number;
   readonly leftMs: number;
-  /** The wait that the service asks for. */
+  /** The wait that the service requests. */
   readonly retryInMs: number | undefined;
   readonly status: number | undefined;
 }

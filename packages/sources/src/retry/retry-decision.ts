@@ -33,13 +33,13 @@ export interface RetryDecisionOptions {
   readonly progress: Progress;
   /** Takes the credential out of the pool. */
   readonly retire: (error: SourceError) => void;
-  /** The error for when the time to try again is over, or would be before the wait that the service asks for. */
+  /** The error when the time for retries is over, or ends before the wait that the service requests. */
   readonly gaveUp: (reason: string, retryInMs: number | undefined) => SourceError;
   /** The error for an answer that does not fit; `wasAskedAgain`: nor did the one before. */
   readonly unfit: (where: string, wasAskedAgain: boolean) => SourceError;
 }
 
-/** What becomes of an ask that has no page yet. */
+/** The next step of an ask that has no page yet. */
 export type RetryDecision =
   | {
       readonly kind: 'retry';
@@ -47,7 +47,7 @@ export type RetryDecision =
       readonly reason: string;
       /** As far as is known now, for displays. */
       readonly retryInMs: number;
-      /** To be waited for before a permit is asked for. */
+      /** The wait before the next permit is acquired, ms. */
       readonly pauseMs: number;
     }
   | { readonly kind: 'reject'; readonly outcome: AttemptEvent['outcome']; readonly error: SourceError };
@@ -74,7 +74,7 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
       const { reason, retryInMs } = verdict;
       if (attempted.stale === true && !wasStale) {
         progress.stale = true;
-        // The pool asks the client that lost its connection first, and that one has to make a new one.
+        // The pool picks the client that lost its connection first, and that client has to reconnect.
         return {
           kind: 'retry',
           outcome: 'transient',
@@ -108,7 +108,7 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
       const correction = wasSignedBefore ? 'corrected' : credential.clockRefused(offsetMs);
       const seconds = Math.abs(Math.round(offsetMs / 1000)).toLocaleString('en-US');
       const clock = `service's clock is ${seconds} s ${offsetMs < 0 ? 'behind' : 'ahead of'} ours`;
-      if (correction === 'hopeless') {
+      if (correction === 'fatal') {
         if (credential.signer.adjustClock !== undefined)
           error.message += ` The ${clock} by its last answer, and ${MOST_CLOCK_REFUSALS} corrections in a row did not help.`;
         return withoutCredential(options, error);

@@ -40,7 +40,10 @@ async function attempted(sign: () => Promise<string>): Promise<string | undefine
   }
 }
 
-/** What stays the same from request to request: of OAuth 1.0a its two keys (RFC 5849, section 3.5.1), of others the whole. */
+/**
+ * The part of a secret that stays the same from request to request: the two keys of OAuth 1.0a (RFC 5849, section 3.5.1), the whole of
+ * others.
+ */
 export function lastingSecret(secrets: readonly string[]): string {
   return secrets
     .map((value) => {

@@ -10,10 +10,10 @@ export interface SourceCredential {
   readonly signer: Signer;
   /** In the order of the source's. */
   readonly budgets: readonly RateBudget[];
-  /** What they are, by name, in the same order. */
+  /** The budgets' definitions by name, in the same order. */
   readonly named: Budgets;
   readonly journal?: JournalEntry;
-  /** Whether it was refused for its rate during the last minute. */
+  /** True when it was refused for its rate during the last minute. */
   readonly recentlyRefused: boolean;
   /** How often its clock was refused: a refusal of a request signed before the last time says nothing new. */
   readonly clockRefusals: number;
@@ -33,8 +33,8 @@ export interface SourceCredential {
   clockRefused(offsetMs: number): ClockCorrection;
 }
 
-/** `hopeless`: nothing can be corrected, or corrections in a row did not help. */
-export type ClockCorrection = 'corrected' | 'too far off' | 'hopeless';
+/** `fatal`: nothing can be corrected, or corrections in a row did not help. */
+export type ClockCorrection = 'corrected' | 'too far off' | 'fatal';
 
 export interface Refusal {
   /** Monotonic ms when the permit of the refused request was granted. */
@@ -55,12 +55,12 @@ export interface SourceCredentialOptions {
 const RECENT_MS = 60_000;
 /** Where refusals say nothing, waits double up to this. */
 const LONGEST_STEP_MS = 15 * 60_000;
-/** An answer that asks for more than this, and than its longest budget's window, is wrong or lies, and says nothing. */
+/** The longest believable wait: an answer that requests more than this, and more than the longest window of its budgets, is ignored. */
 const LONGEST_HOLD_MS = 24 * 60 * 60_000;
 /** An answer that says `now` is held off this long, or no longer than its window. */
 const SHORTEST_HOLD_MS = 1_000;
 
-/** A service that says its clock is further off than this is wrong, or our machine's clock is: either is for somebody to look at. */
+/** The largest correction: beyond it the service's clock or this machine's is wrong, and a person has to check. */
 const LARGEST_CLOCK_OFFSET_MS = 24 * 60 * 60_000;
 /** Clocks are put right, so each refusal may be due to another offset; these many in a row are not. */
 export const MOST_CLOCK_REFUSALS = 3;
@@ -103,7 +103,7 @@ export function sourceCredential({ credential, budgets: shared, maxDelayMs, cloc
       return clockRefusals;
     },
     refused({ grantedAtMs, retryInMs }) {
-      // Requests that were under way together are refused together: that is one refusal.
+      // Requests in flight at the same time are refused together: that counts as one refusal.
       if (grantedAtMs >= refusedAtMs) refusals += 1;
       refusedAtMs = clock.monotonicMs();
       const stepMs = Math.min(LONGEST_STEP_MS, windowMs * 2 ** (refusals - 1));
@@ -133,8 +133,8 @@ export function sourceCredential({ credential, budgets: shared, maxDelayMs, cloc
     clockRefused(offsetMs) {
       clockRefusals += 1;
       clockRefusalsInARow += 1;
-      if (signer.adjustClock === undefined || !Number.isFinite(offsetMs)) return 'hopeless';
-      if (clockRefusalsInARow > MOST_CLOCK_REFUSALS) return 'hopeless';
+      if (signer.adjustClock === undefined || !Number.isFinite(offsetMs)) return 'fatal';
+      if (clockRefusalsInARow > MOST_CLOCK_REFUSALS) return 'fatal';
       if (Math.abs(offsetMs) > LARGEST_CLOCK_OFFSET_MS) return 'too far off';
       signer.adjustClock(offsetMs);
       return 'corrected';

@@ -12,7 +12,7 @@ export function html(status: number): Respond {
     response.writeHead(status, { 'content-type': 'text/html' }).end('<!DOCTYPE html><html><body>Over capacity</body></html>');
 }
 
-/** Fails, and asks not to be asked again for a while. */
+/** Fails with a Retry-After. */
 export function busy(retryAfterS: number): Respond {
   return (_, response) => response.writeHead(503, { ...JSON_TYPE, 'retry-after': String(retryAfterS) }).end('{}');
 }

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 
-/** A service on 127.0.0.1 that answers as it is told. */
+/** A service on 127.0.0.1 that answers by a script. */
 export interface ScriptedServer extends AsyncDisposable {
   /** Base address, without a slash at its end. */
   readonly url: string;

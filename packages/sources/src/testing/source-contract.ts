@@ -10,11 +10,11 @@ import { type Respond, scriptedServer, type ScriptedServer } from './scripted-se
 export interface SourceContractOptions<Api extends AsyncDisposable, Value> {
   /** Opens the source under test with exactly these options. */
   open(options: SourceOptions): Api;
-  /** Asks it once for what `body` answers. */
+  /** Makes the one request that `body` answers. */
   ask(api: Api, options: ContractAskOptions): Promise<Delivery<Value> | undefined>;
   /** The JSON text of a good answer, ASCII. */
   readonly body: string;
-  /** What a good answer gives. The credential is named `contract`. */
+  /** The value of a good answer. The credential is named `contract`. */
   readonly expected: Value;
   /** Good JSON of status 200 that is no good answer. Default: none, for a service whose every JSON is an answer. */
   readonly unfit?: readonly UnfitAnswer[];
@@ -50,7 +50,7 @@ export interface ContractCheck {
 }
 
 /**
- * What every source does whatever its service does, as checks for a test runner of your choice.
+ * Checks the promises of every source against a misbehaving service, with a test runner of your choice.
  *
  * Each check starts a server of its own on 127.0.0.1 that misbehaves, and needs no network.
  */
