@@ -117,7 +117,10 @@ function commandLine(world: World, exit: (code: number) => void): Command {
 
   command('enqueue', 'add requests to a requests topic; without any they are read from stdin, one a line')
     .argument('<pipeline>', 'followers, books, or one of your own')
-    .argument('[requests...]', 'followers: @name or the digits of a user id; books: ISBNs; your own: as its definition parses them')
+    .argument(
+      '[requests...]',
+      'followers: @name or the digits of a user id; books: ISBNs; your own: as its definition parses them; any: JSON, as the requests topic takes it',
+    )
     .option('--author <name>', 'an author to look up (books); may be given again', (name: string, names: string[]) => [...names, name], [])
     .action(async (pipeline: string, entries: string[], { author }: { author: string[] }) => {
       const { enqueue } = await import('./commands/enqueue.ts');

@@ -74,8 +74,18 @@ describe('requests', () => {
       value: '{"shelf":"a"}',
     });
     expect(() => shelves()({}).requests.parseLine('a')).toThrow(
-      expect.objectContaining({ code: 'HEADGATE_MALFORMED_REQUEST', message: 'shelves takes requests as JSON, not as lines of text.' }),
+      expect.objectContaining({
+        code: 'HEADGATE_MALFORMED_REQUEST',
+        message: 'shelves takes requests as JSON objects, and no other lines.',
+      }),
     );
+  });
+
+  it.each([{}, { parse: (line: string) => ({ shelf: line }) }])('come of lines of JSON as their topic takes them', (more) => {
+    const { requests } = shelves(more)({});
+    expect(requests.parseLine(' {"shelf": "a"}')).toEqual({ key: 'a', value: ' {"shelf": "a"}' });
+    expect(() => requests.parseLine('{"shelf": 7}')).toThrow('The request is malformed: shelf must be text.');
+    expect(() => requests.parseLine('{a}')).toThrow(/^The request is not JSON: /);
   });
 
   it('of the configuration’s list are requests like others', () => {

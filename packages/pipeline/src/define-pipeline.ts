@@ -33,7 +33,7 @@ export interface PipelineDefinition<
   readsBack?(options: z.output<Options>): readonly (keyof Topics & string)[];
   /** The key of a request: of its records, its partition and its line on a display. */
   keyOf(request: z.output<RequestSchema>): string;
-  /** The request that a line of text asks for: of `enqueue`, of a list file. Default: lines aren't taken. */
+  /** The request that a line of `enqueue` asks for. A line that begins with `{` is a request as its topic takes it. Default: no others are taken. */
   parse?(line: string): z.input<RequestSchema>;
   /** Throws for a request that would be a dead letter before anything is asked: `replay` leaves it where it is. Default: none is. */
   check?(request: z.output<RequestSchema>): void;
@@ -131,7 +131,7 @@ export interface PipelineRequests {
   keyed(request: unknown): KeyedRequest;
   /** Reads a record's value. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
   parse(value: string | null): KeyedRequest;
-  /** The request of a line of text. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
+  /** The request of a line, JSON or text. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
   parseLine(line: string): KeyedRequest;
   /** Throws for a request that would be a dead letter before anything is asked. */
   check(value: string): void;
@@ -272,8 +272,9 @@ function requestsOf<
     keyed,
     parse,
     parseLine(line) {
+      if (/^\s*\{/.test(line)) return parse(line);
       if (definition.parse !== undefined) return keyed(definition.parse(line));
-      const message = `${name} takes requests as JSON, not as lines of text.`;
+      const message = `${name} takes requests as JSON objects, and no other lines.`;
       throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: name });
     },
     check: (value) => definition.check?.(read(value)),

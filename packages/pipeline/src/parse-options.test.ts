@@ -15,6 +15,9 @@ const schema = z.strictObject({
     .optional(),
   token: secret().optional(),
   on: z.boolean().optional(),
+  url: z.url().optional(),
+  since: z.iso.datetime().optional(),
+  code: z.stringFormat('code', /^x/).optional(),
 });
 
 function told(given: Readonly<Record<string, unknown>>): readonly string[] {
@@ -34,6 +37,9 @@ it.each([
   [{ names: 'a' }, ['names: must be a list.']],
   [{ names: ['', 7] }, ['names.0: is empty.', 'names.1: must be text.']],
   [{ on: 'yes' }, ['on: must be true or false.']],
+  [{ url: 'a b' }, ['url: is not an address.']],
+  [{ since: 'May' }, ['since: is not a date with its time, as in 2026-01-31T12:00:00Z.']],
+  [{ code: 'y' }, ['code: does not fit.']],
   [{ other: 1, more: 2 }, ['other: unknown key. (key)', 'more: unknown key. (key)']],
   [{ entry: 'x' }, ['entry: must begin with @.']],
   [{ entry: { file: 'a', x: 1 } }, ['entry.x: unknown key. (key)']],

@@ -13,7 +13,7 @@ export type ParsedOptions<Options> = { readonly value: Options; readonly issues?
 
 /** Checks options against their schema. A schema's own messages are kept; zod's are replaced by ones that complete a sentence about the key. */
 export function parseOptions<Schema extends z.ZodType>(schema: Schema, given: unknown): ParsedOptions<z.output<Schema>> {
-  const parsed = schema.safeParse(given, { error: words });
+  const parsed = schema.safeParse(given, { error: optionWords });
   return parsed.success ? { value: parsed.data } : { issues: flat(parsed.error.issues, []) };
 }
 
@@ -25,7 +25,8 @@ export function optionsText(name: string, issues: readonly OptionIssue[]): strin
 const MISSING = 'is missing.';
 const NO_VALUE = 'has no value.';
 
-const words: z.core.$ZodErrorMap = (issue) => {
+/** Messages that go on after a key, for issues that have none of their schema's own. */
+export const optionWords: z.core.$ZodErrorMap = (issue) => {
   const { input } = issue;
   if ('input' in issue) {
     if (input === undefined) return MISSING;
@@ -47,7 +48,7 @@ const words: z.core.$ZodErrorMap = (issue) => {
     case 'invalid_union':
       return issue.discriminator !== undefined && keyIsMissing(input, issue.discriminator) ? MISSING : 'does not fit.';
     case 'invalid_format':
-      return 'does not fit.';
+      return FORMATS[issue.format] ?? 'does not fit.';
     case 'not_multiple_of':
     case 'invalid_key':
     case 'invalid_element':
@@ -69,6 +70,14 @@ const KINDS: Readonly<Record<string, string>> = {
   array: 'a list',
   object: 'a mapping of keys to values',
   record: 'a mapping of keys to values',
+};
+
+const FORMATS: Readonly<Record<string, string>> = {
+  url: 'is not an address.',
+  datetime: 'is not a date with its time, as in 2026-01-31T12:00:00Z.',
+  date: 'is not a date, as in 2026-01-31.',
+  email: 'is not an email address.',
+  uuid: 'is not a UUID.',
 };
 
 function unitOf(origin: string): string {

@@ -152,7 +152,8 @@ function withAdvice(message: string, schema: JsonSchema | undefined, node: Parse
     const meant = nearest(node.source, words.map(String));
     return meant === undefined ? message : `is not known. Did you mean ${meant}?`;
   }
-  const isBare = /^(is missing|is empty|does not fit|must be (text|a list|a mapping|true|a number|a whole number).*)\.$/.test(message);
+  const isBare =
+    /^(is missing|is empty|does not fit|is not an address|must be (text|a list|a mapping|true|a number|a whole number).*)\.$/.test(message);
   return isBare && example !== undefined ? `${message} Write ${example}.` : message;
 }
 

@@ -88,7 +88,7 @@ test('a wrong key of its section is told with line and column, and what is near'
       .slice(1, 4)
       .map((line) => line.trim().replaceAll(/ +/g, ' ')),
   ).toEqual([
-    '5:12 shelves.baseUrl does not fit.',
+    '5:12 shelves.baseUrl is not an address.',
     '7:3 shelves.listz unknown key. Did you mean lists?',
     '8:11 shelves.lists[0] "" is empty.',
   ]);

@@ -28,7 +28,7 @@ it('keeps of bytes all, or the beginning where they are too many', () => {
 });
 
 describe('parseRequest', () => {
-  const schema = z.strictObject({ shelf: z.string(), page: z.int().default(1) });
+  const schema = z.strictObject({ shelf: z.string().refine((shelf) => shelf !== 'burnt', 'Burnt down.'), page: z.int().default(1) });
 
   it('reads a request, with its defaults', () => {
     expect(parseRequest(schema, '{"shelf":"a"}')).toEqual({ shelf: 'a', page: 1 });
@@ -37,8 +37,9 @@ describe('parseRequest', () => {
   it.each([
     [null, 'The request has no value. It takes a JSON object.'],
     ['{', /^The request is not JSON: /],
-    ['{"shelf":7,"page":"x"}', /^The request is malformed: shelf .*; page .*\.$/],
-    ['"text"', /^The request is malformed: /],
+    ['{"shelf":7,"page":"x"}', /^The request is malformed: shelf must be text; page must be a number\.$/],
+    ['{"shelf":"burnt"}', /^The request is malformed: shelf: Burnt down\.$/],
+    ['"text"', /^The request is malformed: it must be a mapping of keys to values\.$/],
   ])('says of %s why it is none', (value, message) => {
     expect(() => parseRequest(schema, value)).toThrow(message);
     expect(() => parseRequest(schema, value)).toThrow(expect.objectContaining({ code: 'HEADGATE_MALFORMED_REQUEST', retryable: false }));

@@ -1,5 +1,6 @@
 import { type TopicRecord, textOf, textRecord } from '@headgate/topics';
 import type { z } from 'zod';
+import { optionWords } from '../parse-options.ts';
 import { PipelineError } from '../pipeline-error.ts';
 import type { DeadLetterContent } from './dead-letter.ts';
 
@@ -31,9 +32,14 @@ export function parseRequest<Request>(schema: z.ZodType<Request>, value: string 
   } catch (cause) {
     throw malformed(`The request is not JSON: ${(cause as Error).message}`, cause);
   }
-  const parsed = schema.safeParse(json);
+  const parsed = schema.safeParse(json, { error: optionWords });
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')} ${message}`));
+  const problems = parsed.error.issues.map(({ path, message }) => {
+    const words = message.replace(/\.$/, '');
+    // A schema of others may have whole sentences.
+    if (/^\p{Lu}/u.test(words)) return [...(path.length === 0 ? [] : [path.join('.')]), words].join(': ');
+    return `${path.length === 0 ? 'it' : path.join('.')} ${words}`;
+  });
   throw malformed(`The request is malformed: ${problems.join('; ')}.`);
 }
 
