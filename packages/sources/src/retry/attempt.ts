@@ -139,7 +139,7 @@ export async function attempt<Ask, Value>(given: AttemptOptions<Ask, Value>): Pr
     const location = answer.headers['location'] ?? '';
     const to = location === '' ? null : URL.parse(location, `${origin}${signed.request.path}`);
     if (definition.follow === undefined || to === null || !isUnder(options, to)) {
-      return { verdict: { kind: 'fatal', error: redirected(to, status, about) }, status };
+      return { verdict: { kind: 'fatal', error: redirected(to === null ? 'nowhere' : redact(to.origin), status, about) }, status };
     }
     const { method } = signed.request;
     const isGet = method !== 'HEAD' && (status === 303 || (status < 303 && method === 'POST'));
@@ -190,11 +190,11 @@ function redirectedRequest({ method, headers = {}, body, ...own }: SourceRequest
 }
 
 /**
- * Following such a redirect would send the credential's secret to the Location's host. The error shows only the Location's origin, because
+ * Following such a redirect would send the credential's secret to the Location's host. The error shows only the Location's redacted origin (`to`), because
  * its query may hold a secret.
  */
-function redirected(to: URL | null, status: number, about: About): SourceError {
-  const message = `${about.subject}: ${about.service} redirects to ${to?.origin ?? 'nowhere'} (${status}), which is not followed with credentials. Set baseUrl to the address that answers itself.`;
+function redirected(to: string, status: number, about: About): SourceError {
+  const message = `${about.subject}: ${about.service} redirects to ${to} (${status}), which is not followed with credentials. Set baseUrl to the address that answers itself.`;
   return new SourceError({ ...about, code: 'HEADGATE_REDIRECTED', retryable: false, status, message });
 }
 

@@ -213,6 +213,10 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
       assert.match(error.message, /https:\/\/example\.com/);
       assert.ok(!error.message.includes('elsewhere'), "the Location's query shows in the error");
     }),
+    fails('a redirect to a host that is called like the secret does not tell it', redirect(`https://${HOST}.example.com/`), (error) => {
+      assert.equal(error.code, 'HEADGATE_REDIRECTED');
+      assert.ok(!error.message.toLowerCase().includes(HOST.slice(0, 8)), 'a piece of the secret shows in the error');
+    }),
     ...SPELLINGS.map(([spelling, spell]) =>
       fails(`a refusal that repeats the secret ${spelling} does not bring it into an error`, echo(spell), (error) => {
         assert.equal(error.retryable, false);
@@ -340,6 +344,8 @@ interface Scene<Api, Value> {
 }
 
 const SECRET = 'sEcr3t/0f-th3-c0ntr4ct+9876543210==';
+/** The secret as a host's name has it. */
+const HOST = SECRET.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 const SPELLINGS: readonly (readonly [spelling: string, spell: (secret: string) => string])[] = [
   ['as it is', (secret) => secret],
   ['cut in half', (secret) => secret.slice(0, secret.length >> 1)],

@@ -200,8 +200,13 @@ class KafkaTopicLog implements TopicLog {
   }
 
   async assertReachable(): Promise<void> {
+    let stale: unknown;
     try {
-      const cluster = await withinTime(REACHABLE_WITHIN_MS, this.#connected(performance.now() + REACHABLE_WITHIN_MS));
+      const connecting = this.#connected((error) => (stale = error));
+      const cluster = await withinTime(REACHABLE_WITHIN_MS, connecting).catch((error: unknown) => {
+        // A connection that was too slow afterwards says less than the token.
+        throw stale ?? error;
+      });
       this.#brokers = cluster.getNodeIds().length;
       await assertAdvertised(cluster);
     } catch (error) {
@@ -211,8 +216,9 @@ class KafkaTopicLog implements TopicLog {
     }
   }
 
-  /** A fresh token may come a moment later than it should. */
-  async #connected(deadline: number): Promise<Cluster> {
+  /** Tries again while the token is stale, as long as the time to connect lasts: a fresh one may come a moment later than it should. */
+  async #connected(onStaleToken: (error: unknown) => void): Promise<Cluster> {
+    const deadline = performance.now() + REACHABLE_WITHIN_MS;
     for (; ; await sleep(TOKEN_AGAIN_MS)) {
       try {
         return await this.#admin.once(async ({ cluster }) => {
@@ -221,6 +227,7 @@ class KafkaTopicLog implements TopicLog {
         });
       } catch (error) {
         if (!isStaleToken(error) || performance.now() + TOKEN_AGAIN_MS >= deadline) throw error;
+        onStaleToken(error);
       }
     }
   }

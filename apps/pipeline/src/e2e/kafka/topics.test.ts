@@ -48,7 +48,7 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run say of topics on Kafk
     const run = place.fleet.start('run', '--follow');
     await run.said(({ event }) => event === 'page-written');
     await takes(admin, 'followers.pages', 18_000);
-    const failed = await run.said(({ event }) => event === 'crawl-failed');
+    const failed = await run.said(({ event }) => event === 'request-failed');
     expect(failed.msg).toMatch(
       /@alpha: page \d needs \d{5} bytes, more than followers\.pages takes \(17695 bytes\)\. Its max\.message\.bytes is 18000: set that to \d{5} or more/u,
     );

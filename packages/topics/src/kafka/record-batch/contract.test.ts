@@ -51,7 +51,11 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
   async function makeTopic(settings: Readonly<Record<string, string>> = {}): Promise<string> {
     const topic = `record-batch-${randomUUID()}`;
     const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
-    await withAdmin(async (admin) => admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }], waitForLeaders: true }));
+    await withAdmin(async (admin) => {
+      await admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }], waitForLeaders: false });
+      // kafkajs itself gives up where a busy broker doesn't know the topic yet.
+      await expect.poll(async () => admin.fetchTopicMetadata({ topics: [topic] }).catch(() => undefined)).toBeDefined();
+    });
     topics.push(topic);
     return topic;
   }
