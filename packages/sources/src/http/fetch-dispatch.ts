@@ -34,7 +34,10 @@ export function fetchDispatch(fetch: typeof globalThis.fetch): Dispatch {
       });
       const { 'content-encoding': _, 'content-length': __, ...rest } = Object.fromEntries(response.headers);
       handler.onResponseStart?.(controller, response.status, rest, response.statusText);
-      for await (const chunk of response.body ?? []) handler.onResponseData?.(controller, Buffer.from(chunk));
+      for await (const chunk of response.body ?? []) {
+        if (abort.signal.aborted) return;
+        handler.onResponseData?.(controller, Buffer.from(chunk));
+      }
       handler.onResponseEnd?.(controller, {});
     };
     exchanged().catch((error: unknown) => {

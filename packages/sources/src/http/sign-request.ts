@@ -27,7 +27,7 @@ export function signRequest(options: SignRequestOptions): SignedRequest | Promis
   const about = { method, url: `${origin}${path}`, ...(body !== undefined && { body }), ...(contentType !== undefined && { contentType }) };
   const abort = new AbortController();
   const signed = signer.sign(about, { signal: abort.signal });
-  if (!(signed instanceof Promise)) return added(request, signed);
+  if (!isThenable(signed)) return added(request, signed);
   return new Promise((resolve, reject) => {
     const giveUp = (reason: unknown): void => {
       reject(reason);
@@ -36,7 +36,7 @@ export function signRequest(options: SignRequestOptions): SignedRequest | Promis
     const onAbort = (): void => giveUp(signal.reason);
     const cancelTimer = options.clock.schedule(options.timeoutMs, () => giveUp(new SignerTimedOutError(options.timeoutMs)));
     signal.addEventListener('abort', onAbort);
-    signed
+    Promise.resolve(signed)
       .then((given) => resolve(added(request, given)), reject)
       .finally(() => {
         cancelTimer();
@@ -44,6 +44,11 @@ export function signRequest(options: SignRequestOptions): SignedRequest | Promis
       });
     if (signal.aborted) onAbort();
   });
+}
+
+/** A promise, whichever library or realm it is of: sent as it is, the request would go unsigned. */
+function isThenable(signed: Signed | Promise<Signed>): signed is Promise<Signed> {
+  return 'then' in signed;
 }
 
 class SignerTimedOutError extends Error {

@@ -1,4 +1,5 @@
-import { apiKey, bearer, type Signer } from '@headgate/auth';
+import { runInNewContext } from 'node:vm';
+import { apiKey, bearer, type Signed, type Signer } from '@headgate/auth';
 import { describe, expect, test } from 'vitest';
 import { credential, play, said } from '../scene.fixture.ts';
 import { SourceError } from '../source-error.ts';
@@ -147,4 +148,13 @@ describe('a token that the service refuses', () => {
     await scene.ask();
     expect(scene.events.map(({ credential: name, outcome }) => `${name} ${outcome}`)).toEqual(['a unauthorized', 'b ok']);
   });
+});
+
+test('a signer that gives the promise of another library is waited for: nothing goes out unsigned', async () => {
+  const authorization = 'Bearer later';
+  // Of a realm of its own.
+  const later = runInNewContext('Promise.resolve({ authorization })', { authorization }) as Promise<Signed>;
+  const scene = await play([], { credentials: [{ name: 'a', signer: { sign: () => later } }] });
+  await scene.ask();
+  expect(scene.server.requests).toMatchObject([{ headers: { authorization } }]);
 });

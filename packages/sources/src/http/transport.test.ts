@@ -3,7 +3,7 @@ import { setupServer } from 'msw/node';
 import { Agent, MockAgent } from 'undici';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { defineSource } from '../define-source.ts';
-import { credential, MINUTE_MS, ok, play, thrown, toy } from '../scene.fixture.ts';
+import { credential, idle, MINUTE_MS, ok, play, thrown, toy } from '../scene.fixture.ts';
 import { hang, reset, whole } from '../testing/responses.ts';
 
 const BASE = 'https://api.example.com';
@@ -94,6 +94,26 @@ describe('a fetch', () => {
       expect.stringMatching(/^transient .*over the limit of 1,000 bytes/),
       expect.stringMatching(/^fatal .*redirects/),
     ]);
+  });
+
+  test('that heeds no signal is read no further once its request is over', async () => {
+    let isCancelled = false;
+    const body = new ReadableStream({
+      async pull(stream) {
+        await idle();
+        stream.enqueue(new Uint8Array(1));
+      },
+      cancel() {
+        isCancelled = true;
+      },
+    });
+    const scene = await play([], { fetch: () => Promise.resolve(new Response(body)) });
+    const abort = new AbortController();
+    const asked = scene.ask('/x', abort.signal);
+    await idle();
+    abort.abort(new Error('enough'));
+    await expect(asked).rejects.toThrow('enough');
+    await expect.poll(() => isCancelled).toBe(true);
   });
 
   test('is aborted with its request, whose token is not back before the service must have counted it', async () => {
