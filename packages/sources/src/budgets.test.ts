@@ -111,6 +111,13 @@ test('a weight of a budget that is not there is a fault of the definition, as is
   });
 });
 
+test('a request that costs more than a budget holds names that budget, not one that it does not concern', async () => {
+  const small = { requests: 10, windowMs: MINUTE_MS };
+  const scene = await play([], { budgets: { small } }, { weights: () => ({ rate: 0, small: 11 }) });
+  const message = expect.stringContaining('costs 11 of the budget small, 10 per');
+  await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_OVER_BUDGET', message });
+});
+
 test.each<[Partial<SourceOptions>, string]>([
   [{ budgets: { month: { requests: 0, per: 'month' } } }, 'budgets.month must be a whole number of requests above 0, got 0'],
   [{ budgets: { hour: { requests: 1, windowMs: NaN } } }, 'budgets.hour must be a window of more than 0 ms'],

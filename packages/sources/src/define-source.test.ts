@@ -294,7 +294,55 @@ test.each(['gone', 'fatal'] as const)('%s ends it at once', async (kind) => {
 
 test('a classifier that throws ends that ask with an error, not the process', async () => {
   const scene = await play([whole('not JSON')]);
-  await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_CLASSIFY', retryable: false, cause: expect.any(SyntaxError) });
+  await expect(scene.ask()).rejects.toMatchObject({
+    code: 'HEADGATE_CLASSIFY',
+    retryable: false,
+    cause: expect.any(SyntaxError),
+    message: expect.stringContaining('classify of the toy source threw SyntaxError: '),
+  });
+});
+
+test('words of a classifier that throws are shown without the secret that they quote', async () => {
+  const classify = (): never => {
+    throw new Error('unfit: token-of-a');
+  };
+  const scene = await play([], {}, { classify });
+  const error = await scene.ask().catch(String);
+  expect(error).toContain('classify of the toy source threw Error: unfit: ');
+  expect(error).not.toContain('token-of-a');
+});
+
+test.each([
+  ['no verdict', undefined, "reading 'kind'"],
+  ['a verdict of a kind that there is not', { kind: 'fine' }, 'unknown kind fine'],
+  ['a verdict whose error is none of ours', { kind: 'unauthorized', error: new Error('no') }, 'no SourceError'],
+])('a classifier that gives %s ends that ask alone', async (_, verdict, words) => {
+  let calls = 0;
+  const scene = await play([], {}, { classify: () => ((calls += 1) === 1 ? (verdict as never) : { kind: 'ok', value: 'good' }) });
+  await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_CLASSIFY', message: expect.stringContaining(words) });
+  await expect(scene.ask()).resolves.toMatchObject({ value: 'good' });
+});
+
+test.each(['toRequest', 'classify', 'subject', 'items', 'itemsOf', 'weights', 'evidence'] as const)(
+  '%s that gives a promise ends that ask, and its rejection ends no process',
+  async (name) => {
+    const asynchronous = () => Promise.reject(new Error('too late'));
+    const scene = await play([], {}, { [name]: asynchronous as never });
+    await expect(scene.ask()).rejects.toMatchObject({
+      code: name === 'classify' ? 'HEADGATE_CLASSIFY' : 'HEADGATE_DEFINITION',
+      message: expect.stringContaining('it gives a promise, and has to answer at once'),
+    });
+  },
+);
+
+test.each([
+  ['items', NaN],
+  ['itemsOf', -1],
+  ['weights', { rate: 1.5 }],
+] as const)('%s that gives %j is a fault of the definition, and named so', async (name, given) => {
+  const scene = await play([], {}, { [name]: () => given });
+  const message = expect.stringMatching(new RegExp(`: ${name} of the toy source threw RangeError: it gives .*whole number`));
+  await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_DEFINITION', message });
 });
 
 describe('a definition that throws ends that ask with its cause, and no other', () => {

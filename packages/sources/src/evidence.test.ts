@@ -84,3 +84,9 @@ test.each([{ mnoth: 1 }, { rate: -1 }, { rate: 0.5 }])('a cost of %j is a fault 
   const scene = await play([said('ok', { value: 'good', cost })]);
   await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_CLASSIFY', cause: expect.any(RangeError) });
 });
+
+test('evidence of nothing, in whichever way it is said, costs no credential', async () => {
+  const scene = await play([], {}, { evidence: () => ({ rate: null as never }) });
+  await expect(scene.ask()).resolves.toMatchObject({ value: 'good' });
+  await expect(scene.ask()).resolves.toMatchObject({ value: 'good' });
+});

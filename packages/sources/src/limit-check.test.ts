@@ -1,8 +1,11 @@
-import { rateBudget } from '@headgate/throttle';
+import { rateBudget, systemClock } from '@headgate/throttle';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { budgetOf } from './budgets.ts';
 import { LimitCheck, type LimitMismatch } from './limit-check.ts';
 import { MINUTE_MS, play } from './scene.fixture.ts';
+
+const HOUR_MS = 60 * MINUTE_MS;
 
 type Kind = 'first-request' | 'wall-clock' | 'rolling';
 const KINDS: readonly Kind[] = ['first-request', 'wall-clock', 'rolling'];
@@ -34,7 +37,8 @@ function found({ kind, windowMs, ours, others }: Told): readonly LimitMismatch[]
     if (!isOurs) continue;
     const resetAt = (kind === 'rolling' ? (counted[0] ?? at) : began) + windowMs;
     const resetInMs = (Math.ceil(resetAt / 1_000) - Math.floor(at / 1_000)) * 1_000;
-    check.heard({ evidence: [{ remaining: 15 - counted.length, resetInMs, limit: 15, refused }], names: ['rate'], budgets, now: at });
+    const evidence = [{ remaining: 15 - counted.length, resetInMs, limit: 15, refused }];
+    check.heard({ evidence, names: ['rate'], budgets, named: { rate: { requests: 15, windowMs: MINUTE_MS } }, now: at });
     const mismatch = check.take();
     if (mismatch !== undefined) mismatches.push(mismatch);
   }
@@ -73,4 +77,19 @@ test('another number of requests is reported with one attempt, whichever credent
     undefined,
     undefined,
   ]);
+});
+
+test.each(['day', 'month'] as const)('a quota of a %s that is shorter or longer than others shows nothing', (per) => {
+  const check = new LimitCheck();
+  const named = { quota: { requests: 15, per } };
+  const budgets = [budgetOf(named.quota, { clock: systemClock() })];
+  const [shorter, longer] = per === 'day' ? [23 * HOUR_MS, 25 * HOUR_MS] : [28 * 24 * HOUR_MS, 31 * 24 * HOUR_MS + HOUR_MS];
+  let now = 0;
+  for (const resetInMs of [shorter, longer, shorter]) {
+    check.heard({ evidence: [{ remaining: 14, resetInMs }], names: ['quota'], budgets, named, now });
+    expect(check.take()).toBeUndefined();
+    now += resetInMs;
+  }
+  check.heard({ evidence: [{ remaining: 9, resetInMs: shorter, limit: 10 }], names: ['quota'], budgets, named, now });
+  expect(check.take()?.stated).toEqual({ requests: 10 });
 });

@@ -1,4 +1,5 @@
 import type { BudgetEvidence, RateBudget } from '@headgate/throttle';
+import type { Budgets } from './source-options.ts';
 
 /** The service's answers show another limit than the one that is configured. */
 export interface LimitMismatch {
@@ -14,6 +15,8 @@ export interface HeardEvidence {
   /** Names of the budgets, and the credential's, in the order of the evidence. */
   readonly names: readonly string[];
   readonly budgets: readonly RateBudget[];
+  /** What they are. */
+  readonly named: Budgets;
   /** Monotonic ms of the answer. */
   readonly now: number;
 }
@@ -35,15 +38,17 @@ export class LimitCheck {
   readonly #lastReset = new WeakMap<RateBudget, number>();
   #found: LimitMismatch | undefined;
 
-  heard({ evidence, names, budgets, now }: HeardEvidence): void {
+  heard({ evidence, names, budgets, named, now }: HeardEvidence): void {
     for (const [i, said] of evidence.entries()) {
       const [name, budget] = [names[i], budgets[i]];
       if (said === undefined || name === undefined || budget === undefined) continue;
       const { limit, windowMs } = budget;
+      // Days and months are not all of one length.
+      const isQuota = 'per' in (named[name] ?? {});
       const requests = said.limit ?? limit;
       const stated = {
         ...(requests !== limit && requests > 0 && Number.isSafeInteger(requests) && { requests }),
-        ...this.#span(said, requests, budget, now),
+        ...(!isQuota && this.#span(said, requests, budget, now)),
       };
       const isNew = Object.keys(stated).some((kind) => !this.#told.has(`${name} ${kind}`));
       if (!isNew) continue;

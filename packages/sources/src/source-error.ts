@@ -53,11 +53,10 @@ export interface OfDefinitionOptions<T> {
  */
 export function ofDefinition<T>({ service, subject, name, call }: OfDefinitionOptions<T>): T {
   try {
-    return call();
+    return atOnce(call());
   } catch (cause) {
     if (cause instanceof SourceError) throw cause;
-    const words = cause instanceof Error ? `${cause.name}: ${cause.message}` : 'a value that is no Error';
-    const message = `${subject ?? service}: ${name} of the ${service} source threw ${words}. This is a fault of the source: mend its definition.`;
+    const message = `${subject ?? service}: ${name} of the ${service} source threw ${thrown(cause)}. This is a fault of the source: mend its definition.`;
     throw new SourceError({
       code: 'HEADGATE_DEFINITION',
       retryable: false,
@@ -67,4 +66,22 @@ export function ofDefinition<T>({ service, subject, name, call }: OfDefinitionOp
       ...(subject !== undefined && { subject }),
     });
   }
+}
+
+/** What a definition's function has thrown, in words. */
+export function thrown(cause: unknown): string {
+  return cause instanceof Error ? `${cause.name}: ${cause.message}` : 'a value that is no Error';
+}
+
+/** What a definition's function gives. Throws a `TypeError` for a promise, whose rejection would end the process. */
+export function atOnce<T>(given: T): T {
+  if (!(given instanceof Promise)) return given;
+  given.catch(() => undefined);
+  throw new TypeError('it gives a promise, and has to answer at once');
+}
+
+/** What a definition's function gives. Throws a `RangeError` unless that is a whole number, 0 or more. */
+export function wholeNumber(given: number): number {
+  if (Number.isSafeInteger(given) && given >= 0) return given;
+  throw new RangeError(`it gives ${String(given)}, and has to give a whole number, 0 or more`);
 }

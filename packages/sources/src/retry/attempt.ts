@@ -10,7 +10,7 @@ import { type SignedRequest, signRequest } from '../http/sign-request.ts';
 import { isUnder, type WireRequest, wireRequest } from '../http/wire-request.ts';
 import type { LimitCheck } from '../limit-check.ts';
 import type { SourceDefinition, SourceRequest } from '../source-definition.ts';
-import { ofDefinition, SourceError } from '../source-error.ts';
+import { atOnce, ofDefinition, SourceError, thrown } from '../source-error.ts';
 import type { Verdict } from '../verdict.ts';
 import { lastingSecret, type SharedSecret } from './shared-secret.ts';
 import type { SourceCredential } from './source-credential.ts';
@@ -61,7 +61,14 @@ export async function attempt<Ask, Value>(given: AttemptOptions<Ask, Value>): Pr
   let signed: SignedRequest;
   try {
     const call = (): WireRequest =>
-      wireRequest({ request: redirectedRequest(definition.toRequest(ask), given.redirect), service, subject, origin, basePath, userAgent });
+      wireRequest({
+        request: redirectedRequest(atOnce(definition.toRequest(ask)), given.redirect),
+        service,
+        subject,
+        origin,
+        basePath,
+        userAgent,
+      });
     const request = ofDefinition({ service, subject, name: 'toRequest', call });
     const signedWith = (name: string) => {
       const { signer } = credentials.get(name) ?? credential;
@@ -90,7 +97,7 @@ export async function attempt<Ask, Value>(given: AttemptOptions<Ask, Value>): Pr
   const names = Object.keys(options.budgets);
   const answered = (evidence: readonly (BudgetEvidence | undefined)[]): void => {
     permit.answered(evidence);
-    given.limitCheck.heard({ evidence, names, budgets: credential.budgets, now: clock.monotonicMs() });
+    given.limitCheck.heard({ evidence, names, budgets: credential.budgets, named: credential.named, now: clock.monotonicMs() });
   };
   let answer: HttpResponse;
   try {
@@ -127,13 +134,16 @@ export async function attempt<Ask, Value>(given: AttemptOptions<Ask, Value>): Pr
   const context = { ask, credential: credential.name, epochMs: clock.epochMs(), redact, recentlyRefused };
   if (definition.evidence !== undefined) {
     const refused = status === 429;
-    const call = () => inOrder(definition.evidence?.(answer, context) ?? {}, names).map((one) => one && { ...one, refused });
+    const call = () =>
+      inOrder(atOnce(definition.evidence?.(answer, context)) ?? {}, names).map((one) => (one ? { ...one, refused } : undefined));
+    let evidence: readonly (BudgetEvidence | undefined)[];
     try {
-      answered(ofDefinition({ service, subject, name: 'evidence', call }));
+      evidence = ofDefinition({ service, subject, name: 'evidence', call });
     } catch (error) {
       permit.answered();
-      return { verdict: unsigned(error, about), status };
+      return { verdict: { kind: 'fatal', error: error as SourceError }, status };
     }
+    answered(evidence);
   }
   if (REDIRECTS.has(status)) {
     const location = answer.headers['location'] ?? '';
@@ -146,11 +156,12 @@ export async function attempt<Ask, Value>(given: AttemptOptions<Ask, Value>): Pr
     return { verdict: { kind: 'fatal', error: tooManyRedirects(to, status, about) }, status, redirect: { url: to.href, isGet } };
   }
   try {
-    const verdict = redactedVerdict(definition.classify(answer, context), redact);
+    const verdict = redactedVerdict(atOnce(definition.classify(answer, context)), redact);
     if (verdict.kind === 'ok' && verdict.cost !== undefined) permit.corrected(inOrder(verdict.cost, names));
     return { verdict, status, secret: lastingSecret(signed.secrets) };
   } catch (cause) {
-    const message = `${about.subject}: the answer (${status}) could not be judged. This is a fault of the ${service} source: report it.`;
+    const words = redact(thrown(cause));
+    const message = `${about.subject}: the answer (${status}) could not be judged: classify of the ${service} source threw ${words}. This is a fault of the source: mend its definition.`;
     return {
       verdict: { kind: 'fatal', error: new SourceError({ ...about, code: 'HEADGATE_CLASSIFY', retryable: false, status, message, cause }) },
       status,
@@ -158,8 +169,25 @@ export async function attempt<Ask, Value>(given: AttemptOptions<Ask, Value>): Pr
   }
 }
 
+const KINDS: ReadonlySet<string> = new Set<Verdict<never>['kind']>([
+  'ok',
+  'rate-limited',
+  'transient',
+  'unfit',
+  'unauthorized',
+  'clock-wrong',
+  'doubtful',
+  'gone',
+  'fatal',
+]);
+
 /** Removes secrets that `classify` may have quoted from the verdict's texts. */
 function redactedVerdict<Value>(verdict: Verdict<Value>, redact: Redact): Verdict<Value> {
+  // Types are stripped, not checked.
+  if (!KINDS.has(verdict.kind)) throw new TypeError(`it gives a verdict of the unknown kind ${verdict.kind}`);
+  if ('error' in verdict && !(verdict.error instanceof Error && 'code' in verdict.error)) {
+    throw new TypeError(`it gives ${verdict.kind} with an error that is no SourceError`);
+  }
   if ('reason' in verdict) return { ...verdict, reason: redact(verdict.reason) };
   if ('where' in verdict) return { ...verdict, where: redact(verdict.where) };
   if ('error' in verdict) verdict.error.message = redact(verdict.error.message);

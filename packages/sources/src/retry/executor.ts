@@ -5,7 +5,7 @@ import type { CheckedOptions } from '../checked-options.ts';
 import type { Connections } from '../http/connections.ts';
 import { LimitCheck } from '../limit-check.ts';
 import type { SourceDefinition } from '../source-definition.ts';
-import { ofDefinition, SourceError } from '../source-error.ts';
+import { atOnce, ofDefinition, SourceError, wholeNumber } from '../source-error.ts';
 import type { AskInFlight, AskOptions } from '../source.ts';
 import { anySignal } from './any-signal.ts';
 import { attempt } from './attempt.ts';
@@ -41,12 +41,12 @@ export function executor<Ask, Value>(given: ExecutorOptions<Ask, Value>): Execut
 
   return async (ask, { credits, signal, walk, share }) => {
     const subject = ofDefinition({ service, name: 'subject', call: () => definition.subject(ask) });
-    const items = ofDefinition({ service, subject, name: 'items', call: () => definition.items(ask) });
+    const items = ofDefinition({ service, subject, name: 'items', call: () => wholeNumber(atOnce(definition.items(ask))) });
     const weights = ofDefinition({
       service,
       subject,
       name: 'weights',
-      call: () => inOrder(definition.weights?.(ask) ?? {}, names).map((weight) => weight ?? 1),
+      call: () => inOrder(atOnce(definition.weights?.(ask)) ?? {}, names).map((weight) => wholeNumber(weight ?? 1)),
     });
     // Given up by then, it may still be counted for a while.
     const countedWithinMs = (options.journal?.leaseMs ?? 0) + options.timeoutMs + options.maxDelayMs;
@@ -173,7 +173,9 @@ export function executor<Ask, Value>(given: ExecutorOptions<Ask, Value>): Execut
             if (next.kind === 'reject') throw next.error;
             if (next.kind === 'answered') {
               const { value } = next;
-              permit.credit.resize(ofDefinition({ service, subject, name: 'itemsOf', call: () => definition.itemsOf(value) }));
+              permit.credit.resize(
+                ofDefinition({ service, subject, name: 'itemsOf', call: () => wholeNumber(atOnce(definition.itemsOf(value))) }),
+              );
               delivered = true;
               return { value, credit: permit.credit };
             }
@@ -279,7 +281,7 @@ function checkWeights({ service, subject, weights, names, pool }: CheckWeightsOp
   for (const { name, budgets } of pool.members) {
     for (const [i, { limit, windowMs }] of budgets.entries()) {
       const weight = weights[i] ?? 1;
-      if (weight >= 1 && weight <= limit) continue;
+      if (weight <= limit) continue;
       const message = `${subject}: the request costs ${weight} of the budget ${names[i]}, ${limit} per ${windowMs} ms (${name}). Ask for less at once, or raise the limit.`;
       throw new SourceError({ code: 'HEADGATE_OVER_BUDGET', retryable: false, service, credential: name, subject, message });
     }
