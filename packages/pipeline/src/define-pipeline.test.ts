@@ -116,6 +116,19 @@ test('lanes share the credentials out, each to one of them', () => {
   ]);
 });
 
+test('a probe has one credential, and its source sends the request once', () => {
+  const given: unknown[] = [];
+  const pipeline = shelves({
+    credentials: ({ keys }) => keys.map((name) => ({ name })),
+    probe(_, { credentials, retryForMs }) {
+      given.push({ credentials, retryForMs });
+      throw new Error('nothing is asked');
+    },
+  })({ keys: ['a', 'b'] });
+  expect(() => pipeline.probe({} as never, 1)).toThrow('nothing is asked');
+  expect(given).toEqual([{ credentials: [{ name: 'b' }], retryForMs: 0 }]);
+});
+
 test('a walk is expected to have as many pages as last time, unless the definition knows better', () => {
   const one = { key: 'a', value: '{"shelf":"a"}' };
   const last = { pages: 7, items: 70 };

@@ -6,6 +6,7 @@ import { type OptionIssue, parseOptions } from './parse-options.ts';
 import { InvalidOptionsError, PipelineError } from './pipeline-error.ts';
 import { DEAD_LETTERS } from './requests/dead-letter.ts';
 import { parseRequest } from './requests/request.ts';
+import { secretIssues } from './secret.ts';
 import type { RecordMakers, TopicMap } from './topic.ts';
 import type { Left, SourceControls, StateOfLane, Work, Worker, WorkerContext } from './worker.ts';
 
@@ -52,7 +53,7 @@ export interface PipelineDefinition<
    * One cheap request with the credential of `io`: `headgate check --online` finds out whether the service takes it. Opens the source only.
    * Default: nothing is asked.
    */
-  probe?(options: z.output<Options>, io: PipelineIo<Credential>): Probe;
+  probe?(options: z.output<Options>, io: ProbeIo<Credential>): Probe;
   /** All that the processes of one group have to agree on, beside credentials' names: budgets above all. */
   agreed?(options: z.output<Options>): Json;
   /** How its requests are worked: `walk`, `lookup` or `route`. Called once for each lane. */
@@ -87,6 +88,11 @@ export interface PipelineIo<Credential extends NamedCredential = NamedCredential
   readonly onAttempt: (event: AttemptEvent) => void;
   /** The lane's share of the definition's credentials. */
   readonly credentials: readonly Credential[];
+}
+
+/** The world of a probe: the same, and the source sends its request once. */
+export interface ProbeIo<Credential extends NamedCredential = NamedCredential> extends PipelineIo<Credential> {
+  readonly retryForMs: 0;
 }
 
 /** An attempt of a source, as `SourceOptions.onAttempt` tells it. */
@@ -144,6 +150,8 @@ export interface Pipeline {
   /** As its schema gives them: defaults filled in, durations in ms, secrets behind functions. */
   readonly options: unknown;
   readonly warnings: readonly OptionIssue[];
+  /** Reads each secret, and tells of those that give nothing a request could carry. */
+  secretIssues(): readonly OptionIssue[];
   readonly unit: string;
   readonly topics: TopicMap;
   readonly everyMs: number | undefined;
@@ -224,6 +232,7 @@ export function definePipeline<
       definition: info,
       options: value,
       warnings: [...(definition.warnings?.(value) ?? [])],
+      secretIssues: () => secretIssues(value),
       unit,
       topics,
       everyMs: value.every,
@@ -241,7 +250,8 @@ export function definePipeline<
         return opened(definition, work, read);
       },
       canProbe: definition.probe !== undefined,
-      probe: (io, credential) => definition.probe?.(value, { ...io, credentials: credentials?.slice(credential, credential + 1) ?? [] }),
+      probe: (io, credential) =>
+        definition.probe?.(value, { ...io, retryForMs: 0, credentials: credentials?.slice(credential, credential + 1) ?? [] }),
       expect: (of, last) => (definition.expect === undefined ? last?.pages : definition.expect(read(of.value), last)),
     };
   };

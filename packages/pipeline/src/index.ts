@@ -14,6 +14,7 @@ export {
   type PipelineIo,
   type PipelineRequests,
   type Probe,
+  type ProbeIo,
 } from './define-pipeline.ts';
 export { duration } from './duration.ts';
 export type { BudgetGauge, CreditGauge, Doing, LaneGauge, Reason, RequestEvent, RunEvent } from './events.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { secret } from './secret.ts';
+import { secret, secretIssues } from './secret.ts';
 
 it('gives the text, and what a function gives at the time', () => {
   expect(secret().parse('hush')()).toBe('hush');
@@ -47,6 +47,29 @@ it.each([
 
 it('may be empty where that is said', () => {
   expect(secret({ empty: true }).parse('')()).toBe('');
+});
+
+it('tells of secrets that give nothing a request could carry, by their place and without them', async () => {
+  const empty = await secretFile('\n');
+  const schema = z.object({ one: secret(), more: z.array(z.object({ token: secret() })), free: secret({ empty: true }) });
+  const good = schema.parse({ one: () => 'hush', more: [{ token: 'hush' }, { token: { file: await secretFile('hush') } }], free: '' });
+  expect(secretIssues(good)).toEqual([]);
+  const thrown = (): string => {
+    throw new Error('hush');
+  };
+  const bad = schema.parse({
+    one: () => '',
+    more: [{ token: { file: empty } }, { token: () => 'two\nlines' }, { token: thrown }, { token: () => undefined as never }],
+    free: { file: `${empty}-none` },
+  });
+  expect(secretIssues(bad).map(({ path, message }) => `${path.join('.')}: ${message}`)).toEqual([
+    'one: is empty. Give it a value.',
+    `more.0.token: The secret's file ${empty} is empty. Write the secret into it.`,
+    'more.1.token: has a line break or another character that no header can carry. Copy it again.',
+    'more.2.token: can not be read: its function threw.',
+    'more.3.token: is no text: its function gives something else.',
+    expect.stringMatching(/^free: The secret in .* can't be read: ENOENT/) as string,
+  ]);
 });
 
 it('reads a file again when it has changed, without the white space around it', async () => {

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { z } from 'zod';
+import type { OptionIssue } from './parse-options.ts';
 import { PipelineError } from './pipeline-error.ts';
 
 /** A value that is read when it is needed and that nothing prints: not JSON, `util.inspect`, an error or a log line. */
@@ -18,8 +19,9 @@ export interface SecretOptions {
 
 /** The schema of a secret in a pipeline's options. Text that no header can carry is refused here: a header's own error may repeat it. */
 export function secret({ empty = false, encoded = false }: SecretOptions = {}): z.ZodType<Secret, SecretInput> {
+  const flawIn = (value: string): string | undefined => (value === '' && !empty ? 'is empty. Give it a value.' : flawOf(value, encoded));
   const text = z.string().superRefine((value, context) => {
-    const flaw = value === '' ? (empty ? undefined : 'is empty. Give it a value.') : flawOf(value, encoded);
+    const flaw = flawIn(value);
     if (flaw !== undefined) context.addIssue({ code: 'custom', message: flaw });
   });
   const input = z.union([
@@ -27,8 +29,23 @@ export function secret({ empty = false, encoded = false }: SecretOptions = {}): 
     z.custom<() => string>((value) => typeof value === 'function', 'must be text, a function that gives it, or { file }.'),
     z.strictObject({ file: z.string().min(1).meta({ format: 'path' }) }),
   ]);
-  return input.transform(toSecret).meta({ writeOnly: true });
+  return input.transform((given) => toSecret(given, flawIn)).meta({ writeOnly: true });
 }
+
+/** Reads every secret of parsed options, and tells of those that give nothing a request could carry. No message holds a secret. */
+export function secretIssues(options: unknown, path: OptionIssue['path'] = []): OptionIssue[] {
+  if (typeof options === 'function') {
+    const message = (options as Partial<Hidden>)[FLAW]?.();
+    return message === undefined ? [] : [{ path, message }];
+  }
+  if (Array.isArray(options)) return options.flatMap((one, i) => secretIssues(one, [...path, i]));
+  if (typeof options !== 'object' || options === null || Object.getPrototypeOf(options) !== Object.prototype) return [];
+  return Object.entries(options).flatMap(([key, one]) => secretIssues(one, [...path, key]));
+}
+
+/** On every secret: what is wrong with the one it gives now. A name of the process, for a user's folder may have an installation of its own. */
+const FLAW: unique symbol = Symbol.for('headgate.secret.flaw');
+type Hidden = Secret & { readonly [FLAW]: () => string | undefined };
 
 function flawOf(value: string, encoded: boolean): string | undefined {
   if (encoded) {
@@ -40,9 +57,19 @@ function flawOf(value: string, encoded: boolean): string | undefined {
   return undefined;
 }
 
-function toSecret(given: SecretInput): Secret {
-  if (typeof given === 'string') return hidden(() => given);
-  return hidden(typeof given === 'function' ? given : fileReader(given.file));
+function toSecret(given: SecretInput, flawIn: (value: string) => string | undefined): Secret {
+  if (typeof given === 'string') return hidden(() => given, flawIn);
+  return hidden(typeof given === 'function' ? given : fileReader(given.file), flawIn);
+}
+
+function flawNow(read: () => string, flawIn: (value: string) => string | undefined): string | undefined {
+  try {
+    const value: unknown = read();
+    return typeof value === 'string' ? flawIn(value) : 'is no text: its function gives something else.';
+  } catch (error) {
+    // A user's own error may repeat the secret.
+    return error instanceof PipelineError ? error.message : 'can not be read: its function threw.';
+  }
 }
 
 function fileReader(file: string): () => string {
@@ -69,13 +96,14 @@ function fileReader(file: string): () => string {
   };
 }
 
-function hidden(read: () => string): Secret {
+function hidden(read: () => string, flawIn: (value: string) => string | undefined): Secret {
   const give: Secret = () => read();
   const shown = '[secret]';
   Object.defineProperties(give, {
     toString: { value: () => shown },
     toJSON: { value: () => shown },
     [inspect.custom]: { value: () => shown },
+    [FLAW]: { value: () => flawNow(read, flawIn) },
   });
   return give;
 }

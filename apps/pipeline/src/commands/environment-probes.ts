@@ -36,9 +36,20 @@ export function environmentProbes({ sound, online, context }: EnvironmentProbesO
     };
     probes.push({ name, run });
   }
-  const unusable = pipelines.flatMap((pipeline) => failedProbe(pipeline, context));
+  const unusable = [
+    ...pipelines.flatMap((pipeline) => secretProbes(pipeline)),
+    ...pipelines.flatMap((pipeline) => failedProbe(pipeline, context)),
+  ];
   if (!online || unusable.length > 0) return [...probes, ...unusable];
   return [...probes, ...onlineProbes({ sound, context, isLogSound: () => isLogSound })];
+}
+
+/** A probe for each secret that gives nothing a request could carry: its file is missing, its function gives an empty text. */
+function secretProbes(pipeline: Pipeline): Probe[] {
+  return pipeline.secretIssues().map(({ path, message }) => {
+    const name = [pipeline.name, ...path].join('.').replaceAll(/\.(\d+)(?=\.|$)/g, '[$1]');
+    return { name, run: () => Promise.resolve({ ok: false, message }) };
+  });
 }
 
 /** A probe that says why a pipeline's source can't be opened: a proxy's address in the environment is none. None where it can. */

@@ -83,6 +83,10 @@ export default definePipeline({
   keyOf: ({ shelf }) => shelf,
   parse: (line) => ({ shelf: line }),
   listed: ({ lists }) => lists.map((shelf) => ({ shelf })),
+  probe({ baseUrl, token }, io) {
+    const api = source({ ...io, baseUrl, credentials: [{ name: 'token', signer: bearer(token) }] });
+    return { source: api, ask: () => api.ask({ shelf: 'a', page: 1 }, { credits: io.credits }) };
+  },
   open: ({ baseUrl, token }, io) =>
     walk({
       source: source({ ...io, baseUrl, credentials: [{ name: 'token', signer: bearer(token) }] }),

@@ -77,6 +77,28 @@ export default defineConfig({
   });
 });
 
+test('check tells of a secret that gives nothing, and after one request of a service that gives nothing', async () => {
+  await using service = await startShelves({ pages: 1 });
+  const section = (url: string, token: string): string => `${LOG}shelves: { use: ./shelves.ts, baseUrl: "${url}", token: ${token} }\n`;
+  await using place = await placeWith({
+    'headgate.yaml': section(service.url, '{ file: ./none }'),
+    'good.yaml': section(service.url, '"${TOKEN}"'),
+    // Nothing listens at port 1.
+    'down.yaml': section('http://127.0.0.1:1', '"${TOKEN}"'),
+    'shelves.ts': SHELVES_MODULE,
+  });
+  const secretless = await place.headgate('check', '--online');
+  expect([secretless.code, secretless.stderr]).toEqual([
+    1,
+    expect.stringMatching(/shelves\.token +The secret in .*none can't be read: ENOENT/),
+  ]);
+  expect(service.asked).toEqual([]);
+  expect(await place.headgate('check', '--online', '--config', 'good.yaml')).toMatchObject({ code: 0 });
+  expect(service.asked).toHaveLength(1);
+  const down = await place.headgate('check', '--online', '--config', 'down.yaml');
+  expect([down.code, down.stderr]).toEqual([1, expect.stringMatching(/shelves +a: .*refused/)]);
+});
+
 test('a wrong key of its section is told with line and column, and what is near', async () => {
   const yaml = `${LOG}shelves:\n  use: ./shelves.ts\n  baseUrl: nowhere\n  token: "\${TOKEN}"\n  listz: [a]\n  lists: [""]\n`;
   await using place = await placeWith({ 'headgate.yaml': yaml, 'shelves.ts': SHELVES_MODULE });
