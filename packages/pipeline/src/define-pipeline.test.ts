@@ -30,6 +30,22 @@ describe('a definition', () => {
     expect(() => shelves({ topics: { [name]: topic({ value }) } })).toThrow(expect.objectContaining({ code: 'HEADGATE_DEFINITION' }));
   });
 
+  // No compiler reads a module that runs with its types stripped.
+  it.each([
+    [{ keyOf: undefined }, 'keyOf is missing.'],
+    [{ open: 7 }, 'open must be a function.'],
+    [{ name: undefined }, 'name is missing.'],
+    [{ unit: () => 'books' }, 'unit must be text.'],
+    [{ options: { shelves: z.array(z.string()) } }, 'options must be a schema of zod, as z.strictObject({ … }) is.'],
+    [{ options: z.string() }, 'options must be a schema of zod, as z.strictObject({ … }) is.'],
+    [{ request: 'shelf' }, 'request must be a schema of zod, as z.strictObject({ … }) is.'],
+    [{ topics: undefined }, 'topics is missing.'],
+    [{ parze: () => ({ shelf: 'a' }) }, /^definePipeline: parze is no part of a definition\. There are name, options, .* and expect\.$/],
+  ])('that has %o is refused', (more, message) => {
+    expect(() => shelves(more as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_DEFINITION' }));
+    expect(() => shelves(more as never)).toThrow(message);
+  });
+
   it('may have names of 50 characters', () => {
     const longest = `a${'-'.repeat(49)}`;
     expect(shelves({ name: longest, topics: { [longest]: topic({ value }) } })({}).name).toBe(longest);

@@ -335,10 +335,59 @@ function objectOf(agreed: Json | undefined): { readonly agreed?: Json } {
   return agreed === undefined ? {} : { agreed };
 }
 
-function check({ name, topics }: { readonly name: string; readonly topics: TopicMap }): void {
+/** Its parts in the order of their docs, each with its kind; `?`: it may be left out. */
+const PARTS = {
+  name: 'text',
+  options: 'schema',
+  request: 'schema',
+  topics: 'mapping',
+  unit: 'text?',
+  pageItems: 'function?',
+  usualBytes: 'function?',
+  readsBack: 'function?',
+  keyOf: 'function',
+  parse: 'function?',
+  check: 'function?',
+  listed: 'function?',
+  credentials: 'function?',
+  maxOutstanding: 'number?',
+  warnings: 'function?',
+  probe: 'function?',
+  agreed: 'function?',
+  open: 'function',
+  expect: 'function?',
+} as const satisfies Record<keyof PipelineDefinition<z.ZodObject, z.ZodType, TopicMap, NamedCredential>, string>;
+
+const KINDS = {
+  text: { words: 'text', test: (part: unknown) => typeof part === 'string' },
+  number: { words: 'a number', test: (part: unknown) => typeof part === 'number' },
+  function: { words: 'a function', test: (part: unknown) => typeof part === 'function' },
+  mapping: { words: 'an object', test: (part: unknown) => typeof part === 'object' && part !== null },
+  // By its methods: a user's folder may have a zod of its own.
+  schema: { words: 'a schema of zod, as z.strictObject({ … }) is', test: (part: unknown) => typeof Object(part).safeParse === 'function' },
+};
+
+/** No compiler has read the definition of a module that runs with its types stripped. */
+function check(definition: { readonly name: string; readonly topics: TopicMap; readonly options: { readonly safeExtend: unknown } }): void {
+  const { name, topics, options } = definition;
   const refuse = (message: string): never => {
-    throw new PipelineError({ code: 'HEADGATE_DEFINITION', message: `definePipeline: ${message}`, pipeline: name });
+    throw new PipelineError({
+      code: 'HEADGATE_DEFINITION',
+      message: `definePipeline: ${message}`,
+      ...(typeof name === 'string' && { pipeline: name }),
+    });
   };
+  const parts = Object.keys(PARTS);
+  for (const key of Object.keys(definition)) {
+    if (!parts.includes(key)) refuse(`${key} is no part of a definition. There are ${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}.`);
+  }
+  for (const [key, kind] of Object.entries(PARTS)) {
+    const part = (definition as Readonly<Record<string, unknown>>)[key];
+    const { words, test } = KINDS[kind.replace('?', '') as keyof typeof KINDS];
+    if (part === undefined && !kind.endsWith('?')) refuse(`${key} is missing.`);
+    if (part !== undefined && !test(part)) refuse(`${key} must be ${words}.`);
+  }
+  if (typeof options.safeExtend !== 'function') refuse(`options must be ${KINDS.schema.words}.`);
   if (!/^[a-z][a-z0-9-]{0,49}$/.test(name)) {
     refuse(`"${name}" can't be a pipeline's name. Take up to 50 lower-case letters, digits and hyphens, a letter first.`);
   }
