@@ -89,7 +89,7 @@ describe('a transient failure', () => {
       code: 'HEADGATE_GAVE_UP',
       retryable: true,
       message:
-        '/x: gave up after 1 attempt: it is tired. The service asks for a wait of 3,600 s, and 600 s are left. ' +
+        '/x: gave up after 1 attempt: it is tired. The service requests a wait of 3,600 s, and 600 s are left. ' +
         'Ask again after that, or allow more time (retryForMs).',
     });
     expect(scene.clock.monotonicMs()).toBe(0);
@@ -232,7 +232,7 @@ describe('a clock that the service refuses', () => {
     expect(adjustClock.mock.calls).toEqual([[-3_000]]);
     expect(scene.events[0]).toMatchObject({
       outcome: 'transient',
-      reason: "a: the service's clock is 251,606,980,416 s ahead of ours: more than a day is not corrected; asked again",
+      reason: "a: the service's clock is 251,606,980,416 s ahead of ours: more than a day is not corrected; retried",
     });
   });
 

@@ -130,7 +130,7 @@ function stoppedError(service: string): SourceError {
     code: 'HEADGATE_STOPPED',
     retryable: true,
     service,
-    message: `${service}: the source was stopped. What was asked goes on where it stopped when it is asked again.`,
+    message: `${service}: the source was stopped. Repeat the request to resume where it stopped.`,
   });
 }
 

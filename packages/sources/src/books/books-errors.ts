@@ -24,7 +24,7 @@ export function keyRefused({ plan, ...asked }: AnsweredQuery & { readonly plan: 
 export function notFound(asked: AnsweredQuery): SourceError {
   const { ask } = asked;
   if (ask.kind === 'book') {
-    const message = `${ask.isbn.isbn}: the books service knows no such book (404). If the ISBN is right, ask again another day.`;
+    const message = `${ask.isbn.isbn}: the books service knows no such book (404). If the ISBN is right, try another day.`;
     return booksError(asked, { code: 'HEADGATE_BOOK_NOT_FOUND', message });
   }
   if (ask.kind === 'author') {
@@ -49,7 +49,7 @@ export function batchRefused({ maxBatch, ...asked }: AnsweredQuery & { readonly 
 export function unexpectedStatus(asked: AnsweredQuery): SourceError {
   return booksError(asked, {
     code: 'HEADGATE_UNEXPECTED_STATUS',
-    message: `${subjectOf(asked.ask)}: the books service answered ${asked.status}, which asking again won't change. Check baseUrl.`,
+    message: `${subjectOf(asked.ask)}: the books service answered ${asked.status}, which a retry won't change. Check baseUrl.`,
   });
 }
 
@@ -57,7 +57,7 @@ export function unexpectedStatus(asked: AnsweredQuery): SourceError {
 export function invalidRecord({ flaw, ...asked }: AnsweredQuery & { readonly flaw: string }): SourceError {
   return booksError(asked, {
     code: 'HEADGATE_INVALID_RECORD',
-    message: `${subjectOf(asked.ask)}: the books service sent a record that ${flaw}. It was not used; ask again another day.`,
+    message: `${subjectOf(asked.ask)}: the books service sent a record that ${flaw}. It was not used; try another day.`,
   });
 }
 

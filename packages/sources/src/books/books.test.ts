@@ -191,7 +191,7 @@ describe('one book', () => {
     expect(server.requests.map(({ path }) => path)).toEqual(['/book/9780306406157', '/book/9780804429573']);
   });
 
-  test('a 404 soon after a refusal is asked once more, after a quiet window', async () => {
+  test('a 404 soon after a refusal is retried once, after a quiet window', async () => {
     await using server = await startBooks({ ...swift, unknown: [isbn], faults: [{ name: '429', at: 1 }] });
     await using api = open(server);
     await expect(api.book(isbn)).rejects.toMatchObject({ code: 'HEADGATE_BOOK_NOT_FOUND' });

@@ -34,7 +34,7 @@ export function classifyBooks({
       const said = readRefusal(refusal);
       if (said.about === 'limit') return { kind: 'rate-limited', ...said.limit };
       // A batch leaves out what the service doesn't know: a 404 to one is not about an ISBN.
-      const plain = said.about === 'what was asked for' && !recentlyRefused && ask.kind !== 'batch';
+      const plain = said.about === 'the request' && !recentlyRefused && ask.kind !== 'batch';
       return { kind: plain ? 'gone' : 'doubtful', error: notFound(asked) };
     }
     if (status >= 500 || status === 408 || status === 425 || (status > 200 && status < 300)) {

@@ -102,7 +102,7 @@ export function authorFlaw(name: string): string | undefined {
   if (name.trim() === '') return 'is empty';
   if (name.length > LONGEST_NAME) return `is longer than ${LONGEST_NAME} characters`;
   // Every client and server on the way resolves these two in a path, however they are spelled.
-  if (name.trim() === '.' || name.trim() === '..') return 'is a step in an address, and can not be asked for';
+  if (name.trim() === '.' || name.trim() === '..') return 'is a step in an address, and can not be requested';
   if (!name.isWellFormed()) return 'has half a character in it';
   return undefined;
 }

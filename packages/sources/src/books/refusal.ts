@@ -18,7 +18,7 @@ export interface RefusalOptions {
  */
 export type Refusal =
   | { readonly about: 'limit'; readonly limit: LimitReached }
-  | { readonly about: 'what was asked for' }
+  | { readonly about: 'the request' }
   | { readonly about: 'nothing that can be read' };
 
 export interface LimitReached {
@@ -34,7 +34,7 @@ export function readRefusal(options: RefusalOptions): Refusal {
   const [isLimit, isNotFound] = [LIMIT.test(message), NOT_FOUND.test(message)];
   // A requested name may hold words of a limit itself: `"Too Many Books" was not found`. Only these words are certain.
   if (isLimit === isNotFound) return { about: 'nothing that can be read' };
-  return isLimit ? { about: 'limit', limit: limitReached(options, message) } : { about: 'what was asked for' };
+  return isLimit ? { about: 'limit', limit: limitReached(options, message) } : { about: 'the request' };
 }
 
 /** Reads the limit that a 429 names. */

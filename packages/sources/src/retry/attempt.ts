@@ -227,7 +227,7 @@ function redirected(to: string, status: number, about: About): SourceError {
 }
 
 function tooManyRedirects(to: URL, status: number, about: About): SourceError {
-  const message = `${about.subject}: ${about.service} redirects more than ${MOST_REDIRECTS} times in a row (${status}), last within ${to.origin}. Is what is asked for there?`;
+  const message = `${about.subject}: ${about.service} redirects more than ${MOST_REDIRECTS} times in a row (${status}), last within ${to.origin}. Does the requested path exist?`;
   return new SourceError({ ...about, code: 'HEADGATE_REDIRECTED', retryable: false, status, message });
 }
 

@@ -226,7 +226,7 @@ interface GaveUp {
 function gaveUp({ service, subject, credential, reason, failures, elapsedMs, leftMs, retryInMs = 0, status }: GaveUp): SourceError {
   const over = `${failures} ${failures === 1 ? 'attempt' : `attempts over ${seconds(elapsedMs)}`}`;
   const left = Math.max(0, leftMs);
-  const wait = retryInMs > left ? ` The service asks for a wait of ${seconds(retryInMs)}, and ${seconds(left)} are left.` : '';
+  const wait = retryInMs > left ? ` The service requests a wait of ${seconds(retryInMs)}, and ${seconds(left)} are left.` : '';
   const message = `${subject}: gave up after ${over}: ${reason}.${wait} Ask again ${wait === '' ? 'later' : 'after that'}, or allow more time (retryForMs).`;
   return new SourceError({
     code: 'HEADGATE_GAVE_UP',
@@ -251,7 +251,7 @@ interface Unfit {
 function unfit({ service, subject, credential, where, wasAskedAgain, status }: Unfit): SourceError {
   const message =
     `${subject}: the answer (${status}) is JSON that does not fit the ${service} service: ${where}. ` +
-    `${wasAskedAgain ? 'Asking again did not help. ' : ''}Check baseUrl; if it is right, the service has changed or fails: ask again another day.`;
+    `${wasAskedAgain ? 'A retry did not help. ' : ''}Check baseUrl; if it is right, the service has changed or fails: try another day.`;
   return new SourceError({
     code: 'HEADGATE_UNFIT_ANSWER',
     retryable: true,
@@ -282,7 +282,7 @@ function checkWeights({ service, subject, weights, names, pool }: CheckWeightsOp
     for (const [i, { limit, windowMs }] of budgets.entries()) {
       const weight = weights[i] ?? 1;
       if (weight <= limit) continue;
-      const message = `${subject}: the request costs ${weight} of the budget ${names[i]}, ${limit} per ${windowMs} ms (${name}). Ask for less at once, or raise the limit.`;
+      const message = `${subject}: the request costs ${weight} of the budget ${names[i]}, ${limit} per ${windowMs} ms (${name}). Request less at once, or raise the limit.`;
       throw new SourceError({ code: 'HEADGATE_OVER_BUDGET', retryable: false, service, credential: name, subject, message });
     }
   }

@@ -99,7 +99,7 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
       const { error } = verdict;
       const wasSignedBefore = options.secretRefusals < credential.secretRefusals;
       if (!wasSignedBefore && !credential.secretRefused(attempted.secret, error)) return withoutCredential(options, error);
-      const reason = `${error.message} Its signer is asked once more.`;
+      const reason = `${error.message} Its signer is called once more.`;
       return { kind: 'retry', outcome: 'unauthorized', reason, retryInMs: 0, pauseMs: 0 };
     }
     case 'clock-wrong': {
@@ -113,14 +113,14 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
           error.message += ` The ${clock} by its last answer, and ${MOST_CLOCK_REFUSALS} corrections in a row did not help.`;
         return withoutCredential(options, error);
       }
-      const done = correction === 'corrected' ? '; corrected' : ': more than a day is not corrected; asked again';
+      const done = correction === 'corrected' ? '; corrected' : ': more than a day is not corrected; retried';
       return { kind: 'retry', outcome: 'transient', reason: `${credential.name}: the ${clock}${done}`, retryInMs: 0, pauseMs: 0 };
     }
     case 'doubtful': {
       if (progress.wasAmbiguous) return { kind: 'reject', outcome: 'gone', error: verdict.error };
       progress.wasAmbiguous = true;
       const retryInMs = credential.backOffOneWindow();
-      const reason = `${verdict.error.message} Or a refusal for the rate: asked once more after a quiet window.`;
+      const reason = `${verdict.error.message} Or a refusal for the rate: retried once after a quiet window.`;
       return { kind: 'retry', outcome: 'transient', reason, retryInMs, pauseMs: retryInMs };
     }
     case 'gone':
