@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** What the second implementation signs: a request before it is written down, so that it parses nothing. */
+/** The second implementation's input: a request in parts, so that it parses nothing. */
 export interface PlainRequest {
   readonly method: string;
   readonly baseUrl: string;

@@ -24,7 +24,9 @@ export function oauth1BaseString(parts: SignedParts, protocol: ProtocolParameter
   return new StrictOAuth({ consumerSecret: '', tokenSecret: '' }).getBaseString(asRequest(parts), asData(protocol));
 }
 
-/** The package with its two ways of building objects mended: they lose a parameter named `__proto__`, and one of them writes into its input. */
+/**
+ * The package with two methods that build objects fixed: they lose a parameter named `__proto__`, and one of them writes into its input.
+ */
 class StrictOAuth extends OAuth {
   constructor({ consumerSecret }: SharedSecrets) {
     super({
@@ -57,7 +59,7 @@ function asRequest({ method, url, parameters }: SignedParts): OAuth.RequestOptio
   return { method, url, data };
 }
 
-/** The typings want a numeric timestamp and every parameter; the package merely encodes whatever is there. */
+/** The typings want a numeric timestamp and every parameter; the package merely encodes the parameters that are present. */
 function asData(protocol: ProtocolParameters): OAuth.Data {
   return protocol as unknown as OAuth.Data;
 }

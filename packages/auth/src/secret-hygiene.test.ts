@@ -63,7 +63,7 @@ describe.each(makers)('%s', (name, make) => {
       [7, 'is not text but of type number'],
     ];
     for (const [value, message] of noText) {
-      // What a caller without types may do.
+      // A caller without types may do this.
       expect(() => make((() => value) as Secret).sign(request)).toThrow(message);
     }
   });

@@ -25,7 +25,7 @@ test('requests that are signed together ask once, and later ones again', async (
   expect(asked).toHaveLength(2);
 });
 
-test('is told once that the service has refused what it gave, and again where it could give nothing', async () => {
+test('learns once that the service has refused its secret, and again where it could give none', async () => {
   const { asked, signer } = tokens();
   const sign = async (settle: 'give' | 'fail'): Promise<void> => {
     const signed = Promise.resolve(signer.sign(request)).catch(() => undefined);
@@ -54,7 +54,7 @@ test('a request that gives up leaves the others waiting; the last one lets the f
   second.abort(reason);
   await expect(signed[1]).rejects.toBe(reason);
   expect(asked[0]?.context.signal.reason).toBe(reason);
-  // Its token comes too late: the next request asks anew.
+  // Its token comes too late: the next request calls the function again.
   asked[0]?.give('late');
   const next = signer.sign(request);
   asked[1]?.give('token');

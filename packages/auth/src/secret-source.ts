@@ -6,7 +6,7 @@ export interface SecretSourceOptions extends Omit<SecretReaderOptions, 'secret'>
   readonly secret: Secret | SecretProvider;
 }
 
-/** One secret that a signer sends: given, or asked for at each request. */
+/** One secret that a signer sends: a fixed one, or from a function that is called at each request. */
 export interface SecretSource {
   /** The methods of a signer that sends it so. */
   signer(signed: (secret: string) => Signed): Signer;
@@ -65,11 +65,11 @@ interface Pending {
   readonly text: Promise<unknown>;
   readonly abort: AbortController;
   waiting: number;
-  /** The next request asks anew. */
+  /** Makes the next request call the function again. */
   readonly leave: () => void;
 }
 
-/** Waits for a secret for one request; when the last that waits has given up, the function is told. */
+/** Waits for a secret for one request; when the last waiting request has given up, the function's signal aborts. */
 function waited(pending: Pending, signal: AbortSignal | undefined): Promise<unknown> {
   pending.waiting += 1;
   return new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 /**
  * The function that gives a secret threw.
  *
- * What it threw is deliberately neither the cause nor quoted: it may hold the secret.
+ * The thrown error is deliberately neither the cause nor quoted: it may hold the secret.
  */
 export class SecretUnavailableError extends Error {
   override readonly name = 'SecretUnavailableError';

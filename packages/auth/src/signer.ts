@@ -8,13 +8,13 @@ export type Secret = string | (() => string);
 export type SecretProvider = (context: SecretContext) => string | Promise<string>;
 
 export interface SecretContext {
-  /** Whether the service has refused the secret that was given last: one that is kept must be renewed. */
+  /** True when the service has refused the last secret: a cached one must be renewed. */
   readonly refused: boolean;
   /** Aborted when no request waits for the secret any more. */
   readonly signal: AbortSignal;
 }
 
-/** What a signer needs to know of a request: exactly what will be sent. */
+/** The parts of a request that a signer reads, exactly as they are sent. */
 export interface SignableRequest {
   /** The HTTP method; its case doesn't matter. */
   readonly method: string;
@@ -26,7 +26,7 @@ export interface SignableRequest {
   readonly contentType?: string;
 }
 
-/** What a signer adds to a request. Each value IS a secret: send it, don't log it. */
+/** The headers and parameters that a signer adds to a request. Each value IS a secret: send it, don't log it. */
 export interface Signed {
   /** The value of the `Authorization` header. */
   readonly authorization?: string;
@@ -56,7 +56,7 @@ export interface Signer {
    */
   sign(request: SignableRequest, options?: SignOptions): Signed | Promise<Signed>;
   /**
-   * Tells a signer that stamps its requests how far the service's clock is ahead of ours.
+   * Corrects the clock of a signer that stamps its requests by the service's lead over ours.
    *
    * Absent where time takes no part in the signature. The offset belongs to this signer alone and replaces an earlier one.
    *
@@ -64,7 +64,7 @@ export interface Signer {
    * @throws {@link InvalidClockOffsetError} when the offset is not a finite number.
    */
   adjustClock?(offsetMs: number): void;
-  /** Tells a signer that the service has refused its secret: the function that gives it may have another. Absent where none can come. */
+  /** Reports to a signer that the service has refused its secret: its function may give another. Absent for a fixed secret. */
   refused?(): void;
 }
 

@@ -1,6 +1,6 @@
 /** Where all time comes from, so that a test can be its master. */
 export interface Clock {
-  /** Milliseconds since some fixed instant; never steps back, whatever happens to the wall clock. */
+  /** Milliseconds since some fixed instant; never steps back, even when the wall clock does. */
   monotonicMs(): number;
   /** Milliseconds since the Unix epoch. */
   epochMs(): number;

@@ -25,8 +25,8 @@ interface Waiter extends AcquireOptions, PlainQueued {
 }
 
 /**
- * The admission as simple as it can be: one list of those who wait, looked through from its beginning whenever anything happens. What it grants, to whom
- * and in what order, is what `admission` has to grant.
+ * The simplest admission: one list of waiting requests, scanned from its beginning at every event. `admission` has to grant the same
+ * permits in the same order.
  */
 export function plainAdmission({ clock }: { readonly clock: Clock }): Omit<Admission, 'changes'> {
   const queue = new PlainFairQueue<Waiter>();
@@ -77,7 +77,7 @@ export function plainAdmission({ clock }: { readonly clock: Clock }): Omit<Admis
     const full = new Set<CreditPool>();
     for (const waiter of queue) {
       const { pool, weights, credits, items } = waiter;
-      // Behind one that doesn't fit nobody of the same downstream goes first: small pages would starve a big one.
+      // Behind a request that doesn't fit, no other of the same downstream goes first: small pages would starve a big one.
       if (full.has(credits) || !credits.hasRoom(items)) {
         full.add(credits);
         continue;
@@ -175,10 +175,10 @@ function tooHeavy(weights: readonly number[]): RangeError {
   return new RangeError(`admission: no credential's limits are large enough for weights of ${weights.join(', ')}`);
 }
 
-/** Whether it might put somebody off who waits before it. */
+/** True when it might delay a request that waits before it. */
 function putsOff({ pool, weights, countedWithinMs }: Waiter, { weights: ahead }: Blocked): boolean {
   if (ahead.length === 0) return false;
-  return !pool.putsNobodyOff(weights, { ahead, countedWithinMs });
+  return !pool.delaysNone(weights, { ahead, countedWithinMs });
 }
 
 function costsAsMuch(one: readonly number[], other: readonly number[]): boolean {

@@ -47,7 +47,7 @@ describe('admission', () => {
     expect(second).toBe(true);
   });
 
-  it('lets nobody wait behind a downstream that is not theirs', async () => {
+  it('lets no request wait behind the downstream of another', async () => {
     const { pool, gate: door } = gate();
     const stuck = creditPool({ max: 1 });
     await door.acquire({ pool, credits: stuck, items: 1 });
@@ -200,7 +200,7 @@ describe('admission', () => {
       expect([first.credential, ...granted]).toEqual(['of 5', '4 of 5']);
     });
 
-    it('refuses what nobody left can bear, and that alone', async () => {
+    it('refuses only requests that no remaining credential can bear', async () => {
       const { clock, pool, door } = unlike();
       const credits = creditPool({ max: 1 });
       const first = await door.acquire({ pool, credits, items: 1 });
@@ -233,7 +233,7 @@ describe('admission', () => {
     expect(served).toEqual(['big', 'small', 'big', 'small', 'big']);
   });
 
-  it('gives a walk under way its turn among newcomers, however many come', async () => {
+  it('gives a started walk its turn among newcomers, however many come', async () => {
     const { clock, pool, gate: door } = gate({ limit: 1 });
     const credits = plenty();
     const served: string[] = [];
@@ -242,7 +242,7 @@ describe('admission', () => {
         served.push(label);
         permit.sent();
         permit.answered();
-        // The walk asks for its next page; in a newcomer's stead comes another.
+        // The walk requests its next page; another newcomer replaces a served one.
         if (label === 'walk') ask('walk', walk);
         else ask('new', {});
       });
@@ -316,7 +316,7 @@ describe('admission', () => {
   });
 
   // Where each that comes or goes looks at all the others it takes minutes.
-  it('bears many who wait: with one downstream, one signal and somebody who listens', async () => {
+  it('bears many waiting requests: with one downstream, one signal and a subscriber', async () => {
     const { clock, pool, gate: door } = gate({ limit: 200_000 });
     const credits = creditPool({ max: 1 });
     const abort = new AbortController();

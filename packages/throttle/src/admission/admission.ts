@@ -31,7 +31,7 @@ export interface AcquireOptions {
   readonly walk?: object;
   /** How large a share of the turns the walk gets, against 1 of others. Default 1. */
   readonly share?: number;
-  /** Gives the place in the queue up. */
+  /** Leaves the queue. */
   readonly signal?: AbortSignal;
 }
 
@@ -79,8 +79,8 @@ interface Waiter extends AcquireOptions, Queued {
 }
 
 /**
- * Makes an admission: walks take turns, first come first served among those of equal standing, and nobody waits behind
- * somebody else's full downstream, nor behind a heavier request that goes no later for it.
+ * Makes an admission: walks take turns, first come first served among equals, and no request waits behind another's full downstream, nor
+ * behind a heavier request that it doesn't delay.
  */
 export function admission({ clock = systemClock() }: AdmissionOptions = {}): Admission {
   const queue = new FairQueue<Waiter>();
@@ -104,7 +104,7 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
   };
 
   const refuse = (): void => {
-    for (const waiter of lines.hopeless()) {
+    for (const waiter of lines.unservable()) {
       remove(waiter);
       waiter.reject(waiter.pool.exhausted ?? tooHeavy(waiter.weights));
     }
@@ -134,7 +134,7 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
         const isFree = at <= clock.monotonicMs();
         if (!isFree || putsOff(waiter, before)) {
           blocked.set(pool, { at: isFree ? before.at : Math.min(before.at, at), weights: [...before.weights, weights] });
-          // Where nothing costs less, nobody else can go.
+          // Where no waiting request costs less, no other can go.
           if (costsAsMuch([], weights)) looking.close(waiter);
           else looking.pass(waiter);
           continue;
@@ -244,10 +244,10 @@ function tooHeavy(weights: readonly number[]): RangeError {
   return new RangeError(`admission: no credential's limits are large enough for weights of ${weights.join(', ')}`);
 }
 
-/** Whether it might put somebody off who waits before it. */
+/** True when it might delay a request that waits before it. */
 function putsOff({ pool, weights, countedWithinMs }: Waiter, { weights: ahead }: Blocked): boolean {
   if (ahead.length === 0) return false;
-  return !pool.putsNobodyOff(weights, { ahead, countedWithinMs });
+  return !pool.delaysNone(weights, { ahead, countedWithinMs });
 }
 
 function costsAsMuch(one: readonly number[], other: readonly number[]): boolean {

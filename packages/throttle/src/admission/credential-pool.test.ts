@@ -58,8 +58,8 @@ describe('credentialPool', () => {
     expect(pool.take([4]).credential).toBe('large');
     expect(pool.freeAt([4])).toBe(Infinity);
     expect(() => pool.freeAt([6])).toThrow(RangeError);
-    // The small one is no use to whom the large one makes wait: taking it puts nobody off.
-    expect(pool.putsNobodyOff([2], { ahead: [[4]], countedWithinMs: 100 })).toBe(true);
+    // The small budget can't help requests that wait for the large one: taking it delays none.
+    expect(pool.delaysNone([2], { ahead: [[4]], countedWithinMs: 100 })).toBe(true);
     pool.retire('large', new Error('revoked'));
     expect(() => pool.freeAt([4])).toThrow(RangeError);
     pool.retire('small', new Error('revoked'));
@@ -80,8 +80,8 @@ describe('credentialPool', () => {
     for (const weights of [core, core]) pool.take(weights).answered();
     expect(pool.freeAt(both)).toBe(1_000);
     expect(pool.freeAt(search)).toBe(-Infinity);
-    expect(pool.putsNobodyOff(search, { ahead: [core] })).toBe(true);
-    expect(pool.putsNobodyOff(search, { ahead: [both] })).toBe(false);
+    expect(pool.delaysNone(search, { ahead: [core] })).toBe(true);
+    expect(pool.delaysNone(search, { ahead: [both] })).toBe(false);
     expect([pool.take(search).credential, pool.take(search).credential]).toEqual(['a', 'b']);
     expect(pool.members.map(({ budgets: own }) => own.map(({ used }) => used))).toEqual([
       [1, 1],

@@ -23,18 +23,18 @@ export interface CredentialPoolOptions {
 export interface CredentialPool {
   /** The members that still may be used. */
   readonly members: readonly PoolMember[];
-  /** Whether the limits of some member are large enough for these weights; false once all members have left. */
+  /** True when the limits of some member are large enough for these weights; false once all members have left. */
   bears(weights: readonly number[]): boolean;
   /**
-   * The monotonic ms at which some member may go, `-Infinity` when one may now, `Infinity` while only requests under way can tell.
-   * A member whose limits are too small for the weights is passed over. Throws a `RangeError` where all limits are.
+   * The monotonic ms at which some member may go, `-Infinity` when one may now, `Infinity` while that depends on requests in flight. A
+   * member whose limits are too small for the weights is passed over. Throws a `RangeError` where all limits are.
    */
   freeAt(weights: readonly number[]): number;
   /**
-   * Whether what is taken now, and counted within so many ms, is free again before any of `ahead` can go that needs a budget of it: then
-   * taking it puts none of them off. Where it isn't known within how many ms, only what has no budget in common puts none off.
+   * True when a grant of `weights` now, counted within `countedWithinMs`, is free again before any of `ahead` that shares a budget with it
+   * can go, so that it delays none of them. Without `countedWithinMs`, true only where they share no budget.
    */
-  putsNobodyOff(
+  delaysNone(
     weights: readonly number[],
     options: { readonly ahead: readonly (readonly number[])[]; readonly countedWithinMs?: number | undefined },
   ): boolean;
@@ -58,7 +58,7 @@ export interface Grant extends Omit<Slot, 'answered' | 'corrected' | 'unsent'> {
 
 interface Node {
   readonly member: PoolMember;
-  /** No later than the member is free for a weight of 1; `-Infinity` for one that was free when last looked at. */
+  /** A lower bound of when the member is free for a weight of 1; `-Infinity` for a member that was free at its last check. */
   notBefore: number;
   /** When it was last taken, counted in grants; before that its place among the members, counted from below 0. */
   lastTaken: number;
@@ -135,7 +135,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
         throw new RangeError(`credentialPool: no credential's limits are large enough for weights of ${weights.join(', ')}`);
       return best(weights).at;
     },
-    putsNobodyOff(weights, { ahead, countedWithinMs }) {
+    delaysNone(weights, { ahead, countedWithinMs }) {
       const { member } = best(weights).node ?? {};
       if (member === undefined) return true;
       const { budgets } = member;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Credit, creditPool } from './credit-pool.ts';
 
 describe('creditPool', () => {
-  it('admits one page however large while nobody holds credit, and nothing beside it', () => {
+  it('admits one page however large while no credit is held, and nothing beside it', () => {
     const pool = creditPool({ max: 100 });
     expect(pool.hasRoom(5_000)).toBe(true);
     const credit = pool.reserve(5_000);

@@ -1,5 +1,5 @@
 export interface CreditPoolOptions {
-  /** Most items that may be outstanding: asked for or handed over, and not yet acknowledged. */
+  /** Most items that may be outstanding: requested or handed over, and not yet acknowledged. */
   readonly max: number;
 }
 
@@ -8,7 +8,7 @@ export interface CreditPool {
   readonly max: number;
   /** Items reserved or handed over, not yet given back. */
   readonly outstanding: number;
-  /** Whether `items` fit now. When nobody holds credit any number fits: the only way past `max`. */
+  /** True when `items` fit now. While no credit is held any number fits: the only way past `max`. */
   hasRoom(items: number): boolean;
   /** Takes room for `items`. Throws a `RangeError` where there is none. */
   reserve(items: number): Credit;
@@ -16,10 +16,10 @@ export interface CreditPool {
   onRelease(callback: () => void): () => void;
 }
 
-/** Room that is held: reserved before asking, shrunk to what came, given back when downstream is done with it. */
+/** Held credit: reserved before the request, resized to the answer, released when downstream is done with it. */
 export interface Credit {
   readonly items: number;
-  /** Holds `items` from now on: fewer than reserved as a rule, more where the service sent more than was asked for. */
+  /** Holds `items` from now on: fewer than reserved as a rule, more where the service sent more than requested. */
   resize(items: number): void;
   /** Gives everything back. Further calls change nothing. */
   release(): void;

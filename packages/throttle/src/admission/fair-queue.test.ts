@@ -63,11 +63,11 @@ describe('FairQueue', () => {
     expect(order(queue).slice(0, 8)).toMatch(/^e?lelele/);
   });
 
-  it('lets nobody go before one that waits who comes after the turn it came in, however many come', () => {
+  it('never lets a request that comes after a turn go before one that waited in it, however many come', () => {
     const step = fc.oneof(fc.constant('serve'), fc.constant('newcomer'), fc.nat(3));
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200, size: 'max' }), (steps) => {
-        // Four walks ask anew whenever they like; newcomers ask once.
+        // Four walks send requests at any time; newcomers send one.
         const walks = Array.from({ length: 4 }, () => ({}));
         const queue = new FairQueue<Entry & { grantsLeft?: number }>();
         for (const what of steps) {
@@ -97,7 +97,7 @@ describe('FairQueue', () => {
     fc.assert(
       fc.property(walks, (specs) => {
         const queue = new FairQueue<Entry & { readonly number: number; readonly turns: number[] }>();
-        // A walk asks, gets its turn, and asks again after as many grants to others as it says.
+        // A walk waits, gets its turn, and waits again after the number of grants to others that `pauses` names.
         const plans = specs.map(({ share: own, pauses }) => ({ walk: {}, share: own, pauses: [...pauses], askAt: pauses[0] ?? 0 }));
         for (let grant = 0; grant < 400; grant += 1) {
           for (const [number, plan] of plans.entries()) {

@@ -21,7 +21,7 @@ export interface LimiterOptions<C extends LimiterCredential = string> {
 }
 
 export interface RunOptions {
-  /** Gives the place in the queue up. Work that has started is its own master. */
+  /** Leaves the queue. Work that has started runs on. */
   readonly signal?: AbortSignal | undefined;
   /** Costs so much in each budget, or in each of them in their order. Default 1. */
   readonly weight?: number | readonly number[] | undefined;
@@ -36,7 +36,8 @@ export interface Limiter<C extends LimiterCredential = string> {
    *
    * Rejects with the error of `work`, with `signal.reason` when aborted before its turn, with a `QueueFullError` where `maxQueue` others wait,
    * with a `RangeError` for a weight above a limit, and with a `RefusedError` when the service has refused it ten times.
-   * Work that throws is charged as if the service had counted it as late as `maxDelayMs` of its budgets allows: nobody knows better.
+   * Work that throws is charged as if the service had counted it as late as `maxDelayMs` of its budgets allows, since the true moment is
+   * unknown.
    */
   readonly run: <R>(work: Work<C, R>, options?: RunOptions) => Promise<R>;
   /** Work that waits for its turn. */
@@ -66,7 +67,7 @@ export function refused({ retryInMs }: RefusedOptions): Refused {
   return new Refused(retryInMs);
 }
 
-/** More work waits than the limiter was told to hold. */
+/** More work waits than `maxQueue` allows. */
 export class QueueFullError extends Error {
   override readonly name = 'QueueFullError';
   readonly code = 'HEADGATE_QUEUE_FULL';

@@ -64,7 +64,7 @@ describe('any interleaving', () => {
     items: fc.integer({ min: 0, max: 12 }),
   });
 
-  it('overruns no window, leaks neither credit nor token, and serves whoever waits in the end', async () => {
+  it('overruns no window, leaks neither credit nor token, and serves every waiting request in the end', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 80 }), fc.integer({ min: 1, max: 4 }), async (steps, limit) => {
         const clock = virtualClock();

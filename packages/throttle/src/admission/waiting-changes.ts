@@ -25,12 +25,12 @@ export interface WaitingChanges {
   look(): void;
 }
 
-/** A list this long, at most, is looked at in every turn; a longer one so much less often that looking costs a hundredth of the time. */
+/** A list of at most this length is checked in every turn; a longer one so much less often that checks cost a hundredth of the time. */
 const SHORT = 100;
-/** The wall clock counts whole ms: by so much one instant may be told differently. */
+/** The wall clock counts whole ms: two readings of one instant may differ by this. */
 const SAME_INSTANT_MS = 2;
 
-/** Tells what has changed of those who wait, once for all that happens in one turn of the event loop, to those who subscribe. */
+/** Reports the changes of waiting requests to its subscribers, once per turn of the event loop. */
 export function waitingChanges({ clock, waiting }: WaitingChangesOptions): WaitingChanges {
   const tells = new Set<(all: readonly Waiting[]) => void>();
   let told: readonly Waiting[] = [];
@@ -62,7 +62,7 @@ export function waitingChanges({ clock, waiting }: WaitingChangesOptions): Waiti
     changes: new Observable((subscriber) => {
       const one = (all: readonly Waiting[]): void => subscriber.next(all);
       const now = waiting();
-      // Earlier subscribers are told with the next look.
+      // Earlier subscribers get it with the next check.
       if (tells.size === 0) told = now;
       tells.add(one);
       one(now);

@@ -23,12 +23,12 @@ interface Line<Request extends Lined> extends Placed {
 
 interface PoolLines<Request extends Lined> extends Placed {
   readonly pool: CredentialPool;
-  /** Tells pools apart in a line's key. */
+  /** Distinguishes pools in a line's key. */
   readonly number: number;
-  /** By the turns of their first; without the lines of a parked downstream, and those that were passed in the look under way. */
+  /** By the turns of their first requests; without the lines of a parked downstream, and those that the current look has passed over. */
   readonly heap: IndexedHeap<Line<Request>>;
   lines: number;
-  /** Those of its lines that cost nothing in some budget. */
+  /** The number of its lines that cost nothing in some budget. */
   partial: number;
 }
 
@@ -58,7 +58,7 @@ export class WaitingLines<Request extends Lined> {
   readonly #onRoom: () => void;
   #numbers = 0;
 
-  /** `onRoom` is called whenever credit was given back in a downstream that somebody waits for. */
+  /** `onRoom` is called whenever credit comes back in a downstream that a request waits for. */
   constructor({ onRoom }: { readonly onRoom: () => void }) {
     this.#onRoom = onRoom;
   }
@@ -100,19 +100,19 @@ export class WaitingLines<Request extends Lined> {
     return true;
   }
 
-  /** Requests with the same have all but their turns in common. */
+  /** Requests with the same line differ only in their turns. */
   lineOf(request: Request): object | undefined {
     return this.#lineOf.get(request);
   }
 
-  /** Whether somebody waits for a pool whose last credential has left. */
+  /** True when a request waits for a pool whose last credential has left. */
   get isAnyExhausted(): boolean {
     for (const { pool } of this.#pools.values()) if (pool.exhausted !== undefined) return true;
     return false;
   }
 
-  /** Waiters that no credential that is left could ever serve, by their turns. */
-  hopeless(): readonly Request[] {
+  /** Requests that no remaining credential could ever serve, by their turns. */
+  unservable(): readonly Request[] {
     const found: Request[] = [];
     for (const { lines } of this.#downstreams.values()) {
       for (const { pool, requests } of lines.values())
@@ -155,7 +155,7 @@ export class WaitingLines<Request extends Lined> {
 class Look<Request extends Lined> {
   readonly #lines: WaitingLines<Request>;
   readonly #lineOf: WeakMap<Request, Line<Request>>;
-  /** The pools that somebody may still go with. */
+  /** The pools that may still serve a request. */
   readonly #open = new IndexedHeap<PoolLines<Request>>((a, b) => byHead(a.heap.peek(), b.heap.peek()));
   readonly #passed: Line<Request>[] = [];
   readonly #seen = new Map<Downstream<Request>, Seen<Request>>();
@@ -172,8 +172,8 @@ class Look<Request extends Lined> {
   }
 
   /**
-   * Whether `first` has to wait for its downstream, because there is no room for it or for one of the same downstream before it: small pages would
-   * starve a big one. Then it and those behind it are passed.
+   * True when `first` has to wait for its downstream, which has no room for it or for an earlier request of the same downstream: small
+   * pages would starve a big one. It and the requests behind it are then passed over.
    */
   isFull(first: Request): boolean {
     const line = this.#lineOf.get(first);
@@ -197,7 +197,7 @@ class Look<Request extends Lined> {
     return seen.isFull;
   }
 
-  /** Nobody of this one's line can go in this look. */
+  /** No request of this one's line can go in this look. */
   pass(first: Request): void {
     const line = this.#lineOf.get(first);
     if (line === undefined) return;
@@ -206,7 +206,7 @@ class Look<Request extends Lined> {
     this.#reorder(line.pool);
   }
 
-  /** Nobody can go with this one's pool in this look, but those that cost nothing in some budget. */
+  /** No request can go with this one's pool in this look, except those that cost nothing in some budget. */
   close(first: Request): void {
     const line = this.#lineOf.get(first);
     if (line === undefined) return;

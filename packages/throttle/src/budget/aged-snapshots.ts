@@ -1,8 +1,8 @@
 import type { BudgetSnapshot } from './journal.ts';
 
 /**
- * How snapshots stand after `elapsedMs`. What is no longer busy stays: it may be for a longer window.
- * A wall clock that was set back makes nothing longer than it was.
+ * Ages snapshots by `elapsedMs`. Slots that are no longer busy stay, because they may be busy for a longer window. A wall clock that was
+ * set back lengthens nothing.
  */
 export function agedSnapshots(snapshots: readonly BudgetSnapshot[], elapsedMs: number): BudgetSnapshot[] {
   const gone = Math.max(0, elapsedMs);

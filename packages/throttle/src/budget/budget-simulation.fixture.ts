@@ -9,7 +9,7 @@ export interface SimulatedRequest {
   readonly lateMs: number;
   readonly upMs: number;
   readonly downMs: number;
-  /** `killed`: the process dies with it under way, and another continues from the journal. */
+  /** `killed`: the process dies with the request in flight, and another continues from the journal. */
   readonly ending: 'answered' | 'aborted' | 'unsent' | 'killed';
 }
 

@@ -69,7 +69,7 @@ export class BusyLog {
     else entries.splice(at, 0, { until, weight });
   }
 
-  /** What is busy after `now`, ascending: at most `most` pairs, of which a later end stands for earlier ones where there are more. */
+  /** The slots that are busy after `now`, ascending: at most `most` pairs; where there are more, a later end stands for earlier ones. */
   left(now: number, most: number): (readonly [ms: number, weight: number])[] {
     this.#expire(now);
     const live = this.#entries.slice(this.#first);

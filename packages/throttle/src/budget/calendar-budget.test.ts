@@ -17,7 +17,7 @@ describe('dailyBudget', () => {
     expect(budget.used).toBe(0);
   });
 
-  it('counts what was under way at the reset for the new day', async () => {
+  it('counts requests in flight at the reset for the new day', async () => {
     const clock = virtualClock({ epochMs: Date.UTC(2026, 0, 1, 23, 59, 59) });
     const budget = dailyBudget({ limit: 100, clock });
     const slot = budget.take(100);

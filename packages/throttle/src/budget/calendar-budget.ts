@@ -5,7 +5,7 @@ import { RollingBudget, type RateBudget } from './rate-budget.ts';
 export interface DailyBudgetOptions {
   /** Units that may be used from one reset to the next. */
   readonly limit: number;
-  /** Time of day at which the service counts anew, as `HH:MM`. Default `00:00`. */
+  /** Time of day at which the service resets its count, as `HH:MM`. Default `00:00`. */
   readonly resetsAt?: string;
   /** IANA name of the zone of that time. Default `UTC`. */
   readonly zone?: string;
@@ -20,7 +20,7 @@ export interface DailyBudgetOptions {
 }
 
 export interface MonthlyBudgetOptions extends DailyBudgetOptions {
-  /** Day of the month, 1 to 31, at which the service counts anew; in a shorter month its last day. Default 1. */
+  /** Day of the month, 1 to 31, at which the service resets its count; in a shorter month its last day. Default 1. */
   readonly resetsOn?: number;
 }
 

@@ -114,7 +114,7 @@ describe('evidence of an answer', () => {
     expect(budget.used).toBe(5 + 7);
   });
 
-  it('does not take requests under way for those of others', () => {
+  it('does not take requests in flight for those of others', () => {
     const { budget } = used(1);
     const slot = budget.take();
     for (let i = 0; i < 3; i += 1) budget.take().sent();

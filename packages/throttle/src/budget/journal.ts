@@ -1,6 +1,6 @@
 /**
- * Where grants are made durable before their requests are sent, so that a process that takes over continues the same windows.
- * It writes durations, not instants: whoever reads them later takes off what has gone by since.
+ * Makes grants durable before their requests are sent, so that a process that takes over continues the same windows. It writes durations,
+ * not instants: a later reader subtracts the time that has passed.
  */
 export interface Journal {
   /** Opens a credential's entry. `snapshots` says at any time how its budgets stand, in their order. */
@@ -11,11 +11,11 @@ export interface Journal {
 
 /** One credential's place in a journal. */
 export interface JournalEntry {
-  /** What an earlier process left busy, counted from now; undefined where there is nothing. */
+  /** The slots that an earlier process left busy, counted from now; undefined where there are none. */
   readonly restored: readonly BudgetSnapshot[] | undefined;
   /** Writes how the budgets stand. Resolves when it is durable: then, and not before, the request that was granted may be sent. */
   granted(): Promise<void>;
-  /** Something was settled: to be written with whatever is written next. */
+  /** A grant was settled: the next write includes it. */
   settled(): void;
   /** An answer that brings nothing to write has said something of the budgets: to be written now, without being waited for. */
   learned(): void;
@@ -28,7 +28,7 @@ export interface BudgetSnapshot {
   readonly windowMs: number;
   /** For how long how much is busy, ascending; below 0 what was until so long ago. */
   readonly busy: readonly (readonly [ms: number, weight: number])[];
-  /** For how long how much use of others is expected; absent where no answer has told what remains. */
+  /** The expected use of other clients: its duration and weight; absent where no answer has shown the remaining budget. */
   readonly others?: readonly (readonly [ms: number, weight: number])[];
   /** For how long nothing may start at all. */
   readonly heldMs?: number;

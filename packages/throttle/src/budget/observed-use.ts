@@ -50,7 +50,7 @@ export class ObservedUse {
     const doubtedFrom = refused && unexplained >= limit ? Math.min(resetAt, lapsesAt) : lapsesAt;
     const until = refused ? lapsesAt + busyForMs : lapsesAt;
     this.#keep([...seen, { weight: unexplained, resetAt, doubtedFrom, until }], answeredAt);
-    // Of requests in flight together the service has counted last the one whose answer leaves least.
+    // Among requests in flight together, the one whose answer leaves least was counted last.
     if (sentAt <= this.#remainedAt && remaining > this.#remaining) return;
     this.#remaining = remaining;
     this.#remainedAt = answeredAt;

@@ -23,7 +23,7 @@ describe('rateBudget', () => {
     expect(budget.used).toBe(1);
   });
 
-  it('can not say when while only requests under way can tell', () => {
+  it('can not say when while that depends on requests in flight', () => {
     const budget = rateBudget({ limit: 1, windowMs: 1_000, clock: handClock() });
     budget.take().sent();
     expect(budget.freeAt()).toBe(Infinity);
@@ -138,7 +138,7 @@ describe('rateBudget', () => {
     const budget = rateBudget({ limit: 2, windowMs: 1_000, guardMs: 0, maxDelayMs: 300, clock });
     for (const aged of agedSnapshots([before.snapshot()], 100)) budget.restore(aged);
     expect([budget.used, budget.freeAt(2)]).toEqual([2, 1_300]);
-    // What is nearly over is over then.
+    // A lease that is nearly over is over then.
     const late = rateBudget({ limit: 2, windowMs: 1_000, guardMs: 0, maxDelayMs: 300, clock });
     for (const aged of agedSnapshots([before.snapshot()], 59_500)) late.restore(aged);
     expect(late.freeAt()).toBe(500);

@@ -33,14 +33,14 @@ export interface RateBudgetOptions {
 export interface RateBudget {
   readonly limit: number;
   readonly windowMs: number;
-  /** Weight in use now: under way, or answered less than a window ago, by us or (as far as it was observed) by others. */
+  /** Weight in use now: in flight, or answered less than a window ago, by us or (as far as observed) by other clients. */
   readonly used: number;
   /**
-   * The monotonic ms at which `weight` may be taken; now or earlier when it may be taken at once, `Infinity` while only the
-   * end of requests under way can tell. Throws a `RangeError` for a weight above the limit: it could never be taken.
+   * The monotonic ms at which `weight` may be taken; now or earlier when it may be taken at once, `Infinity` while that depends on requests
+   * in flight. Throws a `RangeError` for a weight above the limit: it could never be taken.
    */
   freeAt(weight?: number): number;
-  /** The monotonic ms before which `weight` can't be taken, whatever becomes of requests under way. */
+  /** The monotonic ms before which `weight` can't be taken, however the requests in flight end. */
   soonestAt(weight?: number): number;
   /** The monotonic ms at which a slot is free again at the latest that is taken now and counted within so many ms. */
   freeAgainAt(countedWithinMs: number): number;
@@ -54,7 +54,7 @@ export interface RateBudget {
   restore(snapshot: BudgetSnapshot): void;
 }
 
-/** What an answer says of a budget. */
+/** The state of a budget in an answer. */
 export interface BudgetEvidence {
   /** Requests left in the service's window. */
   readonly remaining: number;
@@ -123,7 +123,7 @@ export class RollingBudget implements RateBudget {
   /** When what an earlier process had in use, and no longer listed, came free. */
   #freedBefore = -Infinity;
   #lastTakenAt = -Infinity;
-  /** Once an answer has told what remains. */
+  /** Set once an answer has shown the remaining budget. */
   #others: ObservedUse | undefined;
 
   constructor(options: RollingBudgetOptions) {
@@ -220,7 +220,7 @@ export class RollingBudget implements RateBudget {
       remaining,
       refused,
       weight: refused ? 0 : weight,
-      // Those of our log that were answered since the service's window began.
+      // Our requests that were answered since the service's window began.
       own: this.#weightUnderWay + this.#log.busyAt(resetAt - (now - sentAt) - 2 * HEADER_GRAIN_MS),
       sentAt,
       answeredAt: now,
@@ -249,9 +249,9 @@ export class RollingBudget implements RateBudget {
 
   restore({ windowMs, busy, others, heldMs = 0, freedMs = 0 }: BudgetSnapshot): void {
     const now = this.#clock.monotonicMs();
-    // What was counted under a shorter window is busy for the longer one; what is listed no longer may fill it.
+    // A slot that was counted under a shorter window is busy for the longer one; slots that the journal no longer lists may fill it.
     const moreMs = Math.max(0, this.windowMs - windowMs) * (1 + DRIFT);
-    // What was counted under a longer one is free when all is that may be counted yet.
+    // A slot that was counted under a longer window is free once every request is that the service may still count.
     const mostMs = windowMs > this.windowMs ? this.#busyForMs(this.#maxDelayMs + (this.#leaseMs?.() ?? 0)) : Infinity;
     if (others !== undefined) {
       this.#others ??= new ObservedUse();
@@ -305,7 +305,7 @@ class RollingSlot implements Slot {
   readonly takenAt: number;
   wasSent = false;
   sentAt: number;
-  /** What it counts for. */
+  /** The weight that it is charged. */
   charged: number;
   /** Until when it counts; -Infinity before its answer. */
   until = -Infinity;

@@ -6,7 +6,7 @@ export interface SharedCredential {
   readonly kind: WindowKind;
   readonly limit: number;
   readonly windowMs: number;
-  /** Walks of ours, each of which asks again as soon as it may. */
+  /** Our walks, each of which sends its next request as soon as it may. */
   readonly walks: number;
   /** For how many windows. */
   readonly windows: number;
@@ -34,7 +34,7 @@ interface Happening {
   readonly happen: () => void;
 }
 
-/** Runs walks as early as the budget permits, beside others. The headers tell the truth, in whole seconds. */
+/** Runs walks as early as the budget permits, beside other clients. The headers are true, in whole seconds. */
 export function share(options: SharedCredential): SharedUse {
   const { kind, limit, windowMs, walks, windows, phase, trips, slowestMs, others, startAt = 0 } = options;
   const clock = handClock();

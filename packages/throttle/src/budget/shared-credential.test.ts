@@ -22,12 +22,12 @@ function day(scene: Scene): SharedUse {
   return share({ limit: 15, windowMs: WINDOW_MS, windows: 20, phase: 0.5, trips: parts(1), slowestMs: 600, startAt: 0.05, ...scene });
 }
 
-/** What others use in a window, at moments spread over it. */
+/** The use of other clients in a window, at moments spread over it. */
 const spread = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => 0.1 + (0.85 * i) / count);
 const times = (count: number, window: readonly number[]): readonly (readonly number[])[] => Array.from({ length: count }, () => window);
 
 describe.each(CASES)('a credential of a service with $kind windows, asked for by $walks walks', ({ kind, walks }) => {
-  it('is never refused and loses nothing where nobody shares it', () => {
+  it('is never refused and loses nothing where no other client shares it', () => {
     const { counted, refused } = day({ kind, walks, others: [[]] });
     expect(refused).toEqual([]);
     expect(counted).toHaveLength(20 * 15);

@@ -4,7 +4,7 @@ import { creditPool } from '../admission/credit-pool.ts';
 import type { PageReader } from './page-reader.ts';
 import { PageStream } from './page-stream.ts';
 
-/** Pages of 5,000 items each, counting what was asked for. */
+/** Pages of 5,000 items each, with a count of the requested ones. */
 function walk({ pages = Infinity, failAfter = Infinity }: { pages?: number; failAfter?: number } = {}) {
   const seen = { asked: 0, reads: 0, aborted: 0, readers: 0 };
   const open = (): PageReader<number> => {
@@ -76,7 +76,7 @@ describe('PageStream.drain', () => {
     expect(finished).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
-  it('asks for nothing ahead when told so', async () => {
+  it('requests nothing ahead with readAhead 0', async () => {
     const { seen, stream } = walk();
     const subscription = stream.drain(() => NEVER, { readAhead: 0 }).subscribe();
     await turn();
@@ -150,7 +150,7 @@ describe('PageStream.drain', () => {
     }
   });
 
-  it('rejects nothing that nobody awaits when the walk ends after it was left', async () => {
+  it('leaves no unhandled rejection when the walk ends after it was left', async () => {
     const rejected = vi.fn();
     process.on('unhandledRejection', rejected);
     let end = (): void => undefined;
@@ -202,7 +202,7 @@ describe('PageStream', () => {
     ).toEqual([1, 2, 3].map((page) => [page, page]));
   });
 
-  it('is pulled: a page is done when the next one is asked for', async () => {
+  it('is pulled: a page is done when the consumer calls for the next one', async () => {
     const { seen, stream } = walk();
     const pages: number[] = [];
     for await (const page of stream) {
@@ -227,7 +227,7 @@ describe('PageStream', () => {
     }
   });
 
-  it('is left at once, however long the next page would take: nothing more is asked for', async () => {
+  it('is left at once, however long the next page would take: nothing more is requested', async () => {
     let aborted = false;
     const stream = new PageStream<number>(() => ({
       read: ({ signal }) =>

@@ -3,25 +3,25 @@ import { type CreditPool, creditPool } from '../admission/credit-pool.ts';
 import type { Delivery, PageReader } from './page-reader.ts';
 
 export interface DrainOptions {
-  /** Most items asked for or handed over and not yet acknowledged, in all. Default 20,000; not used when `credits` is given. */
+  /** Most items requested or handed over and not yet acknowledged, in all. Default 20,000; not used when `credits` is given. */
   readonly maxOutstanding?: number;
   /** A pool shared with other drains, in place of one of its own. */
   readonly credits?: CreditPool;
-  /** Pages that may be asked for while one is being projected. Default: as many as credit allows. */
+  /** Most pages to request while one is being projected. Default: as many as credit allows. */
   readonly readAhead?: number;
-  /** Stands for the walk where its requests wait and in the source's gauges. Default: an object that nobody else has. */
+  /** Identifies the walk in the admission's queue and in the source's gauges. Default: a new object. */
   readonly walk?: object;
-  /** Ends the drain with its reason, at once: the request under way is aborted and the projection unsubscribed. */
+  /** Ends the drain with its reason, at once: the request in flight is aborted and the projection unsubscribed. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Hands pages over one at a time and in order; the completion of what `project` returns is the acknowledgement.
+ * Hands pages over one at a time and in order; a page is acknowledged when the Observable or promise of `project` completes.
  *
  * - *Emits when* the projection of a page emits.
- * - *Backpressures when* credit is used up: pages are asked for only while `maxOutstanding` has room for them.
+ * - *Backpressures when* credit is used up: pages are requested only while `maxOutstanding` has room for them.
  * - *Completes when* the walk has ended and its last projection has completed.
- * - *Cancels when* unsubscribed: the request under way is aborted and the projection unsubscribed.
+ * - *Cancels when* unsubscribed: the request in flight is aborted and the projection unsubscribed.
  *
  * Errors of the walk come after the pages before them were acknowledged; an error of a projection ends the drain at once.
  */

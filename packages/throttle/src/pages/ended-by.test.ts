@@ -11,7 +11,7 @@ const left = new Error('no longer wanted');
 const flatten = () => transform<readonly number[], number>({ name: 'flatten', open: () => ({ next: (values) => values }) });
 
 describe("a stream's signal", () => {
-  it('aborts the request under way in each of its shapes, and rejects with its reason', async () => {
+  it('aborts the request in flight in each of its shapes, and rejects with its reason', async () => {
     const shapes: readonly ((stream: PageStream<string>) => Promise<unknown>)[] = [
       (stream) => lastValueFrom(stream),
       (stream) => lastValueFrom(stream.drain((page) => of(page))),

@@ -1,7 +1,10 @@
 import { latestSignal } from './latest-signal.ts';
 import type { PageReader } from './page-reader.ts';
 
-/** A reader that a signal ends as well as that of its reads: the request under way is aborted, and reads reject with the signal's reason. */
+/**
+ * A reader that ends with `signal` too, not only with the signal of a read: the request in flight is aborted, and reads reject with the
+ * signal's reason.
+ */
 export function endedBy<T>(reader: PageReader<T>, signal: AbortSignal): PageReader<T> {
   const abort = new AbortController();
   const end = (): void => abort.abort(signal.reason);

@@ -19,12 +19,12 @@ const LONGEST_WAIT_MS = 2 ** 31 - 1;
 /**
  * A stage that gathers values into batches, across pages and walks, under credit: `mergePages(walks).through(gather({ size, maxWaitMs }))`.
  * A gathered value holds its page's credit until its batch is acknowledged, so credit has to have room for a batch and two pages more:
- * with less the pages that would fill a batch can't be asked for, and each waits its time out.
+ * with less, the pages that would fill a batch can't be requested, and each batch waits for its time-out.
  *
- * - *Emits when* a batch is full, `maxWaitMs` after its first value was read, or what is left when the walk ends. Never an empty one.
- * - *Backpressures when* the drain does: values are read for a batch that is asked for, and for no other.
- * - *Completes when* the walk has, after the last batch; an error of the walk comes after what was gathered before it.
- * - *Cancels when* unsubscribed: what is gathered is dropped with its credit.
+ * - *Emits when* a batch is full, `maxWaitMs` after its first value was read, and the rest when the walk ends. Never an empty batch.
+ * - *Backpressures when* the drain does: values are read for a requested batch only.
+ * - *Completes when* the walk has, after the last batch; an error of the walk comes after the values gathered before it.
+ * - *Cancels when* unsubscribed: gathered values are dropped with their credit.
  *
  * Throws a `RangeError` for a size or time that can't be.
  */

@@ -72,7 +72,7 @@ describe('mergePages', () => {
     expect(await asked((streams) => mergePages(streams).drain(() => NEVER, { maxOutstanding: 30 }))).toBe(30);
   });
 
-  it('asks for no more than 20,000 items where nobody sets a bound, as an iteration', async () => {
+  it('requests no more than 20,000 items without a bound, as an iteration', async () => {
     const all = walks(8, { pages: 2, size: 5_000 });
     const iterator = mergePages(all.map(({ stream }) => stream))[Symbol.asyncIterator]();
     await iterator.next();
@@ -120,7 +120,7 @@ describe('mergePages', () => {
     expect(credits.outstanding).toBe(0);
   });
 
-  it('aborts the other walks at once when one has failed, though a page before it is still in hand', async () => {
+  it('aborts the other walks at once when one has failed, though a page before it is still being processed', async () => {
     let aborted = 0;
     const failing = new PageStream<readonly string[]>(() => ({
       read: async () => (await turn(), Promise.reject(new Error('the walk failed'))),
@@ -157,7 +157,7 @@ describe('mergePages', () => {
     await turn();
     expect([credits.outstanding, come.length]).toEqual([10, 2]);
     abort.abort(left);
-    // Of the page that was handed over.
+    // The credit of the page that was handed over.
     expect(credits.outstanding).toBe(5);
     await expect(reader.read({ credits, signal: abort.signal })).rejects.toBe(left);
     for (const one of come) one();
@@ -238,7 +238,7 @@ describe('gather', () => {
     }
   });
 
-  it('rejects with the reason when it is left in the middle of a batch, with no rejection that nobody awaits', async () => {
+  it('rejects with the reason when it is left in the middle of a batch, without an unhandled rejection', async () => {
     const rejected = vi.fn();
     process.on('unhandledRejection', rejected);
     const clock = virtualClock();
@@ -263,7 +263,7 @@ describe('gather', () => {
     expect([credits.outstanding, clock.pending, rejected.mock.calls]).toEqual([0, 0, []]);
   });
 
-  it('keeps the order of a page that came while nobody asked', async () => {
+  it('keeps the order of a page that came without demand', async () => {
     const clock = virtualClock();
     let come: (() => void) | undefined;
     const latency = () => new Promise<void>((resolve) => (come = resolve));

@@ -4,7 +4,7 @@ import type { Delivery, PageReader } from './page-reader.ts';
 import { PageStream } from './page-stream.ts';
 
 export interface MergePagesOptions {
-  /** Most items of all walks that are asked for or handed over and not yet acknowledged. Default: that of the drain; 20,000 without one. */
+  /** Most items of all walks that are requested or handed over and not yet acknowledged. Default: the drain's; 20,000 without a drain. */
   readonly maxOutstanding?: number | undefined;
   /** A pool shared with others, in place of one of its own. */
   readonly credits?: CreditPool | undefined;

@@ -3,7 +3,7 @@ import type { Credit, CreditPool } from '../admission/credit-pool.ts';
 /** A walk that is read page by page, as demand allows. */
 export interface PageReader<T> {
   /**
-   * Asks for the next page as soon as budget permits and `credits` has room; undefined after the last.
+   * Requests the next page as soon as budget permits and `credits` has room; undefined after the last.
    * One call at a time. Rejects when the walk has failed, and with `signal.reason` when it was aborted.
    */
   read(options: ReadOptions): Promise<Delivery<T> | undefined>;
@@ -18,7 +18,7 @@ export interface ReadOptions {
   readonly walk?: object;
 }
 
-/** A page and the room it takes until whoever got it is done with it. */
+/** A page and the credit that it holds until its consumer has processed it. */
 export interface Delivery<T> {
   readonly value: T;
   readonly credit: Credit;

@@ -6,7 +6,7 @@ import type { Delivery, PageReader } from './page-reader.ts';
 import { readThrough, type Stage } from './through.ts';
 
 export interface PageStreamOptions {
-  /** Ends each walk with its reason, behind the pages that were handed over before: the request under way is aborted. */
+  /** Ends each walk with its reason, behind the pages that were handed over before, and aborts the request in flight. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -14,7 +14,7 @@ export interface PageStreamOptions {
  * A walk in three shapes. Each subscription, iteration or drain is a walk of its own.
  *
  * - as an `Observable` it pushes: a page is done when `next` returns;
- * - as an `AsyncIterable` it is pulled: a page is done when the next one is asked for;
+ * - as an `AsyncIterable` it is pulled: a page is done when the consumer calls for the next one;
  * - `drain` hands pages over under credit: a page is done when its projection completes.
  */
 export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
@@ -22,7 +22,7 @@ export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
 
   constructor(begin: () => PageReader<T>, { signal }: PageStreamOptions = {}) {
     const open = signal === undefined ? begin : () => endedBy(begin(), signal);
-    // Acknowledged when `next` has returned, and only then is the next page asked for.
+    // A page is acknowledged when `next` has returned, and only then is the next page requested.
     super((subscriber) => drain(open, (page) => of(page)).subscribe(subscriber));
     this.#open = open;
   }
@@ -34,13 +34,13 @@ export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
 
   /**
    * The same walk behind stages, still in its three shapes. The values are those that `.pipe` of the same transforms gives, but under credit:
-   * a page's credit comes back when all that came of it is acknowledged. Behind `.pipe` backpressure has ended: pages are asked for
-   * as fast as their budget permits, however slow the other end is.
+   * a page's credit comes back when every value made of it is acknowledged. Behind `.pipe` backpressure has ended: pages are requested as
+   * fast as their budget permits, however slow the consumer is.
    *
    * - *Emits when* a stage gives a value: each is a page of its own to the drain.
    * - *Backpressures when* the drain does, or the values of a page are not all acknowledged and credit has no room for the next one.
    * - *Completes when* the walk has ended and its last value is acknowledged; ends with the error of a stage behind the values before it.
-   * - *Cancels when* unsubscribed: the request under way is aborted, and the values that wait are dropped with their credit.
+   * - *Cancels when* unsubscribed: the request in flight is aborted, and the values that wait are dropped with their credit.
    */
   through<A>(a: Stage<T, A>): PageStream<A>;
   through<A, B>(a: Stage<T, A>, b: Stage<A, B>): PageStream<B>;

@@ -6,8 +6,8 @@ import { PageStream } from './page-stream.ts';
  * A walk that can be opened again, as `retry()` does: it goes on behind the last page that was acknowledged, not at the start.
  * `open` gets that page, undefined where there is none, and gives undefined where nothing is behind it:
  * `resumable((last) => (last?.nextCursor === '0' ? undefined : api.pages({ …, cursor: last?.nextCursor ?? '-1' })))`.
- * A page is acknowledged when its projection completes, or when the next one is asked for in `for await`; pages in between come again.
- * Behind its end it is empty; a walk from the start is another `resumable`. Stages of `through` begin anew each time it is opened.
+ * A page is acknowledged when its projection completes, or when `for await` takes the next one; pages in between come again. Behind its end
+ * it is empty; a walk from the start is another `resumable`. Stages of `through` start over each time it is opened.
  *
  * - *Emits when* a page of the walk has come.
  * - *Backpressures when* the walk does.
@@ -27,7 +27,7 @@ export function resumable<T>(open: (last: T | undefined) => PageStream<T> | unde
     let endsBehind = false;
 
     const advance = (): void => {
-      // Another opening has begun where this one stood: what becomes of this one's pages is no longer known there.
+      // Another opening has resumed from here, and no longer learns of this one's acknowledgements.
       if (latest !== opening) return;
       while (unacknowledged[0]?.isAcknowledged === true) {
         last = { page: unacknowledged[0].page };

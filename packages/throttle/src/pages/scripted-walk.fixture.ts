@@ -9,7 +9,7 @@ export interface ScriptedWalkOptions {
   readonly latency?: () => Promise<unknown>;
 }
 
-/** A walk of these pages, an item each value, that counts what was asked for. */
+/** A walk of these pages, one item per value, that counts the requested pages and items. */
 export function scriptedWalk<T>(pages: readonly (readonly T[])[], { reserve, latency }: ScriptedWalkOptions = {}) {
   const asked = { pages: 0, items: 0 };
   const open = (): PageReader<readonly T[]> => {

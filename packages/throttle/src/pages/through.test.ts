@@ -67,7 +67,7 @@ describe('PageStream.through', () => {
             defer(async () => {
               for (let i = delays[acknowledged % delays.length] ?? 0; i > 0; i -= 1) await turn();
               most = Math.max(most, credits.outstanding);
-              // Each page that was asked for and isn't done with holds its items.
+              // Each requested page that isn't acknowledged holds its items.
               expect(walk.asked.items - doneItems(script, acknowledged)).toBeLessThanOrEqual(cap);
               acknowledged += 1;
               return value;
@@ -107,7 +107,7 @@ describe('PageStream.through', () => {
         const abort = new AbortController();
         const first = await reader.read({ credits, signal: abort.signal });
         abort.abort();
-        // Of the value that was handed over.
+        // The credit of the value that was handed over.
         expect(credits.outstanding).toBe(3);
         first?.credit.release();
       },
@@ -175,7 +175,7 @@ describe('PageStream.through', () => {
 describe('a transform as an operator', () => {
   it('has the name that its state is kept under', () => expect(uneven().name).toBe('uneven'));
 
-  it('is opened anew by each subscription', () => {
+  it('is opened again by each subscription', () => {
     new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(({ cold, expectObservable }) => {
       const values = { a: 1, b: 2 };
       const stream = cold('a-a-b---|', values).pipe(uneven());

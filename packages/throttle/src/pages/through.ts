@@ -12,7 +12,7 @@ export interface PageStage<A, B> {
 /** A step between a stream of pages and its drain: a transform, which gives values of one value, or a stage that reads by itself. */
 export type Stage<A, B> = Transform<A, B> | PageStage<A, B>;
 
-/** Puts a stage behind a reader. The transform is opened anew. */
+/** Puts a stage behind a reader. Opens the transform for it. */
 export function readThrough<A, B>(values: PageReader<A>, stage: Stage<A, B>): PageReader<B> {
   return 'read' in stage ? stage.read(values) : transformed(values, stage);
 }

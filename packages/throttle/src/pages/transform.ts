@@ -11,7 +11,7 @@ export type Json = string | number | boolean | null | readonly Json[] | { readon
 export interface Transform<A, B = A> extends OperatorFunction<A, B> {
   /** Under which its state stands in a checkpoint; unique among the transforms of one stream. */
   readonly name: string;
-  /** Begins anew, or behind the values that left `state`. */
+  /** Starts over, or behind the values that left `state`. */
   open(state?: Json): OpenTransform<A, B>;
 }
 
@@ -27,7 +27,7 @@ export interface TransformOptions<A, B> {
   readonly open: (state?: Json) => OpenTransform<A, B>;
 }
 
-/** Makes a transform of how it is opened. As an operator, each subscription opens it anew. */
+/** Makes a transform of its `open` function. As an operator, each subscription opens it again. */
 export function transform<A, B = A>({ name, open }: TransformOptions<A, B>): Transform<A, B> {
   const operator = (source: Observable<A>): Observable<B> =>
     defer(() => {

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that stands still until a test advances it. */
 export interface VirtualClock extends Clock {
   /** Goes on by `ms`: fires what falls due on the way, in order, and lets promises settle after each. */
   advance(ms: number): Promise<void>;

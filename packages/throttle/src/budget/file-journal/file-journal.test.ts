@@ -54,7 +54,7 @@ async function startedAfterDeath(clock: ReturnType<typeof virtualClock>) {
 }
 
 describe('fileJournal', () => {
-  it('lets the next process continue the same window: what was under way counts until it must have been counted', async () => {
+  it('lets the next process continue the same window: a request in flight counts until the service must have counted it', async () => {
     const first = await started();
     const answered = await first.acquire();
     answered.sent();
@@ -117,7 +117,7 @@ describe('fileJournal', () => {
     expect(journal.open('other', () => []).restored).toMatchObject([{ heldMs: 60_000 }]);
   });
 
-  it('is durable with its grants, also where it can not be written anew', async () => {
+  it('is durable with its grants, also where the file can not be rewritten', async () => {
     const { journal } = await started();
     const busy = Array.from({ length: 100_000 }, (_, i) => [1_000_000 + i, 1] as const);
     const entry = journal.open('large', () => [{ windowMs: 10_000, busy }]);

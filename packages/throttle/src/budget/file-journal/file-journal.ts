@@ -32,7 +32,7 @@ interface Line {
   readonly budgets: readonly BudgetSnapshot[];
 }
 
-/** After so many bytes of lines the file is written anew, with each credential's newest line. */
+/** After so many bytes of lines the file is rewritten, with each credential's newest line. */
 const REWRITE_BYTES = 1024 * 1024;
 const SHORTEST_LEASE_MS = 1_000;
 
@@ -83,7 +83,7 @@ export async function fileJournal(options: FileJournalOptions): Promise<FileJour
       await journal.replace(textOf(saved.values()));
       appendedBytes = 0;
     } catch {
-      // The lines are durable all the same, and the next write tries it again.
+      // The lines are durable all the same, and the next write retries the rewrite.
     }
   };
   /** One write at a time; what comes in the meantime shares the next. */

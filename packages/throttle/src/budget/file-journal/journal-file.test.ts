@@ -53,7 +53,7 @@ describe('JournalFile', () => {
   });
 });
 
-/** A journal's life, in which whatever fails is tried again once. Answers how many calls that took. */
+/** A journal's life, in which every failing call is retried once. Resolves to the number of calls. */
 async function scenario(): Promise<number> {
   const before = disk.calls.length;
   const journal = await again(() => JournalFile.replace(file, 'first\n'));

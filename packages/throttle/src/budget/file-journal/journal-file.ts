@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Written anew from its start, and appended to behind a truncation too. */
+/** Rewrites from the start, and appends behind a truncation too. */
 const FRESH = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND;
 
 /** A file of lines. An append is durable when it resolves; one that fails leaves nothing that the next one would stand behind. */
@@ -12,7 +12,7 @@ export class JournalFile {
   /** Bytes that are durable, or nearly so: a failed append may have left more. */
   #length: number;
   #isClean = true;
-  /** Whether the folder holds the file's name durably; without it a power cut may bring the earlier file back. */
+  /** True when the folder holds the file's name durably; before that a power cut may bring the earlier file back. */
   #isNamed = false;
 
   private constructor(file: string, { handle, length }: Written) {

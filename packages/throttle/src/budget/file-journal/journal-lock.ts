@@ -12,9 +12,9 @@ export interface JournalLock {
 }
 
 /**
- * Takes a journal's lock, or answers undefined while another holds it, in this process or any other. Node has no file locks of its own: the lock
- * is an exclusive transaction on an empty SQLite database, `<file>.lock`. That file stays when the journal is closed: removing it would let two
- * newcomers lock two different files of that name.
+ * Takes a journal's lock, or resolves to undefined while it is held, in this process or any other. Node has no file locks of its own: the
+ * lock is an exclusive transaction on an empty SQLite database, `<file>.lock`. That file stays when the journal is closed: removing it
+ * would let two newcomers lock two different files of that name.
  */
 export async function takeJournalLock(file: string): Promise<JournalLock | undefined> {
   const { DatabaseSync } = await import('node:sqlite');
