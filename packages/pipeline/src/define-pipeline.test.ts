@@ -58,7 +58,7 @@ describe('options', () => {
     expect(shelves()({})).toMatchObject({ everyMs: undefined, maxOutstanding: 20_000 });
   });
 
-  it('that don’t fit are all told, each with its place', () => {
+  it('that don’t fit are all reported, each with its place', () => {
     const given = { every: 'often', shelves: [7], other: 1 } as never;
     expect(() => shelves()(given)).toThrow(
       expect.objectContaining({

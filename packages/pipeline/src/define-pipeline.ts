@@ -34,9 +34,9 @@ export interface PipelineDefinition<
   readsBack?(options: z.output<Options>): readonly (keyof Topics & string)[];
   /** The key of a request: of its records, its partition and its line on a display. */
   keyOf(request: z.output<RequestSchema>): string;
-  /** The request that a line of `enqueue` asks for. A line that begins with `{` is a request as its topic takes it. Default: no others are taken. */
+  /** Parses a line of `enqueue` into a request. A line that begins with `{` is a request in the form of its topic. Default: no other line is taken. */
   parse?(line: string): z.input<RequestSchema>;
-  /** Throws for a request that would be a dead letter before anything is asked: `replay` leaves it where it is. Default: none is. */
+  /** Throws for a request that becomes a dead letter before any HTTP request: `replay` leaves it where it is. Default: never throws. */
   check?(request: z.output<RequestSchema>): void;
   /** The configuration's own list: each is requested once, and again after `every`. */
   listed?(options: z.output<Options>): Iterable<z.input<RequestSchema>>;
@@ -50,8 +50,8 @@ export interface PipelineDefinition<
   /** Names options that are not wrong but unwise: `headgate check` and a run say so. Default: none. */
   warnings?(options: z.output<Options>): Iterable<OptionIssue>;
   /**
-   * One cheap request with the credential of `io`: `headgate check --online` finds out whether the service takes it. Opens the source only.
-   * Default: nothing is asked.
+   * Makes one cheap request with the credential of `io`, by which `headgate check --online` checks that the service accepts it. Opens the
+   * source only. Default: no request.
    */
   probe?(options: z.output<Options>, io: ProbeIo<Credential>): Probe;
   /** All that the processes of one group have to agree on, beside credentials' names: budgets above all. */
@@ -84,18 +84,18 @@ export interface PipelineIo<Credential extends NamedCredential = NamedCredential
   /** Aborts when the lane is given up. */
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** To be told of every attempt that has ended. */
+  /** Call it after every attempt. */
   readonly onAttempt: (event: AttemptEvent) => void;
   /** The lane's share of the definition's credentials. */
   readonly credentials: readonly Credential[];
 }
 
-/** The world of a probe: the same, and the source sends its request once. */
+/** As `PipelineIo`, for a probe: the source sends its request once, without retries. */
 export interface ProbeIo<Credential extends NamedCredential = NamedCredential> extends PipelineIo<Credential> {
   readonly retryForMs: 0;
 }
 
-/** An attempt of a source, as `SourceOptions.onAttempt` tells it. */
+/** An attempt of a source, as `SourceOptions.onAttempt` gets it. */
 export type AttemptEvent = Omit<Extract<RunEvent, { type: 'attempt' }>, 'type' | 'pipeline'>;
 
 /** Options that every pipeline takes. */
@@ -105,7 +105,7 @@ function commonOptions(maxOutstanding: number) {
       .optional()
       .describe('Request the list again after this time.')
       .meta({ examples: ['24h'] }),
-    maxOutstanding: z.int().positive().default(maxOutstanding).describe('Items that may be asked for or in flight and not yet written.'),
+    maxOutstanding: z.int().positive().default(maxOutstanding).describe('Items that may be requested or in flight and not yet written.'),
   };
 }
 
@@ -125,13 +125,13 @@ export interface DefinitionInfo {
   readonly request: z.ZodType;
   readonly requests: PipelineRequests;
   readonly topics: TopicMap;
-  /** Whether lanes split its credentials; else it has one lane. */
+  /** True when lanes split its credentials; else it has one lane. */
   readonly splitsCredentials: boolean;
 }
 
-/** The requests of a pipeline, whatever its options. */
+/** The requests of a pipeline, independent of its options. */
 export interface PipelineRequests {
-  /** Of the pipeline. */
+  /** The pipeline's name. */
   readonly name: string;
   /** A request as its topic takes it. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
   keyed(request: unknown): KeyedRequest;
@@ -139,7 +139,7 @@ export interface PipelineRequests {
   parse(value: string | null): KeyedRequest;
   /** The request of a line, JSON or text. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
   parseLine(line: string): KeyedRequest;
-  /** Throws for a request that would be a dead letter before anything is asked. */
+  /** Throws for a request that becomes a dead letter before any HTTP request. */
   check(value: string): void;
 }
 
@@ -168,9 +168,9 @@ export interface Pipeline {
   readonly requests: PipelineRequests;
   listed(): readonly KeyedRequest[];
   open(io: LaneIo): OpenedPipeline;
-  /** Whether the definition has a probe. */
+  /** True when the definition has a probe. */
   readonly canProbe: boolean;
-  /** A request with the credential of that place in `credentials` (0 where lanes split none). Undefined: the definition has none. */
+  /** The probe with the credential at that index of `credentials` (0 where lanes split none). Undefined: the definition has no probe. */
   probe(io: Omit<PipelineIo, 'credentials'>, credential: number): Probe | undefined;
   expect(request: KeyedRequest, last: { readonly pages: number; readonly items: number } | undefined): number | undefined;
 }

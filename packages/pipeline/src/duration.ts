@@ -10,7 +10,7 @@ const UNITS: readonly (readonly [unit: string, ms: number, aliases: RegExp])[] =
 const LONGEST_MS = 3_650 * 86_400_000;
 
 export interface DurationOptions {
-  /** Whether 0 will do. Default false. */
+  /** Accepts 0. Default false. */
   readonly zero?: boolean;
 }
 
@@ -39,7 +39,7 @@ function flawOf(ms: number, zero: boolean): string | undefined {
   return ms > LONGEST_MS ? 'is longer than 3650d. Write less.' : undefined;
 }
 
-/** Every way to write the duration that seems to be meant, largest unit first; examples where that can't be told. */
+/** Every spelling of the duration that the text seems to mean, largest unit first; examples where its meaning is unclear. */
 function proposal(text: string): string {
   const [, digits = '', word = ''] = /^\s*(\d+(?:\.\d+)?)\s*([a-z]+)\.?\s*$/i.exec(text) ?? [];
   const factor = UNITS.find(([, , aliases]) => aliases.test(word))?.[1];

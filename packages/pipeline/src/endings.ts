@@ -12,17 +12,17 @@ function isSourceError(error: unknown): error is SourceErrorShape {
   return error instanceof Error && 'endsSource' in error && 'code' in error && typeof error.code === 'string';
 }
 
-/** Whether a request came to nothing because the source was asked to stop. */
+/** True when a request failed because its source was stopped. */
 export function isStop(error: unknown): boolean {
   return isSourceError(error) && (error.code === 'HEADGATE_STOPPED' || error.code === 'HEADGATE_CLOSED');
 }
 
-/** Whether nothing can be asked any more: no credential is left. */
+/** True when no credential is left, so that every further request fails. */
 export function endsSource(error: unknown): boolean {
   return isSourceError(error) && error.endsSource;
 }
 
-/** Whether the log failed, so that its lane can't go on. */
+/** True when the log failed, so that its lane can't go on. */
 export function endsLane(error: unknown): boolean {
   return error instanceof TopicLogError;
 }

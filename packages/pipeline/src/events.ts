@@ -1,6 +1,6 @@
 import type { LimitMismatch } from '@headgate/sources';
 
-/** A happening in a run, told as it happens. */
+/** An event of a run, emitted as it happens. */
 export type RunEvent =
   | RequestEvent
   | {
@@ -16,13 +16,13 @@ export type RunEvent =
       readonly status?: number;
       /** When it is tried again, ms from now; absent when it is not. */
       readonly retryInMs?: number;
-      /** Answers show another limit than the one that is configured: told once by each source, and as a notice. */
+      /** Answers show another limit than the configured one: reported once by each source, and as a notice. */
       readonly limitMismatch?: LimitMismatch;
       /** From its permit to its end. */
       readonly durationMs: number;
     }
   | { readonly type: 'notice'; readonly level: 'info' | 'warn'; readonly message: string }
-  /** So many lanes are this process's to open now, as far as the group knows; told when that changes. */
+  /** The number of lanes that the group assigns to this process; emitted when it changes. */
   | { readonly type: 'lanes-assigned'; readonly lanes: number }
   | { readonly type: 'lane-opened'; readonly pipeline: string; readonly lane: number }
   | {
@@ -32,15 +32,15 @@ export type RunEvent =
       readonly lane: number;
       /** Why, where it was not given up in good order: `process 12 on host-b since … has taken it over`. */
       readonly reason?: string;
-      /** No process goes on with it before the cause is mended and a run begins anew; the other lanes go on. */
+      /** No process resumes it before the cause is fixed and a new run starts; the other lanes go on. */
       readonly failed?: true;
     }
   | {
-      /** Another client's open transaction keeps a lane's requests from being read; told once that has lasted two seconds. */
+      /** Another client's open transaction keeps a lane's requests from being read; emitted after two seconds. */
       readonly type: 'requests-blocked';
       readonly pipeline: string;
       readonly lane: number;
-      /** Of the transaction's first record. */
+      /** The offset of the transaction's first record. */
       readonly offset: number;
       /** When that was written, epoch ms. */
       readonly since: number;
@@ -73,7 +73,7 @@ export type RequestEvent =
       /** 1-based. */
       readonly page: number;
       readonly items: number;
-      /** Whether the walk ends with it. */
+      /** True when the walk ends with it. */
       readonly last: boolean;
       readonly credential?: string;
     }
@@ -124,7 +124,7 @@ export interface Reason {
 export interface RunGauges {
   readonly budgets: readonly BudgetGauge[];
   readonly credits: readonly CreditGauge[];
-  /** What each request in work does, and the keys of each lane's lookups. */
+  /** The activity of each request in work, and the keys of each lane's lookups. */
   readonly work: readonly WorkGauge[];
   /** The lanes that this process works. */
   readonly lanes: readonly LaneGauge[];
@@ -154,7 +154,7 @@ export interface WorkGauge {
   readonly doing: Doing;
 }
 
-/** What a request in work does now. */
+/** The current activity of a request in work. */
 export type Doing =
   /** Its HTTP request is being answered since then. */
   | { readonly state: 'asking'; readonly since: number }

@@ -7,12 +7,12 @@ import type { TopicNames } from './topic.ts';
 export interface IntendedUseOptions {
   readonly pipelines: readonly Pipeline[];
   readonly group: string;
-  /** Of pipelines that split their credentials. */
+  /** The lanes of pipelines that split their credentials. */
   readonly lanes: number;
   readonly names: TopicNames;
 }
 
-/** What a run does with its log, and no more: its user may have the rights to that alone. */
+/** The topics and groups that a run uses, and no more: its user may have no further rights. */
 export function intendedUse({ pipelines, group, lanes, names }: IntendedUseOptions): IntendedUse {
   const state = { name: names(GROUP_STATE), reads: true, writes: true };
   const listed = pipelines.filter((pipeline) => pipeline.listed().length > 0);
@@ -32,7 +32,7 @@ export function intendedUse({ pipelines, group, lanes, names }: IntendedUseOptio
   return { topics: [...topics, state], groups: [group], lanes: [...held, ...(listed.length > 0 ? [listLane(group)] : [])] };
 }
 
-/** What enqueueing and replaying do with the log besides. */
+/** The further use of the log by `enqueue` and `replay`. */
 export function intendedUseBeside({ group }: { readonly group: string }): IntendedUse {
   return { groups: [replayGroup(group)], lanes: [replayGroup(group)], appends: true };
 }

@@ -45,7 +45,7 @@ export function replayGroup(group: string): string {
   return `${group}.replay`;
 }
 
-/** How many lanes a pipeline has where `lanes` are asked for: never more than it has credentials to split. */
+/** The lanes of a pipeline where the options say `lanes`: never more than it has credentials to split. */
 export function lanesOf({ credentials }: { readonly credentials?: readonly unknown[] | undefined }, lanes: number): number {
   return credentials === undefined ? 1 : lanes;
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '@headgate/throttle';
 
-/** Wakes the one who waits for something to happen in a lane; a notification that came while nobody waited is not lost. */
+/** Wakes the waiter for an event in a lane; a notification that comes before the wait is not lost. */
 export interface Notifier {
   notify(): void;
   /** Every wait, this and later ones, rejects with `error`: the lane can't go on. */

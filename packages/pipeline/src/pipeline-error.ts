@@ -23,7 +23,7 @@ export type PipelineErrorCode =
 
 export interface PipelineErrorOptions {
   readonly code: PipelineErrorCode;
-  /** What happened, where, and what to do. */
+  /** Says what happened, where, and what to do. */
   readonly message: string;
   /** Default false. */
   readonly retryable?: boolean;
@@ -55,7 +55,7 @@ export class PipelineError extends Error {
 export class InvalidOptionsError extends PipelineError {
   override readonly name = 'InvalidOptionsError';
   readonly issues: readonly OptionIssue[];
-  /** Of the options. */
+  /** The schema of the options. */
   readonly schema: z.ZodType;
 
   constructor(pipeline: string, issues: readonly OptionIssue[], schema: z.ZodType) {

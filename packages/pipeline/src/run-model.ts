@@ -17,7 +17,7 @@ export interface RunSnapshot {
   readonly credits: readonly CreditGauge[];
   /** The lanes that this process works. */
   readonly lanes: readonly LaneGauge[];
-  /** Lanes that no process goes on with before their cause is mended. */
+  /** Lanes that no process resumes before the cause is fixed. */
   readonly failedLanes: readonly { readonly pipeline: string; readonly lane: number; readonly reason: string }[];
   /** Lanes whose requests wait for the end of another client's open transaction, whose first record lies at that offset since then. */
   readonly blockedLanes: readonly { readonly pipeline: string; readonly lane: number; readonly offset: number; readonly since: number }[];
@@ -81,7 +81,7 @@ export interface WalkRow {
   readonly state: 'working' | 'completed' | 'failed';
   /** Pages that are durable, those of earlier runs counted. */
   readonly pages: number;
-  /** Of this run. */
+  /** The items of this run. */
   readonly items: number;
   /** Pages it is expected to have in all, where that is known. */
   readonly expected?: number;
@@ -110,9 +110,9 @@ export interface RunModelOptions {
 
 export interface RunModel {
   apply(event: RunEvent): void;
-  /** `left`: asked for the work that is left where something has happened, and once a second. Without it the last forecast stands, and no time is said. */
+  /** `left` gives the work that is left; called after an event, and once a second. Without it the last forecast stands, and no time is said. */
   snapshot(gauges: RunGauges, left?: () => readonly LaneWork[]): RunSnapshot;
-  /** Forecasts anew, for a run that is about to give its lanes up. */
+  /** Renews the forecast, for a run that is about to release its lanes. */
   forecast(left: readonly LaneWork[]): void;
 }
 

@@ -11,9 +11,12 @@ export type Secret = () => string;
 export type SecretInput = string | (() => string) | { readonly file: string };
 
 export interface SecretOptions {
-  /** Whether it may be empty. Default false. */
+  /** Accepts an empty secret. Default false. */
   readonly empty?: boolean;
-  /** Whether it is signed with, or percent-encoded before it is sent, so that it may have any letters. Default false: a header carries it as it is. */
+  /**
+   * Accepts any characters, for a secret that only signs, or is percent-encoded before it is sent. Default false: a header carries it
+   * unchanged.
+   */
   readonly encoded?: boolean;
 }
 

@@ -77,7 +77,7 @@ test.each([false, true])(
   },
 );
 
-test('stopped while its source is asked it leaves no lane held and no timer', async () => {
+test('stopped during a request it leaves no lane held and no timer', async () => {
   await using place = await temporaryLog();
   const { log } = place;
   const clock = virtualClock();
@@ -99,7 +99,7 @@ test('stopped while its source is asked it leaves no lane held and no timer', as
   await takeEveryLane(log);
 });
 
-describe('what is in the way is told before anything is taken:', () => {
+describe('an obstacle is reported before any lane is taken:', () => {
   const listing = pipeline()({ shelves: ['a'] });
   it.each([
     ['no pipeline', { pipelines: [] }, /there is no pipeline to run/],

@@ -47,7 +47,7 @@ test('walks every listed request once, with a record for each item', async () =>
   expect(service.requests).toHaveLength(5);
 });
 
-test('a limit of the service that differs from the configured one is told once, with both numbers', async () => {
+test('a limit of the service that differs from the configured one is reported once, with both numbers', async () => {
   const headers = { 'x-rate-limit-limit': '300', 'x-rate-limit-remaining': '299', 'x-rate-limit-reset': '1' };
   await using service = await catalogueService({ items: { a: 7, b: 2 }, headers });
   await using log = await openLog();
@@ -154,7 +154,7 @@ test('a signal ends a start that waits for its log', async () => {
   await expect(started).rejects.toThrow('enough');
 });
 
-test('an onEvent that throws harms nothing, and is told of once', async () => {
+test('an onEvent that throws harms nothing, and is reported once', async () => {
   await using service = await catalogueService({ items: { a: 3 } });
   await using log = await openLog();
   let told = 0;

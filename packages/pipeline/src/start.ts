@@ -15,7 +15,7 @@ import { openSerializers } from './topic.ts';
 import { topicSpecs } from './topics.ts';
 
 export interface StartOptions {
-  /** Stays open: whoever opened it closes it, after `done`. */
+  /** Stays open: the caller closes it, after `done`. */
   readonly log: TopicLog;
   /** Each with a name of its own. */
   readonly pipelines: readonly Pipeline[];
@@ -34,18 +34,18 @@ export interface StartOptions {
   readonly clock?: Clock;
   /** Default: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Told of every event from the very first on, also of those before `start` resolves. An error of its own is a notice, and harms nothing. */
+  /** Called with every event, also with those before `start` resolves. An error that it throws becomes a notice, and harms nothing. */
   readonly onEvent?: (event: RunEvent) => void;
 }
 
-/** A run that has begun. Disposed, it is stopped and waited for. */
+/** A started run. Disposing it stops the run and waits for its end. */
 export interface Running extends AsyncDisposable {
   /** Events as they happen; those before the first subscription come with it. Completes with the run. */
   readonly events: Observable<RunEvent>;
   snapshot(): RunSnapshot;
   /** Adds requests to a pipeline's requests topic, all or nothing. Throws a `PipelineError` for one that is none, by its index. */
   enqueue(pipeline: string, requests: readonly unknown[]): Promise<void>;
-  /** Asks for nothing more, writes what is in flight and gives every lane up, within 10 s. */
+  /** Starts no further request, writes the answers in flight and releases every lane, within 10 s. */
   stop(): Promise<RunResult>;
   /** Resolves when the run has ended; never rejects. */
   readonly done: Promise<RunResult>;

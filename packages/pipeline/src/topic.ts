@@ -12,8 +12,8 @@ export interface TopicDefinition<Value> {
   /** The schema of a record's key: checked as the value is. Default: any text or bytes, or none. */
   readonly key?: z.ZodType<RecordContent['key']>;
   /**
-   * How a value becomes a record's value. Default: JSON. The form with `open` is opened once per run, before any lane is taken, and may wait
-   * there: a schema registry is asked then, and never per record. Where it fails, `start` rejects.
+   * How a value becomes a record's value. Default: JSON. The form with `open` is opened once per run, before any lane is taken, and may
+   * wait there: query a schema registry then, and never per record. Where it fails, `start` rejects.
    */
   readonly serialize?: Serialize<Value> | { open(context: SerializeContext): Serialize<Value> | Promise<Serialize<Value>> };
   /** The header `content-type` of its records. Default: `application/json`; `application/octet-stream` with a serializer of its own. */
@@ -69,7 +69,7 @@ export interface RecordContent {
   readonly key: string | Uint8Array | null;
   /** Unique within its request, and the same when the record is made again. Default: the page's number or the key that was looked up. */
   readonly id?: string;
-  /** What it counts as in events and displays. Default: its topic. */
+  /** Its kind in the counts of events and displays. Default: its topic. */
   readonly kind?: string;
   /** Beside those of a CloudEvent. */
   readonly headers?: Readonly<Record<string, string | Uint8Array>>;
@@ -220,7 +220,7 @@ export function logRecords(
 
 export interface EventHeadersOptions {
   readonly pipeline: string;
-  /** Of the topic, within the pipeline. */
+  /** The topic's name within the pipeline. */
   readonly name: string;
   readonly id: string;
   readonly time?: string;

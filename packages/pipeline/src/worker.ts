@@ -13,7 +13,7 @@ export interface SourceControls {
   gauges(): {
     readonly budgets: readonly SourceBudgetGauge[];
     readonly waiting: readonly Omit<Waiting, 'weights'>[];
-    /** Asks that are being answered or pause. Default: not known. */
+    /** Asks in flight, or pausing before a retry. Default: not known. */
     readonly inFlight?: readonly AskInFlight[];
   };
   /** When its budgets' slots come free, for forecasts. Default: not known. */
@@ -26,13 +26,13 @@ export interface SourceControls {
 
 /** How a pipeline's requests are worked: made by `walk`, `lookup` or `route`. */
 export interface Work<Request, Topics extends TopicMap> {
-  /** The sources it asks. */
+  /** The sources that it sends requests to. */
   readonly sources: readonly SourceControls[];
   /** Makes the worker of one lane. */
   open(context: WorkerContext<Request, Topics>): Worker<Request>;
   /** Reads from a lane's state what is left of a request. */
   left(state: StateOfLane): (offset: number, request: Request) => Left;
-  /** Requests that a lane's state keeps as begun. */
+  /** The unfinished requests in a lane's state. */
   resumed(state: StateOfLane, pipeline: string): readonly RequestRecord[];
   /** The last whole walks that a lane's state knows of, by key. */
   lastCrawls(state: StateOfLane): ReadonlyMap<string, { readonly pages: number; readonly items: number }>;
@@ -42,7 +42,7 @@ export interface Work<Request, Topics extends TopicMap> {
 
 export type StateOfLane = Lane['stateUnder'];
 
-/** What is left of a request. */
+/** The rest of a request. */
 export type Left =
   /** A walk goes on at this page, 1-based. `whole`: it is for all pages there are. `lastPages`: of the key's last complete crawl. */
   | { readonly kind: 'walk'; readonly page: number; readonly from: Json | undefined; readonly whole: boolean }
@@ -73,13 +73,13 @@ export interface Worker<Request> {
   readonly backlog: number;
   /** Starts the work on a request. */
   take(record: RequestRecord, request: Request): void;
-  /** Whether the request at an offset is being worked. */
+  /** True when the request at an offset is being worked. */
   has(offset: number): boolean;
   /** The queue has been read to its end: nothing waits for company any longer. */
   flush(): void;
-  /** Asks for nothing more; work in flight is written. */
+  /** Starts no further request; work in flight is written. */
   stop(): void;
-  /** Whether something is in flight. */
+  /** True when a request is in flight. */
   readonly isBusy: boolean;
   /** Gives up what is still in flight after `stop`. */
   abandon(): void;
@@ -104,6 +104,6 @@ export interface WalkInWork {
   /** Stands for the walk in its source's gauges. */
   readonly walk: object;
   readonly isWriting: boolean;
-  /** Epoch ms since which its next page is asked for. */
+  /** Epoch ms at which the request for its next page began. */
   readonly since: number;
 }

@@ -10,7 +10,7 @@ import type { TopicNames } from '../topic.ts';
 export interface OpenJournalledLaneOptions {
   readonly log: TopicLog;
   readonly group: string;
-  /** Of pipelines that split their credentials. */
+  /** The lanes of pipelines that split their credentials. */
   readonly lanes: number;
   readonly names: TopicNames;
   readonly clock: Clock;

@@ -26,7 +26,7 @@ const NO_WAIT_MS = 20;
 export function laneGauges(options: LaneGaugesOptions): RunGauges {
   const { pipeline, lane, sources, credits, inWork, load, expected, behind, now } = options;
   const gauges = sources.map((source) => source.gauges());
-  // A source that tells of its asks tells of all: a walk that has none waits for its grant to be written.
+  // A source that reports its asks reports all: a walk without one waits for its grant to be written.
   const isTold = gauges.every(({ inFlight }) => inFlight !== undefined);
   const walks = new Map<object, Doing>(
     inWork.walks.map(({ walk, isWriting, since }) => [walk, isWriting || isTold ? { state: 'writing' } : { state: 'asking', since }]),
@@ -87,7 +87,7 @@ function together(all: readonly Doing[]): Doing {
   return first ?? { state: 'writing' };
 }
 
-/** What is left for a lane to do, for forecasts. */
+/** The work that is left for a lane, for forecasts. */
 export function laneWork(options: Omit<LaneGaugesOptions, 'credits' | 'load' | 'now'>): LaneWork {
   const { pipeline, lane, sources, inWork, expected, behind } = options;
   return {

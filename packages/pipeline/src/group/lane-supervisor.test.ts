@@ -10,7 +10,7 @@ const turns = async (): Promise<void> => {
   for (let i = 0; i < 20; i += 1) await Promise.resolve();
 };
 
-/** Lanes that do nothing until they are told, and say what is done with them. */
+/** Lanes that do nothing until the test lets them, and record the calls. */
 function stage({ follow = true, given }: { readonly follow?: boolean; readonly given?: Promise<void> } = {}) {
   const clock = virtualClock();
   const stop = new AbortController();
@@ -117,7 +117,7 @@ describe('laneSupervisor', () => {
     await run;
   });
 
-  it('ends when nothing is left, unless it is to stay; a lane that failed is told, and the others go on', async () => {
+  it('ends when nothing is left, unless it is to stay; a lane that failed is reported, and the others go on', async () => {
     const { supervisor, running, said, events } = stage({ follow: false });
     supervisor.assign([place(0), place(1)]);
     await supervisor.opened();

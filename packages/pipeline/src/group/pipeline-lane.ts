@@ -23,7 +23,7 @@ import { limitNotice } from '../limit-notice.ts';
 export interface PipelineLaneOptions {
   readonly log: TopicLog;
   readonly group: string;
-  /** Of pipelines that split their credentials. */
+  /** The lanes of pipelines that split their credentials. */
   readonly lanes: number;
   readonly names: TopicNames;
   /** Stay when nothing is left. */
@@ -153,11 +153,11 @@ interface WorkLaneOptions extends Pick<PipelineLaneOptions, 'log' | 'follow' | '
   readonly pipeline: string;
   readonly lane: Lane;
   readonly worker: LaneWorker;
-  /** Told of each request before the worker takes it. */
+  /** Called with each request before the worker takes it. */
   readonly taking: (record: RequestRecord) => void;
-  /** Told whenever no further request is taken for now. */
+  /** Called whenever no further request is taken for now. */
   readonly isFull: () => void;
-  /** Requests that were begun before the lane was opened. */
+  /** Unfinished requests from before the lane was opened. */
   readonly resumed: readonly RequestRecord[];
   readonly waker: Notifier;
   /** Ends the work gracefully. */

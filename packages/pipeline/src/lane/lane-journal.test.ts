@@ -115,7 +115,7 @@ test('a permit is waited for longer where commits are slow, within bounds', asyn
   await lane.close();
 });
 
-test('a lane that can’t write evidence fails, though nobody waits for it', async () => {
+test('a lane that can’t write evidence fails, though no request waits for it', async () => {
   await using place = await temporaryLog(shelvesTopics());
   const lane = await shelvesLane({ log: place.log, clock });
   const failed = Promise.withResolvers<unknown>();

@@ -99,7 +99,7 @@ export function restored(records: readonly JournalRecord[], credential: string, 
   return own.length === 0 ? undefined : merged(own.map(({ value, ageMs }) => agedSnapshots(value, ageMs + sinceMs)));
 }
 
-/** Several journals' records of the same budgets as one, told apart by their names, or else by their places. */
+/** Merges several journals' records of the same budgets, matched by their names, or else by their order. */
 function merged(journals: readonly (readonly BudgetSnapshot[])[]): readonly BudgetSnapshot[] {
   const named = journals.flatMap((snapshots) => snapshots.map((snapshot, place) => ({ key: snapshot.name ?? place, snapshot })));
   return Array.from(Map.groupBy(named, ({ key }) => key).values(), (same) => same.map(({ snapshot }) => snapshot).reduce(sum));

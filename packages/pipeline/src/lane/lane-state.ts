@@ -2,7 +2,7 @@ import type { StateReading } from '@headgate/topics';
 
 /** A value of a lane's state. */
 export interface LaneValue {
-  /** Without the prefix it was asked for under. */
+  /** The key without the prefix of the query. */
   readonly key: string;
   readonly value: unknown;
   /** How long before the lane was opened it was committed, ms on the log's clock. */

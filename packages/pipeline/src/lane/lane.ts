@@ -30,7 +30,7 @@ export interface Lane {
   readonly partition: number;
   /** The first offset that isn't known to be finished. */
   readonly next: number;
-  /** Whether an earlier holder has committed a state. */
+  /** True when an earlier holder has committed a state. */
   readonly hasState: boolean;
   isFinished(offset: number): boolean;
   /** Offsets from the first to before the second hold no request: a log has marks of its own between records, and forgets old ones. */
@@ -145,7 +145,7 @@ export async function openLane({
   };
 }
 
-/** Of key, value and headers. */
+/** The bytes of key, value and headers. */
 export function recordBytes({ key, value, headers = {} }: NewRecord): number {
   const texts = [key ?? '', value ?? '', ...Object.entries(headers).flat()];
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);

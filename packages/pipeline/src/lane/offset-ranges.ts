@@ -6,7 +6,7 @@ export interface OffsetRanges {
   add(offset: number): void;
   /** Adds all from the first to the last; nothing where the last is below the first. */
   addRange(from: number, to: number): void;
-  /** What `offsetRanges` takes to make the same again. */
+  /** The argument from which `offsetRanges` restores the same ranges. */
   snapshot(): OffsetRangesSnapshot;
 }
 

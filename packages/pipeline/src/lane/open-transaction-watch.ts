@@ -11,7 +11,7 @@ export interface OpenTransactionWatchOptions {
   readonly log: TopicLog;
   readonly lane: TopicPartition;
   readonly clock: Clock;
-  /** Told when the same transaction has been in the way for two seconds, and with undefined when it is no longer. */
+  /** Called when the same transaction has blocked the reader for two seconds, and with undefined when it no longer does. */
   readonly onChange: (transaction: OpenTransaction | undefined) => void;
   readonly signal: AbortSignal;
 }

@@ -4,11 +4,11 @@ import type { TopicNames } from '../topic.ts';
 import type { PipelineTopics } from '../topics.ts';
 import { STATE_KEYS, laneState } from './lane-state.ts';
 
-/** A group whose name was changed knowingly is done with by then, and not told for ever. */
+/** After this time a group counts as abandoned, so that an intended change of name doesn't warn for ever. */
 const WORKED_LATELY_MS = 86_400_000;
 
 export interface OtherGroupsOptions {
-  /** Of the pipeline's first lane. */
+  /** The state of the pipeline's first lane. */
   readonly state: StateReading;
   readonly group: string;
   readonly pipeline: PipelineTopics;
@@ -16,8 +16,9 @@ export interface OtherGroupsOptions {
 }
 
 /**
- * Tells of other groups that work a pipeline's requests, as their keys in its state say: what both work is written twice. A group that has no
- * state yet, as under a name that was changed or mistyped, is told of whichever came before it; others of one that has worked within a day.
+ * Warns of other groups that work a pipeline's requests, by their keys in its state: each request of two groups is written twice. A group
+ * without state, e.g. under a changed or mistyped name, is warned of any earlier group; a group with state only of one that has worked
+ * within a day.
  */
 export function otherGroupsWarnings({ state, group, pipeline, names }: OtherGroupsOptions): readonly string[] {
   const isNew = laneState(group, state).get(STATE_KEYS.finished) === undefined;

@@ -60,7 +60,7 @@ test('lanes without a state are looked up at once, and not at all where there is
   await assertStatesKept({ ...lanes, log: untouched, missing: ['catalogue.requests'] });
 });
 
-test('a topic that was deleted during the work is told by its part in it, any other error as it is', () => {
+test('a topic that was deleted during the work is named with its role, any other error passes unchanged', () => {
   const lossOf = (topic: string): unknown => {
     const told = topicGone(new TopicUnknownError({ topic, partition: 0, partitions: 0 }), pipeline, names);
     return told instanceof StateLostError ? [told.loss, told.what.includes(`"${topic}"`)] : told;

@@ -46,7 +46,7 @@ export interface StateCheckOptions {
 /**
  * Throws a `StateLostError` where a lane's state and its requests don't belong together. A lane without state although its group has
  * committed an offset: both are written together, so the state was deleted, and requests would be worked again. A state beyond the end of
- * the requests: their topic was made anew, and new requests would be taken for finished.
+ * the requests: their topic was recreated, and new requests would count as finished.
  */
 export async function assertStateKept({ log, group, pipeline, names, lane, next }: StateCheckOptions): Promise<void> {
   const topic = requestsTopic(pipeline, names);
@@ -83,7 +83,7 @@ export async function assertStatesKept({
   const all = pipelines.flatMap((pipeline) => Array.from({ length: lanesOf(pipeline, lanes) }, (_, lane) => ({ pipeline, lane })));
   // At once: brokers take a moment to be sure that there is no such partition.
   const checks = all.map(async ({ pipeline, lane }) => {
-    // Asking for a group makes brokers make their topic of groups.
+    // A query for a group makes brokers create their topic of groups.
     if (missing.includes(requestsTopic(pipeline, names))) return;
     const topic = stateTopic(pipeline, names);
     const reading = missing.includes(topic) ? undefined : await stateOf(log, topic, lane);

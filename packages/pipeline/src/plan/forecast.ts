@@ -50,7 +50,7 @@ export function forecast(lanes: readonly LaneWork[], options: ForecastOptions): 
   };
 }
 
-/** What another credential at the end of the list would save, ms; undefined where that can't be known. */
+/** The time that another credential at the end of the list saves, ms; undefined where that can't be known. */
 export function savedByCredential(lanes: readonly LaneWork[], options: ForecastOptions): number | undefined {
   const { unknown, inMs } = forecast(lanes, options);
   if (unknown > 0) return undefined;
@@ -138,7 +138,7 @@ function unused(budget: BudgetSlots): BudgetSlots {
 
 interface StartedOptions {
   readonly requests: number;
-  /** Those of them that are pages of walks, and the keys that the others hold. */
+  /** The number of them that are pages of walks, and the keys of the others. */
   readonly pages: number;
   readonly keys: number;
   readonly lane: LaneWork;
@@ -164,7 +164,10 @@ function startedMs({ requests, pages, keys, lane, options: { now } }: StartedOpt
   return latest;
 }
 
-/** When the last of so many starts, each taking a slot as it comes free and again when that is free anew; `burst`: how many start then. */
+/**
+ * The time until the last of `need` starts, where each start takes the next free slot, and a slot is free again after `againInMs`; `burst`:
+ * how many start then.
+ */
 function rolling(need: number, { free, againInMs }: Pooled): { readonly inMs: number; readonly burst: number } {
   const total = free.reduce((sum, { count }) => sum + count, 0);
   if (need <= 0 || total === 0) return { inMs: 0, burst: 0 };
@@ -211,7 +214,7 @@ function batches({ keys, size, budget, now }: { keys: number; size: number; budg
 export interface RequestsUntilDoneOptions {
   /** Walks in work at once; one more begins when one of them is done. */
   readonly atOnce: number;
-  /** Walks asked about: the first so many. */
+  /** The number of walks to forecast, from the first. */
   readonly first: number;
 }
 

@@ -30,7 +30,7 @@ export interface LeftToDoOptions {
 export interface PipelineLeft {
   readonly pipeline: string;
   readonly lanes: readonly LaneLeft[];
-  /** Pieces of work behind walks that were begun: they need no HTTP request. */
+  /** Pieces of work behind started walks: they need no HTTP request. */
   readonly after: number;
   /** How budgets stood in the lanes' journals. */
   readonly journals: readonly JournalRecord[];
@@ -51,7 +51,7 @@ export interface WalkLeft extends WalkSize {
   readonly whole: boolean;
 }
 
-/** Reads what is unfinished without taking a lane: it may be looked at while a run goes on. */
+/** Reads the unfinished work without taking a lane, also during a run. */
 export async function leftToDo(options: LeftToDoOptions): Promise<readonly PipelineLeft[]> {
   const state = await options.log.readState(options.names(GROUP_STATE), 0);
   const listed = Map.groupBy(listedAndDue({ ...options, state }), ({ pipeline }) => pipeline);
@@ -112,7 +112,7 @@ interface OpenToLookOptions {
   readonly journals: readonly JournalRecord[];
 }
 
-/** Opens a pipeline's work without its lane: its sources are asked nothing, and their budgets stand as the journals say. */
+/** Opens a pipeline's work without its lane: its sources send no requests, and their budgets start from the journals. */
 function openToLook(pipeline: Pipeline, { clock, env, lane, lanes, journals }: OpenToLookOptions): OpenedPipeline {
   return pipeline.open({
     lane,

@@ -2,7 +2,7 @@ import type { OpenedPipeline, Pipeline } from '../define-pipeline.ts';
 import type { RequestRecord } from '../requests/request.ts';
 import type { Left, StateOfLane } from '../worker.ts';
 
-/** The work of a request, as far as it is known before it is asked for. */
+/** The work of a request, as far as it is known before it starts. */
 export type RequestSize =
   | (Extract<Left, { kind: 'walk' }> & {
       readonly key: string;
@@ -14,7 +14,7 @@ export type RequestSize =
 /** Reads how much work requests are. Undefined for a malformed one: it costs no HTTP request. */
 export type RequestSizes = (offset: number, value: string | null) => RequestSize | undefined;
 
-/** Sizes by what a lane's state says of walks that were begun, and of those that came before. */
+/** Estimates sizes from the started and the earlier walks in a lane's state. */
 export function requestSizes(
   pipeline: Pick<Pipeline, 'requests' | 'expect'>,
   opened: Pick<OpenedPipeline, 'left' | 'lastCrawls'>,

@@ -11,7 +11,7 @@ const LEAST_RECORD_BYTES =
     ({ name }) => name.endsWith('dead-letters'),
   )?.minRecordBytes ?? NaN;
 
-/** Of one character over and over, of few and many bytes, plain and quoted; now and then the half of a pair. */
+/** Texts of one repeated character, of few and many bytes, plain and quoted; now and then half of a surrogate pair. */
 const long = fc
   .tuple(fc.constantFrom('9', '\u0001', '"', 'é', '漢', '\u{1F4DA}', '\uD83D', 'a\u{1F4DA}'), fc.integer({ min: 0, max: 200_000 }))
   .map(([text, times]) => text.repeat(times));

@@ -27,7 +27,7 @@ export interface DeadLetterOptions {
 /** The name of each pipeline's topic of dead letters, within the pipeline. */
 export const DEAD_LETTERS = 'dead-letters';
 
-/** In a letter that has to be short. Quoted as JSON, a byte may become six. */
+/** Limits of a dead letter that has to be short. Quoted as JSON, a byte may become six. */
 const LONGEST_BYTES = { key: 500, message: 500, id: 100, code: 100 } as const;
 
 /** A request, or its JSON text as it stands, or its bytes where it is no text, or a record that can't be processed. */
@@ -45,8 +45,8 @@ export interface DeadLetterRecord extends NewRecord {
 }
 
 /**
- * The record of a dead letter. Content that is too large to be kept is left out, and the letter says so: the reason must not be lost with
- * it. Such a letter has less than 6 kB, whatever the key, the id and the reason.
+ * The record of a dead letter. It leaves out content that is too large to keep, and says so, so that the reason isn't lost with it. Such a
+ * dead letter has less than 6 kB for every key, id and reason.
  */
 export function deadLetter(options: DeadLetterOptions): DeadLetterRecord {
   const whole = letterRecord(options, options.content);

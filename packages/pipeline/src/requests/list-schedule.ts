@@ -7,7 +7,7 @@ export interface ListScheduleOptions {
   /** Enqueues what is due, and says when nothing is. */
   readonly look: () => Promise<NothingDue>;
   readonly clock: Clock;
-  /** Told why a look has failed, and after how long there is another. */
+  /** Called with the error of a failed check and the time until the next. */
   readonly onFailure: (error: unknown, retryInMs: number) => void;
 }
 

@@ -10,7 +10,7 @@ export interface ReplayOptions {
   readonly requests: PipelineRequests;
   readonly names: TopicNames;
   readonly signal: AbortSignal;
-  /** Told of each dead letter that stays: no run could work its request. */
+  /** Called with each dead letter that stays: no run could work its request. */
   readonly onLeft: (left: {
     readonly partition: number;
     readonly offset: number;
@@ -44,7 +44,7 @@ export async function replayDeadLetters(options: ReplayOptions): Promise<{ reado
   return { replayed, left };
 }
 
-/** A letter may lack its request, if that was too large to be kept, and any client may write to a topic. */
+/** A dead letter lacks a request that was too large to keep, and any client may write to the topic. */
 function workableRequest(
   record: TopicRecord<Uint8Array>,
   requests: PipelineRequests,

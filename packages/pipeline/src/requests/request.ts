@@ -47,7 +47,7 @@ function malformed(message: string, cause?: unknown): PipelineError {
   return new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, cause });
 }
 
-/** What a dead letter keeps of a record that is no request. */
+/** The content that a dead letter keeps of a record that isn't a request. */
 export function refusedContent({ value, bytes }: RequestRecord): DeadLetterContent {
   if (bytes === undefined) return { requestText: requestText(value) };
   return { requestBytes: bytes.length > LARGEST ? bytes.subarray(0, KEPT) : bytes };
@@ -60,7 +60,7 @@ const LARGEST = 32 * 1024 * 1024;
 const KEPT = 500;
 
 /**
- * A malformed request as a dead letter keeps it, as JSON text: its own text where that is JSON, so that no number in it is spelled anew;
+ * A malformed request as a dead letter keeps it, as JSON text: its own text where that is JSON, so that every number keeps its spelling;
  * else that text as a string.
  */
 export function requestText(value: string | null): string {

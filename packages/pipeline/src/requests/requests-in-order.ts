@@ -8,7 +8,7 @@ export interface RequestsInOrderOptions {
   readonly partition: number;
   /** The first offset. */
   readonly from: number;
-  /** Requests that were begun, in any order: those that the topic no longer holds come all the same. */
+  /** Unfinished requests, in any order: they come even where the topic no longer holds them. */
   readonly resumed: readonly RequestRecord[];
   readonly signal?: AbortSignal;
 }

@@ -3,7 +3,7 @@ import { type LaneWriter, type TopicLog, TopicLogError } from '@headgate/topics'
 export interface CutLogOptions {
   /** The operation, 1-based, at which the log fails for good. */
   readonly at: number;
-  /** Whether that operation is durable all the same, which nobody is told. */
+  /** True when that operation is durable all the same, though its caller sees an error. */
   readonly isDurable: boolean;
 }
 

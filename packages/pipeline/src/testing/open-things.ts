@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '@headgate/throttle';
 export interface OpenThings extends Disposable {
   /** The machine's clock, whose timers are counted. */
   readonly clock: Clock;
-  /** What is open, in words; empty: nothing. */
+  /** The open things, in words; empty when none is. */
   left(): readonly string[];
 }
 

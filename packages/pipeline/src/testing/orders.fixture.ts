@@ -80,7 +80,7 @@ export interface Mistakes {
   readonly withoutJournal?: boolean;
   /** Resumed, it goes on a page too late. */
   readonly skipsOnResume?: boolean;
-  /** Resumed, it begins anew. */
+  /** A resumed walk starts over. */
   readonly startsAnew?: boolean;
   /** Every lane uses every credential. */
   readonly sharesCredentials?: boolean;
@@ -90,7 +90,7 @@ export interface Mistakes {
   readonly leavesConnection?: boolean;
   /** A record has an id that another has. */
   readonly sameIds?: boolean;
-  /** Reading what is left asks the service. */
+  /** Reading the work that is left sends a request to the service. */
   readonly asksEarly?: boolean;
 }
 

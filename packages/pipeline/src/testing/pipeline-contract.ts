@@ -12,7 +12,7 @@ export interface ContractService extends AsyncDisposable {
   readonly url: string;
   /** HTTP requests that it has read. */
   readonly requests: () => number;
-  /** Those of them that it has refused because a budget was used up. */
+  /** The number of requests that it has refused because a budget was used up. */
   readonly refused: () => number;
 }
 
@@ -20,8 +20,8 @@ export interface PipelineContractOptions<Service extends ContractService> {
   /** Opens the log, whose records stay: an embedded file or a cluster. Each check has topics and a group of its own in it. */
   readonly openLog: () => Promise<TopicLog>;
   /**
-   * Starts the service with budgets that the requests fill several times over, in windows of a second or less. `mended`: what `failing`
-   * asks for is there.
+   * Starts the service with budgets that the requests fill several times over, in windows of a second or less. `mended`: the service has
+   * the answer for `failing`.
    */
   readonly startService: (options: { readonly mended: boolean }) => Promise<Service>;
   /** The definition with options for this service: its budgets, and a list that is empty. With two credentials, it is tested in two lanes. */
@@ -33,14 +33,14 @@ export interface PipelineContractOptions<Service extends ContractService> {
   /** A request that the service has nothing for. */
   readonly failing: {
     readonly request: unknown;
-    /** Of its dead letter. */
+    /** The code of its dead letter. */
     readonly code: string;
-    /** How many records it gives once that is mended, beside those of the failed one. */
+    /** The records that it gives from a mended service, beside those of the failed run. */
     readonly records: Readonly<Record<string, number>>;
   };
   /** Values of the requests topic that are no request. Default: none, broken JSON, and a list. */
   readonly malformed?: readonly (string | null)[];
-  /** Of the random cuts and stops; a failed check names its own. Default 1 and 2. */
+  /** The seeds of the random cuts and stops; a failed check names its own. Default 1 and 2. */
   readonly seeds?: readonly number[];
 }
 
@@ -51,7 +51,7 @@ export interface ContractCheck {
   readonly run: () => Promise<void>;
 }
 
-/** What an undisturbed run does. */
+/** The result of an undisturbed run. */
 interface Reference {
   readonly written: Written;
   readonly requests: number;
@@ -62,8 +62,8 @@ interface Reference {
 }
 
 /**
- * What every pipeline does, whatever its service, as checks for a test runner of your choice: its records come once and in order per key,
- * wherever a run is cut off or stopped, and its service never counts a request too many.
+ * Checks the promises of every pipeline, with a test runner of your choice: its records come once and in order per key, wherever a run is
+ * cut off or stopped, and its service never counts a request too many.
  *
  * A run is cut off in its own process, by a log that fails at a random operation, before it or behind it.
  */

@@ -12,7 +12,7 @@ import { type Running, type RunResult, type StartOptions, start } from '../start
 import type { TopicNames } from '../topic.ts';
 import { topicSpecs } from '../topics.ts';
 
-/** What a run has written: the texts of each topic's records by key, in their order. */
+/** The records of a run: the texts of each topic's records by key, in their order. */
 export type Written = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 
 export interface Letter {
@@ -43,7 +43,7 @@ export interface Scene extends AsyncDisposable {
 export interface SceneOptions {
   readonly openLog: () => Promise<TopicLog>;
   readonly pipeline: Pipeline;
-  /** Of its requests topics. Default 1. */
+  /** Partitions of its requests topics. Default 1. */
   readonly lanes?: number;
 }
 

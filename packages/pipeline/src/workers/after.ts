@@ -10,7 +10,7 @@ import { fitting } from './fitting.ts';
 /**
  * Work behind a whole walk that has completed: it may read the log back, and its records are written in chunks, each in a transaction.
  * After a crash it is called again and the records that are durable are skipped by counting: it has to give the same records in the same
- * order. One is under way in a lane at a time. `previous` is the key's last whole walk before this one, where its records are known.
+ * order. A lane runs one at a time. `previous` is the key's last whole walk before this one, where its records are known.
  */
 export type After<Topics extends TopicMap> = (
   crawl: Crawl,
@@ -32,7 +32,7 @@ export interface Crawl {
 export interface AfterIo<Topics extends TopicMap> {
   readonly log: TopicLog;
   readonly names: TopicNames;
-  /** Of every topic of the pipeline that has a partition per lane. */
+  /** The lane's partition in every topic of the pipeline that has one per lane. */
   readonly partition: number;
   readonly topics: RecordMakers<Topics>;
   readonly clock: Clock;
@@ -41,7 +41,7 @@ export interface AfterIo<Topics extends TopicMap> {
 }
 
 export interface AfterWork {
-  /** Work that has begun and isn't finished. */
+  /** Started work that isn't finished. */
   readonly load: number;
   readonly isBusy: boolean;
   /** The walk whose work is being done. */

@@ -6,7 +6,7 @@ import { type RequestRecord, refusedContent } from '../requests/request.ts';
 import type { TopicMap } from '../topic.ts';
 import type { WorkerContext } from '../worker.ts';
 
-/** A dead letter and the event that tells of it once it is durable. */
+/** A dead letter and the event that reports it once it is durable. */
 export interface Letter {
   readonly record: NewRecord;
   readonly tell: () => void;

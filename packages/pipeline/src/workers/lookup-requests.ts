@@ -7,7 +7,7 @@ import type { StateOfLane } from '../worker.ts';
 import { fitting } from './fitting.ts';
 import { requestId } from './letters.ts';
 
-/** A request in flight: the keys it asks for, by index, and which of them are answered. */
+/** A request in flight: its keys, by index, and which of them are answered. */
 export interface LookupRequest<Request> {
   readonly id: string;
   readonly offset: number;
@@ -33,7 +33,7 @@ export interface LookupRequests<Request> {
   /** Keys taken whose answer is not durable. */
   readonly load: number;
   has(offset: number): boolean;
-  /** The keys that were kept of a request, where it was begun before. */
+  /** The stored keys of a request that started earlier. */
   keptKeys(offset: number): readonly string[] | undefined;
   /** Throws a `PipelineError` (HEADGATE_RECORD_TOO_LARGE) for keys that the lane's state can't keep. */
   check(record: RequestRecord, valid: readonly string[]): void;
@@ -51,7 +51,7 @@ export interface LookupRequests<Request> {
 /** Bytes of keys in one key of the state: half of what the state takes at the least. */
 const PART_BYTES = 32_000;
 
-/** What a lane's state keeps of requests that were begun and are partly answered. */
+/** A lane's state of requests that are partly answered. */
 interface Kept {
   readonly parts: number;
   readonly answered: OffsetRangesSnapshot;
@@ -73,7 +73,7 @@ export function keptLookups(state: StateOfLane): {
   };
 }
 
-/** The requests that a lane's state keeps as begun. Where `requestOf` throws, the keys themselves are what is left of one. */
+/** The unfinished requests in a lane's state. Where `requestOf` throws, only the keys of the request are left. */
 export function resumedLookups(state: StateOfLane, requestOf: (keys: readonly string[]) => unknown): readonly RequestRecord[] {
   const { kept, keys } = keptLookups(state);
   return [...kept.keys()].map((offset) => {

@@ -135,7 +135,7 @@ describe('a function of the definition that throws ends the keys it was called f
     expect(await valuesOf(place.log, 'shelves.records')).toEqual([{ item: 'b' }]);
   });
 
-  it('records that answers a key nobody asked', async () => {
+  it('records that answers a key that was not requested', async () => {
     await using place = await temporaryLog();
     const pipeline = shelves(() =>
       looking({
@@ -350,7 +350,7 @@ test('a request is in flight until the last of its batches is durable', async ()
 test('the keys of a long request are kept in parts of half of the smallest state record at most, and forgotten whole', async () => {
   await using place = await temporaryLog(plainTopics());
   const clock = virtualClock();
-  // Of three bytes each character.
+  // Each character has three bytes.
   const keys = Array.from({ length: 25_000 }, (_, i) => `書${9_780_000_000_000 + i}`);
   const lane = await shelvesLane({ log: place.log, clock });
   const requests = lookupRequests<Shelf>('shelves', lane);

@@ -12,7 +12,7 @@ import { type LookupKey, type LookupRequest, keptLookups, lookupRequests, resume
 import { BACKLOG } from './walk.ts';
 
 export interface LookupDefinition<Api extends SourceControls, Request, Answers, Topics extends TopicMap> {
-  /** The source that is asked. The lane closes it. */
+  /** The source of the answers. The lane closes it. */
   readonly source: Api;
   /** The keys of a request, in any spelling. */
   keys(request: Request): readonly string[];
@@ -20,7 +20,7 @@ export interface LookupDefinition<Api extends SourceControls, Request, Answers, 
   normalize?(text: string): string;
   /** The request for some keys: for the dead letter of one, and to resume the others. */
   requestOf(keys: readonly string[]): Request;
-  /** Asks for up to `size` keys under credit. */
+  /** Requests up to `size` keys under credit. */
   ask(
     api: Api,
     keys: readonly string[],
@@ -28,11 +28,11 @@ export interface LookupDefinition<Api extends SourceControls, Request, Answers, 
   ): Promise<Delivery<Answers>>;
   /** Most keys of one HTTP request. */
   readonly size: number;
-  /** How many more keys the source could be asked for now, where a quota limits them. Default: no limit. */
+  /** How many more keys a quota permits now. Default: no limit. */
   room?(api: Api): number;
   /** How long a key waits for company. Default 200 ms. */
   readonly maxWaitMs?: number;
-  /** The records and dead letters of one answer, which answer every key asked. */
+  /** The records and dead letters of one answer, which answer every requested key. */
   records(answers: Answers, at: LookupPosition<Request, Topics>): LookupOutcome;
 }
 
@@ -41,18 +41,18 @@ export interface LookupPosition<Request, Topics extends TopicMap> {
   readonly topics: RecordMakers<Topics>;
 }
 
-/** A key that was asked for. */
+/** A requested key. */
 export interface Asked<Request> {
   readonly key: string;
   readonly request: Request;
-  /** Of its request: `<requests topic>-<partition>-<offset>`. */
+  /** The id of its request: `<requests topic>-<partition>-<offset>`. */
   readonly id: string;
 }
 
 export interface LookupOutcome {
   /** Records of each key, by its index in `asked`. A key whose records can't all be written becomes a dead letter, and none of them is. */
   readonly records: readonly { readonly asked: number; readonly record: PendingRecord }[];
-  /** Keys, or parts of the answer, that can't be processed. `asked`: the index of the key it is laid to. */
+  /** Keys, or parts of the answer, that can't be processed. `asked`: the index of their key. */
   readonly deadLetters?: readonly LookupDeadLetter[];
 }
 
@@ -155,7 +155,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       });
   };
 
-  /** Writes outcomes of some keys, then tells of them. */
+  /** Writes the outcomes of some keys, then emits their events. */
   const write = async (
     keys: readonly LookupKey<Request>[],
     records: readonly (NewRecord | RecordSeries)[],
@@ -202,7 +202,10 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     cancelTimer = waiting.length > 0 ? clock.schedule(definition.maxWaitMs ?? LONGEST_WAIT_MS, flush) : undefined;
   };
 
-  /** Asks while `least` wait and the quota has room, which the last batch is cut to; then one more waits for the quota's reset. */
+  /**
+   * Sends batches while at least `least` keys wait and the quota has room, which the last batch is cut to; then one more waits for the
+   * quota's reset.
+   */
   const ask = (least: number): void => {
     let room = waiting.length >= least ? roomNow() : 0;
     while (waiting.length >= least && waiting.length > 0 && (room > 0 || batches === 0)) {
@@ -289,7 +292,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       } catch (error) {
         failure = letterOf(of, key, error);
       }
-      // A part of the answer is not the key's own: nobody asks for it again.
+      // A part of the answer isn't the key's own: no later request brings it again.
       for (const { error, part } of deadLetters)
         if (part !== undefined || failure === undefined) letters.push(letterOf(of, key, error, part));
       if (failure !== undefined) letters.push(failure);
@@ -297,7 +300,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     await write(keys, records, letters, () => emit({ type: 'records-written', pipeline, counts }));
   };
 
-  /** The outcome of each key, by its index. Throws for one that was not asked. */
+  /** The outcome of each key, by its index. Throws for a key that wasn't requested. */
   const outcomesOf = (keys: readonly WaitingKey<Request>[], answers: Answers): readonly KeyOutcome[] => {
     const outcomes = keys.map((): KeyOutcome => ({ pending: [], deadLetters: [] }));
     const outcomeOf = (index: number): KeyOutcome => {

@@ -88,7 +88,7 @@ test('a run that is stopped goes on with requests of every kind', async () => {
   }
 });
 
-describe('a request whose kind can’t be told is a dead letter, and no other is:', () => {
+describe('only a request of unknown kind is a dead letter:', () => {
   it.each([
     [
       'pick throws',

@@ -125,7 +125,7 @@ describe('a function of the definition that throws ends its request as one dead 
     const told = transformName === undefined ? name : 'transform thrower';
     expect(letters[0]?.error.message).toMatch(new RegExp(`^bad: ${told} of pipeline shelves threw TypeError: boom \\(at .*walk\\.test`));
     const items = (await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item).sort();
-    // It is asked about the last page.
+    // `whole` decides at the last page.
     expect(items).toEqual([...(name === 'whole' ? ['bad-0', 'bad-1', 'bad-2', 'bad-3'] : []), ...GOOD]);
     expect(snapshot.pipelines['shelves']).toMatchObject({ walks: { completed: 1, failed: 1 }, deadLetters: 1 });
   });
@@ -299,7 +299,7 @@ test('a walk that failed midway keeps its pages, and its dead letter goes on beh
   ]);
 });
 
-test('a walk in a circle keeps its pages and ends as a dead letter that starts it anew', async () => {
+test('a walk in a circle keeps its pages and ends as a dead letter whose replay starts it over', async () => {
   await using place = await temporaryLog();
   const pipeline = shelves(() => walking({ checkpoint: ({ next }) => (next === undefined ? 2 : next), resumeAt: () => ({ shelf: 'on' }) }));
   await workedOff(place.log, pipeline, ['good']);

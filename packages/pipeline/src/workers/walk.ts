@@ -27,13 +27,13 @@ export interface WalkDefinition<Api extends SourceControls, Request, Page, Value
   checkpoint(page: Page, before: Json | undefined): Json | undefined;
   /** Items of a page, for counts and displays. Default: its records. */
   items?(value: Value): number;
-  /** Name of the credential that a page was asked with, for displays. */
+  /** Name of the credential of a page's request, for displays. */
   credentialOf?(page: Page): string;
   /** Records of a walk's change of state: in its first transaction, its last one, and that of its dead letter. */
   lifecycle?(change: WalkChange, at: Omit<WalkPosition<Request, Topics>, 'page' | 'warn'>): Iterable<PendingRecord>;
   /** How a page's records are made smaller, for the dead letter of one that its topic doesn't take: `take smaller pages`. */
   readonly smallerBy?: string;
-  /** Whether a request is for all pages there are. Default: each is. Walks of a part aren't compared with others, by `plan` and `after`. */
+  /** True for a request of all pages. Default: every request. `plan` and `after` don't compare a walk of some pages with others. */
   whole?(request: Request): boolean;
   /** The request that goes on at a checkpoint, for the dead letter of a walk that failed midway. Default: the request itself. */
   resumeAt?(request: Request, from: Json): Request;
@@ -52,7 +52,7 @@ export interface WalkPosition<Request, Topics extends TopicMap> {
   readonly page: number;
   /** Makes records: `topics.records({ key, value })`. */
   readonly topics: RecordMakers<Topics>;
-  /** Tells something of the page once it is durable. */
+  /** Emits a warning about the page once it is durable. */
   readonly warn: (message: string) => void;
 }
 
@@ -61,7 +61,7 @@ export type WalkChange = {
   /** Pages written so far. */
   readonly pages: number;
   readonly items: number;
-  /** Of a failure. */
+  /** The reason of a failure. */
   readonly reason?: Reason;
 };
 
@@ -74,7 +74,7 @@ interface WalkState {
   readonly page: number;
   readonly items: number;
   readonly seen: string;
-  /** Of transforms, by name. */
+  /** The states of transforms, by name. */
   readonly through?: Readonly<Record<string, Json>> | undefined;
   /** By topic: no record of the walk lies before this offset. Kept where there is work behind the walk. */
   readonly offsets?: Readonly<Record<string, number>> | undefined;
@@ -91,7 +91,7 @@ interface Walk<Request> {
   readonly seen: SeenCheckpoints;
   state: WalkState;
   isWriting: boolean;
-  /** Epoch ms since which its next page is asked for. */
+  /** Epoch ms at which the request for its next page began. */
   since: number;
   subscription?: Subscription;
 }
