@@ -43,7 +43,9 @@ class StatusPortError extends Error {
     const { host, port, last, cause } = options;
     const what =
       cause === undefined
-        ? `ports ${port} to ${last} on ${host} are all in use`
+        ? port === last
+          ? `port ${port} on ${host} is in use`
+          : `ports ${port} to ${last} on ${host} are all in use`
         : `${host}:${port} can't be used (${cause.code ?? cause.message})`;
     super(
       `The status page has no port: ${what}. Set status.port and status.host to free ones, or status: false.`,

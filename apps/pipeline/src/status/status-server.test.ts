@@ -1,7 +1,10 @@
+import { once } from 'node:events';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { startFollowers } from '@headgate/sandbox';
 import { expect, it } from 'vitest';
 import { followers } from '../pipelines/followers.ts';
+import { runViewer } from './run-view.ts';
 import { place } from './shown-run.fixture.ts';
 import { startStatusServer } from './status-server.ts';
 
@@ -48,7 +51,7 @@ it('serves a run as page, JSON and metrics, one view an answer, and shows nothin
     const page = await ask(server.url);
     expect(page.body).toContain('2 requests done, at least 1 left; 2 in 15 m are 20 ids at most');
     expect(page.body).toContain('<td>@alpha</td>');
-    expect(page.body).toContain('<span class="wait">&lt;- everything waits for this</span>');
+    expect(page.body).toContain('<span class="wait">next at 10:15:00  &lt;- everything waits for this</span>');
     expect(page.body).not.toContain('<script');
     expect(page.headers).toMatchObject({
       'cache-control': 'no-store',
@@ -90,7 +93,6 @@ it('serves a run as page, JSON and metrics, one view an answer, and shows nothin
 
 it('is not ready before the run has its lanes', async () => {
   await using here = await place();
-  const { runViewer } = await import('./run-view.ts');
   const viewer = runViewer({ clock: here.clock, signal: new AbortController().signal });
   const server = await startStatusServer({ port: 0, host: '127.0.0.1', view: () => viewer.view() });
   const before = await ask(`${server.url}readyz`);
@@ -99,4 +101,58 @@ it('is not ready before the run has its lanes', async () => {
   expect((await ask(`${server.url}readyz`)).body).toMatch(/kafka can't be reached since .* \(<b>no broker<\/b>\): nothing is lost/u);
   expect((await ask(server.url)).body).toContain('(&lt;b&gt;no broker&lt;/b&gt;): nothing is lost');
   await server.close();
+});
+
+it('answers 500 where the run can not be read, and goes on', async () => {
+  await using here = await place();
+  const viewer = runViewer({ clock: here.clock, signal: new AbortController().signal });
+  let isBroken = true;
+  const view = () => {
+    if (isBroken) throw new Error('tok-7Gh2-never-shown');
+    return viewer.view();
+  };
+  const server = await startStatusServer({ port: 0, host: '127.0.0.1', view });
+  try {
+    const broken = ['', 'status.json', 'readyz', 'metrics'].map(async (path) => await ask(server.url + path));
+    for (const { status, body } of await Promise.all(broken)) expect([status, body]).toEqual([500, 'The status could not be read.\n']);
+    expect((await ask(`${server.url}livez`)).status).toBe(200);
+    isBroken = false;
+    expect((await ask(server.url)).status).toBe(200);
+  } finally {
+    await server.close();
+  }
+});
+
+it('closes though clients are connected, whether they ask or not', async () => {
+  await using here = await place();
+  const viewer = runViewer({ clock: here.clock, signal: new AbortController().signal });
+  const server = await startStatusServer({ port: 0, host: '127.0.0.1', view: () => viewer.view() });
+  const clients = ['', 'GET / HTTP/1.1\r\nHost: localhost\r\n'].map(async (sent) => {
+    const client = connect(server.port, '127.0.0.1');
+    await once(client, 'connect');
+    client.write(sent);
+    return client;
+  });
+  const cut = (await Promise.all(clients)).map((client) =>
+    once(
+      client.on('error', () => undefined),
+      'close',
+    ),
+  );
+  expect((await ask(`${server.url}livez`)).status).toBe(200);
+  await server.close();
+  await Promise.all(cut);
+  await expect(ask(server.url)).rejects.toThrow(/ECONNREFUSED/u);
+});
+
+it('says which ports are busy, or which address can not be used, and what to set', async () => {
+  const view = (): never => {
+    throw new Error('nobody asks');
+  };
+  const last = await startStatusServer({ port: 65_535, host: '127.0.0.1', view }).catch(() => undefined);
+  await expect(startStatusServer({ port: 65_535, host: '127.0.0.1', view })).rejects.toThrow(
+    'The status page has no port: port 65535 on 127.0.0.1 is in use. Set status.port and status.host to free ones, or status: false.',
+  );
+  await last?.close();
+  await expect(startStatusServer({ port: 0, host: '192.0.2.1', view })).rejects.toThrow(/192\.0\.2\.1:0 can't be used \(EADDRNOTAVAIL\)/u);
 });
