@@ -102,6 +102,8 @@ export type RequestEvent =
       /** Records are durable. By topic, within the pipeline. */
       readonly type: 'records-written';
       readonly pipeline: string;
+      /** Of a walk's page, or of the keys of lookups. */
+      readonly kind: 'walk' | 'keys';
       readonly counts: Readonly<Record<string, number>>;
     }
   | {

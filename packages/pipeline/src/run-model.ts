@@ -98,7 +98,7 @@ export interface KeysRow {
   readonly known: number;
   /** All keys in the requests topic are counted. */
   readonly isExact: boolean;
-  /** Durable records by topic, within the pipeline. */
+  /** Their durable records by topic, within the pipeline. */
   readonly records: Readonly<Record<string, number>>;
   readonly doing?: Doing;
 }
@@ -212,7 +212,10 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
     'keys-answered'({ pipeline, count: more }) {
       of(pipeline).counts.keys.answered += more;
     },
-    'records-written': ({ pipeline, counts }) => count(of(pipeline).counts.records, counts),
+    'records-written'({ pipeline, kind, counts }) {
+      count(of(pipeline).counts.records, counts);
+      if (kind === 'keys') count(of(pipeline).keyRecords, counts);
+    },
     'after-written': ({ pipeline, counts }) => count(of(pipeline).counts.records, counts),
     'dead-letter'({ pipeline, topic, key, error }, at) {
       of(pipeline).counts.deadLetters += 1;
@@ -311,7 +314,7 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
         now,
         lastEventAt,
         pipelines: Object.fromEntries(shown),
-        work: [...walkRows(walks.values(), gauges), ...shown.flatMap(([name, totalsOf]) => keysRow(name, totalsOf, gauges))],
+        work: [...walkRows(walks.values(), gauges), ...[...totals].flatMap(([name, own]) => keysRow(name, own, gauges))],
         budgets: gauges.budgets,
         credits: gauges.credits,
         lanes: gauges.lanes,
@@ -319,7 +322,7 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
         blockedLanes: [...blockedLanes.values()],
         ...(lanesAssigned !== undefined && { lanesAssigned }),
         lanesElsewhere,
-        deadLetters: { total: letters.length === 0 ? 0 : sum(Object.values(byTopic)), byTopic: { ...byTopic }, last: [...letters] },
+        deadLetters: { total: sum(Object.values(byTopic)), byTopic: { ...byTopic }, last: [...letters] },
         progress: together(shown.map(([, { progress }]) => progress)),
       };
     },
@@ -335,6 +338,8 @@ const NOTHING_LEFT: PipelineForecast = { requests: 0, unknown: 0, inMs: 0, doneB
 
 interface Totals {
   readonly counts: Counts;
+  /** Records of lookups by topic. */
+  readonly keyRecords: Record<string, number>;
   /** Answers so far, and how long they took in all. */
   answers: number;
   answersMs: number;
@@ -365,7 +370,7 @@ function noTotals(): Totals {
     items: 0,
     deadLetters: 0,
   };
-  return { counts, answers: 0, answersMs: 0, keysAtOnce: 1, failing: undefined };
+  return { counts, keyRecords: {}, answers: 0, answersMs: 0, keysAtOnce: 1, failing: undefined };
 }
 
 function* walkRows(walks: Iterable<Walk>, { work }: RunGauges): Generator<WalkRow> {
@@ -387,7 +392,7 @@ function* walkRows(walks: Iterable<Walk>, { work }: RunGauges): Generator<WalkRo
   }
 }
 
-function keysRow(pipeline: string, { keys, records }: Pick<PipelineSnapshot, 'keys' | 'records'>, { lanes, work }: RunGauges): KeysRow[] {
+function keysRow(pipeline: string, { counts: { keys }, keyRecords }: Totals, { lanes, work }: RunGauges): KeysRow[] {
   const own = lanes.filter((lane) => lane.pipeline === pipeline);
   const left = own.reduce((all, lane) => all + lane.keys, 0);
   const known = keys.answered + left;
@@ -400,7 +405,7 @@ function keysRow(pipeline: string, { keys, records }: Pick<PipelineSnapshot, 'ke
       answered: keys.answered,
       known,
       isExact: own.every(({ isCounted }) => isCounted),
-      records: { ...records },
+      records: { ...keyRecords },
       ...(doing !== undefined && { doing }),
     },
   ];

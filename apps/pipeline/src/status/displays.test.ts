@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { books } from '../pipelines/books.ts';
 import { followers } from '../pipelines/followers.ts';
 import { type Place, type ShownRun, START, place } from './shown-run.fixture.ts';
+import { displayWidth } from './text/cells.ts';
 
 type Users = NonNullable<Parameters<typeof startFollowers>[0]>['users'];
 
@@ -113,6 +114,29 @@ describe('a row says what its request does now', () => {
     release();
   });
 
+  it('writing, though its next request waits for budget', async () => {
+    await using api = await service({ alpha: { followers: 30 } });
+    await using here = await place();
+    let release: () => void = () => undefined;
+    let answers = 0;
+    const followed = crawl({ url: api.url, users: ['alpha'] });
+    const onSecond = (): void => {
+      answers += 1;
+      if (answers === 2) release = here.holdWrites();
+    };
+    const run = await here.run([
+      { ...followed, open: (io) => followed.open({ ...io, onAttempt: (event) => (io.onAttempt(event), onSecond()) }) },
+    ]);
+    await run.shows(/@alpha +1 page +10 ids +writing$/mu);
+    // Not for a moment alone.
+    await here.clock.advance(1_000);
+    expect(lines(run)).toMatch(/@alpha +1 page +10 ids +writing$/mu);
+    expect(lines(run)).not.toContain('waits');
+    run.stop();
+    expect(lines(run)).toContain('stopping: waits for 1 write');
+    release();
+  });
+
   it('waits for downstream room, and what is full', async () => {
     await using api = await service({ alpha: { followers: 30 }, beta: { followers: 30 } });
     await using here = await place();
@@ -203,6 +227,28 @@ function shelf(gate: Promise<void>) {
   });
 }
 
+it('fits any terminal, in cells, and keeps what holds the run up', async () => {
+  const wide = '漢字👨‍👩‍👧名前';
+  await using api = await startBooks();
+  await using here = await place();
+  const run = await here.run([
+    books({ baseUrl: api.urls.default, key: 'a-key', isbns: [], authors: [wide.repeat(4), wide, 'Ursula K. Le Guin'] }),
+  ]);
+  await run.shows(/everything waits for this/u);
+  for (const columns of [79, 40, 20, 9, 1]) {
+    for (const rows of [30, 8, 3, 1]) {
+      const frame = [run.header({ columns, rows }), ...run.frame({ columns, rows })];
+      expect(frame.length).toBeLessThanOrEqual(rows);
+      expect(frame.map(displayWidth).filter((width) => width > columns)).toEqual([]);
+    }
+  }
+  const short = run.frame({ columns: 40, rows: 8 });
+  expect(short.at(-1)).toMatch(/^ {2}books key {2}1 \/ 1 {2}next at \S+ {2}<.*…$/u);
+  expect(short.join('\n')).toContain(`  ${wide}`);
+  run.stop();
+  expect(run.frame({ columns: 40 }).at(-1)).toMatch(/^ {2}stopping: .*…$/u);
+});
+
 describe('progress', () => {
   it('of known sizes fills bars and says the finish time, on every display', async () => {
     await using api = await service({ alpha: { followers: 40 }, beta: { followers: 20 } });
@@ -235,6 +281,21 @@ describe('progress', () => {
     await run.finish();
     expect(lines(run)).toMatch(/books keys +█+ +1,200 of 1,200 +1 missing, 1,199 records +done/u);
     expect(run.lastAnswerAt() - START).toBeLessThan(11_500);
+  });
+
+  it('counts as records of keys those of lookups alone, and names the rate of each pipeline', async () => {
+    await using here = await place();
+    await using crawls = await service({ alpha: { followers: 30 } });
+    await using api = await startBooks({ now: () => here.clock.epochMs() });
+    const isbns = [sampleIsbn(0), sampleIsbn(1)];
+    const run = await here.run([
+      crawl({ url: crawls.url, users: ['alpha'] }),
+      books({ baseUrl: api.urls.default, key: 'a-key', isbns, authors: ['Ursula K. Le Guin'] }),
+    ]);
+    await run.shows(/at least \d left; followers 2 in 15 m are 20 ids at most(?:; books 1 a second)?$/mu);
+    await run.finish();
+    expect(lines(run)).toMatch(/books keys +█+ +2 of 2 +2 records +done$/mu);
+    expect(run.view().pipelines['books']?.records).toEqual({ authors: 1, records: 2 });
   });
 
   it('stays cheap however much waits', async () => {

@@ -91,7 +91,7 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
     plain: 'each',
   },
   'requests-readable': {
-    words: ({ pipeline, lane }) => `${pipeline}.requests partition ${lane}: the transaction it waited for has ended`,
+    words: ({ pipeline, lane }) => `${pipeline} lane ${lane}: the transaction its requests waited for has ended`,
     level: 'info',
     plain: 'each',
     stays: always,
@@ -138,10 +138,10 @@ export function failedLaneWords({ pipeline, lane, reason }: { pipeline: string; 
   return `${pipeline} lane ${lane} can't go on: ${why}. Nothing is lost: its requests wait for the next run.`;
 }
 
-/** `followers.requests partition 0: since 10:31:04 another client's open transaction (offset 12) holds requests back; …`. */
+/** `followers lane 0: since 10:31:04 another client's open transaction (offset 12) holds requests back; …`. */
 export function blockedLaneWords({ pipeline, lane, offset }: { pipeline: string; lane: number; offset: number }, since: string): string {
   return (
-    `${pipeline}.requests partition ${lane}: since ${since} another client's open transaction (offset ${offset}) holds requests back; ` +
+    `${pipeline} lane ${lane}: since ${since} another client's open transaction (offset ${offset}) holds requests back; ` +
     'they are worked when it ends'
   );
 }

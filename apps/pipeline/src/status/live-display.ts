@@ -67,12 +67,15 @@ export interface LiveFrameOptions {
   readonly readCommand: (topic: string) => string;
 }
 
+/** Cells of `waits for budget until 11:15:00`, and of `next at 11:15:00  <- everything waits for this`. */
+const WORK_NOTE = 32;
+const BUDGET_NOTE = 46;
 /** With fewer lines than this none is spent on blank ones. */
 const ROOMY_ROWS = 16;
 
 /** One picture of a run: what each request does, what the budgets allow, and why nothing happens where nothing does. */
 export function liveFrame({ header, view, columns, rows, color, times, readCommand }: LiveFrameOptions): readonly string[] {
-  const budgets = shorten(tableLines(budgetRows(view, times), columns), Math.max(2, Math.floor(rows / 4)));
+  const budgets = shorten(tableLines(budgetRows(view, times), columns, BUDGET_NOTE), Math.max(2, Math.floor(rows / 4)));
   const letters = Object.entries(view.deadLetters.byTopic).map(([topic, count]) => ({
     words: `${countWords(count, 'dead letter')}: ${safeText(readCommand(topic))}`,
     tone: 'bad' as const,
@@ -87,7 +90,7 @@ export function liveFrame({ header, view, columns, rows, color, times, readComma
   const spaced = rows >= ROOMY_ROWS ? 1 : 0;
   const fixed = [budgets, notes].reduce((sum, block) => sum + (block.length > 0 ? spaced + block.length : 0), top.length);
   const work = workRows(view, times, Math.max(1, rows - fixed - spaced));
-  const lines = [...tableLines(work.rows, columns), ...(work.rest === '' ? [] : [plain(`  ${work.rest}`)])];
+  const lines = [...tableLines(work.rows, columns, WORK_NOTE), ...(work.rest === '' ? [] : [plain(`  ${work.rest}`)])];
   return [top, lines, budgets, notes]
     .filter((block) => block.length > 0)
     .flatMap((block, index) => (index === 0 || spaced === 0 ? block : [plain(''), ...block]))

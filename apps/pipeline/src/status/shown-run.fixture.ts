@@ -1,16 +1,18 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { type Pipeline, type RunResult, start } from '@headgate/pipeline';
 import { type VirtualClock, virtualClock } from '@headgate/throttle/testing';
-import type { LaneWriter, TopicLog } from '@headgate/topics';
+import type { AvailabilityChange, LaneWriter, TopicLog } from '@headgate/topics';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { expect } from 'vitest';
 import { logWith } from '../run/log-with.fixture.ts';
 import { FakeTerminal } from './fake-terminal.fixture.ts';
 import { liveFrame } from './live-display.ts';
 import { createReporter } from './reporter.ts';
-import { type RunView, runViewer } from './run-view.ts';
+import { type DisplayEvent, type RunView, logEvent, runViewer } from './run-view.ts';
+import { summaryText } from './summary-text.ts';
 import { createTimeWords } from './text/time-words.ts';
 
 export interface Place extends AsyncDisposable {
@@ -18,14 +20,24 @@ export interface Place extends AsyncDisposable {
   readonly log: TopicLog;
   /** Lets no transaction be written until the function it returns is called. */
   holdWrites(): () => void;
+  /** Has the next transaction of a pipeline's lane fail so. */
+  failWrite(pipeline: string, error: Error): void;
+  /** Locks the log's file, as another process does, until the function it returns is called. */
+  lockFile(): () => void;
+  /** Has the group give the run's process so many lanes of each pipeline, now and until it is called again. */
+  assign(lanes: number): void;
   /** Runs pipelines, as `headgate run` does, and watches all displays. */
-  run(pipelines: readonly Pipeline[], options?: { readonly follow?: boolean }): Promise<ShownRun>;
+  run(pipelines: readonly Pipeline[], options?: { readonly follow?: boolean; readonly lanes?: number }): Promise<ShownRun>;
 }
 
 export interface ShownRun {
   view(): RunView;
-  /** The live display's lines, 100 cells wide and 30 high, without the first: it names a folder. */
-  frame(): readonly string[];
+  /** The live display's lines, 99 cells wide and 30 high by default, without the first. */
+  frame(size?: { readonly columns?: number; readonly rows?: number }): readonly string[];
+  /** The first: what runs, the lanes where they are of interest, and for how long. */
+  header(size?: { readonly columns?: number; readonly rows?: number }): string;
+  /** The summary after the run's end. */
+  summary(): string;
   /** All that the plain lines and the JSON lines have said. */
   readonly plain: FakeTerminal;
   readonly json: FakeTerminal;
@@ -45,21 +57,48 @@ export const START = Date.UTC(2026, 2, 10, 10, 0, 0);
 export async function place(): Promise<Place> {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-shown-'));
   const clock = virtualClock({ epochMs: START });
-  const embedded = await sqliteTopicLog({ file: join(folder, 'headgate.db'), now: () => Math.floor(clock.epochMs()) });
+  const file = join(folder, 'headgate.db');
+  let tell: (change: AvailabilityChange) => void = () => undefined;
+  const embedded = await sqliteTopicLog({
+    file,
+    now: () => Math.floor(clock.epochMs()),
+    busyTimeoutMs: 100,
+    // It looks at the machine's clock.
+    onAvailability: (change) => tell(change.available ? change : { ...change, sinceMs: clock.epochMs() }),
+  });
   const runs: { readonly stop: () => void; readonly done: Promise<RunResult> }[] = [];
   let held: Promise<void> | undefined;
-  const holding = (lane: LaneWriter): LaneWriter =>
+  let failing: { readonly pipeline: string; readonly error: Error } | undefined;
+  let assigned = Infinity;
+  let share = (): void => undefined;
+  const holding = (lane: LaneWriter, name: string): LaneWriter =>
     new Proxy(lane, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name, target);
-        if (name !== 'transaction' || typeof value !== 'function') return typeof value === 'function' ? value.bind(target) : value;
+      get(target, property) {
+        const value: unknown = Reflect.get(target, property, target);
+        if (property !== 'transaction' || typeof value !== 'function') return typeof value === 'function' ? value.bind(target) : value;
         return async (...given: unknown[]): Promise<unknown> => {
           await held;
+          if (failing !== undefined && name.includes(failing.pipeline)) {
+            const { error } = failing;
+            failing = undefined;
+            throw error;
+          }
           return (await value.apply(target, given)) as unknown;
         };
       },
     });
-  const log = logWith(embedded, { openLane: async (lane, signal) => holding(await embedded.openLane(lane, signal)) });
+  const log = logWith(embedded, {
+    openLane: async (lane, signal) => holding(await embedded.openLane(lane, signal), lane.name),
+    async joinGroup(options) {
+      return await embedded.joinGroup({
+        ...options,
+        onAssigned(partitions) {
+          share = () => options.onAssigned(partitions.filter(({ partition }) => partition < assigned));
+          share();
+        },
+      });
+    },
+  });
 
   return {
     clock,
@@ -72,7 +111,19 @@ export async function place(): Promise<Place> {
         gate.resolve();
       };
     },
-    async run(pipelines, { follow = false } = {}) {
+    failWrite(pipeline, error) {
+      failing = { pipeline, error };
+    },
+    lockFile() {
+      const other = new DatabaseSync(file);
+      other.exec('BEGIN IMMEDIATE');
+      return () => other.close();
+    },
+    assign(lanes) {
+      assigned = lanes;
+      share();
+    },
+    async run(pipelines, { follow = false, lanes = 1 } = {}) {
       const stopping = new AbortController();
       const viewer = runViewer({ clock, signal: stopping.signal });
       const [plain, json] = [new FakeTerminal(), new FakeTerminal()];
@@ -91,32 +142,40 @@ export async function place(): Promise<Place> {
         await createReporter({ ...shown, stderr: plain, json: false }),
         await createReporter({ ...shown, stderr: json, json: true }),
       ];
+      const onEvent = (event: DisplayEvent): void => {
+        viewer.apply(event);
+        for (const reporter of reporters) reporter.event(event);
+      };
+      tell = (change) => onEvent(logEvent('sqlite', change));
       const running = await start({
         log,
         pipelines,
         follow,
+        lanes,
         signal: stopping.signal,
         clock,
         env: {},
-        onEvent(event) {
-          viewer.apply(event);
-          for (const reporter of reporters) reporter.event(event);
-        },
+        onEvent,
       });
       viewer.attach(running);
       let isOver = false;
+      let outcome: RunResult['outcome'] = 'done';
       const done = running.done.then((result) => {
         isOver = true;
+        outcome = result.outcome;
         viewer.end(result.snapshot);
         for (const reporter of reporters) reporter.close();
         return result;
       });
       runs.push({ stop: () => stopping.abort(), done });
-      const frame = (): readonly string[] =>
-        liveFrame({ ...shown, view: view(), columns: 99, rows: 30, times: createTimeWords(shown) }).slice(1);
+      const all = ({ columns = 99, rows = 30 }: { readonly columns?: number; readonly rows?: number } = {}): readonly string[] =>
+        liveFrame({ ...shown, view: view(), columns, rows, times: createTimeWords(shown) });
+      const frame: ShownRun['frame'] = (size) => all(size).slice(1);
       return {
         view,
         frame,
+        header: (size) => all(size)[0] ?? '',
+        summary: () => summaryText({ ...shown, view: view(), outcome, replayCommand: (topic) => `headgate replay ${topic}` }),
         plain,
         json,
         lastAnswerAt() {

@@ -1,3 +1,4 @@
+import type { Reason } from '@headgate/pipeline';
 import { elsewhereWords, itemsWords, reasonWithout } from './event-words.ts';
 import type { RunView } from './run-view.ts';
 import { displayWidth, padWidth } from './text/cells.ts';
@@ -25,26 +26,25 @@ const NAMED_FAILURES = 10;
 /** The end of a run in words, some ten lines however much there was: what arrived, where it is, what failed and why, and what to do next. */
 export function summaryText(options: SummaryOptions): string {
   const { view, outcome, goesOn = true, names = (topic) => topic } = options;
+  const isOver = outcome === 'done';
   const read = (topic: string): string => safeText(options.readCommand(topic), 1000);
   const replay = (topic: string): string => safeText(options.replayCommand(topic), 1000);
   const last = topicToRead(view, names);
   const reading = last === undefined ? [] : [`${'Read it:'.padEnd(18)}${read(last)} --max 10`];
-  if (outcome === 'done' && isNothing(view) && view.logUnavailable === undefined) {
+  if (isOver && isNothing(view) && view.logUnavailable === undefined) {
     return [nothingWords(view), ...elsewhere(view)].join('\n');
   }
-  const left = outcome === 'done' ? undefined : walksLeft(view);
-  const arrived = arrivals(view, names, left);
+  const arrived = arrivals(view, names, isOver);
   const { walks, answered } = totalsOf(view);
-  const didFail = outcome === 'done' && walks.failed > 0 && walks.completed + answered === 0;
-  const title = `${outcome === 'done' ? (didFail ? 'Failed after' : 'Done in') : 'Stopped after'} ${durationWords(view.now - view.startedAt)}: `;
+  const didFail = isOver && walks.failed > 0 && walks.completed + answered === 0;
+  const title = `${isOver ? (didFail ? 'Failed after' : 'Done in') : 'Stopped after'} ${durationWords(view.now - view.startedAt)}: `;
   return [
     ...block(title, arrived.length > 0 ? arrived : [{ what: 'nothing was written', where: '' }]),
     ...requestLine(view),
-    ...failedWalks(view, read, replay),
-    ...otherDeadLetters(view, read, replay),
+    ...failures(view, { names, read, replay }),
     ...unreachedLog(view),
     ...elsewhere(view),
-    ...(outcome !== 'done' && goesOn ? [goOnLine(view, left)] : []),
+    ...(!isOver && goesOn ? [goOnLine(view)] : []),
     ...reading,
   ].join('\n');
 }
@@ -89,9 +89,12 @@ interface WalksLeft {
   readonly isExact: boolean;
 }
 
-function walksLeft({ work, lanes }: RunView): WalksLeft {
-  const begun = work.filter((row) => row.kind === 'walk' && row.state === 'working').length;
-  return { count: lanes.reduce((sum, { behind }) => sum + behind, begun), isExact: lanes.every(({ isCounted }) => isCounted) };
+/** Of all pipelines, or of one. */
+function walksLeft({ work, lanes }: RunView, of?: string): WalksLeft {
+  const isOf = ({ pipeline }: { readonly pipeline: string }): boolean => of === undefined || pipeline === of;
+  const begun = work.filter((row) => row.kind === 'walk' && row.state === 'working' && isOf(row)).length;
+  const own = lanes.filter(isOf);
+  return { count: own.reduce((sum, { behind }) => sum + behind, begun), isExact: own.every(({ isCounted }) => isCounted) };
 }
 
 interface Arrival {
@@ -99,11 +102,13 @@ interface Arrival {
   readonly where: string;
 }
 
-/** A line for each pipeline that brought something. */
-function arrivals(view: RunView, names: (topic: string) => string, left: WalksLeft | undefined): Arrival[] {
+/** A line for each pipeline that brought something. `isOver`: none of it is left. */
+function arrivals(view: RunView, names: (topic: string) => string, isOver: boolean): Arrival[] {
   return Object.entries(view.pipelines).flatMap(([name, { walks, pages, items, keys, records }]) => {
+    const left = isOver ? undefined : walksLeft(view, name);
     const ended = walks.completed + walks.failed;
-    const all = left === undefined ? walks.started : ended + left.count;
+    // Those of a lane that was left are nobody's here.
+    const all = Math.max(walks.started, ended + (left?.count ?? 0));
     const isMore = left !== undefined && all > walks.completed;
     const about = left?.isExact === false ? 'at least ' : '';
     const crawls = isMore
@@ -163,51 +168,49 @@ function faultWords(status: string, count: number): string {
   return status.startsWith('2') ? `${groupedNumber(count)} with an unreadable answer` : `${countWords(count, 'time', 'times')} ${status}`;
 }
 
-function failedWalks(view: RunView, read: (topic: string) => string, replay: (topic: string) => string): string[] {
-  const { failed } = totalsOf(view).walks;
-  if (failed === 0) return [];
-  const rows = view.work.flatMap((row) => (row.kind === 'walk' && row.state === 'failed' ? [row] : []));
-  const shown = rows.slice(-NAMED_FAILURES).map(({ key, error }) => ({
-    name: safeText(key),
-    reason: reasonWithout(key, error ?? { code: '', message: '' }),
-  }));
-  const topic = deadLetterTopics(view).find((name) => rows.some(({ pipeline }) => name.includes(pipeline)));
-  const title = `${countWords(failed, 'crawl')} failed:`;
-  return failureLines({ title, shown, total: failed, topic: topic ?? deadLetterTopics(view)[0], read, replay });
-}
-
-function otherDeadLetters(view: RunView, read: (topic: string) => string, replay: (topic: string) => string): string[] {
-  const failures = new Set(view.work.flatMap((row) => (row.kind === 'walk' && row.state === 'failed' ? [row.key] : [])));
-  return Object.entries(view.pipelines).flatMap(([name, { deadLetters, walks }]) => {
-    // A failed crawl is told above, its dead letter with it.
-    const rest = deadLetters - walks.failed;
-    if (rest <= 0) return [];
-    const topic = deadLetterTopics(view).find((one) => one.includes(name));
-    const shown = view.deadLetters.last
-      .filter((one) => one.topic === topic && !failures.has(one.key))
-      .slice(-Math.min(NAMED_FAILURES, rest))
-      .map(({ key, error }) => ({ name: safeText(key), reason: reasonWithout(key, error) }));
-    return failureLines({ title: `${countWords(rest, 'dead letter')}:`, shown, total: rest, topic, read, replay });
-  });
-}
-
-function deadLetterTopics({ deadLetters }: RunView): string[] {
-  return Object.keys(deadLetters.byTopic);
-}
-
-interface FailureLinesOptions {
-  readonly title: string;
-  readonly shown: readonly { readonly name: string; readonly reason: string }[];
-  readonly total: number;
-  readonly topic: string | undefined;
+interface FailuresOptions {
+  readonly names: (topic: string) => string;
   readonly read: (topic: string) => string;
   readonly replay: (topic: string) => string;
 }
 
-function failureLines({ title, shown, total, topic = '', read, replay }: FailureLinesOptions): string[] {
+/** For each pipeline its failed crawls, their dead letters with them, and its other dead letters. */
+function failures({ pipelines, work, deadLetters }: RunView, { names, ...commands }: FailuresOptions): string[] {
+  return Object.entries(pipelines).flatMap(([name, { walks, deadLetters: letters }]) => {
+    const topic = names(`${name}.dead-letters`);
+    const rows = work.flatMap((row) => (row.kind === 'walk' && row.state === 'failed' && row.pipeline === name ? [row] : []));
+    const failed = new Set(rows.map(({ key }) => key));
+    const others = deadLetters.last.filter((one) => one.topic === topic && !failed.has(one.key));
+    return [
+      ...failureLines({ ...commands, topic, what: (count) => `${countWords(count, 'crawl')} failed:`, total: walks.failed, known: rows }),
+      ...failureLines({
+        ...commands,
+        topic,
+        what: (count) => `${countWords(count, 'dead letter')}:`,
+        total: letters - walks.failed,
+        known: others,
+      }),
+    ];
+  });
+}
+
+interface FailureLinesOptions extends Omit<FailuresOptions, 'names'> {
+  readonly topic: string;
+  readonly what: (count: number) => string;
+  readonly total: number;
+  /** The last of them. */
+  readonly known: readonly { readonly key: string; readonly error?: Reason }[];
+}
+
+function failureLines({ topic, what, total, known, read, replay }: FailureLinesOptions): string[] {
+  if (total <= 0) return [];
+  const shown = known.slice(-Math.min(NAMED_FAILURES, total)).map(({ key, error }) => ({
+    name: safeText(key),
+    reason: reasonWithout(key, error ?? { code: '', message: '' }),
+  }));
   const width = shown.reduce((most, one) => Math.max(most, displayWidth(one.name)), 0);
   return [
-    `${title.padEnd(18)}${read(topic)}`,
+    `${what(total).padEnd(17)} ${read(topic)}`,
     ...shown.map((one) => `  ${padWidth(one.name, Math.min(width, 24))}  ${one.reason}`),
     ...(total > shown.length ? [`  and ${groupedNumber(total - shown.length)} more`] : []),
     `${'  To try again:'.padEnd(18)}${replay(topic)}`,
@@ -222,11 +225,12 @@ function unreachedLog({ logUnavailable, now }: RunView): string[] {
   return [`${title}${name}, for the last ${durationWords(now - since)} (${safeText(reason)}): what isn't in it yet is asked for again.`];
 }
 
-function goOnLine({ work }: RunView, left: WalksLeft | undefined): string {
+function goOnLine(view: RunView): string {
+  const { work } = view;
+  const { count, isExact } = walksLeft(view);
   const open = work.flatMap((row) => (row.kind === 'walk' && row.state === 'working' ? [row] : []));
   const named = open.slice(0, 3).map(({ key, pages }) => `${safeText(key)} at page ${groupedNumber(pages + 1)}`);
-  const [atLeast, count] = [left?.isExact === false ? 'at least ' : '', left?.count ?? open.length];
-  const more = count > named.length ? ` and ${atLeast}${groupedNumber(count - named.length)} more` : '';
+  const more = count > named.length ? ` and ${isExact ? '' : 'at least '}${groupedNumber(count - named.length)} more` : '';
   const where = named.length === 0 ? 'where this one stopped' : `with ${named.join(', ')}${more}`;
   return `${'To go on:'.padEnd(18)}run the same command again: it goes on ${where}.`;
 }

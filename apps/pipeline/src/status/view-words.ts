@@ -119,7 +119,11 @@ export function progressWords(view: RunView, times: TimeWords): string {
     const when = doneAt === undefined ? '' : `, done at ${times.when(doneAt, view.now)}`;
     return `${percentWords(done / (done + left))} of ${countWords(done + left, 'request')}${when}`;
   }
-  const rates = Object.entries(view.pipelines).flatMap(([name, one]) => (one.progress.isExact ? [] : rateWords(name, one, view.budgets)));
+  const all = Object.entries(view.pipelines);
+  const rates = all.flatMap(([name, one]) => {
+    const said = one.progress.isExact ? [] : rateWords(name, one, view.budgets);
+    return said.map((rate) => (all.length === 1 ? rate : `${name} ${rate}`));
+  });
   return [`${countWords(done, 'request')} done, at least ${groupedNumber(left)} left`, ...rates].join('; ');
 }
 
@@ -151,13 +155,14 @@ export function budgetRows(view: RunView, times: TimeWords): readonly TableRow[]
   return budgets.map((budget) => {
     const { used, limit, unit, resetsAt } = budget;
     const holds = holding.get(budget);
+    const why =
+      holds !== undefined ? `<- ${waitWords(holds)} for this` : resetsAt === undefined ? '' : `resets at ${times.when(resetsAt, now)}`;
     return {
       name: budgetName(budget),
       share: limit > 0 ? used / limit : 1,
       progress: `${groupedNumber(used).padStart(digits)} / ${groupedNumber(limit)}${unit === undefined ? '' : ` ${safeText(unit, 20)}`}`,
-      amount: freeWords(budget, now, times),
-      note:
-        holds !== undefined ? `<- ${waitWords(holds)} for this` : resetsAt === undefined ? '' : `resets at ${times.when(resetsAt, now)}`,
+      amount: '',
+      note: [freeWords(budget, now, times), why].filter((words) => words !== '').join('  '),
       ...(holds !== undefined && { tone: 'wait' as const }),
     };
   });

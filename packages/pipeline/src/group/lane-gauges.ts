@@ -36,9 +36,12 @@ export function laneGauges(options: LaneGaugesOptions): RunGauges {
     if (walk !== undefined && walks.has(walk)) walks.set(walk, doing);
     else lookups.push(doing);
   };
+  const writing = new Set(inWork.walks.flatMap(({ walk, isWriting }) => (isWriting ? [walk] : [])));
   for (const { waiting, inFlight = [] } of gauges) {
     for (const { walk, for: what, until } of waiting) {
-      tell(walk, { state: 'waiting', for: what, ...(until !== undefined && { until: Math.max(now, until) }) });
+      // It asks for its next page while the one before is written.
+      if (walk === undefined || !writing.has(walk))
+        tell(walk, { state: 'waiting', for: what, ...(until !== undefined && { until: Math.max(now, until) }) });
     }
     for (const { walk, since, retry } of inFlight)
       tell(walk, retry === undefined ? { state: 'asking', since } : { state: 'retrying', ...retry });

@@ -297,7 +297,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
         if (part !== undefined || failure === undefined) letters.push(letterOf(of, key, error, part));
       if (failure !== undefined) letters.push(failure);
     }
-    await write(keys, records, letters, () => emit({ type: 'records-written', pipeline, counts }));
+    await write(keys, records, letters, () => emit({ type: 'records-written', pipeline, kind: 'keys', counts }));
   };
 
   /** The outcome of each key, by its index. Throws for a key that wasn't requested. */

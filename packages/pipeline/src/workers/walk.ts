@@ -278,7 +278,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
       last: isLast,
       ...(credential !== undefined && { credential }),
     });
-    emit({ type: 'records-written', pipeline, counts: countsOf(pending) });
+    emit({ type: 'records-written', pipeline, kind: 'walk', counts: countsOf(pending) });
     for (const message of warnings) emit({ type: 'notice', level: 'warn', message });
     if (isLast) emit({ type: 'request-completed', pipeline, key, request: id, pages: state.page, items: total });
     ending?.start();

@@ -25,15 +25,17 @@ const gap = 2;
 const widestName = 24;
 const widestBar = 18;
 const narrowestBar = 5;
-/** A longer note is cut rather than that all bars go. */
-const widestNote = 32;
 
-/** Lays rows out in columns no wider than `width` cells all together; the bars take what the words leave, and go first where it is narrow. */
-export function tableLines(rows: readonly TableRow[], width: number): readonly TableLine[] {
+/**
+ * Lays rows out in columns no wider than `width` cells all together; the bars take what the words leave, and go first where it is narrow.
+ * `notes`: cells kept free for them whether they are there or not, so that no bar changes with a note; a longer one is cut rather than that
+ * all bars go.
+ */
+export function tableLines(rows: readonly TableRow[], width: number, notes: number): readonly TableLine[] {
   const names = Math.min(widestName, widest(rows, 'name'));
   const progress = widest(rows, 'progress');
   const amounts = widest(rows, 'amount');
-  const words = columns(names) + columns(progress) + columns(amounts) + columns(Math.min(widestNote, widest(rows, 'note')));
+  const words = columns(names) + columns(progress) + columns(amounts) + columns(notes);
   const free = width - words - gap;
   const bars = rows.some((row) => row.share !== undefined) && free >= narrowestBar ? Math.min(widestBar, free) : 0;
 
@@ -48,7 +50,7 @@ export function tableLines(rows: readonly TableRow[], width: number): readonly T
   });
 }
 
-function widest(rows: readonly TableRow[], column: 'name' | 'progress' | 'amount' | 'note'): number {
+function widest(rows: readonly TableRow[], column: 'name' | 'progress' | 'amount'): number {
   return rows.reduce((most, row) => Math.max(most, displayWidth(row[column])), 0);
 }
 

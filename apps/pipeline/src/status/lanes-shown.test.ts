@@ -1,0 +1,73 @@
+import { startBooks, startFollowers } from '@headgate/sandbox';
+import { LaneLostError, TopicLogError } from '@headgate/topics';
+import { expect, it } from 'vitest';
+import { books } from '../pipelines/books.ts';
+import { followers } from '../pipelines/followers.ts';
+import { place } from './shown-run.fixture.ts';
+
+const FREELY = { window: { kind: 'rolling', limit: 100_000, windowMs: 1 }, users: { alpha: { followers: 30 } } } as const;
+
+function crawl(url: string, lanes = 1) {
+  const credentials = Array.from({ length: lanes }, (_, i) => ({ name: `app-${i}`, bearer: `token-${i}` }));
+  const limit = { requests: 2, window: '15m' };
+  return followers({ baseUrl: url, credentials, users: [{ screenName: 'alpha' }], limit, count: 10 });
+}
+
+it('says which lanes it has once one was given away, and stands by when all are other processes’', async () => {
+  await using here = await place();
+  const run = await here.run([crawl('http://127.0.0.1:9', 2)], { follow: true, lanes: 2 });
+  await expect.poll(() => run.view().lanes.length).toBe(2);
+  here.assign(1);
+  await expect.poll(() => run.plain.text).toMatch(/followers lane 1: given up; what is unfinished goes on wherever it is opened next$/mu);
+  expect(run.header()).toMatch(/ lanes 0 +\d\d:\d\d:\d\d$/u);
+  here.assign(0);
+  await expect.poll(() => run.plain.text).toMatch(/followers lane 0: given up/u);
+  await here.clock.advance(2_001);
+  expect(run.frame().join('\n')).toContain('  stands by: other processes of the group work all lanes');
+  expect(run.header()).toMatch(/ no lane +\d\d:\d\d:\d\d$/u);
+  expect(run.plain.text).not.toContain('stands by');
+  await here.clock.advance(1_250);
+  expect(run.plain.lines.at(-1)).toMatch(/stands by: other processes of the group work all lanes$/u);
+  run.stop();
+  expect(run.frame().join('\n')).toContain('stopping: gives its lanes up; the next run goes on with what is not done');
+  expect((await run.finish()).outcome).toBe('stopped');
+});
+
+it('tells who has taken a lane over, and takes it again', async () => {
+  await using api = await startFollowers(FREELY);
+  await using here = await place();
+  const run = await here.run([crawl(api.url)]);
+  await run.shows(/waits for budget until/u);
+  here.failWrite('followers', new LaneLostError({ lane: 'followers.0', by: 'process 12 on host-b' }));
+  await here.clock.advance(900_456);
+  const lost = 'followers lane 0: process 12 on host-b has taken it over; this process stopped working on it. Nothing is lost.';
+  await expect.poll(() => run.plain.text).toContain(lost);
+  expect(run.json.lines.map((line) => JSON.parse(line) as object)).toContainEqual(
+    expect.objectContaining({ level: 'warn', event: 'lane-left', lane: 0, msg: lost }),
+  );
+  await expect.poll(() => run.view().work).toEqual([]);
+  await here.clock.advance(2_001);
+  expect((await run.finish()).outcome).toBe('done');
+  expect(run.view().pipelines['followers']).toMatchObject({ pages: 3, items: 30, walks: { started: 1, completed: 1 } });
+});
+
+it('says why a lane can not go on while others do, and that the run failed', async () => {
+  await using api = await startFollowers(FREELY);
+  await using here = await place();
+  await using shop = await startBooks({ now: () => here.clock.epochMs() });
+  const run = await here.run([crawl(api.url), books({ baseUrl: shop.urls.default, key: 'a-key', isbns: [] })], { follow: true });
+  await run.shows(/waits for budget until/u);
+  here.failWrite('followers', new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_CLOSED', message: 'The disk is full.' }));
+  await here.clock.advance(900_456);
+  const words = "followers lane 0 can't go on: The disk is full. Nothing is lost: its requests wait for the next run.";
+  await expect.poll(() => run.frame({ columns: 200 })).toContain(`  ${words}`);
+  expect(run.plain.text.split(words)).toHaveLength(2);
+  expect(run.json.lines.map((line) => JSON.parse(line) as object)).toContainEqual(
+    expect.objectContaining({ level: 'error', event: 'lane-left', failed: true, msg: words }),
+  );
+  run.stop();
+  expect((await run.finish()).outcome).toBe('failed');
+  expect(run.summary()).toMatch(
+    /^Stopped after 15 m \d+ s: 0 of 1 crawl, 2 pages, 20 ids +-> followers\.pages \(2\)[^]*^To go on: +run the same command again: it goes on /mu,
+  );
+});

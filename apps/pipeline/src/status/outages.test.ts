@@ -1,0 +1,65 @@
+import { startFollowers } from '@headgate/sandbox';
+import { expect, it } from 'vitest';
+import { followers } from '../pipelines/followers.ts';
+import { type Place, type ShownRun, place } from './shown-run.fixture.ts';
+
+const SECONDS_FROM_NOW = 3_000;
+
+/** A run whose log another process has locked, and is told of it. */
+async function lockedOut(here: Place, url: string): Promise<{ readonly run: ShownRun; readonly unlock: () => void }> {
+  const credentials = [{ name: 'app', bearer: 'a-token' }];
+  const limit = { requests: 2, window: '15m' };
+  const users = [{ screenName: 'alpha' }];
+  const run = await here.run([followers({ baseUrl: url, credentials, users, limit, count: 10 })]);
+  await run.shows(/@alpha +2 pages +20 ids +waits for budget/u);
+  const unlock = here.lockFile();
+  await here.clock.advance(900_456);
+  await run.shows(/the topic log can't be written since 10:15:00/u);
+  await here.clock.advance(SECONDS_FROM_NOW);
+  return { run, unlock };
+}
+
+const service = async () =>
+  await startFollowers({ window: { kind: 'rolling', limit: 100_000, windowMs: 1 }, users: { alpha: { followers: 30 } } });
+
+it('says that the log is locked, for how long, that it is back, and each once', async () => {
+  await using api = await service();
+  await using here = await place();
+  const { run, unlock } = await lockedOut(here, api.url);
+  const wide = run.frame({ columns: 500 }).join('\n');
+  expect(wide).toMatch(
+    /^ {2}the topic log can't be written since 10:15:00, for 3 s \(.*locked by another process.*\): nothing is lost, goes on by itself$/mu,
+  );
+  expect(wide).toMatch(/@alpha +2 pages +20 ids +writing$/mu);
+  // Where it doesn't fit the reason is cut, not the comfort.
+  const narrow = run.frame({ columns: 70 });
+  expect(narrow.at(-2)).toBe("  the topic log can't be written since 10:15:00, for 3 s:");
+  expect(narrow.at(-1)).toMatch(/^ {2}nothing is lost, goes on by itself \(.*…$/u);
+  unlock();
+  expect((await run.finish()).outcome).toBe('done');
+  const told = run.plain.lines.filter((line) => line.includes('the topic log'));
+  expect(told).toEqual([
+    expect.stringMatching(
+      /^10:15:00 the topic log can't be written \(.*locked by another process.*\): nothing is lost, goes on by itself$/u,
+    ),
+    expect.stringMatching(/^10:15:03 the topic log can be written again after 3 s$/u),
+  ]);
+  const events = run.json.lines.map((line) => JSON.parse(line) as { readonly event: string });
+  expect(events.filter(({ event }) => event.startsWith('log-'))).toMatchObject([
+    { level: 'warn', event: 'log-unavailable', driver: 'sqlite', reason: expect.stringContaining('locked') as string },
+    { level: 'info', event: 'log-available', driver: 'sqlite', msg: 'the topic log can be written again' },
+  ]);
+});
+
+it('says that a stop waits for a log that is away, and in its summary that it was not reached', async () => {
+  await using api = await service();
+  await using here = await place();
+  const { run, unlock } = await lockedOut(here, api.url);
+  run.stop();
+  expect(run.frame({ columns: 500 }).join('\n')).toMatch(/^ {2}stopping: waits for 1 write and the log, 10 s at most; /mu);
+  expect(run.summary()).toMatch(
+    /^Log not reached: +the file, for the last 3 s \(.*locked.*\): what isn't in it yet is asked for again\.$/mu,
+  );
+  unlock();
+  expect((await run.finish()).outcome).toBe('stopped');
+});

@@ -1,0 +1,72 @@
+import { startBooks, startFollowers } from '@headgate/sandbox';
+import { expect, it } from 'vitest';
+import { books } from '../pipelines/books.ts';
+import { followers } from '../pipelines/followers.ts';
+import { place } from './shown-run.fixture.ts';
+
+const FREELY = { window: { kind: 'rolling', limit: 100_000, windowMs: 1 } } as const;
+
+interface CrawlOptions {
+  readonly url: string;
+  readonly users: readonly string[];
+  readonly requests?: number;
+}
+
+function crawl({ url, users, requests = 1_000 }: CrawlOptions) {
+  const limit = { requests, window: requests === 1_000 ? '1s' : '15m' };
+  const list = users.map((screenName) => ({ screenName }));
+  return followers({ baseUrl: url, credentials: [{ name: 'app', bearer: 'a-token' }], users: list, limit, count: 10 });
+}
+
+it('names failed crawls with their reasons, ten at most, and the commands to read and to replay them', async () => {
+  await using api = await startFollowers({ ...FREELY, users: { alpha: { followers: 30 } } });
+  await using here = await place();
+  const gone = Array.from({ length: 1_200 }, (_, i) => `gone_${i}`);
+  const run = await here.run([crawl({ url: api.url, users: ['alpha', ...gone] })]);
+  expect((await run.finish()).outcome).toBe('done');
+  const summary = run.summary().split('\n');
+  expect(summary.slice(0, 3)).toEqual([
+    expect.stringMatching(/^Done in .*: 1 crawl, 3 pages, 30 ids -> followers\.pages \(3\)$/u),
+    '1,203 requests: 1,203 answered. None was refused for its rate.',
+    '1,200 crawls failed: headgate read followers.dead-letters',
+  ]);
+  expect(summary.filter((line) => /^ {2}@gone_\d+ +there is no such user \(404/u.test(line))).toHaveLength(10);
+  expect(summary.slice(-3)).toEqual([
+    '  and 1,190 more',
+    '  To try again:   headgate replay followers.dead-letters',
+    'Read it:          headgate read followers.pages --max 10',
+  ]);
+  expect(summary).toHaveLength(16);
+}, 60_000);
+
+it('says of each pipeline what it did and left where it was stopped, and what went wrong there', async () => {
+  await using here = await place();
+  await using api = await startFollowers({ ...FREELY, users: { alpha: { followers: 30 }, beta: { followers: 30 } } });
+  await using shop = await startBooks({ now: () => here.clock.epochMs() });
+  const run = await here.run(
+    [
+      crawl({ url: api.url, users: ['nobody', 'alpha', 'beta'], requests: 3 }),
+      books({ baseUrl: shop.urls.default, key: 'a-key', isbns: [], authors: ['Ursula K. Le Guin'] }),
+    ],
+    { follow: true },
+  );
+  await here.log.append([{ topic: 'books.requests', key: 'odd', value: '{"isbn":"123"}' }]);
+  await run.shows(/Ursula K\. Le Guin +█+ +1 page/u);
+  await run.shows(/@alpha +1 page .*waits for budget[^]*@beta +1 page .*waits for budget/u);
+  await expect.poll(() => here.clock.advance(250).then(() => run.view().deadLetters.total)).toBe(2);
+  run.stop();
+  expect((await run.finish()).outcome).toBe('stopped');
+  expect(run.summary().split('\n')).toEqual([
+    expect.stringMatching(/^Stopped after .* m?s: 0 of 3 crawls, 2 pages, 20 ids +-> followers\.pages \(2\)$/u),
+    expect.stringMatching(/^ +1 crawl, 1 page, 32 books; 1 key -> books\.authors \(1\)$/u),
+    '4 requests: 4 answered. None was refused for its rate.',
+    '1 crawl failed:   headgate read followers.dead-letters',
+    expect.stringMatching(/^ {2}@nobody {2}there is no such user/u),
+    '  To try again:   headgate replay followers.dead-letters',
+    '1 dead letter:    headgate read books.dead-letters',
+    expect.stringMatching(/^ {2}123 {2}"123" is not an ISBN/u),
+    '  To try again:   headgate replay books.dead-letters',
+    'To go on:         run the same command again: it goes on with @alpha at page 2, @beta at page 2.',
+    'Read it:          headgate read followers.pages --max 10',
+  ]);
+});
