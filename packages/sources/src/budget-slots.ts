@@ -34,21 +34,24 @@ export interface BudgetSlotsOptions {
   readonly clock: Clock;
 }
 
-/** Reads when a budget's slots come free. It takes none. */
+/** A larger budget is looked at in so many steps: a display asks every second. */
+const MOST_STEPS = 64;
+
+/** Reads when a budget's slots come free, those of a step when its last one does. It takes none. */
 export function budgetSlots({ credential, name, budget, of, clock }: BudgetSlotsOptions): BudgetSlots {
   const now = clock.monotonicMs();
   const againInMs = Math.ceil(budget.freeAgainAt(0) - now);
-  const free: FreeSlots[] = [];
-  for (let taken = 0; taken < budget.limit;) {
-    const at = budget.freeAt(taken + 1);
-    let [last, beyond] = [taken + 1, budget.limit + 1];
-    while (beyond - last > 1) {
-      const between = Math.floor((last + beyond) / 2);
-      if (budget.freeAt(between) <= at) last = between;
-      else beyond = between;
-    }
-    free.push({ inMs: at < Infinity ? Math.max(0, Math.ceil(at - now)) : againInMs, count: last - taken });
-    taken = last;
+  const free: { inMs: number; count: number }[] = [];
+  const steps = Math.min(budget.limit, MOST_STEPS);
+  let counted = 0;
+  for (let step = 1; step <= steps; step += 1) {
+    const upTo = Math.round((budget.limit * step) / steps);
+    const at = budget.freeAt(upTo);
+    const inMs = at < Infinity ? Math.max(0, Math.ceil(at - now)) : againInMs;
+    const last = free.at(-1);
+    if (last?.inMs === inMs) last.count += upTo - counted;
+    else free.push({ inMs, count: upTo - counted });
+    counted = upTo;
   }
   return {
     credential,
