@@ -15,7 +15,7 @@ import { walkReader } from './walk-reader.ts';
 /**
  * Makes a source of a service's definition: a function of its users' options.
  *
- * That function throws a `SourceError` with `HEADGATE_INVALID_OPTION` for options that can't be.
+ * The returned function throws a `SourceError` with `HEADGATE_INVALID_OPTION` for invalid options.
  */
 export function defineSource<Ask, Value>(definition: SourceDefinition<Ask, Value>): (options: SourceOptions) => Source<Ask, Value> {
   const { service } = definition;

@@ -15,7 +15,7 @@ export interface HeardEvidence {
   /** Names of the budgets, and the credential's, in the order of the evidence. */
   readonly names: readonly string[];
   readonly budgets: readonly RateBudget[];
-  /** What they are. */
+  /** Their definitions by name. */
   readonly named: Budgets;
   /** Monotonic ms of the answer. */
   readonly now: number;

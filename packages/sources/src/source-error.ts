@@ -68,19 +68,19 @@ export function ofDefinition<T>({ service, subject, name, call }: OfDefinitionOp
   }
 }
 
-/** What a definition's function has thrown, in words. */
+/** Describes the error that a definition's function has thrown. */
 export function thrown(cause: unknown): string {
   return cause instanceof Error ? `${cause.name}: ${cause.message}` : 'a value that is no Error';
 }
 
-/** What a definition's function gives. Throws a `TypeError` for a promise, whose rejection would end the process. */
+/** Returns the result of a definition's function. Throws a `TypeError` for a promise, whose rejection would end the process. */
 export function atOnce<T>(given: T): T {
   if (!(given instanceof Promise)) return given;
   given.catch(() => undefined);
   throw new TypeError('it gives a promise, and has to answer at once');
 }
 
-/** What a definition's function gives. Throws a `RangeError` unless that is a whole number, 0 or more. */
+/** Returns the result of a definition's function. Throws a `RangeError` unless it is a whole number, 0 or more. */
 export function wholeNumber(given: number): number {
   if (Number.isSafeInteger(given) && given >= 0) return given;
   throw new RangeError(`it gives ${String(given)}, and has to give a whole number, 0 or more`);

@@ -75,7 +75,7 @@ function plainIds(body: Buffer, { startsAt, mostIds }: { readonly startsAt: numb
 /** `rest`: what comes after the ids and their comma. */
 function contentAfterIds(rest: string, needed: ReadPageOptions['needed']): PageContent | undefined {
   const fields = parsed(`{${rest}`);
-  // Of two fields of one name the last counts, in any spelling: so these ids would not be the page's.
+  // The last of two fields of one name counts, in any spelling: so these ids would not be the page's.
   if (typeof fields !== 'object' || fields === null || 'ids' in fields) return undefined;
   const page = readPage({ ...fields, ids: [] }, { text: () => `{"ids":[],${rest}`, needed });
   return page.kind === 'page' ? page.content : undefined;

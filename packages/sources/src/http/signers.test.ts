@@ -152,7 +152,7 @@ describe('a token that the service refuses', () => {
 
 test('a signer that gives the promise of another library is waited for: nothing goes out unsigned', async () => {
   const authorization = 'Bearer later';
-  // Of a realm of its own.
+  // Made in a realm of its own.
   const later = runInNewContext('Promise.resolve({ authorization })', { authorization }) as Promise<Signed>;
   const scene = await play([], { credentials: [{ name: 'a', signer: { sign: () => later } }] });
   await scene.ask();

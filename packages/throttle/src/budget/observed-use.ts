@@ -30,8 +30,8 @@ const MOST_SIGHTINGS = 16;
  *
  * An answer proves `limit - remaining - own` of others, where `own` is all of ours that the service may have counted by then: those in its
  * window that are answered, the request itself, and those in flight. Too much is taken for ours while several are in flight, never too
- * little, so a credential that nobody shares loses nothing. The greatest weight counts that was seen during the last window.
- * A window later the same is expected: on a rolling window those seen stay until then, and on windows that start anew the same users come
+ * little, so a credential that no other client uses loses nothing. The greatest weight counts that was seen during the last window. A
+ * window later the same is expected: on a rolling window those seen stay until then, and on windows that start anew the same users come
  * again at the same time. Only then does the sighting lapse. One that cost a refusal is expected for up to another window, until an answer
  * leaves more: others may come after our last answer of each window, and each lapse would cost a refusal again. Where others have left
  * nothing at all they may as well be we ourselves before a restart: an answer after the reset is believed.
