@@ -467,7 +467,7 @@ describe('aborting', () => {
     const scene = await play([ok]);
     const abort = new AbortController();
     const asked = scene.ask('/x', abort.signal).catch((error: unknown) => error);
-    // The permit is granted, and the connection under way.
+    // The permit is granted, and the connection is being made.
     await Promise.resolve().then(() => undefined);
     await new Promise<void>((resolve) => {
       process.nextTick(resolve);

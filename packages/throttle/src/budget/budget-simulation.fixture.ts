@@ -31,12 +31,12 @@ export function simulate({ limit, windowMs, drift, requests }: Simulation): numb
   let budget = fresh();
   let journal: { at: number; snapshot: BudgetSnapshot } | undefined;
   const counted: number[] = [];
-  let underWay: { at: number; settle: () => void }[] = [];
+  let inFlight: { at: number; settle: () => void }[] = [];
   let trueNow = 0;
   const goTo = (instant: number): void => {
-    underWay.sort((a, b) => a.at - b.at);
-    for (let next = underWay[0]; next !== undefined && next.at <= instant; next = underWay[0]) {
-      underWay.shift();
+    inFlight.sort((a, b) => a.at - b.at);
+    for (let next = inFlight[0]; next !== undefined && next.at <= instant; next = inFlight[0]) {
+      inFlight.shift();
       trueNow = Math.max(trueNow, next.at);
       clock.now = trueNow * drift;
       next.settle();
@@ -47,7 +47,7 @@ export function simulate({ limit, windowMs, drift, requests }: Simulation): numb
   for (const { idleMs, lateMs, upMs, downMs, ending } of requests) {
     goTo(trueNow + idleMs);
     for (let at = budget.freeAt(); at > clock.now; at = budget.freeAt()) {
-      const settled = Math.min(...underWay.map((request) => request.at));
+      const settled = Math.min(...inFlight.map((request) => request.at));
       goTo(Math.min(at / drift + 1e-9, settled));
     }
     const slot = budget.take();
@@ -62,10 +62,10 @@ export function simulate({ limit, windowMs, drift, requests }: Simulation): numb
       continue;
     }
     counted.push(trueNow + upMs);
-    if (ending === 'answered') underWay.push({ at: trueNow + upMs + downMs, settle: () => slot.answered() });
-    else if (ending === 'aborted') underWay.push({ at: trueNow + downMs / 2, settle: () => slot.aborted() });
+    if (ending === 'answered') inFlight.push({ at: trueNow + upMs + downMs, settle: () => slot.answered() });
+    else if (ending === 'aborted') inFlight.push({ at: trueNow + downMs / 2, settle: () => slot.aborted() });
     else {
-      underWay = [];
+      inFlight = [];
       const elapsed = clock.now - journal.at;
       budget = fresh();
       budget.restore({ ...journal.snapshot, busy: journal.snapshot.busy.map(([ms, weight]) => [ms - elapsed, weight]) });

@@ -1,4 +1,4 @@
-import { BusyLog } from './busy-log.ts';
+import { SlidingWindowLog } from './sliding-window-log.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { BudgetSnapshot } from './journal.ts';
 import { ObservedUse } from './observed-use.ts';
@@ -116,9 +116,9 @@ export class RollingBudget implements RateBudget {
   readonly #busyForMs: (countedWithinMs: number) => number;
   readonly #endGrainMs: number;
   readonly #clock: Clock;
-  readonly #log: BusyLog;
-  readonly #underWay = new Set<RollingSlot>();
-  #weightUnderWay = 0;
+  readonly #log: SlidingWindowLog;
+  readonly #inFlight = new Set<RollingSlot>();
+  #weightInFlight = 0;
   #heldUntil = -Infinity;
   /** When what an earlier process had in use, and no longer listed, came free. */
   #freedBefore = -Infinity;
@@ -136,12 +136,12 @@ export class RollingBudget implements RateBudget {
     this.#busyForMs = busyForMs;
     this.#endGrainMs = endGrainMs;
     this.#clock = clock;
-    this.#log = new BusyLog({ limit, windowMs });
+    this.#log = new SlidingWindowLog({ limit, windowMs });
   }
 
   get used(): number {
     const now = this.#clock.monotonicMs();
-    return this.#weightUnderWay + this.#log.busy(now) + (this.#others?.from(now)[0]?.weight ?? 0);
+    return this.#weightInFlight + this.#log.busy(now) + (this.#others?.from(now)[0]?.weight ?? 0);
   }
 
   freeAt(weight = 1): number {
@@ -166,12 +166,12 @@ export class RollingBudget implements RateBudget {
 
   /** When our own log has room beside what is expected of others. */
   #besideOthers(weight: number, now: number): number {
-    const room = this.limit - this.#weightUnderWay - weight;
+    const room = this.limit - this.#weightInFlight - weight;
     let from = now;
     for (const { weight: others, resetAt, until } of this.#others?.from(now) ?? []) {
       const beside = this.#log.freeAt(room - others, now);
       // However much others use: with the service's next window one request of ours may go and see.
-      const alone = Math.max(resetAt, this.#log.freeAt(-this.#weightUnderWay, now));
+      const alone = Math.max(resetAt, this.#log.freeAt(-this.#weightInFlight, now));
       const at = Math.max(from, Math.min(beside, alone));
       if (at < until) return at;
       from = until;
@@ -181,9 +181,9 @@ export class RollingBudget implements RateBudget {
 
   /** When a request may go of which no answer says that there is room for it: alone, but it waits for no slow one. */
   #vouchedAt(weight: number, now: number): number {
-    if (this.#others === undefined || this.#weightUnderWay === 0) return now;
+    if (this.#others === undefined || this.#weightInFlight === 0) return now;
     const patienceMs = this.windowMs / (PATIENCE * this.limit);
-    const isVouched = this.#others.remaining(now, patienceMs) - this.#weightUnderWay >= weight;
+    const isVouched = this.#others.remaining(now, patienceMs) - this.#weightInFlight >= weight;
     return isVouched ? now : this.#lastTakenAt + patienceMs;
   }
 
@@ -197,8 +197,8 @@ export class RollingBudget implements RateBudget {
       settle: this.#settle,
       correct: this.#correct,
     });
-    this.#underWay.add(slot);
-    this.#weightUnderWay += weight;
+    this.#inFlight.add(slot);
+    this.#weightInFlight += weight;
     this.#lastTakenAt = slot.takenAt;
     return slot;
   }
@@ -221,7 +221,7 @@ export class RollingBudget implements RateBudget {
       refused,
       weight: refused ? 0 : weight,
       // Our requests that were answered since the service's window began.
-      own: this.#weightUnderWay + this.#log.busyAt(resetAt - (now - sentAt) - 2 * HEADER_GRAIN_MS),
+      own: this.#weightInFlight + this.#log.busyAt(resetAt - (now - sentAt) - 2 * HEADER_GRAIN_MS),
       sentAt,
       answeredAt: now,
       resetAt: resetAt + HEADER_GRAIN_MS,
@@ -233,7 +233,7 @@ export class RollingBudget implements RateBudget {
     const now = this.#clock.monotonicMs();
     const busy = [...this.#log.left(now, SNAPSHOT_PAIRS)];
     const longest = this.#busyForMs(this.#maxDelayMs);
-    for (const { weight, takenAt, leaseMs } of this.#underWay)
+    for (const { weight, takenAt, leaseMs } of this.#inFlight)
       busy.push([(leaseMs < Infinity ? leaseMs : 0) + longest - (now - takenAt), weight]);
     busy.sort(([a], [b]) => a - b);
     const heldMs = this.#heldUntil - now;
@@ -263,9 +263,9 @@ export class RollingBudget implements RateBudget {
   }
 
   readonly #settle = (slot: RollingSlot, how: Ending, evidence?: BudgetEvidence): void => {
-    if (!this.#underWay.delete(slot)) return;
+    if (!this.#inFlight.delete(slot)) return;
     const { weight, wasSent } = slot;
-    this.#weightUnderWay -= weight;
+    this.#weightInFlight -= weight;
     if (how === 'unsent' || (how === 'aborted' && !wasSent)) return;
     const countedWithinMs = how === 'answered' ? 0 : this.#maxDelayMs;
     const now = this.#clock.monotonicMs();

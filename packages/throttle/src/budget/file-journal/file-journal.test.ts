@@ -59,8 +59,8 @@ describe('fileJournal', () => {
     const answered = await first.acquire();
     answered.sent();
     answered.answered();
-    const underWay = await first.acquire();
-    underWay.sent();
+    const inFlight = await first.acquire();
+    inFlight.sent();
     // The process dies here: nothing is closed.
     const second = await startedAfterDeath(first.clock);
     expect(second.budget.used).toBe(2);

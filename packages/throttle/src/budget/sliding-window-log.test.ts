@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BusyLog } from './busy-log.ts';
+import { SlidingWindowLog } from './sliding-window-log.ts';
 
 const entries = fc.array(fc.record({ until: fc.integer({ min: 0, max: 1_000 }), weight: fc.integer({ min: 1, max: 5 }) }), {
   maxLength: 60,
 });
 
-describe('BusyLog', () => {
+describe('SlidingWindowLog', () => {
   it('answers like a plain list, whatever the order of the ends', () => {
     fc.assert(
       fc.property(
@@ -14,7 +14,7 @@ describe('BusyLog', () => {
         fc.array(fc.integer({ min: 0, max: 1_100 }), { minLength: 1, maxLength: 10 }),
         fc.integer({ min: 0, max: 40 }),
         (adds, asks, room) => {
-          const log = new BusyLog({ limit: 15, windowMs: 1_000 });
+          const log = new SlidingWindowLog({ limit: 15, windowMs: 1_000 });
           for (const { until, weight } of adds) log.add(until, weight);
           for (const now of asks.sort((a, b) => a - b)) {
             const alive = adds.filter(({ until }) => until > now);
@@ -32,8 +32,8 @@ describe('BusyLog', () => {
 
   it('counts big limits in buckets: never freer than the exact log, little memory', () => {
     const windowMs = 900_000;
-    const exact = new BusyLog({ limit: 1_000, windowMs });
-    const bucketed = new BusyLog({ limit: 1_000_000, windowMs });
+    const exact = new SlidingWindowLog({ limit: 1_000, windowMs });
+    const bucketed = new SlidingWindowLog({ limit: 1_000_000, windowMs });
     for (let i = 0; i < 50_000; i += 1) {
       exact.add(windowMs + i * 10, 1);
       bucketed.add(windowMs + i * 10, 1);
@@ -47,7 +47,7 @@ describe('BusyLog', () => {
   });
 
   it('never says that more room than there is could come', () => {
-    const log = new BusyLog({ limit: 3, windowMs: 100 });
+    const log = new SlidingWindowLog({ limit: 3, windowMs: 100 });
     log.add(50, 2);
     expect(log.freeAt(-1, 0)).toBe(Infinity);
     expect(log.freeAt(0, 0)).toBe(50);

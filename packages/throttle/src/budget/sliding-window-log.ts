@@ -7,7 +7,7 @@ interface Entry {
 }
 
 /** Weights and until when each is busy, in order of their ends. Its memory is bounded by the limit, or by about a thousand buckets for big limits. */
-export class BusyLog {
+export class SlidingWindowLog {
   readonly #bucketMs: number;
   #entries: Entry[] = [];
   #first = 0;
