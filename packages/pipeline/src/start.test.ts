@@ -6,6 +6,8 @@ import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { catalogue, catalogueService } from './catalogue.fixture.ts';
 import type { RunEvent } from './events.ts';
+import { leftToDo } from './plan/left-to-do.ts';
+import { replayDeadLetters } from './requests/replay.ts';
 import { start } from './start.ts';
 
 let folder: string;
@@ -45,6 +47,21 @@ test('walks every listed request once, with a record for each item', async () =>
   await using again = await start({ log, pipelines: [pipeline] });
   await again.done;
   expect(service.requests).toHaveLength(5);
+});
+
+test('a program asks what is left and replays with no more than the log and the pipeline', async () => {
+  await using service = await catalogueService({ items: { a: 7 } });
+  await using log = await openLog();
+  const pipeline = catalogue()({ baseUrl: service.baseUrl, token: 'secret-token', shelves: ['a', 'gone'] });
+  await using running = await start({ log, pipelines: [pipeline] });
+  expect((await running.done).snapshot.pipelines['catalogue']).toMatchObject({ deadLetters: 1 });
+  const walksLeft = async (): Promise<unknown> => {
+    const [left] = await leftToDo({ log, pipelines: [pipeline] });
+    return left?.lanes.map(({ walks }) => walks.map(({ key }) => key));
+  };
+  expect(await walksLeft()).toEqual([[]]);
+  expect(await replayDeadLetters({ log, requests: pipeline.requests })).toEqual({ replayed: 1, left: 0 });
+  expect(await walksLeft()).toEqual([['gone']]);
 });
 
 test('a limit of the service that differs from the configured one is reported once, with both numbers', async () => {

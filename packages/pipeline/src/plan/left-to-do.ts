@@ -1,10 +1,10 @@
-import { type Clock, type Json, creditPool } from '@headgate/throttle';
+import { type Clock, type Json, creditPool, systemClock } from '@headgate/throttle';
 import { type ReadOptions, type TopicLog, type TopicRecord, partitionForKey } from '@headgate/topics';
 import type { OpenedPipeline, Pipeline } from '../define-pipeline.ts';
 import { type JournalRecord, journalRecords, restored } from '../lane/lane-journal.ts';
 import { STATE_KEYS, laneState } from '../lane/lane-state.ts';
 import { type OffsetRangesSnapshot, offsetRanges } from '../lane/offset-ranges.ts';
-import { GROUP_STATE, lanesOf, requestsTopic, stateTopic } from '../names.ts';
+import { GROUP_STATE, lanesOf, requestsTopic, stateTopic, topicNames } from '../names.ts';
 import { listedAndDue } from '../requests/request-list.ts';
 import { requestsInOrder } from '../requests/requests-in-order.ts';
 import type { TopicNames } from '../topic.ts';
@@ -19,11 +19,16 @@ export interface LogView extends Pick<TopicLog, 'readState'> {
 export interface LeftToDoOptions {
   readonly log: LogView;
   readonly pipelines: readonly Pipeline[];
-  readonly group: string;
-  readonly lanes: number;
-  readonly names: TopicNames;
-  readonly clock: Clock;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Of the runs. Default `headgate`. */
+  readonly group?: string;
+  /** Default 1. */
+  readonly lanes?: number;
+  /** The topics' names on the log. Default: their own, as `topicNames()` gives them. */
+  readonly names?: TopicNames;
+  /** Default: the machine's clock. */
+  readonly clock?: Clock;
+  /** Default: `process.env`. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 /** The work that a run of a pipeline would find. */
@@ -52,7 +57,8 @@ export interface WalkLeft extends WalkSize {
 }
 
 /** Reads the unfinished work without taking a lane, also during a run. */
-export async function leftToDo(options: LeftToDoOptions): Promise<readonly PipelineLeft[]> {
+export async function leftToDo(given: LeftToDoOptions): Promise<readonly PipelineLeft[]> {
+  const options = { group: 'headgate', lanes: 1, names: topicNames(), clock: systemClock(), env: process.env, ...given };
   const state = await options.log.readState(options.names(GROUP_STATE), 0);
   const listed = Map.groupBy(listedAndDue({ ...options, state }), ({ pipeline }) => pipeline);
   const all = options.pipelines.map(async (pipeline) => await leftOf(options, pipeline, listed.get(pipeline.name) ?? []));
@@ -60,7 +66,7 @@ export async function leftToDo(options: LeftToDoOptions): Promise<readonly Pipel
 }
 
 async function leftOf(
-  { log, group, lanes: asked, names, clock, env }: LeftToDoOptions,
+  { log, group, lanes: asked, names, clock, env }: Required<LeftToDoOptions>,
   pipeline: Pipeline,
   listed: readonly { readonly request: { readonly key: string; readonly value: string } }[],
 ): Promise<PipelineLeft> {
@@ -106,7 +112,7 @@ function pagesOf({ pages }: { readonly pages?: number }): { readonly pages?: num
 
 interface OpenToLookOptions {
   readonly clock: Clock;
-  readonly env: LeftToDoOptions['env'];
+  readonly env: Required<LeftToDoOptions>['env'];
   readonly lane: number;
   readonly lanes: number;
   readonly journals: readonly JournalRecord[];

@@ -1,17 +1,21 @@
 import { type TopicLog, type TopicRecord, textOf, textRecord } from '@headgate/topics';
 import type { PipelineRequests } from '../define-pipeline.ts';
-import { GROUP_STATE, replayGroup, requestsTopic } from '../names.ts';
+import { GROUP_STATE, replayGroup, requestsTopic, topicNames } from '../names.ts';
 import type { TopicNames } from '../topic.ts';
 import { DEAD_LETTERS } from './dead-letter.ts';
 
 export interface ReplayOptions {
   readonly log: TopicLog;
-  readonly group: string;
+  /** Of the pipeline: `issues.definition.requests`. */
   readonly requests: PipelineRequests;
-  readonly names: TopicNames;
-  readonly signal: AbortSignal;
+  /** Of the runs. Default `headgate`. */
+  readonly group?: string;
+  /** The topics' names on the log. Default: their own, as `topicNames()` gives them. */
+  readonly names?: TopicNames;
+  /** Ends it with the signal's reason. Default: none does. */
+  readonly signal?: AbortSignal;
   /** Called with each dead letter that stays: no run could work its request. */
-  readonly onLeft: (left: {
+  readonly onLeft?: (left: {
     readonly partition: number;
     readonly offset: number;
     readonly key: string | null;
@@ -21,10 +25,10 @@ export interface ReplayOptions {
 
 /** Puts the requests of a pipeline's dead letters back into its requests topic, each once. Returns how many were, and how many stay. */
 export async function replayDeadLetters(options: ReplayOptions): Promise<{ readonly replayed: number; readonly left: number }> {
-  const { log, requests, names, signal, onLeft } = options;
+  const { log, requests, names = topicNames(), signal = new AbortController().signal, onLeft } = options;
   const topic = names(`${requests.name}.${DEAD_LETTERS}`);
   const target = requestsTopic(requests, names);
-  const group = replayGroup(options.group);
+  const group = replayGroup(options.group ?? 'headgate');
   // Two at once would put each request back twice: the second finds the lane held.
   await using lane = await log.openLane({ name: group, state: { topic: names(GROUP_STATE), partition: 0 } }, signal);
   let replayed = 0;
@@ -34,7 +38,7 @@ export async function replayDeadLetters(options: ReplayOptions): Promise<{ reado
     const request = workableRequest(record, requests);
     if ('reason' in request) {
       left += 1;
-      onLeft({ partition, offset, key: key === null ? null : (textOf(key) ?? null), reason: request.reason });
+      onLeft?.({ partition, offset, key: key === null ? null : (textOf(key) ?? null), reason: request.reason });
     } else replayed += 1;
     await lane.transaction((tx) => {
       if ('text' in request) tx.append([{ topic: target, key, value: request.text }]);

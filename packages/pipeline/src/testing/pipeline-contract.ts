@@ -78,7 +78,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
     const pipeline = contract.pipeline(service);
     await using scene = await openScene({ openLog, pipeline, lanes });
     await act(scene, service, pipeline);
-    assert.equal(service.refused(), 0, 'the service had to refuse requests: a budget was overrun');
+    assertNoneRefused(service);
   };
 
   let known: Promise<Reference> | undefined;
@@ -270,7 +270,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
       const after = countsOf(await scene.written());
       const added = Object.fromEntries(Object.entries(after).map(([topic, count]) => [topic, count - (before[topic] ?? 0)]));
       assert.deepEqual(added, { ...Object.fromEntries(Object.keys(after).map((topic) => [topic, 0])), ...failing.records });
-      assert.equal(mended.refused(), 0, 'the service had to refuse requests: a budget was overrun');
+      assertNoneRefused(mended);
     });
   };
 
@@ -335,4 +335,9 @@ function randomFrom(seed: number): () => number {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
+}
+
+function assertNoneRefused(service: ContractService): void {
+  const refused = `the service had to refuse ${service.refused()} of ${service.requests()} requests: a budget was overrun`;
+  assert.equal(service.refused(), 0, `${refused}, or the options of \`pipeline\` name a larger one than \`startService\` has`);
 }
