@@ -4,7 +4,7 @@ import { type ParsedNode, isMap, isScalar } from 'yaml';
 import { type AnyPipeline, BUILT_IN, isDefinedPipeline } from './built-in.ts';
 import { ConfigError } from './config-error.ts';
 import { type JsonSchema, jsonSchemaOf, keysOf } from './json-schema.ts';
-import { type KeyPath, type Problem, formatKey, shownPath } from './problem.ts';
+import { type KeyPath, type Problem, formatKey, isShowable, shownPath } from './problem.ts';
 import { sectionProblems, unknownKeyMessage } from './section-problems.ts';
 import { statusSection, statusWarnings } from './status-section.ts';
 import { topicsSection, topicsWarnings } from './topics-section.ts';
@@ -132,6 +132,8 @@ export async function yamlConfig({ file, path, source, lookup, readText }: YamlC
     const found = isOwn ? await own(name, node) : defined.get(name);
     if (found === undefined) {
       if (isOwn) continue;
+      // Keys stand under it: it is a name, and no secret whose colon was forgotten.
+      if (isMap(node) && /^[a-z][a-z0-9-]{0,49}$/.test(name) && isShowable(name)) known.push(name);
       const message = unknownKeyMessage(name, ['topics', 'status', ...defined.keys()]);
       const cure = message.includes('Did you mean') ? '' : ' A pipeline of your own has use: ./its-module.ts under its name.';
       problems.push(problemAt([name], message + cure, 'key'));
