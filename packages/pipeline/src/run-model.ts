@@ -39,7 +39,7 @@ export interface RunSnapshot {
 export interface Progress {
   /** HTTP requests that brought what they were to bring, in this run. */
   readonly done: number;
-  /** HTTP requests that are left; at least so many where `isExact` is false: some walks were never walked before. */
+  /** HTTP requests that are left; at least so many where `isExact` is false: some walks were never walked before, or a lane has failed. */
   readonly left: number;
   readonly isExact: boolean;
   /** When the last of them is answered, or no sooner than that where `isExact` is false; absent where nothing is left. */
@@ -294,7 +294,8 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
         const done = doneOf(name);
         const rest = Math.max(0, requests - (done - doneBefore));
         const doneAt = Math.round(Math.max(now, now - agoMs + inMs));
-        return { done, left: rest, isExact: unknown === 0, ...(left !== undefined && rest > 0 && { doneAt }) };
+        const isExact = unknown === 0 && ![...failedLanes.values()].some(({ pipeline }) => pipeline === name);
+        return { done, left: rest, isExact, ...(left !== undefined && rest > 0 && { doneAt }) };
       };
       const shown = [...totals].map(([name, { failing, counts }]): [string, PipelineSnapshot] => {
         const known = pipelines.find((one) => one.name === name);

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { startFollowers } from '@headgate/sandbox';
@@ -51,13 +52,52 @@ it('ends as any other when it is stopped while another process writes the same l
   await (await log.openLane(lane)).close();
 });
 
+it('says as JSON why it failed, and how it ended with its totals', async () => {
+  await using service = await startFollowers({ credentials: [{ name: 'app', bearer: 'another one' }], users: { alpha: { followers: 1 } } });
+  const { started } = await runPlace(followersYaml({ url: service.url, users: ['alpha'] }));
+  const { ended, said } = started({ json: true });
+  expect(await ended).toBe(1);
+  const lines = (await said()).trimEnd().split('\n');
+  expect(lines.slice(-2).map((line) => JSON.parse(line) as object)).toEqual([
+    { level: 'error', time: expect.any(String) as string, event: 'error', msg: expect.stringMatching(/app.*401/u) as string },
+    expect.objectContaining({
+      level: 'info',
+      event: 'run-ended',
+      outcome: 'failed',
+      exit_code: 1,
+      requests_done: 0,
+      totals: { pipelines: { followers: expect.objectContaining({ pages: 0, unit: 'ids' }) as object }, dead_letters: 0 },
+      msg: 'the run is over: failed',
+    }),
+  ]);
+});
+
+it('writes its summary when it is stopped while its log is locked, however long that lasts', async () => {
+  await using service = await startFollowers({ users: { alpha: { followers: 1 } }, latencyMs: 300 });
+  const { cwd, clock, stop, started } = await runPlace(followersYaml({ url: service.url, users: ['alpha'] }));
+  const { ended, said } = started({});
+  await expect.poll(() => service.requests.length).toBe(1);
+  using other = new DatabaseSync(join(cwd, 'headgate.db'));
+  other.exec('BEGIN IMMEDIATE');
+  stop.abort(new Error('stopped by SIGINT'));
+  let code: number | undefined;
+  void ended.then((is) => (code = is));
+  await clock.advance(8_000);
+  expect(code).toBeUndefined();
+  await clock.advance(701);
+  await expect.poll(() => code).toBe(130);
+  expect(await said()).toMatch(
+    /Stopped after 8\.7 s: nothing was written\.[^]*To go on: +run the same command again: it goes on with @alpha at page 1\./u,
+  );
+});
+
 /** A folder with a config, and a run of it whose clock stands. */
 async function runPlace(yaml: string) {
   const cwd = await configFolder({ 'headgate.yaml': yaml });
   const { config } = await loadConfig({ cwd, env: ENV });
   const clock = virtualClock();
   const stop = new AbortController();
-  const started = () => {
+  const started = ({ json = false }: { readonly json?: boolean } = {}) => {
     const stderr = new PassThrough();
     const all = text(stderr);
     const ended = run(
@@ -72,7 +112,7 @@ async function runPlace(yaml: string) {
         terminal: stderr,
         clock,
         signal: stop.signal,
-        json: false,
+        json,
       },
     );
     const said = async (): Promise<string> => {

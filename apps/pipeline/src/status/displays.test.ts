@@ -98,7 +98,8 @@ describe('a row says what its request does now', () => {
     expect(lines(run)).not.toContain('no attempt');
     await here.clock.advance(10_000);
 
-    await run.shows(/followers: no attempt has succeeded since 10:00:00 \(\d+ attempts\): cannot connect/u);
+    await run.shows(/followers: no attempt has succeeded since 10:00:00 \(\d+ attempts\)[^:]*(?::\d\d:\d\d)?:\s+cannot connect/u);
+    expect(run.frame({ columns: 70 }).at(-1)).toMatch(/^ {4}cannot connect to 127\.0\.0\.1:9/u);
   });
 
   it('writing, while the log writes', async () => {

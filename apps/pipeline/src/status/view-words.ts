@@ -2,6 +2,7 @@ import type { Doing, WalkRow, WorkRow } from '@headgate/pipeline';
 import { blockedLaneWords, countsWords, failedLaneWords, itemsWords, reasonWithout, type Units } from './event-words.ts';
 import { logUnavailableLines } from './log-words.ts';
 import type { RunView } from './run-view.ts';
+import { displayWidth } from './text/cells.ts';
 import { durationWords } from './text/duration-words.ts';
 import { countWords, groupedNumber, percentWords } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
@@ -124,7 +125,8 @@ export function progressWords(view: RunView, times: TimeWords): string {
     const said = one.progress.isExact ? [] : rateWords(name, one, view.budgets);
     return said.map((rate) => (all.length === 1 ? rate : `${name} ${rate}`));
   });
-  return [`${countWords(done, 'request')} done, at least ${groupedNumber(left)} left`, ...rates].join('; ');
+  const rest = left === 0 ? '' : `, at least ${groupedNumber(left)} left`;
+  return [`${countWords(done, 'request')} done${rest}`, ...(left === 0 ? [] : rates)].join('; ');
 }
 
 /** `15 in 15 m are 75,000 ids`: how fast a first walk can go. */
@@ -221,7 +223,10 @@ export function waits(view: RunView, times: TimeWords, width: number = Infinity)
     if (of === undefined || now - of.since < FAILING_AFTER_MS) return [];
     const again = of.retryAt !== undefined && of.retryAt > now ? `, again at ${times.when(of.retryAt, now)}` : '';
     const count = countWords(of.attempts, 'attempt');
-    return [`${name}: no attempt has succeeded since ${times.when(of.since, now)} (${count}): ${safeText(of.reason, 200)}${again}`];
+    const said = `${name}: no attempt has succeeded since ${times.when(of.since, now)} (${count})${again}:`;
+    const reason = safeText(of.reason, 200);
+    // A narrow terminal has the reason on a line of its own.
+    return displayWidth(`${said} ${reason}`) <= width ? [`${said} ${reason}`] : [said, `  ${reason}`];
   });
   const full = credits.flatMap(({ pipeline, used, max }) => {
     const isWaitedFor = work.some((row) => row.pipeline === pipeline && row.doing?.state === 'waiting' && row.doing.for === 'downstream');
