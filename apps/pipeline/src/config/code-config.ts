@@ -78,7 +78,7 @@ export async function codeConfig({ file, path, settings }: CodeConfigOptions): P
 }
 
 function definitionsOf(pipelines: readonly Pipeline[]): ReadConfig['definitions'] {
-  const own = pipelines.map(({ definition }) => definition);
+  const own = [...new Map(pipelines.map(({ name, definition }) => [name, definition])).values()];
   return [...BUILT_IN.map(({ definition }) => definition).filter(({ name }) => !own.some((one) => one.name === name)), ...own];
 }
 
@@ -86,7 +86,7 @@ function definitionsOf(pipelines: readonly Pipeline[]): ReadConfig['definitions'
 function withPaths(value: unknown, schema: JsonSchema | undefined, resolvePath: (path: string) => string): unknown {
   if (typeof value === 'string')
     return alternatives(schema).some(({ format }) => format === 'path') && !isPem(value) ? resolvePath(value) : value;
-  if (Array.isArray(value)) return value.map((one) => withPaths(one, itemSchema(schema), resolvePath));
+  if (Array.isArray(value)) return value.map((one, i) => withPaths(one, itemSchema(schema, i), resolvePath));
   if (typeof value !== 'object' || value === null || isPipeline(value)) return value;
   const entries = Object.entries(value);
   const own = mappingSchema(schema, (key) => (Object.hasOwn(value, key) ? (value as Readonly<Record<string, unknown>>)[key] : undefined));

@@ -55,8 +55,10 @@ function sectionText(name: string, schema: JsonSchema): string {
   return [`## \`${name}\``, ...(schema.description === undefined ? [] : [schema.description]), ...text].join('\n\n');
 }
 
-function rows(schema: JsonSchema, before: string): string[] {
+/** `above`: the mappings that it stands in. Of one that contains itself its keys are written once. */
+function rows(schema: JsonSchema, before: string, above: readonly JsonSchema['properties'][] = []): string[] {
   const { properties = {}, required = [] } = schema;
+  const around = [...above, schema.properties];
   return Object.entries(properties).flatMap(([key, value]) => {
     const usual = required.includes(key) ? '**required**' : code(usualOf(value));
     const example =
@@ -64,7 +66,8 @@ function rows(schema: JsonSchema, before: string): string[] {
         ? ''
         : ` For example ${code(exampleOf(value))}.`;
     const own = `| \`${before}${key}\` | ${cell(typeWords(value))} | ${usual} | ${cell((value.description ?? '') + example)} |`;
-    return [own, ...nested(value).flatMap(([one, suffix]) => rows(one, `${before}${key}${suffix}.`))];
+    const deeper = nested(value).filter(([one]) => !around.includes(one.properties));
+    return [own, ...deeper.flatMap(([one, suffix]) => rows(one, `${before}${key}${suffix}.`, around))];
   });
 }
 
@@ -78,7 +81,11 @@ function nested(schema: JsonSchema): readonly (readonly [JsonSchema, '' | '[]'])
   });
 }
 
-function typeWords(schema: JsonSchema): string {
+/** Lists in lists, of one that contains itself. */
+const DEEPEST = 2;
+
+function typeWords(schema: JsonSchema, depth = 0): string {
+  if (depth > DEEPEST) return 'any';
   if (schema.writeOnly === true) return schema.format === 'path' ? 'path' : 'secret';
   const kinds = alternatives(schema).map((one) => {
     if (one.enum !== undefined) return one.enum.map((word) => `\`${String(word)}\``).join(', ');
@@ -92,7 +99,8 @@ function typeWords(schema: JsonSchema): string {
       case 'boolean':
         return '`true`, `false`';
       case 'array':
-        return `list of ${typeWords(one.items ?? {})}${takesLines(one) ? ', or `{ file }`' : ''}`;
+        if (one.prefixItems !== undefined) return `list: ${one.prefixItems.map((item) => typeWords(item, depth + 1)).join(', ')}`;
+        return `list of ${typeWords(one.items ?? {}, depth + 1)}${takesLines(one) ? ', or `{ file }`' : ''}`;
       case 'object':
         return 'mapping';
       case 'string':

@@ -1,5 +1,5 @@
 import type { DefinitionInfo } from '@headgate/pipeline';
-import { type JsonSchema, alternatives, jsonSchemaOf, takesLines } from './json-schema.ts';
+import { type JsonSchema, jsonSchemaOf, takesLines } from './json-schema.ts';
 import { statusSection } from './status-section.ts';
 import { topicsSection } from './topics-section.ts';
 
@@ -20,7 +20,7 @@ const USE: JsonSchema = {
 /** The JSON Schema of a headgate.yaml, for editors. `own`: names of the pipelines that come from modules. */
 export function configJsonSchema(definitions: readonly DefinitionInfo[], own: readonly string[] = []): object {
   const sections = [...sectionSchemas(definitions)].map(([name, schema]) => {
-    const written = asWritten(schema);
+    const written = asWritten(schema, `#/properties/${name}`);
     if (!own.includes(name)) return [name, written] as const;
     return [name, { ...written, properties: { use: USE, ...written.properties }, required: ['use', ...(written.required ?? [])] }] as const;
   });
@@ -33,11 +33,17 @@ export function configJsonSchema(definitions: readonly DefinitionInfo[], own: re
   };
 }
 
-/** What may stand in a file for a value: `"${NAME}"` for any single one, and `{ file }` in a list of texts. */
-function asWritten(schema: JsonSchema): JsonSchema {
+/** What may stand in a file for a value: `"${NAME}"` for any single one, and `{ file }` in a list of texts. `root`: where the section stands. */
+function asWritten(schema: JsonSchema, root: string): JsonSchema {
+  const within = (one: JsonSchema): JsonSchema => asWritten(one, root);
+  const named = (some: Readonly<Record<string, JsonSchema>>) =>
+    Object.fromEntries(Object.entries(some).map(([key, one]) => [key, within(one)]));
   const {
     properties,
     items,
+    prefixItems,
+    $defs,
+    $ref,
     anyOf,
     oneOf,
     additionalProperties,
@@ -47,13 +53,16 @@ function asWritten(schema: JsonSchema): JsonSchema {
   const deeper = {
     ...own,
     ...(properties !== undefined && {
-      properties: Object.fromEntries(Object.entries(properties).map(([key, one]) => [key, asWritten(one)])),
+      properties: named(properties),
     }),
-    ...(items !== undefined && { items: itemsAsWritten(schema, items) }),
-    ...(anyOf !== undefined && { anyOf: anyOf.map(asWritten) }),
-    ...(oneOf !== undefined && { oneOf: oneOf.map(asWritten) }),
+    ...($defs !== undefined && { $defs: named($defs) }),
+    ...($ref !== undefined && { $ref: $ref.replace('#', root) }),
+    ...(prefixItems !== undefined && { prefixItems: prefixItems.map(within) }),
+    ...(items !== undefined && { items: itemsAsWritten(schema, items, root) }),
+    ...(anyOf !== undefined && { anyOf: anyOf.map(within) }),
+    ...(oneOf !== undefined && { oneOf: oneOf.map(within) }),
     ...(additionalProperties !== undefined && {
-      additionalProperties: typeof additionalProperties === 'object' ? asWritten(additionalProperties) : additionalProperties,
+      additionalProperties: typeof additionalProperties === 'object' ? within(additionalProperties) : additionalProperties,
     }),
   };
   if (!['integer', 'number', 'boolean'].includes(schema.type ?? '') && schema.enum === undefined) return deeper;
@@ -66,8 +75,8 @@ function asWritten(schema: JsonSchema): JsonSchema {
   } as JsonSchema;
 }
 
-function itemsAsWritten(list: JsonSchema, items: JsonSchema): JsonSchema {
-  if (!takesLines(list)) return asWritten(items);
+function itemsAsWritten(list: JsonSchema, items: JsonSchema, root: string): JsonSchema {
+  if (!takesLines(list)) return asWritten(items, root);
   const file: JsonSchema = {
     type: 'object',
     description: 'A file with an entry a line; what follows a # is a comment.',
@@ -75,5 +84,5 @@ function itemsAsWritten(list: JsonSchema, items: JsonSchema): JsonSchema {
     required: ['file'],
     additionalProperties: false,
   };
-  return { anyOf: [...alternatives(items).map(asWritten), file] };
+  return { anyOf: [...(items.anyOf ?? items.oneOf ?? [items]).map((one) => asWritten(one, root)), file] };
 }

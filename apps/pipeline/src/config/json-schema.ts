@@ -18,20 +18,30 @@ export interface JsonSchema {
   readonly required?: readonly string[];
   readonly additionalProperties?: boolean | JsonSchema;
   readonly items?: JsonSchema;
+  /** Of a tuple. */
+  readonly prefixItems?: readonly JsonSchema[];
   readonly anyOf?: readonly JsonSchema[];
   readonly oneOf?: readonly JsonSchema[];
   readonly allOf?: readonly JsonSchema[];
+  /** A schema that contains itself, or has an `id`. */
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, JsonSchema>>;
+  /** What `$ref` points at; not written out. */
+  readonly [TARGET]?: JsonSchema;
 }
+
+const TARGET = Symbol('target of $ref');
 
 /** What a schema takes, as JSON Schema. */
 export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
-  return z.toJSONSchema(schema, {
+  const root = z.toJSONSchema(schema, {
     io: 'input',
     unrepresentable: 'any',
     override({ zodSchema, jsonSchema }) {
       // Left out by zod where a value is transformed: it takes them for values of the output.
       const { examples } = z.globalRegistry.get(zodSchema) ?? {};
       if (Array.isArray(examples)) jsonSchema.examples = examples;
+      if (becomesSecret(zodSchema)) jsonSchema.writeOnly = true;
       if (zodSchema._zod.def.type === 'default') jsonSchema.default ??= zodSchema._zod.def.defaultValue as typeof jsonSchema.default;
       // A duration is a union of text and number; a file has it as text.
       if (jsonSchema.type !== undefined) delete jsonSchema.anyOf;
@@ -42,12 +52,32 @@ export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
       delete jsonSchema.propertyNames;
     },
   }) as JsonSchema;
+  link(root, root);
+  return root;
+}
+
+/** Whether a value becomes a secret, however many schemas it goes through before. */
+function becomesSecret(schema: z.core.$ZodType): boolean {
+  if (z.globalRegistry.get(schema)?.['writeOnly'] === true) return true;
+  const { in: before, out: then, innerType } = schema._zod.def as Readonly<Partial<Record<'in' | 'out' | 'innerType', z.core.$ZodType>>>;
+  return [before, then, innerType].some((one) => one !== undefined && becomesSecret(one));
+}
+
+/** Gives each `$ref` its target. */
+function link(node: unknown, root: JsonSchema): void {
+  if (typeof node !== 'object' || node === null) return;
+  if ('$ref' in node && typeof node.$ref === 'string') {
+    const name = /^#\/\$defs\/(.+)$/.exec(node.$ref)?.[1];
+    Object.defineProperty(node, TARGET, { value: name === undefined ? root : root.$defs?.[name] });
+  }
+  for (const one of Object.values(node)) link(one, root);
 }
 
 /** The schemas that a value may fit, without the unions around them. */
 export function alternatives(schema: JsonSchema | undefined): readonly JsonSchema[] {
   if (schema === undefined) return [];
-  const within = schema.anyOf ?? schema.oneOf ?? schema.allOf;
+  const target = schema[TARGET];
+  const within = target === undefined ? (schema.anyOf ?? schema.oneOf ?? schema.allOf) : [target];
   if (within === undefined) return [schema];
   const { writeOnly, format } = schema;
   return within
@@ -80,24 +110,29 @@ export function propertySchema(schema: JsonSchema | undefined, key: string): Jso
   return typeof additionalProperties === 'object' ? additionalProperties : undefined;
 }
 
-/** The schema of a list's entries. */
-export function itemSchema(schema: JsonSchema | undefined): JsonSchema | undefined {
-  const items = alternatives(schema).flatMap((one) => one.items ?? []);
+/** The schema of a list's entry at that place. */
+export function itemSchema(schema: JsonSchema | undefined, place: number): JsonSchema | undefined {
+  const items = alternatives(schema).flatMap((one) => one.prefixItems?.[place] ?? one.items ?? []);
   return items.length > 1 ? { anyOf: items } : items[0];
 }
 
 /** Every key that a schema knows, however deep. */
-export function keysOf(schema: JsonSchema | undefined): readonly string[] {
-  return alternatives(schema).flatMap((one) => [
-    ...Object.entries(one.properties ?? {}).flatMap(([key, value]) => [key, ...keysOf(value)]),
-    ...(one.items === undefined ? [] : keysOf(one.items)),
-    ...(typeof one.additionalProperties === 'object' ? keysOf(one.additionalProperties) : []),
-  ]);
+export function keysOf(schema: JsonSchema): readonly string[] {
+  const keys = new Set<string>();
+  const visit = (node: unknown): void => {
+    if (typeof node !== 'object' || node === null) return;
+    if ('properties' in node) for (const key of Object.keys(node.properties as object)) keys.add(key);
+    for (const one of Object.values(node)) visit(one);
+  };
+  // What a `$ref` points at stands in the same tree.
+  visit(schema);
+  return [...keys];
 }
 
 /** Whether lines of a file may stand for entries of a list: where they are texts of any kind. */
 export function takesLines(schema: JsonSchema | undefined): boolean {
-  return alternatives(itemSchema(schema)).some((one) => one.type === 'string' && one.enum === undefined && one.const === undefined);
+  if (alternatives(schema).some(({ prefixItems }) => prefixItems !== undefined)) return false;
+  return alternatives(itemSchema(schema, 0)).some((one) => one.type === 'string' && one.enum === undefined && one.const === undefined);
 }
 
 /** A value as it is written in one line of YAML. */
@@ -114,14 +149,17 @@ export function flow(value: unknown): string {
     : JSON.stringify(value);
 }
 
+/** Mappings in mappings, of one that contains itself. */
+const DEEPEST = 5;
+
 /** What may be written, as text; undefined where nothing is known. */
-export function exampleOf(schema: JsonSchema | undefined): string | undefined {
-  if (schema === undefined) return undefined;
+export function exampleOf(schema: JsonSchema | undefined, depth = 0): string | undefined {
+  if (schema === undefined || depth > DEEPEST) return undefined;
   const { examples, default: usual, enum: words, const: constant } = schema;
   const value = examples?.[0] ?? words?.[0] ?? constant ?? (isEmpty(usual) ? undefined : usual);
   if (value !== undefined) return flow(value);
   const [first] = alternatives(schema);
-  if (first !== schema) return exampleOf(first);
+  if (first !== schema) return exampleOf(first, depth + 1);
   switch (schema.type) {
     case 'boolean':
       return 'true or false';
@@ -129,13 +167,13 @@ export function exampleOf(schema: JsonSchema | undefined): string | undefined {
     case 'number':
       return String(schema.minimum ?? 1);
     case 'array': {
-      const item = exampleOf(schema.items);
+      const item = schema.prefixItems?.map((one) => exampleOf(one, depth + 1) ?? '…').join(', ') ?? exampleOf(schema.items, depth + 1);
       return item === undefined ? undefined : `[${item}]`;
     }
     case 'object': {
       const { properties = {}, required = [] } = schema;
       const shown = Object.keys(properties).filter((key) => required.includes(key));
-      const parts = shown.map((key) => `${key}: ${exampleOf(properties[key]) ?? '…'}`);
+      const parts = shown.map((key) => `${key}: ${exampleOf(properties[key], depth + 1) ?? '…'}`);
       return parts.length === 0 ? usualOf(schema) : `{ ${parts.join(', ')} }`;
     }
     case undefined:

@@ -84,7 +84,7 @@ export interface OptionProblemsOptions {
 export function unknownKeyMessage(key: string, known: readonly string[]): string {
   const meant = nearest(key, known);
   if (meant !== undefined) return `unknown key. Did you mean ${meant}?`;
-  return known.length > 12 ? 'unknown key. Remove it.' : `unknown key. Here stand: ${known.join(', ')}.`;
+  return known.length === 0 || known.length > 12 ? 'unknown key. Remove it.' : `unknown key. Here stand: ${known.join(', ')}.`;
 }
 
 const MISSING = 'is missing.';
@@ -111,7 +111,7 @@ function schemaAt(schema: JsonSchema | undefined, value: unknown, path: KeyPath)
   if (part === undefined) return schema;
   const inner =
     typeof part === 'number'
-      ? itemSchema(schema)
+      ? itemSchema(schema, part)
       : propertySchema(
           mappingSchema(schema, (key) => valueAt(value, [key])),
           part,
@@ -128,11 +128,11 @@ function valueAt(value: unknown, path: KeyPath): unknown {
 
 /** The value that a message is about, or the variables it takes; undefined where it may hold a secret, or is no single value. */
 function subject(node: ParsedNode | null | undefined, schema: JsonSchema | undefined, line: string | undefined): string | undefined {
-  if (line !== undefined) return shown(line);
+  const isSecret = alternatives(schema).some(({ writeOnly, format }) => writeOnly === true || format === 'uri');
+  if (line !== undefined) return isSecret ? undefined : shown(line);
   if (!isScalar(node) || node.value === null) return undefined;
   const { names } = substituteVariables({ text: node.source, lookup: () => '' });
   if (typeof node.value === 'string' && names.length > 0) return `takes ${[...new Set(names)].map(shownVariable).join(' and ')}, which`;
-  const isSecret = alternatives(schema).some(({ writeOnly, format }) => writeOnly === true || format === 'uri');
   return isSecret || !isShowable(node.source) ? undefined : shown(node.source);
 }
 

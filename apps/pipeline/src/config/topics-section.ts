@@ -26,7 +26,10 @@ const everyLog = {
     .describe('Before the name of every topic, so that groups can share a log.')
     .meta({ examples: ['prod.social.'] }),
   names: z
-    .record(z.string(), z.string().regex(/^[\w.-]{1,249}$/, 'is no name of a topic. Write up to 249 letters, digits, ".", "_" and "-".'))
+    .record(
+      z.string(),
+      z.string().regex(/^(?!\.{1,2}$)[\w.-]{1,249}$/, 'is no name of a topic. Write up to 249 letters, digits, ".", "_" and "-".'),
+    )
     .default({})
     .describe('Other names of single topics, without the prefix.')
     .meta({ examples: [{ 'followers.pages': 'social.follower-pages' }] }),

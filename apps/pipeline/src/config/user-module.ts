@@ -1,10 +1,13 @@
 import { registerHooks } from 'node:module';
 import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { inspect } from 'node:util';
 import type { Place } from './yaml-file.ts';
 
 /** Packages that a user's module finds in this installation where its own folder has none. */
 const OURS = /^(headgate|@headgate\/[\w-]+|rxjs|zod)(\/|$)/;
+/** Longest that a module may take to load. */
+const LOADED_WITHIN_MS = 30_000;
 /** Hooks belong to the process. */
 let isHooked = false;
 
@@ -24,8 +27,18 @@ export async function defaultExportOf(path: string): Promise<unknown> {
       },
     });
   }
-  const module = (await import(pathToFileURL(path).href)) as { readonly default?: unknown };
-  return module.default;
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    late.reject(
+      new Error(`it is not loaded after ${LOADED_WITHIN_MS / 1_000} s: an await at its top waits for something that does not come`),
+    );
+  }, LOADED_WITHIN_MS);
+  try {
+    const module = (await Promise.race([import(pathToFileURL(path).href), late.promise])) as { readonly default?: unknown };
+    return module.default;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Where in a user's module an error came about, as its stack says. */
@@ -38,7 +51,8 @@ export function placeInModule(error: unknown, path: string): Place | undefined {
 
 /** Why a module can't be loaded, in a line. */
 export function loadingReason(error: unknown): string {
-  if (!(error instanceof Error)) return String(error).slice(0, 300);
-  const [first = ''] = error.message.split('\n');
-  return `${error.name === 'Error' ? '' : `${error.name}: `}${first.slice(0, 300)}`.replace(/\.?$/, '.');
+  const words = error instanceof Error && typeof error.message === 'string' ? error.message : inspect(error);
+  const [first = ''] = words.split('\n');
+  const name = error instanceof Error && error.name !== 'Error' ? `${error.name}: ` : '';
+  return `${name}${first.slice(0, 300)}`.replace(/\.?$/, '.');
 }

@@ -71,7 +71,6 @@ export async function yamlValue(
   }
 
   async function listOf(items: readonly (ParsedNode | null)[], schemaHere: JsonSchema | undefined, path: KeyPath): Promise<unknown[]> {
-    const entry = itemSchema(schemaHere);
     const isOfTexts = takesLines(schemaHere);
     const values: unknown[] = [];
     const origins: Origin[] = [];
@@ -85,7 +84,7 @@ export async function yamlValue(
           origins.push({ path: [...own, 'file'], line });
         }
       } else {
-        values.push(await valueOf(item, entry, own));
+        values.push(await valueOf(item, itemSchema(schemaHere, i), own));
         origins.push({ path: own });
       }
     }
@@ -136,7 +135,7 @@ export async function yamlValue(
     }
     if (typeof node.value === 'number' && takes('integer', 'number')) return node.value;
     if (typeof node.value === 'boolean' && takes('boolean')) return node.value;
-    if (fromVariable && takes('integer', 'number') && /^\d+$/.test(text)) return Number(text);
+    if (fromVariable && takes('integer', 'number') && /^-?\d+(?:\.\d+)?$/.test(text)) return Number(text);
     if (fromVariable && takes('boolean') && (text === 'true' || text === 'false')) return text === 'true';
     if (takes('string'))
       return schemas.some(({ format }) => format === 'path') && !isPem(text) && text.trim() !== '' ? resolvePath(text) : text;

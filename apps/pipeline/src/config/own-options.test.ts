@@ -1,0 +1,132 @@
+import { type PipelineDefinition, type TopicMap, definePipeline, secret } from '@headgate/pipeline';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { z } from 'zod';
+import { load, problemsOf, refusal } from './config-folder.fixture.ts';
+import { configReference } from './config-reference.ts';
+import { configJsonSchema } from './config-schema.ts';
+
+/** Short and made of words, as no token is: nothing else tells that it is a secret. */
+const SECRET = 'Bearer hunter2';
+
+type Definition = PipelineDefinition<z.ZodObject, z.ZodString, TopicMap, { name: string }>;
+
+/** A pipeline whose options are these. */
+function own(options: z.ZodObject, more: Partial<Definition> = {}) {
+  const open = (): never => {
+    throw new Error('is not opened here');
+  };
+  return definePipeline({ name: 'own', options, request: z.string(), topics: {}, keyOf: String, open, ...more });
+}
+
+/** A module that has it as its default export. */
+function moduleOf(defined: unknown): Readonly<Record<string, string>> {
+  const name = 'ownPipelineOfTheTest';
+  Object.assign(globalThis, { [name]: defined });
+  onTestFinished(() => void Reflect.deleteProperty(globalThis, name));
+  return { 'own.mjs': `export default globalThis.${name};\n` };
+}
+
+/** A mapping that may hold another one like it. */
+function tree(): z.ZodObject {
+  const node = z.strictObject({
+    token: secret(),
+    name: z.string(),
+    get child() {
+      return node.optional();
+    },
+  });
+  return node;
+}
+
+test.each<[string, z.ZodObject, string]>([
+  ['a schema with an id', z.strictObject({ auth: z.strictObject({ token: secret() }).meta({ id: 'Auth' }) }), `auth: { token: ${SECRET} }`],
+  ['a schema that contains itself', tree(), `token: good, name: a, child: { token: ${SECRET}, name: b }`],
+  ['a tuple', z.strictObject({ pair: z.tuple([z.string(), secret()]) }), `pair: [a, ${SECRET}]`],
+  [
+    'a schema that begins as text',
+    z.strictObject({
+      token: z
+        .string()
+        .transform((text) => text.trim())
+        .pipe(secret() as z.ZodType<unknown, string>),
+    }),
+    `token: ${SECRET}`,
+  ],
+  ['the lines of a file', z.strictObject({ keys: z.array(secret()) }), 'keys: [{ file: keys.txt }]'],
+])('a wrong secret within %s stays untold', async (_, options, keys) => {
+  const files = { ...moduleOf(own(options)), 'keys.txt': `good\n${SECRET}\n` };
+  const yaml = `own: { use: ./own.mjs, ${keys} }\n`;
+  const place = `1:${yaml.search(/Bearer|keys\.txt/) + 1}`;
+  const { problems, warnings } = await refusal(yaml, { files });
+  expect(problems.map(({ line, column, message }) => `${line}:${column} ${message}`)).toEqual([
+    expect.stringMatching(new RegExp(`^${place} .*starts with the word Bearer`)),
+  ]);
+  expect(JSON.stringify([problems, warnings])).not.toContain('hunter2');
+});
+
+test('texts are texts, and paths are paths, in tuples and within schemas that have ids or contain themselves', async () => {
+  const path = () => z.string().meta({ format: 'path' });
+  const options = z.strictObject({
+    pair: z.tuple([z.string(), path()]),
+    held: z.strictObject({ file: path() }).meta({ id: 'Held' }),
+    tree: tree(),
+  });
+  const section =
+    'own: { use: ./own.mjs, pair: [007, a.txt], held: { file: b.txt }, tree: { token: "${T}", name: 1, child: { token: "${T}", name: 2 } } }\n';
+  const { config, warnings } = await load(section, { files: moduleOf(own(options)), env: { T: 'good' } });
+  expect(warnings).toEqual([]);
+  expect(config.pipelines[0]?.options).toMatchObject({
+    pair: ['007', expect.stringMatching(/^\/.*\/a\.txt$/)],
+    held: { file: expect.stringMatching(/^\/.*\/b\.txt$/) },
+    tree: { name: '1', child: { name: '2' } },
+  });
+});
+
+test('numbers of any kind come from variables', async () => {
+  const options = z.strictObject({ share: z.number(), offset: z.number(), count: z.int() });
+  const section = 'own: { use: ./own.mjs, share: "${SHARE}", offset: "${OFFSET}", count: "${COUNT}" }\n';
+  const env = { SHARE: '0.25', OFFSET: '-3', COUNT: '7' };
+  const { config } = await load(section, { files: moduleOf(own(options)), env });
+  expect(config.pipelines[0]?.options).toMatchObject({ share: 0.25, offset: -3, count: 7 });
+});
+
+test('the references of a JSON Schema lead to where they stand within it, and the reference of keys has an end', () => {
+  const { definition } = own(
+    z.strictObject({ tree: tree(), any: z.json(), auth: z.strictObject({ token: secret() }).meta({ id: 'Auth' }) }),
+  );
+  const schema = JSON.parse(JSON.stringify(configJsonSchema([definition], ['own']))) as object;
+  const refs = [...JSON.stringify(schema).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, pointer = '']) => pointer);
+  expect(refs.length).toBeGreaterThan(3);
+  for (const pointer of refs)
+    expect(
+      pointer.split('/').reduce((at: object | undefined, key) => at?.[key as never], schema),
+      pointer,
+    ).toBeTypeOf('object');
+  const page = configReference([definition]);
+  expect(page).toContain('| `tree.token` | secret | **required** |');
+  expect(page).toContain('| `tree.child` | mapping |');
+  expect(page).toContain('| `auth.token` | secret | **required** |');
+  expect(page).not.toContain('tree.child.child');
+});
+
+test.each([
+  ['nothing that can be made text', Object.create(null), '[Object: null prototype] {}.'],
+  ['an error without text', Object.assign(new Error('x'), { message: 5 }), 'Error: 5'],
+])('a module that throws %s is told like others', async (_, thrown, words) => {
+  const files = { 'own.mjs': 'throw globalThis.ownPipelineOfTheTest;\n' };
+  moduleOf(thrown);
+  const [problem] = await problemsOf('own: { use: ./own.mjs }\n', { files });
+  expect(problem).toContain(`can't be loaded`);
+  expect(problem).toContain(words);
+});
+
+test('a module whose loading does not end is told', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const files = { 'own.mjs': 'await new Promise(() => {});\n' };
+  const problems = problemsOf('own: { use: ./own.mjs }\n', { files });
+  await vi.waitUntil(() => vi.getTimerCount() > 0);
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(await problems).toEqual([expect.stringContaining('"./own.mjs" can\'t be loaded: it is not loaded after 30 s')]);
+  expect(vi.getTimerCount()).toBe(0);
+});
