@@ -19,6 +19,8 @@ export interface HeardEvidence {
   readonly named: Budgets;
   /** Monotonic ms of the answer. */
   readonly now: number;
+  /** Whether the definition says which budget each is about; else it may be about any of them. */
+  readonly isNamed: boolean;
 }
 
 /** Resets and dates are whole seconds, and an answer has been on its way for a while. */
@@ -38,17 +40,21 @@ export class LimitCheck {
   readonly #lastReset = new WeakMap<RateBudget, number>();
   #found: LimitMismatch | undefined;
 
-  heard({ evidence, names, budgets, named, now }: HeardEvidence): void {
+  heard({ evidence, names, budgets, named, now, isNamed }: HeardEvidence): void {
     for (const [i, said] of evidence.entries()) {
       const [name, budget] = [names[i], budgets[i]];
       if (said === undefined || name === undefined || budget === undefined) continue;
       const { limit, windowMs } = budget;
+      const others = isNamed ? [] : budgets.filter((one) => one !== budget);
       // Days and months are not all of one length.
       const isQuota = 'per' in (named[name] ?? {});
       const requests = said.limit ?? limit;
       const stated = {
-        ...(requests !== limit && requests > 0 && Number.isSafeInteger(requests) && { requests }),
-        ...(!isQuota && this.#span(said, requests, budget, now)),
+        ...(requests !== limit &&
+          requests > 0 &&
+          Number.isSafeInteger(requests) &&
+          !others.some((one) => one.limit === requests) && { requests }),
+        ...(!isQuota && this.#span(said, requests, budget, others, now)),
       };
       const isNew = Object.keys(stated).some((kind) => !this.#told.has(`${name} ${kind}`));
       if (!isNew) continue;
@@ -64,11 +70,17 @@ export class LimitCheck {
     return found;
   }
 
-  #span({ remaining, resetInMs }: BudgetEvidence, limit: number, budget: RateBudget, now: number): LimitMismatch['stated'] {
+  #span(
+    { remaining, resetInMs }: BudgetEvidence,
+    limit: number,
+    budget: RateBudget,
+    others: readonly RateBudget[],
+    now: number,
+  ): LimitMismatch['stated'] {
     const { windowMs } = budget;
     if (!(resetInMs >= 0 && resetInMs <= LONGEST_MS)) return {};
-    if (resetInMs > windowMs + GRAIN_MS) return { atLeastMs: resetInMs };
-    if (remaining !== limit - 1) return {};
+    if (resetInMs > windowMs + GRAIN_MS) return others.some((one) => resetInMs <= one.windowMs + GRAIN_MS) ? {} : { atLeastMs: resetInMs };
+    if (remaining !== limit - 1 || others.some((one) => one.windowMs < windowMs)) return {};
     const resetAt = now + resetInMs;
     const betweenMs = resetAt - (this.#lastReset.get(budget) ?? -Infinity);
     this.#lastReset.set(budget, resetAt);

@@ -97,7 +97,14 @@ export async function attempt<Ask, Value>(given: AttemptOptions<Ask, Value>): Pr
   const names = Object.keys(options.budgets);
   const answered = (evidence: readonly (BudgetEvidence | undefined)[]): void => {
     permit.answered(evidence);
-    given.limitCheck.heard({ evidence, names, budgets: credential.budgets, named: credential.named, now: clock.monotonicMs() });
+    given.limitCheck.heard({
+      evidence,
+      names,
+      budgets: credential.budgets,
+      named: credential.named,
+      now: clock.monotonicMs(),
+      isNamed: definition.evidence !== undefined,
+    });
   };
   let answer: HttpResponse;
   try {
