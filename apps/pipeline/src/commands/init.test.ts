@@ -47,13 +47,20 @@ test('without a terminal both services are written, and the file loads as it is'
 `);
 });
 
+/** Its module isn't there. */
+const OWN = /^issues: \{ use: \.\/issues\.ts \}$/m;
+
 test('every key that stands as a comment can be uncommented', async () => {
   const cwd = await configFolder({});
   await init({ cwd, stderr: new Said() });
   const text = await readFile(join(cwd, 'headgate.yaml'), 'utf8');
   const uncommented = text.replaceAll(/^# (?=topics:|status:| {2})/gm, '').replaceAll(/^( *)# (?=[a-zA-Z]+: )/gm, '$1');
   // The second `topics` is the one to choose instead of the first, as `baseUrls` is for `baseUrl`.
-  const chosen = uncommented.replace(/^topics:\n {2}driver: sqlite.*(\n {2}.*)*\n/m, '').replace(/^ {2}baseUrls: .*\n/m, '');
+  const chosen = uncommented
+    .replace(/^topics:\n {2}driver: sqlite.*(\n {2}.*)*\n/m, '')
+    .replace(/^ {2}baseUrls: .*\n/m, '')
+    .replace(OWN, '');
+  expect(uncommented).toMatch(OWN);
   expect(chosen).not.toMatch(/^ *# ?[a-zA-Z]+: /m);
   const pem = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
   const folder = await configFolder({ 'headgate.yaml': chosen, 'ca.pem': pem });

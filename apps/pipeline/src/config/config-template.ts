@@ -27,6 +27,7 @@ export function configTemplate({ followers, books }: ConfigTemplateOptions): str
     part('status', status, {}).map((line) => `# ${line.replace(/^ {2}# /, '  ')}`),
     ...(followers === undefined ? [] : [part('followers', schemas.get('followers'), followers)]),
     ...(books === undefined ? [] : [part('books', schemas.get('books'), books)]),
+    OWN,
   ];
   return `${parts.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
@@ -44,6 +45,11 @@ const HEAD = [
   '# "${NAME}" takes an environment variable, or a line NAME=value of the file .env beside this one:',
   '# keep secrets there, and keep .env out of version control. Paths are relative to this file.',
   '# A key behind a # shows its default, or an example. { file: list.txt } in a list of texts stands for the lines of that file.',
+];
+
+const OWN = [
+  '# A pipeline of your own: the default export of its module is what definePipeline of @headgate/pipeline gives. Its options go beside use.',
+  '# issues: { use: ./issues.ts }',
 ];
 
 /** Column at which what a key is for begins, where there is room. */
