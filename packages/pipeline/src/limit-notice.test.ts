@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { limitNotice } from './limit-notice.ts';
 
+const crm = { name: 'crm', options: ['limit', 'budgets'] };
 const configured = { requests: 15, windowMs: 900_000 };
 
 test.each([
@@ -26,10 +27,18 @@ test.each([
   },
 ] as const)('$stated', ({ stated, level, message }) => {
   const text = message.replaceAll('’', "'");
-  expect(limitNotice('crm', { budget: 'rate', configured, stated })).toEqual({ type: 'notice', level, message: text });
+  expect(limitNotice(crm, { budget: 'rate', configured, stated })).toEqual({ type: 'notice', level, message: text });
 });
 
 test('another budget is named as the option it is', () => {
-  const { message } = limitNotice('crm', { budget: 'perMonth', configured, stated: { atMostMs: 500 } });
+  const { message } = limitNotice(crm, { budget: 'perMonth', configured, stated: { atMostMs: 500 } });
   expect(message).toContain('that its window lasts 500 ms or less, crm.budgets.perMonth says 15 in 15 min');
+});
+
+test('a budget that the pipeline has no such option for is named as a budget', () => {
+  const { message } = limitNotice({ name: 'crm', options: ['plan'] }, { budget: 'minute', configured, stated: { requests: 10 } });
+  expect(message).toBe(
+    'crm: the service says 10 requests in a window, the budget minute of crm says 15 in 15 min: it refuses what is beyond its own. ' +
+      "Set the budget minute of crm to the service's.",
+  );
 });

@@ -1,10 +1,15 @@
 import type { LimitMismatch } from '@headgate/sources';
 import type { RunEvent } from './events.ts';
 
-/** Says what the service's answers show of a limit beside what is configured, and which option to change. */
-export function limitNotice(pipeline: string, { budget, configured, stated }: LimitMismatch): Extract<RunEvent, { type: 'notice' }> {
+/** Says what the service's answers show of a limit beside what is configured, and which option to change where the pipeline has the usual one. */
+export function limitNotice(
+  { name, options }: { readonly name: string; readonly options: readonly string[] },
+  { budget, configured, stated }: LimitMismatch,
+): Extract<RunEvent, { type: 'notice' }> {
   const { requests, atLeastMs, atMostMs } = stated;
-  const option = `${pipeline}.${budget === 'rate' ? 'limit' : `budgets.${budget}`}`;
+  const usual = budget === 'rate' ? 'limit' : 'budgets';
+  const path = usual === 'limit' ? `${name}.limit` : `${name}.budgets.${budget}`;
+  const option = options.includes(usual) ? path : `the budget ${budget} of ${name}`;
   const said = [
     requests === undefined ? undefined : `${requests.toLocaleString('en-US')} requests in a window`,
     atLeastMs === undefined ? undefined : `that its window lasts ${length(atLeastMs)} or longer`,
@@ -15,7 +20,7 @@ export function limitNotice(pipeline: string, { budget, configured, stated }: Li
     ? `it refuses what is beyond its own. Set ${option} to the service's.`
     : `more is granted than is used. Set ${option} to the service's, unless the rest is left to others on purpose.`;
   const message =
-    `${pipeline}: the service says ${said.join(' and ')}, ${option} says ${configured.requests.toLocaleString('en-US')} in ` +
+    `${name}: the service says ${said.join(' and ')}, ${option} says ${configured.requests.toLocaleString('en-US')} in ` +
     `${length(configured.windowMs)}: ${cure}`;
   return { type: 'notice', level: isOver ? 'warn' : 'info', message };
 }

@@ -79,7 +79,8 @@ export async function openPipelineLane(
       onAttempt: (event) => {
         emit({ type: 'attempt', pipeline: name, ...event });
         // One lane tells it for all.
-        if (number === 0 && event.limitMismatch !== undefined) emit(limitNotice(name, event.limitMismatch));
+        if (number === 0 && event.limitMismatch !== undefined)
+          emit(limitNotice({ name, options: Object.keys(pipeline.definition.options.shape) }, event.limitMismatch));
       },
     });
     const { sources } = opened;
