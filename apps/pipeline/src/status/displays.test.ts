@@ -301,7 +301,11 @@ describe('progress', () => {
 
   it('stays cheap however much waits', async () => {
     await using here = await place();
-    const waiting = crawl({ url: 'http://127.0.0.1:9', users: [], limit: { requests: 1, window: '24h' } });
+    // Its one request of the day is spent: nothing else happens, however long a slow machine takes.
+    const busy = createServer((_, response) => response.writeHead(503).end());
+    await new Promise<void>((resolve) => busy.listen(0, '127.0.0.1', resolve));
+    const { port } = busy.address() as AddressInfo;
+    const waiting = crawl({ url: `http://127.0.0.1:${port}`, users: [], limit: { requests: 1, window: '24h' } });
     const run = await here.run([waiting], { follow: true });
     const name = (i: number): string => `user_${i}`;
     for (let from = 0; from < 100_000; from += 10_000) {
@@ -319,6 +323,7 @@ describe('progress', () => {
     expect(run.view().work).toHaveLength(500);
     expect(lines(run)).toMatch(/and 99,9\d\d more: \d+ working, 99,500 waiting for their turn/u);
     expect(run.view().progress).toMatchObject({ done: 0, left: 100_000, isExact: false });
+    busy.close();
   }, 120_000);
 });
 
