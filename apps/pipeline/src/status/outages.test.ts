@@ -33,6 +33,7 @@ it('says that the log is locked, for how long, that it is back, and each once', 
   expect(wide).toMatch(/@alpha +2 pages +20 ids +writing$/mu);
   // Where it doesn't fit the reason is cut, not the comfort.
   const narrow = run.frame({ columns: 70 });
+  expect(narrow.filter((line) => line.includes('since 10:15:00'))).toHaveLength(1);
   expect(narrow.at(-2)).toBe("  the topic log can't be written since 10:15:00, for 3 s:");
   expect(narrow.at(-1)).toMatch(/^ {2}nothing is lost, goes on by itself \(.*…$/u);
   unlock();
