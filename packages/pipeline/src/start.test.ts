@@ -122,6 +122,28 @@ test('a run that is stopped goes on at the page where it was', async () => {
   expect(service.requests).toHaveLength(10);
 });
 
+test('a state that is about another requests topic is refused: requests of this one would count as finished', async () => {
+  await using service = await catalogueService({ items: { a: 3, b: 3 } });
+  await using log = await openLog();
+  const pipelines = [catalogue()({ baseUrl: service.baseUrl, token: 't', shelves: ['a'] })];
+  await using first = await start({ log, pipelines });
+  await first.done;
+  // As another client fills it.
+  await log.createTopics([{ name: 'social.shelves', partitions: 1 }]);
+  await log.append(['b', 'b'].map((shelf) => ({ topic: 'social.shelves', key: shelf, value: JSON.stringify({ shelf }) })));
+  const names = { 'catalogue.requests': 'social.shelves' };
+  await expect(start({ log, pipelines, topics: { names } })).rejects.toMatchObject({
+    code: 'HEADGATE_STATE_LOST',
+    message: expect.stringContaining(
+      'catalogue.state says how far group "headgate" is with catalogue.requests, and its requests are to come',
+    ),
+  });
+  await using renamed = await start({ log, pipelines, topics: { names: { ...names, 'catalogue.state': 'social.state' } } });
+  expect((await renamed.done).outcome).toBe('done');
+  const records = (await values(log, 'catalogue.records')) as { item: string }[];
+  expect(records.filter(({ item }) => item.startsWith('b'))).toHaveLength(6);
+});
+
 test('takes requests while it follows, and refuses what is none by its index', async () => {
   await using service = await catalogueService({ items: { a: 1, b: 1 } });
   await using log = await openLog();

@@ -23,7 +23,7 @@ const everyLog = {
     .string()
     .regex(/^[\w.-]{0,100}$/, 'does not fit. Write up to 100 letters, digits, ".", "_" and "-", as in prod.social.')
     .default('')
-    .describe('Before the name of every topic, so that groups can share a log.')
+    .describe('Before the name of every topic, so that groups can share a log. With another one a group begins anew, its budgets too.')
     .meta({ examples: ['prod.social.'] }),
   names: z
     .record(

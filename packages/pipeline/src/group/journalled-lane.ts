@@ -39,7 +39,15 @@ export async function openJournalledLane(options: OpenJournalledLaneOptions): Pr
     onlyIfFree,
   });
   try {
-    await assertStateKept({ log, group, pipeline, names, lane: number, next: lane.hasState ? lane.next : undefined });
+    await assertStateKept({
+      log,
+      group,
+      pipeline,
+      names,
+      lane: number,
+      next: lane.hasState ? lane.next : undefined,
+      stateOf: lane.stateOf,
+    });
     const lanes = lanesOf(pipeline, options.lanes);
     const inherited = await inheritedBudgets({ log, group, stateTopic: state.topic, lane: number, lanes });
     return { lane, journal: laneJournal({ lane, clock, inherited }) };

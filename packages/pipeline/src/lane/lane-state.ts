@@ -40,6 +40,8 @@ export function laneState(group: string, reading: StateReading): LaneState {
 export const STATE_KEYS = {
   /** Which offsets of the requests topic are finished. */
   finished: 'lane',
+  /** Name of the topic of those requests. */
+  requests: 'requests',
   /** `budget/<credential>`: how its budgets stand. */
   budget: 'budget/',
   /** `walk/<offset>`: where the walk of the request at that offset goes on. */

@@ -117,10 +117,11 @@ test('a transaction writes what has changed, the first one that there is a state
   await lane.commit({ records: [], finished: [0] });
   const again = await (await lane.close(), shelvesLane({ log, clock }));
   await again.close();
-  expect(again.hasState).toBe(true);
+  expect([again.hasState, again.stateOf]).toEqual([true, 'shelves.requests']);
   expect(written).toEqual([
     [
       ['g/lane', '{"next":0,"done":[]}'],
+      ['g/requests', '"shelves.requests"'],
       ['offset', 0],
     ],
     [],

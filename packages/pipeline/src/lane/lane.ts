@@ -32,6 +32,8 @@ export interface Lane {
   readonly next: number;
   /** True when an earlier holder has committed a state. */
   readonly hasState: boolean;
+  /** The requests topic that an earlier holder's state is about. */
+  readonly stateOf: string | undefined;
   isFinished(offset: number): boolean;
   /** Offsets from the first to before the second hold no request: a log has marks of its own between records, and forgets old ones. */
   skip(from: number, before: number): void;
@@ -110,6 +112,7 @@ export async function openLane({
     for (const more of hooks) for (const change of more()) set(tx, change);
     if (isKept && !moved) return;
     tx.checkpoint(kept.prefix + STATE_KEYS.finished, JSON.stringify(finished.snapshot()));
+    if (!isKept) set(tx, [STATE_KEYS.requests, topic]);
     if (!isKept || finished.next > before) tx.commitOffset({ group, topic, partition, nextOffset: finished.next });
     isKept = true;
   };
@@ -118,6 +121,7 @@ export async function openLane({
     topic,
     partition,
     hasState: finishedBefore !== undefined,
+    stateOf: kept.get(STATE_KEYS.requests) as string | undefined,
     get next() {
       return finished.next;
     },

@@ -41,15 +41,23 @@ export interface StateCheckOptions {
   readonly lane: number;
   /** The first request that isn't finished, as the lane's state has it; undefined where it has none. */
   readonly next: number | undefined;
+  /** The requests topic that the lane's state is about, where it says so. */
+  readonly stateOf?: string | undefined;
 }
 
 /**
  * Throws a `StateLostError` where a lane's state and its requests don't belong together. A lane without state although its group has
  * committed an offset: both are written together, so the state was deleted, and requests would be worked again. A state beyond the end of
- * the requests: their topic was recreated, and new requests would count as finished.
+ * the requests: their topic was recreated, and new requests would count as finished. So they would with the state of another topic, which had
+ * this one's place before its name was changed.
  */
-export async function assertStateKept({ log, group, pipeline, names, lane, next }: StateCheckOptions): Promise<void> {
+export async function assertStateKept({ log, group, pipeline, names, lane, next, stateOf }: StateCheckOptions): Promise<void> {
   const topic = requestsTopic(pipeline, names);
+  if (stateOf !== undefined && stateOf !== topic) {
+    const state = stateTopic(pipeline, names);
+    const message = `${state} says how far group "${group}" is with ${stateOf}, and its requests are to come from ${topic}. Give that topic its name back, or give ${state} another name, too.`;
+    throw new StateLostError({ message, loss: 'requests' });
+  }
   if (next !== undefined) {
     const [requests] = await log.listTopics([topic]);
     const end = requests?.offsets[lane]?.end;
@@ -86,15 +94,17 @@ export async function assertStatesKept({
     // A query for a group makes brokers create their topic of groups.
     if (missing.includes(requestsTopic(pipeline, names))) return;
     const topic = stateTopic(pipeline, names);
-    const reading = missing.includes(topic) ? undefined : await stateOf(log, topic, lane);
-    const finished = reading && (laneState(group, reading).get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined);
-    await assertStateKept({ log, group, pipeline, names, lane, next: finished && offsetRanges(finished).next });
+    const reading = missing.includes(topic) ? undefined : await readState(log, topic, lane);
+    const kept = reading && laneState(group, reading);
+    const finished = kept?.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined;
+    const next = finished && offsetRanges(finished).next;
+    await assertStateKept({ log, group, pipeline, names, lane, next, stateOf: kept?.get(STATE_KEYS.requests) as string | undefined });
   });
   await Promise.all(checks);
 }
 
 /** Undefined where there is no such partition: one of a new lane is made with the next run. */
-async function stateOf(log: TopicLog, topic: string, partition: number): Promise<StateReading | undefined> {
+async function readState(log: TopicLog, topic: string, partition: number): Promise<StateReading | undefined> {
   try {
     return await log.readState(topic, partition);
   } catch (error) {
