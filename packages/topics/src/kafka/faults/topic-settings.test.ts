@@ -84,7 +84,7 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
     await made('small', { 'max.message.bytes': '20000' });
     const { warnings } = await demanding.createTopics([{ name: 'small', partitions: 1, usualRecordBytes: 150_000 }]);
     expect(warnings).toEqual([
-      expect.stringMatching(/^Topic "small" has one copy of its data, and topics\.replication asks for 3/u),
+      expect.stringMatching(/^Topic "small" has one copy of its data, and topics\.replication is 3/u),
       expect.stringMatching(/^Topic "small" has max\.message\.bytes=20000; its usual records may need 151642/u),
     ]);
   });
