@@ -3,7 +3,7 @@ import type { TopicLog } from '@headgate/topics';
 import { Observable } from 'rxjs';
 import type { Pipeline } from './define-pipeline.ts';
 import { digest } from './digest.ts';
-import type { RunEvent, RunGauges } from './events.ts';
+import type { LaneGauge, RunEvent, RunGauges } from './events.ts';
 import { laneSupervisor } from './group/lane-supervisor.ts';
 import { openPipelineLane } from './group/pipeline-lane.ts';
 import { type TopicNaming, lanesOf, requestsTopic, topicNames } from './names.ts';
@@ -83,7 +83,15 @@ export async function start(options: StartOptions): Promise<Running> {
   const model = runModel({ clock, pipelines });
   const stream = eventStream();
   let isObserverBroken = false;
+  /** The lanes of this run, those too that have ended their work. */
+  const worked = new Map<string, LaneGauge>();
   const emit = (event: RunEvent): void => {
+    if (event.type === 'lane-opened' || event.type === 'lane-left') {
+      const { pipeline, lane } = event;
+      const name = `${pipeline}/${lane}`;
+      if (event.type === 'lane-left') worked.delete(name);
+      else worked.set(name, { pipeline, lane, inWork: 0, behind: 0, isCounted: true, keys: 0 });
+    }
     model.apply(event);
     stream.emit(event);
     try {
@@ -174,7 +182,7 @@ export async function start(options: StartOptions): Promise<Running> {
     stream.complete();
     if (!signal.aborted && failures.length === 0) model.forecast([]);
     const outcome = failures.length > 0 ? 'failed' : signal.aborted ? 'stopped' : 'done';
-    return { outcome, failures, snapshot: model.snapshot({ ...last, work: [], lanes: ended(last.lanes) }) };
+    return { outcome, failures, snapshot: model.snapshot({ ...last, work: [], lanes: ended([...worked.values()], last.lanes) }) };
   };
   const done = work();
   const stop = async (): Promise<RunResult> => {
@@ -204,9 +212,10 @@ export async function start(options: StartOptions): Promise<Running> {
   };
 }
 
-/** Lanes that have been given up, with nothing of theirs in work. */
-function ended(lanes: RunGauges['lanes']): RunGauges['lanes'] {
-  return lanes.map((lane) => ({ ...lane, inWork: 0, keys: 0 }));
+/** Lanes after the end, with nothing of theirs in work: as they stood when they were looked at last. */
+function ended(lanes: readonly LaneGauge[], seen: readonly LaneGauge[]): readonly LaneGauge[] {
+  const isSame = (one: LaneGauge, other: LaneGauge): boolean => one.pipeline === other.pipeline && one.lane === other.lane;
+  return lanes.map((lane) => ({ ...lane, ...seen.find((one) => isSame(one, lane)), inWork: 0, keys: 0 }));
 }
 
 /** Rejects with the signal's reason where that aborts first: a log that can't be reached may take as long as it likes. */

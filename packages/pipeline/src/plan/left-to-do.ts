@@ -81,6 +81,7 @@ async function leftOf(
   for (const [lane, state] of states.entries()) {
     const opened = openToLook(pipeline, { clock, env, lane, lanes: count, journals });
     try {
+      for (const source of opened.sources) source.stop();
       const finished = offsetRanges(state.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined);
       const sizeOf = requestSizes(pipeline, opened, state.under);
       const walks: WalkLeft[] = [];

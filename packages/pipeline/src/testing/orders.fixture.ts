@@ -90,8 +90,6 @@ export interface Mistakes {
   readonly leavesConnection?: boolean;
   /** A record has an id that another has. */
   readonly sameIds?: boolean;
-  /** Reading the work that is left sends a request to the service. */
-  readonly asksEarly?: boolean;
 }
 
 const options = z.strictObject({ baseUrl: z.string() });
@@ -115,7 +113,6 @@ export function orders(mistakes: Mistakes = {}): DefinedPipeline<typeof options>
       const source = sourceOf(baseUrl, io);
       const kept = mistakes.leavesConnection === true ? { ...source, close: () => Promise.resolve(), stop: () => undefined } : source;
       if (mistakes.leavesTimer === true) io.clock.schedule(60_000, () => undefined);
-      if (mistakes.asksEarly === true) void source.ask({ customer: 'd', page: 1 }, { credits: io.credits }).catch(() => undefined);
       return walk({
         source: kept,
         pages(api, { customer }, from) {

@@ -54,7 +54,7 @@ describe.skipIf(WHY_NOT !== undefined)(`pages behind another client's open trans
     await run.said(({ msg }) => /^@alpha: the comparison .* waits for an open transaction in followers\.pages/u.test(msg ?? ''));
     await stranger.abort();
     expect((await run.ended).code).toBe(0);
-    expect(run.lines().filter(({ event }) => event === 'changes-written')).toMatchObject([{ user: '@alpha', followed: 0, unfollowed: 0 }]);
+    expect(run.lines().filter(({ event }) => event === 'after-written')).toMatchObject([{ key: '@alpha', counts: {} }]);
   });
 });
 

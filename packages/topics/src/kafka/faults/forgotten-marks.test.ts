@@ -39,7 +39,7 @@ describe.skipIf(why !== undefined)(`a transaction whose end marker a partition l
   it('that was committed is there for the next holder of the lane, and for its readers', async () => {
     const pages = await newPages(log);
     await lastWords(pages, 'commit');
-    await expect(committedRecords(broker.brokers, pages.topic, 1_000)).rejects.toThrow(/held back/u);
+    await expect(committedRecords(broker.brokers, pages.topic, 1_000)).rejects.toThrow(/behind an open transaction/u);
     await using writer = await log.openLane(pages.lane);
     expect(writer.state.get('page')).toBe('0');
     expect(await seen(pages)).toEqual(['0/0']);
