@@ -152,3 +152,45 @@ test('a walk is expected to have as many pages as last time, unless the definiti
   const knowing = shelves({ expect: ({ shelf }, { items = 0 } = { pages: 0, items: 0 }) => shelf.length + items });
   expect(knowing({}).expect(one, last)).toBe(71);
 });
+
+describe('a definition whose functions fail', () => {
+  const threw = (words: RegExp) =>
+    expect.objectContaining({ code: 'HEADGATE_USER_FUNCTION', message: expect.stringMatching(words), pipeline: 'shelves' }) as Error;
+  const fail = (): never => {
+    throw new TypeError('out of luck');
+  };
+
+  it.each(['credentials', 'warnings', 'usualBytes', 'readsBack', 'pageItems', 'agreed', 'listed', 'open'] as const)(
+    'is told which: %s',
+    (name) => {
+      const made = (more: object) => {
+        const pipeline = shelves(more)({});
+        pipeline.listed();
+        pipeline.open({ lane: 0, lanes: 1 } as Parameters<typeof pipeline.open>[0]);
+      };
+      const called = `^${name} of pipeline shelves threw TypeError`;
+      expect(() => made({ [name]: fail })).toThrow(
+        threw(new RegExp(`${called}: out of luck \\(at .*define-pipeline\\.test.*\\)\\. Mend it\\.`)),
+      );
+      const late = () => Promise.reject(new Error('too late'));
+      expect(() => made({ [name]: late })).toThrow(threw(new RegExp(`${called}: it gives a promise`)));
+    },
+  );
+
+  it('is told which request of its list is none', () => {
+    const pipeline = shelves({ listed: () => [{ shelf: 'a' }, { shelf: 7 as never }] })({});
+    const message = expect.stringMatching(/^shelves: request 1 of its list can't be one: /);
+    expect(() => pipeline.listed()).toThrow(expect.objectContaining({ code: 'HEADGATE_MALFORMED_REQUEST', message }) as Error);
+  });
+
+  it.each(['use', 'every', 'maxOutstanding'])('can’t have the option %s, which every section has', (name) => {
+    const message = expect.stringContaining(`every pipeline has ${name} in its section.`);
+    expect(() => shelves({ options: z.strictObject({ [name]: z.string() }) as never })).toThrow(
+      expect.objectContaining({ message }) as Error,
+    );
+  });
+
+  it.each([0, -1, 1.5, NaN])('can’t leave room for %d items', (maxOutstanding) => {
+    expect(() => shelves({ maxOutstanding })).toThrow('maxOutstanding must be a whole number above 0');
+  });
+});

@@ -1,6 +1,8 @@
 import type { Clock, CreditPool, Journal, Json } from '@headgate/throttle';
 import { z } from 'zod';
 import { duration } from './duration.ts';
+import { callDefinition } from './endings.ts';
+import { atOnce } from './thrown.ts';
 import type { RunEvent } from './events.ts';
 import { type OptionIssue, parseOptions } from './parse-options.ts';
 import { InvalidOptionsError, PipelineError } from './pipeline-error.ts';
@@ -226,33 +228,46 @@ export function definePipeline<
     const parsed = parseOptions(options, given);
     if (parsed.issues !== undefined) throw new InvalidOptionsError(name, parsed.issues, options);
     const value = parsed.value as z.output<Options> & { every?: number; maxOutstanding: number };
-    const credentials = definition.credentials?.(value);
+    const called = <Result>(of: string, call: () => Result): Result => callDefinition(name, of, call);
+    const credentials = called('credentials', () => definition.credentials?.(value));
     return {
       name,
       definition: info,
       options: value,
-      warnings: [...(definition.warnings?.(value) ?? [])],
+      warnings: called('warnings', () => [...(atOnce(definition.warnings?.(value)) ?? [])]),
       secretIssues: () => secretIssues(value),
       unit,
       topics,
       everyMs: value.every,
       maxOutstanding: value.maxOutstanding,
-      pageItems: definition.pageItems?.(value),
-      usualBytes: definition.usualBytes?.(value) ?? {},
-      readsBack: definition.readsBack?.(value) ?? [],
+      pageItems: called('pageItems', () => definition.pageItems?.(value)),
+      usualBytes: called('usualBytes', () => definition.usualBytes?.(value)) ?? {},
+      readsBack: called('readsBack', () => definition.readsBack?.(value)) ?? [],
       credentials: credentials?.map((credential) => credential.name),
-      agreed: { credentials: credentials?.map((credential) => credential.name), ...objectOf(definition.agreed?.(value)) },
+      agreed: {
+        credentials: credentials?.map((credential) => credential.name),
+        ...objectOf(called('agreed', () => definition.agreed?.(value))),
+      },
       requests,
-      listed: () => [...(definition.listed?.(value) ?? [])].map((one) => requests.keyed(one)),
+      listed: () =>
+        called('listed', () => [...(atOnce(definition.listed?.(value)) ?? [])]).map((one, i) => {
+          try {
+            return requests.keyed(one);
+          } catch (cause) {
+            const words = cause instanceof Error ? cause.message : String(cause);
+            const message = `${name}: request ${i} of its list can't be one: ${words}`;
+            throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: name, cause });
+          }
+        }),
       open({ lane, lanes, ...io }) {
         const own = (credentials ?? []).filter((_, i) => i % lanes === lane);
-        const work = definition.open(value, { ...io, credentials: own });
+        const work = called('open', () => definition.open(value, { ...io, credentials: own }));
         return opened(definition, work, read);
       },
       canProbe: definition.probe !== undefined,
       probe: (io, credential) =>
         definition.probe?.(value, { ...io, retryForMs: 0, credentials: credentials?.slice(credential, credential + 1) ?? [] }),
-      expect: (of, last) => (definition.expect === undefined ? last?.pages : definition.expect(read(of.value), last)),
+      expect: (of, last) => (definition.expect === undefined ? last?.pages : atOnce(definition.expect(read(of.value), last))),
     };
   };
   return Object.assign(configured, { definition: info });
@@ -272,7 +287,7 @@ function requestsOf<
   Credential extends NamedCredential,
 >(definition: PipelineDefinition<Options, RequestSchema, Topics, Credential>, read: RequestReader<RequestSchema>): PipelineRequests {
   const { name } = definition;
-  const parse = (value: string | null): KeyedRequest => ({ key: definition.keyOf(read(value)), value: value ?? 'null' });
+  const parse = (value: string | null): KeyedRequest => ({ key: atOnce(definition.keyOf(read(value))), value: value ?? 'null' });
   const keyed = (input: unknown): KeyedRequest => {
     const text: string | undefined = JSON.stringify(input);
     return parse(text ?? null);
@@ -283,11 +298,11 @@ function requestsOf<
     parse,
     parseLine(line) {
       if (/^\s*\{/.test(line)) return parse(line);
-      if (definition.parse !== undefined) return keyed(definition.parse(line));
+      if (definition.parse !== undefined) return keyed(atOnce(definition.parse(line)));
       const message = `${name} takes requests as JSON objects, and no other lines.`;
       throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: name });
     },
-    check: (value) => definition.check?.(read(value)),
+    check: (value) => atOnce(definition.check?.(read(value))),
   };
 }
 
@@ -368,8 +383,13 @@ const KINDS = {
 };
 
 /** No compiler has read the definition of a module that runs with its types stripped. */
-function check(definition: { readonly name: string; readonly topics: TopicMap; readonly options: { readonly safeExtend: unknown } }): void {
-  const { name, topics, options } = definition;
+function check(definition: {
+  readonly name: string;
+  readonly topics: TopicMap;
+  readonly options: { readonly safeExtend: unknown; readonly shape: object };
+  readonly maxOutstanding?: number;
+}): void {
+  const { name, topics, options, maxOutstanding } = definition;
   const refuse = (message: string): never => {
     throw new PipelineError({
       code: 'HEADGATE_DEFINITION',
@@ -388,6 +408,11 @@ function check(definition: { readonly name: string; readonly topics: TopicMap; r
     if (part !== undefined && !test(part)) refuse(`${key} must be ${words}.`);
   }
   if (typeof options.safeExtend !== 'function') refuse(`options must be ${KINDS.schema.words}.`);
+  const taken = ['use', 'every', 'maxOutstanding'].find((key) => Object.hasOwn(options.shape, key));
+  if (taken !== undefined) refuse(`every pipeline has ${taken} in its section. Give the option ${taken} another name.`);
+  if (!(maxOutstanding === undefined || (Number.isSafeInteger(maxOutstanding) && maxOutstanding > 0))) {
+    refuse(`maxOutstanding must be a whole number above 0, got ${maxOutstanding}.`);
+  }
   if (!/^[a-z][a-z0-9-]{0,49}$/.test(name)) {
     refuse(`"${name}" can't be a pipeline's name. Take up to 50 lower-case letters, digits and hyphens, a letter first.`);
   }

@@ -1,6 +1,7 @@
 import { type NewRecord, TopicLogError } from '@headgate/topics';
 import { type Lane, recordBytes } from './lane/lane.ts';
 import { PipelineError } from './pipeline-error.ts';
+import { atOnce, placeOf, textOf } from './thrown.ts';
 
 /** Every error of a source has these: read by shape, so that two copies of a package understand each other. */
 interface SourceErrorShape {
@@ -37,26 +38,27 @@ export interface UserFunctionOptions {
 /** Calls a function of a definition. Its error ends the request it was called for, and names the function and where it threw. */
 export function callUser<Result>({ pipeline, key, name }: UserFunctionOptions, call: () => Result): Result {
   try {
-    return call();
+    return atOnce(call());
   } catch (cause) {
     if (cause instanceof PipelineError || isSourceError(cause)) throw cause;
     throw userError({ pipeline, key, name }, cause);
   }
 }
 
+/** Calls a function of a definition that is about no request. Its error names the function and where it threw. */
+export function callDefinition<Result>(pipeline: string, name: string, call: () => Result): Result {
+  try {
+    return atOnce(call());
+  } catch (cause) {
+    if (cause instanceof PipelineError || isSourceError(cause)) throw cause;
+    const message = `${name} of pipeline ${pipeline} threw ${textOf(cause)}${placeOf(cause)}. Mend it.`;
+    throw new PipelineError({ code: 'HEADGATE_USER_FUNCTION', message, pipeline, cause });
+  }
+}
+
 export function userError({ pipeline, key, name }: UserFunctionOptions, cause: unknown): PipelineError {
   const message = `${key}: ${name} of pipeline ${pipeline} threw ${textOf(cause)}${placeOf(cause)}. Mend it, then put the request back with replay.`;
   return new PipelineError({ code: 'HEADGATE_USER_FUNCTION', message, pipeline, key, cause });
-}
-
-function textOf(cause: unknown): string {
-  return cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
-}
-
-/** The first line of the stack below the message. */
-function placeOf(cause: unknown): string {
-  const line = cause instanceof Error ? /^\s+at .*$/m.exec(cause.stack ?? '')?.[0].trim() : undefined;
-  return line === undefined ? '' : ` (${line})`;
 }
 
 export interface RecordTooLargeOptions {

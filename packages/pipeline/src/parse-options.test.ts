@@ -58,3 +58,24 @@ it('takes what fits', () => {
     value: { count: 5, plan: 'small', names: ['a'], by: { kind: 'b' } },
   });
 });
+
+it.each<[string, z.ZodType]>([
+  [
+    'throws',
+    z.string().transform((value): string => {
+      throw new Error(value);
+    }),
+  ],
+  ['gives a promise', z.string().refine(() => Promise.resolve(true))],
+])('tells of a schema that %s, without the value', (_, broken) => {
+  const { issues = [] } = parseOptions(z.strictObject({ broken }), { broken: 'never-shown' });
+  expect(issues).toEqual([
+    { path: [], message: expect.stringMatching(/^can't be checked: its schema threw \$?\w+ \(at .*\)\. Mend it: /) },
+  ]);
+  expect(JSON.stringify(issues)).not.toContain('never-shown');
+});
+
+it('tells of a key that does not fit as of a key', () => {
+  const keys = z.record(z.string().regex(/^[a-z]$/), z.number());
+  expect(parseOptions(keys, { A: 1 }).issues).toEqual([{ path: ['A'], message: 'The key does not fit.' }]);
+});

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { placeOf } from './thrown.ts';
 
 /** One thing that is wrong with options, or unwise in them. */
 export interface OptionIssue {
@@ -13,7 +14,15 @@ export type ParsedOptions<Options> = { readonly value: Options; readonly issues?
 
 /** Checks options against their schema. A schema's own messages are kept; zod's are replaced by ones that complete a sentence about the key. */
 export function parseOptions<Schema extends z.ZodType>(schema: Schema, given: unknown): ParsedOptions<z.output<Schema>> {
-  const parsed = schema.safeParse(given, { error: optionWords });
+  let parsed: z.ZodSafeParseResult<z.output<Schema>>;
+  try {
+    parsed = schema.safeParse(given, { error: optionWords });
+  } catch (cause) {
+    // Its own words may hold the value.
+    const name = cause instanceof Error ? cause.constructor.name : 'a value that is no Error';
+    const message = `can't be checked: its schema threw ${name}${placeOf(cause)}. Mend it: refinements and transforms have to answer at once.`;
+    return { issues: [{ path: [], message }] };
+  }
   return parsed.success ? { value: parsed.data } : { issues: flat(parsed.error.issues, []) };
 }
 
@@ -97,7 +106,8 @@ function flat(issues: readonly z.core.$ZodIssue[], before: OptionIssue['path']):
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({ path: [...path, key], message: 'unknown key.', unknownKey: true }));
     }
-    if (issue.code === 'invalid_key' || issue.code === 'invalid_element') return flat(issue.issues, path);
+    if (issue.code === 'invalid_key') return flat(issue.issues, path).map((one) => ({ ...one, message: `The key ${one.message}` }));
+    if (issue.code === 'invalid_element') return flat(issue.issues, path);
     if (issue.code === 'invalid_union' && issue.message !== MISSING && issue.message !== NO_VALUE) {
       if ('options' in issue && Array.isArray(issue.options)) return [{ path, message: notOneOf(issue.options) }];
       return closest(issue.errors, path) ?? [{ path, message: issue.message }];

@@ -187,3 +187,29 @@ test.each([
 test.each([0, -1, 1.5, NaN])('a topic can’t have %s partitions', (partitions) => {
   expect(() => topic({ value: item, partitions })).toThrow(expect.objectContaining({ code: 'HEADGATE_DEFINITION' }));
 });
+
+test.each([
+  ['nothing', () => undefined],
+  ['a number', () => Promise.resolve(5)],
+])('a serializer whose open gives %s is refused: its records would be JSON', async (_, open) => {
+  const making = makerOf(topic({ value: item, serialize: { open: open as never } }));
+  await expect(making).rejects.toThrow('shelves.records: its serializer could not be opened: open gives no function');
+});
+
+test('an open that throws no Error is told all the same', async () => {
+  const making = makerOf(topic({ value: item, serialize: { open: () => Promise.reject(undefined as unknown as Error) } }));
+  await expect(making).rejects.toMatchObject({ code: 'HEADGATE_USER_FUNCTION' });
+});
+
+test('a serializer that rejects each record ends no process', async () => {
+  const serialize = (() => Promise.reject(new Error('too late'))) as never;
+  const records = await makerOf(topic({ value: item, serialize }));
+  expect(() => records({ key: null, value: { item: 'x' } })).toThrow(expect.objectContaining({ code: 'HEADGATE_INVALID_RECORD' }));
+});
+
+test.each([-1, 1.5, NaN])('a series of %d records is none, where it would have been an empty one', async (count) => {
+  const records = await makerOf(topic({ value: item }));
+  const invalid = expect.objectContaining({ code: 'HEADGATE_INVALID_RECORD' });
+  expect(() => records.series({ key: 'k', count, textAt: String })).toThrow(invalid);
+  expect(() => records.series({ key: 5 as never, count: 1, textAt: String })).toThrow(invalid);
+});

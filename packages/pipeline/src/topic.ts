@@ -117,11 +117,19 @@ export async function openSerializers({ pipelines, names, signal }: OpenSerializ
   const opened = topics.map(async ({ pipeline, name, serialize = JSON.stringify }) => {
     if (typeof serialize === 'function') return [name, serialize] as const;
     try {
-      return [name, await serialize.open({ topic: name, signal })] as const;
+      const given = await serialize.open({ topic: name, signal });
+      // In its place each record would be JSON.
+      if (typeof given !== 'function') throw new TypeError('open gives no function');
+      return [name, given] as const;
     } catch (cause) {
       signal.throwIfAborted();
-      const message = `${name}: its serializer could not be opened: ${(cause as Error).message}`;
-      throw new PipelineError({ code: 'HEADGATE_USER_FUNCTION', message, pipeline, cause });
+      const words = cause instanceof Error ? cause.message : 'open threw a value that is no Error';
+      throw new PipelineError({
+        code: 'HEADGATE_USER_FUNCTION',
+        message: `${name}: its serializer could not be opened: ${words}`,
+        pipeline,
+        cause,
+      });
     }
   });
   return new Map(await Promise.all(opened));
@@ -169,6 +177,9 @@ function recordMaker(
       throw invalid(
         'its records are written by a serializer of its own, and a series came as text. Give the series valueAt instead of textAt.',
       );
+    if (key !== null) assertField(topicName, 'key', key);
+    if (!(Number.isSafeInteger(count) && count >= 0))
+      throw invalid(`a series has ${count} records. Give it a whole number of them, 0 or more.`);
     checkKey(key);
     if (validate) for (let i = 0; i < count; i += 1) checkValue(textAt === undefined ? valueAt(i) : JSON.parse(textAt(i)));
     const record = { topic: topicName, partition: partitionOf(key), key, count, valueAt: textAt ?? ((i: number) => serialize(valueAt(i))) };
@@ -183,6 +194,8 @@ function recordMaker(
  */
 export function assertField(topicName: string, part: string, field: unknown): void {
   if (typeof field === 'string' || field instanceof Uint8Array) return;
+  // Its rejection would end the process.
+  if (field instanceof Promise) field.catch(() => undefined);
   const message =
     `${topicName}: a record's ${part} is ${String(field)}, neither text nor bytes. ` +
     'Give each record a key that is text, bytes or null, and a value that JSON can hold or that its serializer turns into text or bytes at once.';

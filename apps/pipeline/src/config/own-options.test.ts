@@ -130,3 +130,13 @@ test('a module whose loading does not end is told', async () => {
   expect(await problems).toEqual([expect.stringContaining('"./own.mjs" can\'t be loaded: it is not loaded after 30 s')]);
   expect(vi.getTimerCount()).toBe(0);
 });
+
+test('a function of a definition that throws, and one that gives no credentials, are told at the section', async () => {
+  const warnings = (): never => {
+    throw new Error('out of luck');
+  };
+  const told = async (more: Partial<Definition>) =>
+    await problemsOf('own: { use: ./own.mjs }\n', { files: moduleOf(own(z.strictObject({}), more)) });
+  expect(await told({ warnings })).toEqual([expect.stringMatching(/^1:6 own: warnings of pipeline own threw Error: out of luck \(at .*/)]);
+  expect(await told({ credentials: () => [] })).toEqual(['1:6 own: has no credentials. Give it one at least.']);
+});

@@ -28,6 +28,10 @@ export function crossProblems(read: ReadConfig): Problem[] {
   for (const { name, credentials } of pipelines) {
     if (credentials === undefined || credentials.length >= lanes) continue;
     const { length } = credentials;
+    if (length === 0) {
+      problems.push(read.problemAt([name], 'has no credentials. Give it one at least.'));
+      continue;
+    }
     const there = length === 1 ? 'there is one' : `there are ${length}`;
     const message = `${lanes} lanes need as many ${name} credentials, and ${there}. Write ${length} or less, or add credentials.`;
     problems.push(read.problemAt(['topics', 'lanes'], message));

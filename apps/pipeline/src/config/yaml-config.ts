@@ -179,6 +179,9 @@ function configured(pipeline: AnyPipeline, value: unknown): ParsedOptions<Pipeli
     return { value: pipeline(value as never) };
   } catch (error) {
     if (isInvalidOptions(error)) return { issues: error.issues };
+    if (error instanceof Error && 'code' in error && error.code === 'HEADGATE_USER_FUNCTION') {
+      return { issues: [{ path: [], message: error.message }] };
+    }
     throw error;
   }
 }

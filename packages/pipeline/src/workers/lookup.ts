@@ -1,6 +1,7 @@
 import type { CreditPool, Delivery } from '@headgate/throttle';
 import type { NewRecord, RecordSeries } from '@headgate/topics';
 import { callUser, endsSource, isStop, userError } from '../endings.ts';
+import { atOnce } from '../thrown.ts';
 import { offsetRanges } from '../lane/offset-ranges.ts';
 import { PipelineError } from '../pipeline-error.ts';
 import { type DeadLetterContent, reasonOf } from '../requests/dead-letter.ts';
@@ -117,7 +118,7 @@ function sortedKeys<Api extends SourceControls, Request, Answers, Topics extends
 ): SortedKeys {
   const valid = new Set<string>();
   const invalid = new Map<string, unknown>();
-  for (const text of definition.keys(request)) {
+  for (const text of atOnce(definition.keys(request))) {
     try {
       valid.add(definition.normalize === undefined ? text : definition.normalize(text));
     } catch (error) {
@@ -309,7 +310,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       return found;
     };
     const asked = keys.map(({ of, key }) => ({ key, request: of.request, id: of.id }));
-    const { records, deadLetters = [] } = definition.records(answers, { asked, topics });
+    const { records, deadLetters = [] } = atOnce(definition.records(answers, { asked, topics }));
     for (const { asked: index, record } of records) outcomeOf(index).pending.push(record);
     for (const one of deadLetters) outcomeOf(one.asked).deadLetters.push(one);
     return outcomes;

@@ -150,6 +150,24 @@ describe('a function of the definition that throws ends its request as one dead 
     expect(await valuesOf(place.log, 'shelves.records')).toHaveLength(5);
   });
 
+  it.each(['pages', 'records', 'checkpoint', 'items', 'credentialOf', 'whole', 'lifecycle'] as const)(
+    '%s, where it gives a promise, whose rejection ends no process',
+    async (name) => {
+      await using place = await temporaryLog();
+      const later = () => Promise.reject(new Error('too late'));
+      const { outcome } = await workedOff(
+        place.log,
+        shelves(() => walking({ [name]: later as never })),
+        ['good'],
+      );
+      expect(outcome).toBe('done');
+      const message = expect.stringMatching(
+        `^good: ${name} of pipeline shelves threw TypeError: it gives a promise, and has to answer at once`,
+      );
+      expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([{ error: { code: 'HEADGATE_USER_FUNCTION', message } }]);
+    },
+  );
+
   it('resumeAt, whose own error tells nothing more than the first', async () => {
     await using place = await temporaryLog();
     const pipeline = shelves(() =>

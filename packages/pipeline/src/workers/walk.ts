@@ -2,6 +2,7 @@ import type { Json, PageStream, Transform } from '@headgate/throttle';
 import type { NewRecord, RecordSeries } from '@headgate/topics';
 import { type Subscription, defer, mergeMap } from 'rxjs';
 import { callUser, endsLane, endsSource, isStop, userError } from '../endings.ts';
+import { atOnce } from '../thrown.ts';
 import { STATE_KEYS } from '../lane/lane-state.ts';
 import { PipelineError } from '../pipeline-error.ts';
 import { type RequestRecord } from '../requests/request.ts';
@@ -121,7 +122,7 @@ export function walk<Api extends SourceControls, Request, Page, Topics extends T
       const states = walkStates(state);
       return (offset, request) => {
         const { page = 1, from } = states.get(offset) ?? {};
-        return { kind: 'walk', page, from, whole: definition.whole?.(request) ?? true };
+        return { kind: 'walk', page, from, whole: atOnce(definition.whole?.(request)) ?? true };
       };
     },
     resumed: (state) => [...walkStates(state)].map(([offset, { key, request }]) => ({ offset, key, value: request })),
@@ -207,7 +208,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     const transformed = (page: Page): Value[] => {
       let values: unknown[] = [page];
       for (const { name: of, opened } of transforms)
-        values = callUser(name(`transform ${of}`), () => values.flatMap((value) => [...opened.next(value as Page)]));
+        values = callUser(name(`transform ${of}`), () => values.flatMap((value) => [...atOnce(opened.next(value as Page))]));
       return values as Value[];
     };
     const remembered = (): WalkState['through'] => {
@@ -233,7 +234,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     const warn = (message: string): void => void warnings.push(message);
     const at: WalkPosition<Request, Topics> = { request, key, id, page: state.page, topics, warn };
     const name = (of: string) => ({ pipeline, key, name: of });
-    const pending = callUser(name('records'), () => values.flatMap((value) => [...definition.records(value, at)]));
+    const pending = callUser(name('records'), () => values.flatMap((value) => [...atOnce(definition.records(value, at))]));
     const from = callUser(name('checkpoint'), () => definition.checkpoint(page, state.from));
     const items = callUser(name('items'), () => itemsOf(values, pending));
     const credential = callUser(name('credentialOf'), () => definition.credentialOf?.(page));
@@ -288,7 +289,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
 
   const itemsOf = (values: readonly Value[], pending: readonly PendingRecord[]): number => {
     if (definition.items === undefined) return pending.reduce((sum, { count }) => sum + count, 0);
-    return values.reduce((sum, value) => sum + (definition.items?.(value) ?? 0), 0);
+    return values.reduce((sum, value) => sum + (atOnce(definition.items?.(value)) ?? 0), 0);
   };
 
   const fittingPage = ({ key, page }: WalkState, records: readonly (NewRecord | RecordSeries)[]) =>
@@ -306,7 +307,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
 
   const lifecycle = ({ key, request, id }: Walk<Request>, change: WalkChange) => {
     const pending = callUser({ pipeline, key, name: 'lifecycle' }, () => [
-      ...(definition.lifecycle?.(change, { request, key, id, topics }) ?? []),
+      ...(atOnce(definition.lifecycle?.(change, { request, key, id, topics })) ?? []),
     ]);
     const records = logRecords(pending, { pipeline, request: id, defaultId: change.state });
     return fitting(records, { pipeline, key, lane, name: 'lifecycle', which: `the record of its state "${change.state}"` });
