@@ -42,7 +42,7 @@ test('waiting until the reset is always enough, and no kind lets more than its l
     fc.property(
       fc.constantFrom(...kinds),
       fc.integer({ min: 1, max: 5 }),
-      fc.array(fc.integer({ min: 0, max: 60 }), { maxLength: 60 }),
+      fc.array(fc.integer({ min: 0, max: 60 }), { maxLength: 60, size: 'max' }),
       (kind, limit, gapsMs) => {
         const window = createRequestWindow({ kind, limit, windowMs: 100 });
         let nowMs = 12_345;

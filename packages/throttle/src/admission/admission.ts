@@ -25,7 +25,7 @@ export interface AcquireOptions {
    * for its budgets, where that is sure to put it off by nothing. Default: not known.
    */
   readonly countedWithinMs?: number;
-  /** Whom the request is about, for those who ask what is waiting. */
+  /** The request's name among those that wait. */
   readonly label?: string;
   /** Requests of one walk take their turns among walks, however many of them wait. Default: each request is a walk of its own. */
   readonly walk?: object;
@@ -92,7 +92,10 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
     queue.add(waiter);
     lines.add(waiter);
   };
-  const remove = (waiter: Waiter): boolean => queue.delete(waiter) && lines.delete(waiter);
+  const remove = (waiter: Waiter): void => {
+    queue.delete(waiter);
+    lines.delete(waiter);
+  };
 
   /** Grants to all who may go, and looks again when the next may. */
   const look = (): void => {
@@ -134,9 +137,8 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
         const isFree = at <= clock.monotonicMs();
         if (!isFree || putsOff(waiter, before)) {
           blocked.set(pool, { at: isFree ? before.at : Math.min(before.at, at), weights: [...before.weights, weights] });
-          // Where no waiting request costs less, no other can go.
+          // Where no waiting request costs less, no other can go; else its own line is passed over at its next turn.
           if (costsAsMuch([], weights)) looking.close(waiter);
-          else looking.pass(waiter);
           continue;
         }
         queue.delete(waiter);
@@ -207,9 +209,9 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
           return;
         }
         const abort = (): void => {
-          const wasWaiting = remove(waiter);
+          remove(waiter);
           waiter.reject(signal?.reason);
-          if (wasWaiting) look();
+          look();
         };
         const forget = signal === undefined ? undefined : aborts.on(signal, abort);
         const waiter: Waiter = {
@@ -255,9 +257,7 @@ function costsAsMuch(one: readonly number[], other: readonly number[]): boolean 
 }
 
 function permitOf(grant: Grant, credit: Credit, wake: () => void): Permit {
-  let isSettled = false;
   const aborted = (): void => {
-    isSettled = true;
     grant.aborted();
     wake();
   };
@@ -266,7 +266,6 @@ function permitOf(grant: Grant, credit: Credit, wake: () => void): Permit {
     credit,
     sent: () => grant.sent(),
     answered: (evidence) => {
-      isSettled = true;
       grant.answered(evidence);
       wake();
     },
@@ -276,7 +275,7 @@ function permitOf(grant: Grant, credit: Credit, wake: () => void): Permit {
     },
     aborted,
     [Symbol.dispose]: () => {
-      if (!isSettled) aborted();
+      aborted();
       credit.release();
     },
   };

@@ -8,7 +8,7 @@ describe('credentialPool', () => {
   it('gives the permit of whichever may go first, for any interleaving, as looking at each of them would', () => {
     const steps = fc.array(
       fc.record({ do: fc.constantFrom(...(['take', 'answer', 'abort', 'wait', 'hold'] as const)), which: fc.nat(20) }),
-      { maxLength: 120 },
+      { maxLength: 120, size: 'max' },
     );
     fc.assert(
       fc.property(steps, fc.integer({ min: 1, max: 5 }), (all, size) => {
@@ -57,9 +57,10 @@ describe('credentialPool', () => {
     expect(pool.freeAt([4])).toBe(-Infinity);
     expect(pool.take([4]).credential).toBe('large');
     expect(pool.freeAt([4])).toBe(Infinity);
+    expect(() => pool.take([4])).toThrow(RangeError);
     expect(() => pool.freeAt([6])).toThrow(RangeError);
     // The small budget can't help requests that wait for the large one: taking it delays none.
-    expect(pool.delaysNone([2], { ahead: [[4]], countedWithinMs: 100 })).toBe(true);
+    for (const countedWithinMs of [100, undefined]) expect(pool.delaysNone([2], { ahead: [[4]], countedWithinMs })).toBe(true);
     pool.retire('large', new Error('revoked'));
     expect(() => pool.freeAt([4])).toThrow(RangeError);
     pool.retire('small', new Error('revoked'));
@@ -82,11 +83,82 @@ describe('credentialPool', () => {
     expect(pool.freeAt(search)).toBe(-Infinity);
     expect(pool.delaysNone(search, { ahead: [core] })).toBe(true);
     expect(pool.delaysNone(search, { ahead: [both] })).toBe(false);
+    expect(pool.delaysNone(search, { ahead: [core, both] })).toBe(false);
     expect([pool.take(search).credential, pool.take(search).credential]).toEqual(['a', 'b']);
     expect(pool.members.map(({ budgets: own }) => own.map(({ used }) => used))).toEqual([
       [1, 1],
       [1, 1],
     ]);
+  });
+
+  it('finds the one that may go first where another of its budgets would make it wait longest', () => {
+    const clock = handClock();
+    const budgets = () => ['core', 'search'].map(() => rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, clock }));
+    const [a, b] = [budgets(), budgets()];
+    const pool = credentialPool({ members: [a, b].map((own, i) => ({ name: 'ab'.charAt(i), budgets: own })), clock });
+    a[1]?.holdUntil(500);
+    b[0]?.holdUntil(1_000);
+    expect(pool.freeAt([])).toBe(500);
+    expect(pool.freeAt([0, 1])).toBe(-Infinity);
+    expect(pool.take([0, 1]).credential).toBe('b');
+  });
+
+  it('delays none that can’t go before the slot is free again, in the budgets that both are charged to', () => {
+    const clock = handClock();
+    const budgets = ['core', 'search'].map(() => rateBudget({ limit: 2, windowMs: 1_000, guardMs: 0, clock }));
+    const pool = credentialPool({ members: [{ name: 'a', budgets }], clock });
+    pool.take([1, 0]).answered();
+    const ahead = [[2, 0]];
+    expect(pool.delaysNone([1, 0], { ahead, countedWithinMs: 0 })).toBe(true);
+    expect(pool.delaysNone([1, 0], { ahead, countedWithinMs: 1 })).toBe(false);
+    expect(pool.delaysNone([], { ahead, countedWithinMs: 1 })).toBe(false);
+  });
+
+  it('tells each budget its cost, and goes on with what that frees', () => {
+    const clock = handClock();
+    const budgets = ['core', 'search', 'day'].map(() => rateBudget({ limit: 5, windowMs: 1_000, guardMs: 0, clock }));
+    let settled = 0;
+    const journal = {
+      restored: undefined,
+      granted: () => Promise.resolve(),
+      settled: () => (settled += 1),
+      learned: () => undefined,
+    };
+    const pool = credentialPool({ members: [{ name: 'a', budgets, journal }], clock });
+    const grant = pool.take([5, 0, 3]);
+    grant.sent();
+    grant.answered();
+    expect(pool.freeAt([])).toBe(1_000);
+    grant.corrected([2, 4, undefined]);
+    expect([budgets.map(({ used }) => used), pool.freeAt([]), settled]).toEqual([[2, 0, 3], -Infinity, 2]);
+  });
+
+  it('looks at few of many credentials, those that are held among them', () => {
+    const clock = handClock();
+    let looks = 0;
+    const budgets = Array.from({ length: 1_000 }, () => rateBudget({ limit: 1, windowMs: 1_000_000, guardMs: 0, clock }));
+    const counted = budgets.map((budget) => {
+      const freeAt = budget.freeAt.bind(budget);
+      return Object.assign(budget, { freeAt: (weight?: number) => ((looks += 1), freeAt(weight)) });
+    });
+    const pool = credentialPool({ members: counted.map((budget, i) => ({ name: String(i), budgets: [budget] })), clock });
+    const looksOf = (work: () => unknown): number => {
+      looks = 0;
+      for (let i = 0; i < 100; i += 1) work();
+      return looks;
+    };
+    const go = () => {
+      clock.now += 1;
+      pool.freeAt([]);
+      pool.take([]).answered();
+    };
+    expect(looksOf(go)).toBeLessThan(1_000);
+    for (const budget of budgets) budget.holdUntil(500_000);
+    pool.freeAt([]);
+    expect(looksOf(() => pool.freeAt([]))).toBeLessThan(1_000);
+    for (let i = 100; i < 1_000; i += 1) budgets[i]?.holdUntil(600_000);
+    clock.now = 600_000;
+    expect(looksOf(go)).toBeLessThan(1_000);
   });
 
   it('takes the one that was taken longest ago, and none that has left; the last says why', () => {

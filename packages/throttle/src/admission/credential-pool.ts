@@ -100,12 +100,12 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     const isBound = !weights.includes(0);
     try {
       for (let node = heap.peek(); node !== undefined; node = heap.peek()) {
-        if (found.node !== undefined && isBound && node.notBefore >= found.at) break;
+        if (isBound && node.notBefore >= found.at) break;
         heap.remove(node);
         seen.push(node);
         const at = freeAt(node, weights);
         if (weights.length === 0) node.notBefore = at;
-        if (found.node === undefined || at < found.at) found = { node, at };
+        if (at < found.at) found = { node, at };
       }
     } finally {
       for (const node of seen) heap.push(node);
@@ -151,7 +151,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     },
     take(weights) {
       const { node } = best(weights);
-      if (node === undefined) throw new RangeError('credentialPool: no credential is left');
+      if (node === undefined) throw new RangeError('credentialPool: no credential is free now; look at freeAt first');
       const { name, budgets, journal } = node.member;
       const slots = budgets.map((budget, i) => (weights[i] === 0 ? undefined : budget.take(weights[i])));
       grants += 1;

@@ -53,6 +53,7 @@ describe('creditPool', () => {
   it('never leaks and never passes its maximum but for a page alone', () => {
     const steps = fc.array(
       fc.record({ do: fc.constantFrom('reserve' as const, 'resize' as const, 'release' as const), which: fc.nat(9), items: fc.nat(40) }),
+      { maxLength: 60, size: 'max' },
     );
     fc.assert(
       fc.property(steps, (all) => {

@@ -54,7 +54,7 @@ export function creditPool({ max }: CreditPoolOptions): CreditPool {
         },
         resize(items) {
           checkCount('resize', items);
-          if (released || items === held) return;
+          if (released) return;
           const shrinks = items < held;
           outstanding += items - held;
           held = items;

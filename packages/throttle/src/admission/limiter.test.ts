@@ -23,7 +23,7 @@ describe('limiter', () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 4 }),
-        fc.array(fc.constantFrom('gives', 'throws', 'slow'), { maxLength: 20 }),
+        fc.array(fc.constantFrom('gives', 'throws', 'slow'), { maxLength: 20, size: 'max' }),
         async (limit, jobs) => {
           const { clock, budgets } = perSecond(limit);
           const { run } = limiter({ budgets, clock });

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { BudgetSnapshot } from './journal.ts';
-import { type RateBudget, rateBudget } from './rate-budget.ts';
+import { type BudgetEvidence, type RateBudget, rateBudget } from './rate-budget.ts';
 
 /** One request of a simulation, and what becomes of it. */
 export interface SimulatedRequest {
@@ -11,6 +11,8 @@ export interface SimulatedRequest {
   readonly downMs: number;
   /** `killed`: the process dies with the request in flight, and another continues from the journal. */
   readonly ending: 'answered' | 'aborted' | 'unsent' | 'killed';
+  /** The headers of its answer, true or not. Default: none. */
+  readonly evidence?: BudgetEvidence | undefined;
 }
 
 export interface Simulation {
@@ -44,7 +46,7 @@ export function simulate({ limit, windowMs, drift, requests }: Simulation): numb
     trueNow = Math.max(trueNow, instant);
     clock.now = trueNow * drift;
   };
-  for (const { idleMs, lateMs, upMs, downMs, ending } of requests) {
+  for (const { idleMs, lateMs, upMs, downMs, ending, evidence } of requests) {
     goTo(trueNow + idleMs);
     for (let at = budget.freeAt(); at > clock.now; at = budget.freeAt()) {
       const settled = Math.min(...inFlight.map((request) => request.at));
@@ -62,7 +64,7 @@ export function simulate({ limit, windowMs, drift, requests }: Simulation): numb
       continue;
     }
     counted.push(trueNow + upMs);
-    if (ending === 'answered') inFlight.push({ at: trueNow + upMs + downMs, settle: () => slot.answered() });
+    if (ending === 'answered') inFlight.push({ at: trueNow + upMs + downMs, settle: () => slot.answered(evidence) });
     else if (ending === 'aborted') inFlight.push({ at: trueNow + downMs / 2, settle: () => slot.aborted() });
     else {
       inFlight = [];

@@ -27,6 +27,22 @@ describe('dailyBudget', () => {
     expect(budget.freeAt(1)).toBe(1_000 + 86_400_000 + 5_000);
   });
 
+  it('leaves what is in flight to the reset for a process that takes over, however long it has been', async () => {
+    const clock = virtualClock({ epochMs: Date.UTC(2026, 0, 1, 20) });
+    const options = { limit: 1, leaseMs: () => 1_000, clock };
+    const budget = dailyBudget(options);
+    budget.take().sent();
+    await clock.advance(30_000);
+    const next = dailyBudget(options);
+    next.restore(budget.snapshot());
+    expect(next.freeAt()).toBe(4 * 3_600_000 + 5_000);
+    // The service may count it right before its answer, which is to come.
+    await clock.advance(4 * 3_600_000);
+    const last = dailyBudget(options);
+    last.restore(budget.snapshot());
+    expect(last.freeAt()).toBe(28 * 3_600_000 + 5_000);
+  });
+
   it('refuses what can not be', () => {
     expect(() => dailyBudget({ limit: 0 })).toThrow(RangeError);
     expect(() => dailyBudget({ limit: 1, resetsAt: '24:00' })).toThrow(/no time of day/);

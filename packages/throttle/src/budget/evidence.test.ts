@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { agedSnapshots } from './aged-snapshots.ts';
 import { handClock } from './budget-simulation.fixture.ts';
@@ -57,7 +58,7 @@ describe('evidence of an answer', () => {
     expect(budget.used).toBe(2 + 3);
   });
 
-  it('counts a refused request for none, where the answer says what remains', () => {
+  it('takes a refused request for one of the others’, where the answer says what remains', () => {
     expect(used(5, { remaining: 0, resetInMs: 600_000, refused: true }).budget.used).toBe(4 + 11);
     expect(used(5, { remaining: 0, resetInMs: Number.NaN, refused: true }).budget.used).toBe(5);
   });
@@ -66,8 +67,11 @@ describe('evidence of an answer', () => {
     const { clock, budget } = used(1, { remaining: 0, resetInMs: 600_000, refused: true });
     expect(budget.freeAt()).toBe(clock.now + 601_000);
     clock.now += 601_000;
-    budget.take(15).sent();
-    expect(budget.freeAt()).toBe(Infinity);
+    // The service may have counted the refused request, whatever it says.
+    expect(budget.freeAt(15)).toBe(clock.now + WINDOW_MS - 601_000);
+    budget.take(14).sent();
+    // Until its answer, when the sighting lapses.
+    expect(budget.freeAt()).toBe(100 + 2 * WINDOW_MS);
   });
 
   it('lets one request go and see, and as many behind it as its answer leaves', () => {
@@ -102,8 +106,95 @@ describe('evidence of an answer', () => {
     expect(budget.used).toBe(11);
     budget.take().sent();
     expect(budget.freeAt()).toBe(PATIENCE_MS);
-    clock.now = WINDOW_MS - 1_000;
+    clock.now = WINDOW_MS - 1_001;
+    expect(budget.used).toBe(1 + 1 + 6);
+    clock.now += 1;
     expect(budget.used).toBe(1);
+  });
+
+  it('says of several uses when all of them leave room', () => {
+    const budget = rateBudget({ limit: 15, windowMs: WINDOW_MS, guardMs: 0, clock: handClock() });
+    const others = [
+      [1_000, 10],
+      [2_000, 5],
+    ] as const;
+    budget.restore({ windowMs: WINDOW_MS, busy: [], others });
+    expect([5, 6, 10, 11].map((weight) => budget.freeAt(weight))).toEqual([0, 1_000, 1_000, 2_000]);
+  });
+
+  it('is believed at once after a reset where a refusal had left us nothing: that may have been ourselves before a restart', () => {
+    const { clock, budget, answer } = used(1, { remaining: 0, resetInMs: 600_000, refused: true });
+    expect(budget.used).toBe(15);
+    clock.now += 601_000;
+    answer({ remaining: 14, resetInMs: WINDOW_MS });
+    expect(budget.used).toBe(2);
+  });
+
+  it('expects no more of others than was seen, whatever a later answer would permit', () => {
+    const { clock, budget } = used(1, { remaining: 3, resetInMs: 600_000, refused: true });
+    expect(budget.used).toBe(12);
+    clock.now += WINDOW_MS;
+    const flying = [0, 1, 2].map(() => {
+      clock.now += PATIENCE_MS;
+      const slot = budget.take();
+      slot.sent();
+      return slot;
+    });
+    flying[0]?.answered({ remaining: 1, resetInMs: 600_000 });
+    expect(budget.used).toBe(3 + 12);
+  });
+
+  it('takes what was answered since the window began for ours, however long the answer took that tells it', () => {
+    const { clock, budget } = used(1);
+    const slow = budget.take();
+    slow.sent();
+    clock.now += 10_000;
+    // Counted when it was sent, right before the window's end was told.
+    slow.answered({ remaining: 13, resetInMs: WINDOW_MS - 100 });
+    expect(budget.used).toBe(2);
+  });
+
+  it('lets none follow an answer in place of one that was given up: the service may have counted it since', () => {
+    const { clock, budget } = used(1, { remaining: 14, resetInMs: WINDOW_MS });
+    clock.now += WINDOW_MS / 2;
+    const probe = budget.take();
+    probe.sent();
+    clock.now += PATIENCE_MS;
+    const lost = budget.take();
+    lost.sent();
+    probe.answered({ remaining: 10, resetInMs: WINDOW_MS / 2 });
+    lost.aborted();
+    expect(budget.freeAt(9)).toBe(clock.now);
+    budget.take(9).sent();
+    expect(budget.freeAt()).toBe(clock.now + PATIENCE_MS);
+  });
+
+  it('remembers use that falls off in few steps, never as less than it was, nor as more than at its height', () => {
+    const clock = handClock();
+    const budget = rateBudget({ limit: 100, windowMs: WINDOW_MS, guardMs: 0, clock });
+    const fall = () =>
+      Array.from({ length: 40 }, (_, i) => {
+        const slot = budget.take();
+        slot.sent();
+        clock.now += 100;
+        slot.answered({ remaining: 59, resetInMs: WINDOW_MS });
+        return { until: clock.now + WINDOW_MS, weight: 40 - i };
+      });
+    const seen = fall();
+    expect(budget.snapshot().others).toHaveLength(16);
+    for (const { until, weight } of seen) {
+      clock.now = until - 1;
+      const others = budget.used - weight;
+      expect(others).toBeGreaterThanOrEqual(weight);
+      expect(others).toBeLessThanOrEqual(40);
+    }
+    clock.now += 1;
+    expect(budget.used).toBe(0);
+    // Steps that are over make no others coarser.
+    for (const { until, weight } of fall().slice(0, 15)) {
+      clock.now = until - 1;
+      expect(budget.used - weight).toBe(weight);
+    }
   });
 
   it('keeps the least of answers that come out of order', () => {
@@ -137,6 +228,10 @@ describe('evidence of an answer', () => {
     { remaining: 0, resetInMs: 10 * WINDOW_MS },
   ])('ignores headers that lie: %o', (evidence) => {
     expect(used(2, evidence).budget.used).toBe(2);
+  });
+
+  it.each([0, WINDOW_MS + 1_000])('believes that the window ends in %d ms', (resetInMs) => {
+    expect(used(2, { remaining: 12, resetInMs }).budget.used).toBe(2 + 1);
   });
 
   it('never loosens: more left than our own log has changes nothing', () => {
@@ -176,6 +271,18 @@ describe('a cost that the answer tells', () => {
     expect(budget.used).toBe(12);
   });
 
+  it('leaves to others all that its evidence doesn’t explain, as if it had been taken so', () => {
+    const cost = fc.integer({ min: 1, max: 15 });
+    fc.assert(
+      fc.property(cost, cost, fc.integer({ min: 0, max: 15 }), (weight, told, remaining) => {
+        const { budget, slot } = taken(weight, { remaining, resetInMs: 800_000 });
+        slot.corrected(15);
+        slot.corrected(told);
+        expect(budget.snapshot()).toEqual(taken(told, { remaining, resetInMs: 800_000 }).budget.snapshot());
+      }),
+    );
+  });
+
   it('is for the use of others that another answer has shown', () => {
     const { clock, budget, slot } = taken(1, { remaining: 12, resetInMs: 800_000 });
     const other = budget.take();
@@ -192,9 +299,12 @@ describe('a cost that the answer tells', () => {
     const waiting = budget.take();
     waiting.corrected(9);
     expect(budget.used).toBe(3);
+    waiting.answered();
+    waiting.corrected(9);
+    expect(budget.used).toBe(11);
     clock.now += WINDOW_MS;
     slot.corrected(9);
-    expect(budget.used).toBe(1);
+    expect(budget.used).toBe(0);
     expect(() => slot.corrected(-1)).toThrow(RangeError);
     expect(() => slot.corrected(Number.NaN)).toThrow(/a cost must be a whole number, got NaN/);
   });

@@ -26,7 +26,7 @@ export interface BudgetSnapshot {
   /** Which of a credential's budgets it is, where they have names. */
   readonly name?: string;
   readonly windowMs: number;
-  /** For how long how much is busy, ascending; below 0 what was until so long ago. */
+  /** For how long how much is busy; below 0 what was until so long ago. */
   readonly busy: readonly (readonly [ms: number, weight: number])[];
   /** The expected use of other clients: its duration and weight; absent where no answer has shown the remaining budget. */
   readonly others?: readonly (readonly [ms: number, weight: number])[];

@@ -1,5 +1,5 @@
-/** Others were seen to use so much. */
-interface Sighting {
+/** Others were seen to use so much; not above 0 where our own requests explain it all. */
+export interface Sighting {
   readonly weight: number;
   /** When the service's window ended in which they were seen. */
   readonly resetAt: number;
@@ -42,26 +42,29 @@ export class ObservedUse {
   #remaining = 0;
   #remainedAt = -Infinity;
 
-  answered({ limit, remaining, refused, weight, own, sentAt, answeredAt, resetAt, busyForMs }: ObservedAnswer): void {
+  /** Returns what the answer shows. */
+  answered({ limit, remaining, refused, weight, own, sentAt, answeredAt, resetAt, busyForMs }: ObservedAnswer): Sighting {
     const most = Math.max(0, limit - remaining - weight);
     const seen = this.#sightings.map((one) => (one.doubtedFrom <= answeredAt && one.weight > most ? { ...one, weight: most } : one));
     const lapsesAt = answeredAt + busyForMs;
-    const unexplained = Math.max(0, limit - remaining - own);
+    const unexplained = limit - remaining - own;
     const doubtedFrom = refused && unexplained >= limit ? Math.min(resetAt, lapsesAt) : lapsesAt;
     const until = refused ? lapsesAt + busyForMs : lapsesAt;
-    this.#keep([...seen, { weight: unexplained, resetAt, doubtedFrom, until }], answeredAt);
+    const shown = { weight: unexplained, resetAt, doubtedFrom, until };
+    this.#keep([...seen, shown], answeredAt);
     // Among requests in flight together, the one whose answer leaves least was counted last.
-    if (sentAt <= this.#remainedAt && remaining > this.#remaining) return;
-    this.#remaining = remaining;
-    this.#remainedAt = answeredAt;
+    if (sentAt > this.#remainedAt || remaining <= this.#remaining) {
+      this.#remaining = remaining;
+      this.#remainedAt = answeredAt;
+    }
+    return shown;
   }
 
-  /** The request whose slot is busy until then has cost more than its weight: its answer took so much for use of others. */
-  corrected(busyUntil: number, more: number): void {
-    this.#keep(
-      this.#sightings.map((one) => (one.doubtedFrom === busyUntil ? { ...one, weight: one.weight - more } : one)),
-      -Infinity,
-    );
+  /** The request whose answer has shown this has cost so much more than its weight, or less: others have used so much less, or more. */
+  corrected(shown: Sighting, more: number): Sighting {
+    const corrected = { ...shown, weight: shown.weight - more };
+    this.#keep([...this.#sightings.filter((one) => one !== shown), corrected], -Infinity);
+    return corrected;
   }
 
   /** A request has ended that the service may have counted after the last answer. */
@@ -94,8 +97,7 @@ export class ObservedUse {
 
   /** Keeps those that others neither outweigh nor outlast. */
   #keep(sightings: readonly Sighting[], now: number): void {
-    const sorted = sightings.filter(({ weight, until }) => weight > 0 && until > now);
-    sorted.sort((a, b) => b.until - a.until || b.weight - a.weight);
+    const sorted = sightings.filter(({ until }) => until > now).toSorted((a, b) => b.until - a.until);
     let heaviest = 0;
     const kept = sorted.filter(({ weight }) => {
       if (weight <= heaviest) return false;

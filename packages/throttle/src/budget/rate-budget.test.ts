@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { agedSnapshots } from './aged-snapshots.ts';
 import { handClock, overruns, simulate } from './budget-simulation.fixture.ts';
 import type { BudgetSnapshot } from './journal.ts';
-import { rateBudget } from './rate-budget.ts';
+import { type RateBudget, rateBudget } from './rate-budget.ts';
+import { virtualClock } from '../testing/index.ts';
 
 describe('rateBudget', () => {
   it('grants up to its limit, then says when the next is free: the first answer plus a window and the guard', () => {
@@ -17,7 +18,7 @@ describe('rateBudget', () => {
     second.sent();
     expect(budget.used).toBe(2);
     expect(budget.freeAt()).toBe(30 + 1_000 + 5.5);
-    expect(() => budget.take()).toThrow(/ask freeAt first/);
+    expect(() => budget.take()).toThrow(/look at freeAt first/);
     clock.now = 1_035.5;
     expect(budget.freeAt()).toBe(1_035.5);
     expect(budget.used).toBe(1);
@@ -69,7 +70,52 @@ describe('rateBudget', () => {
     expect(budget.freeAt(1)).toBe(100);
     expect(budget.freeAt(2)).toBe(1_000);
     expect(budget.freeAt(9)).toBe(1_100);
-    expect(() => budget.freeAt(11)).toThrow(RangeError);
+    for (const weight of [11, 0, -1, Number.NaN]) expect(() => budget.freeAt(weight)).toThrow(RangeError);
+  });
+
+  it('sends nothing whose lease is over by the one clock or the other: one stands still in a process that sleeps', async () => {
+    const clock = virtualClock();
+    const budget = rateBudget({ limit: 3, windowMs: 1_000, leaseMs: () => 100, clock });
+    const [late, set, prompt] = [budget.take(), budget.take(), budget.take()];
+    await clock.advance(100);
+    expect(prompt.sent()).toBe(true);
+    clock.stepEpoch(1);
+    expect(set.sent()).toBe(false);
+    clock.stepEpoch(-60_000);
+    expect(set.sent()).toBe(true);
+    await clock.advance(1);
+    expect(late.sent()).toBe(false);
+  });
+
+  it('counts big limits in thousandths of the window, whether others share them or not', () => {
+    const clock = handClock();
+    const budget = rateBudget({ limit: 10_000, windowMs: 1_000_000, guardMs: 0, clock });
+    clock.now = 10;
+    budget.take().answered();
+    expect(budget.freeAt(10_000)).toBe(1_001_000);
+    budget.restore({ windowMs: 1_000_000, busy: [], others: [[2_000_000, 4_000]] });
+    expect(budget.freeAt(6_000)).toBe(1_001_000);
+  });
+
+  it('leaves what is in flight and what the service said to a process that takes over, in a form that JSON keeps', () => {
+    const clock = handClock();
+    const options = { limit: 2, windowMs: 1_000, guardMs: 0, maxDelayMs: 300, clock };
+    const leased = rateBudget({ ...options, leaseMs: () => 200 });
+    const patient = rateBudget(options);
+    for (const budget of [leased, patient]) budget.take().sent();
+    patient.holdUntil(9_000);
+    clock.now = 100;
+    const takeOver = (budget: RateBudget): number => {
+      const kept = budget.snapshot();
+      expect(JSON.parse(JSON.stringify(kept))).toEqual(kept);
+      const next = rateBudget(options);
+      next.restore(kept);
+      return next.freeAt(2);
+    };
+    expect([takeOver(leased), takeOver(patient)]).toEqual([1_500, 9_000]);
+    // Its answer is yet to come, and a service may count right before it.
+    clock.now = 9_000;
+    expect([takeOver(leased), takeOver(patient)]).toEqual([10_000, 10_000]);
   });
 
   describe('in a longer window than the journal was kept in', () => {
@@ -142,9 +188,13 @@ describe('rateBudget', () => {
     const late = rateBudget({ limit: 2, windowMs: 1_000, guardMs: 0, maxDelayMs: 300, clock });
     for (const aged of agedSnapshots([before.snapshot()], 59_500)) late.restore(aged);
     expect(late.freeAt()).toBe(500);
+    // A request that is to be sent within its lease may be counted so much later.
+    const leased = rateBudget({ limit: 2, windowMs: 1_000, guardMs: 0, maxDelayMs: 300, leaseMs: () => 200, clock });
+    leased.restore(before.snapshot());
+    expect(leased.freeAt(2)).toBe(1_500);
   });
 
-  it.each([{ limit: 0 }, { limit: 1.5 }, { windowMs: 0 }, { windowMs: Number.NaN }])('refuses %o', (wrong) => {
+  it.each([{ limit: 0 }, { limit: 1.5 }, { windowMs: 0 }, { windowMs: Infinity }, { windowMs: Number.NaN }])('refuses %o', (wrong) => {
     expect(() => rateBudget({ limit: 1, windowMs: 1, ...wrong })).toThrow(RangeError);
   });
 
@@ -162,13 +212,17 @@ describe('rateBudget', () => {
         upMs: fc.integer({ min: 0, max: 700 }),
         downMs: fc.integer({ min: 0, max: 700 }),
         ending: fc.constantFrom(...(['answered', 'answered', 'answered', 'answered', 'aborted', 'unsent', 'killed'] as const)),
+        evidence: fc.option(
+          fc.record({ remaining: fc.integer({ min: 0, max: 7 }), resetInMs: fc.integer({ min: 0, max: 1_000 }), refused: fc.boolean() }),
+          { nil: undefined },
+        ),
       }),
-      { minLength: 20, maxLength: 120 },
+      { minLength: 20, maxLength: 120, size: 'max' },
     ),
   });
 
   it.each(['rolling', 'first-request', 'wall-clock'] as const)(
-    'never overruns a %s window, for any latency, drift, idling, ending, kill and takeover',
+    'never overruns a %s window, for any latency, drift, idling, ending, evidence, kill and takeover',
     (kind) => {
       fc.assert(
         fc.property(load, ({ limit, driftPpm, windowPhase, requests }) => {

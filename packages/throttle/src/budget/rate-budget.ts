@@ -1,7 +1,7 @@
 import { SlidingWindowLog } from './sliding-window-log.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { BudgetSnapshot } from './journal.ts';
-import { ObservedUse } from './observed-use.ts';
+import { ObservedUse, type Sighting } from './observed-use.ts';
 
 export interface RateBudgetOptions {
   /** Requests (or units of weight) that may start per window. */
@@ -117,6 +117,8 @@ export class RollingBudget implements RateBudget {
   readonly #endGrainMs: number;
   readonly #clock: Clock;
   readonly #log: SlidingWindowLog;
+  /** The log without refused requests. A service that says what remains doesn't count those, but its word never loosens a budget. */
+  readonly #unrefused: SlidingWindowLog;
   readonly #inFlight = new Set<RollingSlot>();
   #weightInFlight = 0;
   #heldUntil = -Infinity;
@@ -137,11 +139,13 @@ export class RollingBudget implements RateBudget {
     this.#endGrainMs = endGrainMs;
     this.#clock = clock;
     this.#log = new SlidingWindowLog({ limit, windowMs });
+    this.#unrefused = new SlidingWindowLog({ limit, windowMs });
   }
 
   get used(): number {
     const now = this.#clock.monotonicMs();
-    return this.#weightInFlight + this.#log.busy(now) + (this.#others?.from(now)[0]?.weight ?? 0);
+    const besideOthers = this.#unrefused.busy(now) + (this.#others?.from(now)[0]?.weight ?? 0);
+    return this.#weightInFlight + Math.max(this.#log.busy(now), besideOthers);
   }
 
   freeAt(weight = 1): number {
@@ -151,7 +155,6 @@ export class RollingBudget implements RateBudget {
   }
 
   soonestAt(weight = 1): number {
-    this.#checkWeight(weight);
     return Math.max(this.#heldUntil, this.#log.freeAt(this.limit - weight, this.#clock.monotonicMs()));
   }
 
@@ -167,16 +170,16 @@ export class RollingBudget implements RateBudget {
   /** When our own log has room beside what is expected of others. */
   #besideOthers(weight: number, now: number): number {
     const room = this.limit - this.#weightInFlight - weight;
-    let from = now;
+    let from = this.#log.freeAt(room, now);
     for (const { weight: others, resetAt, until } of this.#others?.from(now) ?? []) {
-      const beside = this.#log.freeAt(room - others, now);
+      const beside = this.#unrefused.freeAt(room - others, now);
       // However much others use: with the service's next window one request of ours may go and see.
-      const alone = Math.max(resetAt, this.#log.freeAt(-this.#weightInFlight, now));
+      const alone = Math.max(resetAt, this.#unrefused.freeAt(-this.#weightInFlight, now));
       const at = Math.max(from, Math.min(beside, alone));
       if (at < until) return at;
-      from = until;
+      from = Math.max(from, until);
     }
-    return Math.max(from, this.#log.freeAt(room, now));
+    return from;
   }
 
   /** When a request may go of which no answer says that there is room for it: alone, but it waits for no slow one. */
@@ -189,7 +192,7 @@ export class RollingBudget implements RateBudget {
 
   take(weight = 1): Slot {
     if (this.freeAt(weight) > this.#clock.monotonicMs())
-      throw new RangeError(`rateBudget: no ${weight} of ${this.limit} free now; ask freeAt first`);
+      throw new RangeError(`rateBudget: no ${weight} of ${this.limit} free now; look at freeAt first`);
     const slot = new RollingSlot({
       weight,
       clock: this.#clock,
@@ -212,16 +215,16 @@ export class RollingBudget implements RateBudget {
     return Number.isSafeInteger(remaining) && remaining >= 0 && resetInMs >= 0 && resetInMs <= this.windowMs + HEADER_GRAIN_MS;
   }
 
-  #observe({ remaining, resetInMs, refused = false }: BudgetEvidence, { sentAt, weight }: RollingSlot, now: number): void {
+  #observe({ remaining, resetInMs, refused = false }: BudgetEvidence, { sentAt, weight }: RollingSlot, now: number): Sighting {
     this.#others ??= new ObservedUse();
     const resetAt = now + resetInMs;
-    this.#others.answered({
+    return this.#others.answered({
       limit: this.limit,
       remaining,
       refused,
       weight: refused ? 0 : weight,
       // Our requests that were answered since the service's window began.
-      own: this.#weightInFlight + this.#log.busyAt(resetAt - (now - sentAt) - 2 * HEADER_GRAIN_MS),
+      own: this.#weightInFlight + this.#unrefused.busyAt(resetAt - (now - sentAt) - 2 * HEADER_GRAIN_MS),
       sentAt,
       answeredAt: now,
       resetAt: resetAt + HEADER_GRAIN_MS,
@@ -232,10 +235,10 @@ export class RollingBudget implements RateBudget {
   snapshot(): BudgetSnapshot {
     const now = this.#clock.monotonicMs();
     const busy = [...this.#log.left(now, SNAPSHOT_PAIRS)];
-    const longest = this.#busyForMs(this.#maxDelayMs);
-    for (const { weight, takenAt, leaseMs } of this.#inFlight)
-      busy.push([(leaseMs < Infinity ? leaseMs : 0) + longest - (now - takenAt), weight]);
-    busy.sort(([a], [b]) => a - b);
+    for (const { weight, takenAt, leaseMs } of this.#inFlight) {
+      const countedWithinMs = (leaseMs < Infinity ? leaseMs : 0) + this.#maxDelayMs - (now - takenAt);
+      busy.push([this.#busyForMs(Math.max(0, countedWithinMs)), weight]);
+    }
     const heldMs = this.#heldUntil - now;
     const freedMs = now - Math.max(this.#log.freedAt(now), this.#freedBefore);
     return {
@@ -257,7 +260,7 @@ export class RollingBudget implements RateBudget {
       this.#others ??= new ObservedUse();
       this.#others.restore(others, now, 2 * this.#busyForMs(0));
     }
-    for (const [ms, weight] of busy) this.#log.add(now + Math.min(ms, mostMs) + moreMs, weight);
+    for (const [ms, weight] of busy) this.#count({ until: now + Math.min(ms, mostMs) + moreMs, wasRefused: false }, weight);
     this.#freedBefore = Math.max(this.#freedBefore, now - (freedMs ?? Infinity) + moreMs);
     this.holdUntil(Math.max(now + Math.min(heldMs, mostMs), this.#freedBefore));
   }
@@ -270,22 +273,25 @@ export class RollingBudget implements RateBudget {
     const countedWithinMs = how === 'answered' ? 0 : this.#maxDelayMs;
     const now = this.#clock.monotonicMs();
     const isEvidence = evidence !== undefined && this.#isPossible(evidence);
-    if (!isEvidence || evidence.refused !== true) {
-      slot.until = now + this.#busyForMs(countedWithinMs);
-      this.#log.add(slot.until, weight);
-    }
-    if (isEvidence) this.#observe(evidence, slot, now);
+    slot.until = now + this.#busyForMs(countedWithinMs);
+    slot.wasRefused = isEvidence && evidence.refused === true;
+    this.#count(slot, weight);
+    if (isEvidence) slot.shown = this.#observe(evidence, slot, now);
     else this.#others?.lost(weight);
   };
+
+  #count({ until, wasRefused }: Pick<RollingSlot, 'until' | 'wasRefused'>, weight: number): void {
+    this.#log.add(until, weight);
+    if (!wasRefused) this.#unrefused.add(until, weight);
+  }
 
   readonly #correct = (slot: RollingSlot, weight: number): void => {
     if (!Number.isSafeInteger(weight) || weight < 0) throw new RangeError(`rateBudget: a cost must be a whole number, got ${weight}`);
     const more = weight - slot.charged;
-    if (more === 0 || slot.until <= this.#clock.monotonicMs()) return;
+    if (slot.until <= this.#clock.monotonicMs()) return;
     slot.charged = weight;
-    this.#log.add(slot.until, more);
-    // Its own evidence took what it has cost beyond its weight for that of others.
-    if (more > 0) this.#others?.corrected(slot.until, more);
+    this.#count(slot, more);
+    if (slot.shown !== undefined) slot.shown = this.#others?.corrected(slot.shown, more);
   };
 }
 
@@ -309,6 +315,10 @@ class RollingSlot implements Slot {
   charged: number;
   /** Until when it counts; -Infinity before its answer. */
   until = -Infinity;
+  /** Its answer refused it, and said what remains. */
+  wasRefused = false;
+  /** The use of others by its answer. */
+  shown: Sighting | undefined;
   readonly #takenAtEpoch: number;
   readonly #options: RollingSlotOptions;
 

@@ -2,31 +2,114 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SlidingWindowLog } from './sliding-window-log.ts';
 
-const entries = fc.array(fc.record({ until: fc.integer({ min: 0, max: 1_000 }), weight: fc.integer({ min: 1, max: 5 }) }), {
-  maxLength: 60,
-});
+type Step = { readonly do: 'add' | 'take off' | 'wait'; readonly ms: number; readonly weight: number };
+
+/** Requests that come, go and are corrected, also such that were over before they came; so few instants that many are the same. */
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.record({
+    do: fc.constantFrom('add', 'add', 'add', 'take off', 'wait'),
+    ms: fc.integer({ min: 0, max: 60 }),
+    weight: fc.integer({ min: 1, max: 5 }),
+  }),
+  { maxLength: 60, size: 'max' },
+);
+const sum = (some: readonly { readonly weight: number }[]): number => some.reduce((all, { weight }) => all + weight, 0);
+
+interface Scene {
+  readonly log: SlidingWindowLog;
+  /** All that was ever added. */
+  readonly plain: readonly { readonly until: number; readonly weight: number }[];
+  readonly now: number;
+}
+
+/** Plays the steps on a log and on a plain list of weights; returns the answers to a question after each. */
+function play<Answer>(all: readonly Step[], ask: (scene: Scene) => Answer): Answer[] {
+  const log = new SlidingWindowLog({ limit: 15, windowMs: 1_000 });
+  const plain: { until: number; weight: number }[] = [];
+  let now = 100;
+  return all.map(({ do: what, ms, weight }) => {
+    if (what === 'wait') now += ms;
+    if (what === 'add') {
+      log.add(now + ms - 20, weight);
+      plain.push({ until: now + ms - 20, weight });
+    }
+    const one = plain.find(({ until, weight: own }) => until > now && own > 0);
+    if (what === 'take off' && one !== undefined) {
+      log.add(one.until, -1);
+      one.weight -= 1;
+    }
+    return ask({ log, plain, now });
+  });
+}
+
+const ROOMS = [-1, 0, 3, 10];
+
+interface Question {
+  readonly what: string;
+  readonly said: (scene: Scene) => unknown;
+  readonly truth: (scene: Scene) => unknown;
+}
+
+/** Asked for one thing alone, each must find out by itself what is over. */
+const QUESTIONS: readonly Question[] = [
+  {
+    what: 'what is busy',
+    said: ({ log, now }) => log.busy(now),
+    truth: ({ plain, now }) => sum(plain.filter(({ until }) => until > now)),
+  },
+  {
+    what: 'what is busy then, and later',
+    said: ({ log, now }) => log.busyAt(now + 10),
+    truth: ({ plain, now }) => sum(plain.filter(({ until }) => until >= now + 10)),
+  },
+  {
+    what: 'when the last came free',
+    said: ({ log, now }) => log.freedAt(now),
+    truth: ({ plain, now }) => Math.max(-Infinity, ...plain.flatMap(({ until }) => (until > now ? [] : [until]))),
+  },
+  {
+    what: 'when there is room',
+    said: ({ log, now }) => ROOMS.map((room) => log.freeAt(room, now)),
+    truth: ({ plain, now }) => {
+      const instants = [now, ...plain.map(({ until }) => until).filter((until) => until > now)].toSorted((a, b) => a - b);
+      return ROOMS.map((room) => instants.find((at) => sum(plain.filter(({ until }) => until > at)) <= room) ?? Infinity);
+    },
+  },
+  {
+    what: 'what is left',
+    said: ({ log, now }) => log.left(now, 60),
+    truth: ({ plain, now }) => {
+      const alive = plain.filter(({ until }) => until > now);
+      const pairs = [...Map.groupBy(alive, ({ until }) => until - now)].map(([ms, same]) => [ms, sum(same)]);
+      return pairs.toSorted(([a = 0], [b = 0]) => a - b);
+    },
+  },
+];
 
 describe('SlidingWindowLog', () => {
-  it('answers like a plain list, whatever the order of the ends', () => {
+  it.each(QUESTIONS)('says $what like a plain list, whatever comes and goes', ({ said, truth }) => {
     fc.assert(
-      fc.property(
-        entries,
-        fc.array(fc.integer({ min: 0, max: 1_100 }), { minLength: 1, maxLength: 10 }),
-        fc.integer({ min: 0, max: 40 }),
-        (adds, asks, room) => {
-          const log = new SlidingWindowLog({ limit: 15, windowMs: 1_000 });
-          for (const { until, weight } of adds) log.add(until, weight);
-          for (const now of asks.sort((a, b) => a - b)) {
-            const alive = adds.filter(({ until }) => until > now);
-            expect(log.busy(now)).toBe(alive.reduce((sum, { weight }) => sum + weight, 0));
-            const instants = [now, ...alive.map(({ until }) => until)].sort((a, b) => a - b);
-            const free = instants.find(
-              (at) => alive.filter(({ until }) => until > at).reduce((sum, { weight }) => sum + weight, 0) <= room,
-            );
-            expect(log.freeAt(room, now)).toBe(free);
-          }
-        },
-      ),
+      fc.property(steps, (all) => {
+        expect(play(all, said)).toEqual(play(all, truth));
+      }),
+    );
+  });
+
+  it('tells in few pairs what is left: never less of it at any time, and all of it at first', () => {
+    fc.assert(
+      fc.property(steps, fc.integer({ min: 1, max: 8 }), (all, most) => {
+        for (const { pairs, plain, now } of play(all, (scene) => ({
+          ...scene,
+          plain: structuredClone(scene.plain),
+          pairs: scene.log.left(scene.now, most),
+        }))) {
+          const told = (ms: number): number => pairs.reduce((busy, [until, weight]) => busy + (until > ms ? weight : 0), 0);
+          const exact = (ms: number): number => sum(plain.filter(({ until }) => until > now + ms));
+          expect(pairs.length).toBeLessThanOrEqual(most);
+          expect(told(0)).toBe(exact(0));
+          for (let ms = 1; ms < 60; ms += 1) expect(told(ms)).toBeGreaterThanOrEqual(exact(ms));
+        }
+      }),
     );
   });
 
@@ -38,19 +121,12 @@ describe('SlidingWindowLog', () => {
       exact.add(windowMs + i * 10, 1);
       bucketed.add(windowMs + i * 10, 1);
     }
+    expect(bucketed.left(0, 50_000).length).toBeLessThanOrEqual(1_000);
     for (let now = 0; now < 2 * windowMs; now += 7_777) {
       const atMost = exact.busy(now - windowMs / 1_000);
       const busy = bucketed.busy(now);
       expect(busy).toBeLessThanOrEqual(atMost);
       expect(busy).toBeGreaterThanOrEqual(exact.busy(now));
     }
-  });
-
-  it('never says that more room than there is could come', () => {
-    const log = new SlidingWindowLog({ limit: 3, windowMs: 100 });
-    log.add(50, 2);
-    expect(log.freeAt(-1, 0)).toBe(Infinity);
-    expect(log.freeAt(0, 0)).toBe(50);
-    expect(log.freeAt(0, 50)).toBe(50);
   });
 });
