@@ -23,6 +23,7 @@ export type {
   RecordPosition,
   RecordRoom,
   RecordSeries,
+  SeriesParts,
   StateReading,
   TopicGrowth,
   TopicInfo,

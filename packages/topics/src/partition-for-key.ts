@@ -5,6 +5,7 @@
  */
 export function partitionForKey(key: string | Uint8Array, partitions: number): number {
   if (!Number.isInteger(partitions) || partitions < 1) throw new RangeError(`A topic has at least 1 partition, not ${partitions}.`);
+  if (partitions === 1) return 0;
   return (murmur2(typeof key === 'string' ? new TextEncoder().encode(key) : key) & 0x7fffffff) % partitions;
 }
 

@@ -175,6 +175,16 @@ export interface RecordSeries extends Omit<NewRecord, 'value'> {
   readonly count: number;
   /** Gives the value of the record at `index`, counted from 0; the same at every call. */
   readonly valueAt: (index: number) => string | Uint8Array;
+  /** The same values, where all begin and end alike: a driver may encode the common text once. */
+  readonly parts?: SeriesParts;
+}
+
+/** The values of a series, each of which is `before`, its own part, and `after`. */
+export interface SeriesParts {
+  readonly before: string;
+  /** Gives what the record at `index` has of its own; the same at every call. */
+  readonly partAt: (index: number) => string;
+  readonly after: string;
 }
 
 export interface RecordPosition extends TopicPartition {

@@ -1,13 +1,19 @@
 import { fieldValue, textOf } from '../record-fields.ts';
-import { headersJson } from './headers-json.ts';
 import type { NewRecord, RecordPosition, RecordSeries } from '../topic-log.ts';
 import { isSeries } from '../transaction-content.ts';
+import { headersJson } from './headers-json.ts';
+import { type SeriesValues, packed } from './series-values.ts';
 import type { AppendBatch } from './worker-protocol.ts';
 
-/** Records as lists per topic, in the order they came: far cheaper to hand to a thread than 5,000 objects. */
+/** A reader that begins within a row of the file reads the whole row: it has at most so many records, and no more once it has so many characters. */
+const ROW_RECORDS = 10_000;
+const ROW_CHARACTERS = 1_000_000;
+
+/** Records as lists per topic, in the order they came: far cheaper to hand to a thread than objects. */
 export class AppendBatches {
   readonly #batches = new Map<string, AppendBatch>();
-  readonly #batchOf: AppendBatch[] = [];
+  /** Of each record and series, its first entry. */
+  readonly #entries: { readonly batch: AppendBatch; readonly at: number }[] = [];
   #last: AppendBatch | undefined;
 
   get list(): readonly AppendBatch[] {
@@ -16,33 +22,33 @@ export class AppendBatches {
 
   add(record: NewRecord | RecordSeries): void {
     const batch = this.#find(record.topic);
+    this.#entries.push({ batch, at: batch.values.length });
     const partition = record.partition ?? null;
     // As text where it is text: the same bytes are the same key to a compacted topic.
     const key = record.key instanceof Uint8Array ? (textOf(record.key) ?? own(record.key)) : record.key;
     const headers = headersJson(record.headers);
-    const count = isSeries(record) ? record.count : 1;
-    for (let index = 0; index < count; index += 1) {
+    for (const value of isSeries(record) ? seriesValues(record) : [record.value]) {
       batch.partitions.push(partition);
       batch.keys.push(key);
-      const value = isSeries(record) ? fieldValue(record.topic, record.valueAt(index)) : record.value;
       batch.values.push(value instanceof Uint8Array ? own(value) : value);
       batch.headers.push(headers);
-      this.#batchOf.push(batch);
     }
   }
 
-  /** The records' positions in the order they were added; `pairs` are the batches' partitions and offsets, one batch after the other. */
+  /**
+   * The positions of the records in the order they were added, of a series that of its first one; `pairs` are the partitions and offsets of all
+   * entries, one batch after the other.
+   */
   positions(pairs: Float64Array): readonly RecordPosition[] {
-    const next = new Map<AppendBatch, number>();
+    const starts = new Map<AppendBatch, number>();
     let start = 0;
     for (const batch of this.list) {
-      next.set(batch, start);
-      start += batch.keys.length;
+      starts.set(batch, start);
+      start += batch.values.length;
     }
-    return this.#batchOf.map((batch) => {
-      const at = next.get(batch) ?? 0;
-      next.set(batch, at + 1);
-      return { topic: batch.topic, partition: pairs[at * 2] ?? 0, offset: pairs[at * 2 + 1] ?? 0 };
+    return this.#entries.map(({ batch, at }) => {
+      const pair = 2 * ((starts.get(batch) ?? 0) + at);
+      return { topic: batch.topic, partition: pairs[pair] ?? 0, offset: pairs[pair + 1] ?? 0 };
     });
   }
 
@@ -54,6 +60,34 @@ export class AppendBatches {
     this.#last = batch;
     return batch;
   }
+}
+
+/** The values of a series, runs of texts packed; of values in parts only their own part is made, and compared. */
+function* seriesValues({ topic, count, valueAt, parts }: RecordSeries): Generator<string | Uint8Array | SeriesValues> {
+  // Half a character beside a half of its own part would be another text in two pieces.
+  const inParts = parts !== undefined && parts.before.isWellFormed() && parts.after.isWellFormed() ? parts : undefined;
+  const { before, partAt, after } = inParts ?? { before: '', partAt: valueAt, after: '' };
+  let texts: string[] = [];
+  let characters = 0;
+  for (let index = 0; index < count; index++) {
+    const value = fieldValue(topic, partAt(index));
+    if (typeof value === 'string') {
+      // As UTF-8 has it.
+      texts.push(value.toWellFormed());
+      characters += before.length + value.length + after.length;
+      if (texts.length < ROW_RECORDS && characters < ROW_CHARACTERS) continue;
+    }
+    yield* packedOrEach(before, texts, after);
+    [texts, characters] = [[], 0];
+    if (typeof value !== 'string') yield value;
+  }
+  yield* packedOrEach(before, texts, after);
+}
+
+function packedOrEach(before: string, texts: readonly string[], after: string): Iterable<string | SeriesValues> {
+  const values = packed(texts);
+  if (values === undefined) return texts.map((text) => before + text + after);
+  return [{ ...values, prefix: before + values.prefix, suffix: values.suffix + after }];
 }
 
 /** A part of a larger array would take all of that to the thread. */

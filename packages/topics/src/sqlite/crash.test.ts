@@ -4,11 +4,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { expect, it } from 'vitest';
 import { startChild } from './child.fixture.ts';
 import { LogStore } from './log-store.ts';
+import { isSeriesValues, unpacked } from './series-values.ts';
 import { temporaryFolder } from './temporary-folder.fixture.ts';
 import { partitionOf } from './topic-table.ts';
 
 const KILLS = 24;
 const RECORDS = 200;
+const SERIES_RECORDS = 5_000;
 
 it(
   'after kill -9 at random instants every transaction is there whole or not at all, and every acknowledged one is there',
@@ -18,16 +20,20 @@ it(
     let acknowledged = 0;
     let killedInWork = 0;
     for (let kill = 0; kill < KILLS; kill++) {
-      const writer = startChild({ script: new URL('./crashing-writer.fixture.ts', import.meta.url), args: [file, String(RECORDS)] });
+      const writer = startChild({
+        script: new URL('./crashing-writer.fixture.ts', import.meta.url),
+        args: [file, String(RECORDS), String(SERIES_RECORDS)],
+      });
       // Some while it opens the file, most while it writes.
       if (kill % 6 === 0) await pause(Math.random() * 150);
       else {
         // The lane of the killed predecessor is free at once, else this line never comes.
         await writer.line('open');
+        if (kill % 2 === 1) await writer.line('page ');
         await pause(Math.random() * 60);
       }
       await writer.kill();
-      const pages = writer.lines.filter((line) => line !== 'open').map(Number);
+      const pages = writer.lines.flatMap((line) => (line.startsWith('page ') ? Number(line.slice('page '.length)) : []));
       if (pages.length > 0) killedInWork++;
       acknowledged = Math.max(acknowledged, ...pages);
       acknowledged = verify(file, acknowledged);
@@ -47,8 +53,10 @@ function verify(file: string, acknowledged: number): number {
     expect(last).toBeLessThanOrEqual(acknowledged + 1);
     const pages = Array.from({ length: last }, (_, index) => `${index} ${index + 1}`);
     expect(readBack(store, 'pages', 0)).toEqual(pages);
-    const ids = Array.from({ length: last * RECORDS }, (_, index) => `${index} ${Math.floor(index / RECORDS) + 1}/${index % RECORDS}`);
-    expect(isDeepStrictEqual(readBack(store, 'ids', 1), ids)).toBe(true);
+    const ids = (each: number): string[] =>
+      Array.from({ length: last * each }, (_, index) => `${index} ${Math.floor(index / each) + 1}/${index % each}`);
+    expect(isDeepStrictEqual(readBack(store, 'ids', 1), ids(RECORDS))).toBe(true);
+    expect(isDeepStrictEqual(readBack(store, 'ids', 2), ids(SERIES_RECORDS))).toBe(true);
     expect(readBack(store, 'ids', 0)).toEqual([]);
     expect(store.groups.get('crawler', partitionOf(store.topics.get('pages'), 0).id)).toBe(last === 0 ? null : last);
     return last;
@@ -62,9 +70,13 @@ function readBack(store: LogStore, topic: string, partition: number): string[] {
   const stored = partitionOf(store.topics.get(topic), partition);
   const found: string[] = [];
   for (let from = 0; from < stored.nextOffset;) {
-    const { offsets, values } = store.records.chunk(stored, from, stored.nextOffset);
-    for (const [index, offset] of offsets.entries()) found.push(`${offset} ${String(values[index])}`);
-    from = (offsets.at(-1) ?? stored.nextOffset) + 1;
+    const { offsets, values, next } = store.records.chunk(stored, from, stored.nextOffset);
+    for (const [entry, offset] of offsets.entries()) {
+      const value = values[entry] ?? null;
+      const texts = isSeriesValues(value) ? unpacked(value) : [String(value)];
+      found.push(...texts.map((text, index) => `${offset + index} ${text}`));
+    }
+    from = next;
   }
   return found;
 }

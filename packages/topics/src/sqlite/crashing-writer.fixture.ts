@@ -1,12 +1,12 @@
 import { writeSync } from 'node:fs';
 import { sqliteTopicLog } from './index.ts';
 
-/** Writes page after page until it is killed; says each page's number once its transaction is acknowledged. */
-const [file = '', records = '20'] = process.argv.slice(2);
+/** Writes page after page until it is killed, its ids as records and as a series; says each page's number once its transaction is acknowledged. */
+const [file = '', records = '20', seriesRecords = '5000'] = process.argv.slice(2);
 const log = await sqliteTopicLog({ file });
 await log.createTopics([
   { name: 'pages', partitions: 1 },
-  { name: 'ids', partitions: 2 },
+  { name: 'ids', partitions: 3 },
   { name: 'state', partitions: 1, compacted: true },
 ]);
 const lane = await log.openLane({ name: 'crawl', state: { topic: 'state', partition: 0 } });
@@ -19,9 +19,11 @@ for (let page = Number(lane.state.get('page') ?? '0') + 1; ; page++) {
       key: '@alpha',
       value: `${page}/${index}`,
     }));
-    tx.append([{ topic: 'pages', partition: 0, key: '@alpha', value: String(page) }, ...ids]);
+    const valueAt = (index: number): string => `${page}/${index}`;
+    const series = { topic: 'ids', partition: 2, key: '@alpha', count: Number(seriesRecords), valueAt };
+    tx.append([{ topic: 'pages', partition: 0, key: '@alpha', value: String(page) }, ...ids, series]);
     tx.checkpoint('page', String(page));
     tx.commitOffset({ group: 'crawler', topic: 'pages', partition: 0, nextOffset: page });
   });
-  writeSync(1, `${page}\n`);
+  writeSync(1, `page ${page}\n`);
 }

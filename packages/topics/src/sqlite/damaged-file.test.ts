@@ -1,10 +1,12 @@
 import { closeSync, copyFileSync, openSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sqliteTopicLog } from './index.ts';
 import { LogStore } from './log-store.ts';
+import { isSeriesValues, unpacked } from './series-values.ts';
 import { sqliteFailure } from './sqlite-failure.ts';
 import { temporaryFolder } from './temporary-folder.fixture.ts';
 import { partitionOf } from './topic-table.ts';
@@ -24,6 +26,31 @@ describe('a damaged file', () => {
     expect(String(error)).toMatch(/log\.db is damaged .*offset 300.*backup/);
   });
 
+  it.each([
+    ['key', "'K'"],
+    ['headers', "'{}'"],
+    ['prefix', "prefix || 'x'"],
+    ['suffix', "suffix || 'x'"],
+    ['value', "replace(value, 'x', 'X')"],
+    ['count', 'count - 1'],
+  ])('is reported where the %s of a series was altered', async (column, altered) => {
+    const file = await writtenLog({ asSeries: true });
+    expect(await readAll(file)).toHaveLength(COUNT);
+    alter(file, `UPDATE batches SET ${column} = ${altered} WHERE base_offset = 0`);
+    const error: unknown = await readAll(file).catch((damage: unknown) => damage);
+    expect(error).toMatchObject({ code: 'HEADGATE_TOPIC_LOG_CORRUPT', retryable: false });
+    expect(String(error)).toMatch(/log\.db is damaged .*one of the records at offsets 0 to \d\d\d doesn't match its checksum/);
+  });
+
+  it.each([
+    ['first', 'min', /the record at offset 0 is missing/],
+    ['last', 'max', /the record at offset [345]\d\d is missing/],
+  ])('is reported where the %s row of a series is missing', async (_, which, reason) => {
+    const file = await writtenLog({ asSeries: true });
+    alter(file, `DELETE FROM batches WHERE base_offset = (SELECT ${which}(base_offset) FROM batches)`);
+    await expect(readAll(file)).rejects.toThrow(reason);
+  });
+
   it('is reported when its end is cut off', async () => {
     const file = await writtenLog();
     truncateSync(file, Math.floor(statSync(file).size / 8192) * 4096);
@@ -36,8 +63,8 @@ describe('a damaged file', () => {
     await expect(readAll(file)).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_TOPIC_LOG_OPEN' }));
   });
 
-  it('never gives back what was not written, wherever it is damaged', async () => {
-    const file = await writtenLog();
+  it.each([false, true])('never gives back what was not written, wherever it is damaged (as a series: %s)', async (asSeries) => {
+    const file = await writtenLog({ asSeries });
     const copy = join(temporaryFolder(), 'copy.db');
     const pages = statSync(file).size / 4096;
     const outcomes: string[] = [];
@@ -70,8 +97,8 @@ function readOutcome(file: string): string {
     const found: unknown[] = [];
     for (let from = 0; from < partition.nextOffset;) {
       const chunk = store.records.chunk(partition, from, partition.nextOffset);
-      found.push(...chunk.values);
-      from = (chunk.offsets.at(-1) ?? partition.nextOffset) + 1;
+      for (const value of chunk.values) found.push(...(isSeriesValues(value) ? unpacked(value) : [value]));
+      from = chunk.next;
     }
     return isDeepStrictEqual(
       found,
@@ -90,12 +117,24 @@ function valueOf(index: number): string {
   return `value ${index} `.padEnd(200 + (index % 7) * 900, 'x');
 }
 
-async function writtenLog(): Promise<string> {
+async function writtenLog({ asSeries = false } = {}): Promise<string> {
   const file = join(temporaryFolder(), 'log.db');
   await using log = await sqliteTopicLog({ file });
   await log.createTopics([{ name: 'topic', partitions: 1 }]);
-  await log.append(Array.from({ length: COUNT }, (_, index) => ({ topic: 'topic', key: 'k', value: valueOf(index) })));
+  const topic = { topic: 'topic', key: 'k' };
+  if (!asSeries) {
+    await log.append(Array.from({ length: COUNT }, (_, index) => ({ ...topic, value: valueOf(index) })));
+    return file;
+  }
+  await log.createTopics([{ name: 'state', partitions: 1, compacted: true }]);
+  await using lane = await log.openLane({ name: 'lane', state: { topic: 'state', partition: 0 } });
+  await lane.transaction((tx) => tx.append([{ ...topic, headers: { header: 'h' }, count: COUNT, valueAt: valueOf }]));
   return file;
+}
+
+function alter(file: string, sql: string): void {
+  using db = new DatabaseSync(file);
+  expect(db.prepare(sql).run().changes).toBe(1);
 }
 
 async function readAll(file: string): Promise<(string | null)[]> {

@@ -5,7 +5,7 @@ import { QueuedLaneWriter } from '../queued-lane-writer.ts';
 import type { LiveState } from '../state-reading.ts';
 import type { LaneSpec, LaneTransaction, NewRecord, RecordPosition, RecordSeries, StateReading } from '../topic-log.ts';
 import { TopicLogError, type TopicLogErrorCode } from '../topic-log-error.ts';
-import { collectTransaction, isSeries, stateChanges } from '../transaction-content.ts';
+import { collectTransaction, stateChanges } from '../transaction-content.ts';
 import { AppendBatches } from './append-batches.ts';
 import type { WorkerLink } from './worker-link.ts';
 
@@ -86,15 +86,10 @@ export class SqliteLaneWriter extends QueuedLaneWriter {
   }
 }
 
-/** The records with their partitions; a series has a position for each of its records. */
+/** The records with their partitions. */
 function placedRecords(
   records: readonly (NewRecord | RecordSeries)[],
   positions: readonly RecordPosition[],
 ): readonly (NewRecord | RecordSeries)[] {
-  let at = 0;
-  return records.map((record) => {
-    const partition = record.partition ?? positions[at]?.partition ?? 0;
-    at += isSeries(record) ? record.count : 1;
-    return { ...record, partition };
-  });
+  return records.map((record, index) => ({ ...record, partition: record.partition ?? positions[index]?.partition ?? 0 }));
 }

@@ -1,4 +1,4 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { partitionForKey } from '../partition-for-key.ts';
 import type { CreatedTopics, LaneSpec, OffsetCommit, TopicInfo, TopicPartition, TopicSpec } from '../topic-log.ts';
 import { openDatabase } from './database.ts';
@@ -7,6 +7,7 @@ import { type LaneLock, takeLaneLock } from './lane-lock.ts';
 import { LaneTable } from './lane-table.ts';
 import type { LogFiles } from './log-files.ts';
 import { type NewRow, RecordTable } from './record-table.ts';
+import { isSeriesValues, recordCount, unpacked } from './series-values.ts';
 import { sqliteFailure } from './sqlite-failure.ts';
 import { type StoredTopic, TopicTable, partitionOf } from './topic-table.ts';
 import {
@@ -27,6 +28,7 @@ export class LogStore {
   readonly #options: WorkerOptions;
   readonly #db: DatabaseSync;
   readonly #lanes: LaneTable;
+  readonly #dataVersion: StatementSync;
   readonly #locks = new Map<string, LaneLock>();
 
   constructor(options: WorkerOptions) {
@@ -38,6 +40,7 @@ export class LogStore {
     this.records = new RecordTable(db, files.file);
     this.groups = new GroupOffsetTable(db);
     this.#lanes = new LaneTable(db);
+    this.#dataVersion = db.prepare('PRAGMA data_version');
   }
 
   /** Answers which of them were missing. */
@@ -117,7 +120,7 @@ export class LogStore {
 
   /** Changes when another process has committed. */
   dataVersion(): unknown {
-    return this.#db.prepare('PRAGMA data_version').get()?.['data_version'];
+    return this.#dataVersion.get()?.['data_version'];
   }
 
   close(): void {
@@ -151,15 +154,13 @@ export class LogStore {
         });
       }
       const offset = nextOffsets.get(partition.id) ?? partition.nextOffset;
-      nextOffsets.set(partition.id, offset + 1);
-      rows.push({
-        partitionId: partition.id,
-        offset,
-        timestampMs,
-        key,
-        value: batch.values[index] ?? null,
-        headers: batch.headers[index] ?? null,
-      });
+      const value = batch.values[index] ?? null;
+      const next = offset + recordCount(value);
+      nextOffsets.set(partition.id, next);
+      const common = { partitionId: partition.id, timestampMs, key, headers: batch.headers[index] ?? null };
+      // The records of a series have one key: the last one replaces the others.
+      if (topic.compacted && isSeriesValues(value)) rows.push({ ...common, offset: next - 1, value: unpacked(value).at(-1) ?? null });
+      else rows.push({ ...common, offset, value });
       positions?.set([partition.partition, offset], index * 2);
     }
     this.records.insert(rows, topic.compacted);

@@ -2,7 +2,11 @@ import type { LogStore } from './log-store.ts';
 import { type StoredPartition, partitionOf } from './topic-table.ts';
 import { type ReaderArgs, type RecordChunk, WorkerFailure } from './worker-protocol.ts';
 
-const NOTHING_YET: RecordChunk = { partition: 0, offsets: [], timestampsMs: [], keys: [], values: [], headers: [] };
+/** By how much the pause before the next look grows while there is nothing new, and how many times `pollMs` it may become. */
+const GROWTH = 1.1;
+const MOST = 5;
+
+const NOTHING_YET: RecordChunk = { partition: 0, from: 0, next: 0, offsets: [], timestampsMs: [], keys: [], values: [], headers: [] };
 
 interface Cursor {
   next: number;
@@ -23,6 +27,7 @@ export class OpenReaders {
   readonly #pollMs: number;
   readonly #readers = new Map<number, OpenReader>();
   #poll: NodeJS.Timeout | undefined;
+  #pauseMs = 0;
   #seenVersion: unknown;
 
   constructor(store: LogStore, pollMs: number) {
@@ -85,23 +90,31 @@ export class OpenReaders {
     const wanted = [...this.#readers.values()].some((reader) => reader.waiting !== null);
     if (wanted && this.#poll === undefined) {
       this.#seenVersion = undefined;
-      this.#poll = setInterval(() => this.#look(), this.#pollMs);
+      this.#pauseMs = this.#pollMs;
+      this.#poll = setTimeout(() => this.#look(), this.#pauseMs);
     } else if (!wanted && this.#poll !== undefined) {
-      clearInterval(this.#poll);
+      clearTimeout(this.#poll);
       this.#poll = undefined;
     }
   }
 
   #look(): void {
+    const isNew = this.#hasNews();
+    this.#pauseMs = isNew ? this.#pollMs : Math.min(GROWTH * this.#pauseMs, MOST * this.#pollMs);
+    this.#poll = setTimeout(() => this.#look(), this.#pauseMs);
+    if (isNew) this.wake();
+  }
+
+  #hasNews(): boolean {
     try {
       this.#store.files.assertThere();
       const version = this.#store.dataVersion();
-      if (version === this.#seenVersion) return;
+      if (version === this.#seenVersion) return false;
       this.#seenVersion = version;
     } catch {
       // The readers meet the error at their next read.
     }
-    this.wake();
+    return true;
   }
 
   #read(reader: OpenReader): RecordChunk | null {
@@ -113,9 +126,9 @@ export class OpenReaders {
       if (cursor.next >= end) continue;
       const from = stored ?? partitionOf(this.#store.topics.get(reader.args.topic), partition);
       const chunk = this.#store.records.chunk(from, cursor.next, end);
-      const last = chunk.offsets.at(-1);
-      cursor.next = last === undefined ? end : last + 1;
-      if (last === undefined) continue;
+      const found = chunk.offsets.length > 0;
+      cursor.next = found ? chunk.next : end;
+      if (!found) continue;
       // To the back of the queue, so that one partition's backlog doesn't hold up the others.
       reader.cursors.delete(partition);
       reader.cursors.set(partition, cursor);

@@ -46,11 +46,11 @@ describe('opening', () => {
     const before = readFileSync(file);
     const error: unknown = await sqliteTopicLog({ file }).catch((refusal: unknown) => refusal);
     expect(error).toMatchObject({ code: 'HEADGATE_TOPIC_LOG_VERSION' });
-    expect(String(error)).toMatch(/version 99.*up to 2\. Update/);
+    expect(String(error)).toMatch(/version 99.*up to 3\. Update/);
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  it.each([1, 0, -1])('refuses a log whose schema version was set to %i, says what to do, and does not touch it', async (version) => {
+  it.each([2, 1, 0, -1])('refuses a log whose schema version was set to %i, says what to do, and does not touch it', async (version) => {
     const file = join(temporaryFolder(), 'log.db');
     await (await sqliteTopicLog({ file })).close();
     const db = new DatabaseSync(file);
@@ -113,7 +113,7 @@ describe('opening', () => {
       return prepare(sql);
     };
     checkSchema(db, file);
-    expect(other.prepare('PRAGMA user_version').get()).toEqual({ user_version: 2 });
+    expect(other.prepare('PRAGMA user_version').get()).toEqual({ user_version: 3 });
     other.close();
     db.close();
   });

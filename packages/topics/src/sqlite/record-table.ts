@@ -2,25 +2,31 @@ import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 
 import { crc32 } from 'node:zlib';
 import { noText, textOf } from '../record-fields.ts';
 import type { TopicPartition } from '../topic-log.ts';
-import { fieldOrNull, integer, textOrNull } from './column.ts';
+import { fieldOrNull, integer, text, textOrNull } from './column.ts';
+import { type SeriesValues, isSeriesValues, recordCount } from './series-values.ts';
 import type { StoredPartition } from './topic-table.ts';
 import { type RecordChunk, type StateEntries, WorkerFailure } from './worker-protocol.ts';
 
 /** One statement for so many rows costs half of one statement each. */
 const ROWS_PER_INSERT = 50;
-const COLUMNS = 8;
+const COLUMNS = ['partition_id', 'base_offset', 'timestamp_ms', 'compacted', 'key', 'headers', 'checksum', 'value'];
+const SERIES_COLUMNS = [...COLUMNS, 'count', 'prefix', 'suffix'];
+/** The columns that are read, and where: a row as an array costs half of one as an object. */
+const AT = { base_offset: 0, timestamp_ms: 1, key: 2, headers: 3, checksum: 4, value: 5, count: 6, prefix: 7, suffix: 8 };
 /** A chunk ends after so many records, or so many characters and bytes. */
 const CHUNK_RECORDS = 1000;
 const CHUNK_CHARACTERS = 1_000_000;
 
 type Field = string | Uint8Array;
 
+/** A record; with `SeriesValues` so many of them. */
 export interface NewRow {
   readonly partitionId: number;
+  /** That of its first record. */
   readonly offset: number;
   readonly timestampMs: number;
   readonly key: Field | null;
-  readonly value: Field | null;
+  readonly value: Field | SeriesValues | null;
   readonly headers: string | null;
 }
 
@@ -29,6 +35,7 @@ export class RecordTable {
   readonly #file: string;
   readonly #insert: Inserts;
   readonly #replace: Inserts;
+  readonly #insertSeries: StatementSync;
   readonly #chunk: StatementSync;
   readonly #state: StatementSync;
   readonly #purge: StatementSync;
@@ -37,38 +44,52 @@ export class RecordTable {
     this.#file = file;
     this.#insert = prepareInserts(db, 'INSERT');
     this.#replace = prepareInserts(db, 'INSERT OR REPLACE');
-    const columns = 'SELECT offset, timestamp_ms, key, value, headers, checksum FROM records WHERE partition_id = ?';
-    this.#chunk = db.prepare(`${columns} AND offset >= ? AND offset < ? ORDER BY offset LIMIT ${CHUNK_RECORDS}`);
-    this.#state = db.prepare(`${columns} AND compacted = 1 AND value IS NOT NULL ORDER BY offset`);
-    this.#purge = db.prepare('DELETE FROM records WHERE partition_id = ? AND compacted = 1 AND value IS NULL AND timestamp_ms < ?');
+    this.#insertSeries = db.prepare(`INSERT INTO batches (${SERIES_COLUMNS.join(', ')}) VALUES ${placeholders(SERIES_COLUMNS)}`);
+    const columns = `SELECT ${Object.keys(AT).join(', ')} FROM batches`;
+    // The row that holds `from` may begin before it.
+    const first = 'coalesce((SELECT max(base_offset) FROM batches WHERE partition_id = :id AND base_offset <= :from), :from)';
+    this.#chunk = db.prepare(`${columns} WHERE partition_id = :id AND base_offset >= ${first} AND base_offset < :end ORDER BY base_offset`);
+    this.#state = db.prepare(`${columns} WHERE partition_id = ? AND compacted = 1 AND value IS NOT NULL ORDER BY base_offset`);
+    for (const statement of [this.#chunk, this.#state]) statement.setReturnArrays(true);
+    this.#purge = db.prepare('DELETE FROM batches WHERE partition_id = ? AND compacted = 1 AND value IS NULL AND timestamp_ms < ?');
   }
 
+  /** A compacted topic has no series. */
   insert(rows: readonly NewRow[], compacted: boolean): void {
     const { many, one } = compacted ? this.#replace : this.#insert;
-    const whole = rows.length - (rows.length % ROWS_PER_INSERT);
-    for (let at = 0; at < whole; at += ROWS_PER_INSERT) many.run(...columnsOf(rows, at, at + ROWS_PER_INSERT, compacted));
-    for (let at = whole; at < rows.length; at++) one.run(...columnsOf(rows, at, at + 1, compacted));
+    const records: NewRow[] = [];
+    for (const row of rows) {
+      if (!isSeriesValues(row.value)) records.push(row);
+      else this.#insertSeries.run(...columnsOf([row], compacted), row.value.count, row.value.prefix, row.value.suffix);
+    }
+    const whole = records.length - (records.length % ROWS_PER_INSERT);
+    for (let at = 0; at < whole; at += ROWS_PER_INSERT) many.run(...columnsOf(records.slice(at, at + ROWS_PER_INSERT), compacted));
+    for (const row of records.slice(whole)) one.run(...columnsOf([row], compacted));
   }
 
   /** The next records of a partition from `from` to before `end`; none: no more there. */
-  chunk(partition: Pick<StoredPartition, 'id' | 'partition' | 'compacted'>, from: number, end: number): RecordChunk {
-    const chunk: RecordChunk = { partition: partition.partition, offsets: [], timestampsMs: [], keys: [], values: [], headers: [] };
+  chunk(of: Pick<StoredPartition, 'id' | 'partition' | 'compacted'>, from: number, end: number): RecordChunk {
+    const { id, partition, compacted } = of;
+    const chunk: RecordChunk = { partition, from, next: from, offsets: [], timestampsMs: [], keys: [], values: [], headers: [] };
+    let records = 0;
     let characters = 0;
-    let next = from;
-    for (const row of this.#chunk.iterate(partition.id, from, end)) {
+    for (const row of this.#chunk.iterate({ id, from, end })) {
       const { key, value, headers } = this.#verified(row);
-      const offset = integer(row['offset']);
-      if (!partition.compacted && offset !== next) this.#missing(next);
-      next = offset + 1;
+      const offset = integer(row[AT.base_offset]);
+      const next = offset + recordCount(value);
+      if (next <= from) continue;
+      if (!compacted && Math.max(offset, from) !== chunk.next) this.#missing(chunk.next);
+      chunk.next = next;
       chunk.offsets.push(offset);
-      chunk.timestampsMs.push(integer(row['timestamp_ms']));
+      chunk.timestampsMs.push(integer(row[AT.timestamp_ms]));
       chunk.keys.push(key);
       chunk.values.push(value);
       chunk.headers.push(headers);
-      characters += (key?.length ?? 0) + (value?.length ?? 0) + (headers?.length ?? 0);
-      if (characters >= CHUNK_CHARACTERS) return chunk;
+      records += recordCount(value);
+      characters += (key?.length ?? 0) + sizeOf(value) + (headers?.length ?? 0);
+      if (characters >= CHUNK_CHARACTERS || records >= CHUNK_RECORDS) return chunk;
     }
-    if (!partition.compacted && next < end && chunk.offsets.length < CHUNK_RECORDS) this.#missing(next);
+    if (!compacted && chunk.next < end) this.#missing(chunk.next);
     return chunk;
   }
 
@@ -82,15 +103,15 @@ export class RecordTable {
     const timestampsMs: number[] = [];
     for (const row of this.#state.iterate(partitionId)) {
       const { key, value } = this.#verified(row);
-      if (typeof key !== 'string' || value === null) continue;
+      if (typeof key !== 'string' || value === null || isSeriesValues(value)) continue;
       const found = typeof value === 'string' ? value : textOf(value);
       if (found === undefined && typeof value !== 'string') {
-        const details = noText({ ...topicPartition, offset: integer(row['offset']) }, new Map([['value', value]]));
+        const details = noText({ ...topicPartition, offset: integer(row[AT.base_offset]) }, new Map([['value', value]]));
         throw new WorkerFailure({ kind: 'invalid-record', ...details });
       }
       keys.push(key);
       values.push(found ?? '');
-      timestampsMs.push(integer(row['timestamp_ms']));
+      timestampsMs.push(integer(row[AT.timestamp_ms]));
     }
     return { keys, values, timestampsMs };
   }
@@ -106,10 +127,12 @@ export class RecordTable {
   }
 
   #verified(row: Record<string, SQLOutputValue>): Pick<NewRow, 'key' | 'value' | 'headers'> {
-    const found = { key: fieldOrNull(row['key']), value: fieldOrNull(row['value']), headers: textOrNull(row['headers']) };
-    if (checksum(found) !== integer(row['checksum'])) {
-      const detail = `the record at offset ${integer(row['offset'])} doesn't match its checksum`;
-      throw new WorkerFailure({ kind: 'corrupt', file: this.#file, detail });
+    const found = { key: fieldOrNull(row[AT.key]), value: storedValue(row), headers: textOrNull(row[AT.headers]) };
+    if (checksum(found) !== integer(row[AT.checksum])) {
+      const offset = integer(row[AT.base_offset]);
+      const last = offset + recordCount(found.value) - 1;
+      const which = last > offset ? `one of the records at offsets ${offset} to ${last}` : `the record at offset ${offset}`;
+      throw new WorkerFailure({ kind: 'corrupt', file: this.#file, detail: `${which} doesn't match its checksum` });
     }
     return found;
   }
@@ -121,30 +144,49 @@ interface Inserts {
 }
 
 function prepareInserts(db: DatabaseSync, verb: string): Inserts {
-  const row = `(${Array.from({ length: COLUMNS }, () => '?').join(', ')})`;
-  const into = `${verb} INTO records (partition_id, offset, timestamp_ms, compacted, key, value, headers, checksum) VALUES`;
+  const into = `${verb} INTO batches (${COLUMNS.join(', ')}) VALUES`;
   return {
-    many: db.prepare(`${into} ${Array.from({ length: ROWS_PER_INSERT }, () => row).join(', ')}`),
-    one: db.prepare(`${into} ${row}`),
+    many: db.prepare(`${into} ${Array.from({ length: ROWS_PER_INSERT }, () => placeholders(COLUMNS)).join(', ')}`),
+    one: db.prepare(`${into} ${placeholders(COLUMNS)}`),
   };
 }
 
-function columnsOf(rows: readonly NewRow[], from: number, to: number, compacted: boolean): SQLInputValue[] {
+function placeholders(columns: readonly string[]): string {
+  return `(${columns.map(() => '?').join(', ')})`;
+}
+
+function columnsOf(rows: readonly NewRow[], compacted: boolean): SQLInputValue[] {
   const columns: SQLInputValue[] = [];
-  for (const row of rows.slice(from, to)) {
-    columns.push(row.partitionId, row.offset, row.timestampMs, compacted ? 1 : 0, row.key, row.value, row.headers, checksum(row));
+  for (const row of rows) {
+    const { partitionId, offset, timestampMs, key, value, headers } = row;
+    const stored = isSeriesValues(value) ? value.middles : value;
+    columns.push(partitionId, offset, timestampMs, compacted ? 1 : 0, key, headers, checksum(row), stored);
   }
   return columns;
+}
+
+function storedValue(row: Record<string, SQLOutputValue>): NewRow['value'] {
+  const prefix = textOrNull(row[AT.prefix]);
+  if (prefix === null) return fieldOrNull(row[AT.value]);
+  return { count: integer(row[AT.count]), prefix, middles: text(row[AT.value]), suffix: text(row[AT.suffix]) };
+}
+
+function sizeOf(value: NewRow['value']): number {
+  return isSeriesValues(value) ? value.middles.length + value.count * (value.prefix.length + value.suffix.length) : (value?.length ?? 0);
 }
 
 /** CRC-32 of what a user gave: SQLite notices a damaged page's structure, but neither a damaged value nor that its text has become bytes. */
 function checksum({ key, value, headers }: Pick<NewRow, 'key' | 'value' | 'headers'>): number {
   const keyed = crcOf(key, 0);
-  const valued = crcOf(value, keyed);
+  const valued = isSeriesValues(value) ? crcOfSeries(value, keyed) : crcOf(value, keyed);
   return headers === null ? valued : crc32(headers, valued);
 }
 
 function crcOf(field: Field | null, before: number): number {
-  if (field === null) return before + 1;
+  if (field === null) return (before + 1) >>> 0;
   return typeof field === 'string' ? crc32(field, before) : crc32(field, crc32('bytes', before));
+}
+
+function crcOfSeries({ count, prefix, middles, suffix }: SeriesValues, before: number): number {
+  return crc32(suffix, crc32(middles, crc32(`${count} ${prefix}`, before)));
 }

@@ -6,9 +6,12 @@ import { integer } from './column.ts';
 const APPLICATION_ID = 0x48644774;
 
 /** One more with each schema; there is no way from an older one. */
-const VERSION = 2;
+const VERSION = 3;
 
-/** A key that is text is stored as text, so that a compacted topic has one record of it, whichever way it was given. */
+/**
+ * A key that is text is stored as text, so that a compacted topic has one record of it, whichever way it was given. A row of `batches` is one
+ * record, or `count` of them with a `prefix`, a `suffix` and in `value` a JSON array of the texts between; `records` shows each by itself.
+ */
 const SCHEMA = `
   CREATE TABLE topics (
     id INTEGER PRIMARY KEY,
@@ -22,19 +25,29 @@ const SCHEMA = `
     next_offset INTEGER NOT NULL,
     UNIQUE (topic_id, partition)
   ) STRICT;
-  CREATE TABLE records (
+  CREATE TABLE batches (
     partition_id INTEGER NOT NULL,
-    offset INTEGER NOT NULL,
+    base_offset INTEGER NOT NULL,
     timestamp_ms INTEGER NOT NULL,
     compacted INTEGER NOT NULL,
     key ANY,
-    value ANY,
     headers TEXT,
     checksum INTEGER NOT NULL,
-    PRIMARY KEY (partition_id, offset)
+    count INTEGER NOT NULL DEFAULT 1,
+    prefix TEXT,
+    suffix TEXT,
+    value ANY,
+    PRIMARY KEY (partition_id, base_offset)
   ) STRICT, WITHOUT ROWID;
-  CREATE UNIQUE INDEX newest_per_key ON records (partition_id, key) WHERE compacted = 1;
-  CREATE INDEX tombstones ON records (partition_id, timestamp_ms) WHERE compacted = 1 AND value IS NULL;
+  CREATE UNIQUE INDEX newest_per_key ON batches (partition_id, key) WHERE compacted = 1;
+  CREATE INDEX tombstones ON batches (partition_id, timestamp_ms) WHERE compacted = 1 AND value IS NULL;
+  CREATE VIEW records (topic, partition, offset, timestamp_ms, key, value, headers) AS
+    SELECT topics.name, partition, base_offset + middle.key, timestamp_ms, batches.key,
+      CASE WHEN prefix IS NULL THEN batches.value ELSE prefix || middle.value || suffix END, headers
+    FROM topics
+      JOIN partitions ON topic_id = topics.id
+      JOIN batches ON partition_id = partitions.id
+      JOIN json_each(CASE WHEN prefix IS NULL THEN '[0]' ELSE batches.value END) AS middle;
   CREATE TABLE group_offsets (
     group_name TEXT NOT NULL,
     partition_id INTEGER NOT NULL,

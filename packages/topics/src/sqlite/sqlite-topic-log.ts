@@ -33,7 +33,10 @@ export interface SqliteTopicLogOptions {
   readonly file: string;
   /** How long a write waits for another process's, milliseconds, before it throws a `TopicLogError` (HEADGATE_TOPIC_LOG_BUSY). Default 5000. */
   readonly busyTimeoutMs?: number;
-  /** How often a reader that waits looks for what other processes have committed, milliseconds. Default 50. */
+  /**
+   * How often a reader that waits looks for what other processes have committed, milliseconds; up to five times as long where nothing has come for
+   * a while. Default 50.
+   */
   readonly pollMs?: number;
   /** How long a tombstone of a compacted topic stays readable, milliseconds. Default 86,400,000 (a day). */
   readonly tombstoneRetentionMs?: number;

@@ -2,6 +2,7 @@ import { type FieldsOf, PullReader } from '../pull-reader.ts';
 import { TopicLogError } from '../topic-log-error.ts';
 import type { OffsetCommit, ReadOptions, TopicRecord } from '../topic-log.ts';
 import { parsedHeaders } from './headers-json.ts';
+import { isSeriesValues, unpacked } from './series-values.ts';
 import type { WorkerLink } from './worker-link.ts';
 import type { RecordChunk } from './worker-protocol.ts';
 
@@ -19,8 +20,8 @@ export class SqliteTopicReader<Field extends string | Uint8Array> extends PullRe
   readonly #opened: Promise<unknown>;
   /** Ends the wait for a chunk. */
   #stopWaiting: () => void = () => {};
-  #chunk: RecordChunk | null = null;
-  #at = 0;
+  /** Those of the last chunk. */
+  #records: Iterator<TopicRecord<string | Uint8Array>> = [].values();
 
   constructor(options: SqliteTopicReaderOptions<Field>) {
     const { link, reader, read } = options;
@@ -39,7 +40,7 @@ export class SqliteTopicReader<Field extends string | Uint8Array> extends PullRe
 
   protected override async end(): Promise<void> {
     const { link, reader, onClose } = this.#options;
-    this.#chunk = null;
+    this.#records = [].values();
     this.#stopWaiting();
     onClose(this);
     try {
@@ -52,18 +53,18 @@ export class SqliteTopicReader<Field extends string | Uint8Array> extends PullRe
   protected override async nextResult(): Promise<IteratorResult<TopicRecord<Field>, undefined>> {
     while (!this.isClosed) {
       try {
-        const record = this.#take();
-        if (record !== null) return { done: false, value: this.#options.fieldsOf(record) };
+        const record = this.#records.next();
+        if (record.done !== true) return { done: false, value: this.#options.fieldsOf(record.value) };
         await this.#opened;
-        this.#chunk = await this.#nextChunk();
+        const chunk = await this.#nextChunk();
+        if (chunk === null) await this.close();
+        else this.#records = recordsOf(this.#options.read.topic, chunk);
       } catch (error) {
         const ended = this.isClosed && error instanceof TopicLogError && error.code === 'HEADGATE_TOPIC_LOG_CLOSED';
         await this.close();
         if (ended) break;
         throw error;
       }
-      this.#at = 0;
-      if (this.#chunk === null) await this.close();
     }
     return { done: true, value: undefined };
   }
@@ -76,20 +77,18 @@ export class SqliteTopicReader<Field extends string | Uint8Array> extends PullRe
       link.call('next-chunk', { reader }).then(resolve, reject);
     });
   }
+}
 
-  #take(): TopicRecord<string | Uint8Array> | null {
-    const chunk = this.#chunk;
-    const index = this.#at++;
-    const offset = chunk?.offsets[index];
-    if (chunk === null || offset === undefined) return null;
-    return {
-      topic: this.#options.read.topic,
-      partition: chunk.partition,
-      offset,
-      key: chunk.keys[index] ?? null,
-      value: chunk.values[index] ?? null,
-      headers: parsedHeaders(chunk.headers[index] ?? null),
-      timestampMs: chunk.timestampsMs[index] ?? 0,
-    };
+function* recordsOf(topic: string, chunk: RecordChunk): Generator<TopicRecord<string | Uint8Array>> {
+  const { partition, from } = chunk;
+  for (const [entry, first] of chunk.offsets.entries()) {
+    const key = chunk.keys[entry] ?? null;
+    const stored = chunk.values[entry] ?? null;
+    const headers = parsedHeaders(chunk.headers[entry] ?? null);
+    const timestampMs = chunk.timestampsMs[entry] ?? 0;
+    const values = isSeriesValues(stored) ? unpacked(stored) : [stored];
+    for (let index = Math.max(0, from - first); index < values.length; index++) {
+      yield { topic, partition, offset: first + index, key, value: values[index] ?? null, headers, timestampMs };
+    }
   }
 }

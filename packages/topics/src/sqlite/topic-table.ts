@@ -40,7 +40,7 @@ export class TopicTable {
       'INSERT INTO partitions (topic_id, partition, next_offset) VALUES ((SELECT id FROM topics WHERE name = ?), ?, 0)',
     );
     this.#setNextOffset = db.prepare('UPDATE partitions SET next_offset = ? WHERE id = ?');
-    this.#earliest = db.prepare('SELECT min(offset) AS earliest FROM records WHERE partition_id = ?');
+    this.#earliest = db.prepare('SELECT min(base_offset) AS earliest FROM batches WHERE partition_id = ?');
   }
 
   find(name: string): StoredTopic | null {

@@ -1,4 +1,7 @@
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { startChild } from './child.fixture.ts';
+import { temporaryFolder } from './temporary-folder.fixture.ts';
 import { WorkerLink } from './worker-link.ts';
 
 it('rejects every call that waits, and every later one, when its thread dies', async () => {
@@ -11,4 +14,12 @@ it('rejects every call that waits, and every later one, when its thread dies', a
   }
   await expect(link.call('list-topics', null)).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_TOPIC_LOG_FAILED' }));
   await link.close();
+});
+
+it('lets its process end after a call that could not be sent to the thread', async () => {
+  const script = new URL('./refused-call.fixture.ts', import.meta.url);
+  const child = startChild({ script, args: [join(temporaryFolder(), 'log.db')] });
+  await child.line('DataCloneError');
+  await child.ended;
+  expect(child.process.exitCode).toBe(0);
 });

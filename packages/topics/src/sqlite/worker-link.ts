@@ -38,10 +38,11 @@ export class WorkerLink {
         return;
       }
       const request: Pick<WorkerRequest, 'id' | 'kind'> & { args: unknown } = { id, kind, args };
-      this.#pending.set(id, { resolve, reject });
-      this.#worker.ref();
+      // First, since it throws for a value that can't be cloned: a call that nobody answers would keep the process alive.
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
       this.#worker.postMessage(request);
+      this.#pending.set(id, { resolve, reject });
+      this.#worker.ref();
     });
   }
 

@@ -1,5 +1,6 @@
 import type { CreatedTopics, LaneSpec, OffsetCommit, TopicInfo, TopicPartition, TopicSpec } from '../topic-log.ts';
 import type { InvalidRecordDetails } from '../topic-errors.ts';
+import type { SeriesValues } from './series-values.ts';
 
 /** The worker's options. */
 export interface WorkerOptions {
@@ -57,13 +58,13 @@ export interface LaneHold {
   readonly epoch: number;
 }
 
-/** Records of one topic, in order, as lists. */
+/** Records of one topic, in order, as lists; an entry with `SeriesValues` stands for so many records. */
 export interface AppendBatch {
   readonly topic: string;
   /** Null: by the record's key. */
   readonly partitions: (number | null)[];
   readonly keys: (string | Uint8Array | null)[];
-  readonly values: (string | Uint8Array | null)[];
+  readonly values: (string | Uint8Array | SeriesValues | null)[];
   /** JSON, or null for none; as `headersJson` makes it. */
   readonly headers: (string | null)[];
 }
@@ -74,7 +75,7 @@ export interface WriteArgs {
   readonly batches: readonly AppendBatch[];
   readonly offsets: readonly OffsetCommit[];
   readonly nowMs: number;
-  /** Answer partition and offset of each record, batch by batch, as pairs. */
+  /** Answer partition and first offset of each entry, batch by batch, as pairs. */
   readonly positions: boolean;
 }
 
@@ -87,13 +88,18 @@ export interface ReaderArgs {
   readonly follow: boolean;
 }
 
-/** Records of one partition, in order, as lists. */
+/** Records of one partition, in order, as lists; an entry with `SeriesValues` stands for so many records. */
 export interface RecordChunk {
   readonly partition: number;
+  /** Where the reading begins, which may be within the first entry. */
+  readonly from: number;
+  /** Where it goes on. */
+  next: number;
+  /** Of each entry, that of its first record. */
   readonly offsets: number[];
   readonly timestampsMs: number[];
   readonly keys: (string | Uint8Array | null)[];
-  readonly values: (string | Uint8Array | null)[];
+  readonly values: (string | Uint8Array | SeriesValues | null)[];
   readonly headers: (string | null)[];
 }
 

@@ -1,0 +1,60 @@
+/** Texts of consecutive records as a row of the file holds them: their common beginning and end once. */
+export interface SeriesValues {
+  /** At least 2. */
+  readonly count: number;
+  readonly prefix: string;
+  /** A JSON array: of each text, the part between prefix and suffix. */
+  readonly middles: string;
+  readonly suffix: string;
+}
+
+/**
+ * Packs well-formed texts. Undefined for fewer than 2, and where a NUL lies between prefix and suffix: the JSON functions of SQLite before 3.45,
+ * by which other programs may read the file, end a text there.
+ */
+export function packed(texts: readonly string[]): SeriesValues | undefined {
+  if (texts.length < 2) return undefined;
+  const prefix = commonPrefix(texts);
+  const suffix = commonSuffix(texts, prefix.length);
+  const middles = JSON.stringify(texts.map((text) => text.slice(prefix.length, text.length - suffix.length)));
+  return middles.includes(String.raw`\u0000`) ? undefined : { count: texts.length, prefix, middles, suffix };
+}
+
+export function isSeriesValues(value: string | Uint8Array | SeriesValues | null): value is SeriesValues {
+  return value !== null && typeof value === 'object' && 'middles' in value;
+}
+
+/** How many records have this value. */
+export function recordCount(value: string | Uint8Array | SeriesValues | null): number {
+  return isSeriesValues(value) ? value.count : 1;
+}
+
+export function unpacked({ prefix, middles, suffix }: SeriesValues): readonly string[] {
+  const parts = JSON.parse(middles) as readonly string[];
+  return parts.map((middle) => prefix + middle + suffix);
+}
+
+/** All texts lie between the least and the greatest: the beginning of these two is everybody's. */
+function commonPrefix(texts: readonly string[]): string {
+  let [least = '', greatest = ''] = [texts[0], texts[0]];
+  for (const text of texts) {
+    if (text < least) least = text;
+    else if (text > greatest) greatest = text;
+  }
+  let length = 0;
+  while (length < least.length && least[length] === greatest[length]) length++;
+  // Not the first half of a character beyond U+FFFF.
+  return /[\ud800-\udbff]$/.test(least.slice(0, length)) ? least.slice(0, length - 1) : least.slice(0, length);
+}
+
+/** The end that all texts have in common behind their first `from` characters. */
+function commonSuffix(texts: readonly string[], from: number): string {
+  const [first = ''] = texts;
+  let length = first.length;
+  for (const text of texts) {
+    const most = Math.min(length, text.length - from);
+    for (length = 0; length < most && text.at(-1 - length) === first.at(-1 - length);) length++;
+  }
+  const suffix = first.slice(first.length - length);
+  return /^[\udc00-\udfff]/.test(suffix) ? suffix.slice(1) : suffix;
+}
