@@ -44,11 +44,7 @@ export type TopicLogErrorCode =
   /** No broker answers at the address that it advertises. */
   | 'HEADGATE_KAFKA_ADVERTISED_ADDRESS'
   /** A batch of records that no fetching again makes readable. */
-  | 'HEADGATE_UNREADABLE_BATCH'
-  /** kafkajs used a record batch in a way that it has no answer for; nothing was sent. */
-  | 'HEADGATE_STRICT_ARRAY'
-  /** The producer's partitioner doesn't go by a message's own partition; nothing was sent. */
-  | 'HEADGATE_PARTITIONER';
+  | 'HEADGATE_UNREADABLE_BATCH';
 
 export interface TopicLogErrorOptions {
   readonly code: TopicLogErrorCode;

@@ -30,6 +30,7 @@ import { type Availability, type AvailabilityChange, availability } from '../ava
 import { BrokerAddresses, assertAdvertised } from './client/broker-addresses.ts';
 import { BrokerSockets } from './client/broker-sockets.ts';
 import { patchConnection } from './client/connection-patch.ts';
+import { assertKnownKafkajs } from './client/kafkajs-internals.ts';
 import { failureText, refusal } from './client/driver-errors.ts';
 import type { Cluster } from './client/broker.ts';
 import { type ClusterAdmin, newAdmin, newCluster, newConsumer } from './client/kafkajs-cluster.ts';
@@ -39,7 +40,7 @@ import { describeAllTopics, createTopics } from './admin/topics.ts';
 import { EmptyRanges } from './consumer/empty-ranges.ts';
 import { groupOffsets } from './consumer/group-offsets.ts';
 import { awaitHandover, holderToSpare } from './lane/handover.ts';
-import { type TransactionalProducer, transactionalProducer } from './producer/transactional-producer.ts';
+import { TransactionalProducer } from './producer/transactional-producer.ts';
 import { HangingTransaction } from './lane/hanging-transaction.ts';
 import { LaneSession } from './lane/lane-session.ts';
 import { KafkaLaneWriter } from './lane/lane-writer.ts';
@@ -50,7 +51,7 @@ import { ReadYourWrites } from './consumer/read-your-writes.ts';
 import { findOpenTransaction } from './consumer/open-transaction.ts';
 import { appendRecords } from './producer/record-append.ts';
 import { missingRights } from './rights/missing-rights.ts';
-import { RecordBatches, registerCodecs } from './record-batch/index.ts';
+import { BatchSplitter, COMPRESSIONS, registerCodecs } from './record-batch/index.ts';
 import { RecordSender } from './producer/record-sender.ts';
 import { isStaleToken } from './security/bearer-authentication.ts';
 import type { KafkaSaslOptions } from './security/kafkajs-authentication.ts';
@@ -107,11 +108,13 @@ const BROKERS_APART_MS = 1_000;
 /**
  * Opens a topic log on a Kafka cluster. A lane's newcomer fences the older holder. Faults of brokers and connections are waited out: calls
  * take longer then, and go on from what is really there. Throws a `TopicLogError` (HEADGATE_TOPIC_LOG_OPEN) when no broker can be reached now,
- * or none at the address that it advertises.
+ * or none at the address that it advertises, and with any other kafkajs than the one this package depends on.
  */
 export async function kafkaTopicLog(options: KafkaTopicLogOptions): Promise<TopicLog> {
+  assertKnownKafkajs();
   patchRequestQueue();
   patchConnection();
+  registerCodecs();
   const { brokers, clientId = 'headgate', ssl = false, sasl } = options;
   const config: KafkaConfig = {
     brokers: [...brokers],
@@ -192,8 +195,8 @@ class KafkaTopicLog implements TopicLog {
     this.#admin = new ReconnectingClient({ create: () => newAdmin(this.#kafka, this.#config), patience: this.#patience });
     this.#metadata = new MetadataCache(this.#admin);
     this.#sender = new RecordSender({
-      compression: registerCodecs()[options.compression ?? 'gzip'],
-      batches: new RecordBatches({ onFallback: (reason) => process.emitWarning(reason, 'HeadgateSlowWritesWarning') }),
+      compression: COMPRESSIONS[options.compression ?? 'gzip'],
+      splitter: new BatchSplitter(),
       maxMessageBytes: (topic) => this.#metadata.maxMessageBytes(topic),
       refreshTopic: async (topic) => void (await this.#metadata.refresh([{ topic, partition: 0 }])),
     });
@@ -444,8 +447,12 @@ class KafkaTopicLog implements TopicLog {
   }
 
   #producer(transactionalId: string, hanging: HangingTransaction): TransactionalProducer {
-    const transactionTimeout = this.#transactionTimeout;
-    return transactionalProducer({ kafka: this.#kafka, config: this.#config, transactionalId, transactionTimeout, hanging });
+    return new TransactionalProducer({
+      cluster: newCluster(this.#kafka, this.#config),
+      transactionalId,
+      transactionTimeout: this.#transactionTimeout,
+      hanging,
+    });
   }
 
   #newClient(): ReconnectingClient<Cluster> {

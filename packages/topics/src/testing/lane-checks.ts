@@ -109,6 +109,30 @@ export function laneChecks(): readonly ContractCheck[] {
       },
     },
     {
+      name: 'a series in parts has each of its values written whole',
+      async run(open) {
+        await using log = await open();
+        const { topic, lane } = await prepareLane(log);
+        await using writer = await log.openLane(lane);
+        // One by one they would be halves of a character.
+        const own = ['1', '', '22', '\ud83c', '\ud83c\udf0a', 'é'.repeat(40), '3'.repeat(40)];
+        const ends = [
+          { before: '{"é":"', after: '"}' },
+          { before: '', after: '' },
+          { before: '<', after: '\udf0a>' },
+        ];
+        const all = ends.map(({ before, after }) => own.map((part) => before + part + after));
+        await writer.transaction((tx) => {
+          for (const [i, { before, after }] of ends.entries()) {
+            const parts = { before, partAt: (index: number) => own[index] ?? '', after };
+            tx.append([{ topic, partition: 1, key: 'k', count: own.length, valueAt: (index) => all[i]?.[index] ?? '', parts }]);
+          }
+        });
+        const expected = all.flat().map((value) => value.toWellFormed());
+        assert.deepEqual(values(await collect(log, { topic, partitions: [1] })), expected);
+      },
+    },
+    {
       name: 'a transaction that fails writes nothing, neither records nor state nor offsets, and the lane goes on',
       async run(open) {
         await using log = await open();

@@ -1,33 +1,13 @@
-import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
 import { withinTime } from '../client/time-limit.ts';
-import type { Broker, Cluster } from '../client/broker.ts';
-import { rawAnswer } from '../client/raw-answer.ts';
-
-/** A partition as a broker describes it, with or without a leader. */
-export interface PartitionMetadata {
-  readonly partitionId: number;
-  readonly replicas: readonly number[];
-}
+import type { Cluster } from '../client/broker.ts';
+import { createErrorFromCode } from '../client/kafkajs-internals.ts';
+import { type MetadataAnswer, type PartitionMetadata, askBroker } from '../client/metadata-request.ts';
 
 /** The partitions of each topic that is there. */
 export type TopicMetadata = ReadonlyMap<string, readonly PartitionMetadata[]>;
 
-interface MetadataAnswer {
-  readonly topicMetadata: readonly {
-    readonly topic: string;
-    readonly topicErrorCode: number;
-    readonly partitionMetadata: readonly PartitionMetadata[];
-  }[];
-}
-
-interface Encoder {
-  writeArray(names: readonly string[], type: 'string', length: number): Encoder;
-  writeBoolean(value: boolean): Encoder;
-}
-
-const METADATA = 3;
 /** UNKNOWN_TOPIC_OR_PARTITION, and INVALID_TOPIC_EXCEPTION: there can't be one of that name. */
 const ABSENT: ReadonlySet<number> = new Set([3, 17]);
 /** TOPIC_AUTHORIZATION_FAILED: the broker hides whether the topic exists. */
@@ -39,22 +19,6 @@ const HIDDEN = 29;
 const CERTAIN_WITHIN_MS = 3_000;
 const ASK_AGAIN_MS = 200;
 const ANSWER_WITHIN_MS = 1_000;
-
-const require = createRequire(import.meta.url);
-const KafkajsEncoder = require('kafkajs/src/protocol/encoder') as new () => Encoder;
-const { requests } = require('kafkajs/src/protocol/requests') as { readonly requests: { readonly Metadata: unknown } };
-const { createErrorFromCode } = require('kafkajs/src/protocol/error') as { createErrorFromCode: (code: number) => Error };
-
-/**
- * Sends a Metadata request for the named topics, none where the list is empty, or all (null), and returns the answer unchanged. kafkajs
- * takes an empty list for all topics, and throws when a partition of any topic in the cluster has no leader. The request never creates a
- * topic.
- */
-export async function askBroker(broker: Broker, names: readonly string[] | null): Promise<MetadataAnswer> {
-  const encode = (): Promise<Encoder> =>
-    Promise.resolve(new KafkajsEncoder().writeArray(names ?? [], 'string', names?.length ?? -1).writeBoolean(false));
-  return (await rawAnswer(broker, { apiKey: METADATA, definition: requests.Metadata, options: { topics: [] }, encode })) as MetadataAnswer;
-}
 
 /** The topics as one broker knows them now; those it doesn't know are left out. `names`: null for all. Throws a `MissingRightError`. */
 export async function topicMetadata(cluster: Cluster, names: readonly string[] | null): Promise<TopicMetadata> {

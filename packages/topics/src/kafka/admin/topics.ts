@@ -194,7 +194,7 @@ async function describedTopics(admin: ClusterAdmin, topics: TopicMetadata): Prom
 function refuse(error: unknown, topic: string, what: string): never {
   const [first, ...others] = [...chain(error)].flatMap((each): TopicMismatch[] => {
     if (each.type === undefined || verdictOf(each) !== 'final') return [];
-    return [{ topic: 'topic' in each ? String(each.topic) : topic, reason: `${what}: ${refusalText(each)}` }];
+    return [{ topic: 'topic' in each ? each.topic : topic, reason: `${what}: ${refusalText(each)}` }];
   });
   if (first === undefined || verdictOf(error) !== 'final') throw error;
   throw new TopicMismatchError({ ...first, others }, { cause: error });

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from './broker.ts';
 import { failureText, verdictOf } from './driver-errors.ts';
 import { brokerOf } from './error-kinds.ts';
-import { askBroker } from '../admin/topic-metadata.ts';
+import { askBroker } from './metadata-request.ts';
 import { withinTime } from './time-limit.ts';
 
 /** The next broker is tried after this, while the ones before it may still answer. */

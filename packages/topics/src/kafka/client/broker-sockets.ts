@@ -1,12 +1,9 @@
-import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import type { ISocketFactory } from 'kafkajs';
 import type { Availability } from '../../availability.ts';
 import type { BrokerAddresses } from './broker-addresses.ts';
+import { kafkajsSockets } from './kafkajs-internals.ts';
 import { CHECK_MS, Watchdog } from './watchdog.ts';
-
-const require = createRequire(import.meta.url);
-const kafkajsSockets = require('kafkajs/src/network/socketFactory') as () => ISocketFactory;
 
 /**
  * All connections of a log to its brokers. kafkajs closes a connection only when every request is answered, and some of its work goes on

@@ -1,3 +1,6 @@
+import type { TopicPartition } from '../../topic-log.ts';
+import type { Partitions } from '../../topic-partition.ts';
+
 /**
  * Internals of kafkajs 2.2.4 that fetch a partition from an offset without joining a group. Its public consumers always join one, which
  * costs every read a rebalance (3 s with a broker's default settings) and leaves groups behind. The version is pinned.
@@ -28,8 +31,10 @@ export interface Cluster {
   >;
 }
 
-export interface Broker {
+export interface Broker extends TransactionBroker {
+  /** Also false when it is time to authenticate again. */
   isConnected(): boolean;
+  readonly connectionPool: { isConnected(): boolean };
   fetch(options: {
     readonly isolationLevel: number;
     readonly maxWaitTime: number;
@@ -58,6 +63,70 @@ export interface Broker {
       readonly partitions: readonly { readonly partition: number; readonly offset: string; readonly metadata: string }[];
     }[];
   }): Promise<unknown>;
+}
+
+/** The requests of a transactional producer. Each throws whatever a part of its answer refuses, with the topic that this is about. */
+export interface TransactionBroker {
+  /** Fences every older producer of the id. */
+  initProducerId(options: InitOptions): Promise<ProducerEpoch>;
+  /** In protocol 1, before anything is sent to them. */
+  addPartitionsToTxn(options: TransactionOptions & { readonly topics: readonly Partitions[] }): Promise<void>;
+  /** In protocol 1, before `txnOffsetCommit`. */
+  addOffsetsToTxn(options: TransactionOptions & { readonly groupId: string }): Promise<void>;
+  /** Appends a batch to each partition, all of which the broker leads. Resolves to their first offsets, in the same order. */
+  produceBatches(options: ProduceOptions): Promise<readonly number[]>;
+  txnOffsetCommit(options: OffsetCommitOptions): Promise<void>;
+  /** Resolves to the producer of the next transaction: in protocol 2 its epoch is another one. */
+  endTxn(options: TransactionOptions & { readonly transactionResult: boolean }): Promise<ProducerEpoch>;
+  /** The protocol that all brokers of the cluster speak and that its operator has let them speak (the feature `transaction.version`). */
+  transactionProtocol(): Promise<TransactionProtocol>;
+  /**
+   * The state of an id's newest transaction, e.g. `Ongoing`, `PrepareCommit`, `CompleteCommit`, `CompleteAbort`, `Empty`; undefined where there
+   * is none, and with brokers before Kafka 3.0, which lack the request.
+   */
+  describeTransaction(options: { readonly transactionalId: string }): Promise<string | undefined>;
+}
+
+export interface InitOptions {
+  readonly transactionalId: string;
+  /** After so long without a word a broker aborts the transaction, ms. */
+  readonly transactionTimeout: number;
+}
+
+export interface ProducerEpoch {
+  readonly producerId: string;
+  readonly producerEpoch: number;
+}
+
+/**
+ * In protocol 1 a transaction's partitions and groups are announced to its coordinator. In protocol 2 (KIP-890, Kafka 4) what is written to them
+ * announces them, and each transaction has an epoch of its own: nothing of one can come to light in the next.
+ */
+export type TransactionProtocol = 1 | 2;
+
+export interface TransactionOptions extends ProducerEpoch {
+  readonly transactionalId: string;
+  /** Default 1. */
+  readonly protocol?: TransactionProtocol;
+}
+
+interface ProducedBatch extends TopicPartition {
+  /** In pieces, which have to stay as they are until the request is answered. */
+  readonly batch: readonly Buffer[];
+}
+
+export interface ProduceOptions {
+  /** null: outside of transactions. */
+  readonly transactionalId: string | null;
+  /** Default 1. */
+  readonly protocol?: TransactionProtocol;
+  readonly topicPartitions: readonly ProducedBatch[];
+}
+
+export interface OffsetCommitOptions extends TransactionOptions {
+  readonly groupId: string;
+  /** `offset`: the one that the group reads next. */
+  readonly topicPartitions: readonly (TopicPartition & { readonly offset: number })[];
 }
 
 export interface FetchedPartition {

@@ -3,7 +3,8 @@ import { createRequire } from 'node:module';
 import { type AddressInfo, Socket, connect, createServer } from 'node:net';
 import type { ISocketFactory } from 'kafkajs';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type KafkajsConnection, patchConnection } from './connection-patch.ts';
+import { patchConnection } from './connection-patch.ts';
+import type { KafkajsConnection } from './kafkajs-internals.ts';
 
 const require = createRequire(import.meta.url);
 const Connection = require('kafkajs/src/network/connection') as {

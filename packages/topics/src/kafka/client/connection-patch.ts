@@ -1,5 +1,4 @@
-import { createRequire } from 'node:module';
-import { isKnownMethod } from './kafkajs-version.ts';
+import { connectionPrototype, isKnownMethod, type KafkajsConnection } from './kafkajs-internals.ts';
 
 /** Hashes of the methods' texts in kafkajs 2.2.4. */
 const KNOWN_SHA256 = {
@@ -9,17 +8,6 @@ const KNOWN_SHA256 = {
 /** Brokers take no second authentication on a connection within a second of the first (KIP-368). */
 const AUTHENTICATED_FOR_MS = 1_100;
 
-/** Internals of kafkajs's connection that the methods use. */
-export interface KafkajsConnection {
-  connect(): Promise<unknown>;
-  connectAsDelivered?(): Promise<unknown>;
-  connecting?: Promise<unknown> | undefined;
-  isAuthenticated(): boolean;
-  isAuthenticatedAsDelivered?(): boolean;
-  /** A value of `process.hrtime()`. */
-  readonly authenticatedAt?: readonly [seconds: number, nanoseconds: number] | null;
-}
-
 /**
  * Patches two things in the connection of kafkajs 2.2.4. It opens a second socket when it is to connect while it connects, as for the first
  * fetches of several readers, and forgets the first: that stays open, and takes the other one with it when the broker closes it for being idle.
@@ -28,10 +16,9 @@ export interface KafkajsConnection {
  * A method is left alone when it is any other than the known one. Answers whether the connection is patched.
  */
 export function patchConnection(): boolean {
-  const { prototype } = createRequire(import.meta.url)('kafkajs/src/network/connection') as { readonly prototype: KafkajsConnection };
   return [
-    replace(prototype, { connect: connectOnce }, KNOWN_SHA256.connect),
-    replace(prototype, { isAuthenticated: isAuthenticatedForAWhile }, KNOWN_SHA256.isAuthenticated),
+    replace(connectionPrototype, { connect: connectOnce }, KNOWN_SHA256.connect),
+    replace(connectionPrototype, { isAuthenticated: isAuthenticatedForAWhile }, KNOWN_SHA256.isAuthenticated),
   ].every(Boolean);
 }
 

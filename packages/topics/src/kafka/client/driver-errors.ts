@@ -9,6 +9,8 @@ interface KafkaJsError extends Error {
   /** The error's name in Kafka's protocol, where a broker answered it. */
   readonly type?: string;
   readonly code?: number | string;
+  /** The topic that an answer is about, where it is about one. */
+  readonly topic?: string;
   /** `host:port`, of a connection. */
   readonly broker?: unknown;
   /** Decides in kafkajs whether it retries. */
@@ -33,6 +35,8 @@ const ANSWERS: Readonly<Record<string, Verdict | Refusal>> = {
   OUT_OF_ORDER_SEQUENCE_NUMBER: 'passes',
   DUPLICATE_SEQUENCE_NUMBER: 'passes',
   INVALID_PRODUCER_EPOCH: 'passes',
+  PRODUCER_FENCED: 'passes',
+  TRANSACTION_ABORTABLE: 'passes',
   INVALID_TXN_STATE: 'passes',
   INVALID_PRODUCER_ID_MAPPING: 'passes',
   TRANSACTION_COORDINATOR_FENCED: 'passes',

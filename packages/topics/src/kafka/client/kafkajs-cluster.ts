@@ -1,33 +1,19 @@
-import { createRequire } from 'node:module';
 import type { Admin, Consumer, ConsumerConfig, Kafka, KafkaConfig } from 'kafkajs';
-import { withTransactions } from './coordinator.ts';
+import { withTransactions } from './transaction-requests.ts';
 import { nameMissingRights } from '../rights/request-rights.ts';
-import { askBroker } from '../admin/topic-metadata.ts';
-import type { Broker, Cluster, FetchedMessage, FetchedPartition } from './broker.ts';
+import type { Cluster, FetchedMessage, FetchedPartition } from './broker.ts';
+import { BaseCluster, EventEmitter, createAdmin, createConsumer } from './kafkajs-internals.ts';
+import { askBroker } from './metadata-request.ts';
 
 export const READ_UNCOMMITTED = 0;
 export const READ_COMMITTED = 1;
-
-const require = createRequire(import.meta.url);
-const BaseCluster = require('kafkajs/src/cluster') as new (options: object) => Cluster & { readonly brokerPool: BrokerPool };
-const createAdmin = require('kafkajs/src/admin') as (options: object) => Admin;
-const createConsumer = require('kafkajs/src/consumer') as (options: object) => Consumer;
-const EventEmitter = require('kafkajs/src/instrumentation/emitter') as new () => object;
-
-interface BrokerPool {
-  createBroker: (
-    options: object,
-  ) => Broker & Parameters<typeof withTransactions>[0] & { metadata(topics?: readonly string[]): Promise<unknown> };
-  /** Answers null where all brokers have failed. */
-  withBroker: <T>(work: (one: { readonly nodeId: string; readonly broker: Broker }) => Promise<T>) => Promise<T | null>;
-}
 
 /**
  * kafkajs's own cluster with three changes. Without topics it requests metadata of none: an offline partition in any topic of the cluster
  * would stop it otherwise. A refusal names the refused resource. Where no broker knows the coordinator, it throws the reason, which kafkajs
  * drops.
  */
-export class KafkajsCluster extends BaseCluster {
+class KafkajsCluster extends BaseCluster {
   constructor(options: object) {
     super(options);
     const { brokerPool } = this;

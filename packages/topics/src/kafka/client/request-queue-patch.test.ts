@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type RequestQueue, patchPrototype, patchRequestQueue } from './request-queue-patch.ts';
+import { patchPrototype, patchRequestQueue } from './request-queue-patch.ts';
+import type { RequestQueue } from './kafkajs-internals.ts';
 
 const require = createRequire(import.meta.url);
 const { prototype } = require('kafkajs/src/network/requestQueue') as { readonly prototype: RequestQueue };

@@ -1,5 +1,4 @@
-import { createRequire } from 'node:module';
-import { isKnownMethod } from './kafkajs-version.ts';
+import { isKnownMethod, type RequestQueue, requestQueuePrototype } from './kafkajs-internals.ts';
 
 /** How long requests that can't be sent yet wait for the next look, as kafkajs has it. */
 const LOOK_AGAIN_MS = 10;
@@ -7,25 +6,13 @@ const LOOK_AGAIN_MS = 10;
 /** Hash of the text of `scheduleCheckPendingRequests` in kafkajs 2.2.4. */
 const KNOWN_SHA256 = '04347ea969c6f2e3754427c0cbaee0bd4ce947fbd82f7b6e027506a06dfc581a';
 
-/** Internals of kafkajs's request queue that the method uses. */
-export interface RequestQueue {
-  readonly pending: readonly unknown[];
-  /** Milliseconds since the epoch; -1 when never. */
-  readonly throttledUntil: number;
-  throttleCheckTimeoutId: NodeJS.Timeout | null;
-  checkPendingRequests(): void;
-  scheduleCheckPendingRequests(): void;
-}
-
 /**
  * Patches the request queue of kafkajs 2.2.4, which keeps a timer with a negative delay going on each connection, also an idle one: it costs
  * CPU all the time, and Node prints a TimeoutNegativeWarning (tulios/kafkajs#1704, #1751). Nothing is touched when the method is any
  * other than the known one. Answers whether the queue is patched; to be called before the first connection, and as often as one likes.
  */
 export function patchRequestQueue(): boolean {
-  const require = createRequire(import.meta.url);
-  const { prototype } = require('kafkajs/src/network/requestQueue') as { readonly prototype: RequestQueue };
-  return patchPrototype(prototype);
+  return patchPrototype(requestQueuePrototype);
 }
 
 /** As `patchRequestQueue`, for a given prototype. */

@@ -1,13 +1,17 @@
 import { createRequire } from 'node:module';
-import type { ISocketFactory, Producer } from 'kafkajs';
-import type { Coordinator } from '../client/coordinator.ts';
-import type { Broker } from '../client/broker.ts';
-import { KafkajsCluster, clusterOptions } from '../client/kafkajs-cluster.ts';
+import type { Producer } from 'kafkajs';
+import type { Broker, Cluster } from '../client/broker.ts';
+import { clusterOptions, newCluster } from '../client/kafkajs-cluster.ts';
+import type { TopicPartition } from '../../topic-log.ts';
+import type { BatchRecord } from '../record-batch/batch-record.ts';
+import { encodeRecords } from '../record-batch/encode-records.ts';
+import { batchPieces } from '../record-batch/index.ts';
+import { kafkajsSockets } from './kafkajs-sockets.fixture.ts';
 import { plainKafka } from './committed-records.fixture.ts';
 
 const require = createRequire(import.meta.url);
 const createProducer = require('kafkajs/src/producer') as (options: object) => Producer;
-const socketFactory = require('kafkajs/src/network/socketFactory') as () => ISocketFactory;
+const KafkajsCluster = require('kafkajs/src/cluster') as new (options: object) => Cluster;
 
 /** A broker that lets transactions write where they have not said they would. */
 export const FORGETFUL = { 'transaction.partition.verification.enable': 'false' };
@@ -20,33 +24,76 @@ export function forgottenTopicProducer(brokers: readonly string[], transactional
   const kafka = plainKafka(brokers);
   class ForgetfulCluster extends KafkajsCluster {
     override async findGroupCoordinator(options: { readonly groupId: string; readonly coordinatorType?: number }): Promise<Broker> {
-      const coordinator = (await super.findGroupCoordinator(options)) as Coordinator;
-      const addPartitionsToTxn: Coordinator['addPartitionsToTxn'] = async (request) => {
-        const topics = request.topics.filter(({ topic }) => topic !== forgotten);
-        return topics.length === 0 ? undefined : await coordinator.addPartitionsToTxn({ ...request, topics });
-      };
-      const answering: Partial<Coordinator> = {
+      const coordinator = await super.findGroupCoordinator(options);
+      const answering: Partial<Broker> = {
         initProducerId: (request) => coordinator.initProducerId(request),
         endTxn: (request) => coordinator.endTxn(request),
-        addPartitionsToTxn,
+        addPartitionsToTxn: async (request) => {
+          const { topics } = without(forgotten, request);
+          if (topics.length > 0) await coordinator.addPartitionsToTxn({ ...request, topics });
+        },
       };
       return answering as Broker;
     }
   }
   const cluster = new ForgetfulCluster({
-    ...clusterOptions(kafka, { brokers: [...brokers], socketFactory: socketFactory() }),
+    ...clusterOptions(kafka, { brokers: [...brokers], socketFactory: kafkajsSockets() }),
     maxInFlightRequests: 1,
   });
   return createProducer({ cluster, logger: kafka.logger(), idempotent: true, transactionalId, transactionTimeout: 60_000 });
 }
 
+/** As such a producer's first transaction, in protocol 2: two topics get a record each, and one of them no mark. */
+export async function forgottenTopicTransaction(options: {
+  readonly brokers: readonly string[];
+  readonly transactionalId: string;
+  readonly told: TopicPartition & { readonly record: BatchRecord };
+  readonly forgotten: TopicPartition & { readonly record: BatchRecord };
+  readonly end: 'commit' | 'abort';
+}): Promise<void> {
+  const { brokers, transactionalId, told, forgotten, end } = options;
+  const config = { brokers: [...brokers], requestTimeout: 30_000, socketFactory: kafkajsSockets() };
+  const cluster = newCluster(plainKafka(brokers), config);
+  await cluster.connect();
+  await cluster.addMultipleTargetTopics([told.topic, forgotten.topic]);
+  const broker = await cluster.findGroupCoordinator({ groupId: transactionalId, coordinatorType: 1 });
+  const producer = await broker.initProducerId({ transactionalId, transactionTimeout: 60_000 });
+  for (const [{ topic, partition, record }, protocol] of [
+    [told, 2],
+    // A broker takes it without a word to the coordinator.
+    [forgotten, 1],
+  ] as const) {
+    const batch = { records: encodeRecords([record]).bytes, count: 1, timestampMs: Date.now(), codec: 0 };
+    const topicPartitions = [{ topic, partition, batch: batchPieces(batch, { ...producer, baseSequence: 0 }) }];
+    await broker.produceBatches({ transactionalId, protocol, topicPartitions });
+  }
+  await broker.endTxn({ transactionalId, ...producer, protocol: 2, transactionResult: end === 'commit' });
+  await cluster.disconnect();
+}
+
 /** The next transaction in this process that writes to `forgotten` doesn't register it with its coordinator. */
-export function forgetOnce(forgotten: string): void {
-  const { prototype } = require('kafkajs/src/broker') as { readonly prototype: Coordinator };
-  const method = Reflect.get(prototype, 'addPartitionsToTxn') as (this: Coordinator, request: object) => Promise<unknown>;
-  prototype.addPartitionsToTxn = function (this: Coordinator, request) {
-    if (request.topics.every(({ topic }) => topic !== forgotten)) return method.call(this, request);
-    prototype.addPartitionsToTxn = method;
-    return method.call(this, { ...request, topics: request.topics.filter(({ topic }) => topic !== forgotten) });
+export function forgetOnce(forgotten: string): () => boolean {
+  const { prototype } = require('kafkajs/src/cluster') as { readonly prototype: Cluster };
+  const find = Reflect.get(prototype, 'findGroupCoordinator') as (this: Cluster, options: object) => Promise<Broker>;
+  let done = false;
+  prototype.findGroupCoordinator = async function (this: Cluster, options) {
+    const coordinator = await find.call(this, options);
+    const addPartitionsToTxn = coordinator.addPartitionsToTxn.bind(coordinator);
+    return Object.assign(coordinator, {
+      transactionProtocol: () => Promise.resolve(1),
+      addPartitionsToTxn(request: AddedPartitions) {
+        if (done || request.topics.every(({ topic }) => topic !== forgotten)) return addPartitionsToTxn(request);
+        done = true;
+        prototype.findGroupCoordinator = find;
+        return addPartitionsToTxn(without(forgotten, request));
+      },
+    });
   };
+  return () => done;
+}
+
+type AddedPartitions = Parameters<Broker['addPartitionsToTxn']>[0];
+
+function without(forgotten: string, request: AddedPartitions): AddedPartitions {
+  return { ...request, topics: request.topics.filter(({ topic }) => topic !== forgotten) };
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TopicLog } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
 import { committedRecords } from './committed-records.fixture.ts';
-import { FORGETFUL, forgetOnce, forgottenTopicProducer } from './forgetful-broker.fixture.ts';
+import { FORGETFUL, forgetOnce, forgottenTopicProducer, forgottenTopicTransaction } from './forgetful-broker.fixture.ts';
 import { type Pages, newPages } from './pages.fixture.ts';
 
 const why = await whyNoKafkaBroker();
@@ -22,7 +22,13 @@ describe.skipIf(why !== undefined)(`a transaction whose end marker a partition l
   });
 
   /** The last holder of the lane writes its first page: the checkpoint's partition gets the end marker, the records' partition doesn't. */
-  async function lastWords(pages: Pages, end: 'commit' | 'abort'): Promise<void> {
+  async function lastWords(pages: Pages, end: 'commit' | 'abort', protocol: number): Promise<void> {
+    if (protocol === 2) {
+      const told = { ...pages.lane.state, record: { key: 'page', value: '0' } };
+      const forgotten = { topic: pages.topic, partition: 0, record: { key: 'page', value: '0/0' } };
+      await forgottenTopicTransaction({ brokers: broker.brokers, transactionalId: pages.lane.name, told, forgotten, end });
+      return;
+    }
     const producer = forgottenTopicProducer(broker.brokers, pages.lane.name, pages.topic);
     await producer.connect();
     const transaction = await producer.transaction();
@@ -36,9 +42,9 @@ describe.skipIf(why !== undefined)(`a transaction whose end marker a partition l
     return (await committedRecords(broker.brokers, pages.topic)).filter(({ partition }) => partition === 0).map(({ value }) => value);
   }
 
-  it('that was committed is there for the next holder of the lane, and for its readers', async () => {
+  it.each([1, 2])('that was committed is there for the next holder of the lane, and for its readers: protocol %i', async (protocol) => {
     const pages = await newPages(log);
-    await lastWords(pages, 'commit');
+    await lastWords(pages, 'commit', protocol);
     await expect(committedRecords(broker.brokers, pages.topic, 1_000)).rejects.toThrow(/behind an open transaction/u);
     await using writer = await log.openLane(pages.lane);
     expect(writer.state.get('page')).toBe('0');
@@ -51,19 +57,20 @@ describe.skipIf(why !== undefined)(`a transaction whose end marker a partition l
     const [told, forgotten] = ['append-told', 'append-forgotten'];
     await log.createTopics([told, forgotten].map((name) => ({ name, partitions: 1 })));
     const record = { partition: 0, key: 'k' };
-    forgetOnce(forgotten);
+    const isForgotten = forgetOnce(forgotten);
     const [first, second] = await log.append([
       { ...record, topic: told, value: 'a' },
       { ...record, topic: forgotten, value: 'b' },
     ]);
     expect([first?.offset, second?.offset]).toEqual([0, 0]);
+    expect(isForgotten()).toBe(true);
     await log.append([{ ...record, topic: forgotten, value: 'c' }]);
     expect((await committedRecords(broker.brokers, forgotten)).map(({ value }) => value)).toEqual(['b', 'c']);
   });
 
-  it('that was aborted does not come to light with the next one', async () => {
+  it.each([1, 2])('that was aborted does not come to light with the next one: protocol %i', async (protocol) => {
     const pages = await newPages(log);
-    await lastWords(pages, 'abort');
+    await lastWords(pages, 'abort', protocol);
     await using writer = await log.openLane(pages.lane);
     expect(writer.state.get('page')).toBeUndefined();
     await writer.transaction((tx) => tx.append([{ topic: pages.topic, partition: 0, key: 'page', value: '1/0' }]));

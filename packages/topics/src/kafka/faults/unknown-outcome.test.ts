@@ -6,134 +6,140 @@ import { committedRecords } from './committed-records.fixture.ts';
 import { newPages } from './pages.fixture.ts';
 import type { RequestHead } from './kafka-frames.fixture.ts';
 import { type Deed, type ProxiedBroker, proxiedBroker } from './proxied-broker.fixture.ts';
+import { setTransactionVersion } from './transaction-version.fixture.ts';
 
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
-describe.skipIf(why !== undefined).concurrent(`a connection that is cut${because}`, () => {
-  let proxied: ProxiedBroker;
-  beforeAll(async () => {
-    proxied = await proxiedBroker(startKafkaBroker);
-  });
-  afterAll(() => proxied.close());
-
-  interface Writing {
-    readonly log: TopicLog;
-    /** Decides what becomes of the log's requests. */
-    readonly rule: (rule?: (request: RequestHead) => Deed) => void;
-    /** Strikes the `nth` request of that name from now on, counted from 0; answers whether that came. */
-    readonly strike: (blow: { readonly api: string; readonly nth: number; readonly deed: Deed }) => () => boolean;
-  }
-
-  let clients = 0;
-  async function open(onTestFinished: (close: () => Promise<void>) => void): Promise<Writing> {
-    const clientId = `writer-${(clients += 1)}`;
-    const log = await kafkaTopicLog({ brokers: proxied.brokers, clientId, replication: 1 });
-    onTestFinished(() => log.close());
-    const rule: Writing['rule'] = (rule = () => 'pass') => void proxied.rules.set(clientId, rule);
-    return {
-      log,
-      rule,
-      strike({ api, nth, deed }) {
-        let count = 0;
-        rule((request) => (request.api === api && count++ === nth ? deed : 'pass'));
-        return () => count > nth;
-      },
-    };
-  }
-
-  const deeds = ['cut request', 'cut answer'] as const;
-
-  it.for(deeds)('at any request of a transaction: %s', async (deed, { expect, onTestFinished }) => {
-    const { log, strike } = await open(onTestFinished);
-    const pages = await newPages(log);
-    const writer = await log.openLane(pages.lane);
-    await pages.write(writer, 2);
-    // One send for each partition of records and for the state, each with its partition.
-    const requests = { AddPartitionsToTxn: 1, Produce: 3, AddOffsetsToTxn: 1, TxnOffsetCommit: 1, EndTxn: 1 };
-    for (const [api, times] of Object.entries(requests)) {
-      for (let nth = 0; nth < times; nth += 1) {
-        const struck = strike({ api, nth, deed });
-        await pages.write(writer);
-        expect(`${api} ${nth} ${struck()}`).toBe(`${api} ${nth} true`);
-      }
-    }
-    await pages.write(writer);
-    await pages.verify(proxied.brokers, log);
-  });
-
-  it.for(deeds)('at any request of an opening: %s', async (deed, { expect, onTestFinished }) => {
-    const { log, strike } = await open(onTestFinished);
-    const pages = await newPages(log);
-    // A look, a fence with a mark in each partition, the barrier in the state, and a look up to that.
-    const fence = { DescribeTransactions: 1, InitProducerId: 2, AddPartitionsToTxn: 2, EndTxn: 2 };
-    const requests = { Metadata: 1, ListOffsets: 2, ...fence, Produce: 1, Fetch: 1 };
-    for (const [api, times] of Object.entries(requests)) {
-      for (let nth = 0; nth < times; nth += 1) {
-        const struck = strike({ api, nth, deed });
-        const writer = await log.openLane(pages.lane);
-        expect(`${api} ${nth} ${struck()}`).toBe(`${api} ${nth} true`);
-        expect(writer.state.get('page')).toBe(pages.next === 0 ? undefined : String(pages.next - 1));
-        await pages.write(writer);
-        await writer.close();
-      }
-    }
-    await pages.verify(proxied.brokers, log);
-  });
-
-  it('again and again, also while the lane recovers', async ({ expect, onTestFinished }) => {
-    const { log, rule } = await open(onTestFinished);
-    const pages = await newPages(log);
-    const random = lcg(Number(process.env['HEADGATE_SEED'] ?? 1));
-    let cuts = 0;
-    rule(() => {
-      if (random() > 0.02) return 'pass';
-      cuts += 1;
-      return random() < 0.5 ? 'cut request' : 'cut answer';
+describe.skipIf(why !== undefined).concurrent.for([1, 2])(
+  `a connection that is cut, in protocol %i of transactions${because}`,
+  (protocol) => {
+    let proxied: ProxiedBroker;
+    beforeAll(async () => {
+      proxied = await proxiedBroker(startKafkaBroker);
+      if (protocol === 1) await setTransactionVersion(proxied.brokers, 0);
     });
-    const writer = await log.openLane(pages.lane);
-    await pages.write(writer, process.env['HEADGATE_TORTURE'] ? 500 : 20);
-    rule();
-    expect(cuts).toBeGreaterThan(5);
-    await pages.verify(proxied.brokers, log);
-  });
+    afterAll(() => proxied.close());
 
-  it('at every answer to a send until kafkajs gives up: the next page, of as many records, is not taken for that one', async ({
-    expect,
-    onTestFinished,
-  }) => {
-    const { log, rule } = await open(onTestFinished);
-    const pages = await newPages(log, { partitions: 1 });
-    const writer = await log.openLane(pages.lane);
-    await pages.write(writer);
-    let left = 7;
-    rule(({ api }) => (api === 'Produce' && left-- > 0 ? 'cut answer' : 'pass'));
-    await pages.write(writer);
-    expect(left).toBeLessThan(0);
-    await pages.write(writer, 2);
-    await pages.verify(proxied.brokers, log);
-  });
-
-  it.for(deeds)('at any request of an append outside of lanes: %s', async (deed, { expect, onTestFinished }) => {
-    const { log, strike } = await open(onTestFinished);
-    const topic = `appended-${deed === 'cut request' ? 0 : 1}`;
-    await log.createTopics([{ name: topic, partitions: 1 }]);
-    await log.append([{ topic, partition: 0, key: 'k', value: '0' }]);
-    let next = 1;
-    const requests = { InitProducerId: 2, AddPartitionsToTxn: 1, Produce: 1, EndTxn: 1 };
-    for (const [api, times] of Object.entries(requests)) {
-      for (let nth = 0; nth < times; nth += 1) {
-        const struck = strike({ api, nth, deed });
-        const [position] = await log.append([{ topic, partition: 0, key: 'k', value: String(next) }]);
-        expect(position?.offset).toBeGreaterThan(0);
-        expect(struck()).toBe(true);
-        next += 1;
-      }
+    interface Writing {
+      readonly log: TopicLog;
+      /** Decides what becomes of the log's requests. */
+      readonly rule: (rule?: (request: RequestHead) => Deed) => void;
+      /** Strikes the `nth` request of that name from now on, counted from 0; answers whether that came. */
+      readonly strike: (blow: { readonly api: string; readonly nth: number; readonly deed: Deed }) => () => boolean;
     }
-    const seen = await committedRecords(proxied.brokers, topic);
-    expect(seen.map(({ value }) => value)).toEqual(Array.from({ length: next }, (_, index) => String(index)));
-  });
-});
+
+    let clients = 0;
+    async function open(onTestFinished: (close: () => Promise<void>) => void): Promise<Writing> {
+      const clientId = `writer-${(clients += 1)}`;
+      const log = await kafkaTopicLog({ brokers: proxied.brokers, clientId, replication: 1 });
+      onTestFinished(() => log.close());
+      const rule: Writing['rule'] = (rule = () => 'pass') => void proxied.rules.set(clientId, rule);
+      return {
+        log,
+        rule,
+        strike({ api, nth, deed }) {
+          let count = 0;
+          rule((request) => (request.api === api && count++ === nth ? deed : 'pass'));
+          return () => count > nth;
+        },
+      };
+    }
+
+    const deeds = ['cut request', 'cut answer'] as const;
+
+    it.for(deeds)('at any request of a transaction: %s', async (deed, { expect, onTestFinished }) => {
+      const { log, strike } = await open(onTestFinished);
+      const pages = await newPages(log);
+      const writer = await log.openLane(pages.lane);
+      await pages.write(writer, 2);
+      // One request for the partitions of records and of the state: one broker leads them all.
+      const announced: Readonly<Record<string, number>> = protocol === 1 ? { AddPartitionsToTxn: 1, AddOffsetsToTxn: 1 } : {};
+      const requests = { ...announced, Produce: 1, TxnOffsetCommit: 1, EndTxn: 1 };
+      for (const [api, times] of Object.entries(requests)) {
+        for (let nth = 0; nth < times; nth += 1) {
+          const struck = strike({ api, nth, deed });
+          await pages.write(writer);
+          expect(`${api} ${nth} ${struck()}`).toBe(`${api} ${nth} true`);
+        }
+      }
+      await pages.write(writer);
+      await pages.verify(proxied.brokers, log);
+    });
+
+    it.for(deeds)('at any request of an opening: %s', async (deed, { expect, onTestFinished }) => {
+      const { log, strike } = await open(onTestFinished);
+      const pages = await newPages(log);
+      // A look, a fence with a mark in each partition, the barrier in the state, and a look up to that.
+      const fence = { DescribeTransactions: 1, InitProducerId: 1, AddPartitionsToTxn: protocol === 1 ? 2 : 1, EndTxn: 2 };
+      const requests = { Metadata: 1, ListOffsets: 2, ...fence, Produce: 1, Fetch: 1 };
+      for (const [api, times] of Object.entries(requests)) {
+        for (let nth = 0; nth < times; nth += 1) {
+          const struck = strike({ api, nth, deed });
+          const writer = await log.openLane(pages.lane);
+          expect(`${api} ${nth} ${struck()}`).toBe(`${api} ${nth} true`);
+          expect(writer.state.get('page')).toBe(pages.next === 0 ? undefined : String(pages.next - 1));
+          await pages.write(writer);
+          await writer.close();
+        }
+      }
+      await pages.verify(proxied.brokers, log);
+    });
+
+    it('again and again, also while the lane recovers', async ({ expect, onTestFinished }) => {
+      const { log, rule } = await open(onTestFinished);
+      const pages = await newPages(log);
+      const random = lcg(Number(process.env['HEADGATE_SEED'] ?? 1));
+      let cuts = 0;
+      rule(() => {
+        if (random() > 0.02) return 'pass';
+        cuts += 1;
+        return random() < 0.5 ? 'cut request' : 'cut answer';
+      });
+      const writer = await log.openLane(pages.lane);
+      await pages.write(writer, process.env['HEADGATE_TORTURE'] ? 500 : 20);
+      rule();
+      expect(cuts).toBeGreaterThan(5);
+      await pages.verify(proxied.brokers, log);
+    });
+
+    it('at every answer to a send until kafkajs gives up: the next page, of as many records, is not taken for that one', async ({
+      expect,
+      onTestFinished,
+    }) => {
+      const { log, rule } = await open(onTestFinished);
+      const pages = await newPages(log, { partitions: 1 });
+      const writer = await log.openLane(pages.lane);
+      await pages.write(writer);
+      let left = 7;
+      rule(({ api }) => (api === 'Produce' && left-- > 0 ? 'cut answer' : 'pass'));
+      await pages.write(writer);
+      expect(left).toBeLessThan(0);
+      await pages.write(writer, 2);
+      await pages.verify(proxied.brokers, log);
+    });
+
+    it.for(deeds)('at any request of an append outside of lanes: %s', async (deed, { expect, onTestFinished }) => {
+      const { log, strike } = await open(onTestFinished);
+      const topic = `appended-${deed === 'cut request' ? 0 : 1}`;
+      await log.createTopics([{ name: topic, partitions: 1 }]);
+      await log.append([{ topic, partition: 0, key: 'k', value: '0' }]);
+      let next = 1;
+      const requests = { InitProducerId: 1, ...(protocol === 1 && { AddPartitionsToTxn: 1 }), Produce: 1, EndTxn: 1 };
+      for (const [api, times] of Object.entries(requests)) {
+        for (let nth = 0; nth < times; nth += 1) {
+          const struck = strike({ api, nth, deed });
+          const [position] = await log.append([{ topic, partition: 0, key: 'k', value: String(next) }]);
+          expect(position?.offset).toBeGreaterThan(0);
+          expect(struck()).toBe(true);
+          next += 1;
+        }
+      }
+      const seen = await committedRecords(proxied.brokers, topic);
+      expect(seen.map(({ value }) => value)).toEqual(Array.from({ length: next }, (_, index) => String(index)));
+    });
+  },
+);
 
 /** The same numbers from 0 to 1 for the same seed. */
 function lcg(seed: number): () => number {

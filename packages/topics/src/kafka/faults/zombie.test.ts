@@ -6,129 +6,134 @@ import type { TopicLog } from '../../topic-log.ts';
 import { type KafkaTopicLogOptions, kafkaTopicLog } from '../index.ts';
 import { newPages } from './pages.fixture.ts';
 import { type ProxiedBroker, holdFirst, proxiedBroker } from './proxied-broker.fixture.ts';
+import { setTransactionVersion } from './transaction-version.fixture.ts';
 
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
-describe.skipIf(why !== undefined).concurrent(`a holder that was frozen${because}`, () => {
-  let proxied: ProxiedBroker;
-  beforeAll(async () => {
-    proxied = await proxiedBroker(startKafkaBroker);
-  });
-  afterAll(() => proxied.close());
+describe.skipIf(why !== undefined).concurrent.for([1, 2])(
+  `a holder that was frozen, in protocol %i of transactions${because}`,
+  (protocol) => {
+    let proxied: ProxiedBroker;
+    beforeAll(async () => {
+      proxied = await proxiedBroker(startKafkaBroker);
+      if (protocol === 1) await setTransactionVersion(proxied.brokers, 0);
+    });
+    afterAll(() => proxied.close());
 
-  let clients = 0;
-  async function open(options: Partial<KafkaTopicLogOptions> = {}): Promise<TopicLog & { readonly client: string }> {
-    const client = `log-${(clients += 1)}`;
-    const log = await kafkaTopicLog({ brokers: proxied.brokers, clientId: client, replication: 1, ...options });
-    return Object.assign(log, { client });
-  }
+    let clients = 0;
+    async function open(options: Partial<KafkaTopicLogOptions> = {}): Promise<TopicLog & { readonly client: string }> {
+      const client = `log-${(clients += 1)}`;
+      const log = await kafkaTopicLog({ brokers: proxied.brokers, clientId: client, replication: 1, ...options });
+      return Object.assign(log, { client });
+    }
 
-  it.for(['AddPartitionsToTxn', 'Produce', 'TxnOffsetCommit', 'EndTxn'])(
-    'writes nothing when it wakes at its %s',
-    async (api, { expect }) => {
+    it.for([...(protocol === 1 ? ['AddPartitionsToTxn'] : []), 'Produce', 'TxnOffsetCommit', 'EndTxn'])(
+      'writes nothing when it wakes at its %s',
+      async (api, { expect }) => {
+        await using older = await open();
+        await using newer = await open();
+        const pages = await newPages(older);
+        const writer = await older.openLane(pages.lane);
+        await pages.write(writer, 2);
+        const frozen = holdFirst(proxied, older.client, (request) => request.api === api);
+        const late = writer.transaction(pages.content(1_000));
+        late.catch(() => undefined);
+        await frozen.reached;
+        const newcomer = await newer.openLane(pages.lane);
+        expect(newcomer.state.get('page')).toBe('1');
+        await pages.write(newcomer);
+
+        const fences = countFences(newer.client);
+        frozen.letGo();
+        await expect(late).rejects.toThrow(LaneLostError);
+        await expect(late).rejects.toThrow(new RegExp(`taken over by process ${process.pid} on \\S+ since 2`, 'u'));
+        await expect(writer.transaction(pages.content(1_001))).rejects.toThrow(LaneLostError);
+        await pages.write(newcomer, 2);
+        expect(fences()).toBe(0);
+        await pages.verify(proxied.brokers, newer);
+      },
+    );
+
+    it('and has committed before it lost its lane resolves, and its next transaction throws', async ({ expect }) => {
       await using older = await open();
       await using newer = await open();
       const pages = await newPages(older);
       const writer = await older.openLane(pages.lane);
-      await pages.write(writer, 2);
-      const frozen = holdFirst(proxied, older.client, (request) => request.api === api);
-      const late = writer.transaction(pages.content(1_000));
-      late.catch(() => undefined);
-      await frozen.reached;
+      await pages.write(writer);
+      const lookAgain = holdAfterCutCommit(older.client, 'ListOffsets');
+      const late = pages.write(writer);
+      await lookAgain.reached;
       const newcomer = await newer.openLane(pages.lane);
       expect(newcomer.state.get('page')).toBe('1');
-      await pages.write(newcomer);
-
-      const fences = countFences(newer.client);
-      frozen.letGo();
-      await expect(late).rejects.toThrow(LaneLostError);
-      await expect(late).rejects.toThrow(new RegExp(`taken over by process ${process.pid} on \\S+ since 2`, 'u'));
-      await expect(writer.transaction(pages.content(1_001))).rejects.toThrow(LaneLostError);
+      lookAgain.letGo();
+      await late;
+      await expect(pages.write(writer)).rejects.toThrow(LaneLostError);
       await pages.write(newcomer, 2);
-      expect(fences()).toBe(0);
       await pages.verify(proxied.brokers, newer);
-    },
-  );
+    });
 
-  it('and has committed before it lost its lane resolves, and its next transaction throws', async ({ expect }) => {
-    await using older = await open();
-    await using newer = await open();
-    const pages = await newPages(older);
-    const writer = await older.openLane(pages.lane);
-    await pages.write(writer);
-    const lookAgain = holdAfterCutCommit(older.client, 'ListOffsets');
-    const late = pages.write(writer);
-    await lookAgain.reached;
-    const newcomer = await newer.openLane(pages.lane);
-    expect(newcomer.state.get('page')).toBe('1');
-    lookAgain.letGo();
-    await late;
-    await expect(pages.write(writer)).rejects.toThrow(LaneLostError);
-    await pages.write(newcomer, 2);
-    await pages.verify(proxied.brokers, newer);
-  });
-
-  it('right before it fences: neither it nor the newcomer goes on from what it does not know', async ({ expect }) => {
-    await using older = await open();
-    await using newer = await open();
-    const pages = await newPages(older);
-    const writer = await older.openLane(pages.lane);
-    await pages.write(writer);
-    const fence = holdAfterCutCommit(older.client, 'InitProducerId');
-    const late = pages.write(writer);
-    await fence.reached;
-    const newcomer = await newer.openLane(pages.lane);
-    fence.letGo();
-    await late;
-    await expect(pages.write(writer)).rejects.toThrow(LaneLostError);
-    await pages.write(newcomer).catch((error: unknown) => expect(error).toBeInstanceOf(LaneLostError));
-    await using next = await newer.openLane(pages.lane);
-    await pages.write(next);
-    await pages.verify(proxied.brokers, newer);
-  });
-
-  it.for(['Produce', 'EndTxn'])(
-    'longer than its transaction may take, at its %s, and no other process took the lane, goes on',
-    async (api, { expect }) => {
-      await using log = await open({ transactionTimeoutMs: 1_000 });
-      const pages = await newPages(log);
-      const writer = await log.openLane(pages.lane);
+    it('right before it fences: neither it nor the newcomer goes on from what it does not know', async ({ expect }) => {
+      await using older = await open();
+      await using newer = await open();
+      const pages = await newPages(older);
+      const writer = await older.openLane(pages.lane);
       await pages.write(writer);
-      const frozen = holdFirst(proxied, log.client, (request) => request.api === api);
-      const written = pages.write(writer);
-      await frozen.reached;
-      await sleep(2_500);
-      const fences = countFences(log.client);
-      frozen.letGo();
-      await written;
-      expect(fences()).toBeGreaterThan(0);
-      await pages.write(writer, 2);
-      await pages.verify(proxied.brokers, log);
-    },
-  );
-
-  /** Cuts the answer to the client's next commit, then holds the first request of that name, but for those of connecting. */
-  function holdAfterCutCommit(client: string, api: string): ReturnType<typeof holdFirst> {
-    let cut = false;
-    let asked = 0;
-    const held = holdFirst(proxied, client, (request) => cut && request.api === api && (asked += 1) === (api === 'InitProducerId' ? 2 : 1));
-    const hold = proxied.rules.get(client);
-    proxied.rules.set(client, (request) => {
-      if (cut || request.api !== 'EndTxn') return hold?.(request) ?? 'pass';
-      cut = true;
-      return 'cut answer';
+      const fence = holdAfterCutCommit(older.client, 'InitProducerId');
+      const late = pages.write(writer);
+      await fence.reached;
+      const newcomer = await newer.openLane(pages.lane);
+      fence.letGo();
+      await late;
+      await expect(pages.write(writer)).rejects.toThrow(LaneLostError);
+      await pages.write(newcomer).catch((error: unknown) => expect(error).toBeInstanceOf(LaneLostError));
+      await using next = await newer.openLane(pages.lane);
+      await pages.write(next);
+      await pages.verify(proxied.brokers, newer);
     });
-    return held;
-  }
 
-  /** Counts the client's InitProducerId requests from now on; lets everything pass. */
-  function countFences(client: string): () => number {
-    let fences = 0;
-    proxied.rules.set(client, ({ api }) => {
-      if (api === 'InitProducerId') fences += 1;
-      return 'pass';
-    });
-    return () => fences;
-  }
-});
+    it.for(['Produce', 'EndTxn'])(
+      'longer than its transaction may take, at its %s, and no other process took the lane, goes on',
+      async (api, { expect }) => {
+        await using log = await open({ transactionTimeoutMs: 1_000 });
+        const pages = await newPages(log);
+        const writer = await log.openLane(pages.lane);
+        await pages.write(writer);
+        const frozen = holdFirst(proxied, log.client, (request) => request.api === api);
+        const written = pages.write(writer);
+        await frozen.reached;
+        await sleep(2_500);
+        const fences = countFences(log.client);
+        frozen.letGo();
+        await written;
+        // In protocol 2 it begins with what is sent.
+        expect(fences() > 0).toBe(protocol === 1 || api === 'EndTxn');
+        await pages.write(writer, 2);
+        await pages.verify(proxied.brokers, log);
+      },
+    );
+
+    /** Cuts the answer to the client's next commit, then holds the first request of that name. */
+    function holdAfterCutCommit(client: string, api: string): ReturnType<typeof holdFirst> {
+      let cut = false;
+      const held = holdFirst(proxied, client, (request) => cut && request.api === api);
+      const hold = proxied.rules.get(client);
+      proxied.rules.set(client, (request) => {
+        if (cut || request.api !== 'EndTxn') return hold?.(request) ?? 'pass';
+        cut = true;
+        return 'cut answer';
+      });
+      return held;
+    }
+
+    /** Counts the client's InitProducerId requests from now on; lets everything pass. */
+    function countFences(client: string): () => number {
+      let fences = 0;
+      proxied.rules.set(client, ({ api }) => {
+        if (api === 'InitProducerId') fences += 1;
+        return 'pass';
+      });
+      return () => fences;
+    }
+  },
+);

@@ -1,6 +1,6 @@
 import type { TopicPartition } from '../../topic-log.ts';
 import { byTopic } from '../../topic-partition.ts';
-import type { Coordinator, InitOptions } from '../client/coordinator.ts';
+import type { InitOptions, ProducerEpoch, TransactionBroker } from '../client/broker.ts';
 
 /**
  * The last transaction of a transactional id, which may hang. A broker that is killed right after it has decided a transaction may count it
@@ -9,7 +9,7 @@ import type { Coordinator, InitOptions } from '../client/coordinator.ts';
  */
 export class HangingTransaction {
   readonly #topicPartitions: readonly TopicPartition[];
-  /** Kept until it is carried out: fencing makes the coordinator releaseBuffer. */
+  /** Kept until it is carried out: fencing makes the coordinator forget it. */
   #wasCommitted: boolean | undefined;
 
   /** `topicPartitions`: all that the transaction may have written; none for an id that is new. */
@@ -17,8 +17,8 @@ export class HangingTransaction {
     this.#topicPartitions = topicPartitions;
   }
 
-  /** Fences every older producer, and ends the last one's transaction. Answers what kafkajs wants to know. */
-  async fence(coordinator: Coordinator, options: InitOptions): ReturnType<Coordinator['initProducerId']> {
+  /** Fences every older producer, and ends the last one's transaction. Resolves to the newest producer. */
+  async fence(coordinator: TransactionBroker, options: InitOptions): Promise<ProducerEpoch> {
     if (this.#topicPartitions.length === 0) return await coordinator.initProducerId(options);
     const { transactionalId } = options;
     this.#wasCommitted ??= await wasCommitted(coordinator, transactionalId);
@@ -32,9 +32,9 @@ export class HangingTransaction {
 }
 
 /** True when the coordinator has committed it. Only an `Ongoing` transaction can still be aborted, by the fence. */
-async function wasCommitted(coordinator: Coordinator, transactionalId: string): Promise<boolean> {
+async function wasCommitted(coordinator: TransactionBroker, transactionalId: string): Promise<boolean> {
   const state = await coordinator.describeTransaction({ transactionalId });
-  // kafkajs retries.
+  // The fence is tried again.
   if (state?.startsWith('Prepare') === true) throw new TransactionEndingError({ transactionalId });
   return state === 'CompleteCommit';
 }

@@ -58,7 +58,7 @@ interface Parts {
 /** A lane whose broker is no more than that; its topics are there. */
 async function writer({ look, connect, write }: Parts): Promise<KafkaLaneWriter> {
   const nothing = async (): Promise<void> => await Promise.resolve();
-  const session = { connect: connect ?? nothing, write: write ?? nothing, discard: () => undefined, disconnect: nothing };
+  const session = { connect: connect ?? nothing, fence: nothing, write: write ?? nothing, discard: () => undefined, disconnect: nothing };
   const client: Pick<ReconnectingClient<Cluster>, 'once'> = { once: (look ?? nothing) as () => Promise<never> };
   const options: KafkaLaneWriterOptions = {
     lane: { name: 'lane', state: { topic: 'state', partition: 0 } },

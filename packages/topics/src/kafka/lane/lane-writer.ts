@@ -159,7 +159,9 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     const session = this.#options.session();
     try {
       await session.connect();
-      // A writer that was closed meanwhile would fence its successor.
+      // A writer that was closed meanwhile would fence its successor, or take the lane from it.
+      this.#over.signal.throwIfAborted();
+      await session.fence();
       this.#over.signal.throwIfAborted();
       const nonce = randomUUID();
       await session.write([this.#holderRecord({ nonce })]);

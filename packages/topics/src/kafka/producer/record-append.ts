@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Producer } from 'kafkajs';
 import type { NewRecord, RecordPosition } from '../../topic-log.ts';
 import type { Cluster } from '../client/broker.ts';
 import { committedMessages } from '../client/kafkajs-cluster.ts';
@@ -11,12 +10,13 @@ import type { ReadYourWrites } from '../consumer/read-your-writes.ts';
 import { fetchMessages, isOutOfRange, partitionOffsets, partitionsOf } from '../consumer/fetch.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import { type RecordSender, type SentRecords, byPartition } from './record-sender.ts';
+import type { TransactionalProducer } from './transactional-producer.ts';
 
 const LOOK_AGAIN_MS = 20;
 
 export interface AppendOptions {
   /** A new producer of that transactional id. */
-  readonly producer: (transactionalId: string, hanging: HangingTransaction) => Producer;
+  readonly producer: (transactionalId: string, hanging: HangingTransaction) => TransactionalProducer;
   readonly sender: RecordSender;
   readonly readYourWrites: ReadYourWrites;
   readonly client: ReconnectingClient<Cluster>;
@@ -45,7 +45,7 @@ export async function appendRecords({
     try {
       await producer.connect();
       if (unknown !== undefined) {
-        await (await producer.transaction()).abort();
+        await producer.fence();
         if (isAcknowledged || (await isCommitted(cluster, unknown.positions))) {
           readYourWrites.committed(unknown.sent);
           return unknown.positions;
@@ -53,15 +53,15 @@ export async function appendRecords({
         unknown = undefined;
       }
       hanging = new HangingTransaction(records);
-      const transaction = await producer.transaction();
-      const sent = await sender.send(transaction, byPartition(records)).catch(async (error: unknown) => {
+      await producer.begin(records);
+      const sent = await sender.send(producer, byPartition(records)).catch(async (error: unknown) => {
         // Readers would wait for its time-out.
-        await transaction.abort().catch(() => undefined);
+        await producer.abort().catch(() => undefined);
         throw error;
       });
       const positions = positionsOf(records, sent);
       unknown = { sent, positions };
-      await transaction.commit();
+      await producer.commit();
       isAcknowledged = true;
       readYourWrites.committed(sent);
       // No process takes this transactional id over: a marker that a killed broker failed to write would leave the transaction hanging

@@ -1,15 +1,16 @@
-import type { CompressionTypes, RecordMetadata, Transaction } from 'kafkajs';
 import { fieldValue } from '../../record-fields.ts';
 import type { NewRecord, RecordSeries, TopicPartition } from '../../topic-log.ts';
 import { isSeries } from '../../transaction-content.ts';
+import { chain } from '../client/driver-errors.ts';
 import { isTooLarge, refusedRecord } from '../client/error-kinds.ts';
 import { partitionKey } from '../../topic-partition.ts';
-import type { BatchRecords, RecordBatches } from '../record-batch/index.ts';
+import type { BatchRecords, BatchSplitter, Compression, SplitBatch } from '../record-batch/index.ts';
 import { batchBytes } from '../admin/record-size.ts';
+import type { TransactionalProducer } from './transactional-producer.ts';
 
 export interface RecordSenderOptions {
-  readonly compression: CompressionTypes;
-  readonly batches: RecordBatches;
+  readonly compression: Compression;
+  readonly splitter: BatchSplitter;
   /** A topic's `max.message.bytes`, as far as it is known. */
   readonly maxMessageBytes: (topic: string) => number;
   /** Looks that up again. */
@@ -19,10 +20,10 @@ export interface RecordSenderOptions {
 /** By topic and partition (`partitionKey`): the offset of the first record sent, and the one after the last. */
 export type SentRecords = ReadonlyMap<string, { readonly first: number; readonly next: number }>;
 
-/**
- * Sends records whose partitions are known. One topic and partition a send: kafkajs loses records without an error when a send spans
- * several leaders and leadership moves.
- */
+/** A request is full with as many bytes before compression: its batches are in memory together, and brokers take requests of 100 MiB. */
+const MOST_REQUEST_BYTES = 8 * 1024 * 1024;
+
+/** Sends records whose partitions are known. */
 export class RecordSender {
   readonly #options: RecordSenderOptions;
 
@@ -30,27 +31,47 @@ export class RecordSender {
     this.#options = options;
   }
 
-  async send(transaction: Transaction, partitions: RecordsByPartition): Promise<SentRecords> {
-    const { compression: preferred, batches, maxMessageBytes } = this.#options;
-    const timestampMs = Date.now();
+  /** One batch of each partition at a time, those of all partitions together. */
+  async send(producer: TransactionalProducer, partitions: RecordsByPartition): Promise<SentRecords> {
+    const { maxMessageBytes } = this.#options;
+    const limits: Limits = new Map(Array.from(partitions.values(), ({ topic }) => [topic, maxMessageBytes(topic)]));
     const sent = new Map<string, { readonly first: number; readonly next: number }>();
-    for (const [key, { topic, partition, runs }] of partitions) {
-      const messageBytes = maxMessageBytes(topic);
-      const options = { partition, timestampMs, maxBytes: batchBytes(messageBytes), compression: preferred };
-      try {
-        for (const records of runs) {
-          for (const { messages, count, compression } of batches.split(records, options)) {
-            const answer = await transaction.send({ topic, messages, acks: -1, compression });
-            const offset = checkedOffset(answer, topic, partition);
-            sent.set(key, { first: sent.get(key)?.first ?? offset, next: offset + count });
-          }
-        }
-      } catch (error) {
-        if (isTooLarge(error)) await this.#assertNoLess(topic, messageBytes);
-        throw refusedRecord({ topic, messageBytes }, error) ?? error;
+    for (const round of rounds(Array.from(partitions.values(), (each) => this.#batchesOf(each, limits)))) {
+      const batches = await Promise.all(round.map(async ({ batch, ...at }) => ({ ...at, batch: await batch.packed() })));
+      const offsets = await producer.send(batches).catch(async (error: unknown) => {
+        throw await this.#explained(error, limits);
+      });
+      for (const { batch, ...at } of batches) {
+        const key = partitionKey(at);
+        const offset = offsets.get(key) ?? -1;
+        sent.set(key, { first: sent.get(key)?.first ?? offset, next: offset + batch.count });
       }
     }
     return sent;
+  }
+
+  *#batchesOf({ topic, partition, runs }: PartitionRecords, limits: Limits): Generator<BatchTo, undefined> {
+    const { compression, splitter } = this.#options;
+    const messageBytes = limits.get(topic) ?? 0;
+    const options = { timestampMs: Date.now(), maxBytes: batchBytes(messageBytes), compression };
+    try {
+      for (const records of runs) for (const batch of splitter.split(records, options)) yield { topic, partition, batch };
+    } catch (error) {
+      throw refusedRecord({ topic, messageBytes }, error) ?? error;
+    }
+  }
+
+  /** What the brokers' refusal of a record means to the user, where it is that. */
+  async #explained(error: unknown, limits: Limits): Promise<unknown> {
+    for (const each of chain(error)) {
+      const { topic } = each;
+      const messageBytes = limits.get(topic ?? '');
+      if (topic === undefined || messageBytes === undefined) continue;
+      if (isTooLarge(each)) await this.#assertNoLess(topic, messageBytes);
+      const refused = refusedRecord({ topic, messageBytes }, each);
+      if (refused !== undefined) return refused;
+    }
+    return error;
   }
 
   /** Throws where a topic takes less than was thought: that is no refusal, and passes. */
@@ -62,8 +83,32 @@ export class RecordSender {
   }
 }
 
+/** The next batch of each partition, again and again: no two of one partition, and only so many bytes. Taking the next ones means that those before have been sent. */
+function* rounds(partitions: readonly Iterator<BatchTo, undefined>[]): Generator<readonly BatchTo[]> {
+  for (const left = new Set(partitions); left.size > 0;) {
+    const round: BatchTo[] = [];
+    let bytes = 0;
+    for (const batches of left) {
+      const next = batches.next();
+      if (next.done === true) {
+        left.delete(batches);
+        continue;
+      }
+      round.push(next.value);
+      bytes += next.value.batch.bytes;
+      if (bytes >= MOST_REQUEST_BYTES) break;
+    }
+    if (round.length > 0) yield round;
+  }
+}
+
+/** By topic. */
+type Limits = ReadonlyMap<string, number>;
+type BatchTo = TopicPartition & { readonly batch: SplitBatch };
+type PartitionRecords = TopicPartition & { readonly runs: readonly BatchRecords[] };
+
 /** Records by topic and partition (`partitionKey`), in their order; a series is a run of its own. */
-export type RecordsByPartition = ReadonlyMap<string, TopicPartition & { readonly runs: readonly BatchRecords[] }>;
+export type RecordsByPartition = ReadonlyMap<string, PartitionRecords>;
 
 export function byPartition(records: readonly (NewRecord | RecordSeries)[]): RecordsByPartition {
   const partitions = new Map<string, TopicPartition & { readonly runs: BatchRecords[] }>();
@@ -80,18 +125,7 @@ export function byPartition(records: readonly (NewRecord | RecordSeries)[]): Rec
   return partitions;
 }
 
-function seriesRecords({ topic, count, key, headers, valueAt }: RecordSeries): BatchRecords {
+function seriesRecords({ topic, count, key, headers, valueAt, parts }: RecordSeries): BatchRecords {
   const common = headers === undefined ? { key } : { key, headers };
-  return { length: count, at: (index) => ({ ...common, value: fieldValue(topic, valueAt(index)) }) };
-}
-
-/** The acknowledged topic-partition has to be the one that was sent to. */
-function checkedOffset(answers: readonly RecordMetadata[], topic: string, partition: number): number {
-  const [answer] = answers;
-  if (answers.length !== 1 || answer?.topicName !== topic || answer.partition !== partition || answer.errorCode !== 0) {
-    throw new Error(
-      `The broker's answer to a send to ${partitionKey({ topic, partition })} is about something else: ${JSON.stringify(answers)}`,
-    );
-  }
-  return Number(answer.baseOffset ?? -1);
+  return { length: count, at: (index) => ({ ...common, value: fieldValue(topic, valueAt(index)) }), parts };
 }

@@ -1,132 +1,200 @@
-import { createRequire } from 'node:module';
-import type { Kafka, KafkaConfig, Partitioners, Producer } from 'kafkajs';
-import type { TopicPartition } from '../../topic-log.ts';
-import { isTimeoutRefused } from '../client/error-kinds.ts';
-import type { Coordinator, InitOptions } from '../client/coordinator.ts';
-import type { Broker } from '../client/broker.ts';
-import { KafkajsCluster, clusterOptions } from '../client/kafkajs-cluster.ts';
-import type { HangingTransaction } from '../lane/hanging-transaction.ts';
+import type { OffsetCommit, TopicPartition } from '../../topic-log.ts';
 import { byTopic, partitionKey } from '../../topic-partition.ts';
+import { answeredError, oneError } from '../client/ask.ts';
+import type { Broker, Cluster, ProducerEpoch, TransactionOptions, TransactionProtocol } from '../client/broker.ts';
+import { isTimeoutRefused } from '../client/error-kinds.ts';
+import type { HangingTransaction } from '../lane/hanging-transaction.ts';
+import { type RecordBatch, batchPieces } from '../record-batch/index.ts';
 import type { TransactionTimeout } from './transaction-timeout.ts';
+import { STARTING, notTooEarly } from './too-early.ts';
 
 export interface TransactionalProducerOptions {
-  readonly kafka: Kafka;
-  readonly config: KafkaConfig;
+  /** Its own: the producer connects and disconnects it. */
+  readonly cluster: Cluster;
   readonly transactionalId: string;
   readonly transactionTimeout: TransactionTimeout;
   /** To be ended before the first transaction. */
   readonly hanging: HangingTransaction;
 }
 
-/** A transactional producer. Its owner discards it at the first error, so it may cache answers that kafkajs requests again each time. */
-export interface TransactionalProducer extends Producer {
-  /** Registers the partitions that the next transaction writes, all in one request to the broker. */
-  announce(topicPartitions: readonly TopicPartition[]): void;
-  /** True when the coordinator has gone since the last transaction, and may have failed to write its markers. */
-  isOutdated(): boolean;
+/** A batch and where it goes. */
+export interface PartitionBatch extends TopicPartition {
+  readonly batch: RecordBatch;
 }
 
-/** kafkajs's COORDINATOR_TYPES.TRANSACTION. */
+interface Fenced {
+  readonly coordinator: Broker;
+  readonly producer: ProducerEpoch;
+  readonly protocol: TransactionProtocol;
+}
+
+/** kafkajs's COORDINATOR_TYPES. */
+const GROUP = 0;
 const TRANSACTION = 1;
+/** After that many records their numbers begin at 0 again. */
+const SEQUENCES = 2 ** 31;
+const UNKNOWN_TOPIC_OR_PARTITION = 3;
 
-const require = createRequire(import.meta.url);
-const createProducer = require('kafkajs/src/producer') as (options: object) => Producer;
+/**
+ * A transactional producer of our own on kafkajs's connections. After an error it does nothing more, but for an abort: how far the brokers have got
+ * is unknown then, and a batch that is sent again under a number already used would be acknowledged without being appended. A new producer
+ * of the transactional id goes on.
+ */
+export class TransactionalProducer {
+  readonly #options: TransactionalProducerOptions;
+  /** By topic and partition (`partitionKey`), the number of the next record. */
+  readonly #sequences = new Map<string, number>();
+  readonly #groupCoordinators = new Map<string, Broker>();
+  #fenced: Fenced | undefined;
+  #hasFailed = false;
 
-/** kafkajs's own producer, on a cluster that spares it requests: 4 of 8 for a page with its checkpoint. */
-export function transactionalProducer({
-  kafka,
-  config,
-  transactionalId,
-  transactionTimeout,
-  hanging,
-}: TransactionalProducerOptions): TransactionalProducer {
-  const cluster = new CachingCluster({ ...clusterOptions(kafka, config), maxInFlightRequests: 1 }, { hanging, transactionTimeout });
-  const producer = createProducer({
-    cluster,
-    logger: kafka.logger(),
-    retry: config.retry,
-    idempotent: true,
-    transactionalId,
-    transactionTimeout: transactionTimeout.ms,
-    createPartitioner: byTheirOwn,
-  });
-  return Object.assign(producer, {
-    announce(topicPartitions: readonly TopicPartition[]) {
-      cluster.announced = topicPartitions;
-    },
-    // The broker's own isConnected is false also when it is time to authenticate again.
-    isOutdated: () => cluster.coordinator?.connectionPool.isConnected() === false,
-  });
-}
-
-/** Records come with their partitions. */
-const byTheirOwn: () => ReturnType<typeof Partitioners.DefaultPartitioner> =
-  () =>
-  ({ message: { partition } }) => {
-    if (partition === undefined) throw new TypeError('A record has no partition.');
-    return partition;
-  };
-
-class CachingCluster extends KafkajsCluster {
-  announced: readonly TopicPartition[] = [];
-  /** The coordinator of the transactions. */
-  coordinator: Coordinator | undefined;
-  readonly #options: Pick<TransactionalProducerOptions, 'hanging' | 'transactionTimeout'>;
-  readonly #coordinators = new Map<string, Broker>();
-
-  constructor(options: object, own: Pick<TransactionalProducerOptions, 'hanging' | 'transactionTimeout'>) {
-    super(options);
-    this.#options = own;
+  constructor(options: TransactionalProducerOptions) {
+    this.#options = options;
   }
 
-  /** kafkajs looks the coordinator up before each request to it. */
-  override async findGroupCoordinator(options: { readonly groupId: string; readonly coordinatorType?: number }): Promise<Broker> {
-    const name = `${options.coordinatorType} ${options.groupId}`;
-    const known = this.#coordinators.get(name);
-    if (known?.isConnected() === true) return known;
-    const broker = await super.findGroupCoordinator(options);
-    if (options.coordinatorType !== TRANSACTION) {
-      this.#coordinators.set(name, broker);
-      return broker;
+  /** Fences no other producer yet. */
+  async connect(): Promise<void> {
+    await this.#options.cluster.connect();
+  }
+
+  async disconnect(): Promise<void> {
+    await this.#options.cluster.disconnect();
+  }
+
+  /** Fences every older producer of the transactional id, and ends the transaction it has left open. */
+  async fence(): Promise<void> {
+    await this.#orFail(() => this.#fence());
+  }
+
+  /** Begins a transaction that writes to these partitions; the first one fences. Throws when the coordinator has gone since the last one, and may have failed to write its markers. */
+  async begin(topicPartitions: readonly TopicPartition[]): Promise<void> {
+    await this.#orFail(async () => {
+      if (this.#fenced?.coordinator.connectionPool.isConnected() === false) throw new Error('The connection to the coordinator was lost.');
+      const topics = byTopic(topicPartitions);
+      await this.#options.cluster.addMultipleTargetTopics(topics.map(({ topic }) => topic));
+      const coordinator = await this.#fence();
+      if (this.#transaction.protocol === 1) await notTooEarly(() => coordinator.addPartitionsToTxn({ ...this.#transaction, topics }));
+    });
+  }
+
+  /**
+   * Sends a batch to each of these partitions, of which none comes twice: one request to each of their leaders. Resolves to the offset of each
+   * batch's first record, by `partitionKey`.
+   */
+  async send(batches: readonly PartitionBatch[]): Promise<ReadonlyMap<string, number>> {
+    return await this.#orFail(async () => {
+      const byLeader = Map.groupBy(batches, (batch) => this.#leaderOf(batch));
+      // An abort may not overtake a request to another leader.
+      const answers = await Promise.allSettled(Array.from(byLeader, ([nodeId, its]) => this.#produce(nodeId, its)));
+      const error = oneError(answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : [])));
+      if (error !== undefined) throw error;
+      return new Map(answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : [])));
+    });
+  }
+
+  /** Commits offsets of groups with the transaction, which has begun. */
+  async sendOffsets(offsets: readonly OffsetCommit[]): Promise<void> {
+    await this.#orFail(async () => {
+      for (const [groupId, commits] of Map.groupBy(offsets, ({ group }) => group)) {
+        const request = { ...this.#transaction, groupId };
+        if (request.protocol === 1) await notTooEarly(() => this.#coordinator.addOffsetsToTxn(request));
+        // Of a partition the last one counts.
+        const last = new Map(commits.map((commit) => [partitionKey(commit), commit]));
+        const topicPartitions = Array.from(last.values(), ({ topic, partition, nextOffset }) => ({ topic, partition, offset: nextOffset }));
+        const coordinator = await this.#groupCoordinator(groupId);
+        await notTooEarly(() => coordinator.txnOffsetCommit({ ...request, topicPartitions }));
+      }
+    });
+  }
+
+  async commit(): Promise<void> {
+    await this.#orFail(() => this.#end(true));
+  }
+
+  /** Aborts the transaction, also after an error; nothing else follows. */
+  async abort(): Promise<void> {
+    this.#hasFailed = true;
+    await this.#end(false);
+  }
+
+  async #end(transactionResult: boolean): Promise<void> {
+    const fenced = this.#begun();
+    const producer = await notTooEarly(() => fenced.coordinator.endTxn({ ...this.#transaction, transactionResult }));
+    // A new epoch numbers the records of a partition from 0.
+    if (fenced.protocol === 2) this.#sequences.clear();
+    this.#fenced = { ...fenced, producer };
+  }
+
+  async #orFail<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#hasFailed) throw new TypeError('A producer is used again after an error.');
+    try {
+      return await work();
+    } catch (error) {
+      this.#hasFailed = true;
+      throw error;
     }
-    this.coordinator = broker as Coordinator;
-    const announcing = this.#announcing(this.coordinator);
-    this.#coordinators.set(name, announcing);
-    return announcing;
   }
 
-  /** kafkajs adds partitions to a transaction one send at a time. */
-  #announcing(broker: Coordinator): Broker {
-    const added = new Set<string>();
-    const coordinator: Partial<Coordinator> = {
-      isConnected: () => broker.isConnected(),
-      initProducerId: (options) => this.#fence(broker, options),
-      addOffsetsToTxn: (options) => broker.addOffsetsToTxn(options),
-      addPartitionsToTxn: async (options) => {
-        const wanted = options.topics.flatMap(({ topic, partitions }) => partitions.map((partition) => ({ topic, partition })));
-        if (wanted.every(({ topic, partition }) => added.has(partitionKey({ topic, partition })))) return undefined;
-        const all = new Map([...this.announced, ...wanted].map((topicPartition) => [partitionKey(topicPartition), topicPartition]));
-        const answer = await broker.addPartitionsToTxn({ ...options, topics: byTopic([...all.values()]) });
-        for (const name of all.keys()) added.add(name);
-        return answer;
-      },
-      endTxn: (options) => {
-        added.clear();
-        return broker.endTxn(options);
-      },
+  get #coordinator(): Broker {
+    return this.#begun().coordinator;
+  }
+
+  get #transaction(): TransactionOptions {
+    const { producer, protocol } = this.#begun();
+    return { transactionalId: this.#options.transactionalId, ...producer, protocol };
+  }
+
+  #begun(): Fenced {
+    if (this.#fenced === undefined) throw new TypeError('No transaction has begun.');
+    return this.#fenced;
+  }
+
+  async #fence(): Promise<Broker> {
+    if (this.#fenced !== undefined) return this.#fenced.coordinator;
+    const { cluster, transactionalId, transactionTimeout, hanging } = this.#options;
+    if (cluster.brokerPool.metadata === null) await cluster.refreshMetadata();
+    const fence = async (transactionTimeoutMs: number): Promise<Fenced> => {
+      const coordinator = await cluster.findGroupCoordinator({ groupId: transactionalId, coordinatorType: TRANSACTION });
+      const producer = await hanging.fence(coordinator, { transactionalId, transactionTimeout: transactionTimeoutMs });
+      return { coordinator, producer, protocol: await coordinator.transactionProtocol() };
     };
-    return coordinator as Broker;
-  }
-
-  async #fence(broker: Coordinator, options: InitOptions): ReturnType<Coordinator['initProducerId']> {
-    const { hanging, transactionTimeout } = this.#options;
     for (;;) {
       const { ms } = transactionTimeout;
       try {
-        return await hanging.fence(broker, { ...options, transactionTimeout: ms });
+        this.#fenced = await notTooEarly(() => fence(ms), STARTING);
+        return this.#fenced.coordinator;
       } catch (error) {
         if (!isTimeoutRefused(error) || !transactionTimeout.shorten(ms)) throw error;
       }
     }
+  }
+
+  #leaderOf({ topic, partition }: TopicPartition): string {
+    const [nodeId] = Object.keys(this.#options.cluster.findLeaderForPartitions(topic, [partition]));
+    if (nodeId === undefined) throw answeredError(UNKNOWN_TOPIC_OR_PARTITION, { topic });
+    return nodeId;
+  }
+
+  async #produce(nodeId: string, batches: readonly PartitionBatch[]): Promise<[key: string, offset: number][]> {
+    const leader = await this.#options.cluster.findBroker({ nodeId });
+    const { transactionalId, protocol = 1, ...producer } = this.#transaction;
+    const topicPartitions = batches.map(({ topic, partition, batch }) => {
+      const baseSequence = this.#sequences.get(partitionKey({ topic, partition })) ?? 0;
+      return { topic, partition, batch: batchPieces(batch, { ...producer, baseSequence }) };
+    });
+    const offsets = await notTooEarly(() => leader.produceBatches({ transactionalId, protocol, topicPartitions }));
+    return batches.map(({ topic, partition, batch }, index) => {
+      const key = partitionKey({ topic, partition });
+      this.#sequences.set(key, ((this.#sequences.get(key) ?? 0) + batch.count) % SEQUENCES);
+      return [key, offsets[index] ?? -1];
+    });
+  }
+
+  async #groupCoordinator(groupId: string): Promise<Broker> {
+    const known = this.#groupCoordinators.get(groupId);
+    if (known !== undefined) return known;
+    const coordinator = await this.#options.cluster.findGroupCoordinator({ groupId, coordinatorType: GROUP });
+    this.#groupCoordinators.set(groupId, coordinator);
+    return coordinator;
   }
 }

@@ -1,3 +1,5 @@
+import type { SeriesParts } from '../../topic-log.ts';
+
 /** One record of a batch; its topic and partition are the batch's. */
 export interface BatchRecord {
   /** null: a record without a key. */
@@ -11,6 +13,8 @@ export interface BatchRecord {
 export interface BatchRecords {
   readonly length: number;
   at(index: number): BatchRecord | undefined;
+  /** The values in parts, of records that have all else in common. */
+  readonly parts?: SeriesParts | undefined;
 }
 
 /** Throws a `TypeError` where there is none. */
@@ -18,17 +22,4 @@ export function recordAt(records: BatchRecords, index: number): BatchRecord {
   const record = records.at(index);
   if (record === undefined) throw new TypeError(`Record ${index} is missing.`);
   return record;
-}
-
-/** `count` of the records, from the one at `from`; not a copy. */
-export function part(records: BatchRecords, from: number, count: number): BatchRecords {
-  return { length: count, at: (index) => records.at(from + index) };
-}
-
-/** Options that all records of a batch share. */
-export interface BatchOptions {
-  /** The partition every record goes to. */
-  readonly partition: number;
-  /** The time every record carries, whole milliseconds since the epoch. */
-  readonly timestampMs: number;
 }

@@ -1,37 +1,45 @@
 import { randomUUID } from 'node:crypto';
 import { kafkaBrokersForTests, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
-import {
-  type Admin,
-  Kafka,
-  logLevel,
-  Partitioners,
-  type KafkaMessage,
-  type Message,
-  type ProducerRecord,
-  type RecordMetadata,
-} from 'kafkajs';
+import { type Admin, Kafka, type KafkaConfig, type KafkaMessage, type ProducerRecord, logLevel, Partitioners } from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { kafkajsSockets } from '../faults/kafkajs-sockets.fixture.ts';
+import { newCluster } from '../client/kafkajs-cluster.ts';
+import { HangingTransaction } from '../lane/hanging-transaction.ts';
+import { TransactionTimeout } from '../producer/transaction-timeout.ts';
+import { TransactionalProducer } from '../producer/transactional-producer.ts';
 import type { BatchRecord } from './batch-record.ts';
 import { pageOfRecords } from './batch-records.fixture.ts';
-import { registerCodecs } from './codecs.ts';
+import { COMPRESSIONS, registerCodecs } from './codecs.ts';
 import { encodeRecords } from './encode-records.ts';
-import { RecordBatches } from './message-batches.ts';
-import { plainMessages, recordBatch } from './record-batch.ts';
+import type { RecordBatch } from './record-batch.ts';
+import { BatchSplitter } from './split-batches.ts';
+import { plainMessages } from './wire-bytes.fixture.ts';
 
 const reason = await whyNoKafkaBroker();
 const at = { partition: 0, timestampMs: 1_795_000_000_000 };
-const neverFallBack = (why: string): never => {
-  throw new Error(why);
-};
-const batches = new RecordBatches({ onFallback: neverFallBack });
-const compressions = registerCodecs();
+const all = { timestampMs: at.timestampMs, maxBytes: 1e9, compression: COMPRESSIONS.none };
+const splitter = new BatchSplitter();
+registerCodecs();
 
 describe.skipIf(reason !== undefined)(`record batches on a broker${reason === undefined ? '' : ` (skipped: ${reason})`}`, () => {
   let broker: Awaited<ReturnType<typeof kafkaBrokersForTests>> | undefined;
+  let config: KafkaConfig;
   let kafka: Kafka;
   beforeAll(async () => {
     broker = await kafkaBrokersForTests();
-    kafka = new Kafka({ brokers: [...broker.brokers], logLevel: logLevel.NOTHING, retry: { initialRetryTime: 30 } });
+    config = {
+      brokers: [...broker.brokers],
+      logLevel: logLevel.NOTHING,
+      retry: { initialRetryTime: 30 },
+      requestTimeout: 30_000,
+      socketFactory: kafkajsSockets(),
+    };
+    kafka = new Kafka(config);
+    // It waits for a coordinator, which a broker that was just started makes first.
+    const first = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner, transactionalId: randomUUID(), idempotent: true });
+    await first.connect();
+    await (await first.transaction()).abort();
+    await first.disconnect();
   });
   afterAll(async () => {
     if (broker === undefined) return;
@@ -54,35 +62,48 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
     await withAdmin(async (admin) => {
       await admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }], waitForLeaders: false });
       // kafkajs itself gives up where a busy broker doesn't know the topic yet.
-      await expect.poll(async () => admin.fetchTopicMetadata({ topics: [topic] }).catch(() => undefined)).toBeDefined();
+      await expect.poll(async () => admin.fetchTopicOffsets(topic).catch(() => undefined)).toBeDefined();
     });
     topics.push(topic);
     return topic;
   }
 
-  /** One transaction of one send; aborted where the send fails. */
-  async function write(send: ProducerRecord): Promise<RecordMetadata[]> {
-    const producer = kafka.producer({
-      createPartitioner: Partitioners.DefaultPartitioner,
+  /** One transaction; answers the first offset of each batch. */
+  async function write(topic: string, batches: Iterable<RecordBatch | Promise<RecordBatch>>): Promise<number[]> {
+    const producer = new TransactionalProducer({
+      cluster: newCluster(kafka, config),
       transactionalId: randomUUID(),
-      idempotent: true,
-      maxInFlightRequests: 1,
-      retry: { retries: 5, initialRetryTime: 30 },
+      transactionTimeout: new TransactionTimeout(60_000),
+      hanging: new HangingTransaction([]),
     });
     await producer.connect();
+    await producer.begin([{ topic, partition: 0 }]);
     try {
-      const transaction = await producer.transaction();
-      try {
-        const answer = await transaction.send(send);
-        await transaction.commit();
-        return answer;
-      } catch (error) {
-        await transaction.abort();
-        throw error;
-      }
+      const offsets: number[] = [];
+      for (const batch of batches) offsets.push(...(await producer.send([{ topic, partition: 0, batch: await batch }])).values());
+      await producer.commit();
+      return offsets;
+    } catch (error) {
+      await producer.abort();
+      throw error;
     } finally {
       await producer.disconnect();
     }
+  }
+
+  function* batchesOf(records: readonly BatchRecord[], options: Partial<typeof all> = {}): Generator<Promise<RecordBatch>> {
+    for (const batch of splitter.split(records, { ...all, ...options })) yield batch.packed();
+  }
+
+  function* inTurn(pages: readonly (readonly BatchRecord[])[]): Generator<Promise<RecordBatch>> {
+    for (const page of pages) yield* batchesOf(page);
+  }
+
+  async function writeByKafkajs(send: ProducerRecord): Promise<void> {
+    const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });
+    await producer.connect();
+    await producer.send(send);
+    await producer.disconnect();
   }
 
   async function read(topic: string, count: number): Promise<KafkaMessage[]> {
@@ -118,13 +139,11 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
   it.each(['none', 'gzip', 'zstd'] as const)(
     'reads 5,000 records of one batch as it reads them of the plain way, compression %s',
     async (name) => {
-      const compression = compressions[name];
-      const [blockTopic, plainTopic] = [await makeTopic(), await makeTopic()];
-      const answer = await write({ topic: blockTopic, compression, messages: batches.messages(records, at) });
-      expect(answer).toMatchObject([{ partition: 0, errorCode: 0, baseOffset: '0' }]);
-      await write({ topic: plainTopic, compression, messages: plainMessages(records, at) });
+      const [batchTopic, plainTopic] = [await makeTopic(), await makeTopic()];
+      expect(await write(batchTopic, batchesOf(records, { compression: COMPRESSIONS[name] }))).toEqual([0]);
+      await writeByKafkajs({ topic: plainTopic, compression: COMPRESSIONS[name].codec, messages: plainMessages(records, at) });
 
-      const found = (await read(blockTopic, records.length)).map(seen);
+      const found = (await read(batchTopic, records.length)).map(seen);
       expect(found).toEqual((await read(plainTopic, records.length)).map(seen));
       expect(found[2]).toMatchObject({
         offset: '2',
@@ -137,41 +156,33 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
 
   it('takes several batches in one transaction, in their order', async () => {
     const topic = await makeTopic();
-    const producer = kafka.producer({
-      createPartitioner: Partitioners.DefaultPartitioner,
-      transactionalId: randomUUID(),
-      idempotent: true,
-    });
-    await producer.connect();
-    const transaction = await producer.transaction();
-    const offsets: (string | undefined)[] = [];
-    for (const { messages } of batches.split(pageOfRecords(1000), { ...at, maxBytes: 50_000 })) {
-      const [answer] = await transaction.send({ topic, messages });
-      offsets.push(answer?.baseOffset);
-    }
-    await transaction.commit();
-    await producer.disconnect();
+    const offsets = await write(topic, batchesOf(pageOfRecords(1000), { maxBytes: 50_000 }));
     const values = (await read(topic, 1000)).map(({ value }) => String(value));
     expect(values).toEqual(pageOfRecords(1000).map(({ value }) => value));
     expect(offsets.length).toBeGreaterThan(1);
   });
 
   it('counts the bytes of a batch as the broker does', async () => {
-    const [{ bytes, messages } = { bytes: 0, messages: [] as Message[] }] = batches.split(pageOfRecords(100), {
-      ...at,
-      maxBytes: 1_000_000,
-    });
-    await write({ topic: await makeTopic({ 'max.message.bytes': String(bytes) }), messages });
-    const oneLess = write({ topic: await makeTopic({ 'max.message.bytes': String(bytes - 1) }), messages });
+    const page = pageOfRecords(100);
+    const [{ bytes } = { bytes: 0 }] = splitter.split(page, all);
+    await write(await makeTopic({ 'max.message.bytes': String(bytes) }), batchesOf(page));
+    const oneLess = write(await makeTopic({ 'max.message.bytes': String(bytes - 1) }), batchesOf(page));
     await expect(oneLess).rejects.toMatchObject({ type: 'MESSAGE_TOO_LARGE' });
   });
 
   it.each([99, 101])('is refused by the broker when it holds 100 records and says %i', async (count) => {
     const topic = await makeTopic();
     const page = pageOfRecords(100);
-    const messages = recordBatch({ ...at, records: page, encoded: { ...encodeRecords(page), count }, onMismatch: neverFallBack });
-    await expect(write({ topic, messages })).rejects.toMatchObject({ code: 87 });
-    await write({ topic, messages: batches.messages(page, at) });
+    const wrong = { records: encodeRecords(page).bytes, count, timestampMs: at.timestampMs, codec: 0 };
+    await expect(write(topic, [wrong])).rejects.toMatchObject({ code: 87 });
+    await write(topic, batchesOf(page));
     expect(await read(topic, 100)).toHaveLength(100);
+  });
+
+  it('is not taken for the one before it, which was as large: the sequence of a partition goes on', async () => {
+    const topic = await makeTopic();
+    const pages = ['a', 'b', 'c'].map((name) => Array.from({ length: 10 }, (_, index) => ({ key: null, value: `${name}${index}` })));
+    await write(topic, inTurn(pages));
+    expect((await read(topic, 30)).map(({ value }) => String(value))).toEqual(pages.flat().map(({ value }) => value));
   });
 });

@@ -1,5 +1,6 @@
 import { type BatchRecord, type BatchRecords, recordAt } from './batch-record.ts';
 import { RecordWriter } from './record-writer.ts';
+import { SeriesWriter } from './series-writer.ts';
 
 /** Records one after the other, as they stand in a record batch of magic 2. */
 export interface EncodedRecords {
@@ -26,10 +27,11 @@ export interface EncodeRecordsOptions {
 /** Encodes records; their offset deltas begin at 0 and their timestamp deltas are 0 (Kafka protocol, RecordBatch). */
 export function encodeRecords(records: BatchRecords, { from = 0, maxBytes = Infinity, room }: EncodeRecordsOptions = {}): EncodedRecords {
   const writer = new RecordWriter(Math.min(likeTheFirst(records, from), maxBytes), room);
+  const series = seriesWriter(records, from);
   let firstBytes = 0;
   for (let index = from; index < records.length; index += 1) {
     const before = writer.length;
-    writeRecord(writer, recordAt(records, index), index - from);
+    if (series?.write(writer, index, index - from) !== true) writeRecord(writer, recordAt(records, index), index - from);
     const recordBytes = writer.length - before;
     if (writer.length > maxBytes)
       return { bytes: writer.written(before), room: writer.room, count: index - from, firstBytes, nextBytes: recordBytes };
@@ -46,6 +48,17 @@ function writeRecord(writer: RecordWriter, record: BatchRecord, offsetDelta: num
   writer.field(record.value);
   writeHeaders(writer, record.headers ?? {});
   writer.finish(start);
+}
+
+function seriesWriter(records: BatchRecords, from: number): SeriesWriter | undefined {
+  const { parts } = records;
+  const first = records.at(from);
+  if (parts === undefined || first === undefined) return undefined;
+  const key = new RecordWriter(0);
+  key.field(first.key);
+  const headers = new RecordWriter(0);
+  writeHeaders(headers, first.headers ?? {});
+  return new SeriesWriter({ key: key.written(), parts, headers: headers.written() });
 }
 
 function writeHeaders(writer: RecordWriter, headers: NonNullable<BatchRecord['headers']>): void {

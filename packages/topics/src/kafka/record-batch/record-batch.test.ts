@@ -1,34 +1,49 @@
-import { describe, expect, it, vi } from 'vitest';
-import { pageOfRecords } from './batch-records.fixture.ts';
-import { encodeRecords } from './encode-records.ts';
-import { plainMessages, recordBatch } from './record-batch.ts';
-import { wireBytes } from './wire-bytes.fixture.ts';
+import * as fc from 'fast-check';
+import kafkajs, { CompressionTypes } from 'kafkajs';
+import { describe, expect, it } from 'vitest';
+import type { BatchRecord } from './batch-record.ts';
+import { anyRecord, pageOfRecords } from './batch-records.fixture.ts';
+import { COMPRESSIONS, registerCodecs } from './codecs.ts';
+import { BatchSplitter } from './split-batches.ts';
+import { kafkajsBytes, ownBytes } from './wire-bytes.fixture.ts';
 
-const at = { partition: 1, timestampMs: 0 };
-const records = pageOfRecords(100);
+const partition = 3;
+const timestampMs = 1_795_000_000_000;
 
-describe('a record batch whose bytes are wrong', () => {
-  it.each([0, 1, 3, 10, 60, -1])('is sent the plain way, and right, when byte %i of the first record is', async (position) => {
-    const encoded = encodeRecords(records);
-    const damaged = Buffer.from(encoded.bytes);
-    const byte = position < 0 ? encoded.firstBytes + position : position;
-    damaged.writeUInt8(damaged.readUInt8(byte) ^ 1, byte);
-    const onMismatch = vi.fn<(reason: string) => void>();
-    const batch = recordBatch({ ...at, records, encoded: { ...encoded, bytes: damaged }, onMismatch });
-    expect((await wireBytes(batch)).equals(await wireBytes(plainMessages(records, at)))).toBe(true);
-    expect(onMismatch).toHaveBeenCalledOnce();
-  });
+async function batchOf(records: readonly BatchRecord[], options: { name?: keyof typeof COMPRESSIONS; timestampMs?: number } = {}) {
+  const { name = 'none' } = options;
+  const [batch] = new BatchSplitter().split(records, { timestampMs, maxBytes: 1e9, ...options, compression: COMPRESSIONS[name] });
+  if (batch === undefined) throw new Error('There is no batch.');
+  return await batch.packed();
+}
 
-  it('is sent the plain way when kafkajs makes something else of a message', () => {
-    const onMismatch = vi.fn<(reason: string) => void>();
-    const batch = recordBatch({ ...at, records, encoded: encodeRecords(records), onMismatch });
-    expect(batch.map(({ value }, index) => `${index} ${String(value)}`)).toEqual(
-      records.map(({ value }, index) => `${index} ${String(value)}`),
+describe('a batch of records', () => {
+  it('is on the wire what kafkajs makes of the same records', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyRecord, { minLength: 1, maxLength: 200 }), fc.nat(2 ** 41), async (records, timestampMs) => {
+        const own = await ownBytes(await batchOf(records, { timestampMs }), partition);
+        expect(own.equals(await kafkajsBytes(records, { partition, timestampMs }))).toBe(true);
+      }),
     );
-    expect(onMismatch).toHaveBeenCalledOnce();
   });
 
-  it('is not made of nothing', () => {
-    expect(() => recordBatch({ ...at, records: [], encoded: encodeRecords([]), onMismatch: vi.fn<() => void>() })).toThrow(RangeError);
+  it.each([
+    { name: 'none', compression: CompressionTypes.None },
+    { name: 'gzip', compression: CompressionTypes.GZIP },
+    { name: 'zstd', compression: CompressionTypes.ZSTD },
+  ] as const)('is the same for a page of 5,000: $name', async ({ name, compression }) => {
+    registerCodecs();
+    // kafkajs takes another level.
+    kafkajs.CompressionCodecs[CompressionTypes.GZIP] = () => ({
+      compress: ({ buffer }: { readonly buffer: Buffer }) => COMPRESSIONS.gzip.compress(buffer),
+    });
+    const records = pageOfRecords();
+    const own = await ownBytes(await batchOf(records, { name }), partition);
+    expect(own.equals(await kafkajsBytes(records, { partition, timestampMs, compression }))).toBe(true);
+  });
+
+  it('is the same when it is sent again', async () => {
+    const batch = await batchOf(pageOfRecords(20));
+    expect((await ownBytes(batch, partition)).equals(await ownBytes(batch, partition))).toBe(true);
   });
 });

@@ -51,6 +51,28 @@ export class RecordWriter {
     }
   }
 
+  /**
+   * Writes a record with a short text of its own between `head`, which begins with the key, and `tail`; answers false, and writes nothing, where
+   * the text isn't ASCII.
+   */
+  alike(offsetDelta: number, head: Uint8Array, text: string, tail: Uint8Array): boolean {
+    const length = 2 + varintBytes(offsetDelta) + head.length + text.length + tail.length;
+    this.#reserve(MOST_VARINT_BYTES + length);
+    const bytes = this.#bytes;
+    // Attributes and timestamp are 0.
+    let at = writeVarint(bytes, this.#end, length);
+    bytes[at] = 0;
+    bytes[at + 1] = 0;
+    at = writeVarint(bytes, at + 2, offsetDelta);
+    bytes.set(head, at);
+    at += head.length;
+    if (!writeAscii(bytes, at, text)) return false;
+    at += text.length;
+    bytes.set(tail, at);
+    this.#end = at + tail.length;
+    return true;
+  }
+
   /** Begins a part whose length is to stand in front of it; answers what `finish` takes. */
   begin(): number {
     this.#reserve(MOST_VARINT_BYTES);
@@ -72,18 +94,11 @@ export class RecordWriter {
     writeVarint(this.#bytes, place, length);
   }
 
-  /** Writes a short text character by character, which spares two calls out of JavaScript; answers false, and writes nothing, where it isn't ASCII. */
+  /** Answers false, and writes nothing, where a short text isn't ASCII. */
   #shortAscii(text: string): boolean {
     this.#reserve(MOST_VARINT_BYTES + text.length);
-    const bytes = this.#bytes;
-    const start = writeVarint(bytes, this.#end, text.length);
-    let seen = 0;
-    for (let at = 0; at < text.length; at += 1) {
-      const character = text.charCodeAt(at);
-      seen |= character;
-      bytes[start + at] = character;
-    }
-    if (seen > 0x7f) return false;
+    const start = writeVarint(this.#bytes, this.#end, text.length);
+    if (!writeAscii(this.#bytes, start, text)) return false;
     this.#end = start + text.length;
     return true;
   }
@@ -117,7 +132,18 @@ export class RecordWriter {
   }
 }
 
+/** Writes a short text character by character, which spares two calls out of JavaScript; answers false where it isn't ASCII. */
+function writeAscii(bytes: Uint8Array, start: number, text: string): boolean {
+  let seen = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text.charCodeAt(at);
+    seen |= character;
+    bytes[start + at] = character;
+  }
+  return seen <= 0x7f;
+}
+
 const MOST_VARINT_BYTES = 5;
 const LARGE = 65_536;
-/** From here on a call out of JavaScript costs less than a loop. */
-const LONG = 32;
+/** A call out of JavaScript costs less than a loop over a longer text. */
+export const LONG = 32;

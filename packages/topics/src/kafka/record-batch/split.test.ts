@@ -2,24 +2,22 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { BatchRecord } from './batch-record.ts';
 import { anyRecord, pageOfRecords } from './batch-records.fixture.ts';
-import { RecordBatches, type RecordBatch } from './message-batches.ts';
-import { plainMessages } from './record-batch.ts';
-import { batchBytes, wireBytes } from './wire-bytes.fixture.ts';
+import { COMPRESSIONS } from './codecs.ts';
+import { BatchSplitter, type SplitBatch } from './split-batches.ts';
+import { batchBytes, kafkajsBytes, ownBytes } from './wire-bytes.fixture.ts';
 
 const at = { partition: 0, timestampMs: 1_795_000_000_000 };
-const batches = new RecordBatches({
-  onFallback: (reason) => {
-    throw new Error(reason);
-  },
-});
+const splitter = new BatchSplitter();
 
-function split(records: readonly BatchRecord[], maxBytes: number): RecordBatch[] {
-  return Array.from(batches.split(records, { ...at, maxBytes }));
+function splitting(records: readonly BatchRecord[], maxBytes: number): Iterable<SplitBatch> {
+  return splitter.split(records, { timestampMs: at.timestampMs, maxBytes, compression: COMPRESSIONS.none });
 }
+
+const split = (records: readonly BatchRecord[], maxBytes: number): SplitBatch[] => Array.from(splitting(records, maxBytes));
 
 /** The size of the batch kafkajs makes of these records. */
 async function plainBytes(records: readonly BatchRecord[]): Promise<number> {
-  return batchBytes(await wireBytes(plainMessages(records, at)));
+  return batchBytes(await kafkajsBytes(records, at));
 }
 
 describe('splitting', () => {
@@ -30,14 +28,15 @@ describe('splitting', () => {
         const maxBytes = Math.max(...alone) + spare;
         let next = 0;
         // One at a time: the next batch is written over the one before.
-        for (const { messages, first, count, bytes } of batches.split(records, { ...at, maxBytes })) {
-          expect(first).toBe(next);
+        for (const batch of splitting(records, maxBytes)) {
+          const first = next;
+          const { count, bytes } = batch;
           next += count;
-          const plain = await wireBytes(plainMessages(records.slice(first, first + count), at));
-          expect((await wireBytes(messages)).equals(plain)).toBe(true);
+          const plain = await kafkajsBytes(records.slice(first, next), at);
+          expect((await ownBytes(await batch.packed(), at.partition)).equals(plain)).toBe(true);
           expect(bytes).toBe(batchBytes(plain));
           expect(bytes).toBeLessThanOrEqual(maxBytes);
-          const oneMore = first + count < records.length ? await plainBytes(records.slice(first, first + count + 1)) : Infinity;
+          const oneMore = next < records.length ? await plainBytes(records.slice(first, next + 1)) : Infinity;
           expect(oneMore).toBeGreaterThan(maxBytes);
         }
         expect(next).toBe(records.length);
@@ -60,6 +59,18 @@ describe('splitting', () => {
     const tooLarge = { code: 'HEADGATE_RECORD_TOO_LARGE', index: 20, bytes };
     expect(() => split(records, bytes - 1)).toThrow(expect.objectContaining(tooLarge));
     expect(split(records, bytes).reduce((sum, { count }) => sum + count, 0)).toBe(41);
+  });
+
+  it('writes the next page where the last one stood, also where a small batch went with it', async () => {
+    const memory: unknown[] = [];
+    for (let page = 0; page < 2; page += 1) {
+      const both = [pageOfRecords(300), pageOfRecords(1)].map((records) => splitting(records, 1_000_000)[Symbol.iterator]());
+      const [first] = both.map((batches): unknown => batches.next().value);
+      memory.push((await (first as SplitBatch).packed()).records.buffer);
+      // Both are sent.
+      for (const batches of both) expect(batches.next().done).toBe(true);
+    }
+    expect(memory[1]).toBe(memory[0]);
   });
 
   it('makes no batch of no records', () => {

@@ -7,25 +7,8 @@ import type { Broker, Cluster } from '../client/broker.ts';
 /** Internals of kafkajs's broker that the probes use. */
 interface ProbedBroker extends Broker {
   metadata(topics: readonly string[]): Promise<unknown>;
-  produce(options: {
-    readonly topicData: readonly {
-      readonly topic: string;
-      readonly partitions: readonly {
-        readonly partition: number;
-        readonly firstSequence: number;
-        readonly messages: readonly { readonly key: null; readonly value: string }[];
-      }[];
-    }[];
-  }): Promise<unknown>;
   heartbeat(options: { readonly groupId: string; readonly groupGenerationId: number; readonly memberId: string }): Promise<unknown>;
   describeGroups(options: { readonly groupIds: readonly string[] }): Promise<unknown>;
-  describeTransaction(options: { readonly transactionalId: string }): Promise<unknown>;
-  endTxn(options: {
-    readonly transactionalId: string;
-    readonly producerId: string;
-    readonly producerEpoch: number;
-    readonly transactionResult: boolean;
-  }): Promise<unknown>;
 }
 
 /** No topic has so many partitions, no group such a member, and no broker has given a producer this id: a permitted request still fails. */
@@ -60,13 +43,12 @@ type ProbedTopic = NonNullable<IntendedUse['topics']>[number];
 function aboutTopic(broker: ProbedBroker, { name: topic, reads = false, writes = false }: ProbedTopic): (() => Promise<unknown>)[] {
   const partition = NO_PARTITION;
   const fetched = { topic, partitions: [{ partition, fetchOffset: '0', maxBytes: 1 }] };
-  const produced = { topic, partitions: [{ partition, firstSequence: 0, messages: [{ key: null, value: '' }] }] };
   return [
     () => broker.metadata([topic]),
     () =>
       broker.describeConfigs({ resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configNames: ['cleanup.policy'] }] }),
     ...(reads ? [() => broker.fetch({ isolationLevel: 0, maxWaitTime: 0, minBytes: 0, maxBytes: 1, topics: [fetched] })] : []),
-    ...(writes ? [() => broker.produce({ topicData: [produced] })] : []),
+    ...(writes ? [() => broker.produceBatches({ transactionalId: null, topicPartitions: [{ topic, partition, batch: [] }] })] : []),
   ];
 }
 

@@ -16,7 +16,7 @@ const NEEDED: Readonly<Record<string, Operations>> = {
   metadata: { topic: ['Describe'] },
   listOffsets: { topic: ['Describe'] },
   fetch: { topic: ['Read'] },
-  produce: { topic: ['Write'], 'transactional id': ['Write'] },
+  produceBatches: { topic: ['Write'], 'transactional id': ['Write'] },
   describeConfigs: { topic: ['DescribeConfigs'] },
   createTopics: { topic: ['Create'], cluster: ['Create'] },
   createPartitions: { topic: ['Alter'] },
@@ -45,7 +45,6 @@ interface RequestFields {
   readonly transactionalId?: string | null;
   readonly groupIds?: readonly string[];
   readonly topics?: readonly { readonly topic: string }[];
-  readonly topicData?: readonly { readonly topic: string }[];
   readonly topicPartitions?: readonly { readonly topic: string }[];
   readonly resources?: readonly { readonly name: string }[];
 }
@@ -87,7 +86,7 @@ async function missingRight({ ask, request, operations, error }: Refused): Promi
     if (kind === undefined) continue;
     refusal ??= each.type;
     // For a request with several topics kafkajs reports one refusal without its topic, except when it creates topics.
-    const names = 'topic' in each && kind === 'topic' ? [String(each.topic)] : await refusedOf(ask, request, kind);
+    const names = each.topic !== undefined && kind === 'topic' ? [each.topic] : await refusedOf(ask, request, kind);
     for (const name of names)
       for (const operation of operations[kind] ?? []) rights.set(`${operation} ${kind} ${name}`, { operation, kind, name });
   }
@@ -111,10 +110,10 @@ async function refusedOf(ask: Ask, request: Request, kind: ResourceKind): Promis
 
 function namesIn(request: Request, kind: ResourceKind): readonly string[] {
   if (isNames(request)) return request;
-  const { groupId = '', groupIds = [groupId], transactionalId, topics, topicData, topicPartitions, resources = [] } = request;
+  const { groupId = '', groupIds = [groupId], transactionalId, topics, topicPartitions, resources = [] } = request;
   switch (kind) {
     case 'topic':
-      return (topics ?? topicData ?? topicPartitions)?.map(({ topic }) => topic) ?? resources.map(({ name }) => name);
+      return (topics ?? topicPartitions)?.map(({ topic }) => topic) ?? resources.map(({ name }) => name);
     case 'group':
       return groupIds;
     case 'transactional id':

@@ -1,6 +1,6 @@
 import { TopicLogError } from '../../topic-log-error.ts';
-import { createRequire } from 'node:module';
 import type { AuthenticationProviderArgs, Authenticator } from 'kafkajs';
+import { saslAuthenticator } from '../client/kafkajs-internals.ts';
 import type { BearerToken } from './bearer-authentication.ts';
 
 type Authentication = (connection: AuthenticationProviderArgs) => Authenticator;
@@ -48,8 +48,7 @@ export function kafkajsAuthentication(sasl: PlainSasl): Authentication {
       `sasl: ${JSON.stringify(sasl.mechanism)} is no mechanism of this driver. It has ${Object.keys(FILES).join(', ')}, oauthbearer.`,
     );
   }
-  const load = createRequire(import.meta.url) as (path: string) => (sasl: PlainSasl) => Authentication;
-  const asDelivered = load(`kafkajs/src/broker/saslAuthenticator/${FILES[sasl.mechanism]}`)(sasl);
+  const asDelivered = saslAuthenticator(FILES[sasl.mechanism])(sasl);
   return (connection) => ({
     async authenticate() {
       let fault: unknown;

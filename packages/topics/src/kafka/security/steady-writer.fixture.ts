@@ -6,6 +6,8 @@ export interface SteadyWriter {
   readonly read: readonly (string | null)[];
   /** Writes the next number in a transaction. */
   readonly write: () => Promise<void>;
+  /** Why the reader has ended, `undefined` where it was closed. */
+  readonly readerEnded: Promise<unknown>;
   /** Ends both, and closes the log. */
   readonly close: () => Promise<void>;
 }
@@ -20,14 +22,14 @@ export async function steadyWriter({ log, name }: { readonly log: TopicLog; read
   const lane = await log.openLane({ name, state: { topic: state, partition: 0 } });
   const reader = log.read({ topic: records, follow: true });
   const [written, read]: [string[], (string | null)[]] = [[], []];
-  const reading = (async () => {
+  const readAll = async (): Promise<void> => {
     for await (const { value } of reader) read.push(value);
-  })();
-  // `close` reports it.
-  reading.catch(() => undefined);
+  };
+  const readerEnded = readAll().catch((error: unknown) => error);
   return {
     written,
     read,
+    readerEnded,
     async write() {
       const value = String(written.length);
       await lane.transaction((tx) => tx.append([{ topic: records, partition: 0, key: null, value }]));
@@ -35,8 +37,9 @@ export async function steadyWriter({ log, name }: { readonly log: TopicLog; read
     },
     async close() {
       await reader.close();
-      await reading;
+      const failure = await readerEnded;
       await log.close();
+      if (failure !== undefined) throw failure;
     },
   };
 }

@@ -1,0 +1,300 @@
+import type { TopicPartition } from '../../topic-log.ts';
+import { type Partitions, byTopic, partitionKey } from '../../topic-partition.ts';
+import type { AnswerReader } from './answer-reader.ts';
+import { type Throttled, answeredError, ask, knows, oneError } from './ask.ts';
+import type {
+  Broker,
+  InitOptions,
+  OffsetCommitOptions,
+  ProduceOptions,
+  ProducerEpoch,
+  TransactionBroker,
+  TransactionOptions,
+  TransactionProtocol,
+} from './broker.ts';
+import type { RequestWriter } from './request-writer.ts';
+
+/** How long a leader waits for its followers, ms. */
+const PRODUCE_TIMEOUT_MS = 30_000;
+const ALL_IN_SYNC = -1;
+const TRANSACTIONAL_ID_NOT_FOUND = 105;
+/** OPERATION_NOT_ATTEMPTED: another partition of the request is the one that is refused. */
+const NOT_ATTEMPTED = 55;
+const CONCURRENT_TRANSACTIONS = 51;
+const API_VERSIONS = 18;
+const DESCRIBE_TRANSACTIONS = 65;
+/** The number of a tagged field in the answer to ApiVersions. */
+const FINALIZED_FEATURES = 2;
+
+/** A broker of kafkajs whose transactions are asked for here. */
+export function withTransactions<B extends Broker>(broker: B): B {
+  const requests: TransactionBroker = {
+    initProducerId: (options) => initProducerId(broker, options),
+    addPartitionsToTxn: (options) => addPartitionsToTxn(broker, options),
+    addOffsetsToTxn: (options) => addOffsetsToTxn(broker, options),
+    produceBatches: (options) => produceBatches(broker, options),
+    txnOffsetCommit: (options) => txnOffsetCommit(broker, options),
+    endTxn: (options) => endTxn(broker, options),
+    describeTransaction: (options) => describeTransaction(broker, options),
+    transactionProtocol: () => transactionProtocol(broker),
+  };
+  return Object.assign(broker, requests);
+}
+
+async function initProducerId(broker: Broker, { transactionalId, transactionTimeout }: InitOptions): Promise<ProducerEpoch> {
+  const answer = await ask(broker, {
+    apiName: 'InitProducerId',
+    apiKey: 22,
+    versions: [0, 1],
+    flexibleFrom: 2,
+    write: (body) => body.string(transactionalId).int32(transactionTimeout),
+    read: (from) => ({ ...verdict(from), producer: producerOf(from) }),
+  });
+  throwRefused(answer);
+  return answer.producer;
+}
+
+async function addPartitionsToTxn(broker: Broker, options: TransactionOptions & { readonly topics: readonly Partitions[] }): Promise<void> {
+  const { verdicts } = await ask(broker, {
+    apiName: 'AddPartitionsToTxn',
+    apiKey: 24,
+    versions: [0, 1],
+    flexibleFrom: 3,
+    write: (body) =>
+      transaction(body, options).array(options.topics, ({ topic, partitions }) =>
+        body.string(topic).array(partitions, (partition) => body.int32(partition)),
+      ),
+    read: (from) => ({ throttleMs: from.int32(), verdicts: partitionVerdicts(from) }),
+  });
+  throwRefusedPartitions(
+    options.topics.flatMap(({ topic, partitions }) => partitions.map((partition) => ({ topic, partition }))),
+    verdicts,
+  );
+}
+
+async function addOffsetsToTxn(broker: Broker, options: TransactionOptions & { readonly groupId: string }): Promise<void> {
+  throwRefused(
+    await ask(broker, {
+      apiName: 'AddOffsetsToTxn',
+      apiKey: 25,
+      versions: [0, 1],
+      flexibleFrom: 3,
+      write: (body) => transaction(body, options).string(options.groupId),
+      read: verdict,
+    }),
+  );
+}
+
+async function produceBatches(broker: Broker, { transactionalId, protocol, topicPartitions }: ProduceOptions): Promise<readonly number[]> {
+  const batches = new Map(topicPartitions.map((produced) => [partitionKey(produced), produced.batch]));
+  const { verdicts } = await ask(broker, {
+    apiName: 'Produce',
+    apiKey: 0,
+    versions: protocol === 2 ? [12] : [3, 4, 5, 6, 7],
+    flexibleFrom: 9,
+    write: (body) =>
+      body
+        .string(transactionalId)
+        .int16(ALL_IN_SYNC)
+        .int32(PRODUCE_TIMEOUT_MS)
+        .array(byTopic(topicPartitions), ({ topic, partitions }) =>
+          body
+            .string(topic)
+            .array(partitions, (partition) =>
+              body
+                .int32(partition)
+                .bytes(batches.get(partitionKey({ topic, partition })) ?? [])
+                .tags(),
+            )
+            .tags(),
+        )
+        .tags(),
+    read(from, version) {
+      const found = partitionVerdicts(from, () => {
+        const offset = Number(from.int64());
+        // The time of the append.
+        from.int64();
+        // The first offset of the log.
+        if (version >= 5) from.int64();
+        // Which records are wrong, and a message to people.
+        if (version >= 8) skipReasons(from);
+        return offset;
+      });
+      return { verdicts: found, throttleMs: from.int32() };
+    },
+  });
+  throwRefusedPartitions(topicPartitions, verdicts);
+  return topicPartitions.map((produced) => verdicts.get(partitionKey(produced))?.offset ?? -1);
+}
+
+function skipReasons(from: AnswerReader): void {
+  from.array(() => {
+    from.int32();
+    from.string();
+    from.tags();
+  });
+  from.string();
+}
+
+async function txnOffsetCommit(broker: Broker, options: OffsetCommitOptions): Promise<void> {
+  const offsets = new Map(options.topicPartitions.map((committed) => [partitionKey(committed), committed.offset]));
+  const { verdicts } = await ask(broker, {
+    apiName: 'TxnOffsetCommit',
+    apiKey: 28,
+    versions: options.protocol === 2 ? [5] : [0, 1],
+    flexibleFrom: 3,
+    write(body, version) {
+      body.string(options.transactionalId).string(options.groupId).int64(options.producerId).int16(options.producerEpoch);
+      // No generation, no member and no instance of the group.
+      if (version >= 3) body.int32(-1).string('').string(null);
+      body
+        .array(byTopic(options.topicPartitions), ({ topic, partitions }) =>
+          body
+            .string(topic)
+            .array(partitions, (partition) => {
+              body.int32(partition).int64(offsets.get(partitionKey({ topic, partition })) ?? 0);
+              // No epoch of the partition's leader.
+              if (version >= 2) body.int32(-1);
+              body.string(null).tags();
+            })
+            .tags(),
+        )
+        .tags();
+    },
+    read: (from) => ({ throttleMs: from.int32(), verdicts: partitionVerdicts(from) }),
+  });
+  throwRefusedPartitions(options.topicPartitions, verdicts);
+}
+
+async function endTxn(broker: Broker, options: TransactionOptions & { readonly transactionResult: boolean }): Promise<ProducerEpoch> {
+  const { producerId, producerEpoch, protocol } = options;
+  const answer = await ask(broker, {
+    apiName: 'EndTxn',
+    apiKey: 26,
+    versions: protocol === 2 ? [5] : [0, 1],
+    flexibleFrom: 3,
+    write: (body) => transaction(body, options).boolean(options.transactionResult).tags(),
+    read: (from, version) => ({ ...verdict(from), next: version >= 5 ? producerOf(from) : { producerId, producerEpoch } }),
+  });
+  throwRefused(answer);
+  return answer.next;
+}
+
+async function transactionProtocol(broker: Broker): Promise<TransactionProtocol> {
+  if (!knows(broker, API_VERSIONS, 3)) return 1;
+  const { level } = await ask(broker, {
+    apiName: 'ApiVersions',
+    apiKey: API_VERSIONS,
+    versions: [3],
+    flexibleFrom: 3,
+    plainHead: true,
+    write: (body) => body.string('headgate').string('0').tags(),
+    read(from) {
+      from.int16();
+      from.array(() => {
+        // A request, and its oldest and newest version.
+        for (let left = 3; left > 0; left -= 1) from.int16();
+        from.tags();
+      });
+      const throttleMs = from.int32();
+      let found = 0;
+      from.tags((tag) => {
+        if (tag === FINALIZED_FEATURES) found = featureLevel(from, 'transaction.version');
+      });
+      return { throttleMs, level: found };
+    },
+  });
+  return level >= 2 ? 2 : 1;
+}
+
+function featureLevel(from: AnswerReader, name: string): number {
+  const levels = from.array(() => {
+    const level: [name: string, most: number] = [from.string(), from.int16()];
+    // The least level.
+    from.int16();
+    from.tags();
+    return level;
+  });
+  return new Map(levels).get(name) ?? 0;
+}
+
+async function describeTransaction(broker: Broker, { transactionalId }: { readonly transactionalId: string }): Promise<string | undefined> {
+  if (!knows(broker, DESCRIBE_TRANSACTIONS)) return undefined;
+  const { states } = await ask(broker, {
+    apiName: 'DescribeTransactions',
+    apiKey: DESCRIBE_TRANSACTIONS,
+    versions: [0],
+    flexibleFrom: 0,
+    write: (body) => body.array([transactionalId], (id) => body.string(id)).tags(),
+    read(from) {
+      const throttleMs = from.int32();
+      // Only the first state is wanted, and the rest of it isn't read.
+      const found = from.array(() => ({ errorCode: from.int16(), id: from.string(), state: from.string() }));
+      return { throttleMs, states: found };
+    },
+  });
+  const [state] = states;
+  if (state === undefined || state.errorCode === TRANSACTIONAL_ID_NOT_FOUND) return undefined;
+  throwRefused(state);
+  return state.state;
+}
+
+function transaction(body: RequestWriter, { transactionalId, producerId, producerEpoch }: TransactionOptions): RequestWriter {
+  return body.string(transactionalId).int64(producerId).int16(producerEpoch);
+}
+
+function producerOf(from: AnswerReader): ProducerEpoch {
+  return { producerId: String(from.int64()), producerEpoch: from.int16() };
+}
+
+interface Verdict {
+  readonly errorCode: number;
+}
+
+function verdict(from: AnswerReader): Throttled & Verdict {
+  return { throttleMs: from.int32(), errorCode: from.int16() };
+}
+
+function throwRefused({ errorCode }: Verdict): void {
+  if (errorCode !== 0) throw answeredError(errorCode);
+}
+
+/** By topic and partition (`partitionKey`). */
+type PartitionVerdicts = ReadonlyMap<string, Verdict & { readonly offset: number }>;
+
+function partitionVerdicts(from: AnswerReader, readOffset = (): number => -1): PartitionVerdicts {
+  const verdicts = new Map<string, Verdict & { readonly offset: number }>();
+  from.array(() => {
+    const topic = from.string();
+    from.array(() => {
+      const partition = from.int32();
+      const errorCode = from.int16();
+      verdicts.set(partitionKey({ topic, partition }), { errorCode, offset: readOffset() });
+      from.tags();
+    });
+    from.tags();
+  });
+  return verdicts;
+}
+
+/**
+ * Throws unless the answer accepts each partition that was asked about, and no other. kafkajs throws the first refusal alone, and takes a partition
+ * that is missing in the answer for done.
+ */
+function throwRefusedPartitions(asked: readonly TopicPartition[], verdicts: PartitionVerdicts): void {
+  const answered = [...verdicts.keys()];
+  const missing = asked.map(partitionKey).filter((key) => !verdicts.has(key));
+  if (missing.length > 0 || answered.length > asked.length)
+    throw new Error(`A broker was asked about ${asked.map(partitionKey).join(', ')}, and its answer is about ${answered.join(', ')}.`);
+  const codes = asked.map((topicPartition) => ({
+    topic: topicPartition.topic,
+    errorCode: verdicts.get(partitionKey(topicPartition))?.errorCode ?? 0,
+  }));
+  const refused = codes.filter(({ errorCode }) => errorCode !== 0);
+  // Without a topic: nothing of the request was done.
+  if (refused.length > 0 && codes.every(({ errorCode }) => errorCode === CONCURRENT_TRANSACTIONS))
+    throw answeredError(CONCURRENT_TRANSACTIONS);
+  const reasons = refused.filter(({ errorCode }) => errorCode !== NOT_ATTEMPTED);
+  const error = oneError((reasons.length > 0 ? reasons : refused).map(({ topic, errorCode }) => answeredError(errorCode, { topic })));
+  if (error !== undefined) throw error;
+}

@@ -1,0 +1,50 @@
+import type { SeriesParts } from '../../topic-log.ts';
+import { LONG, type RecordWriter } from './record-writer.ts';
+import { varintBytes, writeVarint } from './varint.ts';
+
+export interface SeriesWriterOptions {
+  /** The bytes of the key, with its length. */
+  readonly key: Uint8Array;
+  readonly parts: SeriesParts;
+  /** The bytes of the headers, with their count. */
+  readonly headers: Uint8Array;
+}
+
+/** Writes the records of a series around the bytes that they have in common. */
+export class SeriesWriter {
+  readonly #key: Uint8Array;
+  readonly #before: Uint8Array;
+  readonly #partAt: SeriesParts['partAt'];
+  readonly #afterBytes: number;
+  /** The common end of the values, and the headers. */
+  readonly #tail: Uint8Array;
+  /** By the length of a part: the key, and the beginning of the value. */
+  readonly #heads: Uint8Array[] = [];
+
+  constructor({ key, parts, headers }: SeriesWriterOptions) {
+    const after = Buffer.from(parts.after);
+    this.#key = key;
+    this.#before = Buffer.from(parts.before);
+    this.#partAt = parts.partAt;
+    this.#afterBytes = after.length;
+    this.#tail = Buffer.concat([after, headers]);
+  }
+
+  /**
+   * Writes the record at `index`. Answers false, and writes nothing, where its part isn't short ASCII: in any other text half a surrogate pair may
+   * stand in one part, and half in the next.
+   */
+  write(writer: RecordWriter, index: number, offsetDelta: number): boolean {
+    const part = this.#partAt(index);
+    const { length } = part;
+    if (!(length > 0 && length <= LONG)) return false;
+    return writer.alike(offsetDelta, (this.#heads[length] ??= this.#headFor(length)), part, this.#tail);
+  }
+
+  #headFor(partBytes: number): Uint8Array {
+    const valueBytes = this.#before.length + partBytes + this.#afterBytes;
+    const prefix = new Uint8Array(varintBytes(valueBytes));
+    writeVarint(prefix, 0, valueBytes);
+    return Buffer.concat([this.#key, prefix, this.#before]);
+  }
+}

@@ -1,0 +1,88 @@
+import { type BatchRecords } from './batch-record.ts';
+import type { Compression } from './codecs.ts';
+import { encodeRecords } from './encode-records.ts';
+import { BATCH_HEADER_BYTES, type RecordBatch } from './record-batch.ts';
+
+export interface SplitOptions {
+  /** The time every record carries, whole milliseconds since the epoch. */
+  readonly timestampMs: number;
+  /**
+   * The most bytes of one batch, its own 61 included, before compression. A broker compares what arrives, compressed, with `max.message.bytes`;
+   * bytes that can't be compressed grow by up to 0.5 %.
+   */
+  readonly maxBytes: number;
+  /** A small batch isn't worth it, and stays as it is. */
+  readonly compression: Compression;
+}
+
+/** Encoded, and not yet compressed. */
+export interface SplitBatch {
+  /** The batch as a broker counts it, before compression. */
+  readonly bytes: number;
+  readonly count: number;
+  /** Compresses the records. */
+  packed(): Promise<RecordBatch>;
+}
+
+/** Encodes records into batches, in buffers that it uses again. */
+export class BatchSplitter {
+  /** The largest buffer of the batches that were sent: half a megabyte a page would only make work for the collector. */
+  #room: Buffer<ArrayBuffer> | undefined;
+
+  /**
+   * Splits the records, in their order, into batches of at most `maxBytes`, each as full as possible, and encodes each on demand. Taking
+   * the next batch means that the one before has been sent: its buffer is reused. Throws `RecordTooLargeError` at a record that exceeds
+   * `maxBytes` by itself.
+   */
+  *split(records: BatchRecords, { timestampMs, maxBytes, compression }: SplitOptions): Generator<SplitBatch, void, undefined> {
+    for (let from = 0; from < records.length;) {
+      const room = this.#room;
+      this.#room = undefined;
+      const encoded = encodeRecords(records, { from, maxBytes: maxBytes - BATCH_HEADER_BYTES, room });
+      const { count } = encoded;
+      if (count === 0) throw new RecordTooLargeError({ index: from, bytes: encoded.nextBytes + BATCH_HEADER_BYTES, maxBytes });
+      const bytes = encoded.bytes.length + BATCH_HEADER_BYTES;
+      const isSmall = bytes < SMALL_BYTES;
+      yield {
+        bytes,
+        count,
+        async packed() {
+          if (isSmall) return { records: encoded.bytes, count, timestampMs, codec: 0 };
+          return { records: await compression.compress(encoded.bytes), count, timestampMs, codec: compression.codec };
+        },
+      };
+      this.#keep(encoded.room);
+      from += count;
+    }
+  }
+
+  #keep(room: Buffer<ArrayBuffer>): void {
+    if (room.length <= MOST_ROOM_BYTES && room.length > (this.#room?.length ?? 0)) this.#room = room;
+  }
+}
+
+/** To compress less than this, a checkpoint for one, costs more than it saves. */
+const SMALL_BYTES = 1_024;
+/** A larger buffer isn't kept. */
+const MOST_ROOM_BYTES = 4 * 1024 * 1024;
+
+/** A record that is larger than a batch may be, by itself. Records before it may have been made into batches already. */
+export class RecordTooLargeError extends Error {
+  override readonly name = 'RecordTooLargeError';
+  readonly code = 'HEADGATE_RECORD_TOO_LARGE';
+  readonly retryable = false;
+  /** The record's index among those given. */
+  readonly index: number;
+  /** The size of a batch of this record alone. */
+  readonly bytes: number;
+
+  constructor(details: { readonly index: number; readonly bytes: number; readonly maxBytes: number }, options?: ErrorOptions) {
+    super(
+      `Record ${details.index} needs ${details.bytes} bytes in a batch of its own, and a batch may have ${details.maxBytes}. ` +
+        'Make the record smaller, or let the topic take larger ones (max.message.bytes).',
+      options,
+    );
+    this.index = details.index;
+    this.bytes = details.bytes;
+  }
+}
