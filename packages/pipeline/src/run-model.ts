@@ -1,7 +1,8 @@
 import type { Clock } from '@headgate/throttle';
 import type { BudgetGauge, CreditGauge, Doing, LaneGauge, Reason, RunEvent, RunGauges } from './events.ts';
-import type { Forecast, LaneWork } from './plan/forecast.ts';
-import { forecast } from './plan/forecast.ts';
+import type { Forecast, ForecastOptions, LaneWork } from './plan/forecast.ts';
+import { BACKLOG } from './workers/walk.ts';
+import { forecast, walksDone } from './plan/forecast.ts';
 
 /** A run at one instant, as plain data: a row for each request in work and for each budget, totals, and when it will be done. Times are epoch ms. */
 export interface RunSnapshot {
@@ -85,6 +86,8 @@ export interface WalkRow {
   readonly items: number;
   /** Pages it is expected to have in all, where that is known. */
   readonly expected?: number;
+  /** When its last page is answered, where the sizes of all walks of its lane are known: of the first 50 of a lane. */
+  readonly doneAt?: number;
   /** While it is worked, and while work behind it goes on. */
   readonly doing?: Doing;
   readonly error?: Reason;
@@ -120,9 +123,11 @@ const KEPT_WALKS = 1_000;
 const KEPT_AWAY = 10_000;
 const KEPT_LETTERS = 20;
 const FORECAST_EVERY_MS = 1_000;
+/** Walks of a lane with a finish time of their own: each costs a look at all others. */
+const FORECAST_WALKS = 50;
 
 /** A walk; `isAway`: another process works its lane, or none. */
-type Walk = Omit<WalkRow, 'doing' | 'expected'> & { readonly isAway?: boolean };
+type Walk = Omit<WalkRow, 'doing' | 'expected' | 'doneAt'> & { readonly isAway?: boolean };
 
 /** Keeps of a run's events what a snapshot shows, in bounded memory. */
 export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
@@ -140,6 +145,8 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
   let awayWalks = 0;
   let forecastAtMs = -Infinity;
   let hasChanged = true;
+  let walksForecastAtMs = -Infinity;
+  let walksDoneAt: ReadonlyMap<string, number> = new Map();
   let forecasts: ReadonlyMap<string, PipelineForecast> = new Map();
 
   const of = (pipeline: string): Totals => {
@@ -266,6 +273,9 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
   const forecastAll = (left: readonly LaneWork[]): void => {
     forecastAtMs = clock.monotonicMs();
     hasChanged = false;
+    const now = clock.epochMs();
+    const areWalksDue = forecastAtMs - walksForecastAtMs >= FORECAST_EVERY_MS;
+    const doneAts = new Map<string, number>();
     const byPipeline = Map.groupBy(left, ({ pipeline }) => pipeline);
     const all = [...byPipeline].map(([pipeline, lanes]) => {
       const own = of(pipeline);
@@ -273,9 +283,14 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
       const requestMs = answers === 0 ? 0 : answersMs / answers;
       own.keysAtOnce = Math.max(own.keysAtOnce, ...lanes.map((lane) => lane.keysAtOnce));
       const doneBefore = doneOf(pipeline);
-      return [pipeline, { ...forecast(lanes, { now: clock.epochMs(), requestMs }), doneBefore }] as const;
+      if (areWalksDue)
+        for (const lane of lanes) for (const [request, at] of walksDoneIn(lane, { now, requestMs })) doneAts.set(request, at);
+      return [pipeline, { ...forecast(lanes, { now, requestMs }), doneBefore }] as const;
     });
     forecasts = new Map(all);
+    if (!areWalksDue) return;
+    walksForecastAtMs = forecastAtMs;
+    walksDoneAt = doneAts;
   };
 
   return {
@@ -315,7 +330,10 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
         now,
         lastEventAt,
         pipelines: Object.fromEntries(shown),
-        work: [...walkRows(walks.values(), gauges), ...[...totals].flatMap(([name, own]) => keysRow(name, own, gauges))],
+        work: [
+          ...walkRows(walks.values(), gauges, left === undefined ? new Map() : walksDoneAt),
+          ...[...totals].flatMap(([name, own]) => keysRow(name, own, gauges)),
+        ],
         budgets: gauges.budgets,
         credits: gauges.credits,
         lanes: gauges.lanes,
@@ -374,16 +392,18 @@ function noTotals(): Totals {
   return { counts, keyRecords: {}, answers: 0, answersMs: 0, keysAtOnce: 1, failing: undefined };
 }
 
-function* walkRows(walks: Iterable<Walk>, { work }: RunGauges): Generator<WalkRow> {
+function* walkRows(walks: Iterable<Walk>, { work }: RunGauges, doneAts: ReadonlyMap<string, number>): Generator<WalkRow> {
   const gauges = new Map(work.flatMap((gauge) => (gauge.request === undefined ? [] : [[gauge.request, gauge] as const])));
   for (const { isAway, ...walk } of walks) {
     const gauge = gauges.get(walk.request);
     gauges.delete(walk.request);
     if (isAway === true) continue;
     const expected = gauge?.expected;
+    const doneAt = walk.state === 'working' ? doneAts.get(walk.request) : undefined;
     yield {
       ...walk,
       ...(expected !== undefined && { expected: Math.max(expected, walk.pages) }),
+      ...(doneAt !== undefined && { doneAt }),
       ...(gauge !== undefined && { doing: gauge.doing }),
     };
   }
@@ -391,6 +411,16 @@ function* walkRows(walks: Iterable<Walk>, { work }: RunGauges): Generator<WalkRo
   for (const { pipeline, lane, key, request = '', doing } of gauges.values()) {
     if (doing.state === 'behind') yield { kind: 'walk', pipeline, lane, key, request, state: 'completed', pages: 0, items: 0, doing };
   }
+}
+
+/** When the first walks of a lane are done, by their requests; empty where a walk of unknown size takes its turns among them. */
+function walksDoneIn(lane: LaneWork, options: ForecastOptions): [request: string, doneAt: number][] {
+  if ((lane.behind?.unknown ?? 0) > 0 || lane.walks.some(({ pages }) => pages === undefined)) return [];
+  const done = walksDone(lane, { ...options, first: FORECAST_WALKS, atOnce: BACKLOG });
+  return done.flatMap((inMs, i) => {
+    const { request } = lane.walks[i] ?? {};
+    return request === undefined ? [] : [[request, Math.round(options.now + inMs)]];
+  });
 }
 
 function keysRow(pipeline: string, { counts: { keys }, keyRecords }: Totals, { lanes, work }: RunGauges): KeysRow[] {

@@ -26,7 +26,7 @@ const NO_WAIT_MS = 20;
 export function laneGauges(options: LaneGaugesOptions): RunGauges {
   const { pipeline, lane, sources, credits, inWork, load, expected, behind, now } = options;
   const gauges = sources.map((source) => source.gauges());
-  // A source that reports its asks reports all: a walk without one waits for its grant to be written.
+  // A source that reports its queries reports all: a walk without one waits for its grant to be written.
   const isTold = gauges.every(({ inFlight }) => inFlight !== undefined);
   const walks = new Map<object, Doing>(
     inWork.walks.map(({ walk, isWriting, since }) => [walk, isWriting || isTold ? { state: 'writing' } : { state: 'asking', since }]),
@@ -39,7 +39,7 @@ export function laneGauges(options: LaneGaugesOptions): RunGauges {
   const writing = new Set(inWork.walks.flatMap(({ walk, isWriting }) => (isWriting ? [walk] : [])));
   for (const { waiting, inFlight = [] } of gauges) {
     for (const { walk, for: what, until } of waiting) {
-      // It asks for its next page while the one before is written.
+      // It requests its next page while the one before is written.
       if (walk === undefined || !writing.has(walk))
         tell(walk, { state: 'waiting', for: what, ...(until !== undefined && { until: Math.max(now, until) }) });
     }
@@ -96,9 +96,9 @@ export function laneWork(options: Omit<LaneGaugesOptions, 'credits' | 'load' | '
   return {
     pipeline,
     lane,
-    walks: inWork.walks.map(({ offset, page }) => {
+    walks: inWork.walks.map(({ offset, request, page }) => {
       const pages = expected.get(offset);
-      return { page, ...(pages !== undefined && { pages }) };
+      return { request, page, ...(pages !== undefined && { pages }) };
     }),
     behind: { walks: behind.walks, unknown: behind.unknown, pages: behind.pages },
     keys: inWork.keys + behind.keys,

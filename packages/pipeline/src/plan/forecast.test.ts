@@ -1,11 +1,12 @@
 import type { BudgetSlots } from '@headgate/sources';
-import { admission, credentialPool, creditPool, rateBudget } from '@headgate/throttle';
-import { virtualClock } from '@headgate/throttle/testing';
+import { type RateBudget, admission, credentialPool, creditPool, dailyBudget, monthlyBudget, rateBudget } from '@headgate/throttle';
+import { type VirtualClock, virtualClock } from '@headgate/throttle/testing';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { type LaneWork, forecast, requestsUntilDone, savedByCredential, walksDone } from './forecast.ts';
 
 const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
 const NOW = Date.UTC(2026, 2, 10, 23, 0);
 
 function budget(over: Partial<BudgetSlots> = {}): BudgetSlots {
@@ -16,6 +17,9 @@ function budget(over: Partial<BudgetSlots> = {}): BudgetSlots {
 function work(over: Partial<LaneWork> = {}): LaneWork {
   return { pipeline: 'followers', lane: 0, walks: [], keys: 0, keysAtOnce: 1, budgets: [budget()], ...over };
 }
+
+/** A daily quota of which two are left to each credential. */
+const DAY = { limit: 2, windowMs: DAY_MS, quota: { requests: 2, per: 'day' } } as const;
 
 const pages = (...all: number[]): LaneWork['walks'] => all.map((one) => ({ page: 1, pages: one }));
 
@@ -38,7 +42,26 @@ describe('forecast', () => {
       ms: 7,
     },
     { what: 'walks behind', lane: work({ behind: { walks: 9, unknown: 0, pages: 40 } }), requests: 40, ms: 30 * MINUTE_MS },
+    {
+      what: 'unlike credentials',
+      lane: work({ walks: pages(46), budgets: [budget(), budget({ credential: 'b', limit: 1, againInMs: 20 * MINUTE_MS })] }),
+      requests: 46,
+      ms: 30 * MINUTE_MS,
+    },
     { what: 'one in flight', lane: work({ walks: pages(16), inFlight: 1 }), requests: 16, ms: 0 },
+    { what: 'keys in flight', lane: work({ keys: 1_501, keysAtOnce: 100, inFlight: 1 }), requests: 16, ms: 0 },
+    {
+      what: 'a quota that is used',
+      lane: work({ walks: pages(3), budgets: [budget(DAY), budget({ ...DAY, credential: 'b', free: [{ inMs: 7 * DAY_MS, count: 2 }] })] }),
+      requests: 3,
+      ms: 60 * MINUTE_MS,
+    },
+    {
+      what: 'a quota that is held back for long',
+      lane: work({ walks: pages(3), budgets: [budget({ ...DAY, free: [{ inMs: 2 * DAY_MS, count: 2 }] })] }),
+      requests: 3,
+      ms: DAY_MS * 2 + 60 * MINUTE_MS,
+    },
     { what: 'keys in batches', lane: work({ keys: 1_501, keysAtOnce: 100 }), requests: 16, ms: 15 * MINUTE_MS },
   ])('of $what', ({ lane, requests, ms }) => {
     expect(forecast([lane], { now: NOW })).toEqual({ requests, unknown: 0, inMs: ms });
@@ -52,8 +75,15 @@ describe('forecast', () => {
     });
   });
 
+  it('counts walks of unknown size behind those in work', () => {
+    const lane = work({ walks: pages(3), behind: { walks: 3, unknown: 2, pages: 10 } });
+    expect(forecast([lane, work({ walks: [{ page: 1 }] })], { now: NOW })).toEqual({ requests: 16, unknown: 3, inMs: 0 });
+  });
+
   it('takes the answers of the longest walk into account: its pages come one after the other', () => {
     expect(forecast([work({ walks: pages(3, 10) })], { now: NOW, requestMs: 5_000 }).inMs).toBe(50_000);
+    expect(forecast([work({ walks: pages(16) })], { now: NOW, requestMs: 5_000 }).inMs).toBe(15 * MINUTE_MS + 5_000);
+    expect(forecast([work()], { now: NOW, requestMs: 5_000 }).inMs).toBe(0);
   });
 
   it('waits for a quota, and goes no faster behind its reset than the rate', () => {
@@ -74,11 +104,34 @@ describe('forecast', () => {
   it('knows what another credential would save', () => {
     expect(savedByCredential([work({ walks: pages(31) })], { now: NOW })).toBe(15 * MINUTE_MS);
     expect(savedByCredential([work({ walks: [{ page: 1 }] })], { now: NOW })).toBeUndefined();
+    expect(savedByCredential([], { now: NOW })).toBe(0);
+  });
+
+  it('gives another credential to the lane whose turn it is, with budgets as its first one has', () => {
+    const two = [budget(), budget({ credential: 'b' })];
+    expect(savedByCredential([work({ walks: pages(91), budgets: two })], { now: NOW })).toBe(15 * MINUTE_MS);
+    const [first, second] = [
+      work({ walks: pages(1), budgets: two }),
+      work({ lane: 1, walks: pages(31), budgets: [budget({ credential: 'c' })] }),
+    ];
+    expect(savedByCredential([first, second], { now: NOW })).toBe(15 * MINUTE_MS);
+    expect(savedByCredential([{ ...first, walks: pages(61) }, second], { now: NOW })).toBe(0);
   });
 
   it('tells when each walk is done', () => {
     const lane = work({ walks: pages(1, 10, 20) });
     expect(walksDone(lane, { first: 3, atOnce: 500, now: NOW })).toEqual([0, 15 * MINUTE_MS, 30 * MINUTE_MS]);
+    expect(walksDone(lane, { first: 2, atOnce: 500, now: NOW, requestMs: 1_000 })).toEqual([1_000, 15 * MINUTE_MS + 10_000]);
+    expect(walksDone(work({ walks: [{ page: 3 }] }), { first: 1, atOnce: 500, now: NOW, requestMs: 1_000 })).toEqual([1_000]);
+  });
+
+  it('leaves each lookup its turn beside the pages of a walk, and walks that begin later all of theirs', () => {
+    const rest = { first: 1, atOnce: 500, now: NOW };
+    const beside = (keys: number) => work({ walks: pages(8), keys, keysAtOnce: 100 });
+    expect([700, 701, 10_000].map((keys) => walksDone(beside(keys), rest))).toEqual([[0], [15 * MINUTE_MS], [15 * MINUTE_MS]]);
+    const behind = work({ walks: pages(8, 1), behind: { walks: 1, unknown: 0, pages: 20 } });
+    expect(walksDone(behind, rest)).toEqual([15 * MINUTE_MS]);
+    expect(walksDone(behind, { ...rest, first: 2 })).toEqual([15 * MINUTE_MS, 0]);
   });
 });
 
@@ -92,6 +145,91 @@ test('the last of many requests starts when the slots that came free before allo
     }),
   );
 });
+
+test('the last request starts when it does, under a rate and a quota, at whatever time of the day', async () => {
+  const scene = fc.record({
+    toResetMs: fc.integer({ min: 1, max: DAY_MS }),
+    rate: fc.record({ limit: fc.integer({ min: 1, max: 4 }), windowMs: fc.integer({ min: MINUTE_MS, max: DAY_MS / 4 }) }),
+    perDay: fc.integer({ min: 1, max: 30 }),
+    before: fc.nat(4),
+    requests: fc.integer({ min: 1, max: 60 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(scene, async ({ toResetMs, rate, perDay, before, requests }) => {
+      const clock = virtualClock({ epochMs: DAY_MS * 20_000 - toResetMs });
+      const budgets = [rateBudget({ ...rate, guardMs: 0, clock }), dailyBudget({ limit: perDay, guardMs: 0, clock })] as const;
+      const pool = credentialPool({ members: [{ name: 'app', budgets }], clock });
+      for (let i = 0; i < before && pool.freeAt([]) === -Infinity; i += 1) pool.take([]).answered();
+      const quota = { requests: perDay, per: 'day' } as const;
+      const slots = [
+        budget({ ...rate, free: freeSlots(budgets[0], clock), againInMs: rate.windowMs }),
+        budget({ name: 'quota', limit: perDay, windowMs: DAY_MS, free: freeSlots(budgets[1], clock), quota }),
+      ];
+      const { inMs } = forecast([work({ walks: pages(requests), budgets: slots })], { now: clock.epochMs() });
+      let startedAt = 0;
+      const [queue, credits] = [admission({ clock }), creditPool({ max: Infinity })];
+      for (let i = 0; i < requests; i += 1)
+        void queue.acquire({ pool, credits, items: 1 }).then((permit) => {
+          startedAt = clock.monotonicMs();
+          permit.answered();
+        });
+      await clock.advance(requests * DAY_MS);
+      expect(inMs).toBe(startedAt);
+    }),
+  );
+});
+
+test('lookups take as many requests as they do, each cut to what a quota has left before its reset', async () => {
+  const scene = fc.record({
+    perDay: fc.integer({ min: 1, max: 30 }),
+    perMonth: fc.integer({ min: 20, max: 60 }),
+    used: fc.nat(20),
+    keys: fc.integer({ min: 1, max: 60 }),
+    size: fc.integer({ min: 1, max: 9 }),
+    limit: fc.integer({ min: 1, max: 3 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(scene, async ({ perDay, perMonth, used, keys, size, limit }) => {
+      const clock = virtualClock({ epochMs: NOW });
+      const day = dailyBudget({ limit: perDay, guardMs: 0, clock });
+      const month = monthlyBudget({ limit: perMonth, guardMs: 0, clock });
+      const rate = rateBudget({ limit, windowMs: 1_000, guardMs: 0, clock });
+      for (const quota of [day, month]) if (used > 0) quota.take(Math.min(used, quota.limit)).answered();
+      const slots = [
+        budget({ limit, windowMs: 1_000, free: freeSlots(rate, clock) }),
+        budget({ name: 'day', unit: 'keys', limit: perDay, free: freeSlots(day, clock), quota: { requests: perDay, per: 'day' } }),
+        budget({
+          name: 'month',
+          unit: 'keys',
+          limit: perMonth,
+          free: freeSlots(month, clock),
+          quota: { requests: perMonth, per: 'month' },
+        }),
+      ];
+      const told = forecast([work({ keys, keysAtOnce: size, budgets: slots })], { now: NOW });
+      let requests = 0;
+      for (let left = keys; left > 0; requests += 1) {
+        const all = [day, month];
+        const most = Math.min(left, size, perDay, perMonth);
+        const isFree = (weight: number): boolean => all.every((quota) => quota.freeAt(weight) <= clock.monotonicMs());
+        while (!isFree(1)) await clock.advance(Math.max(...all.map((quota) => quota.freeAt())) - clock.monotonicMs());
+        let batch = most;
+        while (!isFree(batch)) batch -= 1;
+        await clock.advance(Math.max(0, rate.freeAt() - clock.monotonicMs()));
+        rate.take().answered();
+        for (const quota of all) quota.take(batch).answered();
+        left -= batch;
+      }
+      expect(told).toEqual({ requests, unknown: 0, inMs: clock.monotonicMs() });
+    }),
+  );
+});
+
+/** When its slots come free, as a source tells it. */
+function freeSlots(of: RateBudget, clock: VirtualClock): BudgetSlots['free'] {
+  const now = clock.monotonicMs();
+  return Array.from({ length: of.limit }, (_, i) => ({ inMs: Math.max(0, of.freeAt(i + 1) - now), count: 1 }));
+}
 
 describe('requestsUntilDone', () => {
   const ALL = { atOnce: Infinity, first: Infinity };

@@ -2,6 +2,8 @@ import { type BudgetSlots, type FreeSlots, nextReset } from '@headgate/sources';
 
 /** A walk that is left: its next page, 1-based, and the pages it will have in all, where that is known. */
 export interface WalkSize {
+  /** Its request, while it is in work: `<requests topic>-<partition>-<offset>`. */
+  readonly request?: string;
   readonly page: number;
   readonly pages?: number;
 }
@@ -70,14 +72,15 @@ export function walksDone(
   { first, atOnce, ...options }: ForecastOptions & { readonly first: number; readonly atOnce: number },
 ): readonly number[] {
   const pages = lane.walks.map((walk) => pagesLeft(walk) ?? 1);
-  const { requests } = needOf(lane, options);
+  const { inFlight = 0 } = lane;
+  const requests = needOf(lane, options).requests - inFlight;
   const isMore = (lane.behind?.walks ?? 0) > 0;
   const lookups = Math.ceil(lane.keys / lane.keysAtOnce);
   return requestsUntilDone(pages, { atOnce, first }).map((turns, i) => {
     const own = pages[i] ?? 1;
     // A walk that is done makes room for the next one; and each lookup has its turn as a walk has.
-    const until = isMore ? own * Math.max(1, lane.walks.length) : turns + Math.min(lookups, own);
-    return startedMs({ requests: Math.min(requests, until), pages: Infinity, keys: 0, lane, options }) + own * (options.requestMs ?? 0);
+    const until = Math.max(0, (isMore ? own * Math.max(1, lane.walks.length) : turns + Math.min(lookups, own)) - inFlight);
+    return started({ pages: Math.min(requests, until), keys: 0 }, lane, options).inMs + own * (options.requestMs ?? 0);
   });
 }
 
@@ -86,129 +89,147 @@ function pagesLeft({ page, pages }: WalkSize): number | undefined {
   return pages === undefined ? undefined : Math.max(1, pages - page + 1);
 }
 
-function needOf({ walks, behind, keys, keysAtOnce, budgets }: LaneWork, { now }: ForecastOptions) {
-  const sizes = walks.map(pagesLeft);
-  const pages = sizes.reduce<number>((sum, size) => sum + (size ?? 1), 0) + (behind?.pages ?? 0) + (behind?.unknown ?? 0);
-  const budget = grouped(budgets).find(({ unit }) => unit !== undefined);
+function workOf({ walks, behind, keys }: LaneWork): Work {
+  const pages = walks.reduce((sum, walk) => sum + (pagesLeft(walk) ?? 1), 0);
+  return { pages: pages + (behind?.pages ?? 0) + (behind?.unknown ?? 0), keys };
+}
+
+function needOf(lane: LaneWork, options: ForecastOptions) {
   return {
-    pages,
-    requests: pages + batches({ keys, size: keysAtOnce, budget, now }),
-    unknown: sizes.filter((size) => size === undefined).length + (behind?.unknown ?? 0),
+    requests: started(workOf(lane), lane, options).requests,
+    unknown: lane.walks.filter((walk) => pagesLeft(walk) === undefined).length + (lane.behind?.unknown ?? 0),
   };
 }
 
 function laneMs(lane: LaneWork, options: ForecastOptions): number {
-  const { requests, pages } = needOf(lane, options);
-  if (requests === 0) return 0;
+  const { pages, keys } = workOf(lane);
+  if (pages + keys === 0) return 0;
   const { requestMs = 0 } = options;
+  const { inFlight = 0, keysAtOnce } = lane;
   const longest = Math.max(1, ...lane.walks.map((walk) => pagesLeft(walk) ?? 1));
-  const { inFlight = 0 } = lane;
-  return Math.max(startedMs({ requests: requests - inFlight, pages, keys: lane.keys, lane, options }) + requestMs, longest * requestMs);
+  const waiting = { pages: Math.max(0, pages - inFlight), keys: Math.max(0, keys - Math.max(0, inFlight - pages) * keysAtOnce) };
+  return Math.max(started(waiting, lane, options).inMs + requestMs, longest * requestMs);
 }
 
-/** The same budget of several credentials: requests take whichever is free. */
+/** Pages of walks, and keys of lookups. */
+interface Work {
+  readonly pages: number;
+  readonly keys: number;
+}
+
+interface Slots extends FreeSlots {
+  /** Free again so many ms after each start; Infinity: at the next reset alone. */
+  readonly againInMs: number;
+}
+
+/** The same budget of several credentials: requests take whichever slot is free. */
 interface Pooled {
-  readonly windowMs: number;
   readonly unit: string | undefined;
   readonly limit: number;
-  readonly free: readonly FreeSlots[];
-  readonly againInMs: number;
-  readonly quota: BudgetSlots['quota'];
+  readonly free: readonly Slots[];
+  /** The quota, and its next reset, ms from now. */
+  readonly renewed: { readonly quota: Quota; readonly inMs: number; readonly notBefore: number } | undefined;
 }
 
-/** Budgets of one kind as one, those of short windows first. */
-function grouped(budgets: readonly BudgetSlots[]): readonly Pooled[] {
-  const kinds = Map.groupBy(budgets, ({ name }) => name);
-  const all = [...kinds.values()].flatMap((same) => {
+type Quota = NonNullable<BudgetSlots['quota']>;
+
+/** Budgets of one kind as one. */
+function grouped(budgets: readonly BudgetSlots[], now: number): readonly Pooled[] {
+  return [...Map.groupBy(budgets, ({ name }) => name).values()].flatMap((same): readonly Pooled[] => {
     const [first] = same;
     if (first === undefined) return [];
-    const { windowMs, unit, quota } = first;
-    const counts = new Map<number, number>();
-    for (const { free } of same) for (const { inMs, count } of free) counts.set(inMs, (counts.get(inMs) ?? 0) + count);
-    const free = [...counts].map(([inMs, count]) => ({ inMs, count })).toSorted((one, other) => one.inMs - other.inMs);
-    const againInMs = Math.max(...same.map((one) => one.againInMs));
-    return [{ windowMs, unit, quota, free, againInMs, limit: same.reduce((sum, { limit }) => sum + limit, 0) }];
+    const { unit, quota } = first;
+    const free = same.flatMap((one) =>
+      one.free.map((slots) => ({ ...slots, againInMs: one.quota === undefined ? one.againInMs : Infinity })),
+    );
+    const limit = same.reduce((sum, one) => sum + one.limit, 0);
+    const notBefore = Math.min(...free.map(({ inMs }) => inMs));
+    return [{ unit, limit, free: merged(free), renewed: quota && { quota, inMs: nextReset(quota, now) - now, notBefore } }];
   });
-  return all.toSorted((one, other) => one.windowMs - other.windowMs);
+}
+
+function merged(all: readonly Slots[]): readonly Slots[] {
+  const alike = Map.groupBy(all, ({ inMs, againInMs }) => `${inMs} ${againInMs}`);
+  return [...alike.values()].flatMap(([first, ...others]) =>
+    first === undefined ? [] : [{ ...first, count: others.reduce((sum, { count }) => sum + count, first.count) }],
+  );
 }
 
 function unused(budget: BudgetSlots): BudgetSlots {
   return { ...budget, credential: 'another', free: [{ inMs: 0, count: budget.limit }] };
 }
 
-interface StartedOptions {
-  readonly requests: number;
-  /** The number of them that are pages of walks, and the keys of the others. */
-  readonly pages: number;
-  readonly keys: number;
-  readonly lane: LaneWork;
-  readonly options: ForecastOptions;
-}
-
-/** When the last of so many requests starts, each as soon as every budget lets it: ms from now. */
-function startedMs({ requests, pages, keys, lane, options: { now } }: StartedOptions): number {
-  const units = Math.min(requests, pages) + keys;
-  let latest = 0;
-  const shorter: Pooled[] = [];
-  for (const budget of grouped(lane.budgets)) {
-    // A quota of other things than requests is charged for each key.
-    const need = budget.unit === undefined ? requests : units;
-    const { inMs, burst } = budget.quota === undefined ? rolling(need, budget) : renewed(need, budget.quota, budget, now);
-    const burstKeys = Math.round((keys * burst) / Math.max(1, need));
-    const together = budget.unit === undefined ? burst : Math.ceil(burstKeys / lane.keysAtOnce) + (burst - burstKeys);
-    // A long window that opens lets no more go at once than the short ones do.
-    const paced = inMs === 0 ? [0] : shorter.map(({ limit, againInMs }) => (Math.ceil(together / limit) - 1) * againInMs);
-    latest = Math.max(latest, inMs + Math.max(0, ...paced));
-    shorter.push(budget);
+/** When the last of the work starts, each request as soon as every budget lets it, ms from now; and the HTTP requests it takes. */
+function started(work: Work, lane: LaneWork, { now }: ForecastOptions): { readonly inMs: number; readonly requests: number } {
+  let budgets = grouped(lane.budgets, now);
+  let { pages, keys } = work;
+  let requests = 0;
+  for (;;) {
+    // From one reset to the next: a rate that is slower than a quota leaves some of it unused.
+    const until = Math.min(Infinity, ...budgets.map(({ renewed }) => renewed?.inMs ?? Infinity));
+    const most = (of: 'requests' | 'units'): number => {
+      const own = budgets.filter(({ unit }) => (unit === undefined) === (of === 'requests'));
+      return Math.min(Infinity, ...own.map((budget) => startedBy(budget, until - 1)));
+    };
+    const units = most('units');
+    const batches = Math.ceil(Math.min(keys, units) / lane.keysAtOnce);
+    // Lookups first; a quota of other things than requests is charged for each key.
+    const count = Math.min(batches + Math.min(pages, Math.max(0, units - keys)), most('requests'));
+    const keysStarted = Math.min(keys, units, count * lane.keysAtOnce);
+    const pagesStarted = Math.max(0, count - batches);
+    const taken = budgets.map((budget) => {
+      const need = budget.unit === undefined ? count : keysStarted + pagesStarted;
+      return { budget, need, lastMs: lastStart(budget, need, until - 1) };
+    });
+    requests += count;
+    keys -= keysStarted;
+    pages -= pagesStarted;
+    if (keys + pages === 0) return { inMs: Math.max(0, ...taken.map(({ lastMs }) => lastMs)), requests };
+    budgets = taken.map(({ budget, need, lastMs }) => later(budget, { need, lastMs, until, now }));
   }
-  return latest;
 }
 
-/**
- * The time until the last of `need` starts, where each start takes the next free slot, and a slot is free again after `againInMs`; `burst`:
- * how many start then.
- */
-function rolling(need: number, { free, againInMs }: Pooled): { readonly inMs: number; readonly burst: number } {
-  const total = free.reduce((sum, { count }) => sum + count, 0);
-  if (need <= 0 || total === 0) return { inMs: 0, burst: 0 };
-  const startedBy = (ms: number): number =>
-    free.reduce((sum, { inMs, count }) => sum + (inMs > ms ? 0 : count * (Math.floor((ms - inMs) / againInMs) + 1)), 0);
-  let [early, late] = [-1, (free.at(-1)?.inMs ?? 0) + Math.ceil(need / total) * againInMs];
+/** How many may start by then. */
+function startedBy({ free }: Pooled, ms: number): number {
+  return free.reduce((sum, { inMs, count, againInMs }) => sum + (inMs > ms ? 0 : count * (Math.floor((ms - inMs) / againInMs) + 1)), 0);
+}
+
+/** When the last of so many starts, where each takes the next free slot: by `latest`, as it is known. */
+function lastStart(budget: Pooled, need: number, latest: number): number {
+  if (need === 0) return 0;
+  const allBy = Math.max(...budget.free.map(({ inMs, count, againInMs }) => inMs + Math.ceil(need / count) * againInMs));
+  let [early, late] = [-1, Math.min(latest, allBy)];
   while (late - early > 1) {
     const between = Math.floor((early + late) / 2);
-    if (startedBy(between) < need) early = between;
+    if (startedBy(budget, between) < need) early = between;
     else late = between;
   }
-  return { inMs: late, burst: need - startedBy(late - 1) };
+  return late;
 }
 
-/** The same for a budget that is whole again at each reset. */
-function renewed(need: number, quota: Quota, budget: Pooled, now: number): { readonly inMs: number; readonly burst: number } {
-  const first = leftBeforeReset(quota, budget, now);
-  const held = budget.free[0]?.inMs ?? 0;
-  if (need <= first) return { inMs: held, burst: need };
-  const resets = Math.ceil((need - first) / budget.limit);
-  // Days of 23 and of 25 hours are among them, and months of 28 days.
-  let last = now;
-  for (let i = 0; i < resets; i += 1) last = nextReset(quota, last);
-  return { inMs: Math.max(held, last - now), burst: need - first - (resets - 1) * budget.limit };
-}
-
-type Quota = NonNullable<BudgetSlots['quota']>;
-
-function leftBeforeReset(quota: Quota, { free }: Pooled, now: number): number {
-  const reset = nextReset(quota, now) - now;
-  return free.reduce((sum, { inMs, count }) => sum + (inMs < reset ? count : 0), 0);
-}
-
-/** Requests for so many keys: where a quota lets them go behind several resets, the last batch before each is cut to what is left of it. */
-function batches({ keys, size, budget, now }: { keys: number; size: number; budget: Pooled | undefined; now: number }): number {
-  if (keys === 0) return 0;
-  const first = budget?.quota === undefined ? Infinity : leftBeforeReset(budget.quota, budget, now);
-  if (budget === undefined || keys <= first) return Math.ceil(keys / size);
-  const later = keys - first;
-  const { limit } = budget;
-  return Math.ceil(first / size) + Math.floor(later / limit) * Math.ceil(limit / size) + Math.ceil((later % limit) / size);
+/** The budget at a reset, when so many have started by then, the last of them at `lastMs`. */
+function later(
+  budget: Pooled,
+  { need, lastMs, until, now }: { readonly need: number; readonly lastMs: number; readonly until: number; readonly now: number },
+): Pooled {
+  const { limit, renewed } = budget;
+  if (renewed?.inMs === until) {
+    const { quota, notBefore } = renewed;
+    const inMs = nextReset(quota, now + until) - now;
+    return { ...budget, free: [{ inMs: Math.max(until, notBefore), count: limit, againInMs: Infinity }], renewed: { ...renewed, inMs } };
+  }
+  let atLast = need - startedBy(budget, lastMs - 1);
+  const free = budget.free.flatMap(({ inMs, count, againInMs }) => {
+    const times = inMs < lastMs ? Math.floor((lastMs - 1 - inMs) / againInMs) + 1 : 0;
+    const next = times === 0 ? inMs : inMs + times * againInMs;
+    const used = next === lastMs ? Math.min(count, atLast) : 0;
+    atLast -= used;
+    return [
+      { inMs: Math.max(until, next + againInMs), count: used, againInMs },
+      { inMs: Math.max(until, next), count: count - used, againInMs },
+    ];
+  });
+  return { ...budget, free: merged(free.filter(({ inMs, count }) => count > 0 && inMs < Infinity)) };
 }
 
 export interface RequestsUntilDoneOptions {
