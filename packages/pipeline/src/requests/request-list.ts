@@ -1,5 +1,5 @@
 import type { Clock } from '@headgate/throttle';
-import { LaneHeldError, LaneLostError, type LaneWriter, type NewRecord, type TopicLog } from '@headgate/topics';
+import { LaneHeldError, LaneLostError, type LaneWriter, type TopicLog } from '@headgate/topics';
 import type { KeyedRequest, Pipeline } from '../define-pipeline.ts';
 import { GROUP_STATE, listLane, requestsTopic } from '../names.ts';
 import type { TopicNames } from '../topic.ts';
@@ -14,8 +14,9 @@ export interface RequestListOptions {
   readonly signal: AbortSignal;
 }
 
-/** Requests written in one transaction. */
-const CHUNK = 1_000;
+/** Requests written in the first transaction; each has twice as many as the one before, up to the most: a log takes its time for each. */
+const FIRST_CHUNK = 1_000;
+const MOST_CHUNK = 8_000;
 /** A request that has been off every list for so long is forgotten: the state must not grow with every list there ever was. */
 const FORGET_AFTER_MS = 30 * 86_400_000;
 
@@ -42,7 +43,10 @@ export async function enqueueLists(options: RequestListOptions): Promise<Nothing
     try {
       await using lane = await log.openLane({ name: listLane(group), state: { topic, partition: 0 } }, signal);
       const missing = due(lane.state);
-      for (let i = 0; i < missing.length && !signal.aborted; i += CHUNK) await enqueueChunk(lane, missing.slice(i, i + CHUNK), now);
+      for (const chunk of chunksOf(missing)) {
+        if (signal.aborted) break;
+        await enqueueChunk(lane, chunk, now);
+      }
       await forget(lane, { group, listed, now });
       const written = new Set(missing);
       return nothingDue(listed, (one) => (written.has(one) ? String(now) : lane.state.get(one.marker)));
@@ -58,9 +62,14 @@ export async function enqueueLists(options: RequestListOptions): Promise<Nothing
   return { from: -Infinity, until: Infinity };
 }
 
+function* chunksOf<Entry>(all: readonly Entry[]): Generator<readonly Entry[], void, undefined> {
+  for (let [start, size] = [0, FIRST_CHUNK]; start < all.length; [start, size] = [start + size, Math.min(2 * size, MOST_CHUNK)])
+    yield all.slice(start, start + size);
+}
+
 async function enqueueChunk(lane: LaneWriter, chunk: readonly ListedRequest[], now: number): Promise<void> {
   await lane.transaction((tx) => {
-    tx.append(chunk.map(({ record }) => record));
+    tx.append(chunk.map(({ topic, request }) => ({ topic, ...request })));
     for (const { marker } of chunk) tx.checkpoint(marker, String(now));
   });
 }
@@ -71,12 +80,11 @@ async function forget(
 ): Promise<void> {
   const current = new Set(listed.map(({ marker }) => marker));
   const prefix = `${group}/listed/`;
-  const old = [...lane.state]
-    .filter(([key, at]) => key.startsWith(prefix) && !current.has(key) && now - Number(at) > FORGET_AFTER_MS)
-    .map(([key]) => key);
-  for (let i = 0; i < old.length; i += CHUNK) {
+  const old: string[] = [];
+  for (const [key, at] of lane.state) if (!current.has(key) && key.startsWith(prefix) && now - Number(at) > FORGET_AFTER_MS) old.push(key);
+  for (let i = 0; i < old.length; i += MOST_CHUNK) {
     await lane.transaction((tx) => {
-      for (const key of old.slice(i, i + CHUNK)) tx.checkpoint(key, null);
+      for (const key of old.slice(i, i + MOST_CHUNK)) tx.checkpoint(key, null);
     });
   }
 }
@@ -117,22 +125,24 @@ function nothingDue(listed: readonly ListedRequest[], marked: (one: ListedReques
 interface ListedRequest {
   readonly pipeline: string;
   readonly request: KeyedRequest;
-  readonly record: NewRecord;
+  readonly topic: string;
   /** The key under which it is marked as enqueued. */
   readonly marker: string;
   readonly everyMs: number | undefined;
 }
 
+/** A list that names one twice means it once, as it is spelled first. */
 function listedRequests({ group, pipelines, names }: Pick<RequestListOptions, 'group' | 'pipelines' | 'names'>): ListedRequest[] {
-  const all = pipelines.flatMap((pipeline) =>
-    pipeline.listed().map((request): ListedRequest => {
-      const record = { topic: requestsTopic(pipeline, names), ...request };
-      const marker = `${group}/listed/${record.topic}/${fieldsOf(request.value)}${request.key}`;
-      return { pipeline: pipeline.name, request, record, marker, everyMs: pipeline.everyMs };
-    }),
-  );
-  // A list that names one twice means it once, as it is spelled first.
-  return [...new Map(all.toReversed().map((one) => [one.marker, one])).values()].reverse();
+  const listed = new Map<string, ListedRequest>();
+  for (const pipeline of pipelines) {
+    const { name, everyMs } = pipeline;
+    const topic = requestsTopic(pipeline, names);
+    for (const request of pipeline.listed()) {
+      const marker = `${group}/listed/${topic}/${fieldsOf(request.value)}${request.key}`;
+      if (!listed.has(marker)) listed.set(marker, { pipeline: name, topic, request, marker, everyMs });
+    }
+  }
+  return [...listed.values()];
 }
 
 /** Requests of different kinds may have the same key: an author may be called by digits. */
