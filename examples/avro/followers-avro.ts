@@ -8,43 +8,24 @@ import { confluentAvro } from './confluent-avro.ts';
 const page = z.object({ user: z.string(), page: z.int(), ids: z.array(z.string()) });
 const follower = z.object({ user: z.string(), id: z.string() });
 
-const pageSchema: Schema = {
-  type: 'record',
-  name: 'Page',
-  namespace: 'example',
-  fields: [
-    { name: 'user', type: 'string' },
-    { name: 'page', type: 'int' },
-    { name: 'ids', type: { type: 'array', items: 'string' } },
-  ],
-};
+const pageSchema = recordSchema('Page', { user: 'string', page: 'int', ids: { type: 'array', items: 'string' } });
+const followerSchema = recordSchema('Follower', { user: 'string', id: 'string' });
 
-const followerSchema: Schema = {
-  type: 'record',
-  name: 'Follower',
-  namespace: 'example',
-  fields: [
-    { name: 'user', type: 'string' },
-    { name: 'id', type: 'string' },
-  ],
-};
+function recordSchema(name: string, fields: Readonly<Record<string, Schema>>): Schema {
+  return { type: 'record', name, namespace: 'example', fields: Object.entries(fields).map(([field, type]) => ({ name: field, type })) };
+}
 
 const options = z.strictObject({ baseUrl: z.url(), token: secret(), users: z.array(z.string()).default([]) });
 
 /** Followers of users as Avro: `avro.pages` and one record per follower in `avro.followers`. */
 export function followersAvro(registry: string): DefinedPipeline<typeof options> {
+  const avro = <Value>(value: z.ZodType<Value>, schema: Schema) =>
+    topic({ value, serialize: confluentAvro({ registry, schema }), contentType: 'application/avro' });
   return definePipeline({
     name: 'avro',
     options,
     request: z.strictObject({ user: z.string() }),
-    topics: {
-      pages: topic({ value: page, serialize: confluentAvro({ registry, schema: pageSchema }), contentType: 'application/avro' }),
-      followers: topic({
-        value: follower,
-        serialize: confluentAvro({ registry, schema: followerSchema }),
-        contentType: 'application/avro',
-      }),
-    },
+    topics: { pages: avro(page, pageSchema), followers: avro(follower, followerSchema) },
     keyOf: ({ user }) => user,
     listed: ({ users }) => users.map((user) => ({ user })),
     open: ({ baseUrl, token }, io) =>

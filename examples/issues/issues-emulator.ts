@@ -83,9 +83,9 @@ export async function startIssues(options: IssuesEmulatorOptions): Promise<Issue
       return send(200, issues, { etag, ...next });
     }
     if (request.method !== 'POST' || pathname !== '/issues/batch') return send(404, { message: 'not found' });
-    const asked = (JSON.parse(body) as { readonly issues: readonly string[] }).issues;
-    if (asked.length > MOST_OF_A_BATCH) return send(400, { message: `at most ${MOST_OF_A_BATCH} issues` });
-    const found = asked.flatMap((issue) => {
+    const requested = (JSON.parse(body) as { readonly issues: readonly string[] }).issues;
+    if (requested.length > MOST_OF_A_BATCH) return send(400, { message: `at most ${MOST_OF_A_BATCH} issues` });
+    const found = requested.flatMap((issue) => {
       const [of = '', number = ''] = issue.split('#');
       return Number(number) <= (repos[of] ?? 0) ? [{ issue, ...issueOf(of, Number(number)) }] : [];
     });

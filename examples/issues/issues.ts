@@ -16,14 +16,14 @@ interface Page {
   readonly issues: readonly (z.output<typeof issue> & { readonly issue?: string })[];
   /** Path and query of the next one. */
   readonly next?: string | undefined;
-  /** Asked with it, the service answers 304 where the page is still the same, and counts nothing. */
+  /** With it in a request, the service answers 304 where the page is still the same, and counts nothing. */
   readonly etag?: string | undefined;
 }
 
 const failed = (code: `HEADGATE_${string}`, message: string): SourceError =>
   new SourceError({ code, message, retryable: false, service: 'issues' });
 
-/** How the service is asked, and what its answers mean. */
+/** The requests to the service, and the verdicts on its answers. */
 const issuesSource = defineSource<Query, Page>({
   service: 'issues',
   toRequest(query) {
@@ -34,18 +34,19 @@ const issuesSource = defineSource<Query, Page>({
     const headers = query.kept?.etag === undefined ? {} : { 'if-none-match': query.kept.etag };
     return query.at === undefined ? { path: `/repos/${query.repo}/issues`, headers } : { url: query.at, headers };
   },
-  classify(answer, { ask, epochMs }) {
+  classify(answer, { query, epochMs }) {
     const { status, headers } = answer;
-    if (status === 200 && 'names' in ask) return jsonVerdict(answer, batch);
+    if (status === 200 && 'names' in query) return jsonVerdict(answer, batch);
     if (status === 200) {
       return jsonVerdict(
         answer,
         list.transform((issues): Page => ({ issues, next: nextOf(headers['link']), etag: headers['etag'] })),
       );
     }
-    if (status === 304 && 'kept' in ask && ask.kept !== undefined) return { kind: 'ok', value: ask.kept, cost: { window: 0, month: 0 } };
+    if (status === 304 && 'kept' in query && query.kept !== undefined)
+      return { kind: 'ok', value: query.kept, cost: { window: 0, month: 0 } };
     if (status === 401) return { kind: 'unauthorized', error: failed('HEADGATE_UNAUTHORIZED', 'The token is refused. Get a new one.') };
-    if (status === 404) return { kind: 'gone', error: failed('HEADGATE_NO_REPOSITORY', `${subject(ask)}: there is no such repository.`) };
+    if (status === 404) return { kind: 'gone', error: failed('HEADGATE_NO_REPOSITORY', `${subject(query)}: there is no such repository.`) };
     if (status === 429 || (status === 403 && headers['x-month-left'] === '0')) {
       return { kind: 'rate-limited', reason: 'a budget is used up', retryInMs: refusalWaitMs({ answer, epochMs }) };
     }
@@ -62,7 +63,7 @@ function subject(query: Query): string {
   return 'names' in query ? `${query.names.length} issues` : query.repo;
 }
 
-/** What an answer says of a budget; undefined where it says nothing. */
+/** The state of a budget in an answer; undefined where it holds none. */
 function left(headers: Readonly<Record<string, string>>, budget: string) {
   const remaining = Number(headers[`x-${budget}-left`]);
   const resetInMs = Number(headers[`x-${budget}-whole-in-ms`]);
@@ -138,16 +139,14 @@ export default definePipeline({
         keys: ({ issue: name }) => [name],
         requestOf: ([name = '']) => ({ issue: name }),
         size: 100,
-        ask: (api, names, asking) => api.ask({ names }, asking),
-        records({ issues }, { asked, topics }) {
+        query: (api, names, given) => api.query({ names }, given),
+        records({ issues }, { requested, topics }) {
           const found = new Map(issues.map(({ issue: name, number, title }) => [name, { number, title }]));
-          const records = asked.flatMap(({ key }, index) => {
+          const records = requested.flatMap(({ key }, index) => {
             const one = found.get(key);
-            return one === undefined
-              ? []
-              : [{ asked: index, record: topics.records({ key, value: { repo: key.replace(/#.*/, ''), ...one } }) }];
+            return one === undefined ? [] : [{ index, record: topics.records({ key, value: { repo: key.replace(/#.*/, ''), ...one } }) }];
           });
-          const missing = asked.flatMap(({ key }, index) => (found.has(key) ? [] : [{ asked: index, error: noIssue(key) }]));
+          const missing = requested.flatMap(({ key }, index) => (found.has(key) ? [] : [{ index, error: noIssue(key) }]));
           return { records, deadLetters: missing };
         },
       }),

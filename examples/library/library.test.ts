@@ -64,12 +64,12 @@ test('merged-walks: never more than the cap on its way, and one short batch at t
   const users = { alpha: { followers: 40_000 }, bravo: { followers: 40_000 }, carol: { followers: 15_500 } };
   await using server = await startFollowers({ users, window: FREELY });
   await using api = sourceOf(server);
-  const asked: Record<string, number> = {};
+  const requested: Record<string, number> = {};
   let counted = 0;
-  const idsAsked = (): number => {
-    for (const { user = '' } of server.requests.slice(counted)) asked[user] = (asked[user] ?? 0) + pageSize;
+  const idsRequested = (): number => {
+    for (const { user = '' } of server.requests.slice(counted)) requested[user] = (requested[user] ?? 0) + pageSize;
     counted = server.requests.length;
-    return Object.entries(users).reduce((sum, [user, { followers: all }]) => sum + Math.min(asked[user] ?? 0, all), 0);
+    return Object.entries(users).reduce((sum, [user, { followers: all }]) => sum + Math.min(requested[user] ?? 0, all), 0);
   };
   const written: string[] = [];
   const lengths: number[] = [];
@@ -81,7 +81,7 @@ test('merged-walks: never more than the cap on its way, and one short batch at t
     async write(batch) {
       // Requests have all the time they need: what holds them back is credit alone.
       for (let i = 0; i < 20; i += 1) await new Promise((resolve) => setImmediate(resolve));
-      most = Math.max(most, idsAsked() - written.length);
+      most = Math.max(most, idsRequested() - written.length);
       written.push(...batch.map(({ user, id }) => `${user} ${id}`));
       lengths.push(batch.length);
     },
@@ -93,7 +93,7 @@ test('merged-walks: never more than the cap on its way, and one short batch at t
   expect(lengths.filter((length) => length < 1_000)).toEqual([500]);
 });
 
-test('resumed-walk: a sink that fails is tried again with the page it failed at, and no page before it is asked for again', async () => {
+test('resumed-walk: a sink that fails is tried again with the page it failed at, and no page before it is requested again', async () => {
   await using server = await startFollowers({ users: { alpha: { followers: 50, pageSize: 10 } }, window: FREELY });
   await using api = sourceOf(server);
   const attempts: number[] = [];
@@ -114,7 +114,7 @@ test('resumed-walk: a sink that fails is tried again with the page it failed at,
   expect(server.requests.length).toBeLessThanOrEqual(7);
 });
 
-test('own-program: stopped twice and started again, it writes its own values once, and asks for no page twice', async () => {
+test('own-program: stopped twice and started again, it writes its own values once, and requests no page twice', async () => {
   await using server = await startFollowers({ users: { alpha: { followers: 4_100, pageSize: 100 } }, window: FREELY });
   const ids = server.followersOf('alpha');
   const least = ids.toSorted((one, other) => (BigInt(one) < BigInt(other) ? -1 : 1))[1_000] ?? '';

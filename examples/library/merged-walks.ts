@@ -6,7 +6,7 @@ import { defer, lastValueFrom } from 'rxjs';
 export interface MergedWalksOptions {
   readonly api: Followers;
   readonly screenNames: readonly string[];
-  /** Most ids that are asked for and not yet written. */
+  /** Most ids that are requested and not yet written. */
   readonly maxOutstanding: number;
   readonly write: (followers: readonly { readonly user: string; readonly id: string }[]) => Promise<void>;
 }

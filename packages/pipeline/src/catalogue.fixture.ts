@@ -63,8 +63,8 @@ const catalogueSource = defineSource<ShelfQuery, ShelfPage>({
   service: 'catalogue',
   limit: { requests: 1_000, windowMs: 1_000 },
   toRequest: ({ shelf, from }) => ({ method: 'GET', path: `/${shelf}`, ...(from !== undefined && { query: { from } }) }),
-  classify(answer, { ask }) {
-    if (answer.status === 404) return { kind: 'gone', error: noShelf(ask.shelf) };
+  classify(answer, { query }) {
+    if (answer.status === 404) return { kind: 'gone', error: noShelf(query.shelf) };
     const body = jsonBody(answer, JSON.parse);
     if (body.kind === 'broken') return { kind: 'transient', reason: body.reason };
     const page = shelfPage.safeParse(body.value);

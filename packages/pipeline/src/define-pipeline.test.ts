@@ -138,10 +138,10 @@ test('a probe has one credential, and its source sends the request once', () => 
     credentials: ({ keys }) => keys.map((name) => ({ name })),
     probe(_, { credentials, retryForMs }) {
       given.push({ credentials, retryForMs });
-      throw new Error('nothing is asked');
+      throw new Error('nothing is requested');
     },
   })({ keys: ['a', 'b'] });
-  expect(() => pipeline.probe({} as never, 1)).toThrow('nothing is asked');
+  expect(() => pipeline.probe({} as never, 1)).toThrow('nothing is requested');
   expect(given).toEqual([{ credentials: [{ name: 'b' }], retryForMs: 0 }]);
 });
 

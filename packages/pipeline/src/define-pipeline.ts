@@ -69,7 +69,7 @@ export interface Probe {
   /** Is closed after the request. */
   readonly source: SourceControls;
   /** Sends the request. Rejects as the source does. */
-  ask(): Promise<unknown>;
+  query(): Promise<unknown>;
 }
 
 export interface NamedCredential {
@@ -329,7 +329,6 @@ function opened<Options extends z.ZodObject, RequestSchema extends z.ZodType, To
         },
         backlog: worker.backlog,
         take: (record) => worker.take(record, parse(record.value)),
-        has: (offset) => worker.has(offset),
         flush: () => worker.flush(),
         stop: () => worker.stop(),
         abandon: () => worker.abandon(),

@@ -59,7 +59,7 @@ export {
 export type { Left, SourceControls, StateOfLane, Work, Worker, WorkerContext } from './worker.ts';
 export type { After, AfterIo, Crawl } from './workers/after.ts';
 export {
-  type Asked,
+  type RequestedKey,
   lookup,
   type LookupDeadLetter,
   type LookupDefinition,
@@ -68,4 +68,4 @@ export {
 } from './workers/lookup.ts';
 export { route, type RoutedWorks } from './workers/route.ts';
 export { pause } from './wait.ts';
-export { walk, type WalkChange, type WalkDefinition, type WalkPosition } from './workers/walk.ts';
+export { walk, type WalkChange, type WalkDefinition, type WalkPosition, type WalkStart } from './workers/walk.ts';

@@ -22,7 +22,7 @@ export interface ItemsPage {
 /** A source in memory: shelves of any name with items, two a page. */
 export interface ShelvesApi extends SourceControls {
   /** `shelf 0`, `shelf 2`, …: the pages that were read. */
-  readonly asked: string[];
+  readonly requested: string[];
   pages(shelf: string, from: number): PageStream<ItemsPage>;
   find(keys: readonly string[], options: { readonly credits: CreditPool; readonly signal: AbortSignal }): Promise<Delivery<string[]>>;
 }
@@ -31,17 +31,17 @@ export function shelvesApi({
   items = 5,
   onPage = () => undefined,
 }: { readonly items?: number; readonly onPage?: (page: string) => unknown } = {}): ShelvesApi {
-  const asked: string[] = [];
+  const requested: string[] = [];
   let isStopped = false;
-  const ask = async (what: string, signal: AbortSignal): Promise<void> => {
-    asked.push(what);
+  const request = async (what: string, signal: AbortSignal): Promise<void> => {
+    requested.push(what);
     await onPage(what);
     signal.throwIfAborted();
     if (isStopped)
       throw new SourceError({ code: 'HEADGATE_STOPPED', message: 'stopped', retryable: true, service: 'shelves', subject: what });
   };
   return {
-    asked,
+    requested,
     pages: (shelf, first) =>
       new PageStream<ItemsPage>(() => {
         let from: number | undefined = first;
@@ -49,7 +49,7 @@ export function shelvesApi({
           async read({ credits, signal }) {
             if (from === undefined) return undefined;
             const start = from;
-            await ask(`${shelf} ${start}`, signal);
+            await request(`${shelf} ${start}`, signal);
             const names = Array.from({ length: Math.min(2, items - start) }, (_, i) => `${shelf}-${start + i}`);
             from = start + 2 < items ? start + 2 : undefined;
             return { value: { shelf, items: names, next: from }, credit: credits.reserve(names.length) };
@@ -57,7 +57,7 @@ export function shelvesApi({
         };
       }),
     async find(keys, { credits, signal }) {
-      await ask(keys.join('+'), signal);
+      await request(keys.join('+'), signal);
       return { value: [...keys], credit: credits.reserve(keys.length) };
     },
     gauges: () => ({ budgets: [], waiting: [] }),

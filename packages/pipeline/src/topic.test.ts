@@ -77,6 +77,30 @@ describe('a record', () => {
     expect(() => records.series({ key, count: 1, textAt: () => '{}' })).toThrow(/shelves\.records: .*serializer of its own.*valueAt/);
   });
 
+  it('of a series is its text between what all begin and end with, whole and in parts', async () => {
+    const records = await makerOf(topic({ value: item }));
+    const series = (content: { before?: string; after?: string }) => {
+      const { record } = records.series({ key: 'k', count: 2, textAt: String, ...content });
+      if (!('valueAt' in record)) throw new Error('it is a series');
+      const { valueAt, parts } = record;
+      return { values: [0, 1].map((i) => valueAt(i)), ...parts, own: [0, 1].map((i) => parts?.partAt(i)) };
+    };
+    expect(series({ before: '<', after: '>' })).toMatchObject({ values: ['<0>', '<1>'], before: '<', own: ['0', '1'], after: '>' });
+    expect(series({})).toMatchObject({ values: ['0', '1'], before: '', own: ['0', '1'], after: '' });
+  });
+
+  it.each([
+    ['bytes', () => Uint8Array.of(1), /bytes as its textAt/],
+    ['a number', () => 7, /value is 7/],
+    ['a promise', () => Promise.reject(new Error('too late')), /value is .*Promise/],
+  ])('of a series is refused where %s is its text', async (_, textAt, says) => {
+    const records = await makerOf(topic({ value: item }));
+    const { record } = records.series({ key: 'k', count: 1, before: '<', textAt: textAt as () => never });
+    if (!('valueAt' in record)) throw new Error('it is a series');
+    for (const make of [record.valueAt, record.parts?.partAt]) expect(() => make?.(0)).toThrow(says);
+    expect(() => record.valueAt(0)).toThrow(expect.objectContaining({ code: 'HEADGATE_INVALID_RECORD' }));
+  });
+
   it('is refused where its serializer answers with a promise, or with neither text nor bytes', async () => {
     for (const wrong of [Promise.resolve('x'), 7]) {
       const records = await makerOf(topic({ value: item, serialize: () => wrong as unknown as string }));
@@ -135,6 +159,9 @@ describe('with validate', () => {
     const textAt = (i: number): string => JSON.stringify({ item: i < 2 ? 'x' : 7 });
     expect(() => records.series({ key: null, count: 3, textAt })).toThrow(misfit);
     expect(records.series({ key: null, count: 2, textAt }).count).toBe(2);
+    const inParts = { key: null, before: '{"item":', textAt: (i: number): string => (i < 2 ? '"x"' : '7'), after: '}' };
+    expect(() => records.series({ ...inParts, count: 3 })).toThrow(misfit);
+    expect(records.series({ ...inParts, count: 2 }).count).toBe(2);
   });
 
   it('a topic without a schema of its keys takes any', async () => {

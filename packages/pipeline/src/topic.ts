@@ -54,15 +54,22 @@ export interface RecordMaker<Value> {
   (record: RecordContent & { readonly value: Value }): PendingRecord;
   /**
    * Thousands of records with one key that are made as they are written, and perhaps more than once. They carry no CloudEvents headers. Each
-   * is given as a value, or as `textAt` to a topic of JSON; that throws a `PipelineError` (HEADGATE_INVALID_RECORD) for a topic with a
-   * serializer of its own.
+   * is given as a value, or as text to a topic of JSON: `before`, `textAt(index)` and `after`, one behind the other. Text throws a
+   * `PipelineError` (HEADGATE_INVALID_RECORD) for a topic with a serializer of its own.
    */
   series(series: RecordSeriesContent<Value>): PendingRecord;
 }
 
 export type RecordSeriesContent<Value> = Pick<RecordContent, 'key'> & { readonly count: number } & (
-    | { readonly valueAt: (index: number) => Value; readonly textAt?: never }
-    | { readonly textAt: (index: number) => string; readonly valueAt?: never }
+    | { readonly valueAt: (index: number) => Value; readonly textAt?: never; readonly before?: never; readonly after?: never }
+    | {
+        readonly textAt: (index: number) => string;
+        /** The text that all of them begin with; it is encoded once. Default: none. */
+        readonly before?: string;
+        /** As `before`, at their end. */
+        readonly after?: string;
+        readonly valueAt?: never;
+      }
   );
 
 export interface RecordContent {
@@ -172,7 +179,7 @@ function recordMaker(
     const record = { topic: topicName, partition: partitionOf(key), key, value: serialized, ...(headers !== undefined && { headers }) };
     return { name, record, id, kind, contentType, count: 1 };
   };
-  const series = ({ key, count, textAt, valueAt }: RecordSeriesContent<unknown>): PendingRecord => {
+  const series = ({ key, count, textAt, valueAt, before = '', after = '' }: RecordSeriesContent<unknown>): PendingRecord => {
     if (textAt !== undefined && definition.serialize !== undefined)
       throw invalid(
         'its records are written by a serializer of its own, and a series came as text. Give the series valueAt instead of textAt.',
@@ -181,8 +188,18 @@ function recordMaker(
     if (!(Number.isSafeInteger(count) && count >= 0))
       throw invalid(`a series has ${count} records. Give it a whole number of them, 0 or more.`);
     checkKey(key);
-    if (validate) for (let i = 0; i < count; i += 1) checkValue(textAt === undefined ? valueAt(i) : JSON.parse(textAt(i)));
-    const record = { topic: topicName, partition: partitionOf(key), key, count, valueAt: textAt ?? ((i: number) => serialize(valueAt(i))) };
+    const partAt = (i: number): string => {
+      const text: unknown = textAt?.(i);
+      if (typeof text === 'string') return text;
+      assertField(topicName, 'value', text);
+      throw invalid('a series has bytes as its textAt. Give text.');
+    };
+    const values: Pick<RecordSeries, 'valueAt' | 'parts'> =
+      textAt === undefined
+        ? { valueAt: (i) => serialize(valueAt(i)) }
+        : { valueAt: (i) => before + partAt(i) + after, parts: { before, partAt, after } };
+    if (validate) for (let i = 0; i < count; i += 1) checkValue(textAt === undefined ? valueAt(i) : JSON.parse(before + partAt(i) + after));
+    const record = { topic: topicName, partition: partitionOf(key), key, count, ...values };
     return { name, record, id: undefined, kind: name, contentType, count };
   };
   return Object.assign(maker, { series });

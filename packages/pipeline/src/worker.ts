@@ -1,4 +1,4 @@
-import type { AskInFlight, BudgetSlots, SourceBudgetGauge } from '@headgate/sources';
+import type { QueryInFlight, BudgetSlots, SourceBudgetGauge } from '@headgate/sources';
 import type { Clock, CreditPool, Json, Waiting } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import type { RequestEvent, RunEvent } from './events.ts';
@@ -13,8 +13,8 @@ export interface SourceControls {
   gauges(): {
     readonly budgets: readonly SourceBudgetGauge[];
     readonly waiting: readonly Omit<Waiting, 'weights'>[];
-    /** Asks in flight, or pausing before a retry. Default: not known. */
-    readonly inFlight?: readonly AskInFlight[];
+    /** Queries in flight, or pausing before a retry. Default: not known. */
+    readonly inFlight?: readonly QueryInFlight[];
   };
   /** When its budgets' slots come free, for forecasts. Default: not known. */
   slots?(): readonly BudgetSlots[];
@@ -73,8 +73,6 @@ export interface Worker<Request> {
   readonly backlog: number;
   /** Starts the work on a request. */
   take(record: RequestRecord, request: Request): void;
-  /** True when the request at an offset is being worked. */
-  has(offset: number): boolean;
   /** The queue has been read to its end: nothing waits for company any longer. */
   flush(): void;
   /** Starts no further request; work in flight is written. */

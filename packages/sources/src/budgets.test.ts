@@ -17,9 +17,9 @@ const weights = (path: string) => (path === '/costly' ? { month: 3 } : {});
 
 test('each request is charged to all budgets by name; gauges name them, and what those who wait cost', async () => {
   const scene = await play([], { limit: undefined }, { budgets, weights });
-  (await scene.ask('/costly')).credit.release();
-  (await scene.ask()).credit.release();
-  const waiting = scene.ask('/costly');
+  (await scene.query('/costly')).credit.release();
+  (await scene.query()).credit.release();
+  const waiting = scene.query('/costly');
   await scene.clock.settle();
   expect(scene.source.gauges()).toMatchObject({
     budgets: [
@@ -39,9 +39,9 @@ test('a budget that is not concerned delays no request', async () => {
   const one = { requests: 1, windowMs: HOUR_MS };
   const weighed = (path: string) => ({ [path === '/search' ? 'core' : 'search']: 0 });
   const scene = await play([], { limit: undefined }, { budgets: { core: one, search: one }, weights: weighed });
-  await scene.ask('/search');
-  const second = scene.ask('/search');
-  await scene.ask('/core');
+  await scene.query('/search');
+  const second = scene.query('/search');
+  await scene.query('/core');
   expect(scene.source.gauges()).toMatchObject({
     budgets: [{ used: 1 }, { used: 1 }],
     waiting: [{ label: '/search', weights: { core: 0 } }],
@@ -87,7 +87,7 @@ test('a journal is continued by name, whatever else has become of the budgets', 
     }),
   });
   const before = await play([], { limit: undefined, journal: journal() }, { budgets, weights });
-  await before.ask('/costly');
+  await before.query('/costly');
   const { hour, month } = budgets;
   if (hour === undefined || month === undefined) throw new TypeError('both are there');
   const minute = { requests: 1, windowMs: MINUTE_MS };
@@ -101,11 +101,11 @@ test('a journal is continued by name, whatever else has become of the budgets', 
 
 test('a weight of a budget that is not there is a fault of the definition, as is more than a budget holds', async () => {
   const scene = await play([], {}, { weights: (path) => (path === '/typo' ? { mnoth: 1 } : { rate: 101 }) });
-  await expect(scene.ask('/typo')).rejects.toMatchObject({
+  await expect(scene.query('/typo')).rejects.toMatchObject({
     code: 'HEADGATE_DEFINITION',
     message: expect.stringContaining('weights of the toy source threw RangeError: there is no budget "mnoth", only rate.'),
   });
-  await expect(scene.ask()).rejects.toMatchObject({
+  await expect(scene.query()).rejects.toMatchObject({
     code: 'HEADGATE_OVER_BUDGET',
     message: expect.stringContaining('costs 101 of the budget rate, 100 per 60000 ms (a)'),
   });
@@ -115,7 +115,7 @@ test('a request that costs more than a budget holds names that budget, not one t
   const small = { requests: 10, windowMs: MINUTE_MS };
   const scene = await play([], { budgets: { small } }, { weights: () => ({ rate: 0, small: 11 }) });
   const message = expect.stringContaining('costs 11 of the budget small, 10 per');
-  await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_OVER_BUDGET', message });
+  await expect(scene.query()).rejects.toMatchObject({ code: 'HEADGATE_OVER_BUDGET', message });
 });
 
 test.each<[Partial<SourceOptions>, string]>([

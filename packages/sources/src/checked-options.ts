@@ -1,9 +1,8 @@
 import { type Clock, type Journal, systemClock } from '@headgate/throttle';
-import type { AttemptEvent } from './attempt-event.ts';
 import { budgetOf, mergedBudgets, type NamedBudgets } from './budgets.ts';
 import { proxyVariables } from './http/connections.ts';
 import { SourceError } from './source-error.ts';
-import type { Budgets, Credential, SourceOptions } from './source-options.ts';
+import type { AttemptEvent, Budgets, Credential, SourceOptions } from './source-options.ts';
 import { VERSION } from './version.ts';
 
 /** Options that have been looked at, with every default in its place. */

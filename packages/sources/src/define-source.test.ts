@@ -10,14 +10,14 @@ import { hang, reset, whole } from './testing/responses.ts';
 describe('a refusal for the rate', () => {
   test('is waited for as long as the answer says, with a fresh permit and no end', async () => {
     const scene = await play([said('rate-limited', { retryInMs: 7_000 }), ok], { retryForMs: 0 });
-    const asked = scene.ask();
+    const requested = scene.query();
     await scene.requests(1);
     await expect.poll(() => scene.events.length).toBe(1);
     expect(scene.credits.outstanding).toBe(0);
     await scene.clock.advance(6_999);
     expect(scene.server.requests).toHaveLength(1);
     await scene.clock.advance(1);
-    expect((await asked).value).toBe('good');
+    expect((await requested).value).toBe('good');
     expect(scene.events).toMatchObject([
       { outcome: 'rate-limited', status: 200, retryInMs: 7_000, subject: '/x', credential: 'a' },
       { outcome: 'ok' },
@@ -26,7 +26,7 @@ describe('a refusal for the rate', () => {
 
   test('that says nothing is waited for a window, and two the second time', async () => {
     const scene = await play([said('rate-limited'), said('rate-limited'), ok]);
-    const asked = scene.ask();
+    const requested = scene.query();
     await scene.requests(1);
     await expect.poll(() => scene.events.length).toBe(1);
     await scene.clock.advance(MINUTE_MS);
@@ -35,12 +35,12 @@ describe('a refusal for the rate', () => {
     await scene.clock.advance(2 * MINUTE_MS - 1);
     expect(scene.server.requests).toHaveLength(2);
     await scene.clock.advance(1);
-    expect((await asked).value).toBe('good');
+    expect((await requested).value).toBe('good');
   });
 
   test('leaves the other credentials alone', async () => {
     const scene = await play([said('rate-limited'), ok], { credentials: [credential('a'), credential('b')] });
-    await scene.ask();
+    await scene.query();
     expect(scene.events.map((event) => event.credential)).toEqual(['a', 'b']);
     expect(scene.clock.monotonicMs()).toBe(0);
   });
@@ -58,39 +58,39 @@ test('what an answer without a page says of the budgets is written at once; a pa
     }),
   };
   const scene = await play([said('rate-limited', { retryInMs: 900_000 }), said('transient'), reset, ok], { journal });
-  const asked = scene.ask();
+  const requested = scene.query();
   await expect.poll(() => scene.events.length).toBe(1);
   expect(written.map(([budget]) => budget?.heldMs)).toEqual([900_000]);
-  await scene.drive(asked, 1_000);
+  await scene.drive(requested, 1_000);
   expect(scene.events.map(({ outcome }) => outcome)).toEqual(['rate-limited', 'transient', 'transient', 'ok']);
   expect(written).toHaveLength(2);
-  await scene.ask();
+  await scene.query();
   expect(written).toHaveLength(2);
 });
 
 describe('a transient failure', () => {
   test('is attempted again until the time is over, then given up with all that is known', async () => {
     const scene = await play([], { otherwise: said('transient', { reason: 'it is tired' }), retryForMs: 10_000, random: () => 0.9 });
-    const asked = scene.ask().catch((error: unknown) => error);
-    const error = await scene.drive(asked, 100);
+    const requested = scene.query().catch((error: unknown) => error);
+    const error = await scene.drive(requested, 100);
     expect(error).toBeInstanceOf(SourceError);
     expect(error).toMatchObject({ code: 'HEADGATE_GAVE_UP', retryable: true, service: 'toy', subject: '/x', status: 200 });
     const tries = scene.server.requests.length;
     expect(tries).toBe(6);
     expect((error as Error).message).toBe(
-      `/x: gave up after ${tries} attempts over 10 s: it is tired. Ask again later, or allow more time (retryForMs).`,
+      `/x: gave up after ${tries} attempts over 10 s: it is tired. Retry later, or allow more time (retryForMs).`,
     );
     expect(scene.events.at(-1)).not.toHaveProperty('retryInMs');
   });
 
   test('that the service wants to be left alone for beyond that time is given up at once, and says so', async () => {
     const scene = await play([said('transient', { reason: 'it is tired', retryInMs: 3_600_000 })], { retryForMs: 600_000 });
-    await expect(scene.ask()).rejects.toMatchObject({
+    await expect(scene.query()).rejects.toMatchObject({
       code: 'HEADGATE_GAVE_UP',
       retryable: true,
       message:
         '/x: gave up after 1 attempt: it is tired. The service requests a wait of 3,600 s, and 600 s are left. ' +
-        'Ask again after that, or allow more time (retryForMs).',
+        'Retry after that, or allow more time (retryForMs).',
     });
     expect(scene.clock.monotonicMs()).toBe(0);
     expect(scene.server.requests).toHaveLength(1);
@@ -101,22 +101,22 @@ describe('a transient failure', () => {
       retryForMs: 5_000,
       limit: { requests: 1, windowMs: MINUTE_MS },
     });
-    expect(await scene.drive(scene.ask(), 1_000)).toMatchObject({ value: 'good' });
+    expect(await scene.drive(scene.query(), 1_000)).toMatchObject({ value: 'good' });
     expect(scene.clock.monotonicMs()).toBeGreaterThan(2 * MINUTE_MS);
   });
 
   test('waits without holding room', async () => {
     const scene = await play([said('transient'), ok], { random: () => 0.999 });
-    const asked = scene.ask();
+    const requested = scene.query();
     await expect.poll(() => scene.events.length).toBe(1);
     expect(scene.credits.outstanding).toBe(0);
-    await scene.drive(asked, 100);
+    await scene.drive(requested, 100);
     expect(scene.credits.outstanding).toBe(4);
   });
 
   test('of a time-out: the injected clock decides, and the token is not back before the service must have counted it', async () => {
     const scene = await play([hang, ok], { timeout: 30_000, limit: { requests: 1, windowMs: MINUTE_MS }, maxDelayMs: 5_000 });
-    const asked = scene.ask();
+    const requested = scene.query();
     await scene.requests(1);
     await scene.clock.advance(29_999);
     expect(scene.events).toHaveLength(0);
@@ -127,16 +127,16 @@ describe('a transient failure', () => {
     await scene.clock.advance(MINUTE_MS + 5_000);
     expect(scene.server.requests).toHaveLength(1);
     await scene.clock.advance(100);
-    expect((await asked).value).toBe('good');
+    expect((await requested).value).toBe('good');
   });
 });
 
 describe('a connection that died while it lay idle', () => {
   test('is replaced at once, without a pause', async () => {
     const scene = await play([ok, reset, ok], { random: () => 0.999 });
-    (await scene.ask()).credit.release();
+    (await scene.query()).credit.release();
     await idle();
-    (await scene.ask()).credit.release();
+    (await scene.query()).credit.release();
     expect(scene.clock.monotonicMs()).toBe(0);
     expect(scene.events.map((event) => event.outcome)).toEqual(['ok', 'transient', 'ok']);
     expect(scene.events[1]).toMatchObject({ retryInMs: 0 });
@@ -146,11 +146,11 @@ describe('a connection that died while it lay idle', () => {
 
   test('and so are all others that lie idle', async () => {
     const scene = await play([ok, ok, reset, ok]);
-    const [first, second] = await Promise.all([scene.ask(), scene.ask()]);
+    const [first, second] = await Promise.all([scene.query(), scene.query()]);
     first.credit.release();
     second.credit.release();
     await idle();
-    (await scene.ask()).credit.release();
+    (await scene.query()).credit.release();
     const sockets = scene.server.requests.map(({ socket }) => socket);
     expect(new Set(sockets).size).toBe(3);
     expect(sockets.slice(0, 3).filter((socket) => socket === sockets[3])).toHaveLength(0);
@@ -158,20 +158,20 @@ describe('a connection that died while it lay idle', () => {
 
   test('a fresh one that is reset is a failure like others', async () => {
     const scene = await play([reset, ok], { random: () => 0.999 });
-    const asked = scene.ask();
+    const requested = scene.query();
     await expect.poll(() => scene.events).toMatchObject([{ outcome: 'transient', retryInMs: 499.5 }]);
-    await scene.drive(asked, 100);
+    await scene.drive(requested, 100);
   });
 
   test('without a budget for a second request it waits for one', async () => {
     const scene = await play([ok, reset, ok], { limit: { requests: 2, windowMs: MINUTE_MS } });
-    (await scene.ask()).credit.release();
+    (await scene.query()).credit.release();
     await idle();
-    const asked = scene.ask();
+    const requested = scene.query();
     await expect.poll(() => scene.events.length).toBe(2);
     await idle();
     expect(scene.server.requests).toHaveLength(2);
-    await scene.drive(asked, 1_000);
+    await scene.drive(requested, 1_000);
     expect(scene.server.requests).toHaveLength(3);
   });
 });
@@ -179,8 +179,8 @@ describe('a connection that died while it lay idle', () => {
 describe('a credential that is refused', () => {
   test('leaves, and the others go on', async () => {
     const scene = await play([said('unauthorized'), ok, ok], { credentials: [credential('a'), credential('b')] });
-    (await scene.ask()).credit.release();
-    (await scene.ask()).credit.release();
+    (await scene.query()).credit.release();
+    (await scene.query()).credit.release();
     expect(scene.events.map(({ outcome, credential: name }) => [outcome, name])).toEqual([
       ['unauthorized', 'a'],
       ['ok', 'b'],
@@ -191,8 +191,8 @@ describe('a credential that is refused', () => {
 
   test('was the last: all waiting requests reject with the reason', async () => {
     const scene = await play([], { otherwise: said('unauthorized'), limit: { requests: 1, windowMs: MINUTE_MS } });
-    const asks = await Promise.allSettled([scene.ask(), scene.ask(), scene.ask()]);
-    for (const asked of asks) expect(asked).toMatchObject({ status: 'rejected', reason: { code: 'HEADGATE_TOY' } });
+    const queries = await Promise.allSettled([scene.query(), scene.query(), scene.query()]);
+    for (const requested of queries) expect(requested).toMatchObject({ status: 'rejected', reason: { code: 'HEADGATE_TOY' } });
     expect(scene.server.requests).toHaveLength(1);
   });
 
@@ -203,7 +203,7 @@ describe('a credential that is refused', () => {
       },
     };
     const scene = await play([], { credentials: [{ name: 'a', signer: broken }] });
-    const error: unknown = await scene.ask().catch((reason: unknown) => reason);
+    const error: unknown = await scene.query().catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: 'HEADGATE_CREDENTIAL_UNUSABLE', credential: 'a' });
     expect(String(error)).not.toContain('the-secret');
     expect(scene.server.requests).toHaveLength(0);
@@ -213,8 +213,8 @@ describe('a credential that is refused', () => {
 describe('a clock that the service refuses', () => {
   test('is corrected, and again when it was put right meanwhile', async () => {
     const scene = await play([said('clock-wrong'), ok, said('clock-wrong', { offsetMs: 0 }), ok], { credentials: [late()] });
-    (await scene.ask()).credit.release();
-    (await scene.ask()).credit.release();
+    (await scene.query()).credit.release();
+    (await scene.query()).credit.release();
     expect(adjustClock.mock.calls).toEqual([[90_000], [0]]);
     expect(scene.events.map(({ outcome, reason }) => reason ?? outcome)).toEqual([
       "a: the service's clock is 90 s ahead of ours; corrected",
@@ -228,7 +228,7 @@ describe('a clock that the service refuses', () => {
     const scene = await play([said('clock-wrong', { offsetMs: 251_606_980_416_000 }), said('clock-wrong', { offsetMs: -3_000 }), ok], {
       credentials: [late()],
     });
-    expect((await scene.ask()).value).toBe('good');
+    expect((await scene.query()).value).toBe('good');
     expect(adjustClock.mock.calls).toEqual([[-3_000]]);
     expect(scene.events[0]).toMatchObject({
       outcome: 'transient',
@@ -238,7 +238,7 @@ describe('a clock that the service refuses', () => {
 
   test('three times in a row takes the credential out, with what was tried', async () => {
     const scene = await play([], { otherwise: said('clock-wrong'), credentials: [late()] });
-    await expect(scene.ask()).rejects.toMatchObject({
+    await expect(scene.query()).rejects.toMatchObject({
       code: 'HEADGATE_TOY',
       endsSource: true,
       message: "toy The service's clock is 90 s ahead of ours by its last answer, and 3 corrections in a row did not help.",
@@ -248,7 +248,7 @@ describe('a clock that the service refuses', () => {
 
   test('by requests in flight together is one refusal', async () => {
     const scene = await play([said('clock-wrong'), said('clock-wrong')], { credentials: [late()] });
-    await Promise.all([scene.ask(), scene.ask()]);
+    await Promise.all([scene.query(), scene.query()]);
     expect(adjustClock).toHaveBeenCalledOnce();
     expect(scene.events.map(({ outcome }) => outcome)).toEqual(['transient', 'transient', 'ok', 'ok']);
   });
@@ -261,40 +261,40 @@ describe('a clock that the service refuses', () => {
 });
 
 describe('doubt', () => {
-  test('is settled by asking once more after a quiet window', async () => {
+  test('is settled by one more request after a quiet window', async () => {
     const scene = await play([said('doubtful'), said('doubtful')]);
-    const asked = scene.ask().catch((error: unknown) => error);
+    const requested = scene.query().catch((error: unknown) => error);
     await expect.poll(() => scene.events.length).toBe(1);
     await scene.clock.advance(MINUTE_MS);
     expect(scene.server.requests).toHaveLength(1);
-    expect(await scene.drive(asked, 10)).toMatchObject({ code: 'HEADGATE_TOY' });
+    expect(await scene.drive(requested, 10)).toMatchObject({ code: 'HEADGATE_TOY' });
     expect(scene.server.requests).toHaveLength(2);
     expect(scene.events.map((event) => event.outcome)).toEqual(['transient', 'gone']);
   });
 
   test('was not right', async () => {
     const scene = await play([said('doubtful'), ok]);
-    expect(await scene.drive(scene.ask(), 1_000)).toMatchObject({ value: 'good' });
+    expect(await scene.drive(scene.query(), 1_000)).toMatchObject({ value: 'good' });
   });
 
   test('the classifier knows whether the credential was refused lately', async () => {
     const scene = await play([said('rate-limited', { retryInMs: 59_000 }), ok, ok]);
-    await scene.drive(scene.ask(), 1_000);
+    await scene.drive(scene.query(), 1_000);
     await scene.clock.advance(MINUTE_MS);
-    await scene.drive(scene.ask(), 1_000);
+    await scene.drive(scene.query(), 1_000);
     expect(scene.contexts.map(({ recentlyRefused }) => recentlyRefused)).toEqual([false, true, false]);
   });
 });
 
 test.each(['gone', 'fatal'] as const)('%s ends it at once', async (kind) => {
   const scene = await play([said(kind)]);
-  await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_TOY', subject: '/x' });
+  await expect(scene.query()).rejects.toMatchObject({ code: 'HEADGATE_TOY', subject: '/x' });
   expect(scene.events).toMatchObject([{ outcome: kind, status: 200 }]);
 });
 
-test('a classifier that throws ends that ask with an error, not the process', async () => {
+test('a classifier that throws ends that query with an error, not the process', async () => {
   const scene = await play([whole('not JSON')]);
-  await expect(scene.ask()).rejects.toMatchObject({
+  await expect(scene.query()).rejects.toMatchObject({
     code: 'HEADGATE_CLASSIFY',
     retryable: false,
     cause: expect.any(SyntaxError),
@@ -307,7 +307,7 @@ test('words of a classifier that throws are shown without the secret that they q
     throw new Error('unfit: token-of-a');
   };
   const scene = await play([], {}, { classify });
-  const error = await scene.ask().catch(String);
+  const error = await scene.query().catch(String);
   expect(error).toContain('classify of the toy source threw Error: unfit: ');
   expect(error).not.toContain('token-of-a');
 });
@@ -316,19 +316,19 @@ test.each([
   ['no verdict', undefined, "reading 'kind'"],
   ['a verdict of a kind that there is not', { kind: 'fine' }, 'unknown kind fine'],
   ['a verdict whose error is none of ours', { kind: 'unauthorized', error: new Error('no') }, 'no SourceError'],
-])('a classifier that gives %s ends that ask alone', async (_, verdict, words) => {
+])('a classifier that gives %s ends that query alone', async (_, verdict, words) => {
   let calls = 0;
   const scene = await play([], {}, { classify: () => ((calls += 1) === 1 ? (verdict as never) : { kind: 'ok', value: 'good' }) });
-  await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_CLASSIFY', message: expect.stringContaining(words) });
-  await expect(scene.ask()).resolves.toMatchObject({ value: 'good' });
+  await expect(scene.query()).rejects.toMatchObject({ code: 'HEADGATE_CLASSIFY', message: expect.stringContaining(words) });
+  await expect(scene.query()).resolves.toMatchObject({ value: 'good' });
 });
 
 test.each(['toRequest', 'classify', 'subject', 'items', 'itemsOf', 'weights', 'evidence'] as const)(
-  '%s that gives a promise ends that ask, and its rejection ends no process',
+  '%s that gives a promise ends that query, and its rejection ends no process',
   async (name) => {
     const asynchronous = () => Promise.reject(new Error('too late'));
     const scene = await play([], {}, { [name]: asynchronous as never });
-    await expect(scene.ask()).rejects.toMatchObject({
+    await expect(scene.query()).rejects.toMatchObject({
       code: name === 'classify' ? 'HEADGATE_CLASSIFY' : 'HEADGATE_DEFINITION',
       message: expect.stringContaining('it gives a promise, and has to answer at once'),
     });
@@ -342,10 +342,10 @@ test.each([
 ] as const)('%s that gives %j is a fault of the definition, and named so', async (name, given) => {
   const scene = await play([], {}, { [name]: () => given });
   const message = expect.stringMatching(new RegExp(`: ${name} of the toy source threw RangeError: it gives .*whole number`));
-  await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_DEFINITION', message });
+  await expect(scene.query()).rejects.toMatchObject({ code: 'HEADGATE_DEFINITION', message });
 });
 
-describe('a definition that throws ends that ask with its cause, and no other', () => {
+describe('a definition that throws ends that query with its cause, and no other', () => {
   const cause = new TypeError('no such path');
   const fail = (): never => {
     throw cause;
@@ -358,7 +358,7 @@ describe('a definition that throws ends that ask with its cause, and no other', 
     ['itemsOf', { itemsOf: (value) => (value === 'bad' ? fail() : 1) }, '/x: ', 1],
   ])('%s', async (name, broken, about, requests) => {
     const scene = await play(requests === 0 ? [] : [whole('"bad"')], {}, broken);
-    const error: unknown = await scene.ask().catch((reason: unknown) => reason);
+    const error: unknown = await scene.query().catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(SourceError);
     expect(error).toMatchObject({
       code: 'HEADGATE_DEFINITION',
@@ -369,7 +369,7 @@ describe('a definition that throws ends that ask with its cause, and no other', 
     });
     expect(scene.server.requests).toHaveLength(requests);
     expect(scene.credits.outstanding).toBe(0);
-    expect((await scene.ask('/y')).value).toBe('good');
+    expect((await scene.query('/y')).value).toBe('good');
   });
 
   test('an error that it makes itself is kept as it is', async () => {
@@ -383,19 +383,22 @@ describe('a definition that throws ends that ask with its cause, and no other', 
         },
       },
     );
-    await expect(scene.ask()).rejects.toBe(own);
+    await expect(scene.query()).rejects.toBe(own);
   });
 
   test('a request that cannot be put on the wire is no fault of the credential', async () => {
     const scene = await play([], {}, { toRequest: (path) => ({ method: 'GET', path: '/', query: { path } }) });
-    await expect(scene.ask('half a character: \uD83D')).rejects.toMatchObject({ code: 'HEADGATE_DEFINITION', cause: expect.any(URIError) });
-    expect((await scene.ask('whole')).value).toBe('good');
+    await expect(scene.query('half a character: \uD83D')).rejects.toMatchObject({
+      code: 'HEADGATE_DEFINITION',
+      cause: expect.any(URIError),
+    });
+    expect((await scene.query('whole')).value).toBe('good');
   });
 });
 
 test('what costs more than a budget holds is refused instead of waiting for ever', async () => {
   const scene = await play([]);
-  await expect(scene.ask('/costly')).rejects.toMatchObject({ code: 'HEADGATE_OVER_BUDGET' });
+  await expect(scene.query('/costly')).rejects.toMatchObject({ code: 'HEADGATE_OVER_BUDGET' });
   expect(scene.server.requests).toHaveLength(0);
 });
 
@@ -407,15 +410,15 @@ describe('of credentials with unlike limits', () => {
 
   test('a request goes with one that can bear it', async () => {
     const scene = await play([ok, ok], { credentials });
-    await scene.ask('/costly');
-    await scene.ask('/costly');
+    await scene.query('/costly');
+    await scene.query('/costly');
     expect(scene.events.map((event) => event.credential)).toEqual(['large', 'large']);
   });
 
   test('a request that waits is refused when the last one leaves that could bear it', async () => {
     const scene = await play([said('unauthorized')], { credentials });
-    await expect(scene.ask('/costly')).rejects.toMatchObject({ code: 'HEADGATE_OVER_BUDGET', subject: '/costly' });
-    expect((await scene.ask()).value).toBe('good');
+    await expect(scene.query('/costly')).rejects.toMatchObject({ code: 'HEADGATE_OVER_BUDGET', subject: '/costly' });
+    expect((await scene.query()).value).toBe('good');
   });
 });
 
@@ -428,8 +431,8 @@ test('an observer that throws is reported once, as a warning of the process', as
     throw new Error('no such metric');
   });
   const scene = await play([ok, said('gone')], { onAttempt });
-  expect((await scene.ask()).value).toBe('good');
-  await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_TOY' });
+  expect((await scene.query()).value).toBe('good');
+  await expect(scene.query()).rejects.toMatchObject({ code: 'HEADGATE_TOY' });
   expect(onAttempt).toHaveBeenCalledTimes(2);
   await idle();
   expect(warnings.map(({ message }) => message)).toEqual([
@@ -447,33 +450,33 @@ describe('aborting', () => {
     ] as const) {
       const scene = await play(script, { random: () => 0.999 });
       const abort = new AbortController();
-      const asked = scene.ask('/x', abort.signal).catch((error: unknown) => error);
+      const requested = scene.query('/x', abort.signal).catch((error: unknown) => error);
       await scene.requests(1);
       await expect.poll(() => scene.events.length).toBe(eventsFirst);
       const reason = new Error('enough');
       abort.abort(reason);
-      expect(await asked).toBe(reason);
+      expect(await requested).toBe(reason);
     }
   });
 
   test('before it begins: no request', async () => {
     const scene = await play([ok]);
     const reason = new Error('enough');
-    await expect(scene.ask('/x', AbortSignal.abort(reason))).rejects.toBe(reason);
+    await expect(scene.query('/x', AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(scene.server.requests).toHaveLength(0);
   });
 
   test('while the connection comes about: not a byte is sent and the token is back', async () => {
     const scene = await play([ok]);
     const abort = new AbortController();
-    const asked = scene.ask('/x', abort.signal).catch((error: unknown) => error);
+    const requested = scene.query('/x', abort.signal).catch((error: unknown) => error);
     // The permit is granted, and the connection is being made.
     await Promise.resolve().then(() => undefined);
     await new Promise<void>((resolve) => {
       process.nextTick(resolve);
     });
     abort.abort(new Error('enough'));
-    expect(await asked).toMatchObject({ message: 'enough' });
+    expect(await requested).toMatchObject({ message: 'enough' });
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(scene.server.requests).toHaveLength(0);
     expect(scene.source.gauges().budgets).toMatchObject([{ used: 0 }]);
@@ -481,16 +484,16 @@ describe('aborting', () => {
 
   test('closing ends requests in flight, and later ones', async () => {
     const scene = await play([hang]);
-    const asked = scene.ask().catch((error: unknown) => error);
+    const requested = scene.query().catch((error: unknown) => error);
     await scene.requests(1);
     await scene.source.close();
-    expect(await asked).toMatchObject({ code: 'HEADGATE_CLOSED' });
-    await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_CLOSED' });
+    expect(await requested).toMatchObject({ code: 'HEADGATE_CLOSED' });
+    await expect(scene.query()).rejects.toMatchObject({ code: 'HEADGATE_CLOSED' });
   });
 });
 
 describe('a walk', () => {
-  test('goes from ask to ask, and its error comes after the page that caused it', async () => {
+  test('goes from query to query, and its error comes after the page that caused it', async () => {
     const scene = await play([ok, ok]);
     const got: string[] = [];
     const walk = scene.source.walk('/1', (_, path) => {
@@ -540,11 +543,11 @@ describe('options', () => {
   });
 });
 
-test('gauges say which asks are being answered, and which pause, why and until when', async () => {
+test('gauges say which queries are in flight, and which pause, why and until when', async () => {
   const scene = await play([said('transient', { reason: 'it is tired' }), hang], { random: () => 0.5 });
   const walk = {};
   const given = new AbortController();
-  const asked = scene.source.ask('/x', { credits: scene.credits, walk, signal: given.signal });
+  const requested = scene.source.query('/x', { credits: scene.credits, walk, signal: given.signal });
   const inFlight = () => scene.source.gauges().inFlight;
   await expect.poll(() => inFlight()[0]?.retry?.reason).toBe('it is tired');
   const [pausing] = inFlight();
@@ -555,6 +558,6 @@ test('gauges say which asks are being answered, and which pause, why and until w
   await scene.requests(2);
   expect(inFlight()).toEqual([{ label: '/x', walk, credential: 'a', since: at }]);
   given.abort();
-  await expect(asked).rejects.toThrow('aborted');
+  await expect(requested).rejects.toThrow('aborted');
   expect(inFlight()).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { admission, credentialPool, PageStream, type Waiting } from '@headgate/throttle';
+import { admission, credentialPool, type Delivery, type PageReader, PageStream, type ReadOptions, type Waiting } from '@headgate/throttle';
 import { map } from 'rxjs';
 import { budgetSlots, type BudgetSlotsOptions } from './budget-slots.ts';
 import { nextReset } from './budgets.ts';
@@ -9,15 +9,14 @@ import { sourceCredential } from './retry/source-credential.ts';
 import type { SourceDefinition } from './source-definition.ts';
 import { SourceError } from './source-error.ts';
 import type { SourceOptions } from './source-options.ts';
-import type { AskInFlight, Source, SourceGauges, SourceWaiting } from './source.ts';
-import { walkReader } from './walk-reader.ts';
+import type { QueryInFlight, Source, SourceGauges, SourceWaiting } from './source.ts';
 
 /**
  * Makes a source of a service's definition: a function of its users' options.
  *
  * The returned function throws a `SourceError` with `HEADGATE_INVALID_OPTION` for invalid options.
  */
-export function defineSource<Ask, Value>(definition: SourceDefinition<Ask, Value>): (options: SourceOptions) => Source<Ask, Value> {
+export function defineSource<Query, Value>(definition: SourceDefinition<Query, Value>): (options: SourceOptions) => Source<Query, Value> {
   const { service } = definition;
   return (given) => {
     const options = checkedOptions(service, given, definition);
@@ -37,7 +36,7 @@ export function defineSource<Ask, Value>(definition: SourceDefinition<Ask, Value
     });
     const credentials = new Map(members.map((member) => [member.name, member]));
     const stopping = new AbortController();
-    const inFlight = new Set<AskInFlight>();
+    const inFlight = new Set<QueryInFlight>();
     const execute = executor({
       definition,
       options,
@@ -48,7 +47,7 @@ export function defineSource<Ask, Value>(definition: SourceDefinition<Ask, Value
       inFlight,
       stop: stopping.signal,
     });
-    const underWay = new Set<AbortController>();
+    const aborts = new Set<AbortController>();
     let closed = false;
 
     /** Something of each budget of the credentials that have not left. */
@@ -85,26 +84,26 @@ export function defineSource<Ask, Value>(definition: SourceDefinition<Ask, Value
       inFlight: [...inFlight],
     });
 
-    const source: Source<Ask, Value> = {
-      async ask(ask, { signal, ...wish }) {
+    const source: Source<Query, Value> = {
+      async query(query, { signal, ...rest }) {
         if (closed) throw closedError(service);
         const abort = new AbortController();
         const relay = (): void => abort.abort(signal?.reason);
         if (signal?.aborted === true) relay();
         signal?.addEventListener('abort', relay);
-        underWay.add(abort);
+        aborts.add(abort);
         try {
-          return await execute(ask, { ...wish, signal: abort.signal });
+          return await execute(query, { ...rest, signal: abort.signal });
         } finally {
           signal?.removeEventListener('abort', relay);
-          underWay.delete(abort);
+          aborts.delete(abort);
         }
       },
       walk: (first, next, { share, signal } = {}) =>
         new PageStream(
           () => {
             const turns = { walk: {}, ...(share !== undefined && { share }) };
-            return walkReader({ first, next, ask: (ask, reading) => source.ask(ask, { ...turns, ...reading }) });
+            return walkReader({ first, next, query: (query, reading) => source.query(query, { ...turns, ...reading }) });
           },
           { signal },
         ),
@@ -116,12 +115,39 @@ export function defineSource<Ask, Value>(definition: SourceDefinition<Ask, Value
       },
       async close() {
         closed = true;
-        for (const abort of underWay) abort.abort(closedError(service));
+        for (const abort of aborts) abort.abort(closedError(service));
         await wires.close();
       },
       [Symbol.asyncDispose]: () => source.close(),
     };
     return source;
+  };
+}
+
+interface WalkReaderOptions<Query, Value> {
+  readonly first: Query;
+  /** The query after this page, or undefined when it was the last. */
+  readonly next: (value: Value, query: Query) => Query | undefined;
+  readonly query: (query: Query, options: ReadOptions) => Promise<Delivery<Value>>;
+}
+
+/** Reads a walk query by query. An error of `next` comes after its page, which is good. */
+function walkReader<Query, Value>({ first, next, query }: WalkReaderOptions<Query, Value>): PageReader<Value> {
+  let coming: Query | undefined = first;
+  let failure: { readonly error: unknown } | undefined;
+  return {
+    async read(options) {
+      if (failure !== undefined) throw failure.error;
+      const current = coming;
+      if (current === undefined) return undefined;
+      const delivery = await query(current, options);
+      try {
+        coming = next(delivery.value, current);
+      } catch (error) {
+        failure = { error };
+      }
+      return delivery;
+    },
   };
 }
 

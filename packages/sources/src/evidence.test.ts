@@ -10,9 +10,9 @@ function headed(headers: Record<string, string>, body = '"good"', status = 200):
   return (_, response) => response.writeHead(status, headers).end(body);
 }
 
-async function used(script: readonly Respond[], definition: Partial<SourceDefinition<string, string>>, asks = script.length) {
+async function used(script: readonly Respond[], definition: Partial<SourceDefinition<string, string>>, queries = script.length) {
   const scene = await play(script, { limit: undefined }, { weights: () => ({}), budgets, ...definition });
-  for (let i = 0; i < asks; i += 1) (await scene.ask()).credit.release();
+  for (let i = 0; i < queries; i += 1) (await scene.query()).credit.release();
   return { scene, used: scene.source.gauges().budgets.map((budget) => budget.used) };
 }
 
@@ -22,8 +22,8 @@ test('headers are about the first budget, in any of their spellings', async () =
 });
 
 test('a definition says itself what its answers say, of budgets by name, from headers and body', async () => {
-  const evidence: SourceDefinition<string, string>['evidence'] = ({ headers, body }, { ask, epochMs, credential: name }) => {
-    expect([ask, epochMs, name]).toEqual(['/x', Date.UTC(2026, 0, 1), 'a']);
+  const evidence: SourceDefinition<string, string>['evidence'] = ({ headers, body }, { query, epochMs, credential: name }) => {
+    expect([query, epochMs, name]).toEqual(['/x', Date.UTC(2026, 0, 1), 'a']);
     return {
       hour: { remaining: Number(headers['x-left']), resetInMs: HOUR_MS / 2 },
       minute: body.length > 6 ? { remaining: 1, resetInMs: 1_000 } : undefined,
@@ -33,10 +33,10 @@ test('a definition says itself what its answers say, of budgets by name, from he
   expect((await used([headed({ 'x-left': '20' }, '"a long one"')], { evidence })).used).toEqual([9, 30]);
 });
 
-test('the definition is asked about a refusal, too, and not about an answer that breaks off; the request counts all the same', async () => {
-  const asked: number[] = [];
+test('the definition judges a refusal, too, and not an answer that breaks off; the request counts all the same', async () => {
+  const requested: number[] = [];
   const evidence: SourceDefinition<string, string>['evidence'] = ({ status }) => {
-    asked.push(status);
+    requested.push(status);
     return {};
   };
   const cut: Respond = (_, response) => {
@@ -45,16 +45,16 @@ test('the definition is asked about a refusal, too, and not about an answer that
   };
   const refusal = headed({}, JSON.stringify({ kind: 'rate-limited', retryInMs: 0 }), 429);
   const scene = await play([refusal, cut, ok], { limit: undefined }, { weights: () => ({}), budgets, evidence });
-  await scene.drive(scene.ask(), 1_000);
+  await scene.drive(scene.query(), 1_000);
   expect(scene.events.map(({ outcome }) => outcome)).toEqual(['rate-limited', 'transient', 'ok']);
-  expect(asked).toEqual([429, 200]);
+  expect(requested).toEqual([429, 200]);
   expect(scene.source.gauges().budgets).toMatchObject([{ used: 3 }, { used: 3 }]);
 });
 
 test('a definition whose evidence throws, or names what is no budget, ends that request, which counts', async () => {
   for (const evidence of [() => ({ day: undefined }), () => JSON.parse('{') as never]) {
     const scene = await play([], { limit: undefined }, { weights: () => ({}), budgets, evidence });
-    await expect(scene.ask()).rejects.toMatchObject({
+    await expect(scene.query()).rejects.toMatchObject({
       code: 'HEADGATE_DEFINITION',
       message: expect.stringContaining('evidence of the toy source threw'),
     });
@@ -75,18 +75,18 @@ test('an answer that says what it has cost: free ones are free at once, dear one
 test('a request that waits goes as soon as the one before it turns out to be free', async () => {
   const free = said('ok', { value: 'good', cost: { rate: 0 } });
   const scene = await play([free, free, ok], { limit: { requests: 1, windowMs: HOUR_MS } });
-  for (const delivery of await Promise.all([scene.ask(), scene.ask(), scene.ask()])) delivery.credit.release();
+  for (const delivery of await Promise.all([scene.query(), scene.query(), scene.query()])) delivery.credit.release();
   expect(scene.server.requests).toHaveLength(3);
   expect(scene.clock.monotonicMs()).toBe(0);
 });
 
 test.each([{ mnoth: 1 }, { rate: -1 }, { rate: 0.5 }])('a cost of %j is a fault of the definition', async (cost) => {
   const scene = await play([said('ok', { value: 'good', cost })]);
-  await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_CLASSIFY', cause: expect.any(RangeError) });
+  await expect(scene.query()).rejects.toMatchObject({ code: 'HEADGATE_CLASSIFY', cause: expect.any(RangeError) });
 });
 
 test('evidence of nothing, in whichever way it is said, costs no credential', async () => {
   const scene = await play([], {}, { evidence: () => ({ rate: null as never }) });
-  await expect(scene.ask()).resolves.toMatchObject({ value: 'good' });
-  await expect(scene.ask()).resolves.toMatchObject({ value: 'good' });
+  await expect(scene.query()).resolves.toMatchObject({ value: 'good' });
+  await expect(scene.query()).resolves.toMatchObject({ value: 'good' });
 });

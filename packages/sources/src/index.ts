@@ -5,12 +5,10 @@ export { defineSource } from './define-source.ts';
 export { parseExact, parseUntouched } from './exact-json.ts';
 export { jsonBody, type JsonBody, jsonVerdict } from './http/json-body.ts';
 export { budgetEvidence, refusalWaitMs, type RefusalWaitOptions, retryAfterMs, type RateHeadersOptions } from './http/rate-headers.ts';
-export type { AskInFlight, AskOptions, Source, SourceBudgetGauge, SourceGauges, SourceWaiting, WalkOptions } from './source.ts';
+export type { QueryInFlight, QueryOptions, Source, SourceBudgetGauge, SourceGauges, SourceWaiting, WalkOptions } from './source.ts';
 export type { ClassifyContext, EvidenceContext, PathRequest, SourceDefinition, SourceRequest, UrlRequest } from './source-definition.ts';
 export { SourceError, type SourceErrorOptions } from './source-error.ts';
-export type { Budgets, Credential, Limit, Quota, SourceOptions } from './source-options.ts';
-export type { AttemptEvent } from './attempt-event.ts';
-export type { LimitMismatch } from './limit-check.ts';
+export type { AttemptEvent, Budgets, Credential, Limit, LimitMismatch, Quota, SourceOptions } from './source-options.ts';
 export type { Verdict } from './verdict.ts';
 // The types that declarations of this package name, and what they are made with: its users need no other package for them.
 export {

@@ -2,7 +2,8 @@ import { type BudgetEvidence, rateBudget, systemClock } from '@headgate/throttle
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { budgetOf } from './budgets.ts';
-import { LimitCheck, type LimitMismatch } from './limit-check.ts';
+import { LimitCheck } from './limit-check.ts';
+import type { LimitMismatch } from './source-options.ts';
 import { MINUTE_MS, play } from './scene.fixture.ts';
 
 const HOUR_MS = 60 * MINUTE_MS;
@@ -46,7 +47,7 @@ function found({ kind, windowMs, ours, others }: Told): readonly LimitMismatch[]
 }
 
 describe.each(KINDS)('a service with %s windows', (kind) => {
-  const times = fc.array(fc.integer({ min: 0, max: 10 * MINUTE_MS }), { maxLength: 60 });
+  const times = fc.array(fc.integer({ min: 0, max: 10 * MINUTE_MS }), { maxLength: 60, size: 'max' });
 
   test('shows nothing where its windows are as they are configured, whatever others use', () => {
     fc.assert(
@@ -70,8 +71,8 @@ describe.each(KINDS)('a service with %s windows', (kind) => {
 
 test('another number of requests is reported with one attempt, whichever credentials see it later', async () => {
   const headers = { 'x-rate-limit-limit': '300', 'x-rate-limit-remaining': '299', 'x-rate-limit-reset': '40' };
-  const { ask, events } = await play([], { otherwise: (_, response) => response.writeHead(200, headers).end('"good"') });
-  for (let i = 0; i < 3; i += 1) await ask();
+  const { query, events } = await play([], { otherwise: (_, response) => response.writeHead(200, headers).end('"good"') });
+  for (let i = 0; i < 3; i += 1) await query();
   expect(events.map(({ limitMismatch }) => limitMismatch)).toEqual([
     { budget: 'rate', configured: { requests: 100, windowMs: MINUTE_MS }, stated: { requests: 300 } },
     undefined,

@@ -1,14 +1,5 @@
 import type { BudgetEvidence, RateBudget } from '@headgate/throttle';
-import type { Budgets } from './source-options.ts';
-
-/** The service's answers show another limit than the one that is configured. */
-export interface LimitMismatch {
-  /** Name of the budget. */
-  readonly budget: string;
-  readonly configured: { readonly requests: number; readonly windowMs: number };
-  /** The service's limit, as far as answers show it: its number of requests, and the least or greatest length of its window. */
-  readonly stated: { readonly requests?: number; readonly atLeastMs?: number; readonly atMostMs?: number };
-}
+import type { Budgets, LimitMismatch } from './source-options.ts';
 
 export interface HeardEvidence {
   readonly evidence: readonly (BudgetEvidence | undefined)[];

@@ -2,12 +2,11 @@ import { bearer } from '@headgate/auth';
 import { creditPool, type CreditPool, type Delivery } from '@headgate/throttle';
 import { type VirtualClock, virtualClock } from '@headgate/throttle/testing';
 import { expect, onTestFinished, vi } from 'vitest';
-import type { AttemptEvent } from './attempt-event.ts';
 import { defineSource } from './define-source.ts';
 import type { HttpResponse } from './http/response.ts';
 import type { ClassifyContext, SourceDefinition } from './source-definition.ts';
 import { SourceError } from './source-error.ts';
-import type { Limit, SourceOptions } from './source-options.ts';
+import type { AttemptEvent, Limit, SourceOptions } from './source-options.ts';
 import type { Source } from './source.ts';
 import { whole } from './testing/responses.ts';
 import { type Respond, scriptedServer, type ScriptedServer } from './testing/scripted-server.ts';
@@ -23,7 +22,7 @@ export interface Scene {
   readonly credits: CreditPool;
   readonly events: readonly AttemptEvent[];
   readonly contexts: readonly ClassifyContext<string>[];
-  readonly ask: (path?: string, signal?: AbortSignal) => Promise<Delivery<string>>;
+  readonly query: (path?: string, signal?: AbortSignal) => Promise<Delivery<string>>;
   /** Resolves when so many requests have come. */
   requests(count: number): Promise<void>;
   /** Lets time go by until it has settled. */
@@ -73,8 +72,8 @@ export async function play(
     credits,
     events,
     contexts,
-    async ask(path = '/x', signal) {
-      const delivery = await source.ask(path, { credits, ...(signal !== undefined && { signal }) });
+    async query(path = '/x', signal) {
+      const delivery = await source.query(path, { credits, ...(signal !== undefined && { signal }) });
       given.push(delivery);
       return delivery;
     },
@@ -114,7 +113,7 @@ export function toy(contexts: ClassifyContext<string>[]): Parameters<typeof defi
   };
 }
 
-function meant({ body, status }: HttpResponse, { ask: subject, credential: name }: ClassifyContext<string>): Verdict<string> {
+function meant({ body, status }: HttpResponse, { query: subject, credential: name }: ClassifyContext<string>): Verdict<string> {
   const value = JSON.parse(body.toString()) as string | (Verdict<string> & { kind: 'transient' });
   if (typeof value === 'string') return { kind: 'ok', value };
   const error = new SourceError({

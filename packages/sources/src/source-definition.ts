@@ -4,51 +4,51 @@ import type { Budgets, Limit } from './source-options.ts';
 import type { Verdict } from './verdict.ts';
 
 /**
- * Defines a service: turns an ask into an HTTP request, and an answer into a verdict. A function that throws ends only its ask: with the
+ * Defines a service: turns a query into an HTTP request, and an answer into a verdict. A function that throws ends only its query: with the
  * error if it is a `SourceError`, else with one of the code `HEADGATE_DEFINITION` (`HEADGATE_CLASSIFY`) and the error as its `cause`.
  */
-export interface SourceDefinition<Ask, Value> {
+export interface SourceDefinition<Query, Value> {
   /** Its name, as errors and gauges show it. */
   readonly service: string;
   /** Each credential's budget named `rate`, where the options have none: short for `budgets: { rate: limit }`. */
   readonly limit?: Limit;
   /** Each credential's budgets by name, where the options have none of that name. Default: none, and the options must name one. */
   readonly budgets?: Budgets;
-  /** The HTTP request of an ask. Path and query are appended to the base address. */
-  toRequest(ask: Ask): SourceRequest;
+  /** The HTTP request of a query. Path and query are appended to the base address. */
+  toRequest(query: Query): SourceRequest;
   /**
    * Follows redirects (301, 302, 303, 307, 308) that stay under `baseUrl`, five in a row at most. Each takes its budgets as a request of
    * its own. Others end the request with `HEADGATE_REDIRECTED`: credentials go nowhere else. Default: follows none.
    */
   readonly follow?: 'same-origin';
   /** Gives the verdict on an answer. A pure function of its arguments. Redirects never get here. */
-  classify(answer: HttpResponse, context: ClassifyContext<Ask>): Verdict<Value>;
+  classify(answer: HttpResponse, context: ClassifyContext<Query>): Verdict<Value>;
   /**
    * Reads the state of the named budgets from an answer, also from a refusal (429), whose verdict holds only the wait. Default:
    * `budgetEvidence`, for the first budget.
    */
-  evidence?(answer: HttpResponse, context: EvidenceContext<Ask>): Readonly<Record<string, BudgetEvidence | undefined>>;
-  /** Whom an ask is about, for errors and displays: `@alpha`, an ISBN, an author. */
-  subject(ask: Ask): string;
+  evidence?(answer: HttpResponse, context: EvidenceContext<Query>): Readonly<Record<string, BudgetEvidence | undefined>>;
+  /** The user, ISBN or page of a query, for errors and displays: `@alpha`, an ISBN, an author. */
+  subject(query: Query): string;
   /** Most items that the answer can hold: the credit that is reserved for it. */
-  items(ask: Ask): number;
+  items(query: Query): number;
   /** Items that have come. */
   itemsOf(value: Value): number;
   /**
-   * The cost of an ask by budget name: 1 in each budget that isn't named, 0 where a budget isn't concerned. A name without a budget is an
+   * The cost of a query by budget name: 1 in each budget that isn't named, 0 where a budget isn't concerned. A name without a budget is an
    * error.
    */
-  weights?(ask: Ask): Readonly<Record<string, number>>;
+  weights?(query: Query): Readonly<Record<string, number>>;
 }
 
-export interface EvidenceContext<Ask> {
-  readonly ask: Ask;
+export interface EvidenceContext<Query> {
+  readonly query: Query;
   readonly credential: string;
   /** Epoch ms, from the source's clock, when the answer came. */
   readonly epochMs: number;
 }
 
-export interface ClassifyContext<Ask> extends EvidenceContext<Ask> {
+export interface ClassifyContext<Query> extends EvidenceContext<Query> {
   /** Removes from a text every repetition of the request's Authorization header. Apply it to quoted words of the service. */
   readonly redact: (text: string) => string;
   /** True when this credential was refused for its rate during the last minute though our own log had room. */

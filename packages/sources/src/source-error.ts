@@ -49,7 +49,7 @@ export interface OfDefinitionOptions<T> {
 
 /**
  * Calls a function of a definition. Passes its `SourceError` on, and wraps any other error in a `SourceError` with `HEADGATE_DEFINITION`,
- * which ends this ask alone.
+ * which ends this query alone.
  */
 export function ofDefinition<T>({ service, subject, name, call }: OfDefinitionOptions<T>): T {
   try {

@@ -1,7 +1,6 @@
 import type { Signer } from '@headgate/auth';
 import type { Clock, Journal } from '@headgate/throttle';
 import type { Dispatcher } from 'undici';
-import type { AttemptEvent } from './attempt-event.ts';
 
 /** Options every source takes. */
 export interface SourceOptions {
@@ -83,4 +82,30 @@ export interface Quota {
   readonly zone?: string;
   /** Name of what it counts, for displays. Default: requests. */
   readonly unit?: string;
+}
+
+/** One attempt of a request, after it has ended. */
+export interface AttemptEvent {
+  readonly service: string;
+  readonly credential: string;
+  readonly subject: string;
+  readonly outcome: 'ok' | 'rate-limited' | 'transient' | 'unauthorized' | 'gone' | 'fatal';
+  /** The status of the answer, where one came. */
+  readonly status?: number;
+  /** For anything but ok: what happened, in words. */
+  readonly reason?: string;
+  /** When it is tried again, ms from now; absent when it is not. */
+  readonly retryInMs?: number;
+  readonly durationMs: number;
+  /** This answer, or an earlier one, shows another limit than the configured one; reported once. */
+  readonly limitMismatch?: LimitMismatch;
+}
+
+/** The service's answers show another limit than the one that is configured. */
+export interface LimitMismatch {
+  /** Name of the budget. */
+  readonly budget: string;
+  readonly configured: { readonly requests: number; readonly windowMs: number };
+  /** The service's limit, as far as answers show it: its number of requests, and the least or greatest length of its window. */
+  readonly stated: { readonly requests?: number; readonly atLeastMs?: number; readonly atMostMs?: number };
 }

@@ -3,17 +3,17 @@ import type { Observable } from 'rxjs';
 import type { BudgetSlots } from './budget-slots.ts';
 
 /** A service that takes requests. */
-export interface Source<Ask, Value> extends AsyncDisposable {
+export interface Source<Query, Value> extends AsyncDisposable {
   /**
    * Makes a request once budget permits and `credits` has room, retries it where that may help, and resolves to the value with the credit
    * it holds. Rejects with a `SourceError`, or with `signal.reason` when aborted; then all credit has been given back.
    */
-  ask(ask: Ask, options: AskOptions): Promise<Delivery<Value>>;
+  query(query: Query, options: QueryOptions): Promise<Delivery<Value>>;
   /**
-   * A walk from ask to ask. `next` returns undefined after the last page and may throw a `SourceError`, which the walk ends with
+   * A walk from query to query. `next` returns undefined after the last page and may throw a `SourceError`, which the walk ends with
    * after the page it was given.
    */
-  walk(first: Ask, next: (value: Value, ask: Ask) => Ask | undefined, options?: WalkOptions): PageStream<Value>;
+  walk(first: Query, next: (value: Value, query: Query) => Query | undefined, options?: WalkOptions): PageStream<Value>;
   /** How its budgets stand and who waits for what. */
   gauges(): SourceGauges;
   /** When the slots of each budget come free: what a forecast is made of. */
@@ -36,10 +36,10 @@ export interface WalkOptions {
   readonly share?: number;
 }
 
-export interface AskOptions extends WalkOptions {
+export interface QueryOptions extends WalkOptions {
   readonly credits: CreditPool;
   readonly signal?: AbortSignal;
-  /** Asks of one walk take their turns together. Default: each ask is a walk of its own. */
+  /** Queries of one walk take their turns together. Default: each query is a walk of its own. */
   readonly walk?: object;
 }
 
@@ -47,8 +47,8 @@ export interface SourceGauges {
   /** One for each budget of each credential that is still in use. */
   readonly budgets: readonly SourceBudgetGauge[];
   readonly waiting: readonly SourceWaiting[];
-  /** Asks in flight, or pausing before a retry; in the order of their permits. */
-  readonly inFlight: readonly AskInFlight[];
+  /** Queries in flight, or pausing before a retry; in the order of their permits. */
+  readonly inFlight: readonly QueryInFlight[];
 }
 
 export interface SourceWaiting extends Omit<Waiting, 'weights'> {
@@ -56,9 +56,9 @@ export interface SourceWaiting extends Omit<Waiting, 'weights'> {
   readonly weights: Readonly<Record<string, number>>;
 }
 
-/** An ask that has left the queue and has no answer yet. */
-export interface AskInFlight {
-  /** The subject of the ask. */
+/** A query that has left the queue and has no answer yet. */
+export interface QueryInFlight {
+  /** The subject of the query. */
   readonly label: string;
   /** The walk that it is of, where that was said. */
   readonly walk?: object;

@@ -55,9 +55,7 @@ def read(brokers, topic):
 
 
 def select(file, topic):
-    query = """SELECT key, value FROM records
-        JOIN partitions ON partitions.id = partition_id JOIN topics ON topics.id = topic_id
-        WHERE topics.name = ? ORDER BY offset"""
+    query = "SELECT key, value FROM records WHERE topic = ? AND partition = 0 ORDER BY offset"
     rows = sqlite3.connect(f"file:{file}?mode=ro", uri=True).execute(query, (topic,))
     tell(iter(lambda: [(key.encode(), value.encode()) for key, value in rows.fetchmany(AT_ONCE)], []))
 

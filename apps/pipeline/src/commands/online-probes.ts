@@ -26,7 +26,7 @@ export function onlineProbes({ sound, context, isLogSound }: OnlineProbesOptions
     return (credentials ?? [undefined]).map((credential, i): Probe => {
       const run = async (): Promise<ProbeResult> =>
         topics !== undefined && isLogSound()
-          ? await askNoted({ pipeline, credential: i, config: { topics, pipelines }, context })
+          ? await probeNoted({ pipeline, credential: i, config: { topics, pipelines }, context })
           : notNoted;
       return { name: credential === undefined ? name : `${name} ${credential}`, run };
     });
@@ -35,7 +35,7 @@ export function onlineProbes({ sound, context, isLogSound }: OnlineProbesOptions
 
 const notNoted: ProbeResult = { ok: false, message: 'not asked: its request could not be noted in the log, and a run would not count it' };
 
-interface AskNotedOptions {
+interface ProbeNotedOptions {
   readonly pipeline: Pipeline;
   /** Its place among the pipeline's. */
   readonly credential: number;
@@ -43,7 +43,7 @@ interface AskNotedOptions {
   readonly context: CommandContext;
 }
 
-async function askNoted({ pipeline, credential, config, context }: AskNotedOptions): Promise<ProbeResult> {
+async function probeNoted({ pipeline, credential, config, context }: ProbeNotedOptions): Promise<ProbeResult> {
   const { clock, signal } = context;
   const { group, lanes } = config.topics;
   const names = topicNames(config.topics);
@@ -62,7 +62,7 @@ async function askNoted({ pipeline, credential, config, context }: AskNotedOptio
     }
     const { lane, journal } = opened;
     try {
-      return await answerOf(pipeline, credential, { ...context, journal }, (asked) => within(ASKED_WITHIN_MS, asked));
+      return await answerOf(pipeline, credential, { ...context, journal }, (probed) => within(PROBED_WITHIN_MS, probed));
     } finally {
       await lane.close();
     }
@@ -70,13 +70,13 @@ async function askNoted({ pipeline, credential, config, context }: AskNotedOptio
 }
 
 /** Longest a service may take: longer than a source waits for an attempt by default. */
-const ASKED_WITHIN_MS = 45_000;
+const PROBED_WITHIN_MS = 45_000;
 
 async function answerOf(
   pipeline: Pipeline,
   credential: number,
   { clock, env, signal, journal }: Pick<CommandContext, 'clock' | 'env' | 'signal'> & { readonly journal: Journal },
-  within: (asked: Promise<ProbeResult>) => Promise<ProbeResult>,
+  within: (probed: Promise<ProbeResult>) => Promise<ProbeResult>,
 ): Promise<ProbeResult> {
   const credits = creditPool({ max: 1 });
   const probe = pipeline.probe({ clock, env, signal, journal, credits, onAttempt: () => undefined }, credential);
@@ -84,7 +84,7 @@ async function answerOf(
   try {
     const full = fullUntil(probe.source.gauges(), clock);
     if (full !== undefined) return { ok: true, message: `not asked: its budget is used up${full}` };
-    return await within(answers(() => probe.ask()));
+    return await within(answers(() => probe.query()));
   } finally {
     await probe.source.close();
   }
@@ -102,9 +102,9 @@ function fullUntil({ budgets }: ReturnType<PipelineProbe['source']['gauges']>, c
 }
 
 /** A credential is good when the service answers it, whatever it says of the user. */
-async function answers(ask: () => Promise<unknown>): Promise<ProbeResult> {
+async function answers(query: () => Promise<unknown>): Promise<ProbeResult> {
   try {
-    await ask();
+    await query();
     return { ok: true, message: 'answers' };
   } catch (error) {
     const { endsSource, retryable, message } = error as { endsSource?: boolean; retryable?: boolean; message: string };

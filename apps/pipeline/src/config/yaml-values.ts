@@ -79,9 +79,10 @@ export async function yamlValue(
       const file =
         isOfTexts && isMap(item) && item.items.length === 1 ? pairsOf(item).find(({ name }) => name === 'file')?.value : undefined;
       if (isScalar(file)) {
-        for (const line of await linesOf(file, [...own, 'file'])) {
+        const inFile = [...own, 'file'];
+        for (const line of await linesOf(file, inFile)) {
           values.push(line.text);
-          origins.push({ path: [...own, 'file'], line });
+          origins.push({ path: inFile, line });
         }
       } else {
         values.push(await valueOf(item, itemSchema(schemaHere, i), own));

@@ -20,8 +20,13 @@ books: { plan: premium, baseUrl: "${books.url}", key: "\${KEY}" }
   const ready = await fetch(new URL('readyz', url));
   expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining("followers lane 0 can't go on")]);
 
+  const page = await fetch(new URL('events', url));
+
   await addWishes(place, 'books', ['{"author":"Ursula K. Le Guin"}']);
   await said(/(Ursula K\. Le Guin) page 1/u);
   run.child.kill('SIGTERM');
   expect(await run.ended).toMatchObject({ code: 130, stderr: expect.stringMatching(/Stopped after/u) as string });
+  const states = Array.from((await page.text()).matchAll(/^event: end|"words":"(.*?)"/gmu), ([event, words = event]) => words);
+  expect(states[0]).toBe("degraded: followers lane 0 can't go on");
+  expect(states.slice(-2)).toEqual(['failed', 'event: end']);
 });

@@ -50,18 +50,18 @@ import { SourceError, defineSource, jsonBody } from '@headgate/sources';
 import { z } from 'zod';
 
 const page = z.object({ books: z.array(z.string()), next: z.number().nullable() });
-interface Asked {
+interface Query {
   readonly shelf: string;
   readonly page: number;
 }
 
-const source = defineSource<Asked, z.output<typeof page>>({
+const source = defineSource<Query, z.output<typeof page>>({
   service: 'shelves',
   limit: { requests: 10_000, windowMs: 1_000 },
   toRequest: ({ shelf, page }) => ({ method: 'GET', path: \`/shelf/\${shelf}\`, query: { page: String(page) } }),
-  classify(answer, { ask }) {
+  classify(answer, { query }) {
     const code = 'NO_SHELF';
-    if (answer.status === 404) return { kind: 'gone', error: new SourceError({ code, message: \`\${ask.shelf}: no such shelf.\`, retryable: false, service: 'shelves' }) };
+    if (answer.status === 404) return { kind: 'gone', error: new SourceError({ code, message: \`\${query.shelf}: no such shelf.\`, retryable: false, service: 'shelves' }) };
     const body = jsonBody(answer, JSON.parse);
     const read = body.kind === 'json' ? page.safeParse(body.value) : undefined;
     return read?.success === true ? { kind: 'ok', value: read.data } : { kind: 'transient', reason: \`answered \${answer.status}\` };
@@ -85,7 +85,7 @@ export default definePipeline({
   listed: ({ lists }) => lists.map((shelf) => ({ shelf })),
   probe({ baseUrl, token }, io) {
     const api = source({ ...io, baseUrl, credentials: [{ name: 'token', signer: bearer(token) }] });
-    return { source: api, ask: () => api.ask({ shelf: 'a', page: 1 }, { credits: io.credits }) };
+    return { source: api, query: () => api.query({ shelf: 'a', page: 1 }, { credits: io.credits }) };
   },
   open: ({ baseUrl, token }, io) =>
     walk({

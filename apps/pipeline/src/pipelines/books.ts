@@ -210,7 +210,7 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
   probe(given, io) {
     const source = openSource({ ...given, retryFor: 0 }, io);
     const isbn = given.isbns.find(isIsbn) ?? '9780140449136';
-    return { source, ask: () => source.batch([isbn], { credits: io.credits, signal: io.signal }) };
+    return { source, query: () => source.batch([isbn], { credits: io.credits, signal: io.signal }) };
   },
   agreed: ({ plan, perDay }) => ({ plan, ...(perDay !== undefined && { perDay: { ...perDay } }) }),
   open(given, io) {
@@ -222,10 +222,10 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
         keys: (request) => ('isbn' in request ? [request.isbn] : request.isbns),
         normalize: normalizeIsbn,
         requestOf: (keys) => (keys.length === 1 && keys[0] !== undefined ? { isbn: keys[0] } : { isbns: keys }),
-        ask: (api, isbns, asking) => api.batch(isbns, asking),
+        query: (api, isbns, given) => api.batch(isbns, given),
         size: batchOf(given),
         room: (api) => api.gauges().leftToday ?? Infinity,
-        records: (answers, { asked, topics }) => outcome(answers, asked, topics),
+        records: (answers, { requested, topics }) => outcome(answers, requested, topics),
       }),
       author: walk({
         source,
@@ -267,33 +267,33 @@ const authorCheckpoint: z.ZodType<AuthorCheckpoint> = z.object({
 /** The records of a batch's answers. Where the answers hold records that name no ISBN, none of the ISBNs is known to be missing. */
 function outcome(
   answers: readonly BookAnswer[],
-  asked: readonly { readonly key: string }[],
+  requested: readonly { readonly key: string }[],
   topics: RecordMakers<typeof booksTopics>,
 ): LookupOutcome {
-  const byIsbn = new Map(answers.filter(({ kind }) => kind !== 'unreadable').map((answer) => [answer.isbn ?? answer.asked, answer]));
+  const byIsbn = new Map(answers.filter(({ kind }) => kind !== 'unreadable').map((answer) => [answer.isbn ?? answer.requested, answer]));
   const unreadable = answers.filter((answer): answer is UnreadableBook => answer.kind === 'unreadable');
   const records: LookupOutcome['records'][number][] = [];
   const deadLetters: NonNullable<LookupOutcome['deadLetters']>[number][] = [];
-  for (const [index, { key: isbn }] of asked.entries()) {
+  for (const [index, { key: isbn }] of requested.entries()) {
     const answer = byIsbn.get(isbn);
     switch (answer?.kind) {
       case 'found':
-        records.push({ asked: index, record: topics.records({ key: isbn, value: { isbn, record: answer.record } }) });
+        records.push({ index, record: topics.records({ key: isbn, value: { isbn, record: answer.record } }) });
         break;
       case 'missing':
       case undefined:
-        if (unreadable.length > 0) deadLetters.push({ asked: index, error: perhapsThere(isbn, unreadable.length) });
-        else records.push({ asked: index, record: topics.missing({ key: isbn, value: { isbn } }) });
+        if (unreadable.length > 0) deadLetters.push({ index, error: perhapsThere(isbn, unreadable.length) });
+        else records.push({ index, record: topics.missing({ key: isbn, value: { isbn } }) });
         break;
       case 'invalid':
-        deadLetters.push({ asked: index, error: answer.error });
+        deadLetters.push({ index, error: answer.error });
         break;
       case 'unreadable':
         break;
     }
   }
   for (const { id, record, error } of withIds(unreadable)) {
-    deadLetters.push({ asked: 0, error: ofNone(error, asked.length), part: { id, record } });
+    deadLetters.push({ index: 0, error: ofNone(error, requested.length), part: { id, record } });
   }
   return { records, deadLetters };
 }
@@ -313,14 +313,14 @@ function perhapsThere(isbn: string, unreadable: number): SourceError {
   const records = unreadable === 1 ? 'a record that names' : `${unreadable} records that name`;
   const message =
     `${isbn}: no record names it, but its batch had ${records} no ISBN, so nobody can say that it is missing. ` +
-    'Ask again with `headgate replay books.dead-letters`; with books.maxBatch: 1 it is asked for alone.';
+    'Retry with `headgate replay books.dead-letters`; with books.maxBatch: 1 it is requested alone.';
   return new SourceError({ code: 'HEADGATE_INVALID_RECORD', message, retryable: true, service: 'books', subject: isbn });
 }
 
 /** The source reports the other ISBNs as missing; a run does not. */
-function ofNone({ code, retryable }: SourceError, asked: number): SourceError {
+function ofNone({ code, retryable }: SourceError, count: number): SourceError {
   const message =
-    `books: a record in the answer for ${asked} ISBNs is no object or names no ISBN, so it can't be laid to any of them. ` +
+    `books: a record in the answer for ${count} ISBNs is no object or names no ISBN, so it can't be laid to any of them. ` +
     'The others were read; those ISBNs that no record names are dead letters too, and can be put back with `headgate replay`.';
   return new SourceError({ code, message, retryable, service: 'books' });
 }

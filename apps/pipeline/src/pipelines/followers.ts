@@ -157,7 +157,7 @@ const options = z
       .prefault({})
       .describe('Budget of each credential.'),
     count: z.int().min(1).max(5_000).default(5_000).describe('Most ids of a page.'),
-    stringifyIds: z.boolean().default(true).describe('Ask for ids as strings; they arrive exact either way.'),
+    stringifyIds: z.boolean().default(true).describe('Request ids as strings; they arrive exact either way.'),
     maxEmptyPages: z
       .int()
       .positive()
@@ -268,7 +268,7 @@ export const followers: DefinedPipeline<typeof options> = definePipeline({
     const source = openSource({ ...given, retryFor: 0 }, io);
     const [first = { screenName: 'headgate' }] = given.users;
     const reader = source.pages({ ...first, count: 1, stringifyIds: given.stringifyIds }).reader();
-    return { source, ask: () => reader.read({ credits: io.credits, signal: io.signal }) };
+    return { source, query: () => reader.read({ credits: io.credits, signal: io.signal }) };
   },
   open(given, io) {
     const { count, stringifyIds, emit } = given;
@@ -284,7 +284,7 @@ export const followers: DefinedPipeline<typeof options> = definePipeline({
           stringifyIds,
           firstPage: page,
           maxEmptyPages: given.maxEmptyPages,
-        } as Parameters<typeof api.pages>[0]);
+        });
       },
       through: given.dropBoundaryDuplicates ? [dropBoundaryDuplicates<FollowerPage>()] : [],
       *records(page, at) {
@@ -338,9 +338,9 @@ function pageRecord({ cursor, nextCursor, previousCursor, ids }: FollowerPage, {
 
 /** One record per id. They carry no headers: 5,000 times a page they would repeat the value. */
 function idRecords({ ids }: FollowerPage, { key, id, page, topics }: At): PendingRecord {
-  const before = JSON.stringify({ user: key, crawl: id, page }).slice(0, -1);
+  const start = JSON.stringify({ user: key, crawl: id, page }).slice(0, -1);
   // Ids are digits only, so they need no escaping.
-  return topics.ids.series({ key, count: ids.length, textAt: (index) => `${before},"id":"${ids[index]}"}` });
+  return topics.ids.series({ key, count: ids.length, before: `${start},"id":"`, textAt: (index) => ids[index] ?? '', after: '"}' });
 }
 
 /** The options of this pipeline among others; undefined where it isn't there. */

@@ -200,7 +200,6 @@ async function workLane({
   let refusing = 0;
   const begun = new Set(resumed.map(({ offset }) => offset));
   const take = (record: Parameters<LaneWorker['take']>[0]): void => {
-    if (worker.has(record.offset)) return;
     try {
       if (record.refusal !== undefined) throw record.refusal;
       taking(record);

@@ -112,7 +112,7 @@ function sum(a: BudgetSnapshot, b: BudgetSnapshot): BudgetSnapshot {
   return {
     ...(a.name !== undefined && { name: a.name }),
     windowMs: Math.min(a.windowMs, b.windowMs),
-    busy: [...a.busy, ...b.busy].sort(([one], [other]) => one - other),
+    busy: [...a.busy, ...b.busy],
     ...(others !== undefined && { others }),
     ...(heldMs > 0 && { heldMs }),
     freedMs: freedMs < Infinity ? freedMs : null,

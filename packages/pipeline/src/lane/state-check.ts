@@ -25,7 +25,7 @@ export class StateLostError extends PipelineError {
 
 const CURES: Readonly<Record<Loss, string>> = {
   state:
-    'Going on would work requests again and ask for more than the budgets allow. Restore it; or, to start over knowingly, stop all ' +
+    'Going on would work requests again and overrun the budgets. Restore it; or, to start over knowingly, stop all ' +
     'processes of the group, wait a window, and go on with another group name.',
   requests:
     'Going on would take new requests for finished ones. Restore it; or, to start over knowingly, stop all processes of the group, wait a ' +

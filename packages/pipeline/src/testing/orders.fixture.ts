@@ -61,7 +61,7 @@ const ordersSource = defineSource<Query, OrdersPage>({
   service: 'orders',
   limit: { requests: LIMIT, windowMs: WINDOW_MS },
   toRequest: ({ customer, page }) => ({ path: `/${customer}/${page}` }),
-  classify(answer, { ask: { customer } }) {
+  classify(answer, { query: { customer } }) {
     if (answer.status === 404) {
       const message = `There is no customer ${customer}.`;
       return { kind: 'gone', error: new SourceError({ code: 'HEADGATE_NO_CUSTOMER', message, retryable: false, service: 'orders' }) };

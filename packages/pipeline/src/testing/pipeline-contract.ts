@@ -96,7 +96,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
       const { walks, keys } = snapshot.pipelines[name] ?? { walks: { started: 0 }, keys: { queued: 0 } };
       found = { written, requests: service.requests(), operations: counting.operations, units: walks.started + keys.queued };
       await scene.run();
-      assert.equal(service.requests(), found.requests, 'a second run asks for something again');
+      assert.equal(service.requests(), found.requests, 'a second run requests something again');
     });
     assert.ok(found !== undefined);
     return found;
@@ -283,7 +283,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
         lanes.reduce((sum, { walks, keys }) => sum + walks.length + keys, 0),
         units,
       );
-      assert.equal(service.requests(), 0, 'a look asks the service');
+      assert.equal(service.requests(), 0, 'a look sends a request to the service');
       await scene.run();
       const after = await scene.left();
       assert.deepEqual([after.lanes.map(({ walks, keys }) => [walks, keys]), after.after], [after.lanes.map(() => [[], 0]), 0]);
@@ -293,7 +293,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
 
   return [
     {
-      name: 'an undisturbed run writes what its requests ask for, and a second one asks for nothing',
+      name: 'an undisturbed run writes the records of its requests, and a second one requests nothing',
       run: async () => void (await reference()),
     },
     ...seeds.map((seed) => ({
@@ -308,7 +308,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
     { name: 'a request that is none becomes a dead letter, and holds up nothing', run: besideMalformed },
     { name: 'requests are enqueued while it follows, all or nothing', run: enqueued },
     { name: 'a request that fails is one dead letter with its reason, and is worked when it is replayed behind the cure', run: replayed },
-    { name: 'what is left to do is known without asking the service', run: planned },
+    { name: 'what is left to do is known without a request to the service', run: planned },
   ];
 }
 

@@ -76,6 +76,18 @@ export async function openScene({ openLog, pipeline, lanes = 1 }: SceneOptions):
       return result;
     },
     async written() {
+      // A transaction that a broker refused leaves a mark in the log: requests count by their order, not by their offsets.
+      const ranks = new Map<string, number>();
+      const counts = new Map<number, number>();
+      for await (const { partition, offset } of log.readBytes({ topic: requests })) {
+        const rank = counts.get(partition) ?? 0;
+        counts.set(partition, rank + 1);
+        ranks.set(`${partition}-${offset}`, rank);
+      }
+      const ranked = (text: string): string =>
+        text.replaceAll(/\.requests-(\d+)-(\d+)/g, (_, partition: string, offset: string) => {
+          return `.requests-${partition}-${ranks.get(`${partition}-${offset}`) ?? `offset ${offset}`}`;
+        });
       const topics = Object.keys(pipeline.topics).map(async (topic) => {
         const byKey: Record<string, string[]> = {};
         const ids = new Set<string>();
@@ -83,7 +95,7 @@ export async function openScene({ openLog, pipeline, lanes = 1 }: SceneOptions):
           const id = textOf(headers['ce_id']);
           if (id !== '') assert.ok(!ids.has(id), `${topic}: two records have the id ${id}`);
           ids.add(id);
-          (byKey[textOf(key)] ??= []).push(`${textOf(value)} ${id}`.replaceAll(prefix, ''));
+          (byKey[textOf(key)] ??= []).push(ranked(`${textOf(value)} ${id}`.replaceAll(prefix, '')));
         }
         return [topic, byKey] as const;
       });

@@ -1,4 +1,4 @@
-import type { Clock } from '@headgate/throttle';
+import type { Clock, Json } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import { endsLane } from '../endings.ts';
 import type { StateChange } from '../lane/lane.ts';
@@ -46,12 +46,20 @@ export interface AfterWork {
   readonly isBusy: boolean;
   /** The walk whose work is being done. */
   readonly current: { readonly key: string; readonly request: string; readonly name: string } | undefined;
+  /** The value that a key's last whole walk has carried to its end. */
+  carried(key: string): Json | undefined;
   /** The ends of the pipeline's topics: a walk that begins now has no record before them. */
   offsets(): Promise<Readonly<Record<string, number>>>;
   /** A walk's last page is about to be written. */
-  ending(crawl: Omit<Crawl, 'offsets'> & { readonly whole: boolean; readonly offsets: Crawl['offsets'] | undefined }): EndingWalk;
+  ending(crawl: EndedWalk): EndingWalk;
   /** Starts no further chunk. Unfinished work goes on when the lane is opened again. */
   stop(): void;
+}
+
+export interface EndedWalk extends Omit<Crawl, 'offsets'> {
+  readonly whole: boolean;
+  readonly offsets: Crawl['offsets'] | undefined;
+  readonly carried?: Json | undefined;
 }
 
 export interface EndingWalk {
@@ -61,10 +69,14 @@ export interface EndingWalk {
   start(): void;
 }
 
-/** The last whole walk of a key, as the lane's state keeps it: pages and items for forecasts, the crawl for the work behind the next one. */
+/** The last whole walk of a key, as the lane's state keeps it. */
 export interface LastCrawl {
+  /** For forecasts, as `items`. */
   readonly pages: number;
   readonly items: number;
+  /** For the next walk. */
+  readonly carried?: Json | undefined;
+  /** For the work behind the next one. */
   readonly crawl?: Omit<Crawl, 'key'> | undefined;
 }
 
@@ -197,16 +209,17 @@ export function afterWork<Topics extends TopicMap>(
       const [next] = queue;
       return isBusy && next !== undefined ? { key: next.work.crawl.key, request: next.work.crawl.id, name: afterName } : undefined;
     },
+    carried: (key) => last.get(key)?.carried,
     async offsets() {
       const onLog = new Map(Object.keys(topics).map((name) => [names(`${pipeline}.${name}`), name]));
       const infos = await log.listTopics([...onLog.keys()]);
       return Object.fromEntries(infos.map((info) => [onLog.get(info.name), info.offsets[partition]?.end ?? 0]));
     },
-    ending({ key, id, pages, items, whole, offsets }) {
+    ending({ key, id, pages, items, whole, offsets, carried }) {
       if (!whole) return { state: [], start: () => undefined };
       const before = last.get(key);
       const crawl = offsets && { id, pages, items, offsets };
-      const now: LastCrawl = { pages, items, crawl: crawl ?? before?.crawl };
+      const now: LastCrawl = { pages, items, crawl: crawl ?? before?.crawl, carried };
       last.set(key, now);
       const noted: StateChange = [STATE_KEYS.last + key, now];
       if (crawl === undefined || after === undefined) return { state: [noted], start: () => undefined };

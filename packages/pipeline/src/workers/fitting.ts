@@ -25,16 +25,17 @@ export function fitting(records: readonly (NewRecord | RecordSeries)[], options:
 }
 
 /** The record of a series that has the longest value. */
-function largestOf({ topic, key, count, valueAt }: RecordSeries, { pipeline, key: of, name }: FittingOptions): NewRecord {
+function largestOf({ topic, key, count, valueAt, parts }: RecordSeries, { pipeline, key: of, name }: FittingOptions): NewRecord {
   return callUser({ pipeline, key: of, name }, () => {
-    let value: string | Uint8Array = '';
+    const partAt = parts?.partAt ?? valueAt;
+    let largest = 0;
     let mostBytes = 0;
     for (let i = 0; i < count; i += 1) {
-      const one = valueAt(i);
+      const one = partAt(i);
       assertField(topic, 'value', one);
       const bytes = Buffer.byteLength(one);
-      if (bytes > mostBytes) [value, mostBytes] = [one, bytes];
+      if (bytes > mostBytes) [largest, mostBytes] = [i, bytes];
     }
-    return { topic, key, value };
+    return { topic, key, value: count > 0 ? valueAt(largest) : '' };
   });
 }

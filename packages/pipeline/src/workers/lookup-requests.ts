@@ -32,7 +32,6 @@ export interface LookupKey<Request> {
 export interface LookupRequests<Request> {
   /** Keys taken whose answer is not durable. */
   readonly load: number;
-  has(offset: number): boolean;
   /** The stored keys of a request that started earlier. */
   keptKeys(offset: number): readonly string[] | undefined;
   /** Throws a `PipelineError` (HEADGATE_RECORD_TOO_LARGE) for keys that the lane's state can't keep. */
@@ -117,7 +116,6 @@ export function lookupRequests<Request>(pipeline: string, lane: Lane): LookupReq
       for (const { left } of active.values()) load += left;
       return load;
     },
-    has: (offset) => active.has(offset),
     keptKeys,
     check({ key, offset }, valid) {
       // A single key is answered in one transaction, which needs no state.

@@ -1,9 +1,14 @@
 import { describe, expect, it, test } from 'vitest';
+import { SourceError } from '@headgate/sources';
+import { creditPool } from '@headgate/throttle';
 import { virtualClock } from '@headgate/throttle/testing';
 import { type Shelf, type ShelvesApi, shelves, shelvesApi, type shelvesTopics, valuesOf, workedOff } from '../shelves.fixture.ts';
 import { shelvesLane } from '../lane/lane.fixture.ts';
 import { logWith, temporaryLog, shelvesTopics as plainTopics } from '../temporary-log.fixture.ts';
-import type { PendingRecord, RecordMakers } from '../topic.ts';
+import type { RequestEvent } from '../events.ts';
+import { topicNames } from '../names.ts';
+import { notifier } from '../notifier.ts';
+import { type PendingRecord, type RecordMakers, recordMakers } from '../topic.ts';
 import type { TopicLog } from '@headgate/topics';
 import { type LookupDefinition, lookup } from './lookup.ts';
 import { keptLookups, lookupRequests, resumedLookups } from './lookup-requests.ts';
@@ -16,10 +21,10 @@ function looking(more: Partial<Definition> = {}, api = shelvesApi()) {
     source: api,
     keys: ({ shelf }) => shelf.split('+'),
     requestOf: (keys) => ({ shelf: keys.join('+') }),
-    ask: (source, keys, options) => source.find(keys, options),
+    query: (source, keys, options) => source.find(keys, options),
     size: 1,
     records: (answers, { topics }) => ({
-      records: answers.map((item, asked) => ({ asked, record: topics.records({ key: item, value: { item } }) })),
+      records: answers.map((item, index) => ({ index, record: topics.records({ key: item, value: { item } }) })),
     }),
     ...more,
   });
@@ -48,9 +53,9 @@ describe('a function of the definition that throws ends the keys it was called f
       },
     ],
     [
-      'ask',
+      'query',
       {
-        ask(source, keys, options) {
+        query(source, keys, options) {
           boom(keys.join());
           return source.find(keys, options);
         },
@@ -61,7 +66,7 @@ describe('a function of the definition that throws ends the keys it was called f
       {
         records(answers, { topics }) {
           boom(answers.join());
-          return { records: answers.map((item, asked) => ({ asked, record: topics.records({ key: item, value: { item } }) })) };
+          return { records: answers.map((item, index) => ({ index, record: topics.records({ key: item, value: { item } }) })) };
         },
       },
     ],
@@ -105,7 +110,7 @@ describe('a function of the definition that throws ends the keys it was called f
     await using place = await temporaryLog();
     const pipeline = shelves(() =>
       looking({
-        ask: () => Promise.reject(new Error('no answer')),
+        query: () => Promise.reject(new Error('no answer')),
         requestOf(keys) {
           boom(keys.join());
           return { shelf: keys.join() };
@@ -140,7 +145,7 @@ describe('a function of the definition that throws ends the keys it was called f
     const pipeline = shelves(() =>
       looking({
         records: ([item = ''], { topics }) => ({
-          records: [{ asked: item === 'bad' ? 1 : 0, record: topics.records({ key: item, value: { item } }) }],
+          records: [{ index: item === 'bad' ? 1 : 0, record: topics.records({ key: item, value: { item } }) }],
         }),
       }),
     );
@@ -170,6 +175,11 @@ describe('a key whose records can’t all be written is one dead letter, and non
         /^bad: its record needs \d+ bytes/,
       ],
       [
+        'a series has a beginning that is too large',
+        (topics) => topics.log.series({ key: 'bad', count: 3, before: 'x'.repeat(2_000), textAt: String }),
+        /^bad: its record needs \d+ bytes/,
+      ],
+      [
         'a series throws',
         (topics) =>
           topics.log.series({
@@ -191,16 +201,16 @@ describe('a key whose records can’t all be written is one dead letter, and non
       looking({
         size: 2,
         records: (answers, { topics }) => ({
-          records: answers.flatMap((item, asked) => {
+          records: answers.flatMap((item, index) => {
             const record = topics.records({ key: item, value: { item } });
             return item === 'bad'
               ? [
-                  { asked, record },
-                  { asked, record: misfit(topics) },
+                  { index, record },
+                  { index, record: misfit(topics) },
                 ]
-              : [{ asked, record }];
+              : [{ index, record }];
           }),
-          deadLetters: [{ asked: 0, error: new Error('of nobody'), part }],
+          deadLetters: [{ index: 0, error: new Error('of nobody'), part }],
         }),
       }),
     );
@@ -219,8 +229,8 @@ test('two records of a key have ids of their own, which are the same when they a
   const pipeline = shelves(() =>
     looking({
       records: (answers, { topics }) => ({
-        records: answers.flatMap((item, asked) =>
-          ['first', 'second'].map((which) => ({ asked, record: topics.records({ key: item, value: { item: which } }) })),
+        records: answers.flatMap((item, index) =>
+          ['first', 'second'].map((which) => ({ index, record: topics.records({ key: item, value: { item: which } }) })),
         ),
       }),
     }),
@@ -293,12 +303,193 @@ test('keys of many requests share an HTTP request, each once, and are answered b
     shelves(() => looking({ size: 3 }, api)),
     ['a+b', 'c', 'd+d+e'],
   );
-  expect(api.asked).toEqual(['a+b+c', 'd+e']);
+  expect(api.requested).toEqual(['a+b+c', 'd+e']);
   expect(snapshot.pipelines['shelves']).toMatchObject({ keys: { queued: 5, answered: 5 } });
   const ids: (string | undefined)[] = [];
   for await (const { headers } of place.log.read({ topic: 'shelves.records' })) ids.push(headers['ce_id']);
   const request = 'shelves.requests-0-';
   expect(ids).toEqual([`${request}0/a`, `${request}0/b`, `${request}1/c`, `${request}2/d`, `${request}2/e`]);
+});
+
+describe('a worker alone', () => {
+  const working = async (log: TopicLog, more: Partial<Definition> = {}) => {
+    const clock = virtualClock();
+    const answers: (() => void)[] = [];
+    const api = shelvesApi({ onPage: () => new Promise<void>((resolve) => answers.push(resolve)) });
+    const pipeline = shelves(() => looking({ size: 4, records: () => ({ records: [] }), ...more }, api))({});
+    const [credits, names] = [creditPool({ max: Infinity }), topicNames()];
+    const open = () => ({ restored: undefined, granted: () => Promise.resolve(), settled: () => undefined, learned: () => undefined });
+    const lane = await shelvesLane({ log, clock });
+    const events: RequestEvent[] = [];
+    const waker = notifier({ clock });
+    const worker = pipeline
+      .open({
+        lane: 0,
+        lanes: 1,
+        clock,
+        credits,
+        env: {},
+        signal: new AbortController().signal,
+        onAttempt: () => undefined,
+        journal: { leaseMs: 1_000, open },
+      })
+      .worker({
+        pipeline: 'shelves',
+        lane,
+        log,
+        clock,
+        notifier: waker,
+        credits,
+        names,
+        topics: recordMakers({
+          pipeline: 'shelves',
+          topics: pipeline.topics,
+          names,
+          partition: 0,
+          validate: false,
+          serializers: new Map(),
+        }),
+        emit: (event) => void (event.type === 'notice' || events.push(event)),
+      });
+    let offset = 0;
+    return {
+      clock,
+      lane,
+      credits,
+      waker,
+      worker,
+      events,
+      requested: api.requested,
+      answers,
+      take: (shelf: string): void => {
+        worker.take({ offset, key: shelf, value: JSON.stringify({ shelf }) });
+        offset += 1;
+      },
+      /** The oldest HTTP request is answered, and its answer written. */
+      answer: async (): Promise<void> => {
+        const answered = worker.load - Math.min(4, api.requested[api.requested.length - answers.length]?.split('+').length ?? 0);
+        answers.shift()?.();
+        await expect.poll(() => worker.load).toBe(answered);
+      },
+      [Symbol.asyncDispose]: async () => await lane.close(),
+    };
+  };
+
+  it('lets keys wait for company, and not when the queue has been read to its end', async () => {
+    await using place = await temporaryLog(plainTopics());
+    await using scene = await working(place.log);
+    const { clock, worker, events, requested, take } = scene;
+    take('a');
+    take('b+c');
+    await clock.advance(199);
+    expect(requested).toEqual([]);
+    await clock.advance(1);
+    expect(requested).toEqual(['a+b+c']);
+    take('d+e+f+g+h');
+    expect(requested).toEqual(['a+b+c', 'd+e+f+g']);
+    worker.flush();
+    expect(requested).toEqual(['a+b+c', 'd+e+f+g', 'h']);
+    expect(events).toEqual([3, 5].map((count) => ({ type: 'keys-queued', pipeline: 'shelves', count })));
+    expect([worker.load, worker.isBusy, clock.pending]).toEqual([8, true, 0]);
+  });
+
+  it('lets none wait longer than its definition says, and sends nothing more when it is stopped', async () => {
+    await using place = await temporaryLog(plainTopics());
+    await using scene = await working(place.log, { maxWaitMs: 50 });
+    const { clock, worker, requested, take } = scene;
+    take('a');
+    await clock.advance(50);
+    expect(requested).toEqual(['a']);
+    take('b');
+    worker.stop();
+    worker.flush();
+    await clock.advance(50);
+    expect([requested, clock.pending]).toEqual([['a'], 0]);
+  });
+
+  it('cuts the last batch to what a quota has left, and has one more wait for its reset', async () => {
+    await using place = await temporaryLog(plainTopics());
+    let room = 6;
+    await using scene = await working(place.log, { room: () => room });
+    const { clock, worker, events, requested, take, answer } = scene;
+    take('a+b+c+d+e+f+g+h+i+j+k+l+m');
+    const first = ['a+b+c+d', 'e+f'];
+    expect(requested).toEqual(first);
+    room = 0;
+    await clock.advance(200);
+    await answer();
+    expect(requested).toEqual(first);
+    await answer();
+    expect(requested).toEqual([...first, 'g+h+i+j']);
+    worker.flush();
+    take('n');
+    expect(requested).toEqual([...first, 'g+h+i+j']);
+    // The quota is whole again.
+    room = 9;
+    worker.flush();
+    expect(requested).toEqual([...first, 'g+h+i+j', 'k+l+m+n']);
+    expect(events.filter(({ type }) => type === 'keys-queued')).toMatchObject([{ count: 13 }, { count: 1 }]);
+    await answer();
+    await answer();
+    expect([worker.load, worker.isBusy]).toEqual([0, false]);
+  });
+
+  it('tells what an answer brought when that is durable, and gives its credit back', async () => {
+    await using place = await temporaryLog(plainTopics());
+    await using scene = await working(place.log, {
+      records: () => ({ records: [], deadLetters: [{ index: 1, error: new Error('of nobody') }] }),
+    });
+    const { worker, credits, events, take, answer } = scene;
+    take('a+b');
+    worker.flush();
+    await answer();
+    await expect.poll(() => worker.isBusy).toBe(false);
+    expect(events).toMatchObject([
+      { type: 'keys-queued', count: 2 },
+      { type: 'keys-answered', count: 2 },
+      { type: 'records-written', kind: 'keys', counts: {} },
+      { type: 'dead-letter', key: 'b', error: { message: 'of nobody' } },
+    ]);
+    expect(credits.outstanding).toBe(0);
+  });
+
+  it('finishes a request that has no key', async () => {
+    await using place = await temporaryLog(plainTopics());
+    await using scene = await working(place.log, { keys: () => [] });
+    scene.take('none');
+    await expect.poll(() => scene.lane.isFinished(0)).toBe(true);
+  });
+
+  const endless: Definition['query'] = (_, __, { signal }) =>
+    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
+  it.each<[string, Partial<Definition>]>([
+    ['what its source gives up', {}],
+    ['what has no answer in time', { query: endless }],
+  ])('leaves to the next run at its end: %s', async (_, more) => {
+    await using place = await temporaryLog(plainTopics());
+    await using scene = await working(place.log, more);
+    const { worker, waker, lane, take, answers } = scene;
+    take('a+b+c+d');
+    worker.stop();
+    for (const answer of answers) answer();
+    if (more.query !== undefined) worker.abandon();
+    await expect.poll(() => worker.isBusy).toBe(false);
+    await waker.wait(0);
+    expect([lane.isFinished(0), await letters(place.log)]).toEqual([false, []]);
+  });
+
+  it.each(['while it works', 'while it stops'])('ends its lane with the source’s own reason, %s', async (when) => {
+    await using place = await temporaryLog(plainTopics());
+    const message = 'the last credential was revoked';
+    const ends = new SourceError({ code: 'HEADGATE_AUTH_FAILED', message, retryable: false, service: 'shelves', endsSource: true });
+    await using scene = await working(place.log, { query: () => Promise.reject(ends) });
+    const { worker, waker, take } = scene;
+    take('a+b+c+d');
+    if (when === 'while it stops') worker.stop();
+    await expect.poll(() => worker.isBusy).toBe(false);
+    await expect(waker.wait(0)).rejects.toBe(ends);
+    expect(await letters(place.log)).toEqual([]);
+  });
 });
 
 test('a request without a key is finished as it is', async () => {
@@ -308,7 +499,7 @@ test('a request without a key is finished as it is', async () => {
   expect([await letters(place.log), await valuesOf(place.log, 'shelves.records')]).toEqual([[], [{ item: 'a' }]]);
 });
 
-test('a request that is partly answered asks for the rest only, also when its topic has lost it', async () => {
+test('a request that is partly answered requests the rest only, also when its topic has lost it', async () => {
   await using place = await temporaryLog();
   const stop = new AbortController();
   const first = shelvesApi({ onPage: (keys) => (keys === 'b' ? new Promise((resolve) => setTimeout(resolve, 300)) : undefined) });
@@ -326,7 +517,7 @@ test('a request that is partly answered asks for the rest only, also when its to
     shelves(() => looking({}, second)),
     [],
   );
-  expect([...answered, ...second.asked].sort()).toEqual(['a', 'b', 'c']);
+  expect([...answered, ...second.requested].sort()).toEqual(['a', 'b', 'c']);
   expect((await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item).sort()).toEqual(['a', 'b', 'c']);
 });
 
@@ -342,12 +533,57 @@ test('a request is in flight until the last of its batches is durable', async ()
     return [];
   });
   await requests.write([{ of, index: 0 }], []);
-  expect([requests.load, requests.has(0), lane.isFinished(0)]).toEqual([1, true, false]);
+  expect([requests.load, lane.isFinished(0)]).toEqual([1, false]);
   await second;
-  expect([requests.load, requests.has(0), lane.isFinished(0)]).toEqual([0, false, true]);
+  expect([requests.load, lane.isFinished(0)]).toEqual([0, true]);
   await requests.finish(requests.open({ offset: 1, key: null, value: null }, { shelf: '' }, { valid: [], invalid: [] }));
-  expect([requests.load, requests.has(1), lane.isFinished(1)]).toEqual([0, false, true]);
+  expect([requests.load, lane.isFinished(1)]).toEqual([0, true]);
   await lane.close();
+});
+
+test('what is left of a request are its keys without an answer, each once', async () => {
+  await using place = await temporaryLog(plainTopics());
+  const lane = await shelvesLane({ log: place.log, clock: virtualClock() });
+  const requests = lookupRequests<Shelf>('shelves', lane);
+  const of = requests.open({ offset: 3, key: null, value: null }, { shelf: '' }, { valid: ['a', 'b', 'c'], invalid: [] });
+  await requests.write([{ of, index: 1 }], []);
+  await lane.close();
+  const again = await shelvesLane({ log: place.log, clock: virtualClock() });
+  const left = looking({ size: 3 }).left(again.stateUnder);
+  expect(left(3, { shelf: 'kept+otherwise' })).toEqual({ kind: 'lookup', keys: 2, size: 3 });
+  expect(left(4, { shelf: 'a+a+b+c+d' })).toEqual({ kind: 'lookup', keys: 4, size: 3 });
+  await again.close();
+});
+
+test('a dead letter has the key that it is about, or else its request’s', async () => {
+  await using place = await temporaryLog();
+  const pipeline = shelves(() =>
+    looking({
+      size: 2,
+      normalize(text) {
+        if (text === 'a' || text === 'b') return text;
+        throw new Error(`no ${text}`);
+      },
+      records: () => ({
+        records: [],
+        deadLetters: [
+          { index: 1, error: new Error('not had') },
+          { index: 1, error: new Error('not read'), part: { id: 'part', record: 1 } },
+        ],
+      }),
+    }),
+  );
+  await workedOff(place.log, pipeline, ['a+x+ +b+y']);
+  const told: unknown[] = [];
+  for await (const { key, value } of place.log.read({ topic: 'shelves.dead-letters' }))
+    told.push([key, (JSON.parse(value ?? '') as DeadLetter).error.message]);
+  expect(told).toEqual([
+    ['x', 'no x'],
+    ['a+x+ +b+y', 'no  '],
+    ['y', 'no y'],
+    ['b', 'not had'],
+    ['shelves.requests-0-0', 'not read'],
+  ]);
 });
 
 test('the keys of a long request are kept in parts of half of the smallest state record at most, and forgotten whole', async () => {
@@ -377,6 +613,6 @@ test('the keys of a long request are kept in parts of half of the smallest state
   expect([...left].map(([key]) => key).toSorted()).toEqual(['g/lane', 'g/requests']);
 });
 
-test.each([0, -1, 1.5])('a lookup can’t ask for %s keys at once', (size) => {
+test.each([0, -1, 1.5])('a lookup can’t request %s keys at once', (size) => {
   expect(() => looking({ size })).toThrow(expect.objectContaining({ code: 'HEADGATE_DEFINITION' }));
 });

@@ -22,7 +22,7 @@ export interface LookupDefinition<Api extends SourceControls, Request, Answers, 
   /** The request for some keys: for the dead letter of one, and to resume the others. */
   requestOf(keys: readonly string[]): Request;
   /** Requests up to `size` keys under credit. */
-  ask(
+  query(
     api: Api,
     keys: readonly string[],
     options: { readonly credits: CreditPool; readonly signal: AbortSignal },
@@ -31,19 +31,20 @@ export interface LookupDefinition<Api extends SourceControls, Request, Answers, 
   readonly size: number;
   /** How many more keys a quota permits now. Default: no limit. */
   room?(api: Api): number;
-  /** How long a key waits for company. Default 200 ms. */
+  /** Longest a key waits for its batch to fill. Default 200 ms. */
   readonly maxWaitMs?: number;
   /** The records and dead letters of one answer, which answer every requested key. */
   records(answers: Answers, at: LookupPosition<Request, Topics>): LookupOutcome;
 }
 
 export interface LookupPosition<Request, Topics extends TopicMap> {
-  readonly asked: readonly Asked<Request>[];
+  /** The keys of the request, in order. */
+  readonly requested: readonly RequestedKey<Request>[];
   readonly topics: RecordMakers<Topics>;
 }
 
 /** A requested key. */
-export interface Asked<Request> {
+export interface RequestedKey<Request> {
   readonly key: string;
   readonly request: Request;
   /** The id of its request: `<requests topic>-<partition>-<offset>`. */
@@ -51,14 +52,14 @@ export interface Asked<Request> {
 }
 
 export interface LookupOutcome {
-  /** Records of each key, by its index in `asked`. A key whose records can't all be written becomes a dead letter, and none of them is. */
-  readonly records: readonly { readonly asked: number; readonly record: PendingRecord }[];
-  /** Keys, or parts of the answer, that can't be processed. `asked`: the index of their key. */
+  /** Records of each key, by its index in `requested`. A key whose records can't all be written becomes a dead letter, and none of them is. */
+  readonly records: readonly { readonly index: number; readonly record: PendingRecord }[];
+  /** Keys, or parts of the answer, that can't be processed. `index`: that of their key. */
   readonly deadLetters?: readonly LookupDeadLetter[];
 }
 
 export interface LookupDeadLetter {
-  readonly asked: number;
+  readonly index: number;
   readonly error: unknown;
   /** A part of the answer that can't be processed; `id` is unique within its request. Default: the key itself is what can't be had. */
   readonly part?: { readonly id: string; readonly record: unknown };
@@ -191,14 +192,14 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
 
   const queue = (of: LookupRequest<Request>, { valid, errors }: SortedKeys): void => {
     for (const [index, key] of valid.entries()) if (!of.answered.has(index)) waiting.push({ of, index, key });
-    const refused = errors.map((_, i) => ({ of, index: of.valid + i })).filter(({ index }) => !of.answered.has(index));
+    const refused = errors.map((_, i) => ({ of, index: of.valid + i }));
     const letters = refused.map(({ index }) => {
       const text = of.keys[index] ?? '';
       // The request's own key, where this text can't be one.
       return letterOf(of, text.trim() === '' ? of.record.key || of.id : text, errors[index - of.valid]);
     });
     if (refused.length > 0) run(write(refused, [], letters));
-    ask(size);
+    sendBatches(size);
     cancelTimer?.();
     cancelTimer = waiting.length > 0 ? clock.schedule(definition.maxWaitMs ?? LONGEST_WAIT_MS, flush) : undefined;
   };
@@ -207,9 +208,9 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
    * Sends batches while at least `least` keys wait and the quota has room, which the last batch is cut to; then one more waits for the
    * quota's reset.
    */
-  const ask = (least: number): void => {
+  const sendBatches = (least: number): void => {
     let room = waiting.length >= least ? roomNow() : 0;
-    while (waiting.length >= least && waiting.length > 0 && (room > 0 || batches === 0)) {
+    while (waiting.length >= least && (room > 0 || batches === 0)) {
       const keys = waiting.splice(0, Math.min(size, room || size));
       room = Math.max(0, room - keys.length);
       run(lookUp(keys));
@@ -237,13 +238,13 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     tellQueued();
     cancelTimer?.();
     cancelTimer = undefined;
-    ask(1);
+    sendBatches(1);
   };
 
   /** A batch is answered: perhaps the quota has room again for those that had to wait. */
-  const askOn = (): void => {
+  const batchAnswered = (): void => {
     batches -= 1;
-    if (cancelTimer === undefined) ask(1);
+    if (cancelTimer === undefined) sendBatches(1);
   };
 
   const lookUp = async (keys: readonly WaitingKey<Request>[]): Promise<void> => {
@@ -251,20 +252,20 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     batches += 1;
     let delivery: Delivery<Answers>;
     try {
-      delivery = await definition.ask(
+      delivery = await definition.query(
         source,
         keys.map(({ key }) => key),
         { credits, signal: abort.signal },
       );
     } catch (error) {
-      if (isStop(error) || endsSource(error) || abort.signal.aborted || laneFailed) throw error;
-      askOn();
+      if (isStop(error) || endsSource(error) || abort.signal.aborted) throw error;
+      batchAnswered();
       const reason =
-        reasonOf(error).code === 'HEADGATE_UNEXPECTED' ? userError({ pipeline, key: keys[0]?.key ?? '', name: 'ask' }, error) : error;
+        reasonOf(error).code === 'HEADGATE_UNEXPECTED' ? userError({ pipeline, key: keys[0]?.key ?? '', name: 'query' }, error) : error;
       await writeFailed(keys, reason);
       return;
     }
-    askOn();
+    batchAnswered();
     try {
       await deliver(keys, delivery.value);
     } finally {
@@ -306,27 +307,21 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     const outcomes = keys.map((): KeyOutcome => ({ pending: [], deadLetters: [] }));
     const outcomeOf = (index: number): KeyOutcome => {
       const found = outcomes[index];
-      if (found === undefined) throw new RangeError(`it answers key ${index} of ${keys.length}, which was not asked`);
+      if (found === undefined) throw new RangeError(`it answers key ${index} of ${keys.length}, which was not requested`);
       return found;
     };
-    const asked = keys.map(({ of, key }) => ({ key, request: of.request, id: of.id }));
-    const { records, deadLetters = [] } = atOnce(definition.records(answers, { asked, topics }));
-    for (const { asked: index, record } of records) outcomeOf(index).pending.push(record);
-    for (const one of deadLetters) outcomeOf(one.asked).deadLetters.push(one);
+    const requested = keys.map(({ of, key }) => ({ key, request: of.request, id: of.id }));
+    const { records, deadLetters = [] } = atOnce(definition.records(answers, { requested, topics }));
+    for (const { index, record } of records) outcomeOf(index).pending.push(record);
+    for (const one of deadLetters) outcomeOf(one.index).deadLetters.push(one);
     return outcomes;
   };
-
-  let laneFailed = false;
-  lane.onFailure(() => {
-    laneFailed = true;
-  });
 
   return {
     backlog: Math.max(BACKLOG, 2 * size),
     get load() {
       return requests.load;
     },
-    has: (offset) => requests.has(offset),
     take(record, request) {
       const kept = requests.keptKeys(record.offset);
       let sorted: SortedKeys;

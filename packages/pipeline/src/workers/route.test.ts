@@ -33,10 +33,10 @@ function routed(api: ShelvesApi = shelvesApi(), pick = kindOf): Work<Shelf, Topi
       source: api,
       keys: ({ shelf }) => shelf.split('+'),
       requestOf: (keys) => ({ shelf: keys.join('+') }),
-      ask: (source, keys, options) => source.find(keys, options),
+      query: (source, keys, options) => source.find(keys, options),
       size: 2,
       records: (answers, { topics }) => ({
-        records: answers.map((item, asked) => ({ asked, record: topics.records({ key: item, value: { item } }) })),
+        records: answers.map((item, index) => ({ index, record: topics.records({ key: item, value: { item } }) })),
       }),
     }),
   });
@@ -56,7 +56,7 @@ test('each request is worked by the kind that pick names, all of them by one sou
   );
   expect(outcome).toBe('done');
   expect(await itemsOf(place.log)).toEqual([...WALKED, 'x', 'y', 'z']);
-  expect(api.asked.toSorted()).toEqual(['A 0', 'A 2', 'A 4', 'x+y', 'z']);
+  expect(api.requested.toSorted()).toEqual(['A 0', 'A 2', 'A 4', 'x+y', 'z']);
   expect(snapshot.pipelines['shelves']).toMatchObject({ walks: { completed: 1 }, keys: { queued: 3, answered: 3 } });
 });
 

@@ -48,7 +48,6 @@ function routeWorker<Request, Topics extends TopicMap>(
     get load() {
       return all.reduce((sum, { load }) => sum + load, 0);
     },
-    has: (offset) => all.some((worker) => worker.has(offset)),
     take(record, request) {
       const name = { pipeline: context.pipeline, key: record.key ?? '', name: 'route' };
       callUser(name, () => picked(pick, workers, request)).take(record, request);

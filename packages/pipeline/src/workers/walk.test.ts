@@ -5,6 +5,7 @@ import { type ItemsPage, type Shelf, shelves, shelvesApi, shelvesTopics, valuesO
 import { logWith, temporaryLog } from '../temporary-log.fixture.ts';
 import { z } from 'zod';
 import { definePipeline } from '../define-pipeline.ts';
+import type { RunEvent } from '../events.ts';
 import { start } from '../start.ts';
 import { type WalkDefinition, walk } from './walk.ts';
 
@@ -59,6 +60,15 @@ describe('a function of the definition that throws ends its request as one dead 
         checkpoint(page) {
           boom(page);
           return page.next;
+        },
+      },
+    ],
+    [
+      'carry',
+      {
+        carry(page) {
+          boom(page);
+          return 1;
         },
       },
     ],
@@ -150,7 +160,7 @@ describe('a function of the definition that throws ends its request as one dead 
     expect(await valuesOf(place.log, 'shelves.records')).toHaveLength(5);
   });
 
-  it.each(['pages', 'records', 'checkpoint', 'items', 'credentialOf', 'whole', 'lifecycle'] as const)(
+  it.each(['pages', 'records', 'checkpoint', 'carry', 'items', 'credentialOf', 'whole', 'lifecycle'] as const)(
     '%s, where it gives a promise, whose rejection ends no process',
     async (name) => {
       await using place = await temporaryLog();
@@ -254,6 +264,11 @@ describe('a record that no log takes ends its request, not the lane:', () => {
       /^bad: its checkpoint behind page 1 needs \d+ bytes, more than shelves\.state takes \(1000 bytes\)/,
     ],
     [
+      'a value to carry on that is too large',
+      { carry: ({ shelf, next }) => (next === undefined && shelf === 'bad' ? 'x'.repeat(2_000) : 1) },
+      /^bad: the value that page 3 carries on needs \d+ bytes, more than shelves\.state takes/,
+    ],
+    [
       'a transform’s state that is too large',
       { through: [remembering] },
       /^bad: its checkpoint behind page 1 needs \d+ bytes, more than shelves\.state takes/,
@@ -315,6 +330,105 @@ test('a walk that failed midway keeps its pages, and its dead letter goes on beh
     ['started', 0, 0],
     ['failed', 2, 4],
   ]);
+});
+
+describe('an incremental walk', () => {
+  /** Walks of items that are newer than the last one that was seen, and where each began. */
+  function incremental(began: [page: number, carried: unknown][], more: Partial<Definition> = {}) {
+    return shelves(() =>
+      walking({
+        pages(source, { shelf }, from, { page, carried }) {
+          began.push([page, carried]);
+          return source.pages(shelf, typeof from === 'number' ? from : 0);
+        },
+        carry: ({ items }, carried) => Math.max(Number(carried ?? 0), Number(items.at(-1)?.replace(/\D/g, ''))),
+        ...more,
+      }),
+    );
+  }
+
+  it('begins with the value that the last complete one of its key has carried to its end', async () => {
+    await using place = await temporaryLog();
+    const began: [number, unknown][] = [];
+    for (const shelf of ['ada', 'bert', 'ada']) await workedOff(place.log, incremental(began), [shelf]);
+    expect(began).toEqual([
+      [1, undefined],
+      [1, undefined],
+      [1, 4],
+    ]);
+  });
+
+  it('begins where the one before did that failed', async () => {
+    await using place = await temporaryLog();
+    const began: [number, unknown][] = [];
+    const failing: Partial<Definition> = {
+      checkpoint({ next }) {
+        if (next === undefined) throw new Error('boom');
+        return next;
+      },
+    };
+    for (const more of [{}, failing, {}]) await workedOff(place.log, incremental(began, more), ['ada']);
+    expect(began.map(([, carried]) => carried)).toEqual([undefined, 4, 4]);
+  });
+
+  it('begins so in the same run, too, where the record of its completion was what failed', async () => {
+    await using place = await temporaryLog();
+    const began: [number, unknown][] = [];
+    let isBroken = true;
+    const pipeline = incremental(began, {
+      lifecycle({ state }) {
+        if (state === 'completed' && isBroken) throw new Error('boom');
+        return [];
+      },
+    });
+    const ended: string[] = [];
+    const onEvent = ({ type }: RunEvent): void => {
+      if (type !== 'request-failed' && type !== 'request-completed') return;
+      ended.push(type);
+      isBroken = false;
+    };
+    await using running = await start({ log: place.log, pipelines: [pipeline({})], follow: true, onEvent });
+    for (const _ of [1, 2]) {
+      const before = ended.length;
+      await running.enqueue('shelves', [{ shelf: 'ada' }]);
+      await expect.poll(() => ended.length).toBe(before + 1);
+    }
+    expect(ended).toEqual(['request-failed', 'request-completed']);
+    expect(began.map(([, carried]) => carried)).toEqual([undefined, undefined]);
+  });
+
+  it('goes on after a stop with both values: of the walk before, and of its own pages', async () => {
+    await using place = await temporaryLog();
+    const began: [number, unknown][] = [];
+    await workedOff(place.log, incremental(began), ['ada']);
+    const carried: unknown[] = [];
+    const more: Partial<Definition> = {
+      carry(_, before) {
+        carried.push(before);
+        return Number(before) + 10;
+      },
+    };
+    const stop = new AbortController();
+    const api = shelvesApi({ onPage: (page) => (page === 'ada 2' ? stop.abort() : undefined) });
+    await workedOff(place.log, incremental(began, { ...more, source: api }), ['ada'], { signal: stop.signal }).catch(() => undefined);
+    await workedOff(place.log, incremental(began, more), []);
+    await workedOff(place.log, incremental(began, more), ['ada']);
+    expect(began).toEqual([
+      [1, undefined],
+      [1, 4],
+      // The page in flight was written.
+      [3, 4],
+      [1, 34],
+    ]);
+    expect(carried.slice(0, 3)).toEqual([4, 14, 24]);
+  });
+
+  it('carries nothing on from a walk of some pages', async () => {
+    await using place = await temporaryLog();
+    const began: [number, unknown][] = [];
+    for (const whole of [true, false, true]) await workedOff(place.log, incremental(began, { whole: () => whole }), ['ada']);
+    expect(began.map(([, carried]) => carried)).toEqual([undefined, 4, 4]);
+  });
 });
 
 test('a walk in a circle keeps its pages and ends as a dead letter whose replay starts it over', async () => {

@@ -18,14 +18,20 @@ import { type SeenCheckpoints, seenCheckpoints } from './seen-checkpoints.ts';
 export interface WalkDefinition<Api extends SourceControls, Request, Page, Value, Topics extends TopicMap> {
   /** The source that is walked. The lane closes it. */
   readonly source: Api;
-  /** The pages of a request, behind the checkpoint `from`; undefined: from the start. `page` is the number of the first one, 1-based. */
-  pages(api: Api, request: Request, from: Json | undefined, at: { readonly page: number }): PageStream<Page>;
+  /** The pages of a request, behind the checkpoint `from`; undefined: from the start. */
+  pages(api: Api, request: Request, from: Json | undefined, at: WalkStart): PageStream<Page>;
   /** Transforms between pages and records. Their state goes into the checkpoint by itself. */
   readonly through?: readonly Transform<Page, Page>[] | readonly [Transform<Page, Value>];
   /** The records of a page, written in one transaction with its checkpoint. */
   records(value: Value, at: WalkPosition<Request, Topics>): Iterable<PendingRecord>;
   /** Where the walk goes on behind a page; undefined: it was the last one. `before`: where it went on before that page, if it did. */
   checkpoint(page: Page, before: Json | undefined): Json | undefined;
+  /**
+   * Makes the next walk of a key an incremental one: called for each page with the value it gave before, first with the one of the key's last
+   * complete walk. Its last value is in the transaction of the walk's last page, and `pages` of the next walk gets it as `at.carried`, for
+   * 90 days: the newest time of change, for one. A walk that fails carries nothing on.
+   */
+  carry?(page: Page, carried: Json | undefined): Json | undefined;
   /** Items of a page, for counts and displays. Default: its records. */
   items?(value: Value): number;
   /** Name of the credential of a page's request, for displays. */
@@ -42,6 +48,14 @@ export interface WalkDefinition<Api extends SourceControls, Request, Page, Value
   readonly after?: After<NoInfer<Topics>>;
   /** Name of that work, for notices: `the comparison of its last two crawls`. Default `the work behind its walk`. */
   readonly afterName?: string;
+}
+
+/** Where a walk begins, or goes on. */
+export interface WalkStart {
+  /** The number of its first page, 1-based. */
+  readonly page: number;
+  /** The last value of `carry` in the last complete walk of the key. The same for all pages of a walk, however often it is resumed. */
+  readonly carried: Json | undefined;
 }
 
 export interface WalkPosition<Request, Topics extends TopicMap> {
@@ -77,6 +91,8 @@ interface WalkState {
   readonly seen: string;
   /** The states of transforms, by name. */
   readonly through?: Readonly<Record<string, Json>> | undefined;
+  /** Values of `carry`: of the walk before, and of the pages of this one. */
+  readonly carried?: { readonly before?: Json | undefined; readonly now?: Json | undefined } | undefined;
   /** By topic: no record of the walk lies before this offset. Kept where there is work behind the walk. */
   readonly offsets?: Readonly<Record<string, number>> | undefined;
   /** The request's own text: its topic may not hold it as long as the walk takes. */
@@ -161,7 +177,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     const saved = kept.get(offset);
     const key =
       saved?.key ?? callUser({ pipeline, key: record.key || requestId(lane, offset), name: 'keyOf' }, () => context.keyOf(request));
-    const state: WalkState = saved ?? { key, page: 1, items: 0, seen: '', request: record.value };
+    const state: WalkState = saved ?? { key, page: 1, items: 0, seen: '', request: record.value, ...carriedBefore(key) };
     const seen = seenCheckpoints(state.seen);
     const current: Walk<Request> = {
       offset,
@@ -187,6 +203,11 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     current.subscription = defer(async () => await offsetsOf(current))
       .pipe(mergeMap((offsets) => pagesOf(current, offsets)))
       .subscribe({ error: (error: unknown) => stopWalk(current, error), complete: () => ended(offset) });
+  };
+
+  const carriedBefore = (key: string): Pick<WalkState, 'carried'> => {
+    const before = definition.carry && after.carried(key);
+    return before === undefined ? {} : { carried: { before, now: before } };
   };
 
   /** Where a walk's records will begin, for the work behind it; undefined where that can't be known. */
@@ -216,7 +237,9 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
       const some = states.filter(([, value]) => value !== undefined);
       return some.length === 0 ? undefined : (Object.fromEntries(some) as Record<string, Json>);
     };
-    const pages = callUser(name('pages'), () => definition.pages(source, request, state.from, { page: state.page }));
+    const pages = callUser(name('pages'), () =>
+      definition.pages(source, request, state.from, { page: state.page, carried: state.carried?.before }),
+    );
     return pages.drain((page) => defer(() => write(current, page, { values: transformed(page), through: remembered(), offsets })), {
       credits,
       readAhead: 1,
@@ -236,11 +259,19 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     const name = (of: string) => ({ pipeline, key, name: of });
     const pending = callUser(name('records'), () => values.flatMap((value) => [...atOnce(definition.records(value, at))]));
     const from = callUser(name('checkpoint'), () => definition.checkpoint(page, state.from));
+    const carried = definition.carry && {
+      ...state.carried,
+      now: callUser(name('carry'), () => definition.carry?.(page, state.carried?.now)),
+    };
     const items = callUser(name('items'), () => itemsOf(values, pending));
     const credential = callUser(name('credentialOf'), () => definition.credentialOf?.(page));
     const isLast = from === undefined;
-    const records = fittingPage(state, logRecords(pending, { pipeline, request: id, defaultId: String(state.page) }));
     const total = state.items + items;
+    const records = [
+      ...startedRecords(current),
+      ...fittingPage(state, logRecords(pending, { pipeline, request: id, defaultId: String(state.page) })),
+      ...(isLast ? lifecycle(current, { state: 'completed', pages: state.page, items: total }) : []),
+    ];
     const text = isLast ? '' : callUser(name('checkpoint'), () => JSON.stringify(from));
     const comesAgain = !isLast && seen.has(text);
     seen.add(text);
@@ -251,18 +282,19 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
       items: total,
       seen: seen.snapshot(),
       ...(remembered !== undefined && { through: remembered }),
+      ...(carried !== undefined && { carried }),
       ...(offsets !== undefined && { offsets }),
       request: current.record.value,
     };
     if (!isLast) fittingCheckpoint(offset, next, state.page);
-    const ending = isLast ? after.ending({ key, id, pages: state.page, items: total, whole: isWhole(current), offsets }) : undefined;
+    if (isLast && carried?.now !== undefined) fittingCarried(next, state.page);
+    // Behind all that may throw: it remembers the walk as complete.
+    const ending = isLast
+      ? after.ending({ key, id, pages: state.page, items: total, whole: isWhole(current), offsets, carried: carried?.now })
+      : undefined;
     current.isWriting = true;
     await lane.commit({
-      records: [
-        ...startedRecords(current),
-        ...records,
-        ...(isLast ? lifecycle(current, { state: 'completed', pages: state.page, items: total }) : []),
-      ],
+      records,
       state: [[STATE_KEYS.walk + String(offset), isLast ? null : next], ...(ending?.state ?? [])],
       finished: isLast ? [offset] : [],
     });
@@ -299,6 +331,13 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     const { key } = next;
     const record = callUser({ pipeline, key, name: 'checkpoint' }, () => lane.stateRecord([STATE_KEYS.walk + String(offset), next]));
     fitting([record], { pipeline, key, lane, name: 'checkpoint', which: `its checkpoint behind page ${page}` });
+  };
+
+  /** As its last walk's, in the state of its key. */
+  const fittingCarried = ({ key, carried, items }: WalkState, page: number): void => {
+    const value = { pages: page, items, carried: carried?.now };
+    const record = callUser({ pipeline, key, name: 'carry' }, () => lane.stateRecord([STATE_KEYS.last + key, value]));
+    fitting([record], { pipeline, key, lane, name: 'carry', which: `the value that page ${page} carries on` });
   };
 
   /** A walk's first transaction says that it was started; a resumed one has said so. */
@@ -353,7 +392,6 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     get load() {
       return active.size + after.load;
     },
-    has: (offset) => active.has(offset),
     take(record, request) {
       try {
         begin(record, request);

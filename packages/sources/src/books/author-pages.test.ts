@@ -8,19 +8,19 @@ type Beyond = 'empty' | '404' | 'the last again' | 'the first again';
 
 interface Shelf {
   readonly books: number;
-  /** The service's page size: what is asked for, at most so many, or this whatever is asked for. */
+  /** The service's page size: what is requested, at most so many, or this whatever is requested. */
   readonly size: { readonly atMost: number } | { readonly always: number } | 'all at once';
   readonly beyond: Beyond;
 }
 
 /** A service with one author, as the field has them: nobody says how their pages end. */
-function service({ books, size, beyond }: Shelf): { readonly ask: AuthorPagesReaderOptions['ask']; readonly asked: string[] } {
+function service({ books, size, beyond }: Shelf): { readonly query: AuthorPagesReaderOptions['query']; readonly requested: string[] } {
   const all = Array.from({ length: books }, (_, i) => ({ isbn13: String(i) }));
-  const asked: string[] = [];
+  const requested: string[] = [];
   return {
-    asked,
-    ask(author, { page = 1, pageSize = 20, credits }) {
-      asked.push(`${page}/${pageSize}`);
+    requested,
+    query(author, { page = 1, pageSize = 20, credits }) {
+      requested.push(`${page}/${pageSize}`);
       const length = size === 'all at once' ? Infinity : 'always' in size ? size.always : Math.min(pageSize, size.atMost);
       const pages = size === 'all at once' ? 1 : Math.max(1, Math.ceil(books / length));
       const isBeyond = page > pages;
@@ -37,15 +37,15 @@ function service({ books, size, beyond }: Shelf): { readonly ask: AuthorPagesRea
   };
 }
 
-async function walk(shelf: Shelf, options: Omit<AuthorPagesReaderOptions, 'name' | 'ask'> = {}) {
-  const { ask, asked } = service(shelf);
+async function walk(shelf: Shelf, options: Omit<AuthorPagesReaderOptions, 'name' | 'query'> = {}) {
+  const { query, requested } = service(shelf);
   const pages: AuthorPage[] = [];
-  const stream = new PageStream(authorPages({ ...options, name: 'Ada', ask }));
+  const stream = new PageStream(authorPages({ ...options, name: 'Ada', query }));
   const error: unknown = await (async () => {
     for await (const page of stream) pages.push(page);
   })().catch((reason: unknown) => reason);
   const numbers = pages.flatMap(({ record }) => record.books.map((book) => Number((book as { isbn13: string }).isbn13)));
-  return { pages, asked, numbers, error };
+  return { pages, requested, numbers, error };
 }
 
 const beyond = fc.constantFrom<Beyond>('empty', '404', 'the last again', 'the first again');
@@ -67,12 +67,12 @@ test('every book comes once and in order, whatever the service makes of the page
   });
   await fc.assert(
     fc.asyncProperty(shelf, fc.constantFrom(1, 7, 20, 50, 100, undefined), async (given, pageSize) => {
-      const { pages, asked, numbers, error } = await walk(given, { ...(pageSize !== undefined && { pageSize }) });
+      const { pages, requested, numbers, error } = await walk(given, { ...(pageSize !== undefined && { pageSize }) });
       expect(error).toBeUndefined();
       expect(numbers).toEqual(upTo(given.books));
       expect(pages.map(({ page }) => page)).toEqual(upTo(pages.length).map((i) => i + 1));
       expect(pages.map(({ last }) => last)).toEqual(pages.map((_, i) => i === pages.length - 1));
-      expect(asked).toEqual(pages.map(({ page }) => `${page}/${pageSize ?? 100}`));
+      expect(requested).toEqual(pages.map(({ page }) => `${page}/${pageSize ?? 100}`));
     }),
     { numRuns: 1_000 },
   );
@@ -102,8 +102,8 @@ describe('requests', () => {
     [20, { atMost: 1_000 }, 'empty', 2],
     [40, { always: 20 }, 'the last again', 3],
   ])('%i books, pages %j, beyond %s: %i', async (books, size, after, requests) => {
-    const { asked, numbers } = await walk({ books, size, beyond: after });
-    expect([asked.length, numbers]).toEqual([requests, upTo(books)]);
+    const { requested, numbers } = await walk({ books, size, beyond: after });
+    expect([requested.length, numbers]).toEqual([requests, upTo(books)]);
   });
 });
 
@@ -130,15 +130,15 @@ test('a walk ends at its limit, with the page to go on at', async () => {
     message:
       "Ada: 3 pages of the author's books have come, and the last was full. To walk on, begin at page 5, or allow more pages (maxPages).",
   });
-  const { asked } = await walk(shelf, { page: 5, maxPages: 100 });
-  expect([asked[0], asked.length]).toEqual(['5/100', 47]);
+  const { requested } = await walk(shelf, { page: 5, maxPages: 100 });
+  expect([requested[0], requested.length]).toEqual(['5/100', 47]);
 });
 
 test('a page that begins beyond the end is the last one, and an unknown author is an error', async () => {
   const shelf: Shelf = { books: 45, size: { atMost: 1_000 }, beyond: '404' };
   expect((await walk(shelf, { page: 9 })).pages).toMatchObject([{ page: 9, last: true, record: { books: [] } }]);
-  const ask: AuthorPagesReaderOptions['ask'] = () =>
-    service(shelf).ask('Ada', { page: 99, credits: creditPool({ max: 1 }), signal: new AbortController().signal });
-  const read = authorPages({ name: 'Ada', ask })().read({ credits: creditPool({ max: 1 }), signal: new AbortController().signal });
+  const query: AuthorPagesReaderOptions['query'] = () =>
+    service(shelf).query('Ada', { page: 99, credits: creditPool({ max: 1 }), signal: new AbortController().signal });
+  const read = authorPages({ name: 'Ada', query })().read({ credits: creditPool({ max: 1 }), signal: new AbortController().signal });
   await expect(read).rejects.toMatchObject({ code: 'HEADGATE_AUTHOR_NOT_FOUND' });
 });

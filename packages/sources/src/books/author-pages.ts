@@ -1,14 +1,14 @@
 import type { Delivery, PageReader, ReadOptions } from '@headgate/throttle';
 import { createHash } from 'node:crypto';
 import { SourceError } from '../source-error.ts';
-import type { AskOptions } from '../source.ts';
+import type { QueryOptions } from '../source.ts';
 import { invalidOption } from './options.ts';
 import { authorQuery, type AuthorOptions } from './query.ts';
 import type { AuthorAnswer } from './results.ts';
 import { waitForCredit } from './wait-for-credit.ts';
 
 export interface AuthorPagesOptions {
-  /** Books to ask for per page, 1 to 1,000, the same through the whole walk. Default 100. */
+  /** Books to request per page, 1 to 1,000, the same through the whole walk. Default 100. */
   readonly pageSize?: number;
   /** Which page to begin with, from 1. Default 1. */
   readonly page?: number;
@@ -52,10 +52,10 @@ export interface AuthorCheckpoint {
 
 export interface AuthorPagesReaderOptions extends AuthorPagesOptions {
   readonly name: string;
-  readonly ask: (name: string, options: AuthorOptions & AskOptions & ReadOptions) => Promise<Delivery<AuthorAnswer>>;
+  readonly query: (name: string, options: AuthorOptions & QueryOptions & ReadOptions) => Promise<Delivery<AuthorAnswer>>;
 }
 
-/** Books to ask for per page. Larger pages spare requests; larger records than 1 MB, which topics don't take by default, spare nothing. */
+/** Books to request per page. Larger pages spare requests; larger records than 1 MB, which topics don't take by default, spare nothing. */
 export const AUTHOR_PAGE_SIZE = 100;
 const MOST_PAGES = 500;
 
@@ -69,7 +69,7 @@ const MOST_PAGES = 500;
  * Throws a `SourceError` with `HEADGATE_INVALID_OPTION` before a request is spent.
  */
 export function authorPages(options: AuthorPagesReaderOptions): () => PageReader<AuthorPage> {
-  const { name, page = 1, pageSize = AUTHOR_PAGE_SIZE, maxPages = MOST_PAGES, from, share = 1, ask } = options;
+  const { name, page = 1, pageSize = AUTHOR_PAGE_SIZE, maxPages = MOST_PAGES, from, share = 1, query } = options;
   authorQuery(name, { page, pageSize });
   if (!(Number.isSafeInteger(maxPages) && maxPages >= 1)) throw invalidOption(`maxPages must be a whole number from 1, got ${maxPages}`);
   if (!(share > 0 && share < Infinity)) throw invalidOption(`share must be a number above 0, got ${share}`);
@@ -81,7 +81,7 @@ export function authorPages(options: AuthorPagesReaderOptions): () => PageReader
         const at = next;
         if (at === undefined) return undefined;
         if (at.page - at.first >= maxPages) throw pageLimit(name, at.page, maxPages);
-        const { value, credit } = await answerAt({ name, at, ask, asking: { ...turns, ...reading } });
+        const { value, credit } = await answerAt({ name, at, query, options: { ...turns, ...reading } });
         const given = pageAt(at, value);
         next = given.checkpoint;
         return { value: given, credit };
@@ -90,22 +90,22 @@ export function authorPages(options: AuthorPagesReaderOptions): () => PageReader
   };
 }
 
-/** Where to ask: a checkpoint, or before the first page what is known of it. */
+/** The next page: a checkpoint, or before the first page what is known of it. */
 type Place = Pick<AuthorCheckpoint, 'page' | 'first' | 'pageSize'> & Partial<AuthorCheckpoint>;
 
-interface AnswerAtOptions extends Pick<AuthorPagesReaderOptions, 'name' | 'ask'> {
+interface AnswerAtOptions extends Pick<AuthorPagesReaderOptions, 'name' | 'query'> {
   readonly at: Place;
-  readonly asking: AskOptions & ReadOptions;
+  readonly options: QueryOptions & ReadOptions;
 }
 
-async function answerAt({ name, at: { page, pageSize }, ask, asking }: AnswerAtOptions): Promise<Delivery<AuthorAnswer>> {
+async function answerAt({ name, at: { page, pageSize }, query, options }: AnswerAtOptions): Promise<Delivery<AuthorAnswer>> {
   try {
-    return await ask(name, { ...asking, page, pageSize });
+    return await query(name, { ...options, page, pageSize });
   } catch (error) {
     // A later page that isn't there ends the list.
     const isBeyond = page > 1 && error instanceof SourceError && error.code === 'HEADGATE_AUTHOR_NOT_FOUND';
     if (!isBeyond) throw error;
-    return { value: { author: name, record: { books: [] } }, credit: await waitForCredit({ ...asking, items: 0 }) };
+    return { value: { author: name, record: { books: [] } }, credit: await waitForCredit({ ...options, items: 0 }) };
   }
 }
 

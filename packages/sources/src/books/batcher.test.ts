@@ -11,7 +11,7 @@ function gatherer(
 ): { clock: ReturnType<typeof virtualClock>; gather: () => Promise<readonly string[] | undefined> } {
   const clock = virtualClock();
   const batches = batcher({ input: openIsbns(input), maxBatch, waitMs: 200, clock });
-  return { clock, gather: async () => (await batches.gather())?.map(({ asked }) => asked) };
+  return { clock, gather: async () => (await batches.gather())?.map(({ requested }) => requested) };
 }
 
 test('a batch goes when it is full, and the last when the input has ended', async () => {

@@ -4,15 +4,15 @@ import { type BooksQuery, subjectOf } from './query.ts';
 
 /** The fields that the errors of one answer share. No error quotes the service's words, which may hold the key. */
 export interface AnsweredQuery {
-  readonly ask: BooksQuery;
+  readonly query: BooksQuery;
   readonly credential: string;
   readonly status: number;
 }
 
 /** 401 or 403. */
-export function keyRefused({ plan, ...asked }: AnsweredQuery & { readonly plan: BooksPlan }): SourceError {
-  const { credential, status } = asked;
-  return booksError(asked, {
+export function keyRefused({ plan, ...answered }: AnsweredQuery & { readonly plan: BooksPlan }): SourceError {
+  const { credential, status } = answered;
+  return booksError(answered, {
     code: 'HEADGATE_KEY_REFUSED',
     message:
       `books: the key was refused at the ${plan} address (${status}). A key works only at its own plan's address: ` +
@@ -21,43 +21,43 @@ export function keyRefused({ plan, ...asked }: AnsweredQuery & { readonly plan: 
 }
 
 /** A 404 that its words, or a second request, confirm. */
-export function notFound(asked: AnsweredQuery): SourceError {
-  const { ask } = asked;
-  if (ask.kind === 'book') {
-    const message = `${ask.isbn.isbn}: the books service knows no such book (404). If the ISBN is right, try another day.`;
-    return booksError(asked, { code: 'HEADGATE_BOOK_NOT_FOUND', message });
+export function notFound(answered: AnsweredQuery): SourceError {
+  const { query } = answered;
+  if (query.kind === 'book') {
+    const message = `${query.isbn.isbn}: the books service knows no such book (404). If the ISBN is right, try another day.`;
+    return booksError(answered, { code: 'HEADGATE_BOOK_NOT_FOUND', message });
   }
-  if (ask.kind === 'author') {
-    const message = `${ask.name}: the books service knows no such author (404). Try another spelling of the name.`;
-    return booksError(asked, { code: 'HEADGATE_AUTHOR_NOT_FOUND', message });
+  if (query.kind === 'author') {
+    const message = `${query.name}: the books service knows no such author (404). Try another spelling of the name.`;
+    return booksError(answered, { code: 'HEADGATE_AUTHOR_NOT_FOUND', message });
   }
-  const message = `books: the service answered 404 to a batch of ${subjectOf(ask)}. Check that baseUrl is the plan's own address.`;
-  return booksError(asked, { code: 'HEADGATE_BATCH_NOT_FOUND', message });
+  const message = `books: the service answered 404 to a batch of ${subjectOf(query)}. Check that baseUrl is the plan's own address.`;
+  return booksError(answered, { code: 'HEADGATE_BATCH_NOT_FOUND', message });
 }
 
 /** 400, 413 or 422 to a batch. */
-export function batchRefused({ maxBatch, ...asked }: AnsweredQuery & { readonly maxBatch: number }): SourceError {
-  return booksError(asked, {
+export function batchRefused({ maxBatch, ...answered }: AnsweredQuery & { readonly maxBatch: number }): SourceError {
+  return booksError(answered, {
     code: 'HEADGATE_BATCH_REFUSED',
     message:
-      `books: the service refused a batch of ${subjectOf(asked.ask)} (${asked.status}). How many it takes depends on the plan: ` +
+      `books: the service refused a batch of ${subjectOf(answered.query)} (${answered.status}). How many it takes depends on the plan: ` +
       `set maxBatch below its present ${maxBatch}.`,
   });
 }
 
 /** Any other status. */
-export function unexpectedStatus(asked: AnsweredQuery): SourceError {
-  return booksError(asked, {
+export function unexpectedStatus(answered: AnsweredQuery): SourceError {
+  return booksError(answered, {
     code: 'HEADGATE_UNEXPECTED_STATUS',
-    message: `${subjectOf(asked.ask)}: the books service answered ${asked.status}, which a retry won't change. Check baseUrl.`,
+    message: `${subjectOf(answered.query)}: the books service answered ${answered.status}, which a retry won't change. Check baseUrl.`,
   });
 }
 
 /** A single book or author whose record doesn't match the request. */
-export function invalidRecord({ flaw, ...asked }: AnsweredQuery & { readonly flaw: string }): SourceError {
-  return booksError(asked, {
+export function invalidRecord({ flaw, ...answered }: AnsweredQuery & { readonly flaw: string }): SourceError {
+  return booksError(answered, {
     code: 'HEADGATE_INVALID_RECORD',
-    message: `${subjectOf(asked.ask)}: the books service sent a record that ${flaw}. It was not used; try another day.`,
+    message: `${subjectOf(answered.query)}: the books service sent a record that ${flaw}. It was not used; try another day.`,
   });
 }
 
@@ -66,6 +66,6 @@ interface Said {
   readonly message: string;
 }
 
-function booksError({ ask, credential, status }: AnsweredQuery, said: Said): SourceError {
-  return new SourceError({ ...said, retryable: false, service: 'books', credential, subject: subjectOf(ask), status });
+function booksError({ query, credential, status }: AnsweredQuery, said: Said): SourceError {
+  return new SourceError({ ...said, retryable: false, service: 'books', credential, subject: subjectOf(query), status });
 }

@@ -1,8 +1,8 @@
-import { type Credit, creditPool, type Delivery, PageStream } from '@headgate/throttle';
+import { creditPool, type Delivery, PageStream } from '@headgate/throttle';
 import type { Observable } from 'rxjs';
 import type { BudgetSlots } from '../budget-slots.ts';
 import { defineSource } from '../define-source.ts';
-import type { AskOptions, SourceGauges } from '../source.ts';
+import type { QueryOptions, SourceGauges } from '../source.ts';
 import { type AuthorPage, authorPages, type AuthorPagesOptions } from './author-pages.ts';
 import { classifyBooks } from './classify.ts';
 import type { IsbnInput } from './isbn-input.ts';
@@ -18,8 +18,8 @@ import {
   type AuthorOptions,
   authorQuery,
   DEFAULT_PAGE_SIZE,
+  toRequest,
 } from './query.ts';
-import { toRequest } from './request.ts';
 import { type AuthorAnswer, type BookAnswer, type BooksValue, type FoundBook, itemsOf } from './results.ts';
 import { waitForCredit } from './wait-for-credit.ts';
 
@@ -61,9 +61,7 @@ export interface Books extends AsyncDisposable {
    * Looks up at most `maxBatch` ISBNs in one request, under credit: one answer each, in the order of `isbns`; then any records that match
    * none. Rejects as a whole with a `SourceError`, or with `signal.reason`.
    */
-  batch(isbns: readonly string[], options: AskOptions): Promise<Delivery<readonly BookAnswer[]>>;
-  /** `author`, under credit: room is taken for each of the books. */
-  askAuthor(name: string, options: AskOptions & AuthorOptions): Promise<Delivery<AuthorAnswer>>;
+  batch(isbns: readonly string[], options: QueryOptions): Promise<Delivery<readonly BookAnswer[]>>;
   /** How its budgets stand, who waits for what, and what was thrown away. */
   gauges(): BooksGauges;
   /** When the slots of each budget come free: what a forecast is made of. */
@@ -94,61 +92,68 @@ export function books(options: BooksOptions): Books {
     toRequest,
     classify: classifyBooks({ plan, maxBatch, quotaReset }),
     subject: subjectOf,
-    items: itemsAsked,
+    items: itemsRequested,
     itemsOf,
     // A call of the rate and, where there is a quota, one for each ISBN.
-    ...(hasQuota && { weights: (ask: BooksQuery) => ({ isbns: ask.kind === 'batch' ? isbnsToSend(ask).length : 1 }) }),
+    ...(hasQuota && { weights: (query: BooksQuery) => ({ isbns: query.kind === 'batch' ? isbnsToSend(query).length : 1 }) }),
   })(sourceOptions);
   const unlimited = creditPool({ max: Infinity });
   const ahead = prefetch();
   let ignoredRecords = 0;
 
-  const ask = async <K extends BooksValue['kind']>(kind: K, one: BooksQuery & { kind: K }, asking: AskOptions): Promise<Asked<K>> => {
-    const { value, credit } = await source.ask(one, asking);
+  const query = async <K extends BooksValue['kind']>(
+    kind: K,
+    one: BooksQuery & { kind: K },
+    options: QueryOptions,
+  ): Promise<Delivery<ValueOf<K>>> => {
+    const { value, credit } = await source.query(one, options);
     if (isKind(value, kind)) return { value, credit };
     credit.release();
-    throw new TypeError(`books: asked for a ${kind}, read a ${value.kind}`);
+    throw new TypeError(`books: requested a ${kind}, read a ${value.kind}`);
   };
-  const askBatch = async (entries: readonly BatchEntry[], asking: AskOptions): Promise<Delivery<readonly BookAnswer[]>> => {
+  const queryBatch = async (entries: readonly BatchEntry[], options: QueryOptions): Promise<Delivery<readonly BookAnswer[]>> => {
     const invalid = entries.flatMap((entry) => (entry.isbn === undefined ? [{ kind: 'invalid' as const, ...entry }] : []));
     if (invalid.length === entries.length) {
-      const { credits, signal } = asking;
+      const { credits, signal } = options;
       const credit = await waitForCredit({ credits, items: entries.length, ...(signal !== undefined && { signal }) });
       return { value: invalid, credit };
     }
-    const { value, credit } = await ask('batch', { kind: 'batch', entries }, asking);
+    const { value, credit } = await query('batch', { kind: 'batch', entries }, options);
     ignoredRecords += value.ignored;
     return { value: value.answers, credit };
   };
-  const askAuthor = async (name: string, asking: AskOptions & AuthorOptions): Promise<Delivery<AuthorAnswer>> => {
-    const { value, credit } = await ask('author', authorQuery(name, asking), asking);
+  const queryAuthor = async (name: string, options: QueryOptions & AuthorOptions): Promise<Delivery<AuthorAnswer>> => {
+    const { value, credit } = await query('author', authorQuery(name, options), options);
     return { value: value.answer, credit };
   };
 
   return {
-    async book(asked, { signal } = {}) {
-      const isbn = batchEntry(asked);
+    async book(requested, { signal } = {}) {
+      const isbn = batchEntry(requested);
       if (isbn.isbn === undefined) throw isbn.error;
-      const { value, credit } = await ask('book', { kind: 'book', isbn }, { credits: unlimited, ...(signal !== undefined && { signal }) });
+      const { value, credit } = await query(
+        'book',
+        { kind: 'book', isbn },
+        { credits: unlimited, ...(signal !== undefined && { signal }) },
+      );
       credit.release();
       return value.answer;
     },
     async author(name, ofAuthor = {}) {
-      const { value, credit } = await askAuthor(name, { ...ofAuthor, credits: unlimited });
+      const { value, credit } = await queryAuthor(name, { ...ofAuthor, credits: unlimited });
       credit.release();
       return value;
     },
-    authorPages: (name, options) => new PageStream(authorPages({ ...options, name, ask: askAuthor }), { signal: options?.signal }),
+    authorPages: (name, options) => new PageStream(authorPages({ ...options, name, query: queryAuthor }), { signal: options?.signal }),
     lookup: (isbns, { signal } = {}) =>
-      lookup({ isbns, signal, maxBatch, waitMs: batchWaitMs, parallel: limit.requests, ahead, clock, askBatch }),
-    async batch(isbns, askOptions) {
+      lookup({ isbns, signal, maxBatch, waitMs: batchWaitMs, parallel: limit.requests, ahead, clock, queryBatch }),
+    async batch(isbns, options) {
       const entries = isbns.map(batchEntry);
       const toSend = isbnsToSend({ kind: 'batch', entries }).length;
       if (toSend > maxBatch)
         throw invalidOption(`a batch of ${toSend} ISBNs is larger than maxBatch (${maxBatch}): use lookup, or split it`);
-      return askBatch(entries, askOptions);
+      return queryBatch(entries, options);
     },
-    askAuthor,
     gauges() {
       const gauges = source.gauges();
       return { ...gauges, ignoredRecords, ...(hasQuota && { leftToday: leftToday(gauges) }) };
@@ -161,10 +166,7 @@ export function books(options: BooksOptions): Books {
   };
 }
 
-interface Asked<K extends BooksValue['kind']> {
-  readonly value: Extract<BooksValue, { readonly kind: K }>;
-  readonly credit: Credit;
-}
+type ValueOf<K extends BooksValue['kind']> = Extract<BooksValue, { readonly kind: K }>;
 
 function leftToday({ budgets, waiting }: SourceGauges): number {
   const quotas = budgets.filter(({ budget }) => budget === 'isbns');
@@ -177,12 +179,12 @@ function leftToday({ budgets, waiting }: SourceGauges): number {
   return left;
 }
 
-function isKind<K extends BooksValue['kind']>(value: BooksValue, kind: K): value is Extract<BooksValue, { readonly kind: K }> {
+function isKind<K extends BooksValue['kind']>(value: BooksValue, kind: K): value is ValueOf<K> {
   return value.kind === kind;
 }
 
-function itemsAsked(ask: BooksQuery): number {
-  if (ask.kind === 'book') return 1;
-  if (ask.kind === 'author') return ask.pageSize ?? DEFAULT_PAGE_SIZE;
-  return ask.entries.length;
+function itemsRequested(query: BooksQuery): number {
+  if (query.kind === 'book') return 1;
+  if (query.kind === 'author') return query.pageSize ?? DEFAULT_PAGE_SIZE;
+  return query.entries.length;
 }

@@ -5,7 +5,7 @@ import { classifyBooks } from './classify.ts';
 import { batchEntry, type BooksQuery } from './query.ts';
 import type { BooksValue } from './results.ts';
 
-const book: BooksQuery = { kind: 'book', isbn: { asked: '0306406152', isbn: '9780306406157' } };
+const book: BooksQuery = { kind: 'book', isbn: { requested: '0306406152', isbn: '9780306406157' } };
 const author: BooksQuery = { kind: 'author', name: 'Ada / Brook? & é' };
 const batch: BooksQuery = { kind: 'batch', entries: ['9780306406157', '080442957X'].map(batchEntry) };
 const KEY = 'key-that-must-not-show';
@@ -18,13 +18,13 @@ interface Given {
 }
 
 function judged(
-  ask: BooksQuery,
+  query: BooksQuery,
   status: number,
   { body = '', headers = {}, recentlyRefused = false, epochMs = Date.UTC(2026, 0, 1, 18) }: Given = {},
 ): Verdict<BooksValue> {
   const classify = classifyBooks({ plan: 'premium', maxBatch: 100, quotaReset: { resetsAt: '00:00', zone: 'UTC' } });
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  return classify({ status, headers, body: bytes }, { ask, credential: 'reader', epochMs, recentlyRefused, redact: (text) => text });
+  return classify({ status, headers, body: bytes }, { query, credential: 'reader', epochMs, recentlyRefused, redact: (text) => text });
 }
 
 test('a book comes untouched: order of fields, unknown ones, numbers that JavaScript would spell otherwise', () => {
@@ -33,12 +33,12 @@ test('a book comes untouched: order of fields, unknown ones, numbers that JavaSc
   const verdict = judged(book, 200, { body: `{"book":${text}}` });
   expect(verdict).toMatchObject({
     kind: 'ok',
-    value: { kind: 'book', answer: { kind: 'found', asked: '0306406152', isbn: '9780306406157' } },
+    value: { kind: 'book', answer: { kind: 'found', requested: '0306406152', isbn: '9780306406157' } },
   });
   expect(verdict.kind === 'ok' && verdict.value.kind === 'book' && JSON.stringify(verdict.value.answer.record)).toBe(text);
 });
 
-test('an author comes untouched, under the name asked', () => {
+test('an author comes untouched, under the requested name', () => {
   const body = { author: 'Ada%20%2F%20Brook%3F%20%26%20%C3%A9', books: [{ isbn: '0306406152' }], extra: 1 };
   expect(judged(author, 200, { body })).toEqual({
     kind: 'ok',
@@ -46,11 +46,11 @@ test('an author comes untouched, under the name asked', () => {
   });
 });
 
-test('a batch is laid to the ISBNs asked', () => {
+test('a batch is laid to the requested ISBNs', () => {
   const verdict = judged(batch, 200, { body: { total: 1, requested: 2, data: [{ isbn13: '9780804429573' }] } });
   expect(verdict).toMatchObject({
     kind: 'ok',
-    value: { kind: 'batch', ignored: 0, answers: [{ kind: 'missing' }, { kind: 'found', asked: '080442957X' }] },
+    value: { kind: 'batch', ignored: 0, answers: [{ kind: 'missing' }, { kind: 'found', requested: '080442957X' }] },
   });
 });
 
@@ -61,7 +61,7 @@ test.each([
   ['no UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d])],
   ['a bomb', '{"book":'.concat('['.repeat(1_000_000))],
 ])('200 with %s may go better next time', (_, body) => {
-  for (const ask of [book, author, batch]) expect(judged(ask, 200, { body })).toMatchObject({ kind: 'transient' });
+  for (const query of [book, author, batch]) expect(judged(query, 200, { body })).toMatchObject({ kind: 'transient' });
 });
 
 test.each([
@@ -82,14 +82,14 @@ test.each([
   [book, { book: { title: 'no ISBN' } }],
   [book, { book: { isbn13: '9780804429573' } }],
   [author, { author: 'Somebody Else', books: [] }],
-])('a record that does not match the request is refused for good: %#', (ask, body) => {
-  expect(judged(ask, 200, { body })).toMatchObject({ kind: 'fatal', error: { code: 'HEADGATE_INVALID_RECORD', retryable: false } });
+])('a record that does not match the request is refused for good: %#', (query, body) => {
+  expect(judged(query, 200, { body })).toMatchObject({ kind: 'fatal', error: { code: 'HEADGATE_INVALID_RECORD', retryable: false } });
 });
 
 test.each([['errorMessage'], ['error_message'], ['message']])('404 with a limit in its %s is a limit', (field) => {
   for (const words of ['Limit Exceeded', 'You have reached your request limit.', 'Too many requests', 'Quota used up', 'Rate limited']) {
-    for (const ask of [book, author, batch]) {
-      expect(judged(ask, 404, { body: { [field]: words } })).toEqual({
+    for (const query of [book, author, batch]) {
+      expect(judged(query, 404, { body: { [field]: words } })).toEqual({
         kind: 'rate-limited',
         reason: 'the request limit is reached (404)',
       });
@@ -184,9 +184,9 @@ test('a limit with status 200 is a limit', () => {
 
 test('whatever the service says of the key, no verdict repeats it', () => {
   for (const status of [200, 400, 401, 403, 404, 410, 429, 500]) {
-    for (const ask of [book, author, batch]) {
+    for (const query of [book, author, batch]) {
       for (const words of [KEY, `limit of ${KEY}`, `<p>${KEY}`]) {
-        const verdict = judged(ask, status, { body: { message: words, errorMessage: words } });
+        const verdict = judged(query, status, { body: { message: words, errorMessage: words } });
         expect(JSON.stringify([verdict, 'error' in verdict && verdict.error.message])).not.toContain(KEY);
       }
     }

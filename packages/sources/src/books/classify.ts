@@ -23,27 +23,27 @@ export function classifyBooks({
   maxBatch,
   quotaReset,
 }: ClassifyBooksOptions): (answer: HttpResponse, context: ClassifyContext<BooksQuery>) => Verdict<BooksValue> {
-  return (answer, { ask, credential, epochMs, recentlyRefused }) => {
+  return (answer, { query, credential, epochMs, recentlyRefused }) => {
     const { status } = answer;
-    const asked = { ask, credential, status };
+    const answered = { query, credential, status };
     const refusal = { answer, epochMs, quotaReset };
-    if (status === 200) return readAnswer({ answer, asked, refusal });
+    if (status === 200) return readAnswer({ answer, answered, refusal });
     if (status === 429) return { kind: 'rate-limited', ...readLimit(refusal) };
-    if (status === 401 || status === 403) return { kind: 'unauthorized', error: keyRefused({ ...asked, plan }) };
+    if (status === 401 || status === 403) return { kind: 'unauthorized', error: keyRefused({ ...answered, plan }) };
     if (status === 404) {
       const said = readRefusal(refusal);
       if (said.about === 'limit') return { kind: 'rate-limited', ...said.limit };
       // A batch leaves out what the service doesn't know: a 404 to one is not about an ISBN.
-      const plain = said.about === 'the request' && !recentlyRefused && ask.kind !== 'batch';
-      return { kind: plain ? 'gone' : 'doubtful', error: notFound(asked) };
+      const plain = said.about === 'the request' && !recentlyRefused && query.kind !== 'batch';
+      return { kind: plain ? 'gone' : 'doubtful', error: notFound(answered) };
     }
     if (status >= 500 || status === 408 || status === 425 || (status > 200 && status < 300)) {
       const retryInMs = retryAfterMs({ headers: answer.headers, epochMs });
       return { kind: 'transient', reason: `the service answered ${status}`, ...(retryInMs !== undefined && { retryInMs }) };
     }
-    if (ask.kind === 'batch' && (status === 400 || status === 413 || status === 422)) {
-      return { kind: 'fatal', error: batchRefused({ ...asked, maxBatch }) };
+    if (query.kind === 'batch' && (status === 400 || status === 413 || status === 422)) {
+      return { kind: 'fatal', error: batchRefused({ ...answered, maxBatch }) };
     }
-    return { kind: 'fatal', error: unexpectedStatus(asked) };
+    return { kind: 'fatal', error: unexpectedStatus(answered) };
   };
 }

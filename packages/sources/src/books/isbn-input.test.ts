@@ -41,7 +41,7 @@ test('what an Observable pushed before its error comes before that', async () =>
   await expect(openIsbns(throwError(() => new Error('at once'))).next()).rejects.toThrow('at once');
 });
 
-test('nothing is read before it is asked for, and closing ends the subscription or the iterator', async () => {
+test('nothing is read before it is requested, and closing ends the subscription or the iterator', async () => {
   let open = 0;
   const observable = new Observable<string>((subscriber) => {
     open += 1;

@@ -17,21 +17,21 @@ interface Desk {
   readonly clock: ReturnType<typeof virtualClock>;
   readonly batches: string[][];
   readonly walks: Set<object>;
-  underWay: number;
-  mostUnderWay: number;
+  inFlight: number;
+  mostInFlight: number;
 }
 
 /** A service that knows every ISBN and takes `answerMs`, or fails at the batch with number `failsAt`. */
 function desk(isbns: IsbnInput, { answerMs = 0, parallel = 1, maxBatch = 10, failsAt = 0 } = {}): Desk {
   const clock = virtualClock();
-  const askBatch: LookupOptions['askBatch'] = async (entries: readonly BatchEntry[], { credits, signal, walk }) => {
+  const queryBatch: LookupOptions['queryBatch'] = async (entries: readonly BatchEntry[], { credits, signal, walk }) => {
     self.walks.add(walk);
-    const ask = { kind: 'batch' as const, entries };
+    const query = { kind: 'batch' as const, entries };
     const credit = await waitForCredit({ credits, items: entries.length, signal });
-    self.batches.push([...isbnsToSend(ask)]);
+    self.batches.push([...isbnsToSend(query)]);
     const number = self.batches.length;
-    self.underWay += 1;
-    self.mostUnderWay = Math.max(self.mostUnderWay, self.underWay);
+    self.inFlight += 1;
+    self.mostInFlight = Math.max(self.mostInFlight, self.inFlight);
     try {
       await new Promise<void>((resolve, reject) => {
         const cancel = clock.schedule(answerMs, resolve);
@@ -43,8 +43,8 @@ function desk(isbns: IsbnInput, { answerMs = 0, parallel = 1, maxBatch = 10, fai
       if (number === failsAt) throw new Error(`batch ${number} failed`);
       return {
         value: matchRecords(
-          ask,
-          isbnsToSend(ask).map((isbn13) => ({ isbn13 })),
+          query,
+          isbnsToSend(query).map((isbn13) => ({ isbn13 })),
         ).answers,
         credit,
       };
@@ -52,32 +52,32 @@ function desk(isbns: IsbnInput, { answerMs = 0, parallel = 1, maxBatch = 10, fai
       credit.release();
       throw error;
     } finally {
-      self.underWay -= 1;
+      self.inFlight -= 1;
     }
   };
   const self: Desk = {
     clock,
     batches: [],
     walks: new Set(),
-    underWay: 0,
-    mostUnderWay: 0,
-    options: { isbns, maxBatch, waitMs: 200, parallel, ahead: prefetch(), clock, askBatch },
+    inFlight: 0,
+    mostInFlight: 0,
+    options: { isbns, maxBatch, waitMs: 200, parallel, ahead: prefetch(), clock, queryBatch },
   };
   return self;
 }
 
-test('every ISBN asked is answered once and in order, whatever the batches, by each of the three shapes', async () => {
+test('every requested ISBN is answered once and in order, whatever the batches, by each of the three shapes', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(fc.oneof(fc.integer({ min: 0, max: 20 }), fc.constant(-1)), { maxLength: 60 }),
+      fc.array(fc.oneof(fc.integer({ min: 0, max: 20 }), fc.constant(-1)), { maxLength: 60, size: 'max' }),
       fc.integer({ min: 1, max: 9 }),
       fc.integer({ min: 1, max: 4 }),
       async (numbers, maxBatch, parallel) => {
         const samples = sampleIsbns(21);
-        const asked = numbers.map((n) => samples[n] ?? 'nonsense');
-        const expected = asked.map((isbn) => [isbn === 'nonsense' ? 'invalid' : 'found', isbn]);
-        const { options, clock } = desk(asked, { maxBatch, parallel, answerMs: 5 });
-        const said = (answers: readonly BookAnswer[]): unknown => answers.map(({ kind, asked: isbn }) => [kind, isbn]);
+        const requested = numbers.map((n) => samples[n] ?? 'nonsense');
+        const expected = requested.map((isbn) => [isbn === 'nonsense' ? 'invalid' : 'found', isbn]);
+        const { options, clock } = desk(requested, { maxBatch, parallel, answerMs: 5 });
+        const said = (answers: readonly BookAnswer[]): unknown => answers.map(({ kind, requested: isbn }) => [kind, isbn]);
         const pushed = lastValueFrom(lookup(options).pipe(toArray()));
         const drained = lastValueFrom(
           lookup(options)
@@ -108,7 +108,7 @@ test('as many batches are in flight as the budget’s window may take, once a co
     await clock.advance(10_000);
     expect(await all).toHaveLength(200);
   }
-  expect([one.mostUnderWay, five.mostUnderWay]).toEqual([1, 5]);
+  expect([one.mostInFlight, five.mostInFlight]).toEqual([1, 5]);
 });
 
 test('who takes one answer and leaves spends one request, and the input is read no further than its batch', async () => {
@@ -130,7 +130,7 @@ test('who takes one answer and leaves spends one request, and the input is read 
   );
   const first = firstValueFrom(lookup(options).pipe(take(1)));
   await clock.advance(1_000);
-  expect(await first).toMatchObject({ kind: 'found', asked: isbns[0] });
+  expect(await first).toMatchObject({ kind: 'found', requested: isbns[0] });
   expect({ read, closed, batches: batches.length }).toEqual({ read: 10, closed: true, batches: 1 });
 });
 
@@ -191,10 +191,10 @@ test('unsubscribing at any instant leaves no room taken, no timer and no request
       await clock.advance(atMs);
       subscription.unsubscribe();
       await clock.advance(10_000);
-      expect({ outstanding: credits.outstanding, pending: clock.pending, underWay: work.underWay, observed: input.observed }).toEqual({
+      expect({ outstanding: credits.outstanding, pending: clock.pending, inFlight: work.inFlight, observed: input.observed }).toEqual({
         outstanding: 0,
         pending: 0,
-        underWay: 0,
+        inFlight: 0,
         observed: false,
       });
     }),
@@ -205,18 +205,18 @@ test('unsubscribing at any instant leaves no room taken, no timer and no request
 test('a reader that is aborted between two reads gives back what was not handed over, and what comes too late', async () => {
   const credits = creditPool({ max: 1_000 });
   const { options, clock } = desk(sampleIsbns(40), { parallel: 3 });
-  let asked = 0;
+  let requested = 0;
   // A batch that doesn't hear of the abort, or just came before it.
-  const askBatch: LookupOptions['askBatch'] = (entries, { credits: room, walk }) => {
-    asked += 1;
-    const slow = asked > 1 ? 1_000 : 0;
-    return options.askBatch(entries, { credits: room, signal: new AbortController().signal, walk }).then(async (delivery) => {
+  const queryBatch: LookupOptions['queryBatch'] = (entries, { credits: room, walk }) => {
+    requested += 1;
+    const slow = requested > 1 ? 1_000 : 0;
+    return options.queryBatch(entries, { credits: room, signal: new AbortController().signal, walk }).then(async (delivery) => {
       await new Promise<void>((resolve) => clock.schedule(slow, resolve));
       return delivery;
     });
   };
   const abort = new AbortController();
-  const reader = lookup({ ...options, askBatch }).reader();
+  const reader = lookup({ ...options, queryBatch }).reader();
   const read = async (): Promise<void> => {
     const reading = reader.read({ credits, signal: abort.signal });
     await clock.advance(1);
@@ -229,8 +229,8 @@ test('a reader that is aborted between two reads gives back what was not handed 
   await expect(reader.read({ credits, signal: abort.signal })).rejects.toThrow('enough');
 
   const late = new AbortController();
-  asked = 1;
-  const reading = lookup({ ...options, isbns: sampleIsbns(40), askBatch })
+  requested = 1;
+  const reading = lookup({ ...options, isbns: sampleIsbns(40), queryBatch })
     .reader()
     .read({ credits, signal: late.signal });
   await clock.advance(500);
@@ -251,7 +251,7 @@ test('an error of the input comes after the answers before it', async () => {
   );
   const taken: string[] = [];
   const walk = (async () => {
-    for await (const { asked } of lookup(options)) taken.push(asked ?? '');
+    for await (const { requested } of lookup(options)) taken.push(requested ?? '');
   })();
   const failed = expect(walk).rejects.toThrow('torn');
   await clock.advance(1_000);
@@ -265,12 +265,12 @@ test('lookups that share little room never block each other, though batches over
       const credits = creditPool({ max });
       const { options, clock } = desk([], { parallel: 5 });
       // Small batches slip past large ones, and every other one gives its room back to try again.
-      const askBatch: LookupOptions['askBatch'] = async (entries, { credits: room, signal }) => {
+      const queryBatch: LookupOptions['queryBatch'] = async (entries, { credits: room, signal }) => {
         for (const again of [true, false]) {
           const credit = await waitForCredit({ credits: room, items: entries.length, signal });
           await new Promise<void>((resolve) => clock.schedule(delays.next().value ?? 0, resolve));
           if (!again || entries.length % 2 === 0)
-            return { value: entries.map(({ asked }) => ({ kind: 'missing', asked, isbn: asked })), credit };
+            return { value: entries.map(({ requested }) => ({ kind: 'missing', requested, isbn: requested })), credit };
           credit.release();
           await new Promise<void>((resolve) => clock.schedule(delays.next().value ?? 0, resolve));
         }
@@ -279,14 +279,14 @@ test('lookups that share little room never block each other, though batches over
       const repeated = sampleIsbns(40).flatMap((isbn, i) => Array.from({ length: 1 + (i % 3) }, () => isbn));
       const walks = [1, 2, 3].map(() =>
         lastValueFrom(
-          lookup({ ...options, isbns: repeated, askBatch })
+          lookup({ ...options, isbns: repeated, queryBatch })
             .drain((answer) => of(answer), { credits })
             .pipe(toArray()),
         ),
       );
       await clock.advance(60_000);
       expect(credits.outstanding).toBe(0);
-      for (const walk of walks) expect((await walk).map(({ asked }) => asked)).toEqual(repeated);
+      for (const walk of walks) expect((await walk).map(({ requested }) => requested)).toEqual(repeated);
     }),
     { numRuns: 60 },
   );
@@ -298,7 +298,7 @@ async function pull<T>(answers: AsyncIterable<T>): Promise<readonly T[]> {
   return all;
 }
 
-test('a lookup is one walk, however many batches it asks for, and another one is another', async () => {
+test('a lookup is one walk, however many batches it requests, and another one is another', async () => {
   const one = desk(sampleIsbns(50), { parallel: 3 });
   for (const walks of [1, 2]) {
     const looked = lastValueFrom(lookup(one.options).pipe(toArray()));

@@ -17,7 +17,7 @@ export interface LookupOptions {
   /** Shared by all lookups that may share a credit pool. */
   readonly ahead: Prefetch;
   readonly clock: Clock;
-  readonly askBatch: (
+  readonly queryBatch: (
     entries: readonly BatchEntry[],
     options: { readonly credits: CreditPool; readonly signal: AbortSignal; readonly walk: object },
   ) => Promise<Delivery<readonly BookAnswer[]>>;
@@ -35,12 +35,12 @@ interface Batch {
   outcome?: { readonly delivery: Delivery<readonly BookAnswer[]> } | { readonly error: unknown };
 }
 
-function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, askBatch }: LookupOptions): PageReader<BookAnswer> {
+function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, queryBatch }: LookupOptions): PageReader<BookAnswer> {
   const input = openIsbns(isbns);
   const gatherer = batcher({ input, maxBatch, waitMs, clock });
   const stopped = new AbortController();
   const walk = {};
-  const underWay: Batch[] = [];
+  const inFlight: Batch[] = [];
   let ready: readonly Delivery<BookAnswer>[] = [];
   let nextReady = 0;
   let handedOver = 0;
@@ -59,7 +59,7 @@ function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, askBatc
     stopped.abort(reason);
     input.close();
     for (const { credit } of ready.slice(nextReady)) credit.release();
-    for (const batch of underWay) {
+    for (const batch of inFlight) {
       takeTurn(batch);
       if (batch.outcome !== undefined && 'delivery' in batch.outcome) batch.outcome.delivery.credit.release();
     }
@@ -86,9 +86,9 @@ function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, askBatc
     gathering = false;
     wake?.();
   };
-  const ask = async (batch: Batch, entries: readonly BatchEntry[]): Promise<void> => {
+  const query = async (batch: Batch, entries: readonly BatchEntry[]): Promise<void> => {
     try {
-      const delivery = await askBatch(entries, { credits: batch.credits, signal: stopped.signal, walk });
+      const delivery = await queryBatch(entries, { credits: batch.credits, signal: stopped.signal, walk });
       batch.outcome = { delivery };
       if (stopped.signal.aborted) delivery.credit.release();
     } catch (error) {
@@ -98,17 +98,17 @@ function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, askBatc
   };
   /** One batch at first and one more for each that was handed over: who takes a single answer spends a single request. */
   const fill = (credits: CreditPool): void => {
-    while (underWay.length < Math.min(parallel, 1 + handedOver)) {
+    while (inFlight.length < Math.min(parallel, 1 + handedOver)) {
       if (gathered === undefined) {
         if (!gathering && inputEnd === undefined) void gather();
         return;
       }
       // Records that can be laid to no ISBN may come in addition, up to as many again.
-      const itemsAhead = underWay.length === 0 ? 0 : 2 * gathered.length;
+      const itemsAhead = inFlight.length === 0 ? 0 : 2 * gathered.length;
       if (itemsAhead > 0 && !ahead.enter(credits, itemsAhead, 2 * maxBatch)) return;
       const batch: Batch = { credits, itemsAhead };
-      underWay.push(batch);
-      void ask(batch, gathered);
+      inFlight.push(batch);
+      void query(batch, gathered);
       gathered = undefined;
     }
   };
@@ -123,10 +123,10 @@ function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, askBatc
           nextReady += 1;
           return answer;
         }
-        const outcome = underWay[0]?.outcome;
+        const outcome = inFlight[0]?.outcome;
         if (outcome !== undefined) {
-          underWay.shift();
-          for (const next of underWay.slice(0, 1)) takeTurn(next);
+          inFlight.shift();
+          for (const next of inFlight.slice(0, 1)) takeTurn(next);
           if ('error' in outcome) {
             watch(undefined);
             stop(outcome.error);
@@ -138,7 +138,7 @@ function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, askBatc
           continue;
         }
         fill(credits);
-        if (underWay.length === 0 && inputEnd !== undefined) {
+        if (inFlight.length === 0 && inputEnd !== undefined) {
           watch(undefined);
           if ('error' in inputEnd) throw inputEnd.error;
           return undefined;

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { matchRecords } from './match-records.ts';
 import { batchEntry } from './query.ts';
 
-const ask = (...isbns: string[]): Parameters<typeof matchRecords>[0] => ({ kind: 'batch', entries: isbns.map(batchEntry) });
+const query = (...isbns: string[]): Parameters<typeof matchRecords>[0] => ({ kind: 'batch', entries: isbns.map(batchEntry) });
 
 test('one answer for each requested ISBN, in the order of the request, in whichever order records come', () => {
   fc.assert(
@@ -13,18 +13,18 @@ test('one answer for each requested ISBN, in the order of the request, in whiche
       fc.func(fc.integer()),
       fc.func(fc.boolean()),
       (numbers, order, known) => {
-        const asked = numbers.map(isbnNumber);
-        const sent = [...new Set(asked)].filter((isbn) => known(isbn)).toSorted((a, b) => order(a) - order(b));
+        const requested = numbers.map(isbnNumber);
+        const sent = [...new Set(requested)].filter((isbn) => known(isbn)).toSorted((a, b) => order(a) - order(b));
         const { answers, ignored } = matchRecords(
-          ask(...asked),
+          query(...requested),
           sent.map((isbn13) => ({ isbn13, title: `of ${isbn13}` })),
         );
         expect(ignored).toBe(0);
         expect(answers).toEqual(
-          asked.map((isbn) =>
+          requested.map((isbn) =>
             known(isbn)
-              ? { kind: 'found', asked: isbn, isbn, record: { isbn13: isbn, title: `of ${isbn}` } }
-              : { kind: 'missing', asked: isbn, isbn },
+              ? { kind: 'found', requested: isbn, isbn, record: { isbn13: isbn, title: `of ${isbn}` } }
+              : { kind: 'missing', requested: isbn, isbn },
           ),
         );
       },
@@ -42,41 +42,41 @@ test.each([
   ['a number that has lost its leading zero', { isbn: 306406152 }],
   ['an isbn13 of another edition', { isbn13: '9780804429573', isbn: '0306406152' }],
 ])('a record is known by %s', (_, record) => {
-  expect(matchRecords(ask('0-306-40615-2'), [record])).toEqual({
-    answers: [{ kind: 'found', asked: '0-306-40615-2', isbn: '9780306406157', record }],
+  expect(matchRecords(query('0-306-40615-2'), [record])).toEqual({
+    answers: [{ kind: 'found', requested: '0-306-40615-2', isbn: '9780306406157', record }],
     ignored: 0,
   });
 });
 
 test('records that were not requested, or come twice, are ignored and counted', () => {
   const records = [{ isbn13: '9780804429573' }, { isbn13: '9780306406157', n: 1 }, { isbn13: '9780306406157', n: 2 }];
-  const { answers, ignored } = matchRecords(ask('9780306406157'), records);
+  const { answers, ignored } = matchRecords(query('9780306406157'), records);
   expect(answers).toMatchObject([{ kind: 'found', record: { n: 1 } }]);
   expect(ignored).toBe(2);
 });
 
 test('a record that matches no ISBN comes after the answers; the others are not touched by it', () => {
   const dead = ['text', null, 7, [], { title: 'no ISBN' }, { isbn13: null, isbn: '' }, { isbn13: '9780306406158' }];
-  const asked = ['9780306406157', ...dead.map(() => '080442957X')];
-  const { answers } = matchRecords(ask(...asked), [...dead, { isbn13: '9780306406157' }]);
+  const requested = ['9780306406157', ...dead.map(() => '080442957X')];
+  const { answers } = matchRecords(query(...requested), [...dead, { isbn13: '9780306406157' }]);
   expect(answers.map(({ kind }) => kind)).toEqual(['found', ...dead.map(() => 'missing'), ...dead.map(() => 'unreadable')]);
-  expect(answers.slice(asked.length)).toMatchObject(
+  expect(answers.slice(requested.length)).toMatchObject(
     dead.map((record) => ({ record, error: { code: 'HEADGATE_INVALID_RECORD', retryable: false } })),
   );
 });
 
-test('rubbish is handed on up to the number of ISBNs asked, the rest is counted', () => {
+test('rubbish is handed on up to the number of requested ISBNs, the rest is counted', () => {
   const { answers, ignored } = matchRecords(
-    ask('9780306406157', '080442957X'),
+    query('9780306406157', '080442957X'),
     Array.from({ length: 100_000 }, () => ({})),
   );
   expect(answers.map(({ kind }) => kind)).toEqual(['missing', 'missing', 'unreadable', 'unreadable']);
   expect(ignored).toBe(99_998);
 });
 
-test('a malformed ISBN is answered where it was asked', () => {
-  const { answers } = matchRecords(ask('080442957X', 'no\nsense', '9780306406157'), [{ isbn13: '9780306406157' }]);
-  expect(answers).toMatchObject([{ kind: 'missing' }, { kind: 'invalid', asked: 'no\nsense', isbn: undefined }, { kind: 'found' }]);
+test('a malformed ISBN is answered in its place', () => {
+  const { answers } = matchRecords(query('080442957X', 'no\nsense', '9780306406157'), [{ isbn13: '9780306406157' }]);
+  expect(answers).toMatchObject([{ kind: 'missing' }, { kind: 'invalid', requested: 'no\nsense', isbn: undefined }, { kind: 'found' }]);
   expect(answers[1]).toMatchObject({ error: { code: 'HEADGATE_INVALID_ISBN', retryable: false } });
   expect(answers[1]?.kind === 'invalid' && answers[1].error.message).toContain(String.raw`"no\nsense" is no ISBN`);
 });

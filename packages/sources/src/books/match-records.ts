@@ -19,8 +19,8 @@ export function isbnsOf(record: BookRecord): readonly string[] {
  * Matches the records of a batch to the requested ISBNs, in their order. The service leaves out unknown books, promises no order, and may
  * send books that weren't requested.
  */
-export function matchRecords(ask: BatchQuery, data: readonly unknown[]): { answers: readonly BookAnswer[]; ignored: number } {
-  const asked = new Set(ask.entries.map(({ isbn }) => isbn));
+export function matchRecords(query: BatchQuery, data: readonly unknown[]): { answers: readonly BookAnswer[]; ignored: number } {
+  const requested = new Set(query.entries.map(({ isbn }) => isbn));
   const found = new Map<string, BookRecord>();
   const unreadable: BookAnswer[] = [];
   let ignored = 0;
@@ -29,15 +29,15 @@ export function matchRecords(ask: BatchQuery, data: readonly unknown[]): { answe
     const isbns = record.success ? isbnsOf(record.data) : [];
     if (!record.success || isbns.length === 0) {
       // A service that sends nothing but rubbish must not fill the memory with it.
-      if (unreadable.length === ask.entries.length) ignored += 1;
-      else unreadable.push({ kind: 'unreadable', asked: undefined, isbn: undefined, record: item, error: unreadableError(ask) });
+      if (unreadable.length === query.entries.length) ignored += 1;
+      else unreadable.push({ kind: 'unreadable', requested: undefined, isbn: undefined, record: item, error: unreadableError(query) });
       continue;
     }
-    const isbn = isbns.find((one) => asked.has(one));
+    const isbn = isbns.find((one) => requested.has(one));
     if (isbn === undefined || found.has(isbn)) ignored += 1;
     else found.set(isbn, record.data);
   }
-  const answers = ask.entries.map((entry): BookAnswer => {
+  const answers = query.entries.map((entry): BookAnswer => {
     if (entry.isbn === undefined) return { kind: 'invalid', ...entry };
     const record = found.get(entry.isbn);
     return record === undefined ? { kind: 'missing', ...entry } : { kind: 'found', ...entry, record };
@@ -50,7 +50,7 @@ function unreadableError({ entries }: BatchQuery): SourceError {
     code: 'HEADGATE_INVALID_RECORD',
     message:
       `books: a record in the answer for ${entries.length} ISBNs is no object or names no ISBN, so it can't be laid to any of them. ` +
-      'The others were read; the ISBN it stands for is among those reported missing: ask for these again, one by one.',
+      'The others were read; the ISBN it stands for is among those reported missing: request these again, one by one.',
     retryable: false,
     service: 'books',
   });

@@ -1,4 +1,6 @@
 import { toIsbn13 } from '@headgate/operators';
+import { percentEncoded } from '../http/wire-request.ts';
+import type { PathRequest } from '../source-definition.ts';
 import { SourceError } from '../source-error.ts';
 import { invalidOption } from './options.ts';
 
@@ -7,7 +9,7 @@ export type BooksQuery = BookQuery | AuthorQuery | BatchQuery;
 
 export interface BookQuery {
   readonly kind: 'book';
-  readonly isbn: AskedIsbn;
+  readonly isbn: RequestedIsbn;
 }
 
 export interface AuthorQuery {
@@ -23,16 +25,16 @@ export interface BatchQuery {
   readonly entries: readonly BatchEntry[];
 }
 
-export type BatchEntry = AskedIsbn | InvalidIsbn;
+export type BatchEntry = RequestedIsbn | InvalidIsbn;
 
-export interface AskedIsbn {
-  readonly asked: string;
+export interface RequestedIsbn {
+  readonly requested: string;
   /** 13 digits. */
   readonly isbn: string;
 }
 
 export interface InvalidIsbn {
-  readonly asked: string;
+  readonly requested: string;
   readonly isbn: undefined;
   readonly error: SourceError;
 }
@@ -40,17 +42,17 @@ export interface InvalidIsbn {
 /** Reads one ISBN as its user wrote it. */
 export function batchEntry(text: string): BatchEntry {
   // Lists come from files and from JavaScript: what should be text may be anything.
-  const asked = typeof text === 'string' ? text : String(text);
-  const isbn = toIsbn13(asked);
-  if (isbn !== undefined) return { asked, isbn };
+  const requested = typeof text === 'string' ? text : String(text);
+  const isbn = toIsbn13(requested);
+  if (isbn !== undefined) return { requested, isbn };
   const error = new SourceError({
     code: 'HEADGATE_INVALID_ISBN',
-    message: `${quoted(asked)} is no ISBN: it takes 10 or 13 digits and a check digit that fits them. Correct it; no request was spent.`,
+    message: `${quoted(requested)} is no ISBN: it takes 10 or 13 digits and a check digit that fits them. Correct it; no request was spent.`,
     retryable: false,
     service: 'books',
-    subject: asked.slice(0, LONGEST_QUOTE),
+    subject: requested.slice(0, LONGEST_QUOTE),
   });
-  return { asked, isbn: undefined, error };
+  return { requested, isbn: undefined, error };
 }
 
 /** The ISBNs that a batch sends. */
@@ -58,11 +60,24 @@ export function isbnsToSend({ entries }: BatchQuery): readonly string[] {
   return [...new Set(entries.flatMap(({ isbn }) => (isbn === undefined ? [] : [isbn])))];
 }
 
-/** Whom an ask is about. */
-export function subjectOf(ask: BooksQuery): string {
-  if (ask.kind === 'book') return ask.isbn.isbn;
-  if (ask.kind === 'author') return ask.name;
-  const [first = '', ...others] = isbnsToSend(ask);
+/** The HTTP request of a query (service document, Endpoints). */
+export function toRequest(query: BooksQuery): PathRequest {
+  const headers = { accept: 'application/json', 'content-type': 'application/json' };
+  if (query.kind === 'book') return { method: 'GET', path: `/book/${query.isbn.isbn}`, headers };
+  if (query.kind === 'author') {
+    const { name, page, pageSize } = query;
+    const paging = { ...(page !== undefined && { page: String(page) }), ...(pageSize !== undefined && { pageSize: String(pageSize) }) };
+    return { method: 'GET', path: `/author/${percentEncoded(name)}`, query: paging, headers };
+  }
+  // Form-style text under a JSON content type: that is how the document's examples send it.
+  return { method: 'POST', path: '/books', headers, body: `isbns=${isbnsToSend(query).join(',')}` };
+}
+
+/** The ISBN or author of a query, as errors and displays name it. */
+export function subjectOf(query: BooksQuery): string {
+  if (query.kind === 'book') return query.isbn.isbn;
+  if (query.kind === 'author') return query.name;
+  const [first = '', ...others] = isbnsToSend(query);
   return others.length === 0 ? first : `${others.length + 1} ISBNs from ${first}`;
 }
 

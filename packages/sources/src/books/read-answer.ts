@@ -11,48 +11,48 @@ import { isRecord, authorAnswer, batchAnswer, bookAnswer, bookRecord } from './s
 
 export interface ReadAnswerOptions {
   readonly answer: HttpResponse;
-  readonly asked: AnsweredQuery;
+  readonly answered: AnsweredQuery;
   /** How to read it if it turns out to be a refusal with status 200. */
   readonly refusal: RefusalOptions;
 }
 
 /** The verdict on an answer with status 200. */
-export function readAnswer({ answer, asked, refusal }: ReadAnswerOptions): Verdict<BooksValue> {
+export function readAnswer({ answer, answered, refusal }: ReadAnswerOptions): Verdict<BooksValue> {
   const body = jsonBody(answer, parseUntouched);
   if (body.kind === 'broken') return { kind: 'transient', reason: `${body.reason} (${answer.status})` };
-  return readRecords(body.value, asked) ?? readOther(body.value, { asked, refusal });
+  return readRecords(body.value, answered) ?? readOther(body.value, { answered, refusal });
 }
 
 /** Undefined when it is some other JSON. */
-function readRecords(json: unknown, asked: AnsweredQuery): Verdict<BooksValue> | undefined {
-  const { ask } = asked;
-  if (ask.kind === 'book') {
+function readRecords(json: unknown, answered: AnsweredQuery): Verdict<BooksValue> | undefined {
+  const { query } = answered;
+  if (query.kind === 'book') {
     const body = bookAnswer.safeParse(json);
     if (!body.success) return undefined;
     const record = bookRecord.safeParse(body.data.book);
-    if (!record.success) return { kind: 'fatal', error: invalidRecord({ ...asked, flaw: 'is no object or names no ISBN' }) };
-    if (!isbnsOf(record.data).includes(ask.isbn.isbn)) {
-      return { kind: 'fatal', error: invalidRecord({ ...asked, flaw: 'names another ISBN, or none that is right' }) };
+    if (!record.success) return { kind: 'fatal', error: invalidRecord({ ...answered, flaw: 'is no object or names no ISBN' }) };
+    if (!isbnsOf(record.data).includes(query.isbn.isbn)) {
+      return { kind: 'fatal', error: invalidRecord({ ...answered, flaw: 'names another ISBN, or none that is right' }) };
     }
-    return { kind: 'ok', value: { kind: 'book', answer: { kind: 'found', ...ask.isbn, record: record.data } } };
+    return { kind: 'ok', value: { kind: 'book', answer: { kind: 'found', ...query.isbn, record: record.data } } };
   }
-  if (ask.kind === 'author') {
+  if (query.kind === 'author') {
     const record = authorAnswer.safeParse(json);
     if (!record.success) return undefined;
     const echoed = record.data['author'];
-    if (typeof echoed === 'string' && !sameAuthor(ask.name, echoed)) {
-      return { kind: 'fatal', error: invalidRecord({ ...asked, flaw: 'names another author' }) };
+    if (typeof echoed === 'string' && !sameAuthor(query.name, echoed)) {
+      return { kind: 'fatal', error: invalidRecord({ ...answered, flaw: 'names another author' }) };
     }
-    return { kind: 'ok', value: { kind: 'author', answer: { author: ask.name, record: record.data } } };
+    return { kind: 'ok', value: { kind: 'author', answer: { author: query.name, record: record.data } } };
   }
   const body = batchAnswer.safeParse(json);
-  return body.success ? { kind: 'ok', value: { kind: 'batch', ...matchRecords(ask, body.data.data) } } : undefined;
+  return body.success ? { kind: 'ok', value: { kind: 'batch', ...matchRecords(query, body.data.data) } } : undefined;
 }
 
-function readOther(json: unknown, { asked, refusal }: Pick<ReadAnswerOptions, 'asked' | 'refusal'>): Verdict<BooksValue> {
+function readOther(json: unknown, { answered, refusal }: Pick<ReadAnswerOptions, 'answered' | 'refusal'>): Verdict<BooksValue> {
   const said = readRefusal(refusal);
   if (said.about === 'limit') return { kind: 'rate-limited', ...said.limit };
-  const [field, kind] = EXPECTED[asked.ask.kind];
+  const [field, kind] = EXPECTED[answered.query.kind];
   if (!isRecord(json)) return { kind: 'unfit', where: `expected an object with ${field}, got ${jsonKind(json)}` };
   return { kind: 'unfit', where: `${field}: expected ${kind}, got ${jsonKind(json[field])}` };
 }

@@ -7,7 +7,7 @@ export type BookAnswer = FoundBook | MissingBook | InvalidBook | UnreadableBook;
 export interface FoundBook {
   readonly kind: 'found';
   /** The ISBN as it was given. */
-  readonly asked: string;
+  readonly requested: string;
   /** The ISBN as 13 digits. */
   readonly isbn: string;
   readonly record: BookRecord;
@@ -16,14 +16,14 @@ export interface FoundBook {
 /** The service doesn't know the ISBN. */
 export interface MissingBook {
   readonly kind: 'missing';
-  readonly asked: string;
+  readonly requested: string;
   readonly isbn: string;
 }
 
 /** The text isn't an ISBN; no request was spent on it. */
 export interface InvalidBook {
   readonly kind: 'invalid';
-  readonly asked: string;
+  readonly requested: string;
   readonly isbn: undefined;
   readonly error: SourceError;
 }
@@ -31,7 +31,7 @@ export interface InvalidBook {
 /** A record that is no object or names no ISBN. It comes after the answers of its batch, in addition to them. */
 export interface UnreadableBook {
   readonly kind: 'unreadable';
-  readonly asked: undefined;
+  readonly requested: undefined;
   readonly isbn: undefined;
   /** As the service sent it. */
   readonly record: unknown;

@@ -2,8 +2,8 @@
  * True when an echoed author name stands for the requested one. The service echoes it percent-encoded; case, accents' spelling, punctuation
  * and spaces don't count.
  */
-export function sameAuthor(asked: string, echoed: string): boolean {
-  const wanted = lettersAndDigits(asked);
+export function sameAuthor(requested: string, echoed: string): boolean {
+  const wanted = lettersAndDigits(requested);
   return [echoed, decoded(echoed), decoded(decoded(echoed)), decoded(echoed.replaceAll('+', ' '))].some(
     (name) => lettersAndDigits(name) === wanted,
   );

@@ -16,7 +16,7 @@ function judge(
 ): Verdict<FollowerPage> {
   const answer = { status, headers: { date: DATE, ...headers }, body: Buffer.from(body) };
   return classify(answer, {
-    ask: firstQuery({ screenName: 'alpha', direction }),
+    query: firstQuery({ screenName: 'alpha', direction }),
     credential: 'app',
     epochMs,
     recentlyRefused: false,
@@ -114,6 +114,8 @@ describe('a refusal for the rate', () => {
   test.each([
     [429, coded(88), { 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': reset }, 61_000],
     [429, coded(88), { 'retry-after': '5', 'x-rate-limit-reset': reset }, 5_000],
+    [429, coded(135), { 'retry-after': '80000' }, 80_000_000],
+    [420, coded(89), { 'retry-after': '5' }, 5_000],
     [429, 'what?', {}, undefined],
     [420, '', {}, undefined],
     [400, coded(88), {}, undefined],
@@ -194,7 +196,7 @@ test('every id and cursor arrives as it was sent, however each is spelled', () =
   );
 });
 
-describe('more ids than asked for', () => {
+describe('more ids than requested', () => {
   const listOf = (length: number, id: string): string => `[${Array.from({ length }, () => id).join(',')}]`;
 
   test('are taken, up to twice as many', () => {

@@ -12,7 +12,7 @@ import type { FollowersQuery } from './query.ts';
 /** The verdict on an answer of the followers service. */
 export function classify(answer: HttpResponse, context: ClassifyContext<FollowersQuery>): Verdict<FollowerPage> {
   const { status } = answer;
-  const { count, direction: needed } = context.ask;
+  const { count, direction: needed } = context.query;
   const mostIds = MOST_TIMES * count;
   if (status === 200) {
     const plain = pageFastPath(answer.body, { needed, mostIds });
@@ -39,8 +39,8 @@ function inWords(count: number): string {
   return count.toLocaleString('en-US');
 }
 
-function okay(content: PageContent, { ask, credential }: ClassifyContext<FollowersQuery>): Verdict<FollowerPage> {
-  return { kind: 'ok', value: { user: ask.label, page: ask.page, cursor: ask.cursor, ...content, credential } };
+function okay(content: PageContent, { query, credential }: ClassifyContext<FollowersQuery>): Verdict<FollowerPage> {
+  return { kind: 'ok', value: { user: query.label, page: query.page, cursor: query.cursor, ...content, credential } };
 }
 
 /** The error codes of clients' tables. The first one that is known decides; what is not known is judged by its status. */
@@ -63,13 +63,14 @@ const CODES: ReadonlyMap<number, FollowerErrorCode | 'rate-limited' | 'transient
 
 function judged(answer: HttpResponse, context: ClassifyContext<FollowersQuery>, value: unknown): Verdict<FollowerPage> {
   const { status, headers } = answer;
-  const { ask, credential, epochMs } = context;
+  const { query, credential, epochMs } = context;
   const { errors, error } = spokenErrors(value);
   const known = errors.find(({ code }) => code !== undefined && CODES.has(code));
   const words = known?.message ?? errors[0]?.message ?? error;
   const said = words === undefined ? undefined : context.redact(words);
-  // A service that fails says nothing about users and credentials, whatever its codes.
-  const meaning = status >= 500 ? 'transient' : (CODES.get(known?.code ?? NaN) ?? byStatus(status, error));
+  // A service that fails or refuses for the rate says nothing about users and credentials, whatever its codes.
+  const isPassing = status >= 500 || status === 420 || status === 429;
+  const meaning = (isPassing ? undefined : CODES.get(known?.code ?? NaN)) ?? byStatus(status, error);
   switch (meaning) {
     case 'rate-limited': {
       const retryInMs = refusalWaitMs({ answer, epochMs });
@@ -81,7 +82,7 @@ function judged(answer: HttpResponse, context: ClassifyContext<FollowersQuery>, 
       return { kind: 'transient', reason, ...(retryInMs !== undefined && { retryInMs }) };
     }
     case 'HEADGATE_CLOCK_WRONG': {
-      const failure = followerError({ code: meaning, user: ask.label, credential, status, said });
+      const failure = followerError({ code: meaning, user: query.label, credential, status, said });
       const date = httpDate(headers['date']);
       return date === undefined
         ? { kind: 'unauthorized', error: failure }
@@ -90,18 +91,18 @@ function judged(answer: HttpResponse, context: ClassifyContext<FollowersQuery>, 
     case 'HEADGATE_USER_NOT_FOUND':
     case 'HEADGATE_USER_SUSPENDED':
     case 'HEADGATE_USER_PROTECTED':
-      return { kind: 'gone', error: followerError({ code: meaning, user: ask.label, credential, status, said }) };
+      return { kind: 'gone', error: followerError({ code: meaning, user: query.label, credential, status, said }) };
     case 'HEADGATE_AUTHENTICATION_FAILED':
     case 'HEADGATE_AUTHENTICATION_BAD':
     case 'HEADGATE_TOKEN_INVALID':
     case 'HEADGATE_CREDENTIAL_SUSPENDED':
     case 'HEADGATE_CREDENTIAL_LOCKED':
     case 'HEADGATE_UNAUTHORIZED':
-      return { kind: 'unauthorized', error: followerError({ code: meaning, user: ask.label, credential, status, said }) };
+      return { kind: 'unauthorized', error: followerError({ code: meaning, user: query.label, credential, status, said }) };
     case 'HEADGATE_FORBIDDEN':
     case 'HEADGATE_BAD_REQUEST':
     case 'HEADGATE_UNEXPECTED_STATUS':
-      return { kind: 'fatal', error: followerError({ code: meaning, user: ask.label, credential, status, said }) };
+      return { kind: 'fatal', error: followerError({ code: meaning, user: query.label, credential, status, said }) };
   }
 }
 

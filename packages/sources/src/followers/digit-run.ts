@@ -15,6 +15,10 @@ export function digitRun({ view, from, expected }: DigitRunOptions): number {
     if (others === 0) return expected;
   }
   let end = from;
+  for (; end + WORD_BYTES <= view.byteLength; end += WORD_BYTES) {
+    const others = otherThanDigits(view.getInt32(end));
+    if (others !== 0) return end - from + (Math.clz32(others) >> 3);
+  }
   while (end < view.byteLength && isDigit(view.getUint8(end))) end += 1;
   return end - from;
 }
@@ -25,8 +29,11 @@ function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
 }
 
-/** 0 for four digits. XOR leaves 0 to 9 of a digit; what is more than that comes to the highest bit of its byte when 0x76 is added, or has it. */
+/**
+ * The highest bit of each of four bytes that is no digit. XOR leaves 0 to 9 of a digit; the lower seven bits of anything more come to the
+ * highest one when 0x76 is added, and to no other byte.
+ */
 function otherThanDigits(word: number): number {
   const values = word ^ 0x30303030;
-  return (values | (values + 0x76767676)) & 0x80808080;
+  return (values | ((values & 0x7f7f7f7f) + 0x76767676)) & 0x80808080;
 }

@@ -15,7 +15,7 @@ describe('the contract of every source', () => {
   const page = { ids: ['1152921504606846977', '18446744073709551615', '7'], next_cursor_str: '0', previous_cursor_str: '0' };
   const checks = sourceContract({
     open: followers,
-    ask: (api: Followers, options) => api.pages({ screenName: 'alpha' }).reader().read(options),
+    query: (api: Followers, options) => api.pages({ screenName: 'alpha' }).reader().read(options),
     body: JSON.stringify(page),
     expected: { user: '@alpha', page: 1, cursor: '-1', nextCursor: '0', previousCursor: '0', ids: page.ids, credential: 'contract' },
     unfit: [
@@ -58,7 +58,7 @@ describe('a walk', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  test('is an AsyncIterable and a drain as well, and gives bigints where asked', async () => {
+  test('is an AsyncIterable and a drain as well, and gives bigints where requested', async () => {
     await using server = await startFollowers({ users: { alpha: { followers: 10 } } });
     await using api = open(server);
     const wanted = server.followersOf('alpha');

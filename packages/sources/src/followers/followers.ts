@@ -4,7 +4,6 @@ import type { BudgetSlots } from '../budget-slots.ts';
 import { defineSource } from '../define-source.ts';
 import type { SourceOptions } from '../source-options.ts';
 import type { SourceGauges } from '../source.ts';
-import { walkReader } from '../walk-reader.ts';
 import { classify } from './classify.ts';
 import type { FollowerPage } from './page.ts';
 import { firstQuery, type FollowersQuery, type PagesOptions, nextQuery } from './query.ts';
@@ -54,12 +53,9 @@ export function followers(options: FollowersOptions): Followers {
     given: PagesOptions & { readonly ids?: 'string' | 'bigint' },
   ): PageStream<FollowerPage> | PageStream<FollowerPage<bigint>> {
     const first = firstQuery(given);
+    const { signal, share = 1 } = given;
     // Each walk has state of its own, made when it starts.
-    const reader = (): PageReader<FollowerPage> => {
-      const turns = { walk: {}, share: given.share ?? 1 };
-      return walkReader({ first, next: nextQuery(first), ask: (ask, reading) => source.ask(ask, { ...turns, ...reading }) });
-    };
-    const { signal } = given;
+    const reader = (): PageReader<FollowerPage> => source.walk(first, nextQuery(first), { share }).reader();
     return given.ids === 'bigint' ? new PageStream(() => bigintReader(reader()), { signal }) : new PageStream(reader, { signal });
   }
 

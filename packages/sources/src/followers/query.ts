@@ -95,22 +95,22 @@ function refuse(message: string): never {
 const END = '0';
 
 /**
- * Makes the function that finds the next ask of one walk; undefined after its last page.
+ * Makes the function that finds the next query of one walk; undefined after its last page.
  *
  * It remembers every cursor it has seen and throws a `SourceError` with `HEADGATE_CURSOR_LOOP` for one that comes again: the service
  * would lead the walk in a circle. Ten million followers are 2,000 cursors. After `maxEmptyPages` empty pages in a row it throws one with
  * `HEADGATE_EMPTY_PAGES`: ever new cursors would lead the walk nowhere, for ever.
  */
-export function nextQuery(first: FollowersQuery): (page: FollowerPage, ask: FollowersQuery) => FollowersQuery | undefined {
+export function nextQuery(first: FollowersQuery): (page: FollowerPage, query: FollowersQuery) => FollowersQuery | undefined {
   const seen = new Set([first.cursor]);
-  return (page, ask) => {
-    const cursor = ask.direction === 'next' ? page.nextCursor : page.previousCursor;
+  return (page, query) => {
+    const cursor = query.direction === 'next' ? page.nextCursor : page.previousCursor;
     if (cursor === END) return undefined;
     if (seen.has(cursor)) throw loopError(page, cursor);
     seen.add(cursor);
-    const emptyBefore = page.ids.length === 0 ? ask.emptyBefore + 1 : 0;
-    if (emptyBefore >= ask.maxEmptyPages) throw emptyPagesError(page, { cursor, inARow: emptyBefore });
-    return { ...ask, cursor, page: ask.page + 1, emptyBefore };
+    const emptyBefore = page.ids.length === 0 ? query.emptyBefore + 1 : 0;
+    if (emptyBefore >= query.maxEmptyPages) throw emptyPagesError(page, { cursor, inARow: emptyBefore });
+    return { ...query, cursor, page: query.page + 1, emptyBefore };
   };
 }
 

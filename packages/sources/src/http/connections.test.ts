@@ -21,12 +21,13 @@ const echo = defineSource<string, string>({
 
 const open = (options: Partial<SourceOptions> & Pick<SourceOptions, 'baseUrl'>): Source<string, string> =>
   echo({ credentials: [{ name: 'app', signer: bearer('token') }], env: {}, retryForMs: 0, ...options });
-const ask = async (source: Source<string, string>): Promise<string> => (await source.ask('/x', { credits: creditPool({ max: 10 }) })).value;
+const query = async (source: Source<string, string>): Promise<string> =>
+  (await source.query('/x', { credits: creditPool({ max: 10 }) })).value;
 
 test('the base address keeps its path, and the query is spelled as signatures count on', async () => {
   await using server = await scriptedServer({ otherwise: whole('hello') });
   await using source = open({ baseUrl: `${server.url}/v2/`, userAgent: 'mine/1' });
-  expect(await ask(source)).toBe('hello');
+  expect(await query(source)).toBe('hello');
   const [request] = server.requests;
   expect(request?.url).toBe('/v2/x?q=a%20b%27%28%2A%29%21%C3%A9%26%3D');
   expect(request?.headers).toMatchObject({ authorization: 'Bearer token', 'user-agent': 'mine/1', 'accept-encoding': 'gzip, br' });
@@ -35,8 +36,8 @@ test('the base address keeps its path, and the query is spelled as signatures co
 test('connections are kept alive', async () => {
   await using server = await scriptedServer({ otherwise: whole('hello') });
   await using source = open({ baseUrl: server.url });
-  for (let i = 0; i < 6; i += 1) await ask(source);
-  // A connection is free again one turn of the event loop after its answer: so whoever asks at once alternates between two.
+  for (let i = 0; i < 6; i += 1) await query(source);
+  // A connection is free again one turn of the event loop after its answer: so requests one right after the other alternate between two.
   expect(new Set(server.requests.map(({ socket }) => socket)).size).toBeLessThanOrEqual(2);
   expect(server.requests[0]?.headers['user-agent']).toMatch(/^headgate\/\d/);
 });
@@ -48,7 +49,7 @@ test.each([
   await using server = await scriptedServer({ otherwise: whole('direct') });
   await using proxy = await scriptedServer({ otherwise: whole('through the proxy') });
   await using source = open({ baseUrl: server.url, ...options(proxy.url) });
-  expect(await ask(source)).toBe('through the proxy');
+  expect(await query(source)).toBe('through the proxy');
   expect(proxy.requests[0]?.url).toBe(`${server.url}/x?q=a%20b%27%28%2A%29%21%C3%A9%26%3D`);
   expect(server.requests).toHaveLength(0);
 });
@@ -57,8 +58,8 @@ test('NO_PROXY and an empty proxy go straight', async () => {
   await using server = await scriptedServer({ otherwise: whole('direct') });
   await using byEnv = open({ baseUrl: server.url, env: { HTTP_PROXY: 'http://127.0.0.1:1', NO_PROXY: '127.0.0.1' } });
   await using byOption = open({ baseUrl: server.url, env: { HTTP_PROXY: 'http://127.0.0.1:1' }, proxy: '' });
-  expect(await ask(byEnv)).toBe('direct');
-  expect(await ask(byOption)).toBe('direct');
+  expect(await query(byEnv)).toBe('direct');
+  expect(await query(byOption)).toBe('direct');
 });
 
 test('https goes through a tunnel', async () => {
@@ -75,7 +76,7 @@ test('https goes through a tunnel', async () => {
   const port = await listening(proxy);
   await using server = await scriptedServer({ otherwise: whole('no TLS here') });
   await using source = open({ baseUrl: server.url.replace('http:', 'https:'), proxy: `http://user:proxy-secret@127.0.0.1:${port}` });
-  const error = await ask(source).catch((reason: unknown) => String(reason));
+  const error = await query(source).catch((reason: unknown) => String(reason));
   expect(error).toContain('cannot connect to 127.0.0.1');
   expect(error).not.toContain('proxy-secret');
   expect(tunnelled).toEqual([server.url.replace('http://', '')]);
@@ -87,7 +88,7 @@ describe('a proxy that lets nothing through', () => {
   const PROXY = 'http://user:proxy-secret@127.0.0.1:1';
   const failure = async (source: Source<string, string>): Promise<string> => {
     await using open = source;
-    return await ask(open).catch((error: unknown) => String(error));
+    return await query(open).catch((error: unknown) => String(error));
   };
 
   test.each([
@@ -148,11 +149,11 @@ describe('a proxy that lets nothing through', () => {
 
 test('an unreachable host is named, with the reason', async () => {
   await using source = open({ baseUrl: 'http://127.0.0.1:1' });
-  await expect(ask(source)).rejects.toMatchObject({
+  await expect(query(source)).rejects.toMatchObject({
     code: 'HEADGATE_GAVE_UP',
     retryable: true,
     message:
-      '/x: gave up after 1 attempt: cannot connect to 127.0.0.1:1: connection refused. Ask again later, or allow more time (retryForMs).',
+      '/x: gave up after 1 attempt: cannot connect to 127.0.0.1:1: connection refused. Retry later, or allow more time (retryForMs).',
   });
   // It never reached the wire: its token is back.
   expect(source.gauges().budgets).toMatchObject([{ credential: 'app', used: 0 }]);
@@ -163,7 +164,7 @@ test('headers without end are refused', async () => {
     otherwise: (_, response) => response.writeHead(200, { 'x-long': 'x'.repeat(20_000) }).end('hello'),
   });
   await using source = open({ baseUrl: server.url });
-  await expect(ask(source)).rejects.toThrow("the answer's headers are over the limit of 16 KiB");
+  await expect(query(source)).rejects.toThrow("the answer's headers are over the limit of 16 KiB");
 });
 
 async function listening(server: Server): Promise<number> {

@@ -12,7 +12,7 @@ const moved =
 
 test('a redirect under the base address is followed: each hop takes a token, and carries the credential', async () => {
   const scene = await play([moved(301, '/v1/repositories/7?page=2'), moved(308, '8'), ok], { basePath: '/v1' }, { follow });
-  expect((await scene.ask('/repos/a/b')).value).toBe('good');
+  expect((await scene.query('/repos/a/b')).value).toBe('good');
   expect(scene.server.requests.map(({ url, headers }) => `${url} ${headers.authorization}`)).toEqual([
     '/v1/repos/a/b Bearer token-of-a',
     '/v1/repositories/7?page=2 Bearer token-of-a',
@@ -24,11 +24,11 @@ test('a redirect under the base address is followed: each hop takes a token, and
 
 test('a hop waits for its budget like any request', async () => {
   const scene = await play([moved(302, '/y'), ok], { limit: { requests: 1, windowMs: MINUTE_MS } }, { follow });
-  const asked = scene.ask();
+  const requested = scene.query();
   await scene.requests(1);
   await expect.poll(() => scene.source.gauges().waiting).toMatchObject([{ label: '/x', for: 'budget' }]);
   await scene.clock.advance(MINUTE_MS + 100);
-  await asked;
+  await requested;
   expect(scene.server.requests.map(({ url }) => url)).toEqual(['/x', '/y']);
 });
 
@@ -39,7 +39,7 @@ test.each([
   ['', 'nowhere'],
 ])('one to %j is not: nothing is sent there', async (location, shown) => {
   const scene = await play([moved(302, location)], { basePath: '/v1' }, { follow });
-  const error: unknown = await scene.ask().catch((reason: unknown) => reason);
+  const error: unknown = await scene.query().catch((reason: unknown) => reason);
   expect(error).toMatchObject({ code: 'HEADGATE_REDIRECTED', retryable: false, status: 302 });
   expect(String(error)).toContain(`redirects to ${shown}`);
   expect(String(error)).not.toContain('hidden');
@@ -48,7 +48,7 @@ test.each([
 
 test('five in a row are followed, and the sixth ends the request', async () => {
   const scene = await play([], { otherwise: redirect('/round?token=hidden') }, { follow });
-  const error: unknown = await scene.ask().catch((reason: unknown) => reason);
+  const error: unknown = await scene.query().catch((reason: unknown) => reason);
   expect(error).toMatchObject({ code: 'HEADGATE_REDIRECTED', message: expect.stringContaining('redirects more than 5 times in a row') });
   expect(String(error)).not.toContain('hidden');
   expect(scene.server.requests).toHaveLength(6);
@@ -63,29 +63,29 @@ test.each([
   [301, 'PUT', 'PUT'],
   [303, 'HEAD', 'HEAD'],
 ] as const)('after %d a %s is a %s', async (status, method, next) => {
-  const body = method === 'HEAD' ? {} : { body: 'asked', headers: { 'Content-Type': 'text/plain', 'x-own': '1' } };
+  const body = method === 'HEAD' ? {} : { body: 'query', headers: { 'Content-Type': 'text/plain', 'x-own': '1' } };
   const scene = await play(
     [moved(status, '/y')],
     {},
     { follow, toRequest: (path) => ({ method, path, ...body }), classify: () => ({ kind: 'ok', value: '' }) },
   );
-  await scene.ask();
+  await scene.query();
   const [, second] = scene.server.requests;
   expect(second?.method).toBe(next);
   expect(second?.headers['content-type']).toBe(next === 'GET' || method === 'HEAD' ? undefined : 'text/plain');
   expect(second?.headers['x-own']).toBe(method === 'HEAD' ? undefined : '1');
 });
 
-test('what fails behind a redirect is attempted again there; the next request begins where it is asked', async () => {
+test('what fails behind a redirect is attempted again there; the next request begins at its own address', async () => {
   const scene = await play([moved(301, '/y'), said('transient'), ok, ok], {}, { follow });
-  (await scene.drive(scene.ask(), 100)).credit.release();
-  await scene.ask();
+  (await scene.drive(scene.query(), 100)).credit.release();
+  await scene.query();
   expect(scene.server.requests.map(({ url }) => url)).toEqual(['/x', '/y', '/y', '/x']);
 });
 
 test('a key in the query stands there once, though the Location repeats it', async () => {
   const signer = apiKey('key', { query: 'api_key' });
   const scene = await play([moved(301, '/y?api_key=key&page=2'), ok], { credentials: [{ name: 'a', signer }] }, { follow });
-  await scene.ask();
+  await scene.query();
   expect(scene.server.requests[1]?.url).toBe('/y?page=2&api_key=key');
 });

@@ -18,16 +18,16 @@ const wants =
 describe('a signer', () => {
   test('sends any header, and parameters of the query in place of the request’s own', async () => {
     const keyed = await play([], { credentials: names(apiKey(KEY, { header: 'X-Api-Key' })) });
-    await keyed.ask();
+    await keyed.query();
     expect(keyed.server.requests[0]?.headers).toMatchObject({ 'x-api-key': KEY });
     expect(keyed.server.requests[0]?.headers).not.toHaveProperty('authorization');
-    const asked = [{ path: '/x', query: { api_key: 'old', q: 'a b' } }, { url: '/x?q=a%20b&api%5Fkey=old&page=2' }, { path: '/x' }];
+    const requested = [{ path: '/x', query: { api_key: 'old', q: 'a b' } }, { url: '/x?q=a%20b&api%5Fkey=old&page=2' }, { path: '/x' }];
     const scene = await play(
       [],
       { credentials: names(apiKey('a&b', { query: 'api_key' })) },
-      { toRequest: (i) => asked[Number(i)] ?? { path: '/' } },
+      { toRequest: (i) => requested[Number(i)] ?? { path: '/' } },
     );
-    for (const i of [0, 1, 2]) (await scene.ask(String(i))).credit.release();
+    for (const i of [0, 1, 2]) (await scene.query(String(i))).credit.release();
     expect(scene.server.requests.map(({ url }) => url)).toEqual([
       '/x?q=a%20b&api_key=a%26b',
       '/x?q=a%20b&page=2&api_key=a%26b',
@@ -50,7 +50,7 @@ describe('a signer', () => {
         }),
       },
     );
-    await expect(scene.ask()).rejects.toThrow(/^no \*\*\* for \*\*\*$/);
+    await expect(scene.query()).rejects.toThrow(/^no \*\*\* for \*\*\*$/);
   });
 
   test('may wait for its secret; the request that goes meanwhile is another', async () => {
@@ -62,26 +62,26 @@ describe('a signer', () => {
         }),
     );
     const scene = await play([], { credentials: names(signer) });
-    const asked = Promise.all([scene.ask(), scene.ask()]);
+    const requested = Promise.all([scene.query(), scene.query()]);
     await scene.clock.settle();
     expect(scene.server.requests).toHaveLength(0);
     give('token');
-    await asked;
+    await requested;
     expect(scene.server.requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer token', 'Bearer token']);
   });
 
-  test('that gives nothing is waited for no longer than an attempt may take, and asked again', async () => {
+  test('that gives nothing is waited for no longer than an attempt may take, and called again', async () => {
     const signals: AbortSignal[] = [];
     const signer = bearer(({ signal }) => {
       signals.push(signal);
       return signals.length === 1 ? new Promise<string>(() => undefined) : 'token';
     });
     const scene = await play([], { credentials: names(signer), timeout: 5_000 });
-    const asked = scene.ask();
+    const requested = scene.query();
     await scene.clock.advance(4_999);
     expect(scene.events).toHaveLength(0);
     await scene.clock.advance(1);
-    await asked;
+    await requested;
     expect(scene.events).toMatchObject([
       { outcome: 'transient', reason: 'a: its signer gave nothing within 5,000 ms (timeout)' },
       { outcome: 'ok' },
@@ -93,10 +93,10 @@ describe('a signer', () => {
   test('is left by a request that is aborted: nothing is held, and nothing sent', async () => {
     const abort = new AbortController();
     const scene = await play([], { credentials: names(bearer(() => new Promise<string>(() => undefined))) });
-    const asked = scene.ask('/x', abort.signal);
+    const requested = scene.query('/x', abort.signal);
     await scene.clock.settle();
     abort.abort(new Error('enough'));
-    await expect(asked).rejects.toThrow('enough');
+    await expect(requested).rejects.toThrow('enough');
     expect(scene.server.requests).toHaveLength(0);
     expect(scene.source.gauges().budgets).toMatchObject([{ used: 0 }]);
   });
@@ -113,7 +113,7 @@ describe('a token that the service refuses', () => {
       return token;
     });
     const scene = await play([], { credentials: names(signer), otherwise: wants('new-token') });
-    const values = await Promise.all([scene.ask(), scene.ask()]);
+    const values = await Promise.all([scene.query(), scene.query()]);
     expect(values.map(({ value }) => value)).toEqual(['good', 'good']);
     expect(told.filter(Boolean)).toHaveLength(1);
     expect(scene.events.map(({ outcome }) => outcome).toSorted()).toEqual(['ok', 'ok', 'unauthorized', 'unauthorized']);
@@ -126,26 +126,26 @@ describe('a token that the service refuses', () => {
     const scene = await play([wants('token-0'), wants('token-1'), wants('token-1'), wants('token-2'), wants('token-2')], {
       credentials: names(signer),
     });
-    for (let i = 0; i < 3; i += 1) (await scene.ask()).credit.release();
+    for (let i = 0; i < 3; i += 1) (await scene.query()).credit.release();
     expect(scene.events.map(({ outcome }) => outcome)).toEqual(['ok', 'unauthorized', 'ok', 'unauthorized', 'ok']);
   });
 
   test('ends its credential where the signer has no other: no request is spent on the same one again', async () => {
     const scene = await play([refusal], { credentials: names(bearer(() => 'token')) });
-    await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_TOY', endsSource: true });
+    await expect(scene.query()).rejects.toMatchObject({ code: 'HEADGATE_TOY', endsSource: true });
     expect(scene.server.requests).toHaveLength(1);
   });
 
   test('ends its credential where the new one is refused, too', async () => {
     let tokens = 0;
     const scene = await play([], { credentials: names(bearer(() => `token-${(tokens += 1)}`)), otherwise: refusal });
-    await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_TOY', endsSource: true });
+    await expect(scene.query()).rejects.toMatchObject({ code: 'HEADGATE_TOY', endsSource: true });
     expect(scene.server.requests).toHaveLength(2);
   });
 
   test('that is written down ends its credential at once', async () => {
     const scene = await play([said('unauthorized')], { credentials: [credential('a'), credential('b')] });
-    await scene.ask();
+    await scene.query();
     expect(scene.events.map(({ credential: name, outcome }) => `${name} ${outcome}`)).toEqual(['a unauthorized', 'b ok']);
   });
 });
@@ -155,6 +155,6 @@ test('a signer that gives the promise of another library is waited for: nothing 
   // Made in a realm of its own.
   const later = runInNewContext('Promise.resolve({ authorization })', { authorization }) as Promise<Signed>;
   const scene = await play([], { credentials: [{ name: 'a', signer: { sign: () => later } }] });
-  await scene.ask();
+  await scene.query();
   expect(scene.server.requests).toMatchObject([{ headers: { authorization } }]);
 });

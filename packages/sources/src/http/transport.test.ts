@@ -23,18 +23,18 @@ describe("a MockAgent of undici's", () => {
       headers: { 'x-ratelimit-remaining': '3', 'x-ratelimit-reset': '30' },
     });
     const scene = await play([], { dispatcher: agent, baseUrl: `${BASE}/v1`, limit: { requests: 10, windowMs: MINUTE_MS } });
-    expect((await scene.ask()).value).toBe('good');
+    expect((await scene.query()).value).toBe('good');
     expect(scene.source.gauges().budgets).toMatchObject([{ used: 7 }]);
     expect(scene.server.requests).toHaveLength(0);
   });
 
-  test('that fails is asked again; one that knows nothing of the request ends it', async () => {
+  test('that fails is called again; one that knows nothing of the request ends it', async () => {
     const { agent, at } = mocked();
     at.intercept({ path: '/x' }).replyWithError(Object.assign(new Error('reset'), { code: 'ECONNRESET' }));
     at.intercept({ path: '/x' }).reply(200, '"good"');
     const scene = await play([], { dispatcher: agent, baseUrl: BASE });
-    expect((await scene.ask()).value).toBe('good');
-    await expect(scene.ask()).rejects.toMatchObject({
+    expect((await scene.query()).value).toBe('good');
+    await expect(scene.query()).rejects.toMatchObject({
       code: 'HEADGATE_INVALID_REQUEST',
       message: expect.stringContaining("can't be sent"),
     });
@@ -45,7 +45,7 @@ describe("a MockAgent of undici's", () => {
     for (const value of ['"first"', '"second"']) {
       at.intercept({ path: '/x' }).reply(200, value);
       const scene = await play([], { dispatcher: agent, baseUrl: BASE });
-      expect(JSON.stringify((await scene.ask()).value)).toBe(value);
+      expect(JSON.stringify((await scene.query()).value)).toBe(value);
       await scene.source.close();
     }
   });
@@ -67,14 +67,14 @@ describe('a fetch', () => {
     const scene = await play(
       [],
       { fetch: viaFetch, baseUrl: BASE, limit: { requests: 10, windowMs: MINUTE_MS } },
-      { toRequest: (path) => ({ method: 'POST', path, query: { q: "it's" }, body: 'asked' }) },
+      { toRequest: (path) => ({ method: 'POST', path, query: { q: "it's" }, body: 'query' }) },
     );
-    expect((await scene.ask()).value).toBe('good');
+    expect((await scene.query()).value).toBe('good');
     expect(scene.source.gauges().budgets).toMatchObject([{ used: 7 }]);
     expect(seen.map(({ method, url, headers }) => [method, url, headers.get('authorization')])).toEqual([
       ['POST', `${BASE}/x?q=it%27s`, 'Bearer token-of-a'],
     ]);
-    expect(await seen[0]?.text()).toBe('asked');
+    expect(await seen[0]?.text()).toBe('query');
   });
 
   test('is read under the limits: compressed, cut off, too large, redirected', async () => {
@@ -84,9 +84,9 @@ describe('a fetch', () => {
       maxBodyBytes: 1_000,
       retryForMs: 60_000,
     });
-    (await scene.ask()).credit.release();
-    (await scene.ask()).credit.release();
-    await expect(scene.ask()).rejects.toMatchObject({ code: 'HEADGATE_REDIRECTED' });
+    (await scene.query()).credit.release();
+    (await scene.query()).credit.release();
+    await expect(scene.query()).rejects.toMatchObject({ code: 'HEADGATE_REDIRECTED' });
     expect(scene.events.map(({ outcome, reason = '' }) => `${outcome} ${reason}`)).toEqual([
       'ok ',
       expect.stringMatching(/^transient the connection was lost before an answer came/),
@@ -109,20 +109,20 @@ describe('a fetch', () => {
     });
     const scene = await play([], { fetch: () => Promise.resolve(new Response(body)) });
     const abort = new AbortController();
-    const asked = scene.ask('/x', abort.signal);
+    const requested = scene.query('/x', abort.signal);
     await idle();
     abort.abort(new Error('enough'));
-    await expect(asked).rejects.toThrow('enough');
+    await expect(requested).rejects.toThrow('enough');
     await expect.poll(() => isCancelled).toBe(true);
   });
 
   test('is aborted with its request, whose token is not back before the service must have counted it', async () => {
     const scene = await play([hang], { fetch: viaFetch, timeout: 30_000, limit: { requests: 1, windowMs: MINUTE_MS } });
     const abort = new AbortController();
-    const asked = scene.ask('/x', abort.signal);
+    const requested = scene.query('/x', abort.signal);
     await scene.requests(1);
     abort.abort(new Error('enough'));
-    await expect(asked).rejects.toThrow('enough');
+    await expect(requested).rejects.toThrow('enough');
     await expect.poll(() => scene.server.requests[0]?.socket.destroyed).toBe(true);
     expect(scene.source.gauges().budgets).toMatchObject([{ used: 1 }]);
   });

@@ -3,16 +3,16 @@ import { expect, test } from 'vitest';
 import { ok, play } from '../scene.fixture.ts';
 import type { SourceRequest } from '../source-definition.ts';
 
-/** A source at `<server>/v1` that sends what is asked, and the requests that came of it. */
-async function sent(...asked: readonly ((server: string) => SourceRequest)[]): Promise<readonly IncomingMessage[]> {
-  const { server, ask } = await under(asked);
-  for (const [i] of asked.entries()) (await ask(String(i))).credit.release();
+/** A source at `<server>/v1` that sends the given requests, and the requests that came of it. */
+async function sent(...requested: readonly ((server: string) => SourceRequest)[]): Promise<readonly IncomingMessage[]> {
+  const { server, query } = await under(requested);
+  for (const [i] of requested.entries()) (await query(String(i))).credit.release();
   return server.requests;
 }
 
-async function under(asked: readonly ((server: string) => SourceRequest)[]) {
+async function under(requested: readonly ((server: string) => SourceRequest)[]) {
   let base = '';
-  const scene = await play([], { basePath: '/v1' }, { toRequest: (i) => asked[Number(i)]?.(base) ?? { path: '/none' } });
+  const scene = await play([], { basePath: '/v1' }, { toRequest: (i) => requested[Number(i)]?.(base) ?? { path: '/none' } });
   base = scene.server.url;
   return scene;
 }
@@ -23,7 +23,7 @@ test('a list repeats its name, undefined leaves it out, and every reserved chara
   expect(request?.url).toBe('/v1/issues?label=a%20b&label=it%27s&page=2');
 });
 
-test('an address that an answer has given is asked as it is, absolute or with a leading slash', async () => {
+test('an address that an answer has given is requested as it is, absolute or with a leading slash', async () => {
   const requests = await sent(
     (server) => ({ url: `${server}/v1/issues?label=a&label=b&page=2#top` }),
     () => ({ url: '/v1/issues?page=3' }),
@@ -40,14 +40,14 @@ test.each([
   ['/v1/%2e%2e/admin', 'leads out of /v1'],
   ['?page=2', 'is neither absolute nor a path'],
   ['javascript:alert(1)', 'leads to null'],
-])('%s is not asked: that request ends, and the next goes on', async (url, words) => {
-  const { ask, server, source } = await under([() => ({ url }), () => ({ path: '/good' })]);
-  const error = await ask('0').catch((reason: unknown) => reason);
+])('%s is not requested: that request ends, and the next goes on', async (url, words) => {
+  const { query, server, source } = await under([() => ({ url }), () => ({ path: '/good' })]);
+  const error = await query('0').catch((reason: unknown) => reason);
   expect(error).toMatchObject({ code: 'HEADGATE_FOREIGN_ADDRESS', retryable: false, endsSource: false, subject: '0' });
   expect(String(error)).toContain(words);
   expect(String(error)).not.toContain('hidden');
   expect(source.gauges().budgets).toMatchObject([{ used: 0 }]);
-  await ask('1');
+  await query('1');
   expect(server.requests.map((request) => request.url)).toEqual(['/v1/good']);
 });
 
@@ -60,7 +60,7 @@ test('methods beyond GET and POST are sent; the length that an answer to HEAD na
       classify: ({ headers }) => ({ kind: 'ok', value: `${headers['content-length']}` }),
     },
   );
-  expect((await (await headed).ask()).value).toBe('10000');
+  expect((await (await headed).query()).value).toBe('10000');
   const requests = await sent(
     () => ({ method: 'PUT', path: '/x', body: 'put' }),
     () => ({ method: 'PATCH', path: '/x', body: 'patched' }),

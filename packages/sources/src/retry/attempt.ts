@@ -15,19 +15,23 @@ import type { Verdict } from '../verdict.ts';
 import { lastingSecret, type SharedSecret } from './shared-secret.ts';
 import type { SourceCredential } from './source-credential.ts';
 
-export interface AttemptOptions<Ask, Value> {
-  readonly definition: SourceDefinition<Ask, Value>;
+/** The parts of a source that each of its attempts needs. */
+export interface AttemptContext<Query, Value> {
+  readonly definition: SourceDefinition<Query, Value>;
   readonly options: CheckedOptions;
   readonly connections: Connections;
-  readonly credential: SourceCredential;
-  /** By name; all of the source. */
+  /** By name; the pool's members and those that have left it. */
   readonly credentials: ReadonlyMap<string, SourceCredential>;
+}
+
+export interface AttemptOptions<Query, Value> extends AttemptContext<Query, Value> {
+  readonly credential: SourceCredential;
   readonly limitCheck: LimitCheck;
   readonly sharedSecret: SharedSecret;
   readonly permit: Permit;
-  readonly ask: Ask;
+  readonly query: Query;
   readonly subject: string;
-  /** The redirect to request in place of the ask's own address. */
+  /** The redirect to request in place of the query's own address. */
   readonly redirect: Redirect | undefined;
   readonly signal: AbortSignal;
 }
@@ -52,8 +56,8 @@ export interface Attempted<Value> {
 }
 
 /** Signs, sends, reads and classifies once, and settles the permit's tokens; `lapsed` where nothing was sent because the permit came too late. Rejects with `signal.reason` alone. */
-export async function attempt<Ask, Value>(given: AttemptOptions<Ask, Value>): Promise<Attempted<Value> | 'lapsed'> {
-  const { definition, options, connections, credential, credentials, permit, ask, subject, signal } = given;
+export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>): Promise<Attempted<Value> | 'lapsed'> {
+  const { definition, options, connections, credential, credentials, permit, query, subject, signal } = given;
   const { service } = definition;
   const about = { service, credential: credential.name, subject };
   const { origin, basePath, userAgent } = options;
@@ -62,7 +66,7 @@ export async function attempt<Ask, Value>(given: AttemptOptions<Ask, Value>): Pr
   try {
     const call = (): WireRequest =>
       wireRequest({
-        request: redirectedRequest(atOnce(definition.toRequest(ask)), given.redirect),
+        request: redirectedRequest(atOnce(definition.toRequest(query)), given.redirect),
         service,
         subject,
         origin,
@@ -138,7 +142,7 @@ export async function attempt<Ask, Value>(given: AttemptOptions<Ask, Value>): Pr
   signal.throwIfAborted();
   const { status } = answer;
   const { recentlyRefused } = credential;
-  const context = { ask, credential: credential.name, epochMs: clock.epochMs(), redact, recentlyRefused };
+  const context = { query, credential: credential.name, epochMs: clock.epochMs(), redact, recentlyRefused };
   if (definition.evidence !== undefined) {
     const refused = status === 429;
     const call = () =>
@@ -201,7 +205,8 @@ function redactedVerdict<Value>(verdict: Verdict<Value>, redact: Redact): Verdic
   return verdict;
 }
 
-interface About {
+/** The fields that the errors of one attempt share. */
+export interface About {
   readonly service: string;
   readonly credential: string;
   readonly subject: string;

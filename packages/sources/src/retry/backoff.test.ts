@@ -30,7 +30,7 @@ test('waiting for budget or room is not counted', async () => {
   expect(deadline.failed()).toBe(0);
 });
 
-test('waits as long as the service asks, and not at all for what lies beyond the end', () => {
+test('waits as long as the service requests, and not at all for what lies beyond the end', () => {
   const deadline = backoff({ clock: virtualClock(), random: () => 0, retryForMs: 10_000 });
   expect(deadline.failed(3_000)).toBe(3_000);
   expect(deadline.failed(10_000)).toBe(10_000);

@@ -1,52 +1,43 @@
 import type { Admission, CredentialPool, Delivery, Permit } from '@headgate/throttle';
 import { inOrder } from '../budgets.ts';
-import type { AttemptEvent } from '../attempt-event.ts';
-import type { CheckedOptions } from '../checked-options.ts';
-import type { Connections } from '../http/connections.ts';
+import type { AttemptEvent } from '../source-options.ts';
 import { LimitCheck } from '../limit-check.ts';
-import type { SourceDefinition } from '../source-definition.ts';
 import { atOnce, ofDefinition, SourceError, wholeNumber } from '../source-error.ts';
-import type { AskInFlight, AskOptions } from '../source.ts';
+import type { QueryInFlight, QueryOptions } from '../source.ts';
 import { anySignal } from './any-signal.ts';
-import { attempt } from './attempt.ts';
+import { attempt, type AttemptContext } from './attempt.ts';
 import { pause, backoff } from './backoff.ts';
 import { type Progress, retryDecision, type RetryDecision } from './retry-decision.ts';
 import { sharedSecret } from './shared-secret.ts';
-import type { SourceCredential } from './source-credential.ts';
 
-export interface ExecutorOptions<Ask, Value> {
-  readonly definition: SourceDefinition<Ask, Value>;
-  readonly options: CheckedOptions;
+export interface ExecutorOptions<Query, Value> extends AttemptContext<Query, Value> {
   readonly admission: Admission;
   readonly pool: CredentialPool;
-  /** By name; the pool's members and those that have left it. */
-  readonly credentials: ReadonlyMap<string, SourceCredential>;
-  readonly connections: Connections;
-  /** Filled with the asks that have a permit, for gauges. */
-  readonly inFlight: Set<AskInFlight>;
+  /** Filled with the queries that have a permit, for gauges. */
+  readonly inFlight: Set<QueryInFlight>;
   /** Aborts when no new request may start; requests in flight go on. */
   readonly stop: AbortSignal;
 }
 
 /** Repeats a request until it has an answer, a reason to stop, or no more time. */
-export type Executor<Ask, Value> = (ask: Ask, options: AskOptions & { readonly signal: AbortSignal }) => Promise<Delivery<Value>>;
+export type Executor<Query, Value> = (query: Query, options: QueryOptions & { readonly signal: AbortSignal }) => Promise<Delivery<Value>>;
 
-export function executor<Ask, Value>(given: ExecutorOptions<Ask, Value>): Executor<Ask, Value> {
-  const { definition, options, admission, pool, credentials, connections, inFlight, stop } = given;
+export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Executor<Query, Value> {
+  const { definition, options, connections, credentials, admission, pool, inFlight, stop } = given;
   const { service } = definition;
   const { clock, random, retryForMs } = options;
   const shared = sharedSecret();
   const limitCheck = new LimitCheck();
   const names = Object.keys(options.budgets);
 
-  return async (ask, { credits, signal, walk, share }) => {
-    const subject = ofDefinition({ service, name: 'subject', call: () => definition.subject(ask) });
-    const items = ofDefinition({ service, subject, name: 'items', call: () => wholeNumber(atOnce(definition.items(ask))) });
+  return async (query, { credits, signal, walk, share }) => {
+    const subject = ofDefinition({ service, name: 'subject', call: () => definition.subject(query) });
+    const items = ofDefinition({ service, subject, name: 'items', call: () => wholeNumber(atOnce(definition.items(query))) });
     const weights = ofDefinition({
       service,
       subject,
       name: 'weights',
-      call: () => inOrder(atOnce(definition.weights?.(ask)) ?? {}, names).map((weight) => wholeNumber(weight ?? 1)),
+      call: () => inOrder(atOnce(definition.weights?.(query)) ?? {}, names).map((weight) => wholeNumber(weight ?? 1)),
     });
     // Given up by then, it may still be counted for a while.
     const countedWithinMs = (options.journal?.leaseMs ?? 0) + options.timeoutMs + options.maxDelayMs;
@@ -78,7 +69,7 @@ export function executor<Ask, Value>(given: ExecutorOptions<Ask, Value>): Execut
         sharedSecret: shared,
         limitCheck,
         permit,
-        ask,
+        query,
         subject,
         redirect: progress.redirect,
         signal,
@@ -101,10 +92,11 @@ export function executor<Ask, Value>(given: ExecutorOptions<Ask, Value>): Execut
         tell({ outcome: 'ok' });
         return { kind: 'answered', value: verdict.value };
       }
-      const about = { service, subject, credential: credential.name, status };
+      const about = { service, subject, credential: credential.name, ...(status !== undefined && { status }) };
       const decision = retryDecision({
         attempted,
         verdict,
+        about,
         credential,
         grantedAtMs,
         clockRefusals,
@@ -115,8 +107,6 @@ export function executor<Ask, Value>(given: ExecutorOptions<Ask, Value>): Execut
           pool.retire(credential.name, lastOne(error));
           admission.wake();
         },
-        gaveUp: (reason, retryInMs) => gaveUp({ ...about, reason, retryInMs, ...deadline }),
-        unfit: (where, wasAskedAgain) => unfit({ ...about, where, wasAskedAgain }),
       });
       // No page's transaction will carry what this answer has shown of the budgets.
       if (decision.kind === 'retry' && status !== undefined) credential.journal?.learned();
@@ -129,8 +119,8 @@ export function executor<Ask, Value>(given: ExecutorOptions<Ask, Value>): Execut
       return decision;
     };
 
-    let shown: AskInFlight | undefined;
-    const show = (next?: AskInFlight): void => {
+    let shown: QueryInFlight | undefined;
+    const show = (next?: QueryInFlight): void => {
       if (shown !== undefined) inFlight.delete(shown);
       if (next !== undefined) inFlight.add(next);
       shown = next;
@@ -157,13 +147,13 @@ export function executor<Ask, Value>(given: ExecutorOptions<Ask, Value>): Execut
             throw error;
           });
         deadline.waited(clock.monotonicMs() - waitedFromMs);
-        const asking: AskInFlight = {
+        const running: QueryInFlight = {
           label: subject,
           credential: permit.credential,
           since: clock.epochMs(),
           ...(walk !== undefined && { walk }),
         };
-        show(asking);
+        show(running);
         let pauseMs = 0;
         let reason = '';
         let delivered = false;
@@ -185,7 +175,7 @@ export function executor<Ask, Value>(given: ExecutorOptions<Ask, Value>): Execut
           // After the budgets were held, so that no request that waits for room slips past them.
           if (!delivered) permit.credit.release();
         }
-        show(pauseMs > 0 ? { ...asking, retry: { at: clock.epochMs() + pauseMs, reason } } : undefined);
+        show(pauseMs > 0 ? { ...running, retry: { at: clock.epochMs() + pauseMs, reason } } : undefined);
         if (pauseMs > 0) await pause({ clock, ms: pauseMs, signal: waiting.signal });
         show();
       }
@@ -208,63 +198,6 @@ function lastOne({ code, message, service, credential, subject, status, cause }:
     ...(subject !== undefined && { subject }),
     ...(status !== undefined && { status }),
   });
-}
-
-interface GaveUp {
-  readonly service: string;
-  readonly subject: string;
-  readonly credential: string;
-  readonly reason: string;
-  readonly failures: number;
-  readonly elapsedMs: number;
-  readonly leftMs: number;
-  /** The wait that the service requests. */
-  readonly retryInMs: number | undefined;
-  readonly status: number | undefined;
-}
-
-function gaveUp({ service, subject, credential, reason, failures, elapsedMs, leftMs, retryInMs = 0, status }: GaveUp): SourceError {
-  const over = `${failures} ${failures === 1 ? 'attempt' : `attempts over ${seconds(elapsedMs)}`}`;
-  const left = Math.max(0, leftMs);
-  const wait = retryInMs > left ? ` The service requests a wait of ${seconds(retryInMs)}, and ${seconds(left)} are left.` : '';
-  const message = `${subject}: gave up after ${over}: ${reason}.${wait} Ask again ${wait === '' ? 'later' : 'after that'}, or allow more time (retryForMs).`;
-  return new SourceError({
-    code: 'HEADGATE_GAVE_UP',
-    retryable: true,
-    service,
-    credential,
-    subject,
-    message,
-    ...(status !== undefined && { status }),
-  });
-}
-
-interface Unfit {
-  readonly service: string;
-  readonly subject: string;
-  readonly credential: string;
-  readonly where: string;
-  readonly wasAskedAgain: boolean;
-  readonly status: number | undefined;
-}
-
-function unfit({ service, subject, credential, where, wasAskedAgain, status }: Unfit): SourceError {
-  const message =
-    `${subject}: the answer (${status}) is JSON that does not fit the ${service} service: ${where}. ` +
-    `${wasAskedAgain ? 'A retry did not help. ' : ''}Check baseUrl; if it is right, the service has changed or fails: try another day.`;
-  return new SourceError({
-    code: 'HEADGATE_UNFIT_ANSWER',
-    retryable: true,
-    service,
-    credential,
-    subject,
-    message,
-    ...(status !== undefined && { status }),
-  });
-}
-
-function seconds(ms: number): string {
-  return `${Math.round(ms / 1000).toLocaleString('en-US')} s`;
 }
 
 interface CheckWeightsOptions {

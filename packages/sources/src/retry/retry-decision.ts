@@ -1,16 +1,16 @@
-import type { AttemptEvent } from '../attempt-event.ts';
-import type { SourceError } from '../source-error.ts';
+import type { AttemptEvent } from '../source-options.ts';
+import { SourceError } from '../source-error.ts';
 import type { Verdict } from '../verdict.ts';
-import { MOST_REDIRECTS, type Redirect, type Attempted } from './attempt.ts';
+import { type About, type Attempted, MOST_REDIRECTS, type Redirect } from './attempt.ts';
 import type { Backoff } from './backoff.ts';
 import { MOST_CLOCK_REFUSALS, type SourceCredential } from './source-credential.ts';
 
-/** The memory of one ask from attempt to attempt. */
+/** The memory of one query from attempt to attempt. */
 export interface Progress {
   readonly deadline: Backoff;
   /** Set when an answer was doubtful: the next one like it is believed. */
   wasAmbiguous: boolean;
-  /** Set when an answer did not fit: the next one like it ends the ask. */
+  /** Set when an answer did not fit: the next one like it ends the query. */
   wasUnfit: boolean;
   /** Where the service has redirected to, and how often in a row. */
   redirect: Redirect | undefined;
@@ -23,6 +23,8 @@ export interface RetryDecisionOptions {
   /** An attempt that has brought no page. */
   readonly attempted: Omit<Attempted<unknown>, 'verdict'>;
   readonly verdict: Exclude<Verdict<unknown>, { readonly kind: 'ok' }>;
+  /** The fields of its error; `status`: of the answer, where one came. */
+  readonly about: About & { readonly status?: number };
   readonly credential: SourceCredential;
   /** Monotonic ms when the permit of this attempt was granted. */
   readonly grantedAtMs: number;
@@ -33,13 +35,9 @@ export interface RetryDecisionOptions {
   readonly progress: Progress;
   /** Takes the credential out of the pool. */
   readonly retire: (error: SourceError) => void;
-  /** The error when the time for retries is over, or ends before the wait that the service requests. */
-  readonly gaveUp: (reason: string, retryInMs: number | undefined) => SourceError;
-  /** The error for an answer that does not fit; `wasAskedAgain`: nor did the one before. */
-  readonly unfit: (where: string, wasAskedAgain: boolean) => SourceError;
 }
 
-/** The next step of an ask that has no page yet. */
+/** The next step of a query that has no page yet. */
 export type RetryDecision =
   | {
       readonly kind: 'retry';
@@ -52,7 +50,7 @@ export type RetryDecision =
     }
   | { readonly kind: 'reject'; readonly outcome: AttemptEvent['outcome']; readonly error: SourceError };
 
-/** Acts on a verdict other than `ok`: what the ask does next, and what the credential has to bear. */
+/** Acts on a verdict other than `ok`: what the query does next, and what the credential has to bear. */
 export function retryDecision(options: RetryDecisionOptions): RetryDecision {
   const { attempted, verdict, credential, progress } = options;
   const wasStale = progress.stale;
@@ -84,15 +82,15 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
         };
       }
       const pauseMs = progress.deadline.failed(retryInMs);
-      if (pauseMs === undefined) return { kind: 'reject', outcome: 'transient', error: options.gaveUp(reason, retryInMs) };
+      if (pauseMs === undefined) return { kind: 'reject', outcome: 'transient', error: gaveUp(options, reason, retryInMs) };
       return { kind: 'retry', outcome: 'transient', reason, retryInMs: pauseMs, pauseMs };
     }
     case 'unfit': {
       const { where } = verdict;
-      const wasAskedAgain = progress.wasUnfit;
-      const pauseMs = wasAskedAgain ? undefined : progress.deadline.failed();
+      const wasRetried = progress.wasUnfit;
+      const pauseMs = wasRetried ? undefined : progress.deadline.failed();
       progress.wasUnfit = true;
-      if (pauseMs === undefined) return { kind: 'reject', outcome: 'fatal', error: options.unfit(where, wasAskedAgain) };
+      if (pauseMs === undefined) return { kind: 'reject', outcome: 'fatal', error: unfit(options, where, wasRetried) };
       return { kind: 'retry', outcome: 'transient', reason: `the answer does not fit: ${where}`, retryInMs: pauseMs, pauseMs };
     }
     case 'unauthorized': {
@@ -106,8 +104,7 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
       const { offsetMs, error } = verdict;
       const wasSignedBefore = options.clockRefusals < credential.clockRefusals;
       const correction = wasSignedBefore ? 'corrected' : credential.clockRefused(offsetMs);
-      const seconds = Math.abs(Math.round(offsetMs / 1000)).toLocaleString('en-US');
-      const clock = `service's clock is ${seconds} s ${offsetMs < 0 ? 'behind' : 'ahead of'} ours`;
+      const clock = `service's clock is ${seconds(Math.abs(offsetMs))} ${offsetMs < 0 ? 'behind' : 'ahead of'} ours`;
       if (correction === 'fatal') {
         if (credential.signer.adjustClock !== undefined)
           error.message += ` The ${clock} by its last answer, and ${MOST_CLOCK_REFUSALS} corrections in a row did not help.`;
@@ -134,4 +131,26 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
 function withoutCredential({ retire }: RetryDecisionOptions, error: SourceError): RetryDecision {
   retire(error);
   return { kind: 'retry', outcome: 'unauthorized', reason: error.message, retryInMs: 0, pauseMs: 0 };
+}
+
+/** The time for retries is over, or ends before the wait that the service requests. */
+function gaveUp({ about, progress: { deadline } }: RetryDecisionOptions, reason: string, retryInMs = 0): SourceError {
+  const { failures, elapsedMs } = deadline;
+  const over = `${failures} ${failures === 1 ? 'attempt' : `attempts over ${seconds(elapsedMs)}`}`;
+  const left = Math.max(0, deadline.leftMs);
+  const wait = retryInMs > left ? ` The service requests a wait of ${seconds(retryInMs)}, and ${seconds(left)} are left.` : '';
+  const message = `${about.subject}: gave up after ${over}: ${reason}.${wait} Retry ${wait === '' ? 'later' : 'after that'}, or allow more time (retryForMs).`;
+  return new SourceError({ ...about, code: 'HEADGATE_GAVE_UP', retryable: true, message });
+}
+
+/** An answer does not fit; `wasRetried`: nor did the one before. */
+function unfit({ about }: RetryDecisionOptions, where: string, wasRetried: boolean): SourceError {
+  const message =
+    `${about.subject}: the answer (${about.status}) is JSON that does not fit the ${about.service} service: ${where}. ` +
+    `${wasRetried ? 'A retry did not help. ' : ''}Check baseUrl; if it is right, the service has changed or fails: try another day.`;
+  return new SourceError({ ...about, code: 'HEADGATE_UNFIT_ANSWER', retryable: true, message });
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1000).toLocaleString('en-US')} s`;
 }

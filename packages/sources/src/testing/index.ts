@@ -1,5 +1,5 @@
 export {
-  type ContractAskOptions,
+  type ContractQueryOptions,
   type ContractCheck,
   type EndlessWalk,
   sourceContract,

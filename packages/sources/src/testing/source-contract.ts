@@ -11,7 +11,7 @@ export interface SourceContractOptions<Api extends AsyncDisposable, Value> {
   /** Opens the source under test with exactly these options. */
   open(options: SourceOptions): Api;
   /** Makes the one request that `body` answers. */
-  ask(api: Api, options: ContractAskOptions): Promise<Delivery<Value> | undefined>;
+  query(api: Api, options: ContractQueryOptions): Promise<Delivery<Value> | undefined>;
   /** The JSON text of a good answer, ASCII. */
   readonly body: string;
   /** The value of a good answer. The credential is named `contract`. */
@@ -37,7 +37,7 @@ export interface UnfitAnswer {
   readonly where: string;
 }
 
-export interface ContractAskOptions {
+export interface ContractQueryOptions {
   readonly credits: CreditPool;
   readonly signal: AbortSignal;
 }
@@ -74,9 +74,9 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
       ...options,
     });
     const credits = creditPool({ max: 1_000_000 });
-    const ask = (signal: AbortSignal = new AbortController().signal): Promise<Delivery<Value> | undefined> =>
-      contract.ask(api, { credits, signal });
-    await act({ server, api, credits, ask });
+    const query = (signal: AbortSignal = new AbortController().signal): Promise<Delivery<Value> | undefined> =>
+      contract.query(api, { credits, signal });
+    await act({ server, api, credits, query });
   };
   /** The faults first, then a good answer: it comes whole, at a request each. */
   const recovers = (name: string, faults: readonly Respond[], options: Partial<SourceOptions> = {}): ContractCheck => ({
@@ -84,8 +84,8 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
     run: () =>
       play(
         faults,
-        async ({ server, credits, ask }) => {
-          const delivery = await ask();
+        async ({ server, credits, query }) => {
+          const delivery = await query();
           assert.deepEqual(delivery?.value, expected);
           assert.equal(server.requests.length, faults.length + 1);
           delivery?.credit.release();
@@ -105,8 +105,8 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
     run: () =>
       play(
         Array.from({ length: 50 }, () => respond),
-        async ({ server, credits, ask }) => {
-          const error: unknown = await ask().then(
+        async ({ server, credits, query }) => {
+          const error: unknown = await query().then(
             () => assert.fail('it should have failed'),
             (reason: unknown) => reason,
           );
@@ -164,7 +164,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
     ]),
     ...unfit.slice(0, 1).map((one) => recovers('JSON that does not fit, then a good answer', [whole(one.body)])),
     ...unfit.map((one) =>
-      fails(`JSON that does not fit is asked for twice, then named by its place: ${one.where}`, whole(one.body), (error, server) => {
+      fails(`JSON that does not fit is requested twice, then named by its place: ${one.where}`, whole(one.body), (error, server) => {
         assert.equal(error.code, 'HEADGATE_UNFIT_ANSWER');
         assert.equal(error.endsSource, false);
         assert.equal(server.requests.length, 2);
@@ -177,9 +177,9 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
     {
       name: 'gzip and br are understood',
       run: () =>
-        play([compressed(body, 'gzip'), compressed(body, 'br')], async ({ server, ask }) => {
+        play([compressed(body, 'gzip'), compressed(body, 'br')], async ({ server, query }) => {
           for (const encoding of ['gzip', 'br']) {
-            const delivery = await ask();
+            const delivery = await query();
             assert.deepEqual(delivery?.value, expected, encoding);
             assert.match(server.requests.at(-1)?.headers['accept-encoding'] ?? '', new RegExp(encoding));
             delivery?.credit.release();
@@ -197,7 +197,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
       { retryForMs: 0 },
     ),
     fails(
-      'a service that asks for a longer wait than there is time left is not asked again too early, but given up',
+      'a service that requests a longer wait than there is time left gets no early retry: the query is given up',
       busy(3_600),
       (error, server) => {
         assert.equal(error.code, 'HEADGATE_GAVE_UP');
@@ -229,7 +229,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
       name: `an encoding that repeats the secret ${spelling} is not told`,
       run: async () => {
         const told: string[] = [];
-        await play([encoded(spell)], async ({ ask }) => (await ask())?.credit.release(), {
+        await play([encoded(spell)], async ({ query }) => (await query())?.credit.release(), {
           onAttempt: ({ reason = '' }) => void told.push(reason),
         });
         const shown = told.join(' ').toLowerCase();
@@ -251,8 +251,8 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
         const answer = timed(whole(body));
         await play(
           [hinted(answer, HINTED_MS), answer],
-          async ({ ask }) => {
-            for (const delivery of [await ask(), await ask()]) {
+          async ({ query }) => {
+            for (const delivery of [await query(), await query()]) {
               assert.deepEqual(delivery?.value, expected);
               delivery?.credit.release();
             }
@@ -272,18 +272,18 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
         const told: string[] = [];
         await play(
           [],
-          async ({ server, ask }) => {
-            (await ask())?.credit.release();
+          async ({ server, query }) => {
+            (await query())?.credit.release();
             const abort = new AbortController();
-            const asked = ask(abort.signal);
-            asked.catch(() => undefined);
+            const requested = query(abort.signal);
+            requested.catch(() => undefined);
             await until(() => told.length > 0);
             // Time for a second, if there were one.
             await new Promise((resolve) => setTimeout(resolve, 50));
             assert.equal(server.requests.length, 1);
             assert.match(told.join(' '), /(contract|twin): its secret is that of (contract|twin), too/);
             abort.abort(new Error('enough'));
-            await assert.rejects(asked, /enough/);
+            await assert.rejects(requested, /enough/);
           },
           {
             limit: { requests: 1, windowMs: 3_600_000 },
@@ -300,16 +300,16 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
       run: () =>
         play(
           Array.from({ length: 50 }, () => whole('{}', 503)),
-          async ({ server, credits, ask }) => {
+          async ({ server, credits, query }) => {
             const abort = new AbortController();
-            const asked = ask(abort.signal);
-            asked.catch(() => undefined);
+            const requested = query(abort.signal);
+            requested.catch(() => undefined);
             await until(() => server.requests.length === 2);
             // Time for a third, if there were one.
             await new Promise((resolve) => setTimeout(resolve, 100));
             assert.equal(server.requests.length, 2);
             abort.abort(new Error('enough'));
-            await assert.rejects(asked, /enough/);
+            await assert.rejects(requested, /enough/);
             assert.equal(credits.outstanding, 0, 'credit is still held');
           },
           { limit: { requests: 2, windowMs: 3_600_000 } },
@@ -320,13 +320,13 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
       run: () =>
         play(
           [hang],
-          async ({ server, credits, ask }) => {
+          async ({ server, credits, query }) => {
             const abort = new AbortController();
-            const asked = ask(abort.signal);
-            asked.catch(() => undefined);
+            const requested = query(abort.signal);
+            requested.catch(() => undefined);
             await until(() => server.requests.length === 1);
             abort.abort(new Error('enough'));
-            await assert.rejects(asked, /enough/);
+            await assert.rejects(requested, /enough/);
             assert.equal(credits.outstanding, 0, 'credit is still held');
             await until(() => server.requests[0]?.socket.destroyed === true);
           },
@@ -340,7 +340,7 @@ interface Scene<Api, Value> {
   readonly server: ScriptedServer;
   readonly api: Api;
   readonly credits: CreditPool;
-  readonly ask: (signal?: AbortSignal) => Promise<Delivery<Value> | undefined>;
+  readonly query: (signal?: AbortSignal) => Promise<Delivery<Value> | undefined>;
 }
 
 const SECRET = 'sEcr3t/0f-th3-c0ntr4ct+9876543210==';

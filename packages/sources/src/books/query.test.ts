@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { batchEntry } from './query.ts';
-import { toRequest } from './request.ts';
+import { batchEntry, toRequest } from './query.ts';
 
 const headers = { accept: 'application/json', 'content-type': 'application/json' };
 
-test('a book is asked for by its 13 digits', () => {
-  const ask = { kind: 'book', isbn: { asked: '0-306-40615-2', isbn: '9780306406157' } } as const;
-  expect(toRequest(ask)).toEqual({ method: 'GET', path: '/book/9780306406157', headers });
+test('a book is requested by its 13 digits', () => {
+  const query = { kind: 'book', isbn: { requested: '0-306-40615-2', isbn: '9780306406157' } } as const;
+  expect(toRequest(query)).toEqual({ method: 'GET', path: '/book/9780306406157', headers });
 });
 
 test('a batch is form-style text under a JSON content type, each ISBN once, malformed ones left out', () => {
@@ -20,7 +19,7 @@ test('a batch is form-style text under a JSON content type, each ISBN once, malf
   });
 });
 
-test('an author’s page and its size are sent when they are asked for', () => {
+test('an author’s page and its size are sent when they are requested', () => {
   expect(toRequest({ kind: 'author', name: 'Ada Brook' })).toEqual({ method: 'GET', path: '/author/Ada%20Brook', query: {}, headers });
   expect(toRequest({ kind: 'author', name: 'Ada Brook', page: 2, pageSize: 1000 }).query).toEqual({ page: '2', pageSize: '1000' });
 });

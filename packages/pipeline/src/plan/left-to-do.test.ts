@@ -1,0 +1,113 @@
+import { virtualClock } from '@headgate/throttle/testing';
+import { describe, expect, it } from 'vitest';
+import { type Shelf, type ShelvesApi, shelves, shelvesApi, type shelvesTopics, workedOff } from '../shelves.fixture.ts';
+import { topicNames } from '../names.ts';
+import { temporaryLog } from '../temporary-log.fixture.ts';
+import { topicSpecs } from '../topics.ts';
+import { lookup } from '../workers/lookup.ts';
+import { type After } from '../workers/after.ts';
+import { walk } from '../workers/walk.ts';
+import { leftToDo } from './left-to-do.ts';
+
+function walking(api: ShelvesApi = shelvesApi(), after?: After<typeof shelvesTopics>) {
+  return shelves(() =>
+    walk({
+      source: api,
+      pages: (source, { shelf }, from) => source.pages(shelf, typeof from === 'number' ? from : 0),
+      records: ({ shelf, items }, { topics }) => items.map((item) => topics.records({ key: shelf, value: { item } })),
+      checkpoint: ({ next }) => next,
+      whole: ({ shelf }: Shelf) => shelf !== 'some',
+      ...(after !== undefined && { after }),
+    }),
+  );
+}
+
+/** Ends a run as soon as a page is requested. */
+const stoppedAt = (page: string) => {
+  const stop = new AbortController();
+  return { api: shelvesApi({ onPage: (one) => (one === page ? stop.abort() : undefined) }), signal: stop.signal };
+};
+
+describe('leftToDo', () => {
+  it('finds what is listed on a log that holds nothing yet, and opens sources without a request, only to close them', async () => {
+    await using place = await temporaryLog();
+    const calls: string[] = [];
+    const api: ShelvesApi = {
+      ...shelvesApi({ onPage: (page) => calls.push(page) }),
+      stop: () => void calls.push('stop'),
+      close: async () => await Promise.resolve(void calls.push('close')),
+    };
+    const pipeline = walking(api)({ shelves: ['ada', 'some'] });
+    await place.log.createTopics(topicSpecs([pipeline], { lanes: 1, names: topicNames() }));
+    expect(await leftToDo({ log: place.log, pipelines: [pipeline], clock: virtualClock() })).toEqual([
+      {
+        pipeline: 'shelves',
+        after: 0,
+        journals: [],
+        lanes: [
+          {
+            pipeline: 'shelves',
+            lane: 0,
+            keys: 0,
+            keysAtOnce: 1,
+            budgets: [],
+            walks: ['ada', 'some'].map((key) => ({
+              key,
+              request: JSON.stringify({ shelf: key }),
+              page: 1,
+              from: undefined,
+              whole: key === 'ada',
+            })),
+          },
+        ],
+      },
+    ]);
+    expect(calls).toEqual(['stop', 'close']);
+  });
+
+  it('knows where a walk goes on, and how many pages the last whole one of its key had', async () => {
+    await using place = await temporaryLog();
+    await workedOff(place.log, walking(), ['ada', 'bert']);
+    const { api, signal } = stoppedAt('ada 2');
+    await workedOff(place.log, walking(api), ['ada', 'some', 'cleo'], { signal });
+    const [left] = await leftToDo({ log: place.log, pipelines: [walking()({})] });
+    expect(left?.lanes).toMatchObject([
+      {
+        walks: [
+          // The page in flight at the stop was written.
+          { key: 'ada', page: 3, from: 4, pages: 3, whole: true },
+          { key: 'some', whole: false },
+          { key: 'cleo', whole: true },
+        ],
+      },
+    ]);
+    expect(left?.lanes[0]?.walks.map((one) => 'pages' in one)).toEqual([true, false, false]);
+  });
+
+  it('counts the keys of lookups that have no answer, and the work behind walks', async () => {
+    await using place = await temporaryLog();
+    const looking = shelves(() =>
+      lookup<ShelvesApi, Shelf, string[], typeof shelvesTopics>({
+        source: shelvesApi(),
+        keys: ({ shelf }) => shelf.split('+'),
+        requestOf: (keys) => ({ shelf: keys.join('+') }),
+        query: (source, keys, options) => source.find(keys, options),
+        size: 4,
+        records: () => ({ records: [] }),
+      }),
+    );
+    const pipeline = looking({ shelves: ['a+b', 'c+c+d'] });
+    await place.log.createTopics(topicSpecs([pipeline], { lanes: 1, names: topicNames() }));
+    const [listed] = await leftToDo({ log: place.log, pipelines: [pipeline] });
+    expect(listed?.lanes).toMatchObject([{ walks: [], keys: 4, keysAtOnce: 4 }]);
+    await using other = await temporaryLog();
+    const stop = new AbortController();
+    const behind: After<typeof shelvesTopics> = async function* (_, __, { signal }) {
+      stop.abort();
+      yield* await new Promise<never[]>((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))));
+    };
+    await workedOff(other.log, walking(shelvesApi(), behind), ['ada', 'bert'], { signal: stop.signal });
+    const [left] = await leftToDo({ log: other.log, pipelines: [walking(shelvesApi(), behind)({})] });
+    expect(left?.after).toBeGreaterThan(0);
+  });
+});
