@@ -5,8 +5,13 @@ const TESTS = '{packages,apps}/*/src/**/*.test.ts';
 const EXAMPLES = 'examples/*/*.test.ts';
 /** Whatever a driver's or a sandbox's folder is called by: all that starts brokers lies in one. */
 const KAFKA = '**/{kafka,kafka-broker}/**/*.test.ts';
-/** Processes of the real command, files on disk, and the repository's own scripts. */
-const EMBEDDED = ['apps/pipeline/src/e2e/**/*.test.ts', 'packages/topics/src/sqlite/**/*.test.ts', 'scripts/*.test.ts', EXAMPLES];
+/** Processes of the real command and of a browser, files on disk, and the repository's own scripts. */
+const EMBEDDED = [
+  'apps/pipeline/src/{e2e/**/*,**/in-chromium}.test.ts',
+  'packages/topics/src/sqlite/**/*.test.ts',
+  'scripts/*.test.ts',
+  EXAMPLES,
+];
 
 export default defineConfig({
   // Workspace packages are tested from their source; only this place of the condition reaches them.

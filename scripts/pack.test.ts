@@ -85,6 +85,12 @@ describe('npm run pack', { timeout: 300_000 }, () => {
     }
   });
 
+  it('packs the script and the style of the status page beside the module that reads them', () => {
+    const { paths } = packages.find(({ manifest }) => manifest.name === 'headgate') ?? { paths: new Set<string>() };
+    const needed = ['status-page.js', 'page.mjs', 'page.css'].map((name) => `./dist/status/page/${name}`);
+    expect(needed.filter((path) => !paths.has(path))).toEqual([]);
+  });
+
   it('packs what runs once it is installed in an empty folder', async ({ skip }) => {
     const install = ['npm', 'install', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
     const installed = await run([...install, '--prefix', folder, ...packages.map(({ tarball }) => tarball)]);

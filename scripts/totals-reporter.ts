@@ -1,15 +1,20 @@
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** Prints the totals as the very last line, where a person or a script looks for them. */
+/** Prints why tests were skipped, and the totals as the very last line, where a person or a script looks for them. */
 export default class TotalsReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const count = { passed: 0, failed: 0, skipped: 0, pending: 0 };
+    const reasons = new Set<string>();
     for (const module of modules) {
-      for (const test of module.children.allTests()) count[test.result().state] += 1;
+      for (const test of module.children.allTests()) {
+        const result = test.result();
+        count[result.state] += 1;
+        if (result.state === 'skipped' && result.note !== undefined) reasons.add(`skipped: ${result.note}\n`);
+      }
       if (module.state() === 'failed' && module.errors().length > 0) count.failed += 1;
     }
     const skipped = count.skipped > 0 ? `, ${count.skipped} skipped` : '';
     // The default reporter still writes its own summary after this hook.
-    process.on('exit', () => process.stdout.write(`${count.passed} passed, ${count.failed} failed${skipped}\n`));
+    process.on('exit', () => process.stdout.write(`${[...reasons].join('')}${count.passed} passed, ${count.failed} failed${skipped}\n`));
   }
 }

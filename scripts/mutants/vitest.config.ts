@@ -5,7 +5,7 @@ export default defineConfig({
   ssr: { resolve: { conditions: ['@headgate/source'] } },
   test: {
     // Stryker itself ends what hangs, sooner as a rule; a busy machine must not look like a broken file.
-    testTimeout: 20_000,
+    testTimeout: 600_000,
     include: ['{packages,apps}/*/src/**/*.test.ts'],
     exclude: ['**/{kafka,kafka-broker}/**', '**/sqlite/**', '**/e2e/**', '**/node_modules/**'],
   },

@@ -5,10 +5,13 @@ import type { Config } from '../config/config.ts';
 import { errorText } from '../run/error-text.ts';
 import { logAddress, openTopicLog } from '../run/open-topic-log.ts';
 import { growthWords, prepareTopics } from '../run/topics.ts';
+import { runAbout } from '../run/run-about.ts';
 import { needsRepair, withStateAdvice } from '../run/state-lost.ts';
-import { type Reporter, createReporter } from '../status/reporter.ts';
-import { type DisplayEvent, type RunViewer, logEvent, runViewer } from '../status/run-view.ts';
-import { startStatusServer } from '../status/status-server.ts';
+import { createReporter } from '../status/create-reporter.ts';
+import type { Reporter } from '../status/reporter.ts';
+import type { DisplayEvent } from '../status/display-event.ts';
+import { type RunView, logEvent, runViewer } from '../status/run-view.ts';
+import { type StatusServerOptions, startStatusServer } from '../status/status-server.ts';
 import { summaryText } from '../status/summary-text.ts';
 import { type CommandContext, readCommandFor } from './command-context.ts';
 
@@ -18,7 +21,7 @@ export interface RunOptions {
   readonly follow: boolean;
 }
 
-/** A comparison reads two crawls back: without this flag V8 lets the heap double before it collects what was read. */
+/** Half of what other commands have, when lists are placed: pages come and go by the thousand. */
 const FRUGAL_HEAP = '--heap-growing-percent=50';
 /** The longest that a stop waits before the summary is written: the process ends soon after. */
 const STOP_WITHIN_MS = 8_700;
@@ -27,7 +30,8 @@ const STOP_WITHIN_MS = 8_700;
 export async function run({ config, follow }: RunOptions, context: CommandContext): Promise<number> {
   const { clock, env, signal, terminal, json } = context;
   const readCommand = readCommandFor(context);
-  const viewer = runViewer({ clock, signal });
+  const replayCommand = (topic: string): string => readCommand(topic).replace(' read ', ' replay ');
+  const viewer = runViewer({ clock, signal, about: runAbout(config, context.file) });
   const color = terminal.isTTY === true && !env['NO_COLOR'];
   const header = `headgate run   ${context.file}   -> ${logAddress(config.topics)}`;
   let reporter: Reporter | undefined;
@@ -39,7 +43,7 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
   };
   const { driver, group, lanes } = config.topics;
   // Before anything is waited for: a probe that asks whether a run is alive or ready gets an answer from the first moment on.
-  const status = await serveStatus(config, { view: () => viewer.view(), emit });
+  const status = await serveStatus(config, { view: () => viewer.view(), clock, replayCommand, emit });
   let log: TopicLog | undefined;
   const giveUp = (): void => void log?.close();
   let result: RunResult | undefined;
@@ -55,7 +59,6 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
     for (const event of unreported.splice(0)) reporter.event(event);
     signal.addEventListener('abort', giveUp, { once: true });
     signal.throwIfAborted();
-    if (pipelines.some(({ readsBack }) => readsBack.length > 0)) setFlagsFromString(FRUGAL_HEAP);
     // Topics of both services are made, whichever the configuration has.
     const { grown, warnings } = await prepareTopics({ log, config });
     if (grown.length > 0) emit({ type: 'notice', level: 'info', message: `partitions added for topics.lanes: ${growthWords(grown)}` });
@@ -67,10 +70,12 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
     };
     const running = await start({ log, pipelines, group, lanes, follow, signal, topics: config.topics, clock, env, onEvent });
     viewer.attach(running);
+    setFlagsFromString(FRUGAL_HEAP);
     signal.removeEventListener('abort', giveUp);
     result = await Promise.race([running.done, stopped]);
-    viewer.end(result?.snapshot ?? running.snapshot());
+    viewer.end(result?.outcome ?? 'stopped', result?.snapshot);
   } catch (error) {
+    viewer.end(signal.aborted ? 'stopped' : 'failed');
     // A start that a signal has ended is a stop like any other.
     if (!signal.aborted) throw withStateAdvice(error, config.topics);
   } finally {
@@ -79,7 +84,7 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
     over.abort();
   }
   const failures = (result?.failures ?? []).map((failure) => withStateAdvice(failure, config.topics));
-  return await conclude({ viewer, failures, names: topicNames(config.topics), readCommand, context });
+  return await conclude({ view: viewer.view(), failures, names: topicNames(config.topics), readCommand, replayCommand, context });
 }
 
 /** Resolves when a stop has lasted as long as it may: a log that can't be reached must not keep the summary from being written. */
@@ -94,12 +99,12 @@ async function afterStop({ clock, signal }: Pick<CommandContext, 'clock' | 'sign
 
 async function serveStatus(
   config: Config,
-  { emit, view }: { view: () => ReturnType<RunViewer['view']>; emit: (event: DisplayEvent) => void },
+  { emit, ...shown }: Pick<StatusServerOptions, 'view' | 'clock' | 'replayCommand'> & { readonly emit: (event: DisplayEvent) => void },
 ): Promise<{ close(): Promise<void> } | undefined> {
   if (config.status === false) return undefined;
   const { port, host, names } = config.status;
   try {
-    const server = await startStatusServer({ port, host, names, view });
+    const server = await startStatusServer({ port, host, names, ...shown });
     const moved = port !== 0 && server.port !== port ? ` (port ${port} is busy)` : '';
     emit({ type: 'notice', level: 'info', message: `status at ${server.url}${moved}` });
     return server;
@@ -111,16 +116,16 @@ async function serveStatus(
 }
 
 interface ConcludeOptions {
-  readonly viewer: RunViewer;
+  readonly view: RunView;
   readonly failures: readonly unknown[];
   readonly names: (topic: string) => string;
   readonly readCommand: (topic: string) => string;
+  readonly replayCommand: (topic: string) => string;
   readonly context: CommandContext;
 }
 
-async function conclude({ viewer, failures, names, readCommand, context }: ConcludeOptions): Promise<number> {
+async function conclude({ view, failures, names, readCommand, replayCommand, context }: ConcludeOptions): Promise<number> {
   const { stderr, signal, json, clock } = context;
-  const view = viewer.view();
   const outcome = failures.length > 0 ? 'failed' : signal.aborted ? 'stopped' : 'done';
   const code = signal.aborted ? 130 : failures.length > 0 || view.deadLetters.total > 0 ? 1 : 0;
   // Several lanes may have met the same.
@@ -138,7 +143,6 @@ async function conclude({ viewer, failures, names, readCommand, context }: Concl
   const somethingWasDone = failures.length === 0 || Object.values(view.pipelines).some(({ records }) => Object.keys(records).length > 0);
   if (somethingWasDone) {
     const goesOn = !failures.some(needsRepair);
-    const replayCommand = (topic: string): string => readCommand(topic).replace(' read ', ' replay ');
     stderr.write(`${summaryText({ view, names, readCommand, replayCommand, outcome, goesOn })}\n`);
   }
   return code;

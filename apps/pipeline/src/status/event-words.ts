@@ -3,7 +3,7 @@ import { logEventWords } from './log-words.ts';
 import { durationWords } from './text/duration-words.ts';
 import { countWords, groupedNumber } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
-import type { DisplayEvent } from './run-view.ts';
+import type { DisplayEvent } from './display-event.ts';
 
 type Level = 'info' | 'warn' | 'error';
 
@@ -118,6 +118,12 @@ export function told(event: DisplayEvent, units: Units): ToldEvent {
     plain: typeof entry.plain === 'string' ? entry.plain : entry.plain(event),
     stays: entry.stays?.(event) ?? false,
   };
+}
+
+/** Whether the plain lines say it singly, or never: so does a list of the last events. */
+export function isNews(event: DisplayEvent): boolean {
+  const { plain } = EVENTS[event.type] as EventWords<DisplayEvent>;
+  return (typeof plain === 'string' ? plain : plain(event)) === 'each';
 }
 
 /** `5,000 ids`, by the pipeline's own word. */

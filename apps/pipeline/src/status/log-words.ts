@@ -1,7 +1,7 @@
 import { durationWords } from './text/duration-words.ts';
 import { displayWidth } from './text/cells.ts';
 import { safeText } from './text/safe-text.ts';
-import type { LogDriver, LogEvent, RunView } from './run-view.ts';
+import type { LogDriver, LogEvent, LogUnavailable } from './display-event.ts';
 import type { TimeWords } from './text/time-words.ts';
 
 /** That a log can't be worked with, by its driver. */
@@ -10,7 +10,13 @@ const back: Readonly<Record<LogDriver, string>> = { kafka: 'kafka can be reached
 /** A dozen topics, each by its name. */
 const LONGEST_REASON = 800;
 
-type Unavailable = Pick<NonNullable<RunView['logUnavailable']>, 'driver' | 'refused' | 'reason'>;
+type Unavailable = Pick<LogUnavailable, 'driver' | 'refused' | 'reason'>;
+
+/** The part of a run's view that is about its log. */
+interface LogView {
+  readonly logUnavailable?: LogUnavailable;
+  readonly now: number;
+}
 
 function goneWords({ driver, refused }: Unavailable): string {
   return refused ? `${driver} refuses` : gone[driver];
@@ -21,7 +27,7 @@ function comfort({ refused }: Unavailable): string {
 }
 
 /** The outage of the log, on one line, or two where it is wider than `width` cells. Default: as wide as it comes. */
-export function logUnavailableLines({ logUnavailable, now }: RunView, times: TimeWords, width: number = Infinity): readonly string[] {
+export function logUnavailableLines({ logUnavailable, now }: LogView, times: TimeWords, width: number = Infinity): readonly string[] {
   if (logUnavailable === undefined) return [];
   const { since } = logUnavailable;
   const reason = safeText(logUnavailable.reason, LONGEST_REASON);

@@ -1,8 +1,8 @@
 import type { Clock } from '@headgate/throttle';
 import type { Units } from './event-words.ts';
-import type { DisplayEvent, RunView } from './run-view.ts';
+import type { DisplayEvent } from './display-event.ts';
+import type { RunView } from './run-view.ts';
 import type { Terminal } from './terminal.ts';
-import { plainOutput } from './text/plain-output.ts';
 
 export interface ReporterOptions {
   /** All displays write here. */
@@ -30,13 +30,4 @@ export interface Reporter {
   event(event: DisplayEvent): void;
   /** Writes what was held back, takes the live display away and stops; the stream stays open. */
   close(): void;
-}
-
-/** Shows a run as it happens: a live display on a terminal, plain lines elsewhere, or JSON. Loads what it shows it with, and no more. */
-export async function createReporter(options: ReporterOptions): Promise<Reporter> {
-  // Nobody reads the talk any more: no reason to end the work.
-  options.stderr.on('error', () => {});
-  if (options.json) return (await import('./json-lines.ts')).createJsonLines(options);
-  if (options.live ?? options.stderr.isTTY === true) return (await import('./live-display.ts')).createLiveDisplay(options);
-  return (await import('./plain-lines.ts')).createPlainLines({ ...options, stderr: plainOutput(options.stderr) });
 }

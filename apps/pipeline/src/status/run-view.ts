@@ -1,43 +1,57 @@
-import type { Running, RunEvent, RunSnapshot } from '@headgate/pipeline';
+import type { Running, RunResult, RunSnapshot } from '@headgate/pipeline';
 import type { AvailabilityChange } from '@headgate/topics';
 import type { Clock } from '@headgate/throttle';
-
-export type LogDriver = 'kafka' | 'sqlite';
-
-/** All that a display is told: the engine's events, those of the log, and the run's own beginning and end. */
-export type DisplayEvent = RunEvent | LogEvent;
-
-export type LogEvent =
-  | {
-      /** The brokers can't be worked with, or the file can't be written; told once that has lasted two seconds. */
-      readonly type: 'log-unavailable';
-      readonly driver: LogDriver;
-      readonly reason: string;
-      /** It answers, and refuses: the reason says which rights are missing. Told again when that changes. */
-      readonly refused?: true;
-      /** Epoch ms. */
-      readonly since: number;
-    }
-  | { readonly type: 'log-available'; readonly driver: LogDriver };
+import type { DisplayEvent, LogDriver, LogEvent, LogUnavailable } from './display-event.ts';
+import { type RunHistory, runHistory } from './run-history.ts';
 
 /** A run as its displays see it: the engine's snapshot, and what the engine does not know. */
 export interface RunView extends RunSnapshot {
   /** Set while the log can't be worked with. */
-  readonly logUnavailable?: Extract<LogEvent, { type: 'log-unavailable' }>;
+  readonly logUnavailable?: LogUnavailable;
   /** The run has its lanes. */
   readonly isStarted: boolean;
   /** It was told to stop, and writes what is in flight. */
   readonly isStopping: boolean;
   /** A lane was left here: how lanes are shared out is of interest. */
   readonly isLaneLeft: boolean;
+  /** Set once the run is over. */
+  readonly outcome?: RunOutcome;
+  /** What runs where, and by which configuration; without secrets. */
+  readonly about: RunAbout;
+  readonly history: RunHistory;
+}
+
+export type RunOutcome = RunResult['outcome'];
+
+export interface RunAbout {
+  /** Of the command. */
+  readonly version: string;
+  readonly host: string;
+  readonly pid: number;
+  /** The configuration, as the user named it. */
+  readonly config: string;
+  /** Where records go. */
+  readonly log: string;
+  readonly group: string;
+  /** Partitions of the requests topics. */
+  readonly lanes: number;
+  readonly pipelines: readonly {
+    readonly name: string;
+    /** Names of the credentials that lanes split. */
+    readonly credentials?: readonly string[];
+    /** Time between two walks of its lists; absent where they are walked once. */
+    readonly everyMs?: number;
+    /** Most items that may be unwritten. */
+    readonly maxOutstanding: number;
+  }[];
 }
 
 export interface RunViewer {
   apply(event: DisplayEvent): void;
   /** The run has begun. */
   attach(running: Running): void;
-  /** Its snapshot at the end stands from now on. */
-  end(last: RunSnapshot): void;
+  /** The snapshot at its end stands from now on; by default the last one. */
+  end(outcome: RunOutcome, last?: RunSnapshot): void;
   view(): RunView;
 }
 
@@ -45,18 +59,22 @@ export interface RunViewerOptions {
   readonly clock: Clock;
   /** Aborted when the run is to stop. */
   readonly signal: AbortSignal;
+  readonly about: RunAbout;
 }
 
 /** Sees a run from before it has its lanes until after it has given them up. */
-export function runViewer({ clock, signal }: RunViewerOptions): RunViewer {
+export function runViewer({ clock, signal, about }: RunViewerOptions): RunViewer {
   const startedAt = clock.epochMs();
   let running: Running | undefined;
   let last: RunSnapshot | undefined;
+  let outcome: RunOutcome | undefined;
+  const past = runHistory(clock);
   let logUnavailable: RunView['logUnavailable'];
   let isLaneLeft = false;
 
   return {
     apply(event) {
+      past.apply(event);
       if (event.type === 'log-unavailable') logUnavailable = { ...event, since: logUnavailable?.since ?? event.since };
       else if (event.type === 'log-available') logUnavailable = undefined;
       else if (event.type === 'lane-left') isLaneLeft = true;
@@ -64,8 +82,9 @@ export function runViewer({ clock, signal }: RunViewerOptions): RunViewer {
     attach(begun) {
       running = begun;
     },
-    end(ended) {
-      last = ended;
+    end(how, snapshot = running?.snapshot()) {
+      outcome = how;
+      last = snapshot;
     },
     view() {
       const now = clock.epochMs();
@@ -77,6 +96,9 @@ export function runViewer({ clock, signal }: RunViewerOptions): RunViewer {
         isStarted: running !== undefined,
         isStopping: signal.aborted,
         isLaneLeft,
+        ...(outcome !== undefined && { outcome }),
+        about,
+        history: past.history(),
       };
     },
   };

@@ -10,8 +10,9 @@ import { expect } from 'vitest';
 import { logWith } from '../run/log-with.fixture.ts';
 import { FakeTerminal } from './fake-terminal.fixture.ts';
 import { liveFrame } from './live-display.ts';
-import { createReporter } from './reporter.ts';
-import { type DisplayEvent, type RunView, logEvent, runViewer } from './run-view.ts';
+import { createReporter } from './create-reporter.ts';
+import type { DisplayEvent } from './display-event.ts';
+import { type RunAbout, type RunView, logEvent, runViewer } from './run-view.ts';
 import { summaryText } from './summary-text.ts';
 import { createTimeWords } from './text/time-words.ts';
 
@@ -52,6 +53,17 @@ export interface ShownRun {
 }
 
 export const START = Date.UTC(2026, 2, 10, 10, 0, 0);
+
+export const ABOUT: RunAbout = {
+  version: '1.2.3',
+  host: 'host-a',
+  pid: 12,
+  config: 'headgate.yaml',
+  log: 'headgate.db',
+  group: 'headgate',
+  lanes: 1,
+  pipelines: [{ name: 'followers', credentials: ['app'], maxOutstanding: 20_000 }],
+};
 
 /** An embedded log on which runs are watched in virtual time. */
 export async function place(): Promise<Place> {
@@ -125,7 +137,7 @@ export async function place(): Promise<Place> {
     },
     async run(pipelines, { follow = false, lanes = 1 } = {}) {
       const stopping = new AbortController();
-      const viewer = runViewer({ clock, signal: stopping.signal });
+      const viewer = runViewer({ clock, signal: stopping.signal, about: ABOUT });
       const [plain, json] = [new FakeTerminal(), new FakeTerminal()];
       const view = (): RunView => viewer.view();
       const units = Object.fromEntries(pipelines.map(({ name, unit }) => [name, unit]));
@@ -163,7 +175,7 @@ export async function place(): Promise<Place> {
       const done = running.done.then((result) => {
         isOver = true;
         outcome = result.outcome;
-        viewer.end(result.snapshot);
+        viewer.end(outcome, result.snapshot);
         for (const reporter of reporters) reporter.close();
         return result;
       });

@@ -1,12 +1,14 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { startFollowers } from '@headgate/sandbox';
+import { virtualClock } from '@headgate/throttle/testing';
 import { expect, it } from 'vitest';
 import { followers } from '../pipelines/followers.ts';
 import { runViewer } from './run-view.ts';
-import { place } from './shown-run.fixture.ts';
-import { startStatusServer } from './status-server.ts';
+import { ABOUT, type Place, place } from './shown-run.fixture.ts';
+import { type StatusServer, type StatusServerOptions, startStatusServer } from './status-server.ts';
 
 interface Asked {
   readonly status: number | undefined;
@@ -25,6 +27,14 @@ async function ask(url: string, headers: Readonly<Record<string, string>> = {}, 
     asked.on('error', reject);
     asked.end();
   });
+}
+
+async function serve(
+  { clock }: Pick<Place, 'clock'>,
+  options: Partial<StatusServerOptions> & Pick<StatusServerOptions, 'view'>,
+): Promise<StatusServer> {
+  const replayCommand = (topic: string): string => `headgate replay ${topic}`;
+  return await startStatusServer({ port: 0, host: '127.0.0.1', clock, replayCommand, timeZone: 'UTC', ...options });
 }
 
 it('serves a run as page, JSON and metrics, one view an answer, and shows nothing that a browser would obey', async () => {
@@ -46,13 +56,13 @@ it('serves a run as page, JSON and metrics, one view an answer, and shows nothin
   await run.shows(/waits for budget until/u);
   let views = 0;
   const view = () => ((views += 1), run.view());
-  const server = await startStatusServer({ port: 0, host: '127.0.0.1', names: ['status.example'], view, timeZone: 'UTC' });
+  const server = await serve(here, { names: ['status.example'], view });
   try {
     const page = await ask(server.url);
     expect(page.body).toContain('2 requests done, at least 1 left; 2 in 15 m are 20 ids at most');
-    expect(page.body).toContain('<td>@alpha</td>');
-    expect(page.body).toContain('<span class="wait">next at 10:15:00  &lt;- everything waits for this</span>');
-    expect(page.body).not.toContain('<script');
+    expect(page.body).toContain('<th scope="row">@alpha</th>');
+    expect(page.body).toContain('<td class="note wait">next at 10:15:00, everything waits for this</td>');
+    expect(page.body).toContain('<title>waiting until 10:15:00 · headgate</title>');
     expect(page.headers).toMatchObject({
       'cache-control': 'no-store',
       'content-security-policy': expect.stringContaining("default-src 'none'"),
@@ -83,7 +93,7 @@ it('serves a run as page, JSON and metrics, one view an answer, and shows nothin
       async (host) => (await ask(server.url, { host })).status,
     );
     expect(await Promise.all(hosts)).toEqual([403, 200, 200, 200, 200]);
-    const second = await startStatusServer({ port: server.port, host: '127.0.0.1', view });
+    const second = await serve(here, { port: server.port, view });
     expect(second.port).toBeGreaterThan(server.port);
     await second.close();
   } finally {
@@ -91,10 +101,37 @@ it('serves a run as page, JSON and metrics, one view an answer, and shows nothin
   }
 });
 
+it('lets in its own script and style alone, and shows of its address the filter, as text', async () => {
+  await using here = await place();
+  const viewer = runViewer({ clock: here.clock, signal: new AbortController().signal, about: { ...ABOUT, config: '<b>&"' } });
+  const server = await serve(here, { view: () => viewer.view() });
+  try {
+    const { headers, body } = await ask(`${server.url}?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E&state=%3Cb%3E&rows=1e9`);
+    const policy = String(headers['content-security-policy']);
+    const hashes = ['script', 'style'].map((tag) => {
+      const [, inline = ''] = new RegExp(`<${tag}[^>]*>([^]*?)</${tag}>`, 'u').exec(body) ?? [];
+      return `${tag}-src 'sha256-${createHash('sha256').update(inline).digest('base64')}'`;
+    });
+    for (const one of ["default-src 'none'", ...hashes, "connect-src 'self'", "form-action 'self'", "base-uri 'none'"]) {
+      expect(policy.split('; ')).toContain(one);
+    }
+    expect(policy).not.toMatch(/unsafe|\*|https?:/u);
+    expect(body.match(/<script|<style/gu)).toEqual(['<style', '<script']);
+    expect(body).toContain('value="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;"');
+    expect(body).toContain('&lt;b&gt;&amp;&quot; -&gt; headgate.db');
+    expect(body).toContain('<option value="all" selected>');
+    expect(body).toContain('<option value="25" selected>');
+    expect(body).not.toMatch(/(?:src|href)="(?!data:|status\.json"|metrics"|readyz"|")/u);
+    expect(body).not.toMatch(/ on\w+=| style=/u);
+  } finally {
+    await server.close();
+  }
+});
+
 it('is not ready before the run has its lanes', async () => {
   await using here = await place();
-  const viewer = runViewer({ clock: here.clock, signal: new AbortController().signal });
-  const server = await startStatusServer({ port: 0, host: '127.0.0.1', view: () => viewer.view() });
+  const viewer = runViewer({ clock: here.clock, signal: new AbortController().signal, about: ABOUT });
+  const server = await serve(here, { view: () => viewer.view() });
   const before = await ask(`${server.url}readyz`);
   expect([before.status, before.body]).toEqual([503, 'not yet: it begins to work when the log has answered\n']);
   viewer.apply({ type: 'log-unavailable', driver: 'kafka', reason: '<b>no broker</b>', since: here.clock.epochMs() });
@@ -105,13 +142,13 @@ it('is not ready before the run has its lanes', async () => {
 
 it('answers 500 where the run can not be read, and goes on', async () => {
   await using here = await place();
-  const viewer = runViewer({ clock: here.clock, signal: new AbortController().signal });
+  const viewer = runViewer({ clock: here.clock, signal: new AbortController().signal, about: ABOUT });
   let isBroken = true;
   const view = () => {
     if (isBroken) throw new Error('tok-7Gh2-never-shown');
     return viewer.view();
   };
-  const server = await startStatusServer({ port: 0, host: '127.0.0.1', view });
+  const server = await serve(here, { view });
   try {
     const broken = ['', 'status.json', 'readyz', 'metrics'].map(async (path) => await ask(server.url + path));
     for (const { status, body } of await Promise.all(broken)) expect([status, body]).toEqual([500, 'The status could not be read.\n']);
@@ -125,8 +162,8 @@ it('answers 500 where the run can not be read, and goes on', async () => {
 
 it('closes though clients are connected, whether they ask or not', async () => {
   await using here = await place();
-  const viewer = runViewer({ clock: here.clock, signal: new AbortController().signal });
-  const server = await startStatusServer({ port: 0, host: '127.0.0.1', view: () => viewer.view() });
+  const viewer = runViewer({ clock: here.clock, signal: new AbortController().signal, about: ABOUT });
+  const server = await serve(here, { view: () => viewer.view() });
   const clients = ['', 'GET / HTTP/1.1\r\nHost: localhost\r\n'].map(async (sent) => {
     const client = connect(server.port, '127.0.0.1');
     await once(client, 'connect');
@@ -149,10 +186,11 @@ it('says which ports are busy, or which address can not be used, and what to set
   const view = (): never => {
     throw new Error('nobody asks');
   };
-  const last = await startStatusServer({ port: 65_535, host: '127.0.0.1', view }).catch(() => undefined);
-  await expect(startStatusServer({ port: 65_535, host: '127.0.0.1', view })).rejects.toThrow(
+  const here = { clock: virtualClock() };
+  const last = await serve(here, { port: 65_535, view }).catch(() => undefined);
+  await expect(serve(here, { port: 65_535, view })).rejects.toThrow(
     'The status page has no port: port 65535 on 127.0.0.1 is in use. Set status.port and status.host to free ones, or status: false.',
   );
   await last?.close();
-  await expect(startStatusServer({ port: 0, host: '192.0.2.1', view })).rejects.toThrow(/192\.0\.2\.1:0 can't be used \(EADDRNOTAVAIL\)/u);
+  await expect(serve(here, { host: '192.0.2.1', view })).rejects.toThrow(/192\.0\.2\.1:0 can't be used \(EADDRNOTAVAIL\)/u);
 });

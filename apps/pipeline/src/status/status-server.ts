@@ -1,11 +1,11 @@
-import { createServer } from 'node:http';
 import { isIP } from 'node:net';
 import { listenFree } from './listen-free.ts';
 import { failedLaneWords } from './event-words.ts';
 import { logUnavailableLines } from './log-words.ts';
-import { statusPage } from './status-page.ts';
 import { createTimeWords } from './text/time-words.ts';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '@headgate/throttle';
+import type { LivePages } from './page/live-pages.ts';
 import type { RunView } from './run-view.ts';
 
 export interface StatusServerOptions {
@@ -16,6 +16,10 @@ export interface StatusServerOptions {
   readonly names?: readonly string[];
   /** The run now; until it has started, while the log can't be reached, and when a lane can't go on, `/readyz` answers 503. */
   readonly view: () => RunView;
+  /** Of the pages that are kept up to date. */
+  readonly clock: Clock;
+  /** The command that puts a topic's dead letters back. */
+  readonly replayCommand: (topic: string) => string;
   /** IANA name of the zone the page says times in; default: the machine's. */
   readonly timeZone?: string;
 }
@@ -24,36 +28,45 @@ export interface StatusServer {
   /** Where to look, with the port that was free. */
   readonly url: string;
   readonly port: number;
-  /** Stops listening and cuts what is still connected. */
+  /** Stops listening, tells the pages that look how the run stands at its end, and cuts what is still connected then. */
   close(): Promise<void>;
 }
 
 /**
- * Serves how a run stands: `/` for people (JSON where `Accept` prefers it), `/status.json`, `/livez`, `/readyz`, `/metrics` (Prometheus).
- * Only reads; nothing of a request comes back in an answer. Throws StatusPortError where no port is free.
+ * Serves how a run stands: `/` for people (JSON where `Accept` prefers it), kept up to date by `/events`, `/status.json`, `/livez`, `/readyz`,
+ * `/metrics` (Prometheus). Only reads; of a request comes back the text of the page's filter alone, as text. Throws StatusPortError where no port is free.
  */
 export async function startStatusServer(options: StatusServerOptions): Promise<StatusServer> {
   const { view, host, names = [] } = options;
   const times = createTimeWords(options);
+  // An import would read every export of node:http, of which some load Node's own undici: 60 ms and 10 MB.
+  const { createServer } = process.getBuiltinModule('node:http');
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 5_000, keepAliveTimeout: 5_000 }, (request, response) => {
     answer(request)
       .catch((): Answer => text(500, 'The status could not be read.\n'))
-      .then(({ status, headers, body }) => {
+      .then(({ status, headers, body, stream }) => {
+        if (stream !== undefined && request.method === 'GET') {
+          response.writeHead(status, { ...common, ...headers });
+          stream(response);
+          return;
+        }
         response.writeHead(status, { ...common, ...headers, 'content-length': Buffer.byteLength(body) });
         response.end(request.method === 'HEAD' ? undefined : body);
       })
       .catch(() => response.destroy());
   });
+  let loading: Promise<LivePages> | undefined;
   const port = await listenFree({ server, host, port: options.port });
 
   return {
     url: `http://${reachable(host)}:${port}/`,
     port,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    async close() {
+      const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
+      await (await loading?.catch(() => undefined))?.streams.close();
+      server.closeAllConnections();
+      await closed;
+    },
   };
 
   /** Loaded when it is first asked for: many runs are never scraped. */
@@ -70,10 +83,12 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return { ...text(405, 'Only GET and HEAD.\n'), headers: { 'content-type': plainText, allow: 'GET, HEAD', connection: 'close' } };
     }
-    const path = (request.url ?? '/').split('?', 1).join('');
+    const [path = '/', ...query] = (request.url ?? '/').split('?');
     switch (path) {
       case '/':
-        return prefersJson(request.headers.accept) ? statusJson() : page();
+        return prefersJson(request.headers.accept) ? statusJson() : await page(query.join('?'));
+      case '/events':
+        return await events(request, query.join('?'));
       case '/status.json':
         return statusJson();
       case '/livez':
@@ -83,7 +98,7 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
       case '/metrics':
         return await metricsAnswer();
       default:
-        return text(404, 'Nothing here. See / /status.json /livez /readyz /metrics\n');
+        return text(404, 'Nothing here. See / /events /status.json /livez /readyz /metrics\n');
     }
   }
 
@@ -109,8 +124,24 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
     ];
   }
 
-  function page(): Answer {
-    return { status: 200, headers: { 'content-type': 'text/html; charset=utf-8', vary: 'accept' }, body: statusPage(view(), times) };
+  async function page(query: string): Promise<Answer> {
+    const live = await pages();
+    const headers = { 'content-type': 'text/html; charset=utf-8', vary: 'accept', 'content-security-policy': live.contentSecurityPolicy };
+    return { status: 200, headers, body: live.document(query) };
+  }
+
+  async function events({ headers }: IncomingMessage, query: string): Promise<Answer> {
+    // A page elsewhere can't read it, but would take the places of those who can.
+    if (!['same-origin', 'none'].includes(headers['sec-fetch-site'] ?? 'none')) return text(403, 'For this page alone.\n');
+    const { streams } = await pages();
+    if (!streams.hasRoom) return text(503, 'As many pages as there may be are looking already.\n');
+    return { status: 200, headers: streamHeaders, body: '', stream: streams.open(query) };
+  }
+
+  /** Loaded when it is first asked for: many runs are never looked at. */
+  async function pages(): Promise<LivePages> {
+    loading ??= import('./page/live-pages.ts').then(({ livePages }) => livePages({ ...options, times }));
+    return await loading;
   }
 
   function statusJson(): Answer {
@@ -124,7 +155,12 @@ interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** Goes on with the answer in the place of its body. */
+  readonly stream?: (response: ServerResponse) => void;
 }
+
+/** No proxy is to hold it back. */
+const streamHeaders = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' } as const;
 
 const plainText = 'text/plain; charset=utf-8';
 
@@ -133,7 +169,7 @@ const common = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
   'referrer-policy': 'no-referrer',
-  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 } as const;
 
 function text(status: number, body: string): Answer {

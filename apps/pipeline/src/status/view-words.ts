@@ -41,20 +41,12 @@ export interface Rows {
   readonly rest: string;
 }
 
-const RANKS = { working: 0, failed: 1, done: 2 } as const;
+export const RANKS = { working: 0, failed: 1, done: 2 } as const;
 
 /** A row for each request in work and for each pipeline's keys; those that did not fit in `most` lines are summed up. */
 export function workRows(view: RunView, times: TimeWords, most: number): Rows {
   const { work } = view;
-  const twice = new Set<string>();
-  const seen = new Set<string>();
-  for (const row of work) {
-    const name = `${row.pipeline} ${row.kind === 'walk' ? row.key : ''}`;
-    if (seen.has(name)) twice.add(name);
-    seen.add(name);
-  }
-  const shown = (row: WorkRow): TableRow =>
-    row.kind === 'keys' ? keysRow(row, view, times) : walkRow(row, view, times, twice.has(`${row.pipeline} ${row.key}`));
+  const shown = rowWords(view, times);
   const waiting = view.lanes.reduce((sum, { behind }) => sum + behind, 0);
   if (work.length + Number(waiting > 0) <= most) return { rows: work.map(shown), rest: restWords([], waiting) };
   const kept = new Set(work.toSorted((one, other) => RANKS[standing(one)] - RANKS[standing(other)]).slice(0, Math.max(0, most - 1)));
@@ -62,13 +54,27 @@ export function workRows(view: RunView, times: TimeWords, most: number): Rows {
   return { rows: work.filter((row) => kept.has(row)).map(shown), rest: restWords(rest, waiting) };
 }
 
-function standing(row: WorkRow): keyof typeof RANKS {
+/** A row of the work in words. */
+export function rowWords(view: RunView, times: TimeWords): (row: WorkRow) => TableRow {
+  const twice = new Set<string>();
+  const seen = new Set<string>();
+  for (const row of view.work) {
+    const name = `${row.pipeline} ${row.kind === 'walk' ? row.key : ''}`;
+    if (seen.has(name)) twice.add(name);
+    seen.add(name);
+  }
+  return (row) => (row.kind === 'keys' ? keysRow(row, view, times) : walkRow(row, view, times, twice.has(`${row.pipeline} ${row.key}`)));
+}
+
+/** Whether a row is worked, has failed or is done: a display shows them in this order where it can't show all. */
+export function standing(row: WorkRow): keyof typeof RANKS {
   if (row.doing !== undefined) return 'working';
   if (row.kind === 'walk' && row.state === 'failed') return 'failed';
   return row.kind === 'walk' && row.state === 'working' ? 'working' : 'done';
 }
 
-function restWords(rest: readonly WorkRow[], waiting: number): string {
+/** `and 174 more: 167 working, 7 waiting for their turn`. */
+export function restWords(rest: readonly WorkRow[], waiting: number): string {
   if (rest.length + waiting === 0) return '';
   const counts = Object.keys(RANKS).map((state) => [state, rest.filter((row) => standing(row) === state).length] as const);
   const said = counts.filter(([, count]) => count > 0).map(([state, count]) => `${groupedNumber(count)} ${state}`);
@@ -212,7 +218,8 @@ export interface Wait {
   readonly tone?: Tone;
 }
 
-const FAILING_AFTER_MS = 2_000;
+/** A shorter time without a success is no more than one retry. */
+export const FAILING_AFTER_MS = 2_000;
 const IDLE_AFTER_MS = 2_000;
 
 /** All that keeps the run from its work, but budgets. `width`: of the lines, in cells. */
@@ -246,7 +253,8 @@ export function waits(view: RunView, times: TimeWords, width: number = Infinity)
   ];
 }
 
-function isIdle({ lanes, now, lastEventAt }: RunView): boolean {
+/** Nothing is in work, nor waits for its turn. */
+export function isIdle({ lanes, now, lastEventAt }: RunView): boolean {
   return now - lastEventAt > IDLE_AFTER_MS && lanes.every(({ inWork, behind }) => inWork + behind === 0);
 }
 

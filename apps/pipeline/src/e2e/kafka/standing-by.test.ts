@@ -37,12 +37,15 @@ describe.skipIf(WHY_NOT !== undefined)(
       for (let takeover = 0; takeover < takeovers; takeover += 1) {
         if (takeover > 0) await joined((second = fleet.start('run', '--follow')));
         expect([lanesOf(first), lanesOf(second)]).toEqual([[0], []]);
-        const before = await cpuMs(second.pid);
-        await sleep(WATCHED_MS);
-        const perSecond = ((await cpuMs(second.pid)) - before) / (WATCHED_MS / 1_000);
-        reportFigure(`standing by: ${perSecond.toFixed(1)} ms of CPU a second`);
-        // Five seconds of a busy machine hold a collection of garbage or a compiled function.
-        expect(perSecond).toBeLessThan(TORTURE ? 10 : 40);
+        const standingBy = async () => {
+          const before = await cpuMs(second.pid);
+          await sleep(WATCHED_MS);
+          const perSecond = ((await cpuMs(second.pid)) - before) / (WATCHED_MS / 1_000);
+          reportFigure(`standing by: ${perSecond.toFixed(1)} ms of CPU a second`);
+          return perSecond;
+        };
+        // What V8 still compiles and collects after the start settles; what standing by costs stays.
+        await expect.poll(standingBy, { timeout: 12 * WATCHED_MS }).toBeLessThan(10);
         expect(lanesOf(second)).toEqual([]);
         expect(second.lines().filter(({ event }) => event === 'request')).toEqual([]);
 

@@ -1,0 +1,38 @@
+import { startFollowers } from '@headgate/sandbox';
+import { describe, expect, it } from 'vitest';
+import { type Workplace, followersYaml, workplace } from './headgate-process.fixture.ts';
+
+/** Neither of the package, nor of Node itself. */
+const FETCH = /\/undici\/lib\/web\/fetch\/|internal\/deps\/undici/;
+
+describe('headgate loads no more than a command needs', () => {
+  it.each(['check', 'plan'])('%s: nothing that sends requests, speaks to brokers or shows a run', async (command) => {
+    await using place = await workplace(followersYaml({ url: 'https://service.example', users: ['alpha'] }));
+    const { code, urls } = await loadedBy(place, command);
+    expect(code).toBe(0);
+    expect(urls).toContainEqual(expect.stringContaining('/yaml/'));
+    const heavy = /\/(?:kafkajs|log-update|pino|prom-client|sandbox|undici)\//;
+    expect(urls.filter((url) => heavy.test(url) || FETCH.test(url))).toEqual([]);
+  });
+
+  it('run: of undici no fetch, also where the status is served', async () => {
+    await using service = await startFollowers();
+    const yaml = followersYaml({ url: service.url, users: ['alpha'] });
+    await using place = await workplace(yaml.replace('status: false', 'status: { port: 0 }'));
+    const { code, urls } = await loadedBy(place, 'run');
+    expect(code).toBe(0);
+    expect(urls).toContainEqual(expect.stringContaining('/undici/lib/dispatcher/client.js'));
+    expect(urls.filter((url) => FETCH.test(url))).toEqual([]);
+  });
+});
+
+/** The addresses of all modules that a command loads, and the names of Node's own. */
+async function loadedBy(place: Workplace, command: string): Promise<{ readonly code: number | null; readonly urls: readonly string[] }> {
+  const tell = `import { registerHooks } from 'node:module';
+    const urls = [];
+    registerHooks({ load: (url, context, next) => { urls.push(url); return next(url, context); } });
+    process.on('exit', () => process._rawDebug(['', ...urls, ...process.moduleLoadList, ''].join('\\nLOADED ')));`;
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(tell)}`;
+  const { code, stderr } = await place.headgateWith({ env: { NODE_OPTIONS } }, command);
+  return { code, urls: stderr.split('\n').flatMap((line) => (line.startsWith('LOADED ') ? [line.slice('LOADED '.length)] : [])) };
+}

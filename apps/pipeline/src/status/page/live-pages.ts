@@ -1,0 +1,40 @@
+import type { Clock } from '@headgate/throttle';
+import type { RunView } from '../run-view.ts';
+import type { TimeWords } from '../text/time-words.ts';
+import { type PageFrame, sharedParts, workParts } from './page-parts.ts';
+import { type PageStreams, pageStreams } from './page-stream.ts';
+import { pageAssets, statusPage } from './status-page.ts';
+import { type WorkFilter, workFilter } from './work-filter.ts';
+
+export interface LivePagesOptions {
+  readonly view: () => RunView;
+  readonly clock: Clock;
+  readonly times: TimeWords;
+  /** The command that puts a topic's dead letters back. */
+  readonly replayCommand: (topic: string) => string;
+}
+
+/** The status page, and what keeps it up to date. */
+export interface LivePages {
+  readonly contentSecurityPolicy: string;
+  /** The document as it stands now. `query`: of its address, which filters the requests. */
+  document(query: string): string;
+  readonly streams: PageStreams;
+}
+
+export async function livePages({ view, clock, times, replayCommand }: LivePagesOptions): Promise<LivePages> {
+  const assets = await pageAssets();
+  const look = (): ((filter: WorkFilter) => PageFrame) => {
+    const now = view();
+    const shared = sharedParts(now, { times, replayCommand });
+    return (filter) => ({ ...shared, parts: new Map([...shared.parts, ...workParts(now, filter, times)]) });
+  };
+  return {
+    contentSecurityPolicy: assets.contentSecurityPolicy,
+    document(query) {
+      const filter = workFilter(query);
+      return statusPage({ frame: look()(filter), filter, assets });
+    },
+    streams: pageStreams({ clock, look, version: assets.version }),
+  };
+}

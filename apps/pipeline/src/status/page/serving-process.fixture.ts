@@ -1,0 +1,15 @@
+// Serves a busy run on the port it is given, until it is killed: node serving-process.fixture.ts PORT VERSION
+import { systemClock } from '@headgate/throttle';
+import { ABOUT } from '../shown-run.fixture.ts';
+import { startStatusServer } from '../status-server.ts';
+import { busyView } from './busy-view.fixture.ts';
+
+const [port, version = ''] = process.argv.slice(2);
+const { url } = await startStatusServer({
+  port: Number(port),
+  host: '127.0.0.1',
+  clock: systemClock(),
+  replayCommand: (topic) => `headgate replay ${topic}`,
+  view: () => busyView({ changed: { about: { ...ABOUT, version } } }),
+});
+process.stdout.write(`${url}\n`);

@@ -1,0 +1,21 @@
+/** The requests that somebody looks for. */
+export interface WorkFilter {
+  /** In their names, whatever its case; empty: all. */
+  readonly text: string;
+  readonly state: (typeof STATES)[number];
+  /** Rows at most. */
+  readonly most: number;
+}
+
+export const STATES = ['all', 'working', 'failed', 'done'] as const;
+export const ROWS = [25, 100, 300] as const;
+
+/** Reads the query of an address; whatever it does not understand is as if it were not there. */
+export function workFilter(query: string): WorkFilter {
+  const given = new URLSearchParams(query);
+  return {
+    text: (given.get('q') ?? '').slice(0, 100),
+    state: STATES.find((state) => state === given.get('state')) ?? 'all',
+    most: ROWS.find((rows) => `${rows}` === given.get('rows')) ?? ROWS[0],
+  };
+}

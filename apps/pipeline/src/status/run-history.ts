@@ -1,0 +1,95 @@
+import type { Clock } from '@headgate/throttle';
+import { isNews } from './event-words.ts';
+import type { DisplayEvent } from './display-event.ts';
+
+/** The last hours of a run, in memory that does not grow with it. Times are epoch ms. */
+export interface RunHistory {
+  /** Minutes in which something was answered or written, the last 6 hours of them, in order. */
+  readonly minutes: readonly Minute[];
+  /** Attempts that brought nothing, by pipeline, outcome and HTTP status, the latest first. */
+  readonly faults: readonly Fault[];
+  /** The last 50 events that a display tells singly, in order. */
+  readonly events: readonly { /** Counts all of the run. */ readonly number: number; readonly at: number; readonly event: DisplayEvent }[];
+}
+
+export interface Minute {
+  /** Its start. */
+  readonly at: number;
+  /** HTTP attempts by outcome. */
+  readonly attempts: Readonly<Record<string, number>>;
+  /** Items of pages written, by pipeline. */
+  readonly items: Readonly<Record<string, number>>;
+  /** Keys of lookups answered, by pipeline. */
+  readonly keys: Readonly<Record<string, number>>;
+}
+
+export interface Fault {
+  readonly pipeline: string;
+  readonly outcome: string;
+  /** Of the answer; absent where none came. */
+  readonly status?: number;
+  readonly count: number;
+  /** When the first and the last of them came, in this run. */
+  readonly since: number;
+  readonly last: number;
+  /** Of the last, in words. */
+  readonly reason: string;
+}
+
+export const MINUTE_MS = 60_000;
+/** 6 hours. */
+export const KEPT_MINUTES = 360;
+const KEPT_FAULTS = 100;
+const KEPT_EVENTS = 50;
+
+export interface RunHistorian {
+  readonly apply: (event: DisplayEvent) => void;
+  readonly history: () => RunHistory;
+}
+
+/** Keeps what a run's snapshot, which knows totals, does not: when it was. */
+export function runHistory(clock: Clock): RunHistorian {
+  const minutes: { at: number; attempts: Counts; items: Counts; keys: Counts }[] = [];
+  const faults = new Map<string, Fault>();
+  const events: { number: number; at: number; event: DisplayEvent }[] = [];
+  let told = 0;
+
+  const count = (kind: 'attempts' | 'items' | 'keys', name: string, more: number): void => {
+    const now = clock.epochMs();
+    const at = now - (now % MINUTE_MS);
+    let minute = minutes.at(-1);
+    if (minute === undefined || minute.at < at) {
+      minutes.push((minute = { at, attempts: {}, items: {}, keys: {} }));
+      while ((minutes[0]?.at ?? at) <= at - KEPT_MINUTES * MINUTE_MS) minutes.shift();
+    }
+    minute[kind][name] = (minute[kind][name] ?? 0) + more;
+  };
+  const fail = ({ pipeline, outcome, status, reason = '' }: Extract<DisplayEvent, { type: 'attempt' }>): void => {
+    const name = `${pipeline} ${outcome} ${status ?? ''}`;
+    const last = clock.epochMs();
+    const before = faults.get(name);
+    // The latest stand last, and the oldest is forgotten.
+    faults.delete(name);
+    const since = before?.since ?? last;
+    faults.set(name, { pipeline, outcome, ...(status !== undefined && { status }), count: (before?.count ?? 0) + 1, since, last, reason });
+    const [oldest = ''] = faults.keys();
+    if (faults.size > KEPT_FAULTS) faults.delete(oldest);
+  };
+
+  return {
+    apply(event) {
+      if (event.type === 'attempt') {
+        count('attempts', event.outcome, 1);
+        if (event.outcome !== 'ok' && event.outcome !== 'gone') fail(event);
+      } else if (event.type === 'page-written') count('items', event.pipeline, event.items);
+      else if (event.type === 'keys-answered') count('keys', event.pipeline, event.count);
+      if (!isNews(event)) return;
+      told += 1;
+      events.push({ number: told, at: clock.epochMs(), event });
+      if (events.length > KEPT_EVENTS) events.shift();
+    },
+    history: () => ({ minutes: [...minutes], faults: [...faults.values()].toReversed(), events: [...events] }),
+  };
+}
+
+type Counts = Record<string, number>;

@@ -1,0 +1,61 @@
+import { gone } from './log-words.ts';
+import type { RunView } from './run-view.ts';
+import type { Tone } from './text/table.ts';
+import { countWords } from './text/number-words.ts';
+import type { TimeWords } from './text/time-words.ts';
+import { FAILING_AFTER_MS, holdingBudgets, isIdle } from './view-words.ts';
+
+/** How a run stands, in a word. */
+export interface RunState {
+  readonly kind: 'starting' | 'running' | 'waiting' | 'idle' | 'degraded' | 'stopping' | 'done' | 'stopped' | 'failed';
+  /** `running`, `waiting until 10:38:51`, `degraded: kafka can't be reached`. */
+  readonly words: string;
+  readonly tone?: Tone;
+}
+
+/** Waits for shorter windows are the pace of the work. */
+const WORTH_TELLING_MS = 10_000;
+
+export function runState(view: RunView, times: TimeWords): RunState {
+  const { outcome, deadLetters } = view;
+  if (outcome === 'done') {
+    if (deadLetters.total === 0) return { kind: 'done', words: 'done', tone: 'good' };
+    return { kind: 'done', words: `done, with ${countWords(deadLetters.total, 'dead letter')}`, tone: 'wait' };
+  }
+  if (outcome === 'failed') return { kind: 'failed', words: 'failed', tone: 'bad' };
+  if (outcome === 'stopped') return { kind: 'stopped', words: 'stopped' };
+  if (view.isStopping) return { kind: 'stopping', words: 'stopping', tone: 'wait' };
+  const [flaw, ...others] = flaws(view, times);
+  if (flaw !== undefined) {
+    const more = others.length === 0 ? '' : `, and ${others.length} more`;
+    return { kind: 'degraded', words: `degraded: ${flaw.words}${more}`, tone: flaw.tone };
+  }
+  if (!view.isStarted) return { kind: 'starting', words: 'starting' };
+  if (isIdle(view)) return { kind: 'idle', words: view.lanes.length === 0 ? 'standing by' : 'idle: nothing left to do' };
+  const wait = waitWords(view, times);
+  return wait === undefined ? { kind: 'running', words: 'running', tone: 'good' } : { kind: 'waiting', words: wait, tone: 'wait' };
+}
+
+/** Each in a few words, the worst first; `waits` says all of it. */
+function flaws({ failedLanes, logUnavailable, pipelines, blockedLanes, now }: RunView, times: TimeWords) {
+  const failing = Object.entries(pipelines).flatMap(([name, { failing: of }]) =>
+    of === undefined || now - of.since < FAILING_AFTER_MS ? [] : [`${name} fails since ${times.when(of.since, now)}`],
+  );
+  const log =
+    logUnavailable === undefined ? [] : [logUnavailable.refused ? `${logUnavailable.driver} refuses` : gone[logUnavailable.driver]];
+  const blocked = blockedLanes.map(({ pipeline, lane }) => `requests of ${pipeline} lane ${lane} are held back`);
+  return [
+    ...failedLanes.map(({ pipeline, lane }) => ({ words: `${pipeline} lane ${lane} can't go on`, tone: 'bad' as const })),
+    ...[...log, ...failing].map((words) => ({ words, tone: 'bad' as const })),
+    ...blocked.map((words) => ({ words, tone: 'wait' as const })),
+  ];
+}
+
+/** `waiting until 10:38:51`, where all that is in work waits for budgets of long windows. */
+function waitWords(view: RunView, times: TimeWords): string | undefined {
+  const pipelines = new Set(view.work.flatMap((row) => (row.doing === undefined ? [] : row.pipeline)));
+  const holding = [...holdingBudgets(view).keys()];
+  if (holding.length < Math.max(1, pipelines.size) || holding.some(({ windowMs }) => windowMs < WORTH_TELLING_MS)) return undefined;
+  const until = Math.min(...holding.map(({ freeAt = Infinity }) => freeAt));
+  return until === Infinity ? 'waiting' : `waiting until ${times.when(until, view.now)}`;
+}
