@@ -3,10 +3,14 @@ import type { Clock } from '@headgate/throttle';
 /** Wakes the waiter for an event in a lane; a notification that comes before the wait is not lost. */
 export interface Notifier {
   notify(): void;
-  /** Every wait, this and later ones, rejects with `error`: the lane can't go on. */
+  /** Notifies; every `wait`, this and later ones, rejects with the first `error`: the lane can't go on. */
   fail(error: unknown): void;
   /** Resolves at the next notification, or after `atMostMs`. One waits at a time. */
   wait(atMostMs?: number): Promise<void>;
+  /** Waits in the same way, whatever has failed: for work that ends all the same. */
+  waitOut(atMostMs: number): Promise<void>;
+  /** Throws what has failed. */
+  throwIfFailed(): void;
 }
 
 export function notifier({ clock }: { readonly clock: Clock }): Notifier {
@@ -14,28 +18,39 @@ export function notifier({ clock }: { readonly clock: Clock }): Notifier {
   let failure: { readonly error: unknown } | undefined;
   let wake: (() => void) | undefined;
 
+  const notify = (): void => {
+    notified = true;
+    wake?.();
+  };
+  const waitOut = async (atMostMs: number): Promise<void> => {
+    if (!notified) {
+      await new Promise<void>((resolve) => {
+        const cancel = atMostMs < Infinity ? clock.schedule(atMostMs, resolve) : undefined;
+        wake = () => {
+          cancel?.();
+          resolve();
+        };
+      });
+      wake = undefined;
+    }
+    notified = false;
+  };
+  const throwIfFailed = (): void => {
+    if (failure !== undefined) throw failure.error;
+  };
+
   return {
-    notify() {
-      notified = true;
-      wake?.();
-    },
+    notify,
     fail(error) {
       failure ??= { error };
-      wake?.();
+      notify();
     },
     async wait(atMostMs = Infinity) {
-      if (!notified && failure === undefined) {
-        await new Promise<void>((resolve) => {
-          const cancel = atMostMs < Infinity ? clock.schedule(atMostMs, resolve) : undefined;
-          wake = () => {
-            cancel?.();
-            resolve();
-          };
-        });
-        wake = undefined;
-      }
-      notified = false;
-      if (failure !== undefined) throw failure.error;
+      throwIfFailed();
+      await waitOut(atMostMs);
+      throwIfFailed();
     },
+    waitOut,
+    throwIfFailed,
   };
 }

@@ -27,6 +27,11 @@ export interface ShelvesApi extends SourceControls {
   find(keys: readonly string[], options: { readonly credits: CreditPool; readonly signal: AbortSignal }): Promise<Delivery<string[]>>;
 }
 
+/** The error of a request that a stopped source does not send, or not again. */
+export function stopped(subject: string): SourceError {
+  return new SourceError({ code: 'HEADGATE_STOPPED', message: 'stopped', retryable: true, service: 'shelves', subject });
+}
+
 export function shelvesApi({
   items = 5,
   onPage = () => undefined,
@@ -34,11 +39,10 @@ export function shelvesApi({
   const requested: string[] = [];
   let isStopped = false;
   const request = async (what: string, signal: AbortSignal): Promise<void> => {
+    if (isStopped) throw stopped(what);
     requested.push(what);
     await onPage(what);
     signal.throwIfAborted();
-    if (isStopped)
-      throw new SourceError({ code: 'HEADGATE_STOPPED', message: 'stopped', retryable: true, service: 'shelves', subject: what });
   };
   return {
     requested,

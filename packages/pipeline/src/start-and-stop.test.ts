@@ -1,3 +1,4 @@
+import { SourceError } from '@headgate/sources';
 import { virtualClock } from '@headgate/throttle/testing';
 import type { TopicLog } from '@headgate/topics';
 import { describe, expect, it, test } from 'vitest';
@@ -97,6 +98,32 @@ test('stopped during a request it leaves no lane held and no timer', async () =>
   expect(await stopped).toMatchObject({ outcome: 'stopped', failures: [] });
   expect(clock.pending).toBe(0);
   await takeEveryLane(log);
+});
+
+test('a request in flight when the last credential is refused is answered and written all the same', async () => {
+  await using place = await temporaryLog();
+  const { log } = place;
+  const clock = virtualClock();
+  const answer = Promise.withResolvers<void>();
+  const refused = new SourceError({
+    code: 'HEADGATE_REJECTED',
+    message: 'refused',
+    retryable: false,
+    service: 'shelves',
+    endsSource: true,
+  });
+  const api = shelvesApi({
+    async onPage(page) {
+      if (page === 'a 0') await answer.promise;
+      else throw refused;
+    },
+  });
+  const running = await start({ log, pipelines: [shelves(() => walking(api))({ shelves: ['a', 'b', 'c'] })], clock });
+  await expect.poll(() => api.requested.toSorted()).toEqual(['a 0', 'b 0', 'c 0']);
+  await clock.advance(7_000);
+  answer.resolve();
+  expect((await running.done).failures).toEqual([refused]);
+  expect(await itemsOf(log)).toEqual(['a-0', 'a-1']);
 });
 
 describe('an obstacle is reported before any lane is taken:', () => {

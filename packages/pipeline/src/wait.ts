@@ -35,8 +35,8 @@ export interface DrainInFlightOptions {
   readonly isBusy: () => boolean;
 }
 
-/** Waits until work in flight has been written or given up, at most 8 s. Rejects when the lane can't go on. */
+/** Waits until work in flight has been written or given up, at most 8 s. */
 export async function drainInFlight({ notifier, clock, isBusy }: DrainInFlightOptions): Promise<void> {
   const deadline = clock.monotonicMs() + STOP_WITHIN_MS;
-  while (isBusy() && clock.monotonicMs() < deadline) await notifier.wait(deadline - clock.monotonicMs());
+  while (isBusy() && clock.monotonicMs() < deadline) await notifier.waitOut(deadline - clock.monotonicMs());
 }

@@ -183,7 +183,11 @@ async function workLane({
 }: WorkLaneOptions): Promise<void> {
   const wake = (): void => waker.notify();
   signal.addEventListener('abort', wake);
-  lane.onFailure((error) => waker.fail(error));
+  let isLost = false;
+  lane.onFailure((error) => {
+    isLost = true;
+    waker.fail(error);
+  });
   const { topic, partition } = lane;
   const watch = openTransactionWatch({
     log,
@@ -239,10 +243,9 @@ async function workLane({
   } finally {
     signal.removeEventListener('abort', wake);
     worker.stop();
-    try {
-      await drainInFlight({ notifier: waker, clock, isBusy: () => worker.isBusy || refusing > 0 });
-    } finally {
-      worker.abandon();
-    }
+    // Also where no credential is left: what was sent is paid for, and its answer may say how long nothing may be sent.
+    await drainInFlight({ notifier: waker, clock, isBusy: () => !isLost && (worker.isBusy || refusing > 0) });
+    worker.abandon();
+    waker.throwIfFailed();
   }
 }
