@@ -1,5 +1,6 @@
 import type { Clock } from '@headgate/throttle';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import type { CheckOptions } from './commands/check.ts';
 import type { CommandContext } from './commands/command-context.ts';
 import type { SandboxCommandOptions } from './commands/sandbox.ts';
 import { UsageError } from './commands/usage-error.ts';
@@ -86,12 +87,16 @@ function commandLine(world: World, exit: (code: number) => void): Command {
   command('check', 'look at the configuration, the secrets and what a run needs')
     .option('--online', 'spend one request per credential, noted in the log')
     .action(async ({ online = false }: { online?: boolean }) => {
-      const [{ check }, { environmentProbes }] = await Promise.all([
+      const [{ check }, { environmentProbes }, { warnOfClosedStdout }] = await Promise.all([
         import('./commands/check.ts'),
         import('./commands/environment-probes.ts'),
+        import('./commands/closed-stdout.ts'),
       ]);
-      const { file, cwd, env, stderr } = context();
-      exit(await check({ file, cwd, env, stderr, online, probes: (sound) => environmentProbes({ sound, online, context: context() }) }));
+      const own = context();
+      const { file, cwd, env, json } = own;
+      await warnOfClosedStdout(own);
+      const probes: CheckOptions['probes'] = (sound) => environmentProbes({ sound, online, context: own });
+      exit(await check({ file, cwd, env, output: json ? own.stdout : plainOutput(own.stdout), json, online, probes }));
     });
 
   command('schema', 'write the JSON Schema of headgate.yaml, for editors, with the pipelines of the configuration')

@@ -12,8 +12,8 @@ const FINE: Probe = { name: 'topic log', run: async () => ({ ok: true, message: 
 async function checked(yaml: string, options: Partial<CheckOptions> = {}): Promise<{ code: number; text: string }> {
   const cwd = await configFolder({ 'headgate.yaml': yaml });
   let text = '';
-  const stderr = { write: (more: string): unknown => (text += more) };
-  const code = await check({ cwd, env: ENV, probes: () => [], stderr, ...options });
+  const output = { write: (more: string): unknown => (text += more) };
+  const code = await check({ cwd, env: ENV, probes: () => [], output, ...options });
   return { code, text };
 }
 
@@ -99,4 +99,39 @@ environment
 no problems, 1 warning
 `,
   });
+});
+
+test('--json is one object with everything that the text says', async () => {
+  const yaml = `${BOOKS.replace('"${KEY}"', 'secret-9')}  plann: pro\n`;
+  const wrong = await checked(yaml, { json: true, probes: () => [REFUSED, FINE] });
+  const environment = [
+    { name: REFUSED.name, ok: false, message: 'refused the connection. Is the broker up? `nc -z 127.0.0.1 9092`', warnings: [] },
+    { name: 'topic log', ok: true, message: 'can be written', warnings: [] },
+  ];
+  expect([wrong.code, wrong.text.split('\n').length, JSON.parse(wrong.text)]).toEqual([
+    2,
+    2,
+    {
+      file: 'headgate.yaml',
+      ok: false,
+      problems: [{ line: 4, column: 3, key: 'books.plann', message: 'unknown key. Did you mean plan?' }],
+      warnings: [],
+      environment,
+    },
+  ]);
+  const missing = await checked('', { json: true, file: 'other.yaml' });
+  expect([missing.code, JSON.parse(missing.text)]).toEqual([
+    2,
+    {
+      file: 'other.yaml',
+      ok: false,
+      problems: [{ key: '', message: expect.stringContaining('not found') }],
+      warnings: [],
+      environment: [],
+    },
+  ]);
+  const refused = await checked(BOOKS, { json: true, probes: () => [REFUSED] });
+  expect([refused.code, JSON.parse(refused.text)]).toMatchObject([1, { ok: false, problems: [] }]);
+  const fine = await checked(BOOKS, { json: true });
+  expect([fine.code, JSON.parse(fine.text)]).toEqual([0, { file: 'headgate.yaml', ok: true, problems: [], warnings: [], environment: [] }]);
 });

@@ -4,6 +4,7 @@ import { formatProblems, messageColumnOf } from '../config/format-problems.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { LoadConfigOptions } from '../config/load-config.ts';
 import type { Problem } from '../config/problem.ts';
+import { escapedControls } from '../status/text/escaped-controls.ts';
 
 /** Something outside the file that a run will need. It has a time limit of its own. */
 export interface Probe {
@@ -27,35 +28,79 @@ export interface CheckOptions extends LoadConfigOptions {
   readonly online?: boolean;
   /** What to look at, from the sections of the configuration that have no problems. */
   readonly probes: (sound: SoundConfig) => readonly Probe[];
-  readonly stderr: { readonly write: (text: string) => unknown };
+  /** Where the report goes. */
+  readonly output: { readonly write: (text: string) => unknown };
+  /** The report as one object of JSON, in a line; default false. */
+  readonly json?: boolean;
 }
 
-/** Reports on the configuration and what it needs, to stderr. Resolves to the exit code: 0, 2 for a wrong configuration, 1 where only the environment fails. */
-export async function check({ online = false, probes, stderr, ...load }: CheckOptions): Promise<number> {
-  const { fileName, problems, warnings, sound, message } = await read(load);
+/** What `check --json` writes. */
+interface CheckReport {
+  /** As the user named it. */
+  readonly file: string;
+  /** The exit code is 0. */
+  readonly ok: boolean;
+  /** What is wrong with the configuration. */
+  readonly problems: readonly PlainProblem[];
+  readonly warnings: readonly PlainProblem[];
+  /** What was looked at outside of it. */
+  readonly environment: readonly Required<ProbeResult & { readonly name: string }>[];
+}
+
+type PlainProblem = Pick<Problem, 'line' | 'column' | 'key' | 'message'>;
+
+/**
+ * Reports on the configuration and what it needs. Resolves to the exit code: 0, 1 where only the environment fails, 2 for a wrong configuration.
+ */
+export async function check({ online = false, probes, output, json = false, ...load }: CheckOptions): Promise<number> {
+  const reading = await read(load);
+  const list = reading.message === undefined ? probes(reading.sound) : [];
+  if (json) return await checkJson(reading, list, output);
+  const { fileName, problems, warnings, sound, message } = reading;
   if (message !== undefined) {
-    stderr.write(`${message}\n`);
+    output.write(`${message}\n`);
     return 2;
   }
-  const list = probes(sound);
   const nameColumn = 2 + Math.max(0, ...list.map((probe) => probe.name.length)) + 3;
   const messageColumn = Math.max(nameColumn, problems.length + warnings.length === 0 ? 0 : messageColumnOf([...problems, ...warnings]));
-  stderr.write(formatProblems({ fileName, problems, warnings, messageColumn }));
-  if (problems.length + warnings.length === 0) stderr.write('  no problems in this file\n');
-  if (online) stderr.write(`${spending(sound)}\n`);
-  if (list.length > 0) stderr.write('environment\n');
+  output.write(formatProblems({ fileName, problems, warnings, messageColumn }));
+  if (problems.length + warnings.length === 0) output.write('  no problems in this file\n');
+  if (online) output.write(`${spending(sound)}\n`);
+  if (list.length > 0) output.write('environment\n');
   let failed = 0;
   let unwise = warnings.length;
   for (const probe of list) {
-    const { ok, message: found, warnings: more = [] } = await outcome(probe);
+    const { ok, message: found, warnings: more } = await outcome(probe);
     if (!ok) failed += 1;
     unwise += more.length;
     const lines = [...found.split('\n'), ...more.map((warning) => `warning: ${warning}`)];
-    for (const [i, line] of lines.entries()) stderr.write(`${(i === 0 ? `  ${probe.name}` : '').padEnd(messageColumn)}${line}\n`);
+    for (const [i, line] of lines.entries()) output.write(`${(i === 0 ? `  ${probe.name}` : '').padEnd(messageColumn)}${line}\n`);
   }
   const found = problems.length + failed;
-  if (found + unwise > 0) stderr.write(`${[counted(found, 'problem'), ...(unwise > 0 ? [counted(unwise, 'warning')] : [])].join(', ')}\n`);
-  if (problems.length > 0) return 2;
+  if (found + unwise > 0) output.write(`${[counted(found, 'problem'), ...(unwise > 0 ? [counted(unwise, 'warning')] : [])].join(', ')}\n`);
+  return exitCode(problems.length, failed);
+}
+
+async function checkJson(
+  { fileName, problems, warnings, message }: Reading,
+  probes: readonly Probe[],
+  output: CheckOptions['output'],
+): Promise<number> {
+  const environment: CheckReport['environment'][number][] = [];
+  for (const probe of probes) environment.push({ name: probe.name, ...(await outcome(probe)) });
+  const all = message === undefined ? problems : [{ key: '', message }];
+  const code = exitCode(all.length, environment.filter(({ ok }) => !ok).length);
+  const report: CheckReport = { file: fileName, ok: code === 0, problems: all.map(plain), warnings: warnings.map(plain), environment };
+  output.write(`${escapedControls(JSON.stringify(report))}\n`);
+  return code;
+}
+
+function plain({ line, column, key, message }: Problem): PlainProblem {
+  return { ...(line !== undefined && { line, column: column ?? 1 }), key, message };
+}
+
+function exitCode(problems: number, failed: number): number {
+  if (problems > 0) return 2;
   return failed > 0 ? 1 : 0;
 }
 
@@ -89,11 +134,12 @@ function spending({ pipelines = [] }: SoundConfig): string {
     : `--online: one request is spent, and noted in the log, for each of: ${spent.join(', ')}`;
 }
 
-async function outcome(probe: Probe): Promise<ProbeResult> {
+async function outcome(probe: Probe): Promise<Required<ProbeResult>> {
   try {
-    return await probe.run();
+    const { ok, message, warnings = [] } = await probe.run();
+    return { ok, message, warnings };
   } catch (error) {
-    return { ok: false, message: error instanceof Error ? error.message : 'failed for an unknown reason.' };
+    return { ok: false, message: error instanceof Error ? error.message : 'failed for an unknown reason.', warnings: [] };
   }
 }
 

@@ -89,27 +89,57 @@ function planned(left: PipelineLeft, pipeline: Pipeline | undefined, now: number
   return { pipeline, left, forecast: forecast(left.lanes, { now }), savedMs, walks };
 }
 
-function planJson(plans: readonly Planned[], now: number): unknown {
+/** The plan as `--json` writes it: all that its text says. `done_at` is the earliest where `is_exact` is false. */
+function planJson(plans: readonly Planned[], now: number): object {
   const at = (inMs: number): string => new Date(now + inMs).toISOString();
-  const pipelines = plans.map(({ left, forecast: { requests, unknown, inMs }, walks }) => ({
-    pipeline: left.pipeline,
-    requests,
-    isExact: unknown === 0,
-    doneAt: requests === 0 ? undefined : at(inMs),
-    walks: walks.map(({ walk: { key, request, page, pages }, lane: { lane }, inMs: own }) => ({
-      key,
-      request: JSON.parse(request) as unknown,
-      lane,
-      page,
-      pages,
-      doneAt: own === undefined ? undefined : at(own),
-    })),
-    keys: left.lanes.reduce((sum, { keys }) => sum + keys, 0),
-    after: left.after,
-  }));
+  const pipelines = plans.map(
+    ({ pipeline, left: { pipeline: name, lanes, after }, forecast: { requests, unknown, inMs }, savedMs, walks }) => ({
+      pipeline: name,
+      requests,
+      is_exact: unknown === 0,
+      done_at: requests === 0 ? undefined : at(inMs),
+      credentials: credentialsOf(lanes),
+      budgets: lanes.flatMap(({ lane, budgets }) =>
+        budgets.map(({ credential, name: budget, limit, windowMs, unit }) => ({
+          lane,
+          credential,
+          budget,
+          limit,
+          window_ms: windowMs,
+          unit,
+        })),
+      ),
+      unit: pipeline?.unit,
+      page_items: pipeline?.pageItems,
+      saved_by_one_more_credential_ms: savedMs,
+      walks: walks.map(({ walk, lane, inMs: own }) => ({
+        key: walk.key,
+        request: JSON.parse(walk.request) as unknown,
+        lane: lane.lane,
+        credentials: credentialsOf([lane]),
+        whole: walk.whole,
+        page: walk.page,
+        pages: walk.pages,
+        requests: walk.pages === undefined ? undefined : requestsOf(walk.page, walk.pages),
+        done_at: own === undefined ? undefined : at(own),
+      })),
+      keys: lanes.reduce((sum, { keys }) => sum + keys, 0),
+      keys_per_request: Math.max(...lanes.map(({ keysAtOnce }) => keysAtOnce)),
+      after,
+    }),
+  );
   const requests = pipelines.reduce((sum, one) => sum + one.requests, 0);
-  const isExact = pipelines.every((one) => one.isExact);
-  return { requests, isExact, doneAt: requests === 0 ? undefined : at(Math.max(...plans.map((one) => one.forecast.inMs))), pipelines };
+  const inMs = Math.max(...plans.map((one) => one.forecast.inMs));
+  return { requests, is_exact: pipelines.every((one) => one.is_exact), done_at: requests === 0 ? undefined : at(inMs), pipelines };
+}
+
+/** Requests of a walk that goes on at `page`, if it is as long as last time. */
+function requestsOf(page: number, pages: number): number {
+  return Math.max(1, pages - page + 1);
+}
+
+function credentialsOf(lanes: readonly LaneLeft[]): readonly string[] {
+  return [...new Set(lanes.flatMap(({ budgets }) => budgets.map(({ credential }) => credential)))];
 }
 
 /** The plan in words. */
@@ -144,7 +174,7 @@ function rowsOf(of: Planned, now: number): string[][] {
         : inMs === undefined
           ? ''
           : `${when(now, inMs)} (if it is as long as last time)`;
-    const requests = pages === undefined ? '?' : groupedNumber(Math.max(1, pages - page + 1));
+    const requests = pages === undefined ? '?' : groupedNumber(requestsOf(page, pages));
     return [safeText(key), where(walk), requests, withWords([lane]), size];
   });
   if (walks.length > LISTED) rows.push([`and ${countWords(walks.length - LISTED, 'more crawl')}`, '', '', every, '']);
@@ -173,7 +203,7 @@ function where({ page, whole }: WalkLeft): string {
 
 /** The credentials of lanes, and the rate of those without a name of their own: `app, reader`. */
 function withWords(lanes: readonly LaneLeft[]): string {
-  const names = [...new Set(lanes.flatMap(({ budgets }) => budgets.map(({ credential }) => credential)))];
+  const names = credentialsOf(lanes);
   return names.length > 3 ? countWords(names.length, 'credential') : names.map((name) => safeText(name, 40)).join(', ');
 }
 

@@ -10,7 +10,7 @@ describe('headgate check --online', () => {
     const yaml = followersYaml({ url: followers.url, users: ['a', 'b'], limit: '{ requests: 2, window: 1h }' });
     await using place = await workplace(`${yaml}books: { baseUrl: "${books.url}", key: "\${KEY}", isbns: ["${sampleIsbn(1)}"] }\n`);
     const check = await place.headgate('check', '--online');
-    expect([check.code, check.stderr]).toEqual([0, expect.stringMatching(/followers app +answers\n +books +answers\n$/u)]);
+    expect([check.code, check.stdout]).toEqual([0, expect.stringMatching(/followers app +answers\n +books +answers\n$/u)]);
 
     const run = place.start('run');
     await expect.poll(() => run.text().stderr).toMatch(/waits for followers app, 2\/2 used/u);
@@ -20,7 +20,7 @@ describe('headgate check --online', () => {
     expect(books.requests.filter(({ status }) => status !== 200)).toEqual([]);
 
     const again = await place.headgate('check', '--online');
-    expect([again.code, again.stderr]).toEqual([0, expect.stringMatching(/followers app +not asked: its budget is used up until \d/u)]);
+    expect([again.code, again.stdout]).toEqual([0, expect.stringMatching(/followers app +not asked: its budget is used up until \d/u)]);
     expect(followers.requests).toHaveLength(2);
   });
 
@@ -32,9 +32,9 @@ describe('headgate check --online', () => {
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
     const run = place.start('run', '--follow');
     await expect.poll(() => service.requests.length).toBe(1);
-    const { code, stderr } = await place.headgate('check', '--online');
+    const { code, stdout } = await place.headgate('check', '--online');
     const pid = String(run.child.pid);
-    expect([code, stderr]).toEqual([
+    expect([code, stdout]).toEqual([
       0,
       expect.stringContaining(`not asked: a run (process ${pid}) works with it and counts its requests.`),
     ]);
@@ -56,8 +56,8 @@ describe('headgate check --online', () => {
     await using service = await startFollowers({ users: { a: { followers: 1 } } });
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }).replace('./headgate.db', './none.txt'));
     await place.write('none.txt', 'no log');
-    const { code, stderr } = await place.headgate('check', '--online');
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/followers app +not asked: its request could not be noted in the log/u)]);
+    const { code, stdout } = await place.headgate('check', '--online');
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/followers app +not asked: its request could not be noted in the log/u)]);
     expect(service.requests).toHaveLength(0);
   });
 });

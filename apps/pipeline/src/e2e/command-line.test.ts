@@ -165,9 +165,9 @@ describe('headgate', () => {
       place.headgate('check', '--config', '/dev/zero'),
     ]);
     expect([config.code, users.code, endless.code]).toEqual([2, 2, 2]);
-    expect(config.stderr).toBe('fifo is no plain file, and nothing came from it for 5 s. Name a file, or a pipe that is written into.\n');
+    expect(config.stdout).toBe('fifo is no plain file, and nothing came from it for 5 s. Name a file, or a pipe that is written into.\n');
     expect(users.stderr).toContain('8:19  followers.users[0].file   "fifo" is no plain file');
-    expect(endless.stderr).toBe('/dev/zero has more than 256 MiB, or no end at all. Name a smaller file.\n');
+    expect(endless.stdout).toBe('/dev/zero has more than 256 MiB, or no end at all. Name a smaller file.\n');
 
     // It sits in a call to open the pipe by now.
     const stoppedAt = performance.now();
@@ -181,7 +181,7 @@ describe('headgate', () => {
     const config = `topics: { file: ${JSON.stringify(join(place.folder, 'piped.db'))} }\nbooks: { baseUrl: https://books.example.com, key: "\${KEY}" }\n`;
     await place.write('piped.yaml', config);
     for (const command of ['check', 'enqueue books 9780140449136']) {
-      const { code, stderr } = await place.shell(`cat piped.yaml | ${place.commandLine} ${command} --config /dev/stdin`);
+      const { code, stderr } = await place.shell(`cat piped.yaml | ${place.commandLine} ${command} --config /dev/stdin >&2`);
       expect([code, stderr]).toEqual([0, expect.stringMatching(/no problems in this file|1 added/)]);
     }
   });

@@ -88,7 +88,7 @@ test('check tells of a secret that gives nothing, and after one request of a ser
     'shelves.ts': SHELVES_MODULE,
   });
   const secretless = await place.headgate('check', '--online');
-  expect([secretless.code, secretless.stderr]).toEqual([
+  expect([secretless.code, secretless.stdout]).toEqual([
     1,
     expect.stringMatching(/shelves\.token +The secret in .*none can't be read: ENOENT/),
   ]);
@@ -96,19 +96,19 @@ test('check tells of a secret that gives nothing, and after one request of a ser
   expect(await place.headgate('check', '--online', '--config', 'good.yaml')).toMatchObject({ code: 0 });
   expect(service.asked).toHaveLength(1);
   const down = await place.headgate('check', '--online', '--config', 'down.yaml');
-  expect([down.code, down.stderr]).toEqual([1, expect.stringMatching(/shelves +a: .*refused/)]);
+  expect([down.code, down.stdout]).toEqual([1, expect.stringMatching(/shelves +a: .*refused/)]);
 });
 
 test('a wrong key of its section is told with line and column, and what is near', async () => {
   const yaml = `${LOG}shelves:\n  use: ./shelves.ts\n  baseUrl: nowhere\n  token: "\${TOKEN}"\n  listz: [a]\n  lists: [""]\n`;
   await using place = await placeWith({ 'headgate.yaml': yaml, 'shelves.ts': SHELVES_MODULE });
-  const { code, stderr } = await place.headgate('check');
+  const { code, stdout } = await place.headgate('check');
   expect(code).toBe(2);
   expect(
-    stderr
+    stdout
       .split('\n')
-      .slice(1, 4)
-      .map((line) => line.trim().replaceAll(/ +/g, ' ')),
+      .map((line) => line.trim().replaceAll(/ +/g, ' '))
+      .filter((line) => /^\d+:\d/.test(line)),
   ).toEqual([
     '5:12 shelves.baseUrl is not an address.',
     '7:3 shelves.listz unknown key. Did you mean lists?',
@@ -120,9 +120,9 @@ test('a section without use: is told by its name, unless that may be a secret', 
   await using place = await placeWith({
     'headgate.yaml': `${LOG}shelves: { baseUrl: "http://127.0.0.1:1" }\ntok-7gh2-never-shown: { baseUrl: "http://127.0.0.1:1" }\nhush: 7\n`,
   });
-  const { stderr } = await place.headgate('check');
-  expect(stderr).toMatch(/ shelves +unknown key\. .* A pipeline of your own has use: \.\/its-module\.ts under its name\./);
-  expect(stderr).not.toMatch(/never-shown|hush/);
+  const { stdout } = await place.headgate('check');
+  expect(stdout).toMatch(/ shelves +unknown key\. .* A pipeline of your own has use: \.\/its-module\.ts under its name\./);
+  expect(stdout).not.toMatch(/never-shown|hush/);
 });
 
 test.each([
@@ -145,10 +145,10 @@ test.each([
     'throwing.ts': "const text: string = 'out of luck';\nthrow new Error(text);\n",
     'nothing.ts': 'export const pipeline = 1;\n',
   });
-  const { code, stderr } = await place.headgate('check');
+  const { code, stdout } = await place.headgate('check');
   expect(code).toBe(2);
-  expect(stderr).toContain('3:23  books-of-ours.use   ');
-  expect(stderr).toContain(reason);
+  expect(stdout).toContain('3:23  books-of-ours.use   ');
+  expect(stdout).toContain(reason);
 });
 
 test('a headgate.config.ts with wrong options is told with their keys, and where they stand if a pipeline refuses them', async () => {
@@ -161,9 +161,9 @@ test('a headgate.config.ts with wrong options is told with their keys, and where
     'headgate.none.ts': 'export const topics = 1;\n',
   });
   const checked = async (...args: readonly string[]): Promise<string> => {
-    const { code: exitCode, stderr } = await place.headgate('check', ...args);
+    const { code: exitCode, stdout } = await place.headgate('check', ...args);
     expect(exitCode).toBe(2);
-    return stderr;
+    return stdout;
   };
   const found = await checked();
   expect(found).toContain('headgate.config.ts\n');
@@ -204,9 +204,9 @@ test('a pipeline of its own runs beside followers, on topics with a prefix and n
   // Another group on the same log is noticed by the same names alone.
   const asGroup = async (topics: string, command: string): Promise<string> => {
     await place.write('other.yaml', yaml.replace(/prefix: .*? \}/, `group: other, ${topics}`));
-    const { code, stderr } = await place.headgate(command, '--config', 'other.yaml');
+    const { code, stdout, stderr } = await place.headgate(command, '--config', 'other.yaml');
     expect(code).toBe(0);
-    return stderr;
+    return stdout + stderr;
   };
   expect(await asGroup('prefix: prod.social., names: { followers.pages: pages }', 'check')).toContain('Group "other" begins anew');
   for (const command of ['check', 'run']) expect(await asGroup('prefix: test.', command)).not.toContain('Group');

@@ -97,12 +97,14 @@ followers:
       const values = [null, 'not json', '7', '{"user":"@a"}', '{"user":"@a","crawl":"mine","state":"completed","pages":9,"ids":9}'];
       await log.append([wish, ...values.map((value) => ({ topic: 'followers.crawls', key: '@a', value }))]);
     }
-    expect(await size()).toEqual([{ key: '@a', request: { screenName: 'a', cursor }, page: 1, lane: 0 }]);
+    expect(await size()).toEqual([
+      { key: '@a', request: { screenName: 'a', cursor }, page: 1, lane: 0, whole: false, credentials: ['app'] },
+    ]);
     expect((await place.headgate('plan')).stdout).toMatch(/@a +a part +\?/u);
     expect((await place.headgate('run')).code).toBe(0);
     await place.headgate('enqueue', 'followers', 'a');
     expect(await size()).toMatchObject([
-      { key: '@a', request: { screenName: 'a' }, page: 1, lane: 0, pages: 5, doneAt: expect.any(String) },
+      { key: '@a', request: { screenName: 'a' }, page: 1, lane: 0, pages: 5, requests: 5, done_at: expect.any(String) },
     ]);
   });
 });

@@ -52,7 +52,7 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate check --online on Kafka${BECAUS
     const run = fleet.start('run', '--follow');
     await expect.poll(() => service.requests.length).toBe(2);
     const beside = await work.headgate('check', '--online');
-    expect([beside.code, beside.stderr]).toEqual([
+    expect([beside.code, beside.stdout]).toEqual([
       0,
       expect.stringMatching(/followers app-0 +not asked: a run \(process \d+\) works with it/u),
     ]);
@@ -61,8 +61,8 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate check --online on Kafka${BECAUS
     expect(stderr).not.toContain('taken');
     expect(service.requests).toHaveLength(2);
 
-    expect((await work.headgate('check', '--online')).stderr).toMatch(/followers app-0 +answers\n/u);
-    expect((await work.headgate('check', '--online')).stderr).toMatch(/followers app-0 +not asked: its budget is used up until/u);
+    expect((await work.headgate('check', '--online')).stdout).toMatch(/followers app-0 +answers\n/u);
+    expect((await work.headgate('check', '--online')).stdout).toMatch(/followers app-0 +not asked: its budget is used up until/u);
     expect([service.requests.length, refusals(place)]).toEqual([3, 0]);
   });
 });

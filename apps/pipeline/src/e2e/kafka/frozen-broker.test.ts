@@ -7,9 +7,10 @@ describe.skipIf(WHY_NOT !== undefined)(`commands on Kafka whose broker is frozen
     const [node] = place.broker.nodes;
     node?.pause();
     try {
-      const { code, stderr } = await place.work.headgate(...command);
-      expect([code, stderr]).toEqual([1, expect.stringContaining('No answer within 7 s')]);
-      expect(stderr).not.toMatch(/waiting|no problems$/mu);
+      const { code, stdout, stderr } = await place.work.headgate(...command);
+      const said = stdout + stderr;
+      expect([code, said]).toEqual([1, expect.stringContaining('No answer within 7 s')]);
+      expect(said).not.toMatch(/waiting|no problems$/mu);
     } finally {
       node?.resume();
     }

@@ -32,9 +32,9 @@ describe.skipIf(WHY_NOT !== undefined)(`rights that are missing on Kafka${BECAUS
 
   it('to make topics: check names all of them, run waits and makes them once it may', async () => {
     await may.deny(CREATE);
-    const { code, stderr } = await place.work.headgate('check');
+    const { code, stdout } = await place.work.headgate('check');
     const topics = ['changes', 'crawls', 'dead-letters', 'ids', 'pages', 'requests', 'state'].map((name) => `followers.${name}`).join(', ');
-    expect([code, stderr]).toEqual([1, expect.stringContaining(`Create on topics ${topics}\n`)]);
+    expect([code, stdout]).toEqual([1, expect.stringContaining(`Create on topics ${topics}\n`)]);
     const run = place.fleet.start('run');
     expect(await run.said(({ event }) => event === 'log-unavailable')).toMatchObject({
       refused: true,
@@ -53,7 +53,7 @@ describe.skipIf(WHY_NOT !== undefined)(`rights that are missing on Kafka${BECAUS
 
   it('of a group, a lane and topics: check names each, with those that other commands lack, and asks no more of a run', async () => {
     await may.deny(GROUP, LANE, IDS, REQUESTS, APPEND);
-    const { code, stderr } = await place.work.headgate('check');
+    const { code, stdout } = await place.work.headgate('check');
     await may.allow(GROUP, LANE, IDS, REQUESTS);
     expect(code).toBe(1);
     for (const words of [
@@ -64,13 +64,13 @@ describe.skipIf(WHY_NOT !== undefined)(`rights that are missing on Kafka${BECAUS
       'warning: enqueue and replay need Describe and Write on transactional id append-*',
       '1 problem, 2 warnings',
     ])
-      expect(stderr).toContain(words);
+      expect(stdout).toContain(words);
     const enqueued = await place.work.headgate('enqueue', 'followers', 'alpha');
     expect([enqueued.code, enqueued.stderr]).toEqual([
       1,
       expect.stringMatching(/^headgate: This user lacks Describe and Write on transactional id append-\*\. Give it .*\n$/u),
     ]);
-    expect(await place.work.headgate('check')).toMatchObject({ code: 0, stderr: expect.stringContaining('no problems, 2 warnings') });
+    expect(await place.work.headgate('check')).toMatchObject({ code: 0, stdout: expect.stringContaining('no problems, 2 warnings') });
     await may.allow(APPEND);
   });
 

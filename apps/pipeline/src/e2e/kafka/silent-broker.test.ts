@@ -42,8 +42,8 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate beside a broker that owes it an
     await expect
       .poll(() => plan.text().stderr, { timeout: SOON_MS })
       .toMatch(/^kafka can't be reached \(.* does not answer\): waiting for it/u);
-    const { code, stderr } = await check;
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/^ {2}kafka \S+ +127\.0\.0\.1:\d+ does not answer$/mu)]);
+    const { code, stdout } = await check;
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/^ {2}kafka \S+ +127\.0\.0\.1:\d+ does not answer$/mu)]);
     expect(performance.now() - askedMs).toBeLessThan(SOON_MS);
     door.open();
     expect((await plan.ended).code).toBe(0);

@@ -214,8 +214,8 @@ async function expectTheSame(place: KafkaPlace, words: RegExp): Promise<void> {
 }
 
 async function said({ work }: KafkaPlace, command: 'check' | 'run'): Promise<readonly [number | null, string]> {
-  const { code, stderr } = await work.headgate(command);
-  return [code, stderr];
+  const { code, stdout, stderr } = await work.headgate(command);
+  return [code, command === 'check' ? stdout : stderr];
 }
 
 /** Writes the config anew; what isn't named is as the place was made. */
