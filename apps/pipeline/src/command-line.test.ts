@@ -101,6 +101,24 @@ it("tells check and run in a sentence of a proxy's address that is none, and not
   expect((await headgate(['run'], { cwd, env })).stderr).not.toMatch(/s3cr3t|\n {4}at /u);
 });
 
+it('says as JSON what is wrong with a configuration, each problem by itself, and what else ends a command', async () => {
+  const wrong = await configFolder({ 'headgate.yaml': `${BOOKS}plann: pro\nstatus: { port: x }\n` });
+  const right = await configFolder({ 'headgate.yaml': BOOKS });
+  const ended = [await headgate(['run', '--json'], { cwd: wrong }), await headgate(['--json', 'enqueue', 'books', '123'], { cwd: right })];
+  expect(ended.map(({ code }) => code)).toEqual([2, 2]);
+  const said = ended.map(({ stderr }) => stderr.trimEnd().split('\n'));
+  const line = (msg: RegExp) => ({
+    level: 'error',
+    time: expect.stringMatching(/^\d{4}-.*Z$/u) as string,
+    event: 'error',
+    msg: expect.stringMatching(msg) as string,
+  });
+  expect(said.map((lines) => lines.map((one) => JSON.parse(one) as object))).toEqual([
+    [line(/^headgate\.yaml \d+:\d+ plann: ./u), line(/^headgate\.yaml \d+:\d+ status\.port: ./u)],
+    [line(/^enqueue: .*Nothing was added\.$/u)],
+  ]);
+});
+
 interface HeadgateOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;

@@ -6,8 +6,10 @@ import type { SandboxCommandOptions } from './commands/sandbox.ts';
 import { UsageError } from './commands/usage-error.ts';
 import { ConfigError } from './config/config-error.ts';
 import { defaultConfigFile } from './config/default-config-file.ts';
+import { sayProblem } from './config/format-problems.ts';
 import { errorText } from './run/error-text.ts';
 import type { Terminal } from './status/terminal.ts';
+import { jsonMessage } from './status/text/json-message.ts';
 import { plainOutput } from './status/text/plain-output.ts';
 import { version } from './version.ts';
 
@@ -33,9 +35,19 @@ export async function runCommandLine(args: readonly string[], world: World): Pro
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (world.signal.aborted) return 130;
-    plainOutput(world.stderr).write(`headgate: ${errorText(error)}\n`);
+    const stderr = plainOutput(world.stderr);
+    if (program.opts<{ json?: boolean }>().json) {
+      const at = (await world.clock()).epochMs();
+      for (const message of messagesOf(error)) stderr.write(jsonMessage({ level: 'error', at, event: 'error', message }));
+    } else stderr.write(`headgate: ${errorText(error)}\n`);
     return error instanceof ConfigError || error instanceof UsageError ? 2 : 1;
   }
+}
+
+/** Of a configuration each problem by itself. */
+function messagesOf(error: unknown): readonly string[] {
+  if (!(error instanceof ConfigError) || error.problems.length === 0) return [errorText(error)];
+  return error.problems.map((problem) => sayProblem(error.fileName, problem));
 }
 
 function commandLine(world: World, exit: (code: number) => void): Command {

@@ -40,11 +40,12 @@ export function readCommandFor({ env, file, cwd }: Pick<CommandContext, 'env' | 
 }
 
 /** Reads the whole config; what is unwise in it is said on stderr, in lines of the kind that logs have. Throws a `ConfigError`. */
-export async function readConfig({ file, cwd, env, stderr, json }: CommandContext): Promise<Config> {
+export async function readConfig({ file, cwd, env, stderr, json, clock }: CommandContext): Promise<Config> {
   const { config, warnings } = await loadConfig({ file, cwd, env });
-  if (json)
-    for (const warning of warnings) stderr.write(jsonMessage({ level: 'warn', event: 'config', message: sayProblem(file, warning) }));
-  else if (warnings.length > 0) stderr.write(formatProblems({ fileName: file, problems: [], warnings }));
+  if (json) {
+    const at = clock.epochMs();
+    for (const warning of warnings) stderr.write(jsonMessage({ level: 'warn', at, event: 'config', message: sayProblem(file, warning) }));
+  } else if (warnings.length > 0) stderr.write(formatProblems({ fileName: file, problems: [], warnings }));
   return config;
 }
 

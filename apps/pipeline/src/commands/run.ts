@@ -136,7 +136,10 @@ async function conclude({ view, failures, names, readCommand, replayCommand, con
     for (const message of messages) log.error({ event: 'error' }, message);
     const { pipelines, progress, deadLetters } = view;
     const totals = { pipelines, dead_letters: deadLetters.total };
-    log.info({ event: 'run-ended', outcome, exit_code: code, ...progressFields(progress), totals }, `the run is over: ${outcome}`);
+    // Of a lane that has failed nobody knows what is left.
+    const left = progressFields({ ...progress, isExact: progress.isExact && outcome !== 'failed' });
+    const ended = { event: 'run-ended', outcome, exit_code: code, totals, left };
+    log.info(ended, `the run is over: ${outcome}`);
     return code;
   }
   for (const message of messages) stderr.write(`headgate: ${message}\n`);

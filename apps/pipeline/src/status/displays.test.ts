@@ -268,7 +268,7 @@ describe('progress', () => {
     await run.finish();
     expect(new Date(run.lastAnswerAt()).toISOString()).toMatch(/^2026-03-10T11:30:0[012]/u);
     expect(run.json.text).toMatch(
-      /"event":"progress","requests_done":\d,"requests_left":\d,"is_exact":true,"done_at":"2026-03-10T11:30:0/u,
+      /"event":"progress","pipeline":"followers","requests_done":\d,"requests_left":\d,"is_exact":true,"done_at":"2026-03-10T11:30:0/u,
     );
   });
 

@@ -15,7 +15,7 @@ const PROGRESS_EVERY_MS = 30_000;
 
 /**
  * One JSON object per event: `level`, `time` (ISO 8601), `event`, the event's own fields, each cut after 2,000 characters, and `msg` in words.
- * `waiting` says that all requests of a pipeline wait for a budget, once for each wait; `progress` comes every 30 s while there is some.
+ * `waiting` says that all requests of a pipeline wait for a budget, once for each wait; `progress` of each pipeline comes every 30 s while there is some.
  */
 export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock' | 'view' | 'units' | 'header'>): Reporter {
   const { clock, view, units } = options;
@@ -23,8 +23,9 @@ export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock
   const times = createTimeWords({ timeZone: 'UTC' });
   let waiting = '';
   let progressAt = clock.epochMs();
-  let lastDone = 0;
-  log.info({ event: 'run-started' }, safeText(options.header));
+  const lastDone = new Map<string, number>();
+  const { version, host, pid, group } = view().about;
+  log.info({ event: 'run-started', version, host, pid, group }, safeText(options.header));
 
   const sayWaits = (current: RunView): void => {
     const held = [...holdingBudgets(current)].filter(([{ freeAt }]) => freeAt !== undefined && freeAt - current.now > TICK_MS);
@@ -39,11 +40,15 @@ export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock
     waiting = said;
   };
   const sayProgress = (current: RunView): void => {
-    const { progress, now } = current;
-    if (now - progressAt < PROGRESS_EVERY_MS || progress.done === lastDone) return;
-    progressAt = now;
-    lastDone = progress.done;
-    log.info({ event: 'progress', ...progressFields(progress) }, progressWords(current, times));
+    if (current.now - progressAt < PROGRESS_EVERY_MS) return;
+    for (const [pipeline, one] of Object.entries(current.pipelines)) {
+      const { progress } = one;
+      if (progress.done === (lastDone.get(pipeline) ?? 0)) continue;
+      progressAt = current.now;
+      lastDone.set(pipeline, progress.done);
+      const words = progressWords({ ...current, progress, pipelines: { [pipeline]: one } }, times);
+      log.info({ event: 'progress', pipeline, ...progressFields(progress) }, `${pipeline}: ${words}`);
+    }
   };
   const stop = every(clock, TICK_MS, () => {
     const current = view();

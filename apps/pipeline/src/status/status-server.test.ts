@@ -6,7 +6,8 @@ import { startFollowers } from '@headgate/sandbox';
 import { virtualClock } from '@headgate/throttle/testing';
 import { expect, it } from 'vitest';
 import { followers } from '../pipelines/followers.ts';
-import { runViewer } from './run-view.ts';
+import { busyView } from './page/busy-view.fixture.ts';
+import { type RunView, runViewer } from './run-view.ts';
 import { ABOUT, type Place, place } from './shown-run.fixture.ts';
 import { type StatusServer, type StatusServerOptions, startStatusServer } from './status-server.ts';
 
@@ -138,6 +139,30 @@ it('is not ready before the run has its lanes', async () => {
   expect((await ask(`${server.url}readyz`)).body).toMatch(/kafka can't be reached since .* \(<b>no broker<\/b>\): nothing is lost/u);
   expect((await ask(server.url)).body).toContain('(&lt;b&gt;no broker&lt;/b&gt;): nothing is lost');
   await server.close();
+});
+
+it('is not ready while a service answers nothing of use, and says since when', async () => {
+  const { now, pipelines } = busyView();
+  const serving = (since: number) => {
+    const failing = { since, attempts: 3, reason: 'cannot connect to <b>: connection refused', retryAt: now + 30_000 };
+    const followers = { ...pipelines['followers'], failing } as RunView['pipelines'][string];
+    return busyView({ changed: { pipelines: { ...pipelines, followers } } });
+  };
+  let view = serving(now - 62_000);
+  const server = await serve({ clock: virtualClock() }, { view: () => view });
+  try {
+    const answer = await ask(`${server.url}readyz`);
+    expect([answer.status, answer.body]).toEqual([
+      503,
+      'followers: no attempt has succeeded since 12:12:58 (3 attempts), again at 12:14:30: cannot connect to <b>: connection refused\n',
+    ]);
+    expect(JSON.parse((await ask(`${server.url}status.json`)).body)).toMatchObject({ ready: false });
+    // One attempt that failed is no outage.
+    view = serving(now - 1_000);
+    expect((await ask(`${server.url}readyz`)).status).toBe(200);
+  } finally {
+    await server.close();
+  }
 });
 
 it('answers 500 where the run can not be read, and goes on', async () => {

@@ -3,6 +3,7 @@ import { listenFree } from './listen-free.ts';
 import { failedLaneWords } from './event-words.ts';
 import { logUnavailableLines } from './log-words.ts';
 import { createTimeWords } from './text/time-words.ts';
+import { failingLines } from './view-words.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '@headgate/throttle';
 import type { LivePages } from './page/live-pages.ts';
@@ -14,7 +15,7 @@ export interface StatusServerOptions {
   readonly host: string;
   /** Names it is asked by besides `host`, `localhost` and addresses, in lower case. Default none. */
   readonly names?: readonly string[];
-  /** The run now; until it has started, while the log can't be reached, and when a lane can't go on, `/readyz` answers 503. */
+  /** The run now; until it has started, while the log can't be reached or a service fails, and when a lane can't go on, `/readyz` answers 503. */
   readonly view: () => RunView;
   /** Of the pages that are kept up to date. */
   readonly clock: Clock;
@@ -121,6 +122,7 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
       ...(now.isStarted ? [] : ['not yet: it begins to work when the log has answered']),
       ...logUnavailableLines(now, times),
       ...now.failedLanes.map((lane) => failedLaneWords(lane)),
+      ...failingLines(now, times),
     ];
   }
 

@@ -224,17 +224,9 @@ const IDLE_AFTER_MS = 2_000;
 
 /** All that keeps the run from its work, but budgets. `width`: of the lines, in cells. */
 export function waits(view: RunView, times: TimeWords, width: number = Infinity): readonly Wait[] {
-  const { now, pipelines, failedLanes, blockedLanes, credits, lanes, work } = view;
+  const { now, failedLanes, blockedLanes, credits, lanes, work } = view;
   const outage = logUnavailableLines(view, times, width);
-  const failing = Object.entries(pipelines).flatMap(([name, { failing: of }]) => {
-    if (of === undefined || now - of.since < FAILING_AFTER_MS) return [];
-    const again = of.retryAt !== undefined && of.retryAt > now ? `, again at ${times.when(of.retryAt, now)}` : '';
-    const count = countWords(of.attempts, 'attempt');
-    const said = `${name}: no attempt has succeeded since ${times.when(of.since, now)} (${count})${again}:`;
-    const reason = safeText(of.reason, 200);
-    // A narrow terminal has the reason on a line of its own.
-    return displayWidth(`${said} ${reason}`) <= width ? [`${said} ${reason}`] : [said, `  ${reason}`];
-  });
+  const failing = failingLines(view, times, width);
   const full = credits.flatMap(({ pipeline, used, max }) => {
     const isWaitedFor = work.some((row) => row.pipeline === pipeline && row.doing?.state === 'waiting' && row.doing.for === 'downstream');
     if (used < max && !isWaitedFor) return [];
@@ -251,6 +243,19 @@ export function waits(view: RunView, times: TimeWords, width: number = Infinity)
     ...[...stopping, ...outage, ...failing, ...blocked, ...full].map((words): Wait => ({ words, tone: 'wait' })),
     ...idle.map((words) => ({ words })),
   ];
+}
+
+/** The pipelines whose service has answered nothing of use for a while, each on one line, or on two where it is wider than `width` cells. */
+export function failingLines({ pipelines, now }: RunView, times: TimeWords, width: number = Infinity): readonly string[] {
+  return Object.entries(pipelines).flatMap(([name, { failing: of }]) => {
+    if (of === undefined || now - of.since < FAILING_AFTER_MS) return [];
+    const again = of.retryAt !== undefined && of.retryAt > now ? `, again at ${times.when(of.retryAt, now)}` : '';
+    const count = countWords(of.attempts, 'attempt');
+    const said = `${name}: no attempt has succeeded since ${times.when(of.since, now)} (${count})${again}:`;
+    const reason = safeText(of.reason, 200);
+    // A narrow terminal has the reason on a line of its own.
+    return displayWidth(`${said} ${reason}`) <= width ? [`${said} ${reason}`] : [said, `  ${reason}`];
+  });
 }
 
 /** Nothing is in work, nor waits for its turn. */

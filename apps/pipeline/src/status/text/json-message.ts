@@ -2,6 +2,14 @@ import { escapedControls } from './escaped-controls.ts';
 import { safeText } from './safe-text.ts';
 
 /** A line of a log for what no reporter tells: before it is there, and after it has ended. */
-export function jsonMessage({ level, event, message }: { level: 'warn' | 'error'; event?: string; message: string }): string {
-  return `${escapedControls(JSON.stringify({ level, ...(event !== undefined && { event }), msg: safeText(message, 2_000) }))}\n`;
+export function jsonMessage({ level, at, event, message }: JsonMessage): string {
+  return `${escapedControls(JSON.stringify({ level, time: new Date(at).toISOString(), event, msg: safeText(message, 2_000) }))}\n`;
+}
+
+interface JsonMessage {
+  readonly level: 'warn' | 'error';
+  /** Epoch ms. */
+  readonly at: number;
+  readonly event: string;
+  readonly message: string;
 }
