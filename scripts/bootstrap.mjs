@@ -91,7 +91,7 @@ function installDependencies() {
 }
 
 function dependencyHash() {
-  const manifests = ['packages', 'apps', 'examples'].flatMap((room) =>
+  const manifests = ['packages', 'apps', 'examples', 'scripts'].flatMap((room) =>
     readdirSync(join(root, room)).map((name) => join(room, name, 'package.json')),
   );
   const hash = createHash('sha256');

@@ -1,9 +1,10 @@
 // Builds and packs what is published, from a clean clone too.
 //   npm run pack -- DIR      writes the tarballs of all packages and of the app to DIR
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { publishedPackages } from './release/packages.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const given = process.argv.slice(2);
@@ -15,13 +16,11 @@ if (given.length !== 1) {
 const destination = resolve(process.env.INIT_CWD ?? process.cwd(), given[0]);
 mkdirSync(destination, { recursive: true });
 
-const published = ['packages', 'apps']
-  .flatMap((room) => readdirSync(join(root, room)).map((name) => join(root, room, name)))
-  .filter((folder) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).private !== true);
+const published = publishedPackages(root);
 // An earlier build, of another branch say, may have left modules behind that aren't in this one, also in turbo's cache.
-for (const folder of published) rmSync(join(folder, 'dist'), { recursive: true, force: true });
+for (const { folder } of published) rmSync(join(folder, 'dist'), { recursive: true, force: true });
 run(root, 'turbo', ['run', 'build', '--force']);
-for (const folder of published) run(folder, 'pnpm', ['pack', '--pack-destination', destination]);
+for (const { folder } of published) run(folder, 'pnpm', ['pack', '--pack-destination', destination]);
 process.stdout.write(
   `${readdirSync(destination)
     .filter((name) => name.endsWith('.tgz'))

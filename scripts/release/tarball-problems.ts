@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process';
+import type { Manifest } from './packages.ts';
+
+export interface Tarball {
+  readonly file: string;
+  readonly manifest: Manifest;
+  /** Paths in the package, as a manifest spells them. */
+  readonly paths: ReadonlySet<string>;
+  readonly read: (path: string) => string;
+}
+
+/** Dependencies that rest on how one version is made inside: ARCHITECTURE.md has the reasons. */
+const PINNED: ReadonlySet<string> = new Set(['kafkajs', 'undici']);
+const PACKED = /^\.\/(?:package\.json|README\.md|CHANGELOG\.md|LICENSE|(?:src|dist)\/[\w./-]+)$/u;
+
+export function openTarball(file: string): Tarball {
+  const read = (path: string): string => tar('-xzOf', file, path.replace(/^\./u, 'package'));
+  const paths = new Set(
+    tar('-tzf', file)
+      .trim()
+      .replaceAll(/^package\//gmu, './')
+      .split('\n'),
+  );
+  return { file, manifest: JSON.parse(read('./package.json')) as Manifest, paths, read };
+}
+
+/** What keeps a package from being published, as sentences. A released one has its changelog, too. */
+export function tarballProblems({ manifest, paths, read }: Tarball, { released }: { readonly released: boolean }): readonly string[] {
+  const { keywords = [], homepage, bugs, license, repository, engines, dependencies = {} } = manifest;
+  const targets = Object.values(manifest.exports).flatMap((target) => (typeof target === 'string' ? target : Object.values(target)));
+  const needed = [...targets, ...Object.values(manifest.bin ?? {}), './README.md', './LICENSE', ...(released ? ['./CHANGELOG.md'] : [])];
+  const stated = {
+    keywords: keywords[0],
+    homepage,
+    'bugs.url': bugs?.url,
+    license,
+    'repository.directory': repository?.directory,
+    'engines.node': engines?.node,
+  };
+  const all = [...paths];
+  const sourceOf = (path: string): string => path.replace('/dist/', '/src/').replace(/js$/u, 'ts');
+  return [
+    ...needed.filter((path) => !paths.has(path)).map((path) => `${path} is missing.`),
+    ...Object.entries(stated)
+      .filter(([, value]) => value === undefined)
+      .map(([name]) => `package.json has no ${name}.`),
+    ...Object.entries(dependencies)
+      .filter(([name, range]) => (PINNED.has(name) ? !/^\d/u.test(range) : !range.startsWith('^')))
+      .map(
+        ([name, range]) => `package.json depends on ${name} ${range}: ${PINNED.has(name) ? 'an exact version' : 'a range with ^'} is due.`,
+      ),
+    ...all.filter((path) => !PACKED.test(path)).map((path) => `${path} is nothing that a package has.`),
+    ...all.filter((path) => /\.(?:test|fixture)\.|\/\.[\w-]/u.test(path)).map((path) => `${path} belongs to the tests.`),
+    ...all
+      .filter((path) => path.endsWith('.js') && !paths.has(sourceOf(path)))
+      .map((path) => `${path} has no source: an earlier build left it.`),
+    ...(released && paths.has('./CHANGELOG.md') && !read('./CHANGELOG.md').includes(`\n## ${manifest.version}\n`)
+      ? [`./CHANGELOG.md says nothing of ${manifest.version}.`]
+      : []),
+  ];
+}
+
+function tar(...args: readonly string[]): string {
+  return execFileSync('tar', args, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
+}
