@@ -134,7 +134,9 @@ function withDefaults(argv) {
   if (start === -1) return argv;
   const end = argv.indexOf('--', start);
   const given = argv.slice(end + 1);
-  return [...argv.slice(0, start), ...(given.length > 0 ? given : argv.slice(start + 1, end))];
+  // Options alone are the default command's, but for those that ask about all of them.
+  const isDefault = given.every((argument) => argument.startsWith('--') && !['--help', '--version'].includes(argument));
+  return [...argv.slice(0, start), ...(isDefault ? argv.slice(start + 1, end) : []), ...given];
 }
 
 /** How headgate is typed from where the caller stands. */

@@ -41,6 +41,17 @@ it('npm says so when there is no script of a name', async () => {
   });
 });
 
+it.each([
+  [[], 'run --sandbox'],
+  [['--kafka', '--follow'], 'run --sandbox --kafka --follow'],
+  [['--help'], '--help'],
+  [['plan', '--json'], 'plan --json'],
+])('npm start -- %j is headgate %s', async (given, expected) => {
+  const { PATH = '' } = process.env;
+  const bootstrap = [process.execPath, 'scripts/bootstrap.mjs', 'sh', '-c', 'echo "$*"', 'sh', '--default', 'run', '--sandbox', '--'];
+  expect(await run([...bootstrap, ...given], { cwd: ROOT, env: { PATH } })).toEqual({ code: 0, stdout: `${expected}\n`, stderr: '' });
+});
+
 describe('scripts/bootstrap.mjs in a fresh clone', { timeout: 120_000 }, () => {
   it('runs nothing of a pnpm that is not the one of the lockfile', async () => {
     await using place = await freshClone();

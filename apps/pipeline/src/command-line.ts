@@ -126,15 +126,20 @@ function commandLine(world: World, exit: (code: number) => void): Command {
   command('run', 'work until all requests are done')
     .option('--follow', 'stay, and work what is enqueued')
     .option('--sandbox', 'start emulators of both services and a small job for them')
-    .action(async ({ follow = false, sandbox: sandboxed = false }: { follow?: boolean; sandbox?: boolean }) => {
-      if (sandboxed) {
-        const { runSandbox } = await import('./commands/run-sandbox.ts');
-        exit(await runSandbox({ follow }, context()));
-      } else {
-        const [{ run }, { readConfig }] = await Promise.all([import('./commands/run.ts'), import('./commands/command-context.ts')]);
-        exit(await run({ config: await readConfig(context()), follow }, context()));
-      }
-    });
+    .option('--kafka', 'with --sandbox: into a real Kafka, which it starts (needs Java 17) and keeps until it is stopped')
+    .action(
+      async ({ follow = false, sandbox: sandboxed = false, kafka = false }: { follow?: boolean; sandbox?: boolean; kafka?: boolean }) => {
+        if (kafka && !sandboxed)
+          throw new UsageError('run: --kafka goes with --sandbox. To work with brokers of yours, name them under topics.');
+        if (sandboxed) {
+          const { runSandbox } = await import('./commands/run-sandbox.ts');
+          exit(await runSandbox({ follow, kafka }, context()));
+        } else {
+          const [{ run }, { readConfig }] = await Promise.all([import('./commands/run.ts'), import('./commands/command-context.ts')]);
+          exit(await run({ config: await readConfig(context()), follow }, context()));
+        }
+      },
+    );
 
   command('enqueue', 'add requests to a requests topic; without any they are read from stdin, one a line')
     .argument('<pipeline>', 'followers, books, or one of your own')
@@ -176,7 +181,12 @@ function commandLine(world: World, exit: (code: number) => void): Command {
 function sandboxOptions(command: Command): Command {
   const again = (value: string, values: string[]): string[] => [...values, value];
   return command
-    .option('--port <n>', 'first of four ports: followers, then books by plan; 0 takes free ones', wholeNumber, 8701)
+    .option('--kafka', 'a real Kafka, too: one node on the first port; needs Java 17')
+    .option(
+      '--port <n>',
+      'first of the ports: followers, then books by plan; 0 takes free ones (default: 8701, or 9092 with --kafka)',
+      wholeNumber,
+    )
     .option('--user <name=followers>', 'an account; may be given again. name=protected and name=suspended are answered so', again, [])
     .option(
       '--oauth <credential>',

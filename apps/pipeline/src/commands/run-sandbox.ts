@@ -1,46 +1,151 @@
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
+import { forecast, leftToDo, start, topicNames } from '@headgate/pipeline';
 import { type FollowersUser, sampleIsbn, startBooks, startFollowers } from '@headgate/sandbox';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
+import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
+import { openTopicLog } from '../run/open-topic-log.ts';
+import { prepareTopics } from '../run/topics.ts';
+import { createTimeWords } from '../status/text/time-words.ts';
 import type { CommandContext } from './command-context.ts';
 import { run } from './run.ts';
+import type { SandboxBroker } from './sandbox-broker.ts';
+
+export interface RunSandboxOptions {
+  /** Stay when nothing is left. */
+  readonly follow: boolean;
+  /** Into a real Kafka, which stays until the command is stopped. */
+  readonly kafka: boolean;
+}
 
 /** Where the sandbox's config and log lie; the folder is ignored by git. */
 const FOLDER = '.headgate';
 
-/** A list that shifts, short pages, a small account and an empty one: what a crawl meets. */
+/** A list that shifts, short pages, a small account and an empty one: what a crawl meets. Their 34 pages fill two windows and begin a third. */
 const USERS: Readonly<Record<string, FollowersUser>> = {
-  alpha: { followers: 43_210, shiftEvery: 3 },
-  beta: { followers: 26_380 },
-  gamma: { followers: 12_000, suspendedShare: 0.2 },
+  alpha: { followers: 68_210, shiftEvery: 3 },
+  beta: { followers: 46_380 },
+  gamma: { followers: 37_000, suspendedShare: 0.2 },
   delta: { followers: 7 },
   epsilon: { followers: 0 },
 };
+/** As they were when they were crawled before. */
+const EARLIER: Readonly<Record<string, FollowersUser>> = { ...USERS, alpha: { followers: 68_180 }, delta: { followers: 9 } };
 const ISBNS = Array.from({ length: 250 }, (_, i) => sampleIsbn(i));
 const UNKNOWN = ISBNS.filter((_, i) => i % 36 === 5);
 const AUTHORS = ['Charlotte Vale Allen', 'Ada & Bert / Söhne?'];
+const LIMIT = { requests: 15, windowMs: 6_000 };
 
-/** Starts emulators of both services and works a small job of them, from the start each time. Resolves to the exit code. */
-export async function runSandbox({ follow }: { readonly follow: boolean }, context: CommandContext): Promise<number> {
-  const { cwd, env, stderr } = context;
+/**
+ * Starts emulators of both services and works a small job of them, from the start each time: its users were crawled before, so that their
+ * sizes, and with them the end of the job, are known. Resolves to the exit code.
+ */
+export async function runSandbox({ follow, kafka }: RunSandboxOptions, context: CommandContext): Promise<number> {
+  const { cwd, signal } = context;
   const folder = resolve(cwd, FOLDER);
   const file = join(folder, 'sandbox.yaml');
   await mkdir(folder, { recursive: true });
   await chmod(folder, 0o700);
+  await using broker = kafka ? await (await import('./sandbox-broker.ts')).startSandboxBrokerAnywhere(context) : undefined;
   await using followers = await startFollowers({
     users: USERS,
-    window: { kind: 'rolling', limit: 15, windowMs: 3_000 },
+    window: { kind: 'rolling', limit: LIMIT.requests, windowMs: LIMIT.windowMs },
     latencyMs: { min: 20, max: 120 },
   });
   await using books = await startBooks({ unknown: UNKNOWN, latencyMs: { min: 20, max: 120 } });
-  await startAfresh(join(folder, 'sandbox.db'));
+  if (broker === undefined) await startAfresh(join(folder, 'sandbox.db'));
   await writeForOwner(join(folder, '.env'), 'SANDBOX_TOKEN=a-token-of-the-sandbox\nSANDBOX_KEY=a-key-of-the-sandbox\n');
-  await writeForOwner(file, sandboxYaml(followers.url, books.url));
-  const { config } = await loadConfig({ file, cwd, env });
-  const shown = relative(cwd, file) || file;
-  stderr.write(`Two emulated services, a small job, and its log in ${join(FOLDER, 'sandbox.db')}.\n`);
-  return await run({ config, follow }, { ...context, file: shown });
+  await crawlBefore({ file, broker }, context);
+  await writeForOwner(file, sandboxYaml({ broker, followersUrl: followers.url, booksUrl: books.url, limit: LIMIT, lists: true }));
+  const { config } = await loadConfig({ ...context, file });
+  const shown = { ...context, file: relative(cwd, file) || file };
+  const where = broker === undefined ? `its log in ${join(FOLDER, 'sandbox.db')}` : `a real Kafka at ${broker.address}`;
+  say(context, `Two emulated services, a small job, and ${where}.`);
+  const plannedAt = await plannedEnd(config, context);
+  const code = await run({ config, follow }, shown);
+  if (signal.aborted || code !== 0) return code;
+  say(context, endWords({ plannedAt, kafka, file: shown.file }, context));
+  if (kafka) await stopOf(signal);
+  return code;
+}
+
+function say({ stderr, json }: Pick<CommandContext, 'stderr' | 'json'>, text: string): void {
+  if (!json) stderr.write(`${text}\n`);
+}
+
+/** Works the same users and authors as they were earlier, without a word and as fast as it goes. */
+async function crawlBefore(
+  { file, broker }: { readonly file: string; readonly broker: SandboxBroker | undefined },
+  context: CommandContext,
+): Promise<void> {
+  const { clock, env, signal } = context;
+  const limit = { requests: 1_000, windowMs: 1_000 };
+  await using followers = await startFollowers({
+    users: EARLIER,
+    window: { kind: 'rolling', limit: limit.requests, windowMs: limit.windowMs },
+  });
+  await using books = await startBooks();
+  await writeForOwner(file, sandboxYaml({ broker, followersUrl: followers.url, booksUrl: books.urls.pro, limit, lists: false }));
+  const { config } = await loadConfig({ ...context, file });
+  const { pipelines, topics } = config;
+  await using log = await openTopicLog(topics, () => undefined);
+  await prepareTopics({ log, config });
+  const requests: Readonly<Record<string, readonly object[]>> = {
+    followers: Object.keys(USERS).map((screenName) => ({ screenName })),
+    books: AUTHORS.map((author) => ({ author })),
+  };
+  await log.append(
+    pipelines.flatMap(({ name, definition }) =>
+      (requests[name] ?? []).map((request) => ({ topic: `${name}.requests`, ...definition.requests.keyed(request) })),
+    ),
+  );
+  await using running = await start({ log, pipelines, group: topics.group, lanes: topics.lanes, topics, clock, env, signal });
+  await running.done;
+}
+
+/** When `plan` would say that all is done; undefined where it can't. */
+async function plannedEnd({ pipelines, topics }: Config, { clock, env }: CommandContext): Promise<number | undefined> {
+  await using log = await openTopicLog(topics, () => undefined);
+  const left = await leftToDo({ log, pipelines, group: topics.group, lanes: topics.lanes, names: topicNames(topics), clock, env });
+  const now = clock.epochMs();
+  const forecasts = left.map(({ lanes }) => forecast(lanes, { now }));
+  return forecasts.every(({ unknown }) => unknown === 0) ? now + Math.max(...forecasts.map(({ inMs }) => inMs)) : undefined;
+}
+
+interface EndOptions {
+  readonly plannedAt: number | undefined;
+  readonly kafka: boolean;
+  readonly file: string;
+}
+
+/** Whether the forecast has come true, and what to try next. */
+function endWords({ plannedAt, kafka, file }: EndOptions, { clock, env }: Pick<CommandContext, 'clock' | 'env'>): string {
+  const command = env['HEADGATE_COMMAND'] ?? 'headgate';
+  const times = createTimeWords();
+  const forecastWords =
+    plannedAt === undefined
+      ? []
+      : [`Its end was forecast for ${times.time(plannedAt)} before the first request; it is ${times.time(clock.epochMs())}.`];
+  const next = kafka
+    ? [
+        'The broker and the services stay until Ctrl-C. In another terminal:',
+        `  ${command} read followers.changes --config ${file} --max 10`,
+      ]
+    : [
+        'Try next:',
+        `  ${command} run --sandbox --follow   the status page stays; enqueue more from another terminal`,
+        `  ${command} run --sandbox --kafka    the same into a real Kafka`,
+        `  ${command} init                     your own job`,
+      ];
+  return [...forecastWords, ...next].join('\n');
+}
+
+async function stopOf(signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 /** An earlier version made it readable to all. */
@@ -62,22 +167,28 @@ async function startAfresh(file: string): Promise<void> {
   for (const part of ['', '-wal', '-shm']) await rm(file + part, { force: true });
 }
 
-function sandboxYaml(followersUrl: string, booksUrl: string): string {
+interface SandboxYamlOptions {
+  readonly broker: SandboxBroker | undefined;
+  readonly followersUrl: string;
+  readonly booksUrl: string;
+  readonly limit: { readonly requests: number; readonly windowMs: number };
+  /** The job, too. */
+  readonly lists: boolean;
+}
+
+function sandboxYaml({ broker, followersUrl, booksUrl, limit, lists }: SandboxYamlOptions): string {
   return `# Written by \`headgate run --sandbox\`, whose emulated services end with it; \`headgate read\` goes on to work with this file.
-topics: { driver: sqlite, file: ./sandbox.db }
-status: false
+topics: ${broker?.topics ?? '{ driver: sqlite, file: ./sandbox.db }'}
 followers:
   baseUrl: ${followersUrl}
   credentials:
-    - { name: app, bearer: "\${SANDBOX_TOKEN}" }
-  limit: { requests: 15, window: 3s }
-  users: [${Object.keys(USERS).join(', ')}]
-  emit: [pages, ids]
+    - { name: ${lists ? 'app' : 'earlier'}, bearer: "\${SANDBOX_TOKEN}" }
+  limit: { requests: ${limit.requests}, window: ${limit.windowMs}ms }
+  users: [${lists ? Object.keys(USERS).join(', ') : ''}]
+  emit: [pages, ids, changes]
 books:
+  plan: ${lists ? 'default' : 'pro'}
   baseUrl: ${booksUrl}
   key: "\${SANDBOX_KEY}"
-  isbns:
-${ISBNS.map((isbn) => `    - "${isbn}"`).join('\n')}
-  authors: ${JSON.stringify(AUTHORS)}
-`;
+${lists ? `  isbns:\n${ISBNS.map((isbn) => `    - "${isbn}"`).join('\n')}\n  authors: ${JSON.stringify(AUTHORS)}\n` : ''}`;
 }

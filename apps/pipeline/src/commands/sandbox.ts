@@ -15,9 +15,13 @@ import { resolve } from 'node:path';
 import type { CommandContext } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
 
+const SERVICES_PORT = 8701;
+
 export interface SandboxCommandOptions {
-  /** First of four; 0 takes free ones. */
-  readonly port: number;
+  /** First of four, or of five where there is a Kafka broker; 0 takes free ones. Default 8701, with a broker 9092. */
+  readonly port?: number;
+  /** A real Kafka beside the emulators, on the first port. */
+  readonly kafka?: boolean;
   /** `name=followers`, `name=protected` or `name=suspended`. */
   readonly user: readonly string[];
   /** `consumerKey:consumerSecret` or `consumerKey:consumerSecret:token:tokenSecret`. */
@@ -34,8 +38,11 @@ export interface SandboxCommandOptions {
 }
 
 /** Runs the emulators until it is stopped. Their addresses go to stdout, as the part of a headgate.yaml that they are. Resolves to the exit code. */
-export async function sandbox(options: SandboxCommandOptions, { cwd, stdout, stderr, signal }: CommandContext): Promise<number> {
-  const { port, latency } = options;
+export async function sandbox(options: SandboxCommandOptions, context: CommandContext): Promise<number> {
+  const { cwd, stdout, stderr, signal } = context;
+  const brokers = options.kafka === true ? await import('./sandbox-broker.ts') : undefined;
+  const { port: first = brokers?.KAFKA_PORT ?? SERVICES_PORT, latency } = options;
+  const port = brokers !== undefined && first !== 0 ? first + 1 : first;
   try {
     const replay = options.replay === undefined ? undefined : await loadRecording(resolve(cwd, options.replay));
     const credentials = options.oauth.map(credentialOf);
@@ -58,10 +65,13 @@ export async function sandbox(options: SandboxCommandOptions, { cwd, stdout, std
       latencyMs: latency,
       ...(replay !== undefined && { replay }),
     });
+    await using broker = await brokers?.startSandboxBroker({ port: first }, context);
+    if (broker !== undefined) stdout.write(`topics: ${broker.topics}\n`);
     stdout.write(`followers: { baseUrl: "${followers.url}"${limitKey(limit)} }\n`);
     stdout.write(`books: { baseUrls: { default: "${books.urls.default}", premium: "${books.urls.premium}", pro: "${books.urls.pro}" } }\n`);
     const names = Object.entries(users ?? (replay === undefined ? USERS : {})).map(([name, user]) => `${name} (${describe(user)})`);
     if (names.length > 0) stderr.write(`accounts: ${names.join(', ')}\n`);
+    if (broker !== undefined) stderr.write('The broker is a real Kafka on one node; its topics go when it ends.\n');
     stderr.write(`${letIn(credentials.length)} Ctrl-C ends it.\n`);
     await new Promise<void>((done) => {
       if (signal.aborted) done();

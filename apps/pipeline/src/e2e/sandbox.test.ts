@@ -56,6 +56,22 @@ describe('headgate sandbox', () => {
   });
 });
 
+it('says in a sentence what Kafka needs where it can not be started, and starts nothing', async () => {
+  await using place = await workplace('');
+  for (const args of [
+    ['sandbox', '--kafka'],
+    ['run', '--sandbox', '--kafka'],
+  ]) {
+    const { code, stdout, stderr } = await place.headgateWith({ env: { JAVA_HOME: place.folder } }, ...args);
+    expect([code, stdout, stderr]).toEqual([
+      2,
+      '',
+      `headgate: Kafka needs Java 17 or newer, and there is no ${join(place.folder, 'bin', 'java')}: install one, or name its folder in JAVA_HOME. With Docker, \`docker compose up\` of the repository starts a broker on 127.0.0.1:9092.\n`,
+    ]);
+  }
+  expect((await place.headgate('run', '--kafka')).stderr).toContain('--kafka goes with --sandbox');
+});
+
 // Windows has other permissions.
 it.skipIf(process.platform === 'win32')("run --sandbox keeps its files for their owner, also where an earlier version didn't", async () => {
   await using place = await workplace('');

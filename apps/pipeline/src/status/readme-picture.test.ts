@@ -24,11 +24,20 @@ it('shows in the README what `npm start` shows', async () => {
   const cwd = await mkdtemp(join(tmpdir(), 'headgate-picture-'));
   const terminal = new FakeTerminal({ isTTY: true, columns: 100, rows: 30 });
   const stop = new AbortController();
-  const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough().resume() };
+  const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
   const context = { file: 'headgate.yaml', cwd, env: {}, ...streams, terminal, clock: systemClock(), signal: stop.signal, json: false };
-  expect(await runSandbox({ follow: false }, context)).toBe(0);
+  expect(await runSandbox({ follow: false, kafka: false }, context)).toBe(0);
   await rm(cwd, { recursive: true });
-  const seen = new Set(stripVTControlCharacters(terminal.text).split('\n').map(shape));
+  // What it is about: a wait with its reason and its end, where to look, when it will be done and whether it was, and what comes next.
+  const shown = stripVTControlCharacters(terminal.text);
+  expect(shown).toMatch(/ {2}followers app .* 15 \/ 15 {2}next at \d\d:\d\d:\d\d {2}<- everything waits for this/u);
+  expect(shown).toMatch(/% of 39 requests, done at \d\d:\d\d:\d\d/u);
+  expect(shown).toMatch(/status at http:\/\/127\.0\.0\.1:\d+\//u);
+  const said = streams.stderr.read() as Buffer;
+  expect(said.toString()).toMatch(
+    /^Its end was forecast for \d\d:\d\d:\d\d before the first request; it is \d\d:\d\d:\d\d\.\nTry next:$/mu,
+  );
+  const seen = new Set(shown.split('\n').map(shape));
   const readme = await readFile(join(import.meta.dirname, '../../../../README.md'), 'utf8');
   const [, picture = ''] = /shows a row for each request[^]*?```\n([^]*?)```/u.exec(readme) ?? [];
   const rows = picture.split('\n').filter((line) => line !== '');

@@ -12,6 +12,8 @@ import type { Listener, ListenerProtocol } from './server-properties.ts';
 export interface ClusterOptions {
   /** How many nodes. */
   readonly size: number;
+  /** Port of the first node's broker; default a free one. */
+  readonly port?: number | undefined;
   readonly settings: Readonly<Record<string, string>>;
   /** Further listeners of each node, by name; default none. */
   readonly listeners?: Readonly<Record<string, ListenerProtocol>>;
@@ -33,7 +35,7 @@ export async function layOutCluster(options: ClusterOptions): Promise<readonly O
   const nextPort = (): number => free.next().value ?? 0;
   const places = Array.from({ length: size }, (_, index) => ({
     id: index + 1,
-    port: nextPort(),
+    port: (index === 0 ? options.port : undefined) ?? nextPort(),
     controllerPort: nextPort(),
     listeners: Object.fromEntries(protocols.map(([name, protocol]): [string, Listener] => [name, { protocol, port: nextPort() }])),
   }));

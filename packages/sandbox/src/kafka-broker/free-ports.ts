@@ -21,6 +21,13 @@ export async function freePorts(count: number): Promise<readonly number[]> {
   }
 }
 
+/** Whether a server may listen on the port of 127.0.0.1 at the moment. */
+export async function isPortFree(port: number): Promise<boolean> {
+  const server = await listenOn(port);
+  await new Promise((resolve) => (server === undefined ? resolve(undefined) : server.close(resolve)));
+  return server !== undefined;
+}
+
 async function listenOn(port: number): Promise<Server | undefined> {
   return new Promise((resolve, reject) => {
     const server = createServer();

@@ -1,4 +1,5 @@
 export { kafkaBrokersForTests } from './brokers-for-tests.ts';
+export { isPortFree } from './free-ports.ts';
 export { startKafkaBroker } from './kafka-broker.ts';
 export type { KafkaBroker, KafkaBrokerOptions } from './kafka-broker.ts';
 export { KafkaBrokerError } from './kafka-broker-error.ts';

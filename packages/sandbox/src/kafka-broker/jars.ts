@@ -46,11 +46,16 @@ export function haveJars(environment: NodeJS.ProcessEnv): boolean {
   return existsSync(jarsFolder(environment));
 }
 
-/** Kafka's class path, always in the same order; asks Maven for the jars the first time. Throws `KafkaBrokerError` with Maven's words. */
-export async function kafkaClassPath(environment: NodeJS.ProcessEnv): Promise<string> {
+/**
+ * Kafka's class path, always in the same order; asks Maven for the jars the first time, after `onFetch`.
+ *
+ * Throws `KafkaBrokerError` with Maven's words.
+ */
+export async function kafkaClassPath(environment: NodeJS.ProcessEnv, onFetch?: () => void): Promise<string> {
   const folder = jarsFolder(environment);
   if (!haveJars(environment)) {
     if (environment['HEADGATE_KAFKA_JARS']) throw new KafkaBrokerError(`HEADGATE_KAFKA_JARS names ${folder}, which isn't there.`);
+    onFetch?.();
     await makeOnce(folder, async (unfinished) => fetchJars(unfinished, environment));
   }
   const jars = (await readdir(folder)).filter((name) => name.endsWith('.jar')).toSorted();

@@ -16,8 +16,9 @@ export async function findJava(environment: NodeJS.ProcessEnv): Promise<Java | s
   const home = environment['JAVA_HOME'];
   const command = home === undefined || home === '' ? 'java' : join(home, 'bin', 'java');
   const { status, output } = await runCommand(command, ['-version'], { environment });
-  if (status !== 0) return `Kafka needs Java ${leastVersion} or newer, and there is no ${command}.`;
+  if (status !== 0)
+    return `Kafka needs Java ${leastVersion} or newer, and there is no ${command}: install one, or name its folder in JAVA_HOME.`;
   const version = Number(/version "(?<major>\d+)/u.exec(output)?.groups?.['major']);
   if (version >= leastVersion) return { command, build: output };
-  return `Kafka needs Java ${leastVersion} or newer; ${command} is ${output.split('\n')[0] ?? 'unknown'}.`;
+  return `Kafka needs Java ${leastVersion} or newer; ${command} is ${output.split('\n')[0] ?? 'unknown'}. Name a newer one's folder in JAVA_HOME.`;
 }

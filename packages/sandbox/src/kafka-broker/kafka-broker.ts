@@ -1,5 +1,6 @@
 import { layOutCluster } from './cluster.ts';
 import type { ClusterOptions } from './cluster.ts';
+import { isPortFree } from './free-ports.ts';
 import { kafkaClassPath } from './jars.ts';
 import { findJava } from './java.ts';
 import { KafkaBrokerError } from './kafka-broker-error.ts';
@@ -12,6 +13,8 @@ import type { TemporaryFolder } from './temporary-folder.ts';
 export interface KafkaBrokerOptions {
   /** How many nodes, each broker and controller; default 1. */
   readonly nodes?: 1 | 3;
+  /** Port of the first node's broker; default a free one. A port that is taken is an error. */
+  readonly port?: number;
   /** Lines of `server.properties` that win over the ones for tests; default none. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Further listeners of each node by name, capitals only, on ports of their own; `settings` bring their keys and users. Default none. */
@@ -20,6 +23,8 @@ export interface KafkaBrokerOptions {
   readonly readyWithinMs?: number;
   /** Gives `PATH`, `JAVA_HOME`, `XDG_CACHE_HOME` and `HEADGATE_KAFKA_JARS`; default `process.env`. */
   readonly environment?: NodeJS.ProcessEnv;
+  /** Called before Kafka is fetched, which takes a minute or so and happens once. */
+  readonly onFetch?: () => void;
 }
 
 /** A running Kafka of one or three nodes. */
@@ -43,12 +48,15 @@ const attempts = 3;
  * The first time it fetches Kafka by Maven into the cache. Resolves when each node's metadata lists all nodes. Throws `KafkaBrokerError`.
  */
 export async function startKafkaBroker(options: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
-  const { nodes: size = 1, settings = {}, listeners = {}, readyWithinMs = 60_000, environment = process.env } = options;
+  const { nodes: size = 1, port, settings = {}, listeners = {}, readyWithinMs = 60_000, environment = process.env } = options;
   const java = await findJava(environment);
   if (typeof java === 'string') throw new KafkaBrokerError(java);
-  const jars = await kafkaClassPath(environment);
+  if (port !== undefined && !(await isPortFree(port))) {
+    throw new KafkaBrokerError(`Port ${port} of 127.0.0.1 is taken, or not for this user. Name another one.`);
+  }
+  const jars = await kafkaClassPath(environment, options.onFetch);
   const prepared = await prepareStart({ java, classPath: jars, environment, readyWithinMs });
-  const { folder, nodes } = await startCluster({ ...prepared, size, settings, listeners, environment, readyWithinMs });
+  const { folder, nodes } = await startCluster({ ...prepared, size, port, settings, listeners, environment, readyWithinMs });
 
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {

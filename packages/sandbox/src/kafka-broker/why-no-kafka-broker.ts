@@ -15,5 +15,7 @@ export async function whyNoKafkaBroker(environment: NodeJS.ProcessEnv = process.
   const named = environment['HEADGATE_KAFKA_JARS'];
   if (named) return `HEADGATE_KAFKA_JARS names ${named}, which isn't there.`;
   const { status } = await runCommand('mvn', ['-version'], { environment });
-  return status === 0 ? undefined : "Kafka's jars aren't in the cache yet, and there is no Maven (mvn) to fetch them.";
+  return status === 0
+    ? undefined
+    : "Kafka's jars aren't in the cache yet, and there is no Maven (mvn) to fetch them: install it, or name a folder of them in HEADGATE_KAFKA_JARS.";
 }

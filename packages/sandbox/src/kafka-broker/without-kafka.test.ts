@@ -34,7 +34,9 @@ const javaSays = (version: string): string => `echo 'openjdk version "${version}
 
 describe('why there is no broker', () => {
   test('no Java, or an old one', async () => {
-    expect(await whyNoKafkaBroker(environment())).toBe('Kafka needs Java 17 or newer, and there is no java.');
+    expect(await whyNoKafkaBroker(environment())).toBe(
+      'Kafka needs Java 17 or newer, and there is no java: install one, or name its folder in JAVA_HOME.',
+    );
     await makeCommand('java', javaSays('1.8.0_402'));
     expect(await whyNoKafkaBroker(environment())).toContain('Kafka needs Java 17 or newer; java is openjdk version "1.8.0_402"');
     await expect(startKafkaBroker({ environment: environment() })).rejects.toMatchObject({ code: 'HEADGATE_KAFKA_BROKER' });

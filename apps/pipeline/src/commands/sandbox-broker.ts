@@ -1,0 +1,52 @@
+import { type KafkaBroker, KafkaBrokerError, isPortFree, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import type { CommandContext } from './command-context.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Kafka's usual port. */
+export const KAFKA_PORT = 9092;
+
+export interface SandboxBroker extends AsyncDisposable {
+  /** `host:port`. */
+  readonly address: string;
+  /** What the `topics` of a headgate.yaml have to be. */
+  readonly topics: string;
+}
+
+const WITHOUT = 'With Docker, `docker compose up` of the repository starts a broker on 127.0.0.1:9092.';
+
+/**
+ * Starts a real Kafka in a temporary folder that goes with this process. `port`: 0 takes a free one.
+ * Throws a `UsageError` with what to do where there is no Java or no Kafka, or the port is taken.
+ */
+export async function startSandboxBroker(
+  { port }: { readonly port: number },
+  { env, stderr, signal }: Pick<CommandContext, 'env' | 'stderr' | 'signal'>,
+): Promise<SandboxBroker> {
+  const environment = { ...env };
+  const reason = await whyNoKafkaBroker(environment);
+  if (reason !== undefined) throw new UsageError(`${reason} ${WITHOUT}`);
+  const onFetch = (): void => {
+    stderr.write('Fetching Kafka by Maven, a minute or so; only this once.\n');
+  };
+  const starting = startKafkaBroker({ environment, onFetch, ...(port !== 0 && { port }) }).catch((error: unknown) => {
+    throw error instanceof KafkaBrokerError ? new UsageError(`${error.message}\n${WITHOUT}`, { cause: error }) : error;
+  });
+  const broker = await orStopped(starting, signal);
+  const [address = ''] = broker.brokers;
+  return { address, topics: `{ driver: kafka, brokers: ["${address}"], replication: 1 }`, [Symbol.asyncDispose]: () => broker.close() };
+}
+
+/** The same on Kafka's usual port, or on a free one where that is taken. */
+export async function startSandboxBrokerAnywhere(context: Pick<CommandContext, 'env' | 'stderr' | 'signal'>): Promise<SandboxBroker> {
+  return await startSandboxBroker({ port: (await isPortFree(KAFKA_PORT)) ? KAFKA_PORT : 0 }, context);
+}
+
+/** A broker that starts while it is stopped goes with the process. */
+async function orStopped(starting: Promise<KafkaBroker>, signal: AbortSignal): Promise<KafkaBroker> {
+  return await new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason as Error);
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+    starting.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
+}
