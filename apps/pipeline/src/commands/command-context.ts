@@ -9,7 +9,7 @@ import type { TopicsConfig } from '../config/topics-section.ts';
 import { formatProblems, sayProblem } from '../config/format-problems.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { openTopicLog } from '../run/open-topic-log.ts';
-import { gone, logEventWords } from '../status/log-words.ts';
+import { goneWords, logEventWords } from '../status/log-words.ts';
 import { jsonMessage } from '../status/text/json-message.ts';
 import type { Output } from '../status/text/plain-output.ts';
 import type { Terminal } from '../status/terminal.ts';
@@ -61,7 +61,7 @@ export async function openLog({ stderr, signal }: Pick<CommandContext, 'stderr' 
     stderr.write(
       change.available
         ? `${logEventWords({ type: 'log-available', driver })}\n`
-        : `${gone[driver]} (${change.reason}): waiting for it, Ctrl-C ends that\n`,
+        : `${goneWords({ driver })} (${change.reason}): waiting for it, Ctrl-C ends that\n`,
     );
   });
   isOpen = true;

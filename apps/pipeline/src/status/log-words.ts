@@ -4,13 +4,10 @@ import { safeText } from './text/safe-text.ts';
 import type { LogDriver, LogEvent, LogUnavailable } from './display-event.ts';
 import type { TimeWords } from './text/time-words.ts';
 
-/** That a log can't be worked with, by its driver. */
-export const gone: Readonly<Record<LogDriver, string>> = { kafka: "kafka can't be reached", sqlite: "the topic log can't be written" };
+const gone: Readonly<Record<LogDriver, string>> = { kafka: "kafka can't be reached", sqlite: "the topic log can't be written" };
 const back: Readonly<Record<LogDriver, string>> = { kafka: 'kafka can be reached again', sqlite: 'the topic log can be written again' };
 /** A dozen topics, each by its name. */
 const LONGEST_REASON = 800;
-
-type Unavailable = Pick<LogUnavailable, 'driver' | 'refused' | 'reason'>;
 
 /** The part of a run's view that is about its log. */
 interface LogView {
@@ -18,11 +15,12 @@ interface LogView {
   readonly now: number;
 }
 
-function goneWords({ driver, refused }: Unavailable): string {
+/** The outage of a log in a few words, without its reason: `kafka can't be reached`. */
+export function goneWords({ driver, refused }: Pick<LogUnavailable, 'driver' | 'refused'>): string {
   return refused ? `${driver} refuses` : gone[driver];
 }
 
-function comfort({ refused }: Unavailable): string {
+function comfort({ refused }: Pick<LogUnavailable, 'refused'>): string {
   return `nothing is lost, goes on by itself${refused ? ' once that is given' : ''}`;
 }
 

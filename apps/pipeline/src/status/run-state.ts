@@ -1,9 +1,9 @@
-import { gone } from './log-words.ts';
+import { goneWords } from './log-words.ts';
 import type { RunView } from './run-view.ts';
 import type { Tone } from './text/table.ts';
 import { countWords } from './text/number-words.ts';
 import type { TimeWords } from './text/time-words.ts';
-import { FAILING_AFTER_MS, holdingBudgets, isIdle } from './view-words.ts';
+import { failingPipelines, holdingBudgets, isIdle } from './view-words.ts';
 
 /** How a run stands, in a word. */
 export interface RunState {
@@ -37,12 +37,10 @@ export function runState(view: RunView, times: TimeWords): RunState {
 }
 
 /** Each in a few words, the worst first; `waits` says all of it. */
-function flaws({ failedLanes, logUnavailable, pipelines, blockedLanes, now }: RunView, times: TimeWords) {
-  const failing = Object.entries(pipelines).flatMap(([name, { failing: of }]) =>
-    of === undefined || now - of.since < FAILING_AFTER_MS ? [] : [`${name} fails since ${times.when(of.since, now)}`],
-  );
-  const log =
-    logUnavailable === undefined ? [] : [logUnavailable.refused ? `${logUnavailable.driver} refuses` : gone[logUnavailable.driver]];
+function flaws(view: RunView, times: TimeWords) {
+  const { failedLanes, logUnavailable, blockedLanes, now } = view;
+  const failing = failingPipelines(view).map(({ pipeline, since }) => `${pipeline} fails since ${times.when(since, now)}`);
+  const log = logUnavailable === undefined ? [] : [goneWords(logUnavailable)];
   const blocked = blockedLanes.map(({ pipeline, lane }) => `requests of ${pipeline} lane ${lane} are held back`);
   return [
     ...failedLanes.map(({ pipeline, lane }) => ({ words: `${pipeline} lane ${lane} can't go on`, tone: 'bad' as const })),

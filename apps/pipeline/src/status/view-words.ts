@@ -10,6 +10,7 @@ import type { TableRow, Tone } from './text/table.ts';
 import type { TimeWords } from './text/time-words.ts';
 
 type Budget = RunView['budgets'][number];
+type Failing = NonNullable<RunView['pipelines'][string]['failing']>;
 
 /** What a request does now: `waits for budget until 11:21:49`. */
 function doingWords(doing: Doing, now: number, times: TimeWords): string {
@@ -219,7 +220,7 @@ export interface Wait {
 }
 
 /** A shorter time without a success is no more than one retry. */
-export const FAILING_AFTER_MS = 2_000;
+const FAILING_AFTER_MS = 2_000;
 const IDLE_AFTER_MS = 2_000;
 
 /** All that keeps the run from its work, but budgets. `width`: of the lines, in cells. */
@@ -246,16 +247,25 @@ export function waits(view: RunView, times: TimeWords, width: number = Infinity)
 }
 
 /** The pipelines whose service has answered nothing of use for a while, each on one line, or on two where it is wider than `width` cells. */
-export function failingLines({ pipelines, now }: RunView, times: TimeWords, width: number = Infinity): readonly string[] {
-  return Object.entries(pipelines).flatMap(([name, { failing: of }]) => {
-    if (of === undefined || now - of.since < FAILING_AFTER_MS) return [];
-    const again = of.retryAt !== undefined && of.retryAt > now ? `, again at ${times.when(of.retryAt, now)}` : '';
-    const count = countWords(of.attempts, 'attempt');
-    const said = `${name}: no attempt has succeeded since ${times.when(of.since, now)} (${count})${again}:`;
-    const reason = safeText(of.reason, 200);
+export function failingLines(view: RunView, times: TimeWords, width: number = Infinity): readonly string[] {
+  return failingPipelines(view).flatMap(({ pipeline, since, attempts, retryAt, reason: why }) => {
+    const again = retryAt !== undefined && retryAt > view.now ? `, again at ${times.when(retryAt, view.now)}` : '';
+    const count = countWords(attempts, 'attempt');
+    const said = `${pipeline}: no attempt has succeeded since ${times.when(since, view.now)} (${count})${again}:`;
+    const reason = safeText(why, 200);
     // A narrow terminal has the reason on a line of its own.
     return displayWidth(`${said} ${reason}`) <= width ? [`${said} ${reason}`] : [said, `  ${reason}`];
   });
+}
+
+/** The pipelines whose attempts have failed for longer than one retry takes. */
+export function failingPipelines({
+  pipelines,
+  now,
+}: Pick<RunView, 'pipelines' | 'now'>): readonly (Failing & { readonly pipeline: string })[] {
+  return Object.entries(pipelines).flatMap(([pipeline, { failing }]) =>
+    failing === undefined || now - failing.since < FAILING_AFTER_MS ? [] : [{ pipeline, ...failing }],
+  );
 }
 
 /** Nothing is in work, nor waits for its turn. */
