@@ -1,5 +1,5 @@
 import type { TopicPartition } from '../../topic-log.ts';
-import { type Partitions, byTopic, partitionKey } from '../../topic-partition.ts';
+import { type Partitions, partitionKey } from '../../topic-partition.ts';
 import type { AnswerReader } from './answer-reader.ts';
 import { type Throttled, answeredError, ask, knows, oneError } from './ask.ts';
 import type {
@@ -14,7 +14,7 @@ import type {
 } from './broker.ts';
 import type { RequestWriter } from './request-writer.ts';
 
-/** How long a leader waits for its followers, ms. */
+/** How long a leader waits for its replicas, ms. */
 const PRODUCE_TIMEOUT_MS = 30_000;
 const ALL_IN_SYNC = -1;
 const TRANSACTIONAL_ID_NOT_FOUND = 105;
@@ -86,7 +86,6 @@ async function addOffsetsToTxn(broker: Broker, options: TransactionOptions & { r
 }
 
 async function produceBatches(broker: Broker, { transactionalId, protocol, topicPartitions }: ProduceOptions): Promise<readonly number[]> {
-  const batches = new Map(topicPartitions.map((produced) => [partitionKey(produced), produced.batch]));
   const { verdicts } = await ask(broker, {
     apiName: 'Produce',
     apiKey: 0,
@@ -97,15 +96,10 @@ async function produceBatches(broker: Broker, { transactionalId, protocol, topic
         .string(transactionalId)
         .int16(ALL_IN_SYNC)
         .int32(PRODUCE_TIMEOUT_MS)
-        .array(byTopic(topicPartitions), ({ topic, partitions }) =>
+        .array(topicsOf(topicPartitions), ([topic, produced]) =>
           body
             .string(topic)
-            .array(partitions, (partition) =>
-              body
-                .int32(partition)
-                .bytes(batches.get(partitionKey({ topic, partition })) ?? [])
-                .tags(),
-            )
+            .array(produced, ({ partition, batch }) => body.int32(partition).bytes(batch).tags())
             .tags(),
         )
         .tags(),
@@ -127,6 +121,11 @@ async function produceBatches(broker: Broker, { transactionalId, protocol, topic
   return topicPartitions.map((produced) => verdicts.get(partitionKey(produced))?.offset ?? -1);
 }
 
+/** Groups partitions by topic, as requests name them. */
+function topicsOf<T extends TopicPartition>(topicPartitions: readonly T[]): [topic: string, T[]][] {
+  return [...Map.groupBy(topicPartitions, ({ topic }) => topic)];
+}
+
 function skipReasons(from: AnswerReader): void {
   from.array(() => {
     from.int32();
@@ -137,7 +136,6 @@ function skipReasons(from: AnswerReader): void {
 }
 
 async function txnOffsetCommit(broker: Broker, options: OffsetCommitOptions): Promise<void> {
-  const offsets = new Map(options.topicPartitions.map((committed) => [partitionKey(committed), committed.offset]));
   const { verdicts } = await ask(broker, {
     apiName: 'TxnOffsetCommit',
     apiKey: 28,
@@ -148,11 +146,11 @@ async function txnOffsetCommit(broker: Broker, options: OffsetCommitOptions): Pr
       // No generation, no member and no instance of the group.
       if (version >= 3) body.int32(-1).string('').string(null);
       body
-        .array(byTopic(options.topicPartitions), ({ topic, partitions }) =>
+        .array(topicsOf(options.topicPartitions), ([topic, committed]) =>
           body
             .string(topic)
-            .array(partitions, (partition) => {
-              body.int32(partition).int64(offsets.get(partitionKey({ topic, partition })) ?? 0);
+            .array(committed, ({ partition, offset }) => {
+              body.int32(partition).int64(offset);
               // No epoch of the partition's leader.
               if (version >= 2) body.int32(-1);
               body.string(null).tags();
