@@ -8,8 +8,6 @@ export interface EncodedRecords {
   /** The buffer they stand in. */
   readonly room: Buffer<ArrayBuffer>;
   readonly count: number;
-  /** How many of the bytes are the first record's; 0 without records. */
-  readonly firstBytes: number;
   /** How many bytes the next record would have needed, where it didn't fit; 0 where there is none left. */
   readonly nextBytes: number;
 }
@@ -28,16 +26,13 @@ export interface EncodeRecordsOptions {
 export function encodeRecords(records: BatchRecords, { from = 0, maxBytes = Infinity, room }: EncodeRecordsOptions = {}): EncodedRecords {
   const writer = new RecordWriter(Math.min(likeTheFirst(records, from), maxBytes), room);
   const series = seriesWriter(records, from);
-  let firstBytes = 0;
   for (let index = from; index < records.length; index += 1) {
     const before = writer.length;
     if (series?.write(writer, index, index - from) !== true) writeRecord(writer, recordAt(records, index), index - from);
-    const recordBytes = writer.length - before;
     if (writer.length > maxBytes)
-      return { bytes: writer.written(before), room: writer.room, count: index - from, firstBytes, nextBytes: recordBytes };
-    if (index === from) firstBytes = recordBytes;
+      return { bytes: writer.written(before), room: writer.room, count: index - from, nextBytes: writer.length - before };
   }
-  return { bytes: writer.written(), room: writer.room, count: Math.max(records.length - from, 0), firstBytes, nextBytes: 0 };
+  return { bytes: writer.written(), room: writer.room, count: Math.max(records.length - from, 0), nextBytes: 0 };
 }
 
 function writeRecord(writer: RecordWriter, record: BatchRecord, offsetDelta: number): void {
