@@ -23,8 +23,14 @@ test('problems of the file and of the environment stand in one table', async () 
     code: 2,
     text: `headgate.yaml
   6:20  followers.limit.window   "15 min" is not a duration. Write 15m, 900s or 900000ms.
+      |   limit: { window: 15 min }
+      |                    ^^^^^^
   9:8   books.key                takes \${KEY}, which is not set. Export it, or put it into .env beside this file.
+      |   key: "\${KEY}"
+      |        ^^^^^^^^
   10:3  books.plann              unknown key. Did you mean plan?
+      |   plann: ···
+      |   ^^^^^
 environment
   kafka 127.0.0.1:9092           refused the connection. Is the broker up? \`nc -z 127.0.0.1 9092\`
   topic log                      can be written

@@ -44,3 +44,17 @@ test('authors are texts, from a file, too', async () => {
   const { config } = await load(`${BOOKS}  authors: [1984, { file: authors.txt }]\n`, { env: ENV, files });
   expect(booksOptions(config.pipelines)?.authors).toEqual(['1984', 'C# Smith', 'A & B/C? é']);
 });
+
+test('a text that is no ISBN is a warning, with its line in a file', async () => {
+  const files = { 'isbns.csv': 'isbn,title\n9780792712305\n9780792712306\n' };
+  const { warnings } = await load(`${BOOKS}  isbns: [abc, { file: isbns.csv }]\n`, { env: ENV, files });
+  expect(warnings.map(({ line, column, key, message }) => `${line}:${column} ${key}: ${message}`)).toEqual([
+    '4:11 books.isbns[0]: "abc" is not an ISBN: it has 3 characters besides hyphens and spaces, not 10 or 13. A run makes a dead letter of it.',
+    expect.stringMatching(
+      /^4:24 books\.isbns\[1\]\.file: "isbns\.csv", line 1: "isbn,title" is not an ISBN: .* Give one ISBN a line, and no columns\.$/,
+    ),
+    expect.stringMatching(
+      /^4:24 books\.isbns\[1\]\.file: "isbns\.csv", line 3: "9780792712306" is not an ISBN: its last digit is 6 and should be 5/,
+    ),
+  ]);
+});

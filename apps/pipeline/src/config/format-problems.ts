@@ -10,13 +10,20 @@ export interface FormatProblemsOptions {
   readonly messageColumn?: number;
 }
 
-/** Lays problems out under their file's name, one a line, in the file's order: `  12:14  followers.count  must be …`. Ends in a line feed. */
+/** Lays problems out under their file's name, one a line, in the file's order: `  12:14  followers.count  must be …`; under each problem the line it stands in. Ends in a line feed. */
 export function formatProblems({ fileName, problems, warnings = [], messageColumn = 0 }: FormatProblemsOptions): string {
-  const rows = [...problems, ...warnings.map((warning) => ({ ...warning, message: `warning: ${warning.message}` }))].toSorted(inOrder);
+  const plain = warnings.map((warning) => ({ ...warning, message: `warning: ${warning.message}` }));
+  const rows: readonly Problem[] = [...problems, ...plain].toSorted(inOrder);
   const places = placeWidth(rows);
   const start = Math.max(messageColumn, messageColumnOf(rows));
   const before = (row: Problem): string => (places === 0 ? `  ${row.key}` : `  ${place(row).padEnd(places)}  ${row.key}`);
-  return [fileName, ...rows.map((row) => before(row).padEnd(start) + row.message)].join('\n') + '\n';
+  const lines = rows.flatMap((row, i) => {
+    const next = rows[i + 1];
+    // Of several that stand in one place the last shows it.
+    const excerpt = next?.excerpt !== undefined && place(next) === place(row) ? [] : (row.excerpt ?? []);
+    return [before(row).padEnd(start) + row.message, ...excerpt.map((line) => `${' '.repeat(places + 2)}| ${line}`)];
+  });
+  return [fileName, ...lines].join('\n') + '\n';
 }
 
 /** By place; those without one last. */

@@ -49,7 +49,8 @@ export async function loadConfig({
     warnings.push(read.problemAt([], message));
   }
   warnings.sort(inOrder);
-  const problems = [...read.problems, ...crossProblems(read)].sort(inOrder);
+  const found = [...read.problems, ...crossProblems(read)].sort(inOrder);
+  const problems = read.withExcerpts?.(found) ?? found;
   const { topics, status, pipelines } = read;
   if (problems.length > 0 || topics === undefined || status === undefined) {
     const sound = {

@@ -7,6 +7,10 @@ export interface Problem {
   readonly line?: number;
   /** 1-based. */
   readonly column?: number;
+  /** Characters that are meant, from the column on; they may go over the line's end. */
+  readonly length?: number;
+  /** The line as it stands there, without what may be a secret, and marks under what is meant. */
+  readonly excerpt?: readonly [line: string, marks: string];
   /** Dotted path, `followers.credentials[0].bearer`; empty where the file as a whole is meant. */
   readonly key: string;
   /** What is wrong and what to do about it; never the value of a secret or of an environment variable. */

@@ -21,6 +21,8 @@ test('a file is read as UTF-8, without a byte order mark; one in UTF-16 is calle
   for (const bytes of [
     [0xff, 0xfe, 0x61, 0],
     [0xfe, 0xff, 0, 0x61],
+    [0x61, 0, 0x62, 0],
+    [0, 0x61, 0, 0x62],
   ]) {
     await writeFile(file, Buffer.from(bytes));
     await expect(readTextFile(file)).rejects.toThrow('is UTF-16. Save it as UTF-8.');

@@ -75,9 +75,14 @@ async function readChunk(file: FileHandle): Promise<Buffer | undefined> {
 }
 
 function textOf(bytes: Buffer): string {
-  const [first, second] = bytes;
-  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) throw new UnfitFileError('is UTF-16. Save it as UTF-8.');
+  if (isUtf16(bytes)) throw new UnfitFileError('is UTF-16. Save it as UTF-8.');
   return bytes.toString('utf8').replace(/^\uFEFF/, '');
+}
+
+/** By its byte order mark; without one by the zeros that it has beside the first two letters. */
+function isUtf16([first, second, third, fourth]: Buffer): boolean {
+  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) return true;
+  return (first === 0) !== (second === 0) && (first === 0) === (third === 0) && (second === 0) === (fourth === 0);
 }
 
 function tooLarge(maxBytes: number): UnfitFileError {

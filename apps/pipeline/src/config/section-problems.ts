@@ -22,16 +22,16 @@ export interface SectionProblemsOptions {
 /** Longer messages come from schemas of others, and may have no end. */
 const LONGEST = 500;
 /** More lines of one file than these are counted. */
-const MOST_LINES = 5;
+const MOST_LINES = 20;
 
 /** What is wrong with a section, or unwise in it, at its place in the file and with what may be written there. */
 export function sectionProblems(issues: readonly OptionIssue[], options: SectionProblemsOptions): Problem[] {
   const { file, name, schema, read, known, areWarnings = false } = options;
   const meant = new Set(issues.flatMap((issue) => (issue.unknownKey ? meantBy(issue.path, options) : [])));
-  const files = new Map<string, { readonly real: KeyPath; readonly lines: string[] }>();
+  const files = new Map<string, { readonly real: KeyPath; lines: number }>();
   const problems: Problem[] = [];
   for (const { path, message, unknownKey = false } of issues) {
-    if (message === MISSING && meant.has(JSON.stringify(path))) continue;
+    if (message.startsWith(MISSING) && meant.has(JSON.stringify(path))) continue;
     const { path: within, line } = read.originOf(path);
     const real = [name, ...within];
     const node = file.nodeAt(real);
@@ -46,17 +46,22 @@ export function sectionProblems(issues: readonly OptionIssue[], options: Section
       problems.push({ ...file.placeOf(real, unknownKey ? 'key' : 'value'), key: formatKey(real, known), message: text });
       continue;
     }
-    const told = files.get(JSON.stringify(real)) ?? { real, lines: [] };
+    const told = files.get(JSON.stringify(real)) ?? { real, lines: 0 };
     files.set(JSON.stringify(real), told);
-    told.lines.push(`line ${line.number}: ${text}`);
+    told.lines += 1;
+    if (told.lines > MOST_LINES) continue;
+    problems.push({ ...file.placeOf(real), key: formatKey(real, known), message: `${listName(node)}, line ${line.number}: ${text}` });
   }
   for (const { real, lines } of files.values()) {
-    const node = file.nodeAt(real);
-    const more = lines.length > MOST_LINES ? ` And ${lines.length - MOST_LINES} more lines.` : '';
-    const message = `${isScalar(node) ? shownPath(node.source) : 'the file'}, ${lines.slice(0, MOST_LINES).join(' ')}${more}`;
+    if (lines <= MOST_LINES) continue;
+    const message = `${listName(file.nodeAt(real))}: ${lines - MOST_LINES} more lines like these.`;
     problems.push({ ...file.placeOf(real), key: formatKey(real, known), message });
   }
   return problems;
+}
+
+function listName(node: ParsedNode | null | undefined): string {
+  return isScalar(node) ? shownPath(node.source) : 'the file';
 }
 
 /** The same of options that stand in no file: with keys alone. */

@@ -17,6 +17,8 @@ export interface ReadConfig {
   readonly warnings: readonly Problem[];
   /** Makes a problem about a place. */
   problemAt(path: KeyPath, message: string, at?: 'key' | 'value'): Problem;
+  /** Gives problems the lines they stand in; undefined where no file has them. */
+  readonly withExcerpts?: (problems: readonly Problem[]) => Problem[];
 }
 
 /** What is wrong with sections that are sound each by itself. */

@@ -3,6 +3,7 @@ import { InvalidOptionsError, type OptionIssue, type ParsedOptions, type Pipelin
 import { type ParsedNode, isMap, isScalar } from 'yaml';
 import { type AnyPipeline, BUILT_IN, isDefinedPipeline } from './built-in.ts';
 import { ConfigError } from './config-error.ts';
+import { withExcerpts } from './excerpt.ts';
 import { type JsonSchema, jsonSchemaOf, keysOf } from './json-schema.ts';
 import { type KeyPath, type Problem, formatKey, isShowable, shownPath } from './problem.ts';
 import { sectionProblems, unknownKeyMessage } from './section-problems.ts';
@@ -29,16 +30,9 @@ export async function yamlConfig({ file, path, source, lookup, readText }: YamlC
   const yaml = yamlFile(source);
   const { root } = yaml;
   const refuse = (problems: readonly Problem[]): never => {
-    throw new ConfigError({ fileName: file, problems });
+    const keys = [...known, ...BUILT_IN.flatMap(({ definition }) => keysOf(jsonSchemaOf(definition.options)))];
+    throw new ConfigError({ fileName: file, problems: withExcerpts(problems, { text: source, known: keys }) });
   };
-  if (yaml.syntax.length > 0) refuse(yaml.syntax.map((problem) => ({ ...problem, key: '' })));
-  if (root === undefined) refuse([{ line: 1, column: 1, key: '', message: 'the file is empty. Write one with: headgate init --force' }]);
-  if (!isMap(root)) {
-    return refuse([{ ...yaml.placeOf([]), key: '', message: 'must be a mapping with followers: or books: in it.' }]);
-  }
-
-  const resolvePath = (relative: string): string => resolve(dirname(path), relative);
-  const sections = new Map(pairsOf(root).flatMap(({ name, value }) => (name === undefined ? [] : [[name, value] as const])));
   const defined = new Map(BUILT_IN.map((one) => [one.definition.name, one]));
   const known = [
     'topics',
@@ -47,8 +41,17 @@ export async function yamlConfig({ file, path, source, lookup, readText }: YamlC
     ...defined.keys(),
     ...[topicsSection, statusSection].flatMap((one) => keysOf(jsonSchemaOf(one))),
   ];
+  if (yaml.syntax.length > 0) refuse(yaml.syntax.map((problem) => ({ ...problem, key: '' })));
+  if (root === undefined) refuse([{ line: 1, column: 1, key: '', message: 'the file is empty. Write one with: headgate init --force' }]);
+  if (!isMap(root)) {
+    return refuse([{ ...yaml.placeOf([]), key: '', message: 'must be a mapping with followers: or books: in it.' }]);
+  }
+
+  const resolvePath = (relative: string): string => resolve(dirname(path), relative);
+  const sections = new Map(pairsOf(root).flatMap(({ name, value }) => (name === undefined ? [] : [[name, value] as const])));
   const problems: Problem[] = [];
   const warnings: Problem[] = [];
+  const open = new Map<number, number>();
   const problemAt: ReadConfig['problemAt'] = (at, message, of = 'value') => ({
     ...yaml.placeOf(at, of),
     key: formatKey(at, known),
@@ -82,6 +85,7 @@ export async function yamlConfig({ file, path, source, lookup, readText }: YamlC
         plain.push({ at, message: `a secret in plain text. Put it into .env beside this file and write "\${${variable}}" here.` });
       },
     });
+    for (const [offset, length] of read.open) open.set(offset, length);
     const parsed = parse(sections.has(name) ? read.value : {});
     const about = { file: yaml, name, schema, read, known };
     if (parsed.issues !== undefined) {
@@ -171,6 +175,7 @@ export async function yamlConfig({ file, path, source, lookup, readText }: YamlC
     problems,
     warnings,
     problemAt,
+    withExcerpts: (found) => withExcerpts(found, { text: source, known, open }),
   };
 }
 

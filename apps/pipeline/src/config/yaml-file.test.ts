@@ -6,6 +6,51 @@ test.each([
   ['duplicate sections', `${BOOKS}books: {}\n`, ['4:1 : the key stands here a second time. Keep one.']],
   ['tabs', `books:\n\tkey: x\n`, ['2:1 : a tab is no indentation. Use spaces.']],
   [
+    'tabs beside spaces',
+    `books:\n  key: x\n\tplan: pro\n  \tisbns: [a]\n`,
+    ['3:1 : a tab is no indentation. Use spaces, here and in 1 more line.'],
+  ],
+  ['a bracket without its end', `${BOOKS}  isbns: ["1"\n  authors: [x]\n`, ['4:10 : this [ is not closed.']],
+  ['a brace without its end', `books:\n  perDay: { isbns: 5\n  plan: pro\n`, ['2:11 : this { is not closed.']],
+  ['a quote without its end', `books:\n  key: "\${KEY}\n  authors: ["x"]\n`, ['2:8 : this " is not closed.']],
+  ['a quote without its end, in { }', `a: [{ name: 'x }]\nb: ['y', 'z']\n`, ["1:13 : this ' is not closed."]],
+  [
+    'blanks that are none',
+    `books:\n\u00a0\u00a0key: x\n\u00a0\u00a0plan: pro\n`,
+    ['2:1 : a non-breaking blank is no indentation. Use plain spaces, here and in 1 more line.'],
+  ],
+  [
+    'a blank that is none behind a colon',
+    `${BOOKS}  plan:\u00a0pro\n`,
+    ['4:8 : behind this colon is a non-breaking blank. Use a plain space.'],
+  ],
+  [
+    'typographic quotes',
+    `${BOOKS}  plan: \u201cpro\u201d\n  userAgent: "\u201ca\u201d"\n`,
+    [
+      '4:9 books.plan: stands in typographic quotes (\u201c \u201d). Write plain ones (").',
+      expect.stringMatching(/^5:14 books\.userAgent: .*goes into a header/),
+    ],
+  ],
+  [
+    'typographic quotes around a variable in { }',
+    'books: { key: \u201c${KEY}\u201d }\n',
+    ['1:17 : this quote is typographic, and quotes nothing. Write a plain ".'],
+  ],
+  [
+    'variables without braces',
+    'books:\n  baseUrl: $KEY\n  key: "$OF_A_SECRET"\n  userAgent: $NOT_SET\n',
+    [
+      '2:12 books.baseUrl: has a $ without braces, which takes no variable. Write "${KEY}".',
+      '3:8 books.key: has a $ without braces, which takes no variable. Write "${NAME}".',
+    ],
+  ],
+  [
+    'a key in another case, once',
+    `books:\n  baseURL: https://b.example\n  key: "\${KEY}"\n`,
+    ['2:3 books.baseURL: unknown key. Did you mean baseUrl?'],
+  ],
+  [
     'indentation',
     `books:\n  key: x\n plan: pro\n`,
     ['3:1 : the indentation does not fit. Give all keys of one mapping the same indentation, by spaces, and close every { and [.'],

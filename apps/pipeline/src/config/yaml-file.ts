@@ -1,6 +1,6 @@
 import { LineCounter, type ParsedNode, type YAMLMap, isMap, isScalar, isSeq, parseDocument } from 'yaml';
 import type { KeyPath } from './problem.ts';
-import { yamlSyntaxMessage } from './yaml-syntax.ts';
+import { foreignBlank, slipIn, yamlSyntaxMessage } from './yaml-syntax.ts';
 
 /** A configuration file in YAML 1.2, and where everything stands in it. */
 export interface YamlFile {
@@ -21,6 +21,8 @@ interface YamlProblem extends Place {
 export interface Place {
   readonly line: number;
   readonly column: number;
+  /** Characters that are meant, from the column on; they may go over the line's end. Default 1. */
+  readonly length?: number;
 }
 
 /** Parses the text. What is wrong with it is said in words of our own: the parser's quote the text, which may hold a secret. */
@@ -32,34 +34,44 @@ export function yamlFile(text: string): YamlFile {
     const { line, col } = lineCounter.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   };
-  const syntax = [...document.errors, ...document.warnings]
+  const errors = [...document.errors, ...document.warnings]
     // A name may be written with its @.
     .filter((error) => !(error.code === 'BAD_SCALAR_START' && text[error.pos[0]] === '@'))
-    .toSorted((a, b) => a.pos[0] - b.pos[0])
-    .map(({ code, pos: [offset] }) => ({ ...placeAt(offset), message: yamlSyntaxMessage({ code, text, offset }) }));
-  const root = syntax.length > 0 ? undefined : (document.contents ?? undefined);
-  const offsetOf = (path: KeyPath, at: 'key' | 'value'): number => {
+    .toSorted((a, b) => a.pos[0] - b.pos[0]);
+  const codes = errors.map(({ code }) => code);
+  const syntax = errors.map(({ code, pos: [offset] }) => ({ ...placeAt(offset), message: yamlSyntaxMessage({ code, text, offset }) }));
+  const slip = foreignBlank(text) ?? slipIn(text, codes);
+  const root = syntax.length > 0 || slip !== undefined ? undefined : (document.contents ?? undefined);
+  const rangeOf = (path: KeyPath, at: 'key' | 'value'): Range => {
     let node: ParsedNode | null | undefined = root;
-    let offset = root?.range[0] ?? 0;
+    let range: Range = root?.range ?? [0, 1];
     for (const [i, part] of path.entries()) {
       const child = childOf(node, part);
-      if (child === undefined) return offset;
+      if (child === undefined) return range;
       const isLast = i === path.length - 1;
-      const valueAt = child.value?.range[0];
+      const value = child.value?.range;
       // What is missing from a mapping is told at the mapping's key.
-      offset = (isLast && at === 'value') || child.key === undefined ? (valueAt ?? child.key?.range[0] ?? offset) : child.key.range[0];
+      range = (isLast && at === 'value') || child.key === undefined ? (value ?? child.key?.range ?? range) : child.key.range;
       node = child.value;
     }
-    return offset;
+    return range;
   };
   return {
     root,
     // One slip makes a parser stumble several times; the first time tells most.
-    syntax: syntax.filter(({ line }, i) => syntax[i - 1]?.line !== line),
+    syntax:
+      slip === undefined
+        ? syntax.filter(({ line }, i) => syntax[i - 1]?.line !== line)
+        : [{ ...placeAt(slip.offset), message: slip.message }],
     nodeAt: (path) => path.reduce<ParsedNode | null | undefined>((node, part) => childOf(node, part)?.value, root),
-    placeOf: (path, at = 'value') => placeAt(offsetOf(path, at)),
+    placeOf(path, at = 'value') {
+      const [start, end] = rangeOf(path, at);
+      return { ...placeAt(start), length: Math.max(1, end - start) };
+    },
   };
 }
+
+type Range = readonly [start: number, end: number, ...rest: number[]];
 
 function childOf(
   node: ParsedNode | null | undefined,

@@ -1,4 +1,4 @@
-import type { ErrorCode } from 'yaml';
+import { type ErrorCode, isNode, parseDocument, visit } from 'yaml';
 
 export interface YamlSyntaxMessageOptions {
   readonly code: ErrorCode;
@@ -9,8 +9,75 @@ export interface YamlSyntaxMessageOptions {
 
 /** Says what is wrong with YAML in words of our own: the parser's may repeat the text, and the text may be a secret. */
 export function yamlSyntaxMessage({ code, text, offset }: YamlSyntaxMessageOptions): string {
-  if (text[offset] === '{' && text[offset - 1] === '$') return 'inside { } and [ ] a variable needs quotes. Write "${NAME}".';
+  if (text[offset] === '{' && text[offset - 1] === '$') {
+    if (isTypographicQuote(text[offset - 2])) return TYPOGRAPHIC;
+    return 'inside { } and [ ] a variable needs quotes. Write "${NAME}".';
+  }
   return MESSAGES[code];
+}
+
+const TYPOGRAPHIC = 'this quote is typographic, and quotes nothing. Write a plain ".';
+
+/** Says so of a value that stands in typographic quotes, as word processors and chats make them. */
+export function typographicQuotes(source: string): string | undefined {
+  return isTypographicQuote(source[0]) && isTypographicQuote(source.at(-1))
+    ? `stands in typographic quotes (${source[0]} ${source.at(-1)}). Write plain ones (").`
+    : undefined;
+}
+
+function isTypographicQuote(character: string | undefined): boolean {
+  return character !== undefined && /[\u2018-\u201f\u00ab\u00bb\u2039\u203a]/.test(character);
+}
+
+/** A slip whose consequences a parser complains about: where it is, as an offset, and what to say of it. */
+interface Slip {
+  readonly offset: number;
+  readonly message: string;
+}
+
+/** The slip that explains all that a parser complains about: a bracket or quote that isn't closed, a blank that is none. */
+export function slipIn(text: string, codes: readonly ErrorCode[]): Slip | undefined {
+  const [first] = codes;
+  if (codes.includes('TAB_AS_INDENT')) return blankSlip(text, /^(?: *)(\t)/gm, 'a tab is no indentation. Use spaces');
+  if (first === 'MISSING_CHAR' || first === 'BAD_INDENT') return unclosed(text);
+  return undefined;
+}
+
+/** A blank that only looks like one, where YAML has to see a blank; text may hold any. */
+export function foreignBlank(text: string): Slip | undefined {
+  return (
+    blankSlip(text, /^(?: *)([\u00a0\u2000-\u200b\u202f\u205f\u3000])/gmu, 'a non-breaking blank is no indentation. Use plain spaces') ??
+    blankSlip(
+      text,
+      /^ *(?:- +)*[\w.-]+:([\u00a0\u2000-\u200b\u202f\u205f\u3000])/gmu,
+      'behind this colon is a non-breaking blank. Use a plain space',
+    )
+  );
+}
+
+function blankSlip(text: string, blank: RegExp, message: string): Slip | undefined {
+  const [first, ...more] = text.matchAll(blank);
+  if (first === undefined) return undefined;
+  const others = more.length === 0 ? '' : `, here and in ${more.length} more ${more.length === 1 ? 'line' : 'lines'}`;
+  return { offset: first.index + first[0].length - 1, message: `${message}${others}.` };
+}
+
+/** The quote, or else the innermost bracket, that isn't closed. */
+function unclosed(text: string): Slip | undefined {
+  let quote: Slip | undefined;
+  let bracket: Slip | undefined;
+  visit(parseDocument(text, { prettyErrors: false, logLevel: 'error', keepSourceTokens: true }), (_, node) => {
+    const token = isNode(node) ? node.srcToken : undefined;
+    if (token?.type === 'flow-collection') {
+      const { source } = token.start;
+      if (token.end.length === 0) bracket = { offset: token.offset, message: `this ${source} is not closed.` };
+    } else if (token?.type === 'double-quoted-scalar' || token?.type === 'single-quoted-scalar') {
+      const { source } = token;
+      const mark = source.charAt(0);
+      if (source.length === 1 || !source.endsWith(mark)) quote ??= { offset: token.offset, message: `this ${mark} is not closed.` };
+    }
+  });
+  return quote ?? bracket;
 }
 
 const ALIAS = 'anchors and aliases are not read here. Write the value out.';

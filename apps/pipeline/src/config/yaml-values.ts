@@ -2,9 +2,10 @@ import { type ParsedNode, type Scalar, isMap, isScalar, isSeq } from 'yaml';
 import { unreadable } from './file-text.ts';
 import { type JsonSchema, alternatives, itemSchema, mappingSchema, propertySchema, takesLines } from './json-schema.ts';
 import { isPem } from './pem.ts';
-import type { KeyPath } from './problem.ts';
+import { type KeyPath, isShowable } from './problem.ts';
 import { shownVariable, substituteVariables } from './variables.ts';
 import { pairsOf } from './yaml-file.ts';
+import { typographicQuotes } from './yaml-syntax.ts';
 
 export interface YamlValuesOptions {
   /** The value of an environment variable (or of .env), undefined where it is not set. */
@@ -26,6 +27,8 @@ export interface YamlValue {
   originOf(path: KeyPath): Origin;
   /** Texts of variables and secrets, which no message may hold. */
   readonly hidden: readonly string[];
+  /** Offsets in the file's text of single values that a message may hold, and their lengths. */
+  readonly open: ReadonlyMap<number, number>;
 }
 
 export interface Origin {
@@ -47,6 +50,7 @@ export async function yamlValue(
 ): Promise<YamlValue> {
   const lists = new Map<string, readonly Origin[]>();
   const hidden: string[] = [];
+  const open = new Map<number, number>();
 
   async function valueOf(node: ParsedNode | null, schemaHere: JsonSchema | undefined, path: KeyPath): Promise<unknown> {
     if (isMap(node)) {
@@ -121,13 +125,27 @@ export async function yamlValue(
   }
 
   function scalarOf(node: Scalar.Parsed, schemaHere: JsonSchema | undefined, path: KeyPath): unknown {
+    const schemas = alternatives(schemaHere);
+    const isSecret = schemas.some(({ writeOnly }) => writeOnly === true);
+    if (!isSecret && schemas.length > 0 && !schemas.some(({ format }) => format === 'uri') && isShowable(node.source))
+      open.set(node.range[0], node.range[1] - node.range[0]);
+    const slip = node.type === 'PLAIN' ? typographicQuotes(node.source) : undefined;
+    if (slip !== undefined) {
+      problem(path, slip);
+      return undefined;
+    }
+    const bare = /^\$([A-Z_][A-Z0-9_]*)$/.exec(node.source)?.[1];
+    if (bare !== undefined && (isSecret || lookup(bare) !== undefined)) {
+      const name = lookup(bare) === undefined ? 'NAME' : bare;
+      problem(path, `has a $ without braces, which takes no variable. Write "\${${name}}".`);
+      return undefined;
+    }
     const text = textOf(node, path);
     if (text === undefined) return undefined;
     const fromVariable = typeof node.value === 'string' && text !== node.source;
-    const schemas = alternatives(schemaHere);
     const takes = (...types: readonly string[]): boolean =>
       schemas.some(({ type, const: constant }) => types.includes(type ?? typeof constant));
-    if (schemas.some(({ writeOnly }) => writeOnly === true)) {
+    if (isSecret) {
       hidden.push(text);
       if (!fromVariable && text !== '' && !isHarmless(text, schemas)) plainSecret(path, variableOf(schemaHere));
     }
@@ -147,6 +165,7 @@ export async function yamlValue(
   return {
     value,
     hidden,
+    open,
     originOf(path) {
       const real: (string | number)[] = [];
       for (const part of path) {

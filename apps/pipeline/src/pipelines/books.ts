@@ -8,6 +8,7 @@ import {
   PipelineError,
   type PipelineIo,
   type RecordMakers,
+  type OptionIssue,
   definePipeline,
   lookup,
   route,
@@ -176,8 +177,25 @@ function isbnOf(line: string): string {
     return normalizeIsbn(line);
   } catch (cause) {
     if (!(cause instanceof InvalidIsbnError)) throw cause;
-    const message = `${shown(line)} is not an ISBN: ${cause.reason}.`;
+    const message = isbnFlaw(line, cause);
     throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: 'books', cause });
+  }
+}
+
+function isbnFlaw(text: string, { reason }: InvalidIsbnError): string {
+  return `${shown(text)} is not an ISBN: ${reason}.`;
+}
+
+/** Each text of the list that becomes a dead letter. */
+function* listWarnings({ isbns }: BooksOptions): Generator<OptionIssue> {
+  for (const [i, text] of isbns.entries()) {
+    try {
+      normalizeIsbn(text);
+    } catch (error) {
+      if (!(error instanceof InvalidIsbnError)) throw error;
+      const cure = /[,;\t]/.test(text) ? 'Give one ISBN a line, and no columns.' : 'A run makes a dead letter of it.';
+      yield { path: ['isbns', i], message: `${isbnFlaw(text, error)} ${cure}` };
+    }
   }
 }
 
@@ -206,7 +224,10 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
     }
   },
   listed: ({ isbns, authors }) => [...isbns.map((isbn) => ({ isbn })), ...authors.map((author) => ({ author }))],
-  warnings: (given) => plainHttpWarning(baseUrlOf(given), given.baseUrl === undefined ? ['baseUrls', given.plan] : ['baseUrl'], given),
+  *warnings(given) {
+    yield* plainHttpWarning(baseUrlOf(given), given.baseUrl === undefined ? ['baseUrls', given.plan] : ['baseUrl'], given);
+    yield* listWarnings(given);
+  },
   probe(given, io) {
     const source = openSource({ ...given, retryFor: 0 }, io);
     const isbn = given.isbns.find(isIsbn) ?? '9780140449136';

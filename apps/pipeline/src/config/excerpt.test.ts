@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { BOOKS, ENV, refusal } from './config-folder.fixture.ts';
+import { withExcerpts } from './excerpt.ts';
+
+async function excerpts(yaml: string): Promise<readonly unknown[]> {
+  return (await refusal(yaml, { env: ENV })).problems.map(({ excerpt }) => excerpt);
+}
+
+test('a problem has its line, with marks under what is meant', async () => {
+  expect(await excerpts(`${BOOKS}  plan: pros\n  maxBatchh: 5\n`)).toEqual([
+    ['  plan: pros', '        ^^^^'],
+    ['  maxBatchh: ·', '  ^^^^^^^^^'],
+  ]);
+});
+
+test('of secrets, addresses and what can not be told from them, dots show', async () => {
+  expect(await excerpts('books: { key: "s3cret", key2: s3cret, baseUrl: "nowhere.example", plan: pros } # s3cret\n')).toEqual([
+    ['books: { key: "······", key2: ······, baseUrl: "···············", plan: pros } # ······', expect.stringMatching(/^ {24}\^{4}$/)],
+    ['books: { key: "······", key2: ······, baseUrl: "···············", plan: pros } # ······', expect.stringMatching(/^ {47}\^{17}$/)],
+    ['books: { key: "······", key2: ······, baseUrl: "···············", plan: pros } # ······', expect.stringMatching(/^ {72}\^{4}$/)],
+  ]);
+  // No value of a file that can't be parsed shows.
+  expect(await excerpts('books: { plan: pro, key: "s3cret }\n')).toEqual([['books: { plan: ···, key: "······ }', `${' '.repeat(25)}^`]]);
+});
+
+test('a long line is cut around the mark, and a wide letter has two cells', () => {
+  const [problem] = withExcerpts([{ line: 1, column: 501, length: 3, key: '', message: '' }], {
+    text: `${' '.repeat(400)}${'-'.repeat(100)}[[[${'-'.repeat(400)}`,
+    known: [],
+  });
+  const [line = '', marks = ''] = problem?.excerpt ?? [];
+  expect([line.length, line.slice(marks.indexOf('^'), marks.length), line.at(0), line.at(-1)]).toEqual([92, '[[[', '…', '…']);
+  const wide = withExcerpts([{ line: 1, column: 3, key: '', message: '' }], { text: '書 [', known: [], open: new Map([[0, 1]]) });
+  expect(wide[0]?.excerpt).toEqual(['書 [', '   ^']);
+});

@@ -1,0 +1,64 @@
+import { displayWidth } from '../status/text/cells.ts';
+import { nearest } from './nearest.ts';
+import type { Problem } from './problem.ts';
+import { shownVariable } from './variables.ts';
+
+export interface ExcerptOptions {
+  /** The file's. */
+  readonly text: string;
+  /** Every key that may be shown. */
+  readonly known: readonly string[];
+  /** Offsets from which on a value of such a length may be shown; default none. */
+  readonly open?: ReadonlyMap<number, number>;
+}
+
+/** More of a line is cut off. */
+const WIDTH = 90;
+/** In place of a letter that may be one of a secret. */
+const HIDDEN = '\u00b7';
+
+/** Gives problems the line they stand in, with `^^^` under what is meant. Words show that are keys, variables, or open values; others as dots. */
+export function withExcerpts(problems: readonly Problem[], { text, known, open = new Map() }: ExcerptOptions): Problem[] {
+  const lines = linesOf(text);
+  return problems.map((problem) => {
+    const { line = 0, column = 1, length = 1 } = problem;
+    const { start, source } = lines[line - 1] ?? { start: 0, source: '' };
+    if (source.trim() === '') return problem;
+    const shown = shownLine(source, start, { known, open });
+    const from = Math.max(0, Math.min(column - 1 - WIDTH / 2, source.length - WIDTH));
+    const before = `${from > 0 ? '…' : ''}${shown.slice(from, column - 1)}`;
+    const cut = shown.length > from + WIDTH;
+    const meant = shown.slice(column - 1, Math.min(column - 1 + length, from + WIDTH)).trimEnd();
+    return {
+      ...problem,
+      excerpt: [
+        `${before}${shown.slice(column - 1, from + WIDTH)}${cut ? '…' : ''}`,
+        ' '.repeat(displayWidth(before)) + '^'.repeat(Math.max(1, displayWidth(meant))),
+      ],
+    };
+  });
+}
+
+function linesOf(text: string): { readonly start: number; readonly source: string }[] {
+  let start = 0;
+  return text.split('\n').map((line) => {
+    const own = { start, source: line.trimEnd() };
+    start += line.length + 1;
+    return own;
+  });
+}
+
+/** The line letter by letter: each blank is a blank, each letter of a word that may not be shown a dot. */
+function shownLine(source: string, start: number, { known, open }: Required<Pick<ExcerptOptions, 'known' | 'open'>>): string {
+  const isShown = new Uint8Array(source.length);
+  const show = (from: number, length: number): void => void isShown.fill(1, Math.max(0, from), Math.max(0, from + length));
+  for (const { index, 0: key } of source.matchAll(/[\w.-]+(?=["']?\s*:(?:\s|$))/g))
+    if (nearest(key, known) !== undefined) show(index, key.length);
+  for (const { index, 0: variable, 1: name = '' } of source.matchAll(/\$\{(\w+)\}/g))
+    if (shownVariable(name) === variable) show(index, variable.length);
+  for (const [offset, length] of open) if (offset >= start && offset < start + source.length) show(offset - start, length);
+  return source.replaceAll(/./gsu, (letter, index: number) => {
+    if (/\s/u.test(letter)) return ' ';
+    return isShown[index] === 1 || /[{}[\]"',:#$\-\u2018-\u201f]/u.test(letter) ? letter : HIDDEN.repeat(letter.length);
+  });
+}
