@@ -1,4 +1,5 @@
 export { apiKey, type ApiKeyPlace } from './api-key.ts';
+export { isAwaitedSecret } from './awaited-secret.ts';
 export { bearer } from './bearer.ts';
 export { InvalidClockOffsetError } from './invalid-clock-offset-error.ts';
 export { InvalidSecretError } from './invalid-secret-error.ts';

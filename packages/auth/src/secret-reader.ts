@@ -1,3 +1,4 @@
+import { isAwaitedSecret } from './awaited-secret.ts';
 import { InvalidSecretError } from './invalid-secret-error.ts';
 import type { SignerKind } from './opaque-signer.ts';
 import { SecretUnavailableError } from './secret-unavailable-error.ts';
@@ -62,8 +63,8 @@ export function possiblyEmptyFlaw(text: string): string | undefined {
 function called(secret: () => unknown, signer: SignerKind, name: string): unknown {
   try {
     return secret();
-  } catch {
-    throw new SecretUnavailableError(signer, name);
+  } catch (error) {
+    throw isAwaitedSecret(error) ? error : new SecretUnavailableError(signer, name);
   }
 }
 

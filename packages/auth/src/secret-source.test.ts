@@ -72,3 +72,17 @@ test('what it rejects with shows nowhere, nor does a token that no header can ca
     expect(inspect(error, { depth: 20, showHidden: true })).not.toContain('hunter2');
   }
 });
+
+test.each([
+  () => {
+    throw awaited();
+  },
+  () => Promise.reject(awaited()),
+])('says whose secret somebody has to bring, in the words of who reads it', async (secret) => {
+  const signed = async (): Promise<unknown> => await bearer(secret).sign(request);
+  await expect(signed()).rejects.toThrow('Write the token into ./token.');
+});
+
+function awaited(): Error {
+  return Object.assign(new Error('Write the token into ./token.'), { code: 'HEADGATE_SECRET_AWAITED' });
+}

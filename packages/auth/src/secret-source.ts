@@ -1,3 +1,4 @@
+import { isAwaitedSecret } from './awaited-secret.ts';
 import { SecretUnavailableError } from './secret-unavailable-error.ts';
 import { type SecretReaderOptions, secretReader } from './secret-reader.ts';
 import type { Secret, SecretProvider, Signed, Signer } from './signer.ts';
@@ -26,15 +27,15 @@ export function secretSource({ secret, ...about }: SecretSourceOptions): SecretS
     const abort = new AbortController();
     const refused = isRefused;
     isRefused = false;
-    const unavailable = (): never => {
+    const unavailable = (error: unknown): never => {
       isRefused ||= refused;
-      throw new SecretUnavailableError(about.signer, about.name);
+      throw isAwaitedSecret(error) ? error : new SecretUnavailableError(about.signer, about.name);
     };
     let given: unknown;
     try {
       given = secret({ refused, signal: abort.signal });
-    } catch {
-      return unavailable();
+    } catch (error) {
+      return unavailable(error);
     }
     if (!(given instanceof Promise)) return { now: given };
     const settle = (): void => {

@@ -18,8 +18,8 @@ export type PipelineErrorCode =
   | 'HEADGATE_INVALID_RECORD'
   /** A topic that a lane works with was deleted. */
   | 'HEADGATE_STATE_LOST'
-  /** A secret can't be read. */
-  | 'HEADGATE_SECRET_UNAVAILABLE';
+  /** A secret's file is missing, empty or can't be read: requests wait for it. */
+  | 'HEADGATE_SECRET_AWAITED';
 
 export interface PipelineErrorOptions {
   readonly code: PipelineErrorCode;

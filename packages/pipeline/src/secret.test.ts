@@ -84,7 +84,7 @@ it('reads a file again when it has changed, without the white space around it', 
 it('says where a secret can’t be read, and that it may be later', async () => {
   const file = await secretFile(' \n');
   const unavailable = (text: RegExp): unknown =>
-    expect.objectContaining({ code: 'HEADGATE_SECRET_UNAVAILABLE', retryable: true, message: expect.stringMatching(text) as string });
+    expect.objectContaining({ code: 'HEADGATE_SECRET_AWAITED', retryable: true, message: expect.stringMatching(text) as string });
   expect(secret().parse({ file })).toThrow(unavailable(/is empty/));
   expect(secret().parse({ file: `${file}-gone` })).toThrow(unavailable(/secret-gone can't be read: ENOENT/));
 });

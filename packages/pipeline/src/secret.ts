@@ -75,6 +75,7 @@ function flawNow(read: () => string, flawIn: (value: string) => string | undefin
   }
 }
 
+/** Looks at the file at each request that is signed: budgets let few be, and a secret that was replaced may be refused from that moment on. */
 function fileReader(file: string): () => string {
   let read: { readonly stamp: string; readonly text: string } | undefined;
   return () => {
@@ -85,14 +86,14 @@ function fileReader(file: string): () => string {
       if (read.text !== '') return read.text;
     } catch (cause) {
       throw new PipelineError({
-        code: 'HEADGATE_SECRET_UNAVAILABLE',
+        code: 'HEADGATE_SECRET_AWAITED',
         message: `The secret in ${file} can't be read: ${(cause as Error).message}`,
         retryable: true,
         cause,
       });
     }
     throw new PipelineError({
-      code: 'HEADGATE_SECRET_UNAVAILABLE',
+      code: 'HEADGATE_SECRET_AWAITED',
       message: `The secret's file ${file} is empty. Write the secret into it.`,
       retryable: true,
     });

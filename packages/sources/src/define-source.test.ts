@@ -1,3 +1,4 @@
+import { bearer } from '@headgate/auth';
 import type { BudgetSnapshot, Journal } from '@headgate/throttle';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { defineSource } from './define-source.ts';
@@ -193,6 +194,22 @@ describe('a credential that is refused', () => {
     const scene = await play([], { otherwise: said('unauthorized'), limit: { requests: 1, windowMs: MINUTE_MS } });
     const queries = await Promise.allSettled([scene.query(), scene.query(), scene.query()]);
     for (const requested of queries) expect(requested).toMatchObject({ status: 'rejected', reason: { code: 'HEADGATE_TOY' } });
+    expect(scene.server.requests).toHaveLength(1);
+  });
+
+  test('has to wait for its secret: so does the request, for as long as that takes', async () => {
+    let secret: string | undefined;
+    const token = (): string => {
+      if (secret === undefined) throw Object.assign(new Error('./token is empty.'), { code: 'HEADGATE_SECRET_AWAITED' });
+      return secret;
+    };
+    const scene = await play([ok], { credentials: [{ name: 'a', signer: bearer(token) }], retryForMs: 10_000 });
+    const query = scene.query();
+    await scene.clock.advance(60 * MINUTE_MS);
+    expect(scene.events.at(-1)).toMatchObject({ outcome: 'transient', reason: 'a: ./token is empty.', retryInMs: 5_000 });
+    expect(scene.server.requests).toHaveLength(0);
+    secret = 'brought';
+    expect((await scene.drive(query, 1_000)).value).toBe('good');
     expect(scene.server.requests).toHaveLength(1);
   });
 

@@ -1,3 +1,4 @@
+import { isAwaitedSecret } from '@headgate/auth';
 import type { BudgetEvidence, Permit } from '@headgate/throttle';
 import { inOrder } from '../budgets.ts';
 import type { CheckedOptions } from '../checked-options.ts';
@@ -53,6 +54,8 @@ export interface Attempted<Value> {
   readonly redirect?: Redirect;
   /** The part of the credential's secret that stays the same from request to request. */
   readonly secret?: string;
+  /** Nothing was sent: somebody has to bring the credential's secret first. */
+  readonly awaitsSecret?: boolean;
 }
 
 /** Signs, sends, reads and classifies once, and settles the permit's tokens; `lapsed` where nothing was sent because the permit came too late. Rejects with `signal.reason` alone. */
@@ -95,7 +98,7 @@ export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>)
   } catch (error) {
     permit.aborted();
     signal.throwIfAborted();
-    return { verdict: unsigned(error, about) };
+    return { verdict: unsigned(error, about), awaitsSecret: isAwaitedSecret(error) };
   }
   const redact = redaction(signed.secrets);
   const names = Object.keys(options.budgets);
@@ -246,6 +249,7 @@ function tooManyRedirects(to: URL, status: number, about: About): SourceError {
 /** A definition's error, or a signer's: of these only those of a known code are quoted, others might hold the secret. */
 function unsigned(error: unknown, about: About): Verdict<never> {
   if (error instanceof SourceError) return { kind: 'fatal', error };
+  if (isAwaitedSecret(error)) return { kind: 'transient', reason: `${about.credential}: ${error.message}` };
   const known = error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('HEADGATE_');
   const message = known ? error.message : 'its signer threw';
   if (known && 'retryable' in error && error.retryable === true) return { kind: 'transient', reason: `${about.credential}: ${message}` };

@@ -5,6 +5,9 @@ import { type About, type Attempted, MOST_REDIRECTS, type Redirect } from './att
 import type { Backoff } from './backoff.ts';
 import { MOST_CLOCK_REFUSALS, type SourceCredential } from './source-credential.ts';
 
+/** Between two looks for a secret that somebody has to bring. */
+const SECRET_PAUSE_MS = 5_000;
+
 /** The memory of one query from attempt to attempt. */
 export interface Progress {
   readonly deadline: Backoff;
@@ -81,7 +84,8 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
           pauseMs: 0,
         };
       }
-      const pauseMs = progress.deadline.failed(retryInMs);
+      // The request isn't at fault: as for a budget, it waits as long as it takes.
+      const pauseMs = attempted.awaitsSecret === true ? SECRET_PAUSE_MS : progress.deadline.failed(retryInMs);
       if (pauseMs === undefined) return { kind: 'reject', outcome: 'transient', error: gaveUp(options, reason, retryInMs) };
       return { kind: 'retry', outcome: 'transient', reason, retryInMs: pauseMs, pauseMs };
     }
