@@ -26,13 +26,13 @@ export interface Minute {
 export interface Fault {
   readonly pipeline: string;
   readonly outcome: string;
-  /** Of the answer; absent where none came. */
+  /** The HTTP status; absent where no answer came. */
   readonly status?: number;
   readonly count: number;
   /** When the first and the last of them came, in this run. */
   readonly since: number;
   readonly last: number;
-  /** Of the last, in words. */
+  /** Why the last one brought nothing, in words. */
   readonly reason: string;
 }
 

@@ -16,7 +16,7 @@ export interface RunView extends RunSnapshot {
   readonly isLaneLeft: boolean;
   /** Set once the run is over. */
   readonly outcome?: RunOutcome;
-  /** What runs where, and by which configuration; without secrets. */
+  /** The process and its configuration, without secrets. */
   readonly about: RunAbout;
   readonly history: RunHistory;
 }
@@ -24,7 +24,7 @@ export interface RunView extends RunSnapshot {
 export type RunOutcome = RunResult['outcome'];
 
 export interface RunAbout {
-  /** Of the command. */
+  /** The version of `headgate`. */
   readonly version: string;
   readonly host: string;
   readonly pid: number;

@@ -17,7 +17,7 @@ export interface StatusServerOptions {
   readonly names?: readonly string[];
   /** The run now; until it has started, while the log can't be reached or a service fails, and when a lane can't go on, `/readyz` answers 503. */
   readonly view: () => RunView;
-  /** Of the pages that are kept up to date. */
+  /** The clock by which open pages are kept up to date. */
   readonly clock: Clock;
   /** The command that puts a topic's dead letters back. */
   readonly replayCommand: (topic: string) => string;

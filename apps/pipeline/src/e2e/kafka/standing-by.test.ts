@@ -44,7 +44,7 @@ describe.skipIf(WHY_NOT !== undefined)(
           reportFigure(`standing by: ${perSecond.toFixed(1)} ms of CPU a second`);
           return perSecond;
         };
-        // What V8 still compiles and collects after the start settles; what standing by costs stays.
+        // V8 compiles and collects for a while after the start; the cost of standing by stays.
         await expect.poll(standingBy, { timeout: 12 * WATCHED_MS }).toBeLessThan(10);
         expect(lanesOf(second)).toEqual([]);
         expect(second.lines().filter(({ event }) => event === 'request')).toEqual([]);

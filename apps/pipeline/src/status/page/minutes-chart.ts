@@ -5,9 +5,9 @@ import { Html, markup } from './markup.ts';
 
 /** Minutes in a row that are stacked on each other, one series a colour. */
 interface Series {
-  /** Of its colour. */
+  /** The CSS class that gives it its colour. */
   readonly name: string;
-  /** Behind its number: `answered`. */
+  /** The word behind its number: `answered`. */
   readonly words: string;
   readonly of: (minute: Minute) => number;
 }

@@ -9,7 +9,7 @@ export interface PageStreamsOptions {
   readonly clock: Clock;
   /** Sees the run now, once for all who look; gives the page as it stands then, by filter. */
   readonly look: () => (filter: WorkFilter) => PageFrame;
-  /** Of the page's script and style. */
+  /** Names the page's script and style; a page that has others loads itself anew. */
   readonly version: string;
 }
 
@@ -103,7 +103,7 @@ function eventOf(name: string, data: unknown): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** What is to be changed on a page: as `page.mjs` takes it. */
+/** The data of a `page` event: `page.mjs` changes the page by it. */
 interface Changes {
   readonly version: string;
   readonly title: string;
@@ -114,7 +114,7 @@ interface Changes {
     readonly id: string;
     /** The keys of all its children, where they are others now, or in another order. */
     readonly order?: readonly string[];
-    /** Those that are new, and those that are different. */
+    /** The new and the changed ones among them. */
     readonly children: readonly (readonly [key: string, html: string])[];
   }[];
 }

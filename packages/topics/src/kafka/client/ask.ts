@@ -18,7 +18,7 @@ export interface Request<Answer> {
   readonly read: (answer: AnswerReader, version: number) => Answer;
 }
 
-/** What every answer holds. */
+/** The field that the answers to all of these requests have. */
 export interface Throttled {
   /** The broker takes no further request for so long. */
   readonly throttleMs: number;
