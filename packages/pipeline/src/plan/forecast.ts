@@ -44,7 +44,10 @@ export interface ForecastOptions {
 
 /** Forecasts the work of several lanes, each with its own credentials. */
 export function forecast(lanes: readonly LaneWork[], options: ForecastOptions): Forecast {
-  const all = lanes.map((lane) => ({ ...needOf(lane, options), inMs: laneMs(lane, options) }));
+  const all = lanes.map((lane) => {
+    const pace = paceOf(lane, options);
+    return { ...needOf(lane, pace), inMs: laneMs(lane, pace, options) };
+  });
   return {
     requests: all.reduce((sum, { requests }) => sum + requests, 0),
     unknown: all.reduce((sum, { unknown }) => sum + unknown, 0),
@@ -73,14 +76,15 @@ export function walksDone(
 ): readonly number[] {
   const pages = lane.walks.map((walk) => pagesLeft(walk) ?? 1);
   const { inFlight = 0 } = lane;
-  const requests = needOf(lane, options).requests - inFlight;
+  const pace = paceOf(lane, options);
+  const requests = needOf(lane, pace).requests - inFlight;
   const isMore = (lane.behind?.walks ?? 0) > 0;
   const lookups = Math.ceil(lane.keys / lane.keysAtOnce);
   return requestsUntilDone(pages, { atOnce, first }).map((turns, i) => {
     const own = pages[i] ?? 1;
     // A walk that is done makes room for the next one; and each lookup has its turn as a walk has.
     const until = Math.max(0, (isMore ? own * Math.max(1, lane.walks.length) : turns + Math.min(lookups, own)) - inFlight);
-    return started({ pages: Math.min(requests, until), keys: 0 }, lane, options).inMs + own * (options.requestMs ?? 0);
+    return started({ pages: Math.min(requests, until), keys: 0 }, pace).inMs + own * (options.requestMs ?? 0);
   });
 }
 
@@ -94,21 +98,20 @@ function workOf({ walks, behind, keys }: LaneWork): Work {
   return { pages: pages + (behind?.pages ?? 0) + (behind?.unknown ?? 0), keys };
 }
 
-function needOf(lane: LaneWork, options: ForecastOptions) {
+function needOf(lane: LaneWork, pace: Pace) {
   return {
-    requests: started(workOf(lane), lane, options).requests,
+    requests: started(workOf(lane), pace).requests,
     unknown: lane.walks.filter((walk) => pagesLeft(walk) === undefined).length + (lane.behind?.unknown ?? 0),
   };
 }
 
-function laneMs(lane: LaneWork, options: ForecastOptions): number {
+function laneMs(lane: LaneWork, pace: Pace, { requestMs = 0 }: ForecastOptions): number {
   const { pages, keys } = workOf(lane);
   if (pages + keys === 0) return 0;
-  const { requestMs = 0 } = options;
   const { inFlight = 0, keysAtOnce } = lane;
   const longest = Math.max(1, ...lane.walks.map((walk) => pagesLeft(walk) ?? 1));
   const waiting = { pages: Math.max(0, pages - inFlight), keys: Math.max(0, keys - Math.max(0, inFlight - pages) * keysAtOnce) };
-  return Math.max(started(waiting, lane, options).inMs + requestMs, longest * requestMs);
+  return Math.max(started(waiting, pace).inMs + requestMs, longest * requestMs);
 }
 
 /** Pages of walks, and keys of lookups. */
@@ -132,6 +135,17 @@ interface Pooled {
 }
 
 type Quota = NonNullable<BudgetSlots['quota']>;
+
+/** How fast the work of a lane may start. */
+interface Pace {
+  readonly budgets: readonly Pooled[];
+  readonly keysAtOnce: number;
+  readonly now: number;
+}
+
+function paceOf({ budgets, keysAtOnce }: LaneWork, { now }: ForecastOptions): Pace {
+  return { budgets: grouped(budgets, now), keysAtOnce, now };
+}
 
 /** Budgets of one kind as one. */
 function grouped(budgets: readonly BudgetSlots[], now: number): readonly Pooled[] {
@@ -160,8 +174,8 @@ function unused(budget: BudgetSlots): BudgetSlots {
 }
 
 /** When the last of the work starts, each request as soon as every budget lets it, ms from now; and the HTTP requests it takes. */
-function started(work: Work, lane: LaneWork, { now }: ForecastOptions): { readonly inMs: number; readonly requests: number } {
-  let budgets = grouped(lane.budgets, now);
+function started(work: Work, { budgets: unstarted, keysAtOnce, now }: Pace): { readonly inMs: number; readonly requests: number } {
+  let budgets = unstarted;
   let { pages, keys } = work;
   let requests = 0;
   for (;;) {
@@ -172,10 +186,10 @@ function started(work: Work, lane: LaneWork, { now }: ForecastOptions): { readon
       return Math.min(Infinity, ...own.map((budget) => startedBy(budget, until - 1)));
     };
     const units = most('units');
-    const batches = Math.ceil(Math.min(keys, units) / lane.keysAtOnce);
+    const batches = Math.ceil(Math.min(keys, units) / keysAtOnce);
     // Lookups first; a quota of other things than requests is charged for each key.
     const count = Math.min(batches + Math.min(pages, Math.max(0, units - keys)), most('requests'));
-    const keysStarted = Math.min(keys, units, count * lane.keysAtOnce);
+    const keysStarted = Math.min(keys, units, count * keysAtOnce);
     const pagesStarted = Math.max(0, count - batches);
     const taken = budgets.map((budget) => {
       const need = budget.unit === undefined ? count : keysStarted + pagesStarted;
