@@ -8,13 +8,11 @@ import { ConfigError } from './config/config-error.ts';
 import { defaultConfigFile } from './config/default-config-file.ts';
 import { sayProblem } from './config/format-problems.ts';
 import { errorText } from './run/error-text.ts';
+import { limitHeapGrowth } from './run/heap-growth.ts';
 import type { Terminal } from './status/terminal.ts';
 import { jsonMessage } from './status/text/json-message.ts';
 import { plainOutput } from './status/text/plain-output.ts';
 import { version } from './version.ts';
-
-/** Lists of 100,000 make as much garbage as they take: without this flag V8 lets the heap grow to four times its size before it collects any. */
-const FRUGAL_HEAP = '--heap-growing-percent=100';
 
 /** As a process has it; the clock is loaded for the commands that need one. */
 type World = Omit<CommandContext, 'file' | 'json' | 'stderr' | 'terminal' | 'clock'> & {
@@ -79,7 +77,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
       .addOption(new Option('--config <file>').hideHelp())
       .addOption(new Option('--json').hideHelp());
   program.hook('preAction', async (_, action) => {
-    (await import('node:v8')).setFlagsFromString(FRUGAL_HEAP);
+    limitHeapGrowth('lists');
     clock = await world.clock();
     for (const name of ['config', 'json'] as const) {
       const value: unknown = action.getOptionValue(name);

@@ -1,8 +1,8 @@
-import { setFlagsFromString } from 'node:v8';
 import { type RunEvent, type RunResult, pause, start, topicNames } from '@headgate/pipeline';
 import type { TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
 import { errorText } from '../run/error-text.ts';
+import { limitHeapGrowth } from '../run/heap-growth.ts';
 import { logAddress, openTopicLog } from '../run/open-topic-log.ts';
 import { growthWords, prepareTopics } from '../run/topics.ts';
 import { runAbout } from '../run/run-about.ts';
@@ -21,8 +21,6 @@ export interface RunOptions {
   readonly follow: boolean;
 }
 
-/** Half of what other commands have, when lists are placed: pages come and go by the thousand. */
-const FRUGAL_HEAP = '--heap-growing-percent=50';
 /** The longest that a stop waits before the summary is written: the process ends soon after. */
 const STOP_WITHIN_MS = 8_700;
 
@@ -70,7 +68,7 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
     };
     const running = await start({ log, pipelines, group, lanes, follow, signal, topics: config.topics, clock, env, onEvent });
     viewer.attach(running);
-    setFlagsFromString(FRUGAL_HEAP);
+    limitHeapGrowth('pages');
     signal.removeEventListener('abort', giveUp);
     result = await Promise.race([running.done, stopped]);
     viewer.end(result?.outcome ?? 'stopped', result?.snapshot);
