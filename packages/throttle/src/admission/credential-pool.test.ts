@@ -4,6 +4,20 @@ import { handClock } from '../budget/budget-simulation.fixture.ts';
 import { type Grant, credentialPool } from './credential-pool.ts';
 import { rateBudget } from '../budget/rate-budget.ts';
 
+/** Counts the settlements that it is told of. */
+function countingJournal() {
+  let count = 0;
+  return {
+    restored: undefined,
+    granted: () => Promise.resolve(),
+    settled: () => (count += 1),
+    learned: () => undefined,
+    get count() {
+      return count;
+    },
+  };
+}
+
 describe('credentialPool', () => {
   it('gives the permit of whichever may go first, for any interleaving, as looking at each of them would', () => {
     const steps = fc.array(
@@ -117,20 +131,14 @@ describe('credentialPool', () => {
   it('tells each budget its cost, and goes on with what that frees', () => {
     const clock = handClock();
     const budgets = ['core', 'search', 'day'].map(() => rateBudget({ limit: 5, windowMs: 1_000, guardMs: 0, clock }));
-    let settled = 0;
-    const journal = {
-      restored: undefined,
-      granted: () => Promise.resolve(),
-      settled: () => (settled += 1),
-      learned: () => undefined,
-    };
+    const journal = countingJournal();
     const pool = credentialPool({ members: [{ name: 'a', budgets, journal }], clock });
     const grant = pool.take([5, 0, 3]);
     grant.sent();
     grant.answered();
     expect(pool.freeAt([])).toBe(1_000);
     grant.corrected([2, 4, undefined]);
-    expect([budgets.map(({ used }) => used), pool.freeAt([]), settled]).toEqual([[2, 0, 3], -Infinity, 2]);
+    expect([budgets.map(({ used }) => used), pool.freeAt([]), journal.count]).toEqual([[2, 0, 3], -Infinity, 2]);
   });
 
   it('looks at few of many credentials, those that are held among them', () => {
@@ -181,13 +189,7 @@ describe('credentialPool', () => {
   it('settles what was taken of one that has left', () => {
     const clock = handClock();
     const budget = rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, clock });
-    let settled = 0;
-    const journal = {
-      restored: undefined,
-      granted: () => Promise.resolve(),
-      settled: () => (settled += 1),
-      learned: () => undefined,
-    };
+    const journal = countingJournal();
     const pool = credentialPool({ members: [{ name: 'a', budgets: [budget], journal }], clock });
     const grant = pool.take([]);
     expect(grant.durable).toBeInstanceOf(Promise);
@@ -195,7 +197,7 @@ describe('credentialPool', () => {
     grant.sent();
     grant.answered();
     clock.now = 1_000;
-    expect([settled, budget.used, pool.freeAt([])]).toEqual([1, 0, Infinity]);
+    expect([journal.count, budget.used, pool.freeAt([])]).toEqual([1, 0, Infinity]);
   });
 
   it('sends with all budgets or with none: one whose lease is over frees the others', () => {

@@ -32,13 +32,15 @@ export async function statusOf(runner: Runner): Promise<string> {
   return /http:\S+/.exec(msg)?.[0] ?? '';
 }
 
+const READY_WITHIN_MS = 30_000;
+
 /** Resolves when the process is in the group, with lanes or standing by: then it is ready. Answers where it serves its status. */
 export async function joined(runner: Runner): Promise<string> {
   const status = await statusOf(runner);
-  for (const deadline = Date.now() + 30_000; ; await sleep(50)) {
+  for (const deadline = Date.now() + READY_WITHIN_MS; ; await sleep(50)) {
     const { status: code } = await fetch(new URL('/readyz', status));
     if (code === 200) return status;
-    if (Date.now() > deadline) throw new Error(`${runner.name} was not ready within 120 s.`);
+    if (Date.now() > deadline) throw new Error(`${runner.name} was not ready within ${READY_WITHIN_MS / 1_000} s.`);
   }
 }
 

@@ -1,12 +1,26 @@
+import { startKafkaBroker } from '@headgate/sandbox/kafka-broker';
 import { answeredError, ask } from '../client/ask.ts';
 import { newCluster } from '../client/kafkajs-cluster.ts';
 import { plainKafka } from './committed-records.fixture.ts';
 import { kafkajsSockets } from './kafkajs-sockets.fixture.ts';
+import { type ProxiedBroker, proxiedBroker } from './proxied-broker.fixture.ts';
 
 const SAFELY = 2;
 
-/** Lowers the feature `transaction.version` of a cluster: below 2 its transactions have protocol 1, as before Kafka 4. */
-export async function setTransactionVersion(brokers: readonly string[], level: number): Promise<void> {
+/** Starts a broker behind a proxy, whose transactions have protocol 2, or 1 as before Kafka 4. */
+export async function brokerOfProtocol(protocol: number): Promise<ProxiedBroker> {
+  const proxied = await proxiedBroker(startKafkaBroker);
+  try {
+    if (protocol === 1) await setTransactionVersion(proxied.brokers, 0);
+    return proxied;
+  } catch (error) {
+    await proxied.close();
+    throw error;
+  }
+}
+
+/** Lowers the feature `transaction.version` of a cluster: below 2 its transactions have protocol 1. */
+async function setTransactionVersion(brokers: readonly string[], level: number): Promise<void> {
   const cluster = newCluster(plainKafka(brokers), { brokers: [...brokers], requestTimeout: 30_000, socketFactory: kafkajsSockets() });
   await cluster.connect();
   try {

@@ -1,12 +1,12 @@
-import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { TopicLog } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
 import { committedRecords } from './committed-records.fixture.ts';
 import { newPages } from './pages.fixture.ts';
 import type { RequestHead } from './kafka-frames.fixture.ts';
-import { type Deed, type ProxiedBroker, proxiedBroker } from './proxied-broker.fixture.ts';
-import { setTransactionVersion } from './transaction-version.fixture.ts';
+import { type Deed, type ProxiedBroker } from './proxied-broker.fixture.ts';
+import { brokerOfProtocol } from './transaction-version.fixture.ts';
 
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
@@ -16,8 +16,7 @@ describe.skipIf(why !== undefined).concurrent.for([1, 2])(
   (protocol) => {
     let proxied: ProxiedBroker;
     beforeAll(async () => {
-      proxied = await proxiedBroker(startKafkaBroker);
-      if (protocol === 1) await setTransactionVersion(proxied.brokers, 0);
+      proxied = await brokerOfProtocol(protocol);
     });
     afterAll(() => proxied.close());
 

@@ -1,12 +1,12 @@
-import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { LaneLostError } from '../../lane-errors.ts';
 import type { TopicLog } from '../../topic-log.ts';
 import { type KafkaTopicLogOptions, kafkaTopicLog } from '../index.ts';
 import { newPages } from './pages.fixture.ts';
-import { type ProxiedBroker, holdFirst, proxiedBroker } from './proxied-broker.fixture.ts';
-import { setTransactionVersion } from './transaction-version.fixture.ts';
+import { type ProxiedBroker, holdFirst } from './proxied-broker.fixture.ts';
+import { brokerOfProtocol } from './transaction-version.fixture.ts';
 
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
@@ -16,8 +16,7 @@ describe.skipIf(why !== undefined).concurrent.for([1, 2])(
   (protocol) => {
     let proxied: ProxiedBroker;
     beforeAll(async () => {
-      proxied = await proxiedBroker(startKafkaBroker);
-      if (protocol === 1) await setTransactionVersion(proxied.brokers, 0);
+      proxied = await brokerOfProtocol(protocol);
     });
     afterAll(() => proxied.close());
 
