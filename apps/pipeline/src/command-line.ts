@@ -2,6 +2,7 @@ import type { Clock } from '@headgate/throttle';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import type { CheckOptions } from './commands/check.ts';
 import type { CommandContext } from './commands/command-context.ts';
+import type { ReadOptions } from './commands/read.ts';
 import type { SandboxCommandOptions } from './commands/sandbox.ts';
 import { UsageError } from './commands/usage-error.ts';
 import { ConfigError } from './config/config-error.ts';
@@ -155,10 +156,14 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     .argument('<topic>')
     .option('--follow', 'wait for more after the end')
     .option('--from <offset>', 'the first offset', wholeNumber)
+    .option('--since <when>', 'records of the last 15m, 24h or so, or since a time as 2026-11-22T10:00Z')
+    .option('--key <key>', 'records with this key alone, as @alpha')
+    .option('--tail <n>', 'the last so many records', wholeNumber)
     .option('--max <n>', 'end after so many records', wholeNumber)
-    .action(async (topic: string, { follow = false, from, max }: { follow?: boolean; from?: number; max?: number }) => {
+    .option('--values', 'the values alone, a line of JSON each')
+    .action(async (topic: string, options: Omit<ReadOptions, 'topic'>) => {
       const { read } = await import('./commands/read.ts');
-      exit(await read({ topic, follow, ...(from !== undefined && { from }), ...(max !== undefined && { max }) }, context()));
+      exit(await read({ ...options, topic }, context()));
     });
 
   command('replay', 'put the requests of a dead-letters topic back into their requests topic')

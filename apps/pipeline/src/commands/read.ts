@@ -6,24 +6,31 @@ import { escapedControls } from '../status/text/escaped-controls.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { warnOfClosedStdout } from './closed-stdout.ts';
 import { type CommandContext, openLog, readLogConfig } from './command-context.ts';
+import { type RecordSelection, base64, isOneLineOfJson, momentOf, selectedRecords, valueLine } from './selected-records.ts';
 import { UsageError } from './usage-error.ts';
 
-export interface ReadOptions {
+export interface ReadOptions extends Omit<RecordSelection, 'sinceMs'> {
   /** As it is called on the log, or without its prefix. */
   readonly topic: string;
-  readonly follow: boolean;
-  /** The first offset of every partition; default the earliest. */
-  readonly from?: number;
+  /** A time, or how long ago, in words of a command line. */
+  readonly since?: string;
   /** Most records. */
   readonly max?: number;
+  /** A line of JSON for each value, and nothing else. Default false. */
+  readonly values?: boolean;
 }
 
 /**
  * Writes committed records to stdout: for people, or with `--json` a line of JSON each. Bytes that are no text are written as base64: behind
  * `base64:`, or in JSON as `keyBase64`, `valueBase64` and `headersBase64` in place of `key`, `value` and the header. Resolves to the exit code.
  */
-export async function read({ topic: asked, follow, from, max = Infinity }: ReadOptions, context: CommandContext): Promise<number> {
-  const { stdout, signal, json } = context;
+export async function read(
+  { topic: asked, since, max = Infinity, values = false, ...selection }: ReadOptions,
+  context: CommandContext,
+): Promise<number> {
+  const { clock, stdout, signal, json } = context;
+  const asLine = values ? (record: BytesRecord) => escapedControls(valueLine(record.value)) : json ? jsonLine : plainLine;
+  const sinceMs = since === undefined ? undefined : momentOf(since, clock.epochMs());
   await warnOfClosedStdout(context);
   const { topics, pipelines } = await readLogConfig(context);
   const own = runTopics({ topics, pipelines }).map(({ name }) => name);
@@ -48,10 +55,8 @@ export async function read({ topic: asked, follow, from, max = Infinity }: ReadO
     let left = max;
     if (left <= 0) return 0;
     const over = AbortSignal.any([signal, gone.signal]);
-    const records = log.readBytes({ topic, follow, ...(from !== undefined && { from }), signal: over });
-    for await (const record of records) {
-      const line = json ? escapedControls(jsonLine(record)) : plainLine(record);
-      if (!stdout.write(`${line}\n`)) await once(stdout, 'drain', { signal: over }).catch(() => undefined);
+    for await (const record of selectedRecords(log, found, { ...selection, ...(sinceMs !== undefined && { sinceMs }) }, over)) {
+      if (!stdout.write(`${asLine(record)}\n`)) await once(stdout, 'drain', { signal: over }).catch(() => undefined);
       left -= 1;
       if (left <= 0 || over.aborted) break;
     }
@@ -63,6 +68,8 @@ export async function read({ topic: asked, follow, from, max = Infinity }: ReadO
   }
 }
 
+type BytesRecord = TopicRecord<Uint8Array>;
+
 class OutputError extends Error {
   override readonly name = 'OutputError';
   readonly code = 'HEADGATE_OUTPUT';
@@ -70,20 +77,21 @@ class OutputError extends Error {
 }
 
 /** A record as one line of JSON; a value that is JSON stands in it as it is, so that no number of it is spelled anew. */
-function jsonLine({ topic, partition, offset, key, headers, value }: TopicRecord<Uint8Array>): string {
+function jsonLine({ topic, partition, offset, timestampMs, key, headers, value }: BytesRecord): string {
   const texts = Object.entries(headers).map(([name, bytes]) => [name, textOf(bytes), bytes] as const);
   const others = texts.filter(([, text]) => text === undefined).map(([name, , bytes]) => [name, base64(bytes)] as const);
   const before = JSON.stringify({
     topic,
     partition,
     offset,
+    time: new Date(timestampMs).toISOString(),
     ...jsonField('key', key),
     headers: Object.fromEntries(texts.flatMap(([name, text]) => (text === undefined ? [] : [[name, text]]))),
     ...(others.length > 0 && { headersBase64: Object.fromEntries(others) }),
   });
   const text = value && textOf(value);
-  if (isOneLineOfJson(text)) return `${before.slice(0, -1)},"value":${text}}`;
-  return `${before.slice(0, -1)},${JSON.stringify(jsonField('value', value)).slice(1)}`;
+  const last = isOneLineOfJson(text) ? `"value":${text}}` : JSON.stringify(jsonField('value', value)).slice(1);
+  return escapedControls(`${before.slice(0, -1)},${last}`);
 }
 
 function jsonField(name: string, bytes: Uint8Array | null): Readonly<Record<string, string | null>> {
@@ -91,17 +99,7 @@ function jsonField(name: string, bytes: Uint8Array | null): Readonly<Record<stri
   return text === undefined && bytes !== null ? { [`${name}Base64`]: base64(bytes) } : { [name]: text ?? null };
 }
 
-function isOneLineOfJson(value: string | null | undefined): value is string {
-  if (value === null || value === undefined || /[\n\r]/.test(value)) return false;
-  try {
-    JSON.parse(value);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function plainLine({ partition, offset, key, value }: TopicRecord<Uint8Array>): string {
+function plainLine({ partition, offset, key, value }: BytesRecord): string {
   return [`${partition}:${offset}`, plainField(key, undefined), plainField(value, Infinity)].join('\t');
 }
 
@@ -109,8 +107,4 @@ function plainField(bytes: Uint8Array | null, maxLength: number | undefined): st
   if (bytes === null) return '';
   const text = textOf(bytes);
   return text === undefined ? `base64:${base64(bytes)}` : safeText(text, maxLength);
-}
-
-function base64(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 }

@@ -97,6 +97,12 @@ async function readLikeAnybody(place: KafkaPlace): Promise<void> {
     const spelled = seen.map(({ value, ...place }) => ({ ...place, value: value ?? 'null' }));
     expect(byPlace(own)).toEqual(byPlace(spelled));
   }
+  const ids = (...args: readonly string[]): Promise<string[]> =>
+    work.headgate('read', 'followers.ids', '--values', ...args).then(({ stdout }) => stdout.split('\n').slice(0, -1));
+  const [all, tail, ofBeta] = [await ids(), await ids('--tail', '7'), await ids('--key', '@beta', '--since', '1h')];
+  expect([all.length, tail.length, ofBeta.length]).toEqual([1_550, 7, 350]);
+  expect(tail.filter((line) => !all.includes(line))).toEqual([]);
+  expect(await ids('--since', '2999-01-01')).toEqual([]);
   expect(await expectWhole(place)).toBe(1_550);
   expect(service.requests).toHaveLength(17);
 }

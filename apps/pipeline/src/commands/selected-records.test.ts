@@ -1,0 +1,105 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TopicLog } from '@headgate/topics';
+import { sqliteTopicLog } from '@headgate/topics/sqlite';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { type RecordSelection, momentOf, selectedRecords, valueLine } from './selected-records.ts';
+
+const TOPIC = 'a.records';
+const RECORDS = 6_000;
+const STEP_MS = 1_000;
+
+let log: TopicLog;
+let now = 0;
+
+beforeAll(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-records-'));
+  log = await sqliteTopicLog({ file: join(folder, 'log.db'), now: () => now });
+  await log.createTopics([{ name: TOPIC, partitions: 2 }]);
+  for (let i = 0; i < RECORDS; i += 500) {
+    now = (i / 500) * 500 * STEP_MS;
+    await log.append(Array.from({ length: 500 }, (_, j) => record(i + j)));
+  }
+  return async () => {
+    await log.close();
+    await rm(folder, { recursive: true });
+  };
+});
+
+/** Two of three lie in partition 0. */
+function record(i: number) {
+  return { topic: TOPIC, partition: i % 3 === 0 ? 1 : 0, key: `k${i % 5}`, value: String(i) };
+}
+
+async function* selected(selection: RecordSelection): AsyncGenerator<number, void, undefined> {
+  const over = new AbortController();
+  onTestFinished(() => over.abort());
+  const [topic] = await log.listTopics([TOPIC]);
+  if (topic === undefined) return;
+  for await (const { value } of selectedRecords(log, topic, selection, over.signal)) yield Number(value && Buffer.from(value).toString());
+}
+
+const values = (selection: RecordSelection): Promise<number[]> => Array.fromAsync(selected(selection));
+
+const sorted = (numbers: readonly number[]): number[] => numbers.toSorted((a, b) => a - b);
+const upTo = (from: number): number[] => Array.from({ length: RECORDS - from }, (_, i) => from + i);
+
+describe('records of a topic', () => {
+  it('with a key alone', async () => {
+    expect(sorted(await values({ key: 'k3' }))).toEqual(upTo(0).filter((i) => i % 5 === 3));
+    expect(await values({ key: 'k' })).toEqual([]);
+  });
+
+  it('since a time: searched, and exact', async () => {
+    for (const at of [0, 1_000, 2_500, 5_500]) expect(sorted(await values({ sinceMs: at * STEP_MS })), String(at)).toEqual(upTo(at));
+    expect(sorted(await values({ sinceMs: 2_500 * STEP_MS + 1 }))).toEqual(upTo(3_000));
+    expect(await values({ sinceMs: 10 ** 15 })).toEqual([]);
+    expect(sorted(await values({ sinceMs: 0, from: 1_000 }))).toEqual(sorted(await values({ from: 1_000 })));
+  });
+
+  it('the last so many of all partitions together, with a key, too', async () => {
+    // Records of one append have one time.
+    expect(sorted(await values({ tail: 500 }))).toEqual(upTo(5_500));
+    expect(await values({ tail: 1 })).toHaveLength(1);
+    expect(sorted(await values({ tail: 2_000, key: 'k1' }))).toEqual(upTo(0).filter((i) => i % 5 === 1));
+    expect(sorted(await values({ tail: 100, key: 'k2' }))).toEqual(upTo(5_500).filter((i) => i % 5 === 2));
+    expect(await values({ tail: 0 })).toEqual([]);
+    expect(sorted(await values({ tail: 10 ** 9 }))).toEqual(upTo(0));
+    expect(sorted(await values({ tail: 10 ** 9, sinceMs: 5_000 * STEP_MS }))).toEqual(upTo(5_000));
+  });
+});
+
+it('follows behind the last ones, and gives none of them again', async () => {
+  now += 1;
+  await log.append([RECORDS, RECORDS + 1, RECORDS + 2].map(record));
+  const found: number[] = [];
+  for await (const i of selected({ tail: 2, follow: true })) {
+    found.push(i);
+    if (found.length === 2) await log.append([RECORDS + 3, RECORDS + 4].map(record));
+    if (found.length === 4) break;
+  }
+  expect([new Set(found).size, found.filter((i) => i <= RECORDS + 2).length, found.every((i) => i >= RECORDS)]).toEqual([4, 2, true]);
+});
+
+it('a time is a duration before now, or ISO 8601', () => {
+  const at = Date.parse('2026-11-22T10:00:00Z');
+  expect(momentOf('15m', at)).toBe(at - 900_000);
+  expect(momentOf('2026-11-22T10:00Z', 0)).toBe(at);
+  expect(momentOf('2026-11-22 11:00:00.5+01:00', 0)).toBe(at + 500);
+  expect(momentOf('2026-11-22', 0)).toBe(new Date(2026, 10, 22).getTime());
+  for (const wrong of ['', '15', 'yesterday', '2026-13-22', '22.11.2026', '2026-11-22T10'])
+    expect(() => momentOf(wrong, 0)).toThrow('is neither a duration, as in 15m or 24h, nor a time, as in 2026-11-22T10:00:00Z.');
+});
+
+it('a value is a line of JSON, whatever it is', () => {
+  const lines = ['{"id":9007199254740993}', 'text', 'two\nlines', ''].map((text) => valueLine(Buffer.from(text)));
+  expect([...lines, valueLine(null), valueLine(Uint8Array.of(0xff))]).toEqual([
+    '{"id":9007199254740993}',
+    '"text"',
+    '"two\\nlines"',
+    '""',
+    'null',
+    '{"valueBase64":"/w=="}',
+  ]);
+});

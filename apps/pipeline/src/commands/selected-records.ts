@@ -1,0 +1,158 @@
+import { duration } from '@headgate/pipeline';
+import { type TopicInfo, type TopicLog, type TopicReader, type TopicRecord, textOf } from '@headgate/topics';
+import { shown } from '../config/problem.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Which records of a topic a command is asked for; by default all of them. */
+export interface RecordSelection {
+  /** The first offset of every partition. */
+  readonly from?: number;
+  /** Appended at this time or later, epoch ms. */
+  readonly sinceMs?: number;
+  /** With this key, as text. */
+  readonly key?: string;
+  /** The last so many of those that are there, of all partitions together. */
+  readonly tail?: number;
+  /** Wait for more after the end. Default false. */
+  readonly follow?: boolean;
+}
+
+type BytesRecord = TopicRecord<Uint8Array>;
+
+/** Clocks of brokers that led a partition one after the other may differ by so much. */
+const CLOCKS_APART_MS = 60_000;
+/** Fewer offsets are read through, not searched. */
+const SEARCHED = 1_000;
+
+/**
+ * Reads those records. In memory are a record, and of `tail` an offset and a time for each of its records. With `sinceMs` or `tail` records
+ * come partition by partition, until the topic's end is reached.
+ */
+export async function* selectedRecords(
+  log: TopicLog,
+  { name: topic, offsets }: TopicInfo,
+  { from, sinceMs, key, tail, follow = false }: RecordSelection,
+  signal: AbortSignal,
+): AsyncGenerator<BytesRecord, void, undefined> {
+  const wanted = key === undefined ? undefined : Buffer.from(key);
+  const fits = (record: BytesRecord): boolean =>
+    (wanted === undefined || (record.key !== null && wanted.equals(record.key))) &&
+    (sinceMs === undefined || record.timestampMs >= sinceMs);
+  if (sinceMs === undefined && tail === undefined) {
+    const all = log.readBytes({ topic, follow, ...(from !== undefined && { from }), signal });
+    for await (const record of all) if (fits(record)) yield record;
+    return;
+  }
+
+  const open = (partition: number, start: number): TopicReader<Uint8Array> =>
+    log.readBytes({ topic, partitions: [partition], from: start, signal });
+  const parts: Part[] = [];
+  for (const [partition, { earliest, end }] of offsets.entries()) {
+    const part = { start: Math.min(end, Math.max(earliest, from ?? 0)), end, open: (start: number) => open(partition, start) };
+    parts.push(sinceMs === undefined ? part : { ...part, start: await startAt(part, sinceMs - CLOCKS_APART_MS) });
+  }
+  for (const part of tail === undefined ? parts : await lastParts(parts, tail, fits)) yield* within(part, fits);
+  if (!follow || signal.aborted) return;
+  const ends = offsets.map(({ end }) => end);
+  const later = log.readBytes({ topic, follow, from: Math.min(...ends), signal });
+  for await (const record of later) if (record.offset >= (ends[record.partition] ?? 0) && fits(record)) yield record;
+}
+
+/** A part of a partition. */
+interface Part {
+  readonly start: number;
+  readonly end: number;
+  readonly open: (start: number) => TopicReader<Uint8Array>;
+}
+
+async function* within({ start, end, open }: Part, fits: (record: BytesRecord) => boolean): AsyncGenerator<BytesRecord, void, undefined> {
+  if (start >= end) return;
+  for await (const record of open(start)) {
+    if (record.offset >= end) return;
+    if (fits(record)) yield record;
+  }
+}
+
+/** The offset before which all records are older than `ms`: times ascend within a partition. */
+async function startAt(part: Part, ms: number): Promise<number> {
+  let { start, end } = part;
+  while (end - start > SEARCHED) {
+    const middle = Math.floor((start + end) / 2);
+    const [found] = await Array.fromAsync(first(within({ ...part, start: middle }, () => true)));
+    if (found === undefined || found.timestampMs >= ms) end = middle;
+    else start = found.offset + 1;
+  }
+  return start;
+}
+
+async function* first<Value>(values: AsyncIterable<Value>): AsyncGenerator<Value, void, undefined> {
+  for await (const value of values) {
+    yield value;
+    return;
+  }
+}
+
+/** The parts that hold the last `count` records that fit. */
+async function lastParts(parts: readonly Part[], count: number, fits: (record: BytesRecord) => boolean): Promise<readonly Part[]> {
+  const marks: { readonly part: number; readonly offset: number; readonly ms: number }[] = [];
+  for (const [i, part] of parts.entries()) {
+    for (const { offset, timestampMs } of await lastOf(part, count, fits)) marks.push({ part: i, offset, ms: timestampMs });
+  }
+  const kept = marks.toSorted((a, b) => b.ms - a.ms || b.part - a.part || b.offset - a.offset).slice(0, count);
+  return parts.map((part, i) => ({
+    ...part,
+    start: kept.reduce((least, mark) => (mark.part === i ? Math.min(least, mark.offset) : least), part.end),
+  }));
+}
+
+/** Where the last `count` records of a part are that fit: looks back further until there are so many. */
+async function lastOf(
+  part: Part,
+  count: number,
+  fits: (record: BytesRecord) => boolean,
+): Promise<readonly Pick<BytesRecord, 'offset' | 'timestampMs'>[]> {
+  for (let width = count; count > 0; width *= 4) {
+    const start = Math.max(part.start, part.end - width);
+    const ring: Pick<BytesRecord, 'offset' | 'timestampMs'>[] = [];
+    let seen = 0;
+    for await (const { offset, timestampMs } of within({ ...part, start }, fits)) {
+      ring[seen % count] = { offset, timestampMs };
+      seen += 1;
+    }
+    if (seen >= count || start === part.start) return ring;
+  }
+  return [];
+}
+
+/** A time that a command line names, epoch ms: so long ago (`15m`, `24h`), or a date, with a time of day; without a zone by the machine's. */
+export function momentOf(text: string, now: number): number {
+  const ago = duration().safeParse(text);
+  if (ago.success) return now - ago.data;
+  const [, date, time = '00:00', zone = ''] =
+    /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? [];
+  const ms = date === undefined ? Number.NaN : Date.parse(`${date}T${time}${zone}`);
+  if (Number.isNaN(ms))
+    throw new UsageError(`--since: ${shown(text)} is neither a duration, as in 15m or 24h, nor a time, as in 2026-11-22T10:00:00Z.`);
+  return ms;
+}
+
+/** A record's value as a line of JSON: JSON as it stands there, so that no number of it is spelled anew; other text as a string; bytes in base64. */
+export function valueLine(value: Uint8Array | null): string {
+  const text = value && textOf(value);
+  if (isOneLineOfJson(text)) return text;
+  return JSON.stringify(text === undefined && value !== null ? { valueBase64: base64(value) } : text);
+}
+
+export function isOneLineOfJson(value: string | null | undefined): value is string {
+  if (value === null || value === undefined || /[\n\r]/.test(value)) return false;
+  try {
+    JSON.parse(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+}
