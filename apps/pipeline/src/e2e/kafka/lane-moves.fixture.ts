@@ -15,15 +15,20 @@ export interface Blow {
   readonly takenAfterMs: readonly number[];
 }
 
-/** The lanes of the followers service a process holds, by what it has logged. */
-export function lanesOf(runner: Runner): readonly number[] {
-  const held = new Set<number>();
-  for (const { event, lane } of runner.lines()) {
-    if (lane === undefined) continue;
-    if (event === 'lane-opened') held.add(lane);
-    if (event === 'lane-left') held.delete(lane);
+/** The lanes of the followers service that a process holds, by what all have logged: one that was frozen doesn't know yet who has taken its lanes. */
+export function lanesOf(fleet: Pick<Fleet, 'runners'>, runner: Runner): readonly number[] {
+  const changes = fleet.runners.flatMap((one) =>
+    one.lines().flatMap(({ at, event, lane }) => {
+      if (lane === undefined || (event !== 'lane-opened' && event !== 'lane-left')) return [];
+      return [{ at, by: one, lane, isOpened: event === 'lane-opened' }];
+    }),
+  );
+  const holders = new Map<number, Runner>();
+  for (const { by, lane, isOpened } of changes.toSorted((one, other) => one.at - other.at)) {
+    if (isOpened) holders.set(lane, by);
+    else if (holders.get(lane) === by) holders.delete(lane);
   }
-  return [...held].sort((one, other) => one - other);
+  return [...holders].flatMap(([lane, holder]) => (holder === runner ? [lane] : [])).toSorted((one, other) => one - other);
 }
 
 /** Where a process serves its status, which it does before it waits for anything. */
@@ -46,7 +51,7 @@ export async function joined(runner: Runner): Promise<string> {
 
 /** Sends the signal, and waits until other processes have opened each of the lanes that one held. Rejects when that takes over 120 s. */
 export async function strike(fleet: Fleet, victim: Runner, kind: Blow['kind']): Promise<Blow> {
-  const lanes = lanesOf(victim);
+  const lanes = lanesOf(fleet, victim);
   const at = Date.now();
   victim.signal(kind);
   const openings = await Promise.all(lanes.map(async (lane) => opened(fleet, lane, { after: at, not: victim })));

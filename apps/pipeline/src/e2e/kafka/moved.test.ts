@@ -48,7 +48,7 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate run --follow on Kafka, several 
         // Of two one gets half of the other's lanes, a third stands by.
         if (living().length < 2 || round === 0 || (round > 2 && living().length < 3 && chance.next() < 0.5)) await join();
         await sleep(chance.between(500, 3_000));
-        const holders = living().filter((runner) => lanesOf(runner).length > 0);
+        const holders = living().filter((runner) => lanesOf(fleet, runner).length > 0);
         const victim = chance.oneOf(holders);
         const blow = await strike(fleet, victim, kind);
         blows.push(blow);

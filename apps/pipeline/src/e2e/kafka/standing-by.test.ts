@@ -36,7 +36,7 @@ describe.skipIf(WHY_NOT !== undefined)(
 
       for (let takeover = 0; takeover < takeovers; takeover += 1) {
         if (takeover > 0) await joined((second = fleet.start('run', '--follow')));
-        expect([lanesOf(first), lanesOf(second)]).toEqual([[0], []]);
+        expect([lanesOf(fleet, first), lanesOf(fleet, second)]).toEqual([[0], []]);
         const standingBy = async () => {
           const before = await cpuMs(second.pid);
           await sleep(WATCHED_MS);
@@ -46,7 +46,7 @@ describe.skipIf(WHY_NOT !== undefined)(
         };
         // V8 compiles and collects for a while after the start; the cost of standing by stays.
         await expect.poll(standingBy, { timeout: 12 * WATCHED_MS }).toBeLessThan(10);
-        expect(lanesOf(second)).toEqual([]);
+        expect(lanesOf(fleet, second)).toEqual([]);
         expect(second.lines().filter(({ event }) => event === 'request')).toEqual([]);
 
         const { takenAfterMs } = await strike(fleet, first, 'SIGKILL');
