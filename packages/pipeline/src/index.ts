@@ -17,6 +17,7 @@ export {
   type ProbeIo,
 } from './define-pipeline.ts';
 export { duration } from './duration.ts';
+export type { Histogram } from './histogram.ts';
 export type { BudgetGauge, CreditGauge, Doing, LaneGauge, Reason, RequestEvent, RunEvent } from './events.ts';
 export { openJournalledLane, type OpenJournalledLaneOptions } from './group/journalled-lane.ts';
 export type { JournalRecord } from './lane/lane-journal.ts';

@@ -1,6 +1,7 @@
 import type { Clock } from '@headgate/throttle';
 import type { BudgetGauge, CreditGauge, Doing, LaneGauge, Reason, RunEvent, RunGauges } from './events.ts';
 import type { Forecast, ForecastOptions, LaneWork } from './plan/forecast.ts';
+import { type Histogram, noObservations, type Observed, observe } from './histogram.ts';
 import { BACKLOG } from './workers/walk.ts';
 import { forecast, walksDone } from './plan/forecast.ts';
 
@@ -55,6 +56,14 @@ export interface PipelineSnapshot {
   readonly pageItems?: number;
   /** HTTP attempts by outcome. */
   readonly attempts: Readonly<Record<string, number>>;
+  /** As well, by the name of the credential. */
+  readonly credentials: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  /** From an attempt's permit to its end. */
+  readonly attemptTimes: Histogram;
+  /** When the last attempt succeeded. */
+  readonly lastSuccessAt?: number;
+  /** Of the log's transactions. */
+  readonly commitTimes: Histogram;
   /** Attempts that met a fault, by the HTTP status of their answer or `none`. */
   readonly faults: Readonly<Record<string, number>>;
   /** Set while no attempt succeeds: since when, how many failed, the last reason, and when the next attempt comes, where that is known. */
@@ -113,6 +122,8 @@ export interface RunModelOptions {
 
 export interface RunModel {
   apply(event: RunEvent): void;
+  /** A transaction of a pipeline's lane took so long. */
+  committed(pipeline: string, ms: number): void;
   /** `left` gives the work that is left; called after an event, and once a second. Without it the last forecast stands, and no time is said. */
   snapshot(gauges: RunGauges, left?: () => readonly LaneWork[]): RunSnapshot;
   /** Renews the forecast, for a run that is about to release its lanes. */
@@ -230,10 +241,13 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
       letters.push({ at, topic, key, error });
       if (letters.length > KEPT_LETTERS) letters.shift();
     },
-    attempt({ pipeline, outcome, status, reason = '', retryInMs, durationMs }, at) {
+    attempt({ pipeline, credential, outcome, status, reason = '', retryInMs, durationMs }, at) {
       const own = of(pipeline);
       count(own.counts.attempts, { [outcome]: 1 });
+      count((own.counts.credentials[credential] ??= {}), { [outcome]: 1 });
+      observe(own.counts.attemptTimes, durationMs);
       if (outcome === 'ok') {
+        own.lastSuccessAt = at;
         own.answers += 1;
         own.answersMs += durationMs;
       }
@@ -299,6 +313,7 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
       hasChanged = true;
       (changes[event.type] as ((event: RunEvent, at: number) => void) | undefined)?.(event, lastEventAt);
     },
+    committed: (pipeline, ms) => observe(of(pipeline).counts.commitTimes, ms),
     forecast: forecastAll,
     snapshot(gauges, left) {
       const now = clock.epochMs();
@@ -312,7 +327,7 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
         const isExact = unknown === 0 && ![...failedLanes.values()].some(({ pipeline }) => pipeline === name);
         return { done, left: rest, isExact, ...(left !== undefined && rest > 0 && { doneAt }) };
       };
-      const shown = [...totals].map(([name, { failing, counts }]): [string, PipelineSnapshot] => {
+      const shown = [...totals].map(([name, { failing, lastSuccessAt, counts }]): [string, PipelineSnapshot] => {
         const known = pipelines.find((one) => one.name === name);
         return [
           name,
@@ -321,6 +336,7 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
             unit: known?.unit ?? 'records',
             ...(known?.pageItems !== undefined && { pageItems: known.pageItems }),
             ...(failing !== undefined && { failing }),
+            ...(lastSuccessAt !== undefined && { lastSuccessAt }),
             progress: progressOf(name),
           },
         ];
@@ -365,10 +381,14 @@ interface Totals {
   /** Most keys of one request. */
   keysAtOnce: number;
   failing: PipelineSnapshot['failing'] | undefined;
+  lastSuccessAt: number | undefined;
 }
 
 interface Counts {
   readonly attempts: Record<string, number>;
+  readonly credentials: Record<string, Record<string, number>>;
+  readonly attemptTimes: Observed;
+  readonly commitTimes: Observed;
   readonly faults: Record<string, number>;
   readonly records: Record<string, number>;
   readonly walks: { started: number; completed: number; failed: number };
@@ -381,6 +401,9 @@ interface Counts {
 function noTotals(): Totals {
   const counts = {
     attempts: {},
+    credentials: {},
+    attemptTimes: noObservations(),
+    commitTimes: noObservations(),
     faults: {},
     records: {},
     walks: { started: 0, completed: 0, failed: 0 },
@@ -389,7 +412,7 @@ function noTotals(): Totals {
     items: 0,
     deadLetters: 0,
   };
-  return { counts, keyRecords: {}, answers: 0, answersMs: 0, keysAtOnce: 1, failing: undefined };
+  return { counts, keyRecords: {}, answers: 0, answersMs: 0, keysAtOnce: 1, failing: undefined, lastSuccessAt: undefined };
 }
 
 function* walkRows(walks: Iterable<Walk>, { work }: RunGauges, doneAts: ReadonlyMap<string, number>): Generator<WalkRow> {

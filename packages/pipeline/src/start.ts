@@ -114,7 +114,9 @@ export async function start(options: StartOptions): Promise<Running> {
     open: (lane, leave) => {
       const pipeline = pipelines.find(({ name }) => name === lane.pipeline);
       if (pipeline === undefined) throw new TypeError(`No pipeline of this run is called ${lane.pipeline}.`);
-      return openPipelineLane({ log, group, lanes, names, follow, validate, serializers, clock, env, emit }, pipeline, lane.lane, leave);
+      const onCommit = (name: string, ms: number): void => model.committed(name, ms);
+      const shared = { log, group, lanes, names, follow, validate, serializers, clock, env, emit, onCommit };
+      return openPipelineLane(shared, pipeline, lane.lane, leave);
     },
     laneOf: ({ topic, partition }) => ({ pipeline: byTopic.get(topic)?.name ?? topic, lane: partition }),
     lanes: pipelines.reduce((sum, pipeline) => sum + lanesOf(pipeline, lanes), 0),

@@ -1,158 +1,223 @@
-import { Counter, Gauge, Registry } from 'prom-client';
+import type { AttemptEvent, Doing } from '@headgate/pipeline';
+import { CONTENT_TYPE, exposition, type Metric, type Series } from './exposition.ts';
 import type { RunView } from './run-view.ts';
 
-type Samples = readonly (readonly [Readonly<Record<string, string>>, number])[];
+type PipelineView = RunView['pipelines'][string];
 
-/** A run's metrics, all of one instant. No label grows with the number of requests. */
-export async function runMetrics(view: RunView): Promise<{ readonly contentType: string; readonly body: string }> {
-  const { pipelines, budgets, credits, lanes, work, progress, now } = view;
-  const registry = new Registry();
-  const each = Object.entries(pipelines);
-  const counter = (name: string, help: string, labelNames: readonly string[], samples: Samples): void => {
-    const metric = new Counter({ name, help, labelNames, registers: [registry] });
-    for (const [labels, value] of samples) metric.inc(labels, value);
-  };
-  const gauge = (name: string, help: string, labelNames: readonly string[], samples: Samples): void => {
-    const metric = new Gauge({ name, help, labelNames, registers: [registry] });
-    for (const [labels, value] of samples) metric.set(labels, value);
-  };
-  const counted = (label: string, of: (one: RunView['pipelines'][string]) => Readonly<Record<string, number>>): Samples =>
-    each.flatMap(([pipeline, one]) => Object.entries(of(one)).map(([value, count]) => [{ pipeline, [label]: value }, count] as const));
+/** Of this process. */
+export interface ProcessFigures {
+  readonly cpuSeconds: number;
+  readonly residentBytes: number;
+}
 
-  counter(
-    'headgate_walks_total',
-    'Requests that are walked, by what became of them, in this run.',
-    ['pipeline', 'state'],
-    counted('state', ({ walks }) => walks),
+/** A run's metrics, all of one instant, as Prometheus reads them. */
+export function runMetrics(view: RunView, figures: ProcessFigures): { readonly contentType: string; readonly body: string } {
+  return {
+    contentType: CONTENT_TYPE,
+    body: exposition([...workMetrics(view), ...standingMetrics(view), ...processMetrics(view, figures)]),
+  };
+}
+
+// No label grows with the number of requests, and what may happen stands at 0 until it does: else its first time would be no increase.
+const OUTCOMES = Object.keys({
+  ok: true,
+  'rate-limited': true,
+  transient: true,
+  unauthorized: true,
+  gone: true,
+  fatal: true,
+} satisfies Record<AttemptEvent['outcome'], true>);
+const DOINGS = Object.keys({ asking: true, retrying: true, waiting: true, writing: true, behind: true } satisfies Record<
+  Doing['state'],
+  true
+>);
+
+/** What was done, and how long it took. */
+function workMetrics(view: RunView): Metric[] {
+  const { pipelines, budgets } = view;
+  const each = ofEach(pipelines);
+  const credentials = (pipeline: string, one: PipelineView): string[] => [
+    ...new Set([...budgets.flatMap((budget) => (budget.pipeline === pipeline ? budget.credential : [])), ...Object.keys(one.credentials)]),
+  ];
+  return [
+    counter(
+      'headgate_requests_total',
+      'HTTP requests that ended, by credential and outcome.',
+      Object.entries(pipelines).flatMap(([pipeline, one]) =>
+        credentials(pipeline, one).flatMap((credential) =>
+          OUTCOMES.map((outcome) => [{ pipeline, credential, outcome }, one.credentials[credential]?.[outcome] ?? 0] as const),
+        ),
+      ),
+    ),
+    {
+      name: 'headgate_request_duration_seconds',
+      type: 'histogram',
+      help: 'Time of an HTTP request, from its permit to the end of its answer.',
+      series: each(({ attemptTimes }) => attemptTimes),
+    },
+    counter(
+      'headgate_faults_total',
+      'HTTP requests that met a fault, by the status of their answer, or none.',
+      counted(pipelines, 'status', ({ faults }) => faults),
+    ),
+    {
+      name: 'headgate_commit_duration_seconds',
+      type: 'histogram',
+      help: "Time of a transaction of the log: records, checkpoint and budgets' journal.",
+      series: each(({ commitTimes }) => commitTimes),
+    },
+    counter(
+      'headgate_walks_total',
+      'Requests that are walked page by page, by what became of them.',
+      counted(pipelines, 'state', ({ walks }) => walks),
+    ),
+    counter(
+      'headgate_pages_total',
+      'Pages written.',
+      each(({ pages }) => pages),
+    ),
+    counter(
+      'headgate_items_total',
+      'Items of pages written.',
+      each(({ items }) => items),
+    ),
+    counter(
+      'headgate_keys_total',
+      'Keys of lookups answered.',
+      each(({ keys }) => keys.answered),
+    ),
+    counter(
+      'headgate_records_total',
+      'Records written, by topic within the pipeline.',
+      counted(pipelines, 'topic', ({ records }) => records),
+    ),
+    counter(
+      'headgate_dead_letters_total',
+      'Dead letters written.',
+      each(({ deadLetters }) => deadLetters),
+    ),
+  ];
+}
+
+/** What is left, what it waits for, and what stands in the way. */
+function standingMetrics(view: RunView): Metric[] {
+  const { pipelines, lanes, failedLanes, blockedLanes, logUnavailable, credits, work, now } = view;
+  const each = ofEach(pipelines);
+  const count = (all: readonly { readonly pipeline: string }[]): Series<number>[] =>
+    each((_, pipeline) => all.filter((one) => one.pipeline === pipeline).length);
+  const creditsOf = (value: (credit: RunView['credits'][number]) => number): Series<number>[] =>
+    each((_, pipeline) => sum(credits.filter((one) => one.pipeline === pipeline).map(value)));
+  return [
+    gauge(
+      'headgate_requests_left',
+      'HTTP requests that are left, at least.',
+      each(({ progress }) => progress.left),
+    ),
+    gauge(
+      'headgate_walks_unknown',
+      '1 while walks of unknown size are left, so that more requests may be; else 0.',
+      each(({ progress }) => (progress.isExact ? 0 : 1)),
+    ),
+    gauge(
+      'headgate_done_time_seconds',
+      'When the last request that is left is answered, Unix time; absent where that is not known, and where nothing is left.',
+      known(each(({ progress }) => (progress.isExact && progress.doneAt !== undefined ? progress.doneAt / 1_000 : undefined))),
+    ),
+    gauge(
+      'headgate_last_success_time_seconds',
+      'When the last HTTP request succeeded, Unix time; absent before the first.',
+      known(each(({ lastSuccessAt }) => (lastSuccessAt === undefined ? undefined : lastSuccessAt / 1_000))),
+    ),
+    gauge(
+      'headgate_failing_seconds',
+      'For how long every HTTP request that was sent has met a fault; 0 while they succeed.',
+      each(({ failing }) => (failing === undefined ? 0 : Math.max(0, now - failing.since) / 1_000)),
+    ),
+    gauge(
+      'headgate_work',
+      'Requests in work, by what they do; the keys of lookups of a lane are one.',
+      Object.keys(pipelines).flatMap((pipeline) =>
+        DOINGS.map(
+          (state) => [{ pipeline, state }, work.filter((row) => row.pipeline === pipeline && row.doing?.state === state).length] as const,
+        ),
+      ),
+    ),
+    gauge(
+      'headgate_budget_limit',
+      'Requests, or what else the budget counts, that a window permits.',
+      budgetsOf(view, ({ limit }) => limit),
+    ),
+    gauge(
+      'headgate_budget_used',
+      'Of these in the current window, those in flight counted.',
+      budgetsOf(view, ({ used }) => used),
+    ),
+    gauge(
+      'headgate_budget_wait_seconds',
+      'Time until the next request may start; absent while that depends on requests in flight.',
+      known(budgetsOf(view, ({ freeAt }) => (freeAt === undefined ? undefined : Math.max(0, freeAt - now) / 1_000))),
+    ),
+    gauge(
+      'headgate_credit_limit',
+      'Items that may be unwritten.',
+      creditsOf(({ max }) => max),
+    ),
+    gauge(
+      'headgate_credit_used',
+      'Items asked for and not yet written.',
+      creditsOf(({ used }) => used),
+    ),
+    gauge('headgate_lanes', 'Lanes that this process works.', count(lanes)),
+    gauge('headgate_lanes_failed', "Lanes that can't go on before their cause is fixed.", count(failedLanes)),
+    gauge('headgate_lanes_blocked', "Lanes whose requests wait for another client's open transaction.", count(blockedLanes)),
+    gauge('headgate_log_available', 'Whether the log that is written to can be worked with: 1, or 0.', [
+      [{}, logUnavailable === undefined ? 1 : 0],
+    ]),
+  ];
+}
+
+function processMetrics({ about, startedAt }: RunView, { cpuSeconds, residentBytes }: ProcessFigures): Metric[] {
+  return [
+    gauge('headgate_build_info', '1, with the version of the command.', [[{ version: about.version }, 1]]),
+    gauge('headgate_start_time_seconds', 'When this run started, Unix time.', [[{}, startedAt / 1_000]]),
+    counter('process_cpu_seconds_total', 'CPU time of the process, of user and system.', [[{}, cpuSeconds]]),
+    gauge('process_resident_memory_bytes', 'Resident memory of the process.', [[{}, residentBytes]]),
+  ];
+}
+
+function counter(name: string, help: string, series: readonly Series<number>[]): Metric {
+  return { name, type: 'counter', help, series };
+}
+
+function gauge(name: string, help: string, series: readonly Series<number>[]): Metric {
+  return { name, type: 'gauge', help, series };
+}
+
+function ofEach(pipelines: RunView['pipelines']) {
+  return <Value>(value: (one: PipelineView, pipeline: string) => Value): Series<Value>[] =>
+    Object.entries(pipelines).map(([pipeline, one]) => [{ pipeline }, value(one, pipeline)]);
+}
+
+function counted(
+  pipelines: RunView['pipelines'],
+  label: string,
+  of: (one: PipelineView) => Readonly<Record<string, number>>,
+): Series<number>[] {
+  return Object.entries(pipelines).flatMap(([pipeline, one]) =>
+    Object.entries(of(one)).map(([value, count]): Series<number> => [{ pipeline, [label]: value }, count]),
   );
-  counter(
-    'headgate_pages_total',
-    'Pages written.',
-    ['pipeline'],
-    each.map(([pipeline, { pages }]) => [{ pipeline }, pages]),
-  );
-  counter(
-    'headgate_items_total',
-    'Items of pages written.',
-    ['pipeline'],
-    each.map(([pipeline, { items }]) => [{ pipeline }, items]),
-  );
-  counter(
-    'headgate_keys_total',
-    'Keys of lookups answered.',
-    ['pipeline'],
-    each.map(([pipeline, { keys }]) => [{ pipeline }, keys.answered]),
-  );
-  counter(
-    'headgate_records_total',
-    'Records written, by topic within the pipeline.',
-    ['pipeline', 'topic'],
-    counted('topic', ({ records }) => records),
-  );
-  counter(
-    'headgate_requests_total',
-    'Attempts of HTTP requests that ended, by outcome.',
-    ['pipeline', 'outcome'],
-    counted('outcome', ({ attempts }) => attempts),
-  );
-  counter(
-    'headgate_faults_total',
-    'Attempts that met a fault, by HTTP status, or none.',
-    ['pipeline', 'status'],
-    counted('status', ({ faults }) => faults),
-  );
-  counter(
-    'headgate_dead_letters_total',
-    'Dead letters written, by topic.',
-    ['topic'],
-    Object.entries(view.deadLetters.byTopic).map(([topic, count]) => [{ topic }, count]),
-  );
-  gauge('headgate_start_time_seconds', 'When this run started, Unix time.', [], [[{}, view.startedAt / 1000]]);
-  gauge(
-    'headgate_requests_left',
-    'HTTP requests that are left, at least.',
-    ['pipeline'],
-    each.map(([pipeline, one]) => [{ pipeline }, one.progress.left]),
-  );
-  gauge(
-    'headgate_walks_unknown',
-    '1 where walks of unknown size are left, so that more requests may be: 0 where none are.',
-    ['pipeline'],
-    each.map(([pipeline, one]) => [{ pipeline }, one.progress.isExact ? 0 : 1]),
-  );
-  gauge(
-    'headgate_done_time_seconds',
-    'When the last request that is left is answered, Unix time; absent where that is not known.',
-    [],
-    progress.isExact && progress.doneAt !== undefined ? [[{}, progress.doneAt / 1000]] : [],
-  );
-  gauge(
-    'headgate_lanes',
-    'Lanes this process works.',
-    ['pipeline'],
-    each.map(([pipeline]) => [{ pipeline }, lanes.filter((one) => one.pipeline === pipeline).length]),
-  );
-  gauge('headgate_lanes_failed', "Lanes that can't go on before their cause is mended.", [], [[{}, view.failedLanes.length]]);
-  gauge(
-    'headgate_log_available',
-    'Whether the log that is written to can be reached: 1, or 0.',
-    [],
-    [[{}, view.logUnavailable === undefined ? 1 : 0]],
-  );
-  const labels = ['pipeline', 'credential', 'budget'];
-  const ofBudgets = (value: (budget: RunView['budgets'][number]) => number | undefined): Samples =>
-    budgets.flatMap((one) => {
-      const { pipeline, credential, budget } = one;
-      const number = value(one);
-      return number === undefined ? [] : [[{ pipeline, credential, budget }, number] as const];
-    });
-  gauge(
-    'headgate_budget_limit',
-    'Requests a window permits.',
-    labels,
-    ofBudgets(({ limit }) => limit),
-  );
-  gauge(
-    'headgate_budget_used',
-    'Requests in the current window, those in flight counted.',
-    labels,
-    ofBudgets(({ used }) => used),
-  );
-  gauge(
-    'headgate_budget_wait_seconds',
-    'Time until the next request may start.',
-    labels,
-    ofBudgets(({ freeAt }) => (freeAt === undefined ? undefined : Math.max(0, freeAt - now) / 1000)),
-  );
-  const ofCredits = (value: (credit: RunView['credits'][number]) => number): Samples =>
-    [...Map.groupBy(credits, ({ pipeline }) => pipeline)].map(([pipeline, own]) => [
-      { pipeline },
-      own.reduce((sum, one) => sum + value(one), 0),
-    ]);
-  gauge(
-    'headgate_credit_limit',
-    'Items that may be unwritten.',
-    ['pipeline'],
-    ofCredits(({ max }) => max),
-  );
-  gauge(
-    'headgate_credit_used',
-    'Items asked for and not yet written.',
-    ['pipeline'],
-    ofCredits(({ used }) => used),
-  );
-  const doing = Map.groupBy(
-    work.filter((row) => row.doing !== undefined),
-    (row) => JSON.stringify([row.pipeline, row.doing?.state]),
-  );
-  gauge(
-    'headgate_work',
-    'Requests in work, by what they do.',
-    ['pipeline', 'state'],
-    [...doing].map(([key, rows]) => {
-      const [pipeline = '', state = ''] = JSON.parse(key) as string[];
-      return [{ pipeline, state }, rows.length];
-    }),
-  );
-  return { contentType: registry.contentType, body: await registry.metrics() };
+}
+
+/** Two sources of a pipeline may have budgets of one name: a scrape with two series of the same labels would be refused as a whole. */
+function budgetsOf<Value>({ budgets }: RunView, value: (budget: RunView['budgets'][number]) => Value): Series<Value>[] {
+  const byName = new Map(budgets.map((one) => [JSON.stringify([one.pipeline, one.credential, one.budget]), one]));
+  return [...byName.values()].map((one) => [{ pipeline: one.pipeline, credential: one.credential, budget: one.budget }, value(one)]);
+}
+
+function known(series: readonly Series<number | undefined>[]): Series<number>[] {
+  return series.flatMap(([labels, value]): Series<number>[] => (value === undefined ? [] : [[labels, value]]));
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }

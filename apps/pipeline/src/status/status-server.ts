@@ -73,7 +73,8 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
   /** Loaded when it is first asked for: many runs are never scraped. */
   async function metricsAnswer(): Promise<Answer> {
     const { runMetrics } = await import('./run-metrics.ts');
-    const { contentType, body } = await runMetrics(view());
+    const { user, system } = process.cpuUsage();
+    const { contentType, body } = runMetrics(view(), { cpuSeconds: (user + system) / 1e6, residentBytes: process.memoryUsage.rss() });
     return { status: 200, headers: { 'content-type': contentType }, body };
   }
 

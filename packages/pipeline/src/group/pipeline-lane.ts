@@ -34,6 +34,8 @@ export interface PipelineLaneOptions {
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly emit: (event: RunEvent) => void;
+  /** Called with the duration of each durable transaction of its lane, ms. */
+  readonly onCommit: (pipeline: string, ms: number) => void;
 }
 
 /** One lane of one pipeline, held by this process and ready to work. */
@@ -59,7 +61,13 @@ export async function openPipelineLane(
   const { log, clock, names, env, emit, follow, validate, serializers } = options;
   const lanes = lanesOf(pipeline, options.lanes);
   const { name } = pipeline;
-  const { lane, journal } = await openJournalledLane({ ...options, pipeline, number, signal });
+  const { lane, journal } = await openJournalledLane({
+    ...options,
+    pipeline,
+    number,
+    signal,
+    onCommit: (ms) => options.onCommit(name, ms),
+  });
   let closeSources = async (): Promise<void> => undefined;
   try {
     // One lane tells it for all.

@@ -74,6 +74,8 @@ export interface OpenLaneOptions {
   readonly signal?: AbortSignal;
   /** As in `LaneSpec`. Default false. */
   readonly onlyIfFree?: boolean;
+  /** Called with the duration of each transaction that is durable, ms. Default: nobody. */
+  readonly onCommit?: (ms: number) => void;
 }
 
 /** Takes a lane and reads how far it has come. Throws what `TopicLog.openLane` throws. */
@@ -87,6 +89,7 @@ export async function openLane({
   clock,
   signal,
   onlyIfFree = false,
+  onCommit = () => undefined,
 }: OpenLaneOptions): Promise<Lane> {
   const rooms = new Map(await Promise.all([...writes, state].map(async (one) => [one.topic, await log.recordRoom(one.topic)] as const)));
   const writer = await log.openLane({ name: laneName(group, topic, partition), state, writes, onlyIfFree }, signal);
@@ -116,7 +119,7 @@ export async function openLane({
     if (!isKept || finished.next > before) tx.commitOffset({ group, topic, partition, nextOffset: finished.next });
     isKept = true;
   };
-  const committer = groupCommitter({ writer, clock, write });
+  const committer = groupCommitter({ writer, clock, write, onCommit });
   return {
     topic,
     partition,
@@ -159,10 +162,11 @@ interface GroupCommitterOptions {
   readonly writer: LaneWriter;
   readonly clock: Clock;
   readonly write: (tx: LaneTransaction, contributions: readonly Contribution[]) => void;
+  readonly onCommit: (ms: number) => void;
 }
 
 /** One transaction at a time; contributions that have come in the meantime share the next, and none waits for another to come. */
-function groupCommitter({ writer, clock, write }: GroupCommitterOptions) {
+function groupCommitter({ writer, clock, write, onCommit }: GroupCommitterOptions) {
   const took: number[] = [];
   let waiting: Contribution[] = [];
   let next: Promise<void> | undefined;
@@ -176,8 +180,10 @@ function groupCommitter({ writer, clock, write }: GroupCommitterOptions) {
     next = undefined;
     const startedMs = clock.monotonicMs();
     await writer.transaction((tx) => write(tx, contributions));
-    took.push(clock.monotonicMs() - startedMs);
+    const ms = clock.monotonicMs() - startedMs;
+    took.push(ms);
     if (took.length > 50) took.shift();
+    onCommit(ms);
   };
 
   return {

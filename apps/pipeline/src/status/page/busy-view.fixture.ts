@@ -17,7 +17,7 @@ const NOW = START + 2 * 3_600_000 + 14 * 60_000;
 /** A run in the middle of its work, with something in every corner of the page. */
 export function busyView({ now = NOW, requests = 6, changed = {} }: BusyViewOptions = {}): RunView {
   const work = Array.from({ length: requests }, (_, i) => walk(i, now));
-  const of = { unit: 'ids', faults: {}, records: {}, keys: { queued: 0, answered: 0 } };
+  const of = { unit: 'ids', faults: {}, records: {}, keys: { queued: 0, answered: 0 }, lastSuccessAt: now, commitTimes: TIMES };
   const quota = { pipeline: 'books', credential: 'key', budget: 'quota', unit: 'ISBNs', windowMs: 86_400_000, limit: 5_000 };
   return {
     startedAt: START,
@@ -28,6 +28,10 @@ export function busyView({ now = NOW, requests = 6, changed = {} }: BusyViewOpti
         ...of,
         pageItems: 5_000,
         attempts: { ok: 412, transient: 12, 'rate-limited': 1 },
+        credentials: { app: { ok: 200, transient: 12 }, reader: { ok: 212, 'rate-limited': 1 } },
+        attemptTimes: TIMES,
+        faults: { 503: 12, 429: 1 },
+        records: { pages: 412, ids: 2_060_000 },
         walks: { started: requests, completed: 1, failed: 1 },
         pages: 412,
         items: 2_060_000,
@@ -38,6 +42,9 @@ export function busyView({ now = NOW, requests = 6, changed = {} }: BusyViewOpti
         ...of,
         unit: 'records',
         attempts: { ok: 19 },
+        credentials: { key: { ok: 19 } },
+        attemptTimes: { boundsMs: [100, 1_000], counts: [7, 10, 2], sumMs: 9_250 },
+        records: { records: 1_888, missing: 12 },
         walks: { started: 0, completed: 0, failed: 0 },
         pages: 0,
         items: 0,
@@ -86,6 +93,8 @@ export function busyView({ now = NOW, requests = 6, changed = {} }: BusyViewOpti
     ...changed,
   };
 }
+
+const TIMES = { boundsMs: [1, 2.5, 30_000], counts: [300, 112, 0, 0], sumMs: 400.5 };
 
 const PROTECTED = {
   code: 'unauthorized',

@@ -1,0 +1,26 @@
+/** How long something took, how often. */
+export interface Histogram {
+  /** Upper bounds of the buckets, ms, inclusive; one more bucket takes what is above. */
+  readonly boundsMs: readonly number[];
+  /** Of each bucket by itself. */
+  readonly counts: readonly number[];
+  readonly sumMs: number;
+}
+
+/** From a commit to a file until a service that takes its time. */
+const BOUNDS_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000];
+
+/** A histogram that `observe` adds to. */
+export type Observed = { boundsMs: number[]; counts: number[]; sumMs: number };
+
+export function noObservations(): Observed {
+  return { boundsMs: [...BOUNDS_MS], counts: BOUNDS_MS.map(() => 0).concat(0), sumMs: 0 };
+}
+
+export function observe(histogram: Observed, ms: number): void {
+  const { boundsMs, counts } = histogram;
+  const found = boundsMs.findIndex((bound) => ms <= bound);
+  const bucket = found < 0 ? boundsMs.length : found;
+  counts[bucket] = (counts[bucket] ?? 0) + 1;
+  histogram.sumMs += ms;
+}
