@@ -1,0 +1,124 @@
+import { spawnSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { busyView } from './page/busy-view.fixture.ts';
+import { runMetrics } from './run-metrics.ts';
+import { scraped } from './scrape.fixture.ts';
+
+const docs = (name: string): string => fileURLToPath(new URL(`../../../../docs/${name}`, import.meta.url));
+const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
+
+/** Samples of a scrape with the labels of each, and their values. */
+const SAMPLES = new Map<string, Map<string, Set<string>>>();
+for (const { samples } of scraped(runMetrics(busyView(), { cpuSeconds: 1, residentBytes: 1 }).body).values()) {
+  for (const { name, labels } of samples) {
+    const known = SAMPLES.get(name) ?? new Map<string, Set<string>>();
+    for (const [label, value] of Object.entries(labels)) known.set(label, (known.get(label) ?? new Set()).add(value));
+    SAMPLES.set(name, known);
+  }
+}
+
+/** Given by Prometheus. */
+const OF_TARGETS = ['job', 'instance'];
+const NO_METRIC = /^(?:and|or|unless|on|ignoring|by|without|bool|offset|group_left|group_right)$/u;
+
+/** All that a query names and no scrape has. */
+function unknowns(query: string): string[] {
+  const wrong: string[] = [];
+  const used = new Set<string>();
+  const selected = query.replaceAll(/([a-z_]+)\{([^}]*)\}/gu, (_, name: string, matchers: string) => {
+    for (const [, label = '', operator = '', value = ''] of matchers.matchAll(/(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"/gu)) {
+      const values = SAMPLES.get(name)?.get(label);
+      if (values === undefined && !OF_TARGETS.includes(label)) wrong.push(`${name}{${label}}`);
+      if (operator === '=' && values?.has(value) === false) wrong.push(`${name}{${label}="${value}"}`);
+    }
+    return name;
+  });
+  const lists: string[] = [];
+  const bare = selected
+    .replaceAll(/\b(?:by|on|ignoring|without)\s*\(([^)]*)\)/gu, (_, list: string) => {
+      lists.push(...list.split(',').map((label) => label.trim()));
+      return '';
+    })
+    .replaceAll(/\[[^\]]*\]/gu, '');
+  for (const [, name = '', call] of bare.matchAll(/\b([a-z_]+)\b\s*(\()?/gu)) {
+    if (call !== undefined || NO_METRIC.test(name)) continue;
+    used.add(name);
+    if (!SAMPLES.has(name)) wrong.push(name);
+  }
+  for (const label of lists) {
+    const isKnown = OF_TARGETS.includes(label) || [...used].some((name) => SAMPLES.get(name)?.has(label));
+    if (!isKnown) wrong.push(`by ${label}`);
+  }
+  if (used.size === 0) wrong.push('no metric');
+  return wrong;
+}
+
+it('finds what a query names and no scrape has', () => {
+  expect(
+    unknowns('sum by (pipeline, le) (rate(headgate_request_duration_seconds_bucket{pipeline=~"$p", instance="a"}[5m])) > 0.5'),
+  ).toEqual([]);
+  expect(unknowns('headgate_pages > 1')).toEqual(['headgate_pages']);
+  expect(unknowns('headgate_request_duration_seconds')).toEqual(['headgate_request_duration_seconds']);
+  expect(unknowns('headgate_requests_total{outcome="fine"}')).toEqual(['headgate_requests_total{outcome="fine"}']);
+  expect(unknowns('headgate_pages_total{user="a"}')).toEqual(['headgate_pages_total{user}']);
+  expect(unknowns('sum by (le) (headgate_pages_total) and on (job, user) headgate_lanes')).toEqual(['by le', 'by user']);
+  expect(unknowns('time() - 1')).toEqual(['no metric']);
+});
+
+const dashboard = z.object({
+  uid: z.literal('headgate'),
+  panels: z.array(
+    z.object({
+      id: z.number(),
+      title: z.string().min(1),
+      gridPos: z.object({ x: z.number(), y: z.number(), w: z.number(), h: z.number() }),
+      targets: z.array(z.object({ expr: z.string() })).optional(),
+    }),
+  ),
+  templating: z.object({ list: z.array(z.object({ name: z.string(), definition: z.string().optional() })) }),
+  annotations: z.object({ list: z.array(z.object({ expr: z.string() })) }),
+});
+
+it('docs/grafana.json asks for metrics and labels that there are, in panels that do not overlap', async () => {
+  const { panels, templating, annotations } = dashboard.parse(JSON.parse(await readFile(docs('grafana.json'), 'utf8')));
+  const queries = [...panels.flatMap(({ targets = [] }) => targets), ...annotations.list].map(({ expr }) => expr);
+  expect(queries.length).toBeGreaterThan(20);
+  expect(queries.flatMap((query) => unknowns(query).map((wrong) => `${wrong} in ${query}`))).toEqual([]);
+  const variables = templating.list.map(({ name }) => name).concat('__rate_interval');
+  const named = queries.flatMap((query) => [...query.matchAll(/\$(\w+)/gu)].map(([, name]) => name));
+  expect(variables).toEqual(expect.arrayContaining([...new Set(named)]));
+  for (const { definition = 'label_values(headgate_lanes, pipeline)' } of templating.list) {
+    const [, metric = '', label = ''] = /^label_values\((\w+), (\w+)\)$/u.exec(definition) ?? [];
+    expect(unknowns(`sum by (${label}) (${metric})`)).toEqual([]);
+  }
+  const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+    Array.from({ length: w * h }, (_, i) => `${x + (i % w)} ${y + Math.floor(i / w)}`),
+  );
+  expect(new Set(cells).size).toBe(cells.length);
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+});
+
+it('docs/alerts.yaml asks for metrics and labels that there are, and its words do, too', async () => {
+  const text = z.object({ summary: z.string().min(1), description: z.string().min(1) });
+  const rule = z.object({ alert: z.string(), expr: z.string(), labels: z.object({ severity: z.string() }), annotations: text });
+  const rules = z.object({ groups: z.array(z.object({ rules: z.array(rule) })) });
+  const all = rules.parse(parse(await readFile(docs('alerts.yaml'), 'utf8'))).groups.flatMap((group) => group.rules);
+  expect(all.length).toBeGreaterThan(5);
+  for (const { alert, expr, annotations } of all) {
+    expect([alert, unknowns(expr)]).toEqual([alert, []]);
+    const said = [...`${annotations.summary} ${annotations.description}`.matchAll(/\$labels\.(\w+)/gu)].map(([, label]) => label ?? '');
+    const [metric = ''] = /headgate_\w+/u.exec(expr) ?? [];
+    const [, list] = /^\s*(?:sum|min|max) by \(([^)]*)\)/u.exec(expr) ?? [];
+    const kept = list?.split(', ') ?? [...OF_TARGETS, ...(SAMPLES.get(metric)?.keys() ?? [])];
+    expect([alert, said.filter((label) => !kept.includes(label))]).toEqual([alert, []]);
+  }
+});
+
+it.skipIf(!hasPromtool)('docs/alerts.yaml passes `promtool check rules` (skipped where Prometheus is not installed)', () => {
+  const { status, stdout, stderr } = spawnSync('promtool', ['check', 'rules', docs('alerts.yaml')], { encoding: 'utf8' });
+  expect([status, stderr, stdout]).toEqual([0, '', expect.stringMatching(/SUCCESS: \d+ rules found/u)]);
+});
