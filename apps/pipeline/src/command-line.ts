@@ -110,12 +110,18 @@ function commandLine(world: World, exit: (code: number) => void): Command {
       exit(await check({ file, cwd, env, output: json ? own.stdout : plainOutput(own.stdout), json, online, probes }));
     });
 
-  command('schema', 'write the JSON Schema of headgate.yaml, for editors, with the pipelines of the configuration')
-    .option('--reference', 'a page in Markdown with every key instead')
-    .action(async ({ reference = false }: { reference?: boolean }) => {
-      const { schema } = await import('./commands/schema.ts');
-      exit(await schema({ reference }, context()));
+  command('schema', "write the JSON Schema of a topic's values, or of headgate.yaml, for editors, with the pipelines of the configuration")
+    .argument('[topic]', 'followers.ids, say; without it the configuration')
+    .option('--reference', 'a page in Markdown with every key of the configuration instead')
+    .action(async (topic: string | undefined, { reference = false }: { reference?: boolean }) => {
+      const { schema, schemaOfTopic } = await import('./commands/schema.ts');
+      exit(topic === undefined ? await schema({ reference }, context()) : await schemaOfTopic(topic, context()));
     });
+
+  command('asyncapi', 'write an AsyncAPI 3 document of all topics of the configuration').action(async () => {
+    const { asyncapi } = await import('./commands/asyncapi.ts');
+    exit(await asyncapi(context()));
+  });
 
   command('plan', 'what is left to do, the requests it needs, and when it will be done').action(async () => {
     const { plan } = await import('./commands/plan.ts');

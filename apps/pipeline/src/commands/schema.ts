@@ -1,10 +1,13 @@
-import type { DefinitionInfo } from '@headgate/pipeline';
+import { type DefinitionInfo, topicNames } from '@headgate/pipeline';
 import { BUILT_IN } from '../config/built-in.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { configReference } from '../config/config-reference.ts';
 import { configJsonSchema } from '../config/config-schema.ts';
 import { loadConfig } from '../config/load-config.ts';
-import type { CommandContext } from './command-context.ts';
+import { shown } from '../config/problem.ts';
+import { topicSchemas } from '../records/topic-schemas.ts';
+import { type CommandContext, readLogConfig } from './command-context.ts';
+import { UsageError } from './usage-error.ts';
 
 /** Writes the keys of a configuration to stdout: as JSON Schema, or as a page in Markdown. Resolves to the exit code. */
 export async function schema({ reference }: { readonly reference: boolean }, context: CommandContext): Promise<number> {
@@ -14,6 +17,29 @@ export async function schema({ reference }: { readonly reference: boolean }, con
   const ownNames = own.map(({ name }) => name);
   context.stdout.write(reference ? configReference(all) : `${JSON.stringify(configJsonSchema(all, ownNames), undefined, 2)}\n`);
   return 0;
+}
+
+/** Writes the JSON Schema of a topic's values to stdout. `asked`: as the topic is called on the log, or without its prefix. Resolves to the exit code. */
+export async function schemaOfTopic(asked: string, context: CommandContext): Promise<number> {
+  const definitions = await allDefinitions(context);
+  const names = topicNames(await readLogConfig(context).then(({ topics }) => topics, noConfig));
+  const all = definitions.flatMap((definition) => topicSchemas(definition)).filter(({ kind }) => kind !== 'state');
+  const found = all.find(({ topic }) => topic === asked || names(topic) === asked);
+  if (found === undefined)
+    throw new UsageError(`schema: there is no topic ${shown(asked)}. There are: ${all.map(({ topic }) => names(topic)).join(', ')}.`);
+  context.stdout.write(`${JSON.stringify({ title: names(found.topic), ...found.value }, undefined, 2)}\n`);
+  return 0;
+}
+
+/** Topics have the names that they have by themselves. */
+function noConfig(error: unknown): undefined {
+  if (error instanceof ConfigError) return undefined;
+  throw error;
+}
+
+async function allDefinitions(context: CommandContext): Promise<readonly DefinitionInfo[]> {
+  const own = await configuredDefinitions(context);
+  return [...BUILT_IN.map(({ definition }) => definition).filter(({ name }) => !own.some((one) => one.name === name)), ...own];
 }
 
 /** Of the configuration, whatever else is wrong with it; none where there is none. */

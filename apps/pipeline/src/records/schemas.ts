@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { valueJsonSchema } from './topic-schemas.ts';
 
 /** The value of each topic's records. Ids and cursors are strings of digits: they exceed what a JavaScript number can hold. */
 export interface RecordValues {
@@ -66,5 +67,5 @@ export const recordSchemas: { readonly [Topic in RecordTopic]: z.ZodType<RecordV
 
 /** The JSON Schema of a topic's values, for clients in other languages. */
 export function recordJsonSchema(topic: RecordTopic): object {
-  return z.toJSONSchema(recordSchemas[topic]);
+  return valueJsonSchema(recordSchemas[topic]);
 }

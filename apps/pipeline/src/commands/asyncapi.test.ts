@@ -1,0 +1,55 @@
+import specifications from '@asyncapi/specs';
+import { Ajv } from 'ajv';
+import { expect, test } from 'vitest';
+import { loadConfig } from '../config/load-config.ts';
+import { BOOKS, ENV, FOLLOWERS, configFolder } from '../config/config-folder.fixture.ts';
+import { asyncapiDocument } from './asyncapi.ts';
+
+const specification: object = specifications.schemas['3.0.0'];
+// The specification brings the meta-schema of JSON Schema along; formats tell nothing of a document's shape.
+const ajv = new Ajv({ strict: false, validateFormats: false, meta: false, validateSchema: false });
+const isAsyncApi = ajv.compile(specification);
+
+async function documentOf(yaml: string) {
+  const { config } = await loadConfig({ cwd: await configFolder({ 'headgate.yaml': yaml }), env: ENV });
+  const { topics, pipelines } = config;
+  const definitions = pipelines.map(({ definition }) => definition);
+  return asyncapiDocument({ topics, definitions, configured: pipelines.map(({ name }) => name) }) as AsyncApi;
+}
+
+interface AsyncApi {
+  readonly servers?: object;
+  readonly channels: Readonly<Record<string, { readonly address: string; readonly bindings?: object }>>;
+  readonly operations: Readonly<Record<string, object>>;
+  readonly components: { readonly messages: Readonly<Record<string, { readonly payload: object; readonly headers?: object }>> };
+}
+
+const KAFKA = 'topics: { driver: kafka, brokers: ["a:1", "b:2"], ssl: true, prefix: prod., lanes: 2 }\n';
+
+test.each([
+  ['Kafka', `${KAFKA}${FOLLOWERS}${BOOKS}`],
+  ['an embedded log', FOLLOWERS],
+])('what it writes of %s is AsyncAPI 3, by its own JSON Schema', async (_, yaml) => {
+  const document = await documentOf(yaml);
+  isAsyncApi(document);
+  expect(isAsyncApi.errors ?? []).toEqual([]);
+  // The schema of the specification can say no.
+  expect(isAsyncApi({ ...document, channels: { a: { address: 7 } } })).toBe(false);
+});
+
+test('it has names, partitions, keys, headers and payloads of all topics, and only of those that are configured', async () => {
+  const { servers, channels, operations, components } = await documentOf(`${KAFKA}${FOLLOWERS}`);
+  expect(servers).toEqual({ 'broker-1': { host: 'a:1', protocol: 'kafka-secure' }, 'broker-2': { host: 'b:2', protocol: 'kafka-secure' } });
+  const topics = ['requests', 'pages', 'ids', 'changes', 'crawls', 'dead-letters', 'state'].map((name) => `followers.${name}`);
+  expect(Object.keys(channels)).toEqual(topics);
+  expect(channels['followers.ids']).toMatchObject({ address: 'prod.followers.ids', bindings: { kafka: { partitions: 2 } } });
+  expect(Object.keys(operations).toSorted()).toEqual([
+    'receive.followers.requests',
+    ...['changes', 'crawls', 'dead-letters', 'ids', 'pages'].map((name) => `send.followers.${name}`),
+  ]);
+  const { payload } = components.messages['followers.ids'] ?? {};
+  const takes = ajv.compile(payload ?? false);
+  const record = { user: '@alpha', crawl: 'followers.requests-0-0', page: 1, id: '8882581338626179201' };
+  expect([takes(record), takes({ ...record, id: 8_882_581_338 })]).toEqual([true, false]);
+  expect(components.messages['followers.pages']?.headers).toMatchObject({ properties: { ce_type: { const: 'headgate.followers.pages' } } });
+});

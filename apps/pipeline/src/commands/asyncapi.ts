@@ -1,0 +1,98 @@
+import { topicNames } from '@headgate/pipeline';
+import { type TopicSchema, topicSchemas } from '../records/topic-schemas.ts';
+import { runTopics } from '../run/topics.ts';
+import { version } from '../version.ts';
+import { type CommandContext, type LogConfig, readLogConfig } from './command-context.ts';
+
+/** Writes an AsyncAPI document of all topics of the configuration to stdout. Secrets need not be there. Resolves to the exit code. */
+export async function asyncapi(context: CommandContext): Promise<number> {
+  const config = await readLogConfig(context);
+  context.stdout.write(`${JSON.stringify(asyncapiDocument(config), undefined, 2)}\n`);
+  return 0;
+}
+
+/** AsyncAPI 3.0: what Headgate receives and sends, with the names that topics have on the log. */
+export function asyncapiDocument({ topics, definitions, configured }: Pick<LogConfig, 'topics' | 'definitions' | 'configured'>): object {
+  const own = configured === undefined ? definitions : definitions.filter(({ name }) => configured.includes(name));
+  const names = topicNames(topics);
+  const all = own.flatMap((definition) => topicSchemas(definition, 'draft-7').map((one) => ({ ...one, pipeline: definition.name })));
+  const specs = new Map(runTopics({ topics, pipelines: [], definitions: own }).map((spec) => [spec.name, spec]));
+  const readable = all.filter(({ kind }) => kind !== 'state');
+  return {
+    asyncapi: '3.0.0',
+    info: {
+      title: 'Topics of Headgate',
+      version: version(),
+      description:
+        'Records that Headgate writes, and requests that it takes. Ids are strings of digits: they exceed what a JavaScript number can hold. ' +
+        'Read committed records only (isolation.level=read_committed).',
+    },
+    defaultContentType: 'application/json',
+    ...(topics.driver === 'kafka' && { servers: servers(topics) }),
+    channels: Object.fromEntries(
+      all.map(({ topic, kind }) => {
+        const address = names(topic);
+        const { partitions, compacted = false } = specs.get(address) ?? {};
+        const kafka = {
+          topic: address,
+          ...(partitions !== undefined && { partitions }),
+          ...(compacted && { topicConfiguration: { 'cleanup.policy': ['compact'] } }),
+          bindingVersion: '0.5.0',
+        };
+        return [
+          topic,
+          {
+            address,
+            description: DESCRIPTIONS[kind],
+            messages: { record: { $ref: `#/components/messages/${topic}` } },
+            ...(topics.driver === 'kafka' && { bindings: { kafka } }),
+          },
+        ];
+      }),
+    ),
+    operations: Object.fromEntries(
+      readable.map(({ topic, kind }) => [
+        `${kind === 'requests' ? 'receive' : 'send'}.${topic}`,
+        { action: kind === 'requests' ? 'receive' : 'send', channel: { $ref: `#/channels/${topic}` } },
+      ]),
+    ),
+    components: { messages: Object.fromEntries(all.map((one) => [one.topic, message(one)])) },
+  };
+}
+
+const DESCRIPTIONS: Readonly<Record<TopicSchema['kind'], string>> = {
+  records: 'Records of answers of the service.',
+  requests:
+    'Requests that wait for a run; any client may add others. The key decides which lane works a request: those of one key have one.',
+  'dead-letters': 'Requests and records that were given up, each with its reason; `headgate replay` puts requests back.',
+  state: "The lanes' own checkpoints, compacted. Not for readers: their shape may change.",
+};
+
+function servers({ brokers, ssl }: Extract<LogConfig['topics'], { driver: 'kafka' }>): object {
+  const protocol = ssl === false ? 'kafka' : 'kafka-secure';
+  return Object.fromEntries(brokers.map((host, i) => [`broker-${i + 1}`, { host, protocol }]));
+}
+
+function message({ topic, kind, pipeline, value, key, contentType }: TopicSchema & { readonly pipeline: string }): object {
+  const name = topic.slice(pipeline.length + 1);
+  const text = { type: 'string' };
+  const headers = {
+    type: 'object',
+    description: 'CloudEvents in binary mode. Records that are written by thousands, one for each item of a page, carry none.',
+    properties: {
+      ce_specversion: { const: '1.0' },
+      ce_id: { ...text, description: 'Deterministic: the same when the record is written again.' },
+      ce_source: { const: `/${pipeline}` },
+      ce_type: { const: `headgate.${pipeline}.${name}` },
+      ce_time: { ...text, format: 'date-time' },
+      'content-type': { const: contentType },
+    },
+  };
+  return {
+    name: topic,
+    contentType,
+    ...((kind === 'records' || kind === 'dead-letters') && { headers }),
+    payload: value,
+    bindings: { kafka: { key, bindingVersion: '0.5.0' } },
+  };
+}

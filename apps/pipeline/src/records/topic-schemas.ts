@@ -1,0 +1,83 @@
+import type { DefinitionInfo } from '@headgate/pipeline';
+import { z } from 'zod';
+
+/** What the records of a topic are. */
+export interface TopicSchema {
+  /** Without prefix: `followers.ids`. */
+  readonly topic: string;
+  /** What they are for: `state` is the engine's own. */
+  readonly kind: 'records' | 'requests' | 'dead-letters' | 'state';
+  /** JSON Schema of the value; of a state anything. */
+  readonly value: object;
+  /** JSON Schema of the key. */
+  readonly key: object;
+  readonly contentType: string;
+}
+
+const deadLetter = z.looseObject({
+  error: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }),
+  at: z.iso.datetime().describe('When it was given up.'),
+  request: z.unknown().optional().describe('The request; null where it was too large to keep, or no text.'),
+  requestBase64: z.string().optional().describe('A request that is no text.'),
+  record: z.unknown().optional().describe('A record that could not be processed.'),
+});
+
+const KEY = { type: 'string' };
+const JSON_TYPE = 'application/json';
+
+/** Every topic of a pipeline. `target`: the version of JSON Schema. */
+export function topicSchemas(
+  { name, request, topics }: DefinitionInfo,
+  target: 'draft-7' | 'draft-2020-12' = 'draft-2020-12',
+): TopicSchema[] {
+  const named = (topic: string): string => `${name}.${topic}`;
+  return [
+    {
+      topic: named('requests'),
+      kind: 'requests',
+      value: valueJsonSchema(request, { target, io: 'input' }),
+      key: KEY,
+      contentType: JSON_TYPE,
+    },
+    ...Object.entries(topics).map(
+      ([
+        topic,
+        { value, key, serialize, contentType = serialize === undefined ? JSON_TYPE : 'application/octet-stream' },
+      ]): TopicSchema => ({
+        topic: named(topic),
+        kind: 'records',
+        value: valueJsonSchema(value, { target }),
+        key: key === undefined ? KEY : valueJsonSchema(key, { target }),
+        contentType,
+      }),
+    ),
+    {
+      topic: named('dead-letters'),
+      kind: 'dead-letters',
+      value: valueJsonSchema(deadLetter, { target }),
+      key: KEY,
+      contentType: JSON_TYPE,
+    },
+    { topic: named('state'), kind: 'state', value: {}, key: KEY, contentType: JSON_TYPE },
+  ];
+}
+
+export interface ValueJsonSchemaOptions {
+  readonly target?: 'draft-7' | 'draft-2020-12';
+  /** Whether it is of what is written, or of what is read; default output. */
+  readonly io?: 'input' | 'output';
+}
+
+/** The JSON Schema of a value. */
+export function valueJsonSchema(schema: z.ZodType, { target = 'draft-2020-12', io = 'output' }: ValueJsonSchemaOptions = {}): object {
+  return z.toJSONSchema(schema, {
+    target,
+    io,
+    unrepresentable: 'any',
+    override({ jsonSchema }) {
+      // Every whole number of JavaScript lies between these.
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+    },
+  });
+}
