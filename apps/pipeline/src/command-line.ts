@@ -172,6 +172,13 @@ function commandLine(world: World, exit: (code: number) => void): Command {
       exit(await read({ ...options, topic }, context()));
     });
 
+  command('backup', 'copy the embedded log, also while a run works with it')
+    .argument('<file>', 'where the copy goes; nothing is overwritten')
+    .action(async (file: string) => {
+      const { backup } = await import('./commands/backup.ts');
+      exit(await backup(file, context()));
+    });
+
   command('replay', 'put the requests of a dead-letters topic back into their requests topic')
     .argument('<topic>', 'followers.dead-letters, books.dead-letters, or of a pipeline of your own')
     .action(async (topic: string) => {

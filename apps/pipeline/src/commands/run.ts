@@ -49,7 +49,7 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
   const stopped = afterStop(context, over.signal);
   try {
     // A right that is missing is given while it waits, as a broker comes back.
-    log = await openTopicLog(config.topics, (change) => emit(logEvent(driver, change)), 'wait');
+    log = await openTopicLog(config.topics, (change) => emit(logEvent(driver, change)), { onMissingRight: 'wait', deleteOld: true });
     const { pipelines } = config;
     const units = Object.fromEntries(pipelines.map(({ name, unit }) => [name, unit]));
     // What fails before that is said by its error alone.

@@ -1,4 +1,4 @@
-import { type OptionIssue, type Secret, secret } from '@headgate/pipeline';
+import { type OptionIssue, type Secret, duration, secret } from '@headgate/pipeline';
 import { z } from 'zod';
 import { isLoopback } from './address.ts';
 import { plainFileText } from './file-text.ts';
@@ -43,6 +43,10 @@ const sqlite = z.strictObject({
     .default('./headgate.db')
     .describe('The file, relative to this one.')
     .meta({ format: 'path', examples: ['./headgate.db'] }),
+  retain: duration()
+    .exactOptional()
+    .describe('Delete records older than this: never state, nor requests that are not done. Without it all are kept.')
+    .meta({ examples: ['30d'] }),
   ...everyLog,
 });
 

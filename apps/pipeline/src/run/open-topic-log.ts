@@ -4,22 +4,41 @@ import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import { kafkaOptions } from './kafka-options.ts';
 
-/** Opens the log that the config names. `onMissingRight`: as of the driver that knows users, default 'throw'. Throws what its driver throws. */
+/** How a process that works lanes opens the log. */
+export interface OpenToWorkOptions {
+  /** As of the driver that knows users; default 'throw'. */
+  readonly onMissingRight?: 'throw' | 'wait';
+  /** Delete what is older than the config keeps. Default false: who only looks deletes nothing. */
+  readonly deleteOld?: boolean;
+}
+
+/** Opens the log that the config names. Throws what its driver throws. */
 export async function openTopicLog(
   config: TopicsConfig,
   onAvailability?: (change: AvailabilityChange) => void,
-  onMissingRight: 'throw' | 'wait' = 'throw',
+  { onMissingRight = 'throw', deleteOld = false }: OpenToWorkOptions = {},
 ): Promise<TopicLog> {
   const told = onAvailability !== undefined && { onAvailability };
   switch (config.driver) {
     case 'sqlite':
-      return await sqliteTopicLog({ file: config.file, ...told });
+      return await sqliteTopicLog({
+        file: config.file,
+        ...told,
+        ...(deleteOld && config.retain !== undefined && { retention: { maxAgeMs: config.retain, untilCommitted: requestsTopics(config) } }),
+      });
     case 'kafka': {
       // Half of what the program loads, and nothing to those who write a file.
       const { kafkaTopicLog } = await import('@headgate/topics/kafka');
       return await kafkaTopicLog({ ...kafkaOptions(config), ...told, onMissingRight });
     }
   }
+}
+
+/** Of pipelines that the config has no longer, too: what was requested of them waits for one that has. */
+function requestsTopics({ names }: TopicsConfig): (topic: string) => boolean {
+  const isRequests = (topic: string): boolean => topic.endsWith('.requests');
+  const renamed = new Set(Object.entries(names).flatMap(([topic, name]) => (isRequests(topic) ? [name] : [])));
+  return (topic) => isRequests(topic) || renamed.has(topic);
 }
 
 /** Whether there is a log already: opening an embedded one makes it. A cluster is there, or can't be opened. */

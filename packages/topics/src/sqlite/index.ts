@@ -1,1 +1,2 @@
-export { sqliteTopicLog, type SqliteTopicLogOptions } from './sqlite-topic-log.ts';
+export { backupSqliteTopicLog, type BackedUp, type BackupOptions } from './backup.ts';
+export { sqliteTopicLog, type SqliteRetention, type SqliteTopicLogOptions } from './sqlite-topic-log.ts';

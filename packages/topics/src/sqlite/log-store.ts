@@ -12,7 +12,9 @@ import { sqliteFailure } from './sqlite-failure.ts';
 import { type StoredTopic, TopicTable, partitionOf } from './topic-table.ts';
 import {
   type AppendBatch,
+  type DeleteOldArgs,
   type LaneHold,
+  type RecordChunk,
   type StateEntries,
   type WorkerOptions,
   type WriteArgs,
@@ -92,6 +94,47 @@ export class LogStore {
   readState(topic: string, partition: number): StateEntries {
     this.files.assertThere();
     return this.records.state(this.#statePartition(topic, partition), { topic, partition });
+  }
+
+  /** The next records of a partition from `from` to before `end`; none: no more there. */
+  chunk({ topic, partition }: TopicPartition, from: number, end: number): RecordChunk {
+    // In one look: between two of them another process may delete old records.
+    this.#db.exec('BEGIN');
+    try {
+      return this.records.chunk(partitionOf(this.topics.get(topic), partition), from, end);
+    } finally {
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+    }
+  }
+
+  /** Deletes some of a topic's oldest records. Answers whether there may be more to delete. */
+  deleteOld({ topic, beforeMs, untilCommitted }: DeleteOldArgs): boolean {
+    this.files.assertThere();
+    const { partitions, compacted } = this.topics.get(topic);
+    if (compacted) return false;
+    const found = partitions.flatMap(({ id, nextOffset }) => {
+      const end = untilCommitted ? (this.groups.least(id) ?? 0) : nextOffset;
+      const behind = this.records.behindOld(id, beforeMs, end);
+      return behind === undefined ? [] : [{ id, behind }];
+    });
+    if (found.length === 0) return false;
+    this.#transaction(() => {
+      for (const { id, behind } of found) {
+        this.records.deleteBefore(id, behind);
+        this.topics.setStartOffset(id, behind);
+      }
+    });
+    return true;
+  }
+
+  /** Writes a copy into a file that is missing or empty, as the log stands now; other processes go on writing meanwhile. */
+  backup(to: string): void {
+    this.files.assertThere();
+    try {
+      this.#db.prepare('VACUUM INTO ?').run(to);
+    } catch (error) {
+      throw sqliteFailure(error, { file: to, busyTimeoutMs: this.#options.busyTimeoutMs });
+    }
   }
 
   write(args: WriteArgs): Float64Array<ArrayBuffer> | null {

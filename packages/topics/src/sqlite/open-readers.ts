@@ -124,8 +124,7 @@ export class OpenReaders {
       const stored = ends?.find((candidate) => candidate.partition === partition);
       const end = stored?.nextOffset ?? cursor.end;
       if (cursor.next >= end) continue;
-      const from = stored ?? partitionOf(this.#store.topics.get(reader.args.topic), partition);
-      const chunk = this.#store.records.chunk(from, cursor.next, end);
+      const chunk = this.#store.chunk({ topic: reader.args.topic, partition }, cursor.next, end);
       const found = chunk.offsets.length > 0;
       cursor.next = found ? chunk.next : end;
       if (!found) continue;

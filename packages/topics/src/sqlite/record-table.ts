@@ -16,6 +16,8 @@ const AT = { base_offset: 0, timestamp_ms: 1, key: 2, headers: 3, checksum: 4, v
 /** A chunk ends after so many records, or so many characters and bytes. */
 const CHUNK_RECORDS = 1000;
 const CHUNK_CHARACTERS = 1_000_000;
+/** So many rows are deleted at a time: of long series, that is some megabytes. */
+const ROWS_PER_DELETION = 50;
 
 type Field = string | Uint8Array;
 
@@ -39,6 +41,8 @@ export class RecordTable {
   readonly #chunk: StatementSync;
   readonly #state: StatementSync;
   readonly #purge: StatementSync;
+  readonly #oldest: StatementSync;
+  readonly #deleteBefore: StatementSync;
 
   constructor(db: DatabaseSync, file: string) {
     this.#file = file;
@@ -52,6 +56,10 @@ export class RecordTable {
     this.#state = db.prepare(`${columns} WHERE partition_id = ? AND compacted = 1 AND value IS NOT NULL ORDER BY base_offset`);
     for (const statement of [this.#chunk, this.#state]) statement.setReturnArrays(true);
     this.#purge = db.prepare('DELETE FROM batches WHERE partition_id = ? AND compacted = 1 AND value IS NULL AND timestamp_ms < ?');
+    this.#oldest = db.prepare(
+      `SELECT base_offset, count, timestamp_ms FROM batches WHERE partition_id = ? ORDER BY base_offset LIMIT ${ROWS_PER_DELETION}`,
+    );
+    this.#deleteBefore = db.prepare('DELETE FROM batches WHERE partition_id = ? AND base_offset < ?');
   }
 
   /** A compacted topic has no series. */
@@ -67,9 +75,10 @@ export class RecordTable {
     for (const row of records.slice(whole)) one.run(...columnsOf([row], compacted));
   }
 
-  /** The next records of a partition from `from` to before `end`; none: no more there. */
-  chunk(of: Pick<StoredPartition, 'id' | 'partition' | 'compacted'>, from: number, end: number): RecordChunk {
-    const { id, partition, compacted } = of;
+  /** The next records of a partition from `from`, or the first that is left, to before `end`; none: no more there. To be called within a transaction. */
+  chunk(of: Pick<StoredPartition, 'id' | 'partition' | 'startOffset' | 'compacted'>, wanted: number, end: number): RecordChunk {
+    const { id, partition, startOffset, compacted } = of;
+    const from = Math.max(wanted, startOffset);
     const chunk: RecordChunk = { partition, from, next: from, offsets: [], timestampsMs: [], keys: [], values: [], headers: [] };
     let records = 0;
     let characters = 0;
@@ -119,6 +128,21 @@ export class RecordTable {
   /** Tombstones have done their work once every reader may be supposed to have seen them. */
   purgeTombstones(partitionId: number, olderThanMs: number): void {
     this.#purge.run(partitionId, olderThanMs);
+  }
+
+  /** The offset behind the oldest records, some of those that were written before `beforeMs` and lie before `end`; undefined where there are none. */
+  behindOld(partitionId: number, beforeMs: number, end: number): number | undefined {
+    let behind: number | undefined;
+    for (const row of this.#oldest.iterate(partitionId)) {
+      const next = integer(row['base_offset']) + integer(row['count']);
+      if (integer(row['timestamp_ms']) >= beforeMs || next > end) break;
+      behind = next;
+    }
+    return behind;
+  }
+
+  deleteBefore(partitionId: number, offset: number): void {
+    this.#deleteBefore.run(partitionId, offset);
   }
 
   /** SQLite doesn't notice a damaged pointer that leads to a sound page. */

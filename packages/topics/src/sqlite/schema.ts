@@ -5,11 +5,13 @@ import { integer } from './column.ts';
 /** "HdGt": marks the file as a topic log, https://www.sqlite.org/pragma.html#pragma_application_id. */
 const APPLICATION_ID = 0x48644774;
 
-/** One more with each schema; there is no way from an older one. */
-const VERSION = 3;
+/** One more with each schema. */
+const VERSION = 4;
+/** What makes the next schema of each older one that a release has written. */
+const MIGRATIONS: Readonly<Record<number, string>> = { 3: 'ALTER TABLE partitions ADD COLUMN start_offset INTEGER NOT NULL DEFAULT 0' };
 
 /**
- * A key that is text is stored as text, so that a compacted topic has one record of it, whichever way it was given. A row of `batches` is one
+ * Records before `start_offset` were deleted for their age. A key that is text is stored as text, so that a compacted topic has one record of it, whichever way it was given. A row of `batches` is one
  * record, or `count` of them with a `prefix`, a `suffix` and in `value` a JSON array of the texts between; `records` shows each by itself.
  */
 const SCHEMA = `
@@ -23,6 +25,7 @@ const SCHEMA = `
     topic_id INTEGER NOT NULL REFERENCES topics (id),
     partition INTEGER NOT NULL,
     next_offset INTEGER NOT NULL,
+    start_offset INTEGER NOT NULL DEFAULT 0,
     UNIQUE (topic_id, partition)
   ) STRICT;
   CREATE TABLE batches (
@@ -75,17 +78,19 @@ export function checkSchema(db: DatabaseSync, file: string): void {
   }
 }
 
-/** Makes the tables of a new file in one transaction; several processes may do so at once. */
+/** Makes the tables of a new file, or changes those of an older release, in one transaction; several processes may do so at once. */
 export function makeSchema(db: DatabaseSync, file: string): void {
   if (pragma(db, 'user_version') === VERSION) return;
   db.exec('BEGIN IMMEDIATE');
   try {
     judge(db, file);
-    if (pragma(db, 'user_version') === 0) {
+    const found = pragma(db, 'user_version');
+    if (found === 0) {
       db.exec(SCHEMA);
       db.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
-      db.exec(`PRAGMA user_version = ${VERSION}`);
     }
+    for (let version = found; version > 0 && version < VERSION; version++) db.exec(MIGRATIONS[version] ?? '');
+    db.exec(`PRAGMA user_version = ${VERSION}`);
     db.exec('COMMIT');
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK');
@@ -102,7 +107,7 @@ function judge(db: DatabaseSync, file: string): void {
     const detail = `application_id ${owner}, user_version ${version}`;
     throw new WorkerFailure({ kind: 'open', file, reason: 'it is a database of another application. Name another file.', detail });
   }
-  if (owner === APPLICATION_ID && version < VERSION) {
+  if (owner === APPLICATION_ID && version < VERSION && !(version in MIGRATIONS)) {
     const reason =
       `its schema version (user_version) is ${version}, which no release writes: the file is older than the first release, was altered or is damaged. ` +
       'Restore a backup, or name another file.';

@@ -23,6 +23,7 @@ import type {
   TopicSpec,
 } from '../topic-log.ts';
 import { AppendBatches } from './append-batches.ts';
+import { deleteOldRecords } from './delete-old-records.ts';
 import { SqliteLaneWriter } from './lane-writer.ts';
 import { SqliteTopicReader } from './topic-reader.ts';
 import { WorkerLink } from './worker-link.ts';
@@ -42,12 +43,22 @@ export interface SqliteTopicLogOptions {
   readonly tombstoneRetentionMs?: number;
   /** The file may not grow beyond this, bytes; writes that would throw a `TopicLogError` (HEADGATE_TOPIC_LOG_FULL). Default 0: the disk is the limit. */
   readonly maxFileBytes?: number;
+  /** Deletes old records as long as the log is open. Default: all are kept. */
+  readonly retention?: SqliteRetention;
   /**
    * Called when lanes can't be written, and when they can again. With it their transactions wait for room or a lock; without it they throw.
    */
   readonly onAvailability?: (change: AvailabilityChange) => void;
   /** The clock records are stamped by, milliseconds since the epoch. Default `Date.now`. */
   readonly now?: () => number;
+}
+
+/** How long records are kept. Offsets stay as they are: a reader from an offset that is gone begins at the first that is left. */
+export interface SqliteRetention {
+  /** Records older than this are deleted, milliseconds; those of compacted topics never. */
+  readonly maxAgeMs: number;
+  /** The topics of which no record is deleted that some group hasn't committed past. Default: none. */
+  readonly untilCommitted?: (topic: string) => boolean;
 }
 
 /** SQLite takes a billion bytes, a JavaScript string half of that in characters. */
@@ -65,6 +76,7 @@ export async function sqliteTopicLog(options: SqliteTopicLogOptions): Promise<To
     pollMs = 50,
     tombstoneRetentionMs = 86_400_000,
     maxFileBytes = 0,
+    retention,
     onAvailability,
     now = Date.now,
   } = options;
@@ -76,13 +88,16 @@ export async function sqliteTopicLog(options: SqliteTopicLogOptions): Promise<To
     await link.close();
     throw error;
   }
-  return new SqliteTopicLog({ link, file, now, availability: onAvailability && availability(onAvailability) });
+  const deletion = retention && deleteOldRecords({ link, retention, now });
+  return new SqliteTopicLog({ link, file, now, deletion, availability: onAvailability && availability(onAvailability) });
 }
 
 interface InnerOptions {
   readonly link: WorkerLink;
   readonly file: string;
   readonly now: () => number;
+  /** Of old records. */
+  readonly deletion: { stop(): void } | undefined;
   readonly availability: Availability | undefined;
 }
 
@@ -90,16 +105,18 @@ class SqliteTopicLog implements TopicLog {
   readonly #link: WorkerLink;
   readonly #file: string;
   readonly #now: () => number;
+  readonly #deletion: InnerOptions['deletion'];
   readonly #availability: Availability | undefined;
   readonly #lanes = new Set<SqliteLaneWriter>();
   readonly #readers = new Set<{ close(): Promise<void> }>();
   #lastReader = 0;
   #closed: Promise<void> | undefined;
 
-  constructor({ link, file, now, availability }: InnerOptions) {
+  constructor({ link, file, now, deletion, availability }: InnerOptions) {
     this.#link = link;
     this.#file = file;
     this.#now = now;
+    this.#deletion = deletion;
     this.#availability = availability;
   }
 
@@ -218,6 +235,7 @@ class SqliteTopicLog implements TopicLog {
   async #close(): Promise<void> {
     await Promise.allSettled([...this.#readers].map((reader) => reader.close()));
     await Promise.allSettled([...this.#lanes].map((lane) => lane.close()));
+    this.#deletion?.stop();
     this.#availability?.close();
     await this.#link.close();
   }

@@ -7,6 +7,8 @@ export interface StoredPartition {
   readonly id: number;
   readonly partition: number;
   readonly nextOffset: number;
+  /** Records before it were deleted for their age. */
+  readonly startOffset: number;
   /** Its topic's; else its offsets have no gaps. */
   readonly compacted: boolean;
 }
@@ -29,10 +31,12 @@ export class TopicTable {
   readonly #insertTopic: StatementSync;
   readonly #insertPartition: StatementSync;
   readonly #setNextOffset: StatementSync;
+  readonly #setStartOffset: StatementSync;
   readonly #earliest: StatementSync;
 
   constructor(db: DatabaseSync) {
-    const columns = 'SELECT t.name, t.compacted, p.id, p.partition, p.next_offset FROM topics t JOIN partitions p ON p.topic_id = t.id';
+    const columns =
+      'SELECT t.name, t.compacted, p.id, p.partition, p.next_offset, p.start_offset FROM topics t JOIN partitions p ON p.topic_id = t.id';
     this.#topic = db.prepare(`${columns} WHERE t.name = ? ORDER BY p.partition`);
     this.#topics = db.prepare(`${columns} ORDER BY t.name, p.partition`);
     this.#insertTopic = db.prepare('INSERT INTO topics (name, compacted) VALUES (?, ?)');
@@ -40,6 +44,7 @@ export class TopicTable {
       'INSERT INTO partitions (topic_id, partition, next_offset) VALUES ((SELECT id FROM topics WHERE name = ?), ?, 0)',
     );
     this.#setNextOffset = db.prepare('UPDATE partitions SET next_offset = ? WHERE id = ?');
+    this.#setStartOffset = db.prepare('UPDATE partitions SET start_offset = max(start_offset, ?) WHERE id = ?');
     this.#earliest = db.prepare('SELECT min(base_offset) AS earliest FROM batches WHERE partition_id = ?');
   }
 
@@ -90,6 +95,10 @@ export class TopicTable {
   setNextOffset(partitionId: number, nextOffset: number): void {
     this.#setNextOffset.run(nextOffset, partitionId);
   }
+
+  setStartOffset(partitionId: number, startOffset: number): void {
+    this.#setStartOffset.run(startOffset, partitionId);
+  }
 }
 
 /** The partition of that number, which the topic must have. */
@@ -111,6 +120,7 @@ function group(rows: ReturnType<StatementSync['all']>): readonly StoredTopic[] {
       id: integer(row['id']),
       partition: integer(row['partition']),
       nextOffset: integer(row['next_offset']),
+      startOffset: integer(row['start_offset']),
       compacted: topic.compacted,
     });
   }

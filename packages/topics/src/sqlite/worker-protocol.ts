@@ -32,6 +32,9 @@ export interface WorkerCalls {
   'close-reader': { args: { readonly reader: number }; result: null };
   'commit-read': { args: OffsetCommit; result: null };
   'group-offset': { args: TopicPartition & { readonly group: string }; result: number | null };
+  /** Answers whether there may be more to delete. */
+  'delete-old': { args: DeleteOldArgs; result: boolean };
+  backup: { args: { readonly to: string }; result: null };
   close: { args: null; result: null };
 }
 
@@ -86,6 +89,14 @@ export interface ReaderArgs {
   readonly group: string | null;
   readonly from: 'earliest' | 'latest' | number;
   readonly follow: boolean;
+}
+
+export interface DeleteOldArgs {
+  readonly topic: string;
+  /** Records written before it are old, milliseconds since the epoch. */
+  readonly beforeMs: number;
+  /** Keep those that some group of the topic, or none at all, has committed past. */
+  readonly untilCommitted: boolean;
 }
 
 /** Records of one partition, in order, as lists; an entry with `SeriesValues` stands for so many records. */

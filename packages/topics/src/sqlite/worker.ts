@@ -63,6 +63,11 @@ function serve(port: NonNullable<typeof parentPort>, options: WorkerOptions): vo
       return null;
     },
     'group-offset': (topicPartition) => log().store.groupOffset(topicPartition),
+    'delete-old': (args) => log().store.deleteOld(args),
+    backup: ({ to }) => {
+      log().store.backup(to);
+      return null;
+    },
     close: () => {
       const closing = opened;
       opened = undefined;

@@ -1,0 +1,18 @@
+import { backupSqliteTopicLog } from '@headgate/topics/sqlite';
+import { resolve } from 'node:path';
+import { isLogThere } from '../run/open-topic-log.ts';
+import { countWords, groupedNumber } from '../status/text/number-words.ts';
+import { type CommandContext, readLogConfig } from './command-context.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Copies the embedded log, also while a run works with it, and reads the whole copy. Resolves to the exit code. */
+export async function backup(to: string, context: CommandContext): Promise<number> {
+  const { topics } = await readLogConfig(context);
+  if (topics.driver !== 'sqlite') throw new UsageError('backup: the log is on Kafka, which keeps copies itself: see topics.replication.');
+  const { file } = topics;
+  if (!(await isLogThere(topics))) throw new UsageError(`backup: there is no log at ${file} yet.`);
+  const done = await backupSqliteTopicLog({ file, to: resolve(context.cwd, to) });
+  const what = `${countWords(done.topics, 'topic')}, ${countWords(done.records, 'record')}, ${groupedNumber(done.bytes)} bytes`;
+  context.stderr.write(`${to} is a copy of ${file}: ${what}, all of them read.\n`);
+  return 0;
+}

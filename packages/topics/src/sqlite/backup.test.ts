@@ -1,0 +1,79 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import { backupSqliteTopicLog, sqliteTopicLog } from './index.ts';
+import { temporaryFolder } from './temporary-folder.fixture.ts';
+
+describe('a backup', () => {
+  it('is the log as it stood at one moment, while lanes go on writing', async () => {
+    const folder = temporaryFolder();
+    const [file, to] = [join(folder, 'log.db'), join(folder, 'copy.db')];
+    await using log = await sqliteTopicLog({ file });
+    await log.createTopics([
+      { name: 'pages', partitions: 1 },
+      { name: 'state', partitions: 1, compacted: true },
+    ]);
+    const lane = await log.openLane({ name: 'lane', state: { topic: 'state', partition: 0 } });
+    let page = 0;
+    let isOver = false;
+    const write = async (): Promise<void> => {
+      while (!isOver) {
+        page += 1;
+        await lane.transaction((tx) => {
+          tx.append(Array.from({ length: 50 }, () => ({ topic: 'pages', key: 'k', value: String(page) })));
+          tx.checkpoint('page', String(page));
+        });
+      }
+    };
+    const writing = write();
+    await expect.poll(() => page).toBeGreaterThan(5);
+    const before = page;
+    const { topics, records, bytes } = await backupSqliteTopicLog({ file, to });
+    await expect.poll(() => page).toBeGreaterThan(before + 5);
+    isOver = true;
+    await writing;
+
+    expect([topics, bytes > 0]).toEqual([2, true]);
+    await using copy = await sqliteTopicLog({ file: to });
+    const last = Number((await copy.readState('state', 0)).get('page'));
+    expect(last).toBeGreaterThanOrEqual(before - 1);
+    expect(last).toBeLessThan(page);
+    // The checkpoint and its page are one transaction: both are there, or neither.
+    expect((await copy.listTopics(['pages']))[0]?.offsets).toEqual([{ earliest: 0, end: 50 * last }]);
+    expect(records).toBe(50 * last + 1);
+    const goesOn = await copy.openLane({ name: 'lane', state: { topic: 'state', partition: 0 } });
+    await goesOn.transaction((tx) => tx.append([{ topic: 'pages', key: 'k', value: 'restored' }]));
+    expect((await copy.listTopics(['pages']))[0]?.offsets[0]?.end).toBe(50 * last + 1);
+  });
+
+  it('overwrites nothing', async () => {
+    const folder = temporaryFolder();
+    const [file, to] = [join(folder, 'log.db'), join(folder, 'copy.db')];
+    await (await sqliteTopicLog({ file })).close();
+    writeFileSync(to, 'precious');
+    const refused = backupSqliteTopicLog({ file, to });
+    await expect(refused).rejects.toThrow(
+      `The backup ${to} can't be made: it is there already. Nothing is overwritten: name another file.`,
+    );
+    expect(readdirSync(folder).toSorted()).toEqual(['copy.db', 'log.db']);
+    await expect(backupSqliteTopicLog({ file, to: join(folder, 'none', 'copy.db') })).rejects.toMatchObject({
+      code: 'HEADGATE_TOPIC_LOG_OPEN',
+    });
+  });
+
+  it('of a damaged log fails, and leaves nothing', async () => {
+    const folder = temporaryFolder();
+    const file = join(folder, 'log.db');
+    {
+      await using log = await sqliteTopicLog({ file });
+      await log.createTopics([{ name: 'pages', partitions: 1 }]);
+      await log.append(['one', 'two', 'three'].map((value) => ({ topic: 'pages', key: 'k', value })));
+    }
+    const db = new DatabaseSync(file);
+    db.exec("UPDATE batches SET value = 'tow' WHERE base_offset = 1");
+    db.close();
+    await expect(backupSqliteTopicLog({ file, to: join(folder, 'copy.db') })).rejects.toMatchObject({ code: 'HEADGATE_TOPIC_LOG_CORRUPT' });
+    expect(readdirSync(folder)).toEqual(['log.db']);
+  });
+});

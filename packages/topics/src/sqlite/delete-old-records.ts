@@ -1,0 +1,46 @@
+import type { SqliteRetention } from './sqlite-topic-log.ts';
+import type { WorkerLink } from './worker-link.ts';
+
+/** Between two looks for records that have become old. */
+const LOOK_MS = 60_000;
+/** Between two steps of a deletion: writers of this process and of others get their turn. */
+const STEP_MS = 50;
+
+export interface DeleteOldRecordsOptions {
+  readonly link: WorkerLink;
+  readonly retention: SqliteRetention;
+  readonly now: () => number;
+}
+
+/** Deletes old records in steps of some rows, each a transaction. Space in the file that becomes free is used again. */
+export function deleteOldRecords({ link, retention, now }: DeleteOldRecordsOptions): { stop(): void } {
+  const { maxAgeMs, untilCommitted = () => false } = retention;
+  let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
+
+  const step = async (): Promise<boolean> => {
+    const beforeMs = now() - maxAgeMs;
+    let isMore = false;
+    for (const { name, compacted } of await link.call('list-topics', null)) {
+      if (compacted || isStopped) continue;
+      isMore = (await link.call('delete-old', { topic: name, beforeMs, untilCommitted: untilCommitted(name) })) || isMore;
+    }
+    return isMore;
+  };
+  const look = async (): Promise<void> => {
+    // A log that can't be written now says so to those who write; later is early enough.
+    const isMore = await step().catch(() => false);
+    if (!isStopped) lookAfter(isMore ? STEP_MS : LOOK_MS);
+  };
+  const lookAfter = (ms: number): void => {
+    timer = setTimeout(() => void look(), ms);
+    timer.unref();
+  };
+  lookAfter(STEP_MS);
+  return {
+    stop() {
+      isStopped = true;
+      clearTimeout(timer);
+    },
+  };
+}
