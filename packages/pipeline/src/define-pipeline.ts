@@ -98,7 +98,10 @@ export interface ProbeIo<Credential extends NamedCredential = NamedCredential> e
 }
 
 /** An attempt of a source, as `SourceOptions.onAttempt` gets it. */
-export type AttemptEvent = Omit<Extract<RunEvent, { type: 'attempt' }>, 'type' | 'pipeline'>;
+export type AttemptEvent = Omit<Extract<RunEvent, { type: 'attempt' }>, 'type' | 'pipeline'> & {
+  /** Identifies the request that it was for, where its query's `walk` did. */
+  readonly walk?: object;
+};
 
 /** Options that every pipeline takes. */
 function commonOptions(maxOutstanding: number) {

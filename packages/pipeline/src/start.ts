@@ -13,6 +13,7 @@ import { enqueueLists } from './requests/request-list.ts';
 import { type RunSnapshot, runModel } from './run-model.ts';
 import { openSerializers } from './topic.ts';
 import { topicSpecs } from './topics.ts';
+import { openTracing } from './tracing.ts';
 
 export interface StartOptions {
   /** Stays open: the caller closes it, after `done`. */
@@ -106,6 +107,7 @@ export async function start(options: StartOptions): Promise<Running> {
   const signal = options.signal === undefined ? stopping.signal : AbortSignal.any([options.signal, stopping.signal]);
 
   signal.throwIfAborted();
+  const tracing = await openTracing(clock);
   const serializers = await orAborted(signal, openSerializers({ pipelines, names, signal }));
   const { warnings } = await orAborted(signal, log.createTopics(topicSpecs(pipelines, { lanes, names })));
   for (const message of warnings) emit({ type: 'notice', level: 'warn', message });
@@ -115,7 +117,7 @@ export async function start(options: StartOptions): Promise<Running> {
       const pipeline = pipelines.find(({ name }) => name === lane.pipeline);
       if (pipeline === undefined) throw new TypeError(`No pipeline of this run is called ${lane.pipeline}.`);
       const onCommit = (name: string, ms: number): void => model.committed(name, ms);
-      const shared = { log, group, lanes, names, follow, validate, serializers, clock, env, emit, onCommit };
+      const shared = { log, group, lanes, names, follow, validate, serializers, clock, env, emit, onCommit, tracing };
       return openPipelineLane(shared, pipeline, lane.lane, leave);
     },
     laneOf: ({ topic, partition }) => ({ pipeline: byTopic.get(topic)?.name ?? topic, lane: partition }),

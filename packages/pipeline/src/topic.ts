@@ -225,12 +225,14 @@ export interface LogRecordsOptions {
   readonly request: string;
   /** The rest of a record's id where it has none of its own; a second record of a topic adds `/1`, and so on. */
   readonly defaultId: string;
+  /** More headers. Default none. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Gives records their CloudEvents headers (binary mode), with ids that are the same when the records are made again. */
 export function logRecords(
   pending: readonly PendingRecord[],
-  { pipeline, request, defaultId }: LogRecordsOptions,
+  { pipeline, request, defaultId, headers }: LogRecordsOptions,
 ): readonly (NewRecord | RecordSeries)[] {
   const counts = new Map<string, number>();
   return pending.map(({ name, record, id, contentType }) => {
@@ -242,6 +244,7 @@ export function logRecords(
       ...record,
       headers: {
         ...eventHeaders({ pipeline, name, contentType, id: suffix === '' ? request : `${request}/${suffix}` }),
+        ...headers,
         ...record.headers,
       },
     };

@@ -6,6 +6,7 @@ import type { Lane } from './lane/lane.ts';
 import type { Notifier } from './notifier.ts';
 import type { RequestRecord } from './requests/request.ts';
 import type { RecordMakers, TopicMap, TopicNames } from './topic.ts';
+import type { Tracing } from './tracing.ts';
 
 /** The part of a source that every kind of work needs. */
 export interface SourceControls {
@@ -63,6 +64,8 @@ export interface WorkerContext<Request, Topics extends TopicMap> {
   readonly parse: (value: string | null) => Request;
   readonly keyOf: (request: Request) => string;
   readonly emit: (event: RequestEvent | Extract<RunEvent, { type: 'notice' }>) => void;
+  /** Default: nobody records traces. */
+  readonly tracing?: Tracing | undefined;
 }
 
 /** Works a lane's requests. It notifies whenever its load has changed, and fails the notifier when it can't go on. */

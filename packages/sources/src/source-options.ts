@@ -97,6 +97,8 @@ export interface AttemptEvent {
   /** When it is tried again, ms from now; absent when it is not. */
   readonly retryInMs?: number;
   readonly durationMs: number;
+  /** The walk that the query was of, where that was said. */
+  readonly walk?: object;
   /** This answer, or an earlier one, shows another limit than the configured one; reported once. */
   readonly limitMismatch?: LimitMismatch;
 }

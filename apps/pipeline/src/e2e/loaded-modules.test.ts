@@ -11,7 +11,7 @@ describe('headgate loads no more than a command needs', () => {
     const { code, urls } = await loadedBy(place, command);
     expect(code).toBe(0);
     expect(urls).toContainEqual(expect.stringContaining('/yaml/'));
-    const heavy = /\/(?:kafkajs|log-update|pino|sandbox|undici)\//;
+    const heavy = /\/(?:kafkajs|log-update|pino|sandbox|undici|@opentelemetry)\//;
     expect(urls.filter((url) => heavy.test(url) || FETCH.test(url))).toEqual([]);
   });
 
@@ -23,6 +23,8 @@ describe('headgate loads no more than a command needs', () => {
     expect(code).toBe(0);
     expect(urls).toContainEqual(expect.stringContaining('/undici/lib/dispatcher/client.js'));
     expect(urls.filter((url) => FETCH.test(url))).toEqual([]);
+    // Nobody has registered an SDK.
+    expect(urls.filter((url) => url.includes('@opentelemetry'))).toEqual([]);
   });
 });
 

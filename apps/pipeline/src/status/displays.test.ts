@@ -250,6 +250,23 @@ it('fits any terminal, in cells, and keeps what holds the run up', async () => {
   expect(run.frame({ columns: 40 }).at(-1)).toMatch(/^ {2}stopping: .*…$/u);
 });
 
+it('says a wait once as JSON, though the clock is corrected by a few ms meanwhile', async () => {
+  await using api = await service({ alpha: { followers: 50 } });
+  await using here = await place();
+  const run = await here.run([crawl({ url: api.url, users: ['alpha'] })]);
+  await run.shows(/waits for budget until 10:15:00/u);
+  for (const ms of [1, -2, 1, 3]) {
+    here.clock.stepEpoch(ms);
+    await here.clock.advance(2_000);
+  }
+  const waits = run.json.lines
+    .map((line) => JSON.parse(line) as { event: string; until: string })
+    .filter(({ event }) => event === 'waiting');
+  expect(waits).toMatchObject([
+    { pipeline: 'followers', credential: 'app', budget: 'rate', used: 2, limit: 2, until: expect.stringMatching(/T10:1[45]:/u) as string },
+  ]);
+});
+
 describe('progress', () => {
   it('of known sizes fills bars and says the finish time, on every display', async () => {
     await using api = await service({ alpha: { followers: 40 }, beta: { followers: 20 } });

@@ -21,7 +21,8 @@ export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock
   const { clock, view, units } = options;
   const log = jsonLog(options);
   const times = createTimeWords({ timeZone: 'UTC' });
-  let waiting = '';
+  /** Until when, by name. */
+  let waiting = new Map<string, number>();
   let progressAt = clock.epochMs();
   const lastDone = new Map<string, number>();
   const { version, host, pid, group } = view().about;
@@ -29,15 +30,18 @@ export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock
 
   const sayWaits = (current: RunView): void => {
     const held = [...holdingBudgets(current)].filter(([{ freeAt }]) => freeAt !== undefined && freeAt - current.now > TICK_MS);
-    const said = held.map(([budget]) => `${budgetName(budget)} ${budget.freeAt}`).join('\n');
-    if (said !== waiting) {
-      for (const [{ pipeline, credential, budget, used, limit, freeAt = 0 }] of held) {
-        const until = new Date(freeAt).toISOString();
-        const msg = `${pipeline} waits for ${budgetName({ pipeline, credential, budget })} until ${until}`;
-        log.info({ event: 'waiting', pipeline, credential, budget, until, used, limit }, msg);
-      }
+    const before = waiting;
+    waiting = new Map();
+    for (const [{ pipeline, credential, budget, used, limit, freeAt = 0 }] of held) {
+      const name = budgetName({ pipeline, credential, budget });
+      const said = before.get(name);
+      // The machine's clock is corrected by some ms now and then.
+      const isSaid = said !== undefined && Math.abs(said - freeAt) < TICK_MS;
+      waiting.set(name, isSaid ? said : freeAt);
+      if (isSaid) continue;
+      const until = new Date(freeAt).toISOString();
+      log.info({ event: 'waiting', pipeline, credential, budget, until, used, limit }, `${pipeline} waits for ${name} until ${until}`);
     }
-    waiting = said;
   };
   const sayProgress = (current: RunView): void => {
     if (current.now - progressAt < PROGRESS_EVERY_MS) return;

@@ -21,8 +21,8 @@ export interface OpenJournalledLaneOptions {
   readonly signal?: AbortSignal;
   /** Leaves it to the process that works it now. Default false. */
   readonly onlyIfFree?: boolean;
-  /** Called with the duration of each transaction that is durable, ms. Default: nobody. */
-  readonly onCommit?: (ms: number) => void;
+  /** As in `openLane`. Default: nobody. */
+  readonly onCommit?: (ms: number, works: readonly object[]) => void;
 }
 
 /** Takes a lane, with what it knows of its credentials' budgets. Throws what `TopicLog.openLane` throws, and a `StateLostError`. */

@@ -19,6 +19,7 @@ import { laneGauges, laneWork } from './lane-gauges.ts';
 import { drainInFlight } from '../wait.ts';
 import { refuse } from '../workers/letters.ts';
 import { limitNotice } from '../limit-notice.ts';
+import type { Tracing } from '../tracing.ts';
 
 export interface PipelineLaneOptions {
   readonly log: TopicLog;
@@ -36,6 +37,7 @@ export interface PipelineLaneOptions {
   readonly emit: (event: RunEvent) => void;
   /** Called with the duration of each durable transaction of its lane, ms. */
   readonly onCommit: (pipeline: string, ms: number) => void;
+  readonly tracing: Tracing | undefined;
 }
 
 /** One lane of one pipeline, held by this process and ready to work. */
@@ -58,7 +60,7 @@ export async function openPipelineLane(
   number: number,
   signal: AbortSignal,
 ): Promise<PipelineLane> {
-  const { log, clock, names, env, emit, follow, validate, serializers } = options;
+  const { log, clock, names, env, emit, follow, validate, serializers, tracing } = options;
   const lanes = lanesOf(pipeline, options.lanes);
   const { name } = pipeline;
   const { lane, journal } = await openJournalledLane({
@@ -66,7 +68,10 @@ export async function openPipelineLane(
     pipeline,
     number,
     signal,
-    onCommit: (ms) => options.onCommit(name, ms),
+    onCommit(ms, works) {
+      options.onCommit(name, ms);
+      tracing?.committed({ pipeline: name, lane: number, ms }, works);
+    },
   });
   let closeSources = async (): Promise<void> => undefined;
   try {
@@ -84,8 +89,9 @@ export async function openPipelineLane(
       credits,
       signal: leaving.signal,
       env,
-      onAttempt: (event) => {
+      onAttempt: ({ walk, ...event }) => {
         emit({ type: 'attempt', pipeline: name, ...event });
+        tracing?.attempt({ pipeline: name, ...event }, walk);
         // One lane tells it for all.
         if (number === 0 && event.limitMismatch !== undefined)
           emit(limitNotice({ name, options: Object.keys(pipeline.definition.options.shape) }, event.limitMismatch));
@@ -98,7 +104,7 @@ export async function openPipelineLane(
     };
     const topics = recordMakers({ pipeline: name, topics: pipeline.topics, names, partition: number, validate, serializers });
     const resumed = opened.resumed(lane.stateUnder);
-    const worker = opened.worker({ pipeline: name, lane, log, clock, notifier: waker, credits, names, topics, emit });
+    const worker = opened.worker({ pipeline: name, lane, log, clock, notifier: waker, credits, names, topics, emit, tracing });
     const sizes = requestSizes(pipeline, opened, lane.stateUnder);
     const behind = requestsBehind({
       sizes,

@@ -22,6 +22,8 @@ export interface Contribution {
   readonly state?: readonly StateChange[];
   /** Offsets of the requests topic that are finished with it. */
   readonly finished?: readonly number[];
+  /** Identifies the request that it is of, for traces. */
+  readonly work?: object;
 }
 
 /** One partition of a requests topic, held by this process. */
@@ -74,8 +76,8 @@ export interface OpenLaneOptions {
   readonly signal?: AbortSignal;
   /** As in `LaneSpec`. Default false. */
   readonly onlyIfFree?: boolean;
-  /** Called with the duration of each transaction that is durable, ms. Default: nobody. */
-  readonly onCommit?: (ms: number) => void;
+  /** Called with the duration of each transaction that is durable, ms, and the requests it is of. Default: nobody. */
+  readonly onCommit?: (ms: number, works: readonly object[]) => void;
 }
 
 /** Takes a lane and reads how far it has come. Throws what `TopicLog.openLane` throws. */
@@ -162,7 +164,7 @@ interface GroupCommitterOptions {
   readonly writer: LaneWriter;
   readonly clock: Clock;
   readonly write: (tx: LaneTransaction, contributions: readonly Contribution[]) => void;
-  readonly onCommit: (ms: number) => void;
+  readonly onCommit: (ms: number, works: readonly object[]) => void;
 }
 
 /** One transaction at a time; contributions that have come in the meantime share the next, and none waits for another to come. */
@@ -183,7 +185,11 @@ function groupCommitter({ writer, clock, write, onCommit }: GroupCommitterOption
     const ms = clock.monotonicMs() - startedMs;
     took.push(ms);
     if (took.length > 50) took.shift();
-    onCommit(ms);
+    const works = contributions.map(({ work }) => work);
+    onCommit(
+      ms,
+      works.filter((work) => work !== undefined),
+    );
   };
 
   return {

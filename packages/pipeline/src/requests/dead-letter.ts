@@ -20,6 +20,8 @@ export interface DeadLetterOptions {
   readonly error: unknown;
   /** Epoch ms. */
   readonly at: number;
+  /** More headers. Default none. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** The most bytes its topic takes, where a record has more. */
   readonly tooLarge: (record: NewRecord) => number | undefined;
 }
@@ -74,14 +76,17 @@ function shortened(text: string, bytes: number): string {
   return read === text.length ? text : `${text.slice(0, read)}…`;
 }
 
-function letterRecord({ pipeline, topic, partition, key, id, error, at }: DeadLetterOptions, content: DeadLetterContent): DeadLetterRecord {
+function letterRecord(
+  { pipeline, topic, partition, key, id, error, at, headers }: DeadLetterOptions,
+  content: DeadLetterContent,
+): DeadLetterRecord {
   const time = new Date(at).toISOString();
   return {
     topic,
     partition,
     key,
     value: `{${contentText(content)},${JSON.stringify({ error: reasonOf(error), at: time }).slice(1)}`,
-    headers: eventHeaders({ pipeline, name: DEAD_LETTERS, id, time }),
+    headers: { ...eventHeaders({ pipeline, name: DEAD_LETTERS, id, time }), ...headers },
   };
 }
 

@@ -17,16 +17,20 @@ export interface LetterOptions {
   readonly id: string;
   readonly content: DeadLetterContent;
   readonly error: unknown;
+  /** Identifies the request that failed, for traces. */
+  readonly work?: object;
 }
 
-type Context = Pick<WorkerContext<never, TopicMap>, 'pipeline' | 'lane' | 'names' | 'clock' | 'emit'>;
+type Context = Pick<WorkerContext<never, TopicMap>, 'pipeline' | 'lane' | 'names' | 'clock' | 'emit'> &
+  Partial<Pick<WorkerContext<never, TopicMap>, 'tracing'>>;
 
-export function letter({ pipeline, lane, names, clock, emit }: Context, { key, id, content, error }: LetterOptions): Letter {
+export function letter({ pipeline, lane, names, clock, emit, tracing }: Context, { key, id, content, error, work }: LetterOptions): Letter {
   const topic = names(`${pipeline}.${DEAD_LETTERS}`);
   const { partition } = lane;
   const tooLarge = (record: NewRecord): number | undefined => lane.tooLarge(record);
+  const headers = work && tracing?.headers(work);
   return {
-    record: deadLetter({ pipeline, topic, partition, key, id, content, error, at: clock.epochMs(), tooLarge }),
+    record: deadLetter({ pipeline, topic, partition, key, id, content, error, at: clock.epochMs(), headers, tooLarge }),
     tell: () => emit({ type: 'dead-letter', pipeline, topic, key, error: reasonOf(error) }),
   };
 }

@@ -137,7 +137,7 @@ export function lookupRequests<Request>(pipeline: string, lane: Lane): LookupReq
       const requests = [...new Set(keys.map(({ of }) => of))];
       for (const { of, index } of keys) of.answered.add(index);
       const state = requests.flatMap(stateOf);
-      await lane.commit({ records, state, finished: requests.filter(isDone).map(({ offset }) => offset) });
+      await lane.commit({ records, state, finished: requests.filter(isDone).map(({ offset }) => offset), work: keys });
       for (const { of } of keys) of.left -= 1;
       for (const one of requests) if (one.left === 0) active.delete(one.offset);
     },

@@ -25,7 +25,7 @@ export interface LookupDefinition<Api extends SourceControls, Request, Answers, 
   query(
     api: Api,
     keys: readonly string[],
-    options: { readonly credits: CreditPool; readonly signal: AbortSignal },
+    options: { readonly credits: CreditPool; readonly signal: AbortSignal; readonly walk?: object },
   ): Promise<Delivery<Answers>>;
   /** Most keys of one HTTP request. */
   readonly size: number;
@@ -133,7 +133,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   definition: LookupDefinition<Api, Request, Answers, Topics>,
   context: WorkerContext<Request, Topics>,
 ): Worker<Request> {
-  const { pipeline, lane, notifier, clock, emit, credits, topics } = context;
+  const { pipeline, lane, notifier, clock, emit, credits, topics, tracing } = context;
   const { source, size } = definition;
   const requests = lookupRequests<Request>(pipeline, lane);
   const abort = new AbortController();
@@ -213,7 +213,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     while (waiting.length >= least && (room > 0 || batches === 0)) {
       const keys = waiting.splice(0, Math.min(size, room || size));
       room = Math.max(0, room - keys.length);
-      run(lookUp(keys));
+      run(traced(keys));
     }
   };
 
@@ -247,6 +247,15 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     if (cancelTimer === undefined) sendBatches(1);
   };
 
+  const traced = async (keys: readonly WaitingKey<Request>[]): Promise<void> => {
+    tracing?.begin(keys, { pipeline, lane: lane.partition, keys: keys.length });
+    try {
+      await lookUp(keys);
+    } finally {
+      tracing?.end(keys);
+    }
+  };
+
   const lookUp = async (keys: readonly WaitingKey<Request>[]): Promise<void> => {
     tellQueued();
     batches += 1;
@@ -255,7 +264,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       delivery = await definition.query(
         source,
         keys.map(({ key }) => key),
-        { credits, signal: abort.signal },
+        { credits, signal: abort.signal, ...(tracing !== undefined && { walk: keys }) },
       );
     } catch (error) {
       if (isStop(error) || endsSource(error) || abort.signal.aborted) throw error;
@@ -288,7 +297,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       const { pending = [], deadLetters = [] } = answered[index] ?? {};
       let failure: Letter | undefined;
       try {
-        const own = logRecords(pending, { pipeline, request: of.id, defaultId: key });
+        const own = logRecords(pending, { pipeline, request: of.id, defaultId: key, headers: tracing?.headers(keys) });
         for (const record of fitting(own, { pipeline, key, lane, name: 'records' })) records.push(record);
         for (const { name, count } of pending) counts[name] = (counts[name] ?? 0) + count;
       } catch (error) {

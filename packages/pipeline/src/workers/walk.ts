@@ -155,7 +155,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
   definition: WalkDefinition<Api, Request, Page, Value, Topics>,
   context: WorkerContext<Request, Topics>,
 ): Worker<Request> {
-  const { pipeline, lane, notifier, emit, credits, topics } = context;
+  const { pipeline, lane, notifier, emit, credits, topics, tracing } = context;
   const { source, through = [] } = definition;
   const kept = walkStates(lane.stateUnder);
   const active = new Map<number, Walk<Request> | 'ending'>();
@@ -170,6 +170,12 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
   const ended = (offset: number): void => {
     active.delete(offset);
     notifier.notify();
+  };
+
+  /** The walk has ended, or goes on elsewhere. */
+  const left = (current: Walk<Request>, error?: Reason): void => {
+    tracing?.end(current, error);
+    ended(current.offset);
   };
 
   const begin = (record: RequestRecord, request: Request): void => {
@@ -200,9 +206,10 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
       page: state.page,
       resumed: saved !== undefined,
     });
+    tracing?.begin(current, { pipeline, lane: lane.partition, key, request: current.id, page: state.page });
     current.subscription = defer(async () => await offsetsOf(current))
       .pipe(mergeMap((offsets) => pagesOf(current, offsets)))
-      .subscribe({ error: (error: unknown) => stopWalk(current, error), complete: () => ended(offset) });
+      .subscribe({ error: (error: unknown) => stopWalk(current, error), complete: () => left(current) });
   };
 
   const carriedBefore = (key: string): Pick<WalkState, 'carried'> => {
@@ -269,7 +276,10 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     const total = state.items + items;
     const records = [
       ...startedRecords(current),
-      ...fittingPage(state, logRecords(pending, { pipeline, request: id, defaultId: String(state.page) })),
+      ...fittingPage(
+        state,
+        logRecords(pending, { pipeline, request: id, defaultId: String(state.page), headers: tracing?.headers(current) }),
+      ),
       ...(isLast ? lifecycle(current, { state: 'completed', pages: state.page, items: total }) : []),
     ];
     const text = isLast ? '' : callUser(name('checkpoint'), () => JSON.stringify(from));
@@ -297,6 +307,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
       records,
       state: [[STATE_KEYS.walk + String(offset), isLast ? null : next], ...(ending?.state ?? [])],
       finished: isLast ? [offset] : [],
+      work: current,
     });
     current.state = next;
     current.isWriting = false;
@@ -344,21 +355,22 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
   const startedRecords = (current: Walk<Request>) =>
     current.state.page === 1 ? lifecycle(current, { state: 'started', pages: 0, items: 0 }) : [];
 
-  const lifecycle = ({ key, request, id }: Walk<Request>, change: WalkChange) => {
+  const lifecycle = (current: Walk<Request>, change: WalkChange) => {
+    const { key, request, id } = current;
     const pending = callUser({ pipeline, key, name: 'lifecycle' }, () => [
       ...(atOnce(definition.lifecycle?.(change, { request, key, id, topics })) ?? []),
     ]);
-    const records = logRecords(pending, { pipeline, request: id, defaultId: change.state });
+    const records = logRecords(pending, { pipeline, request: id, defaultId: change.state, headers: tracing?.headers(current) });
     return fitting(records, { pipeline, key, lane, name: 'lifecycle', which: `the record of its state "${change.state}"` });
   };
 
   const stopWalk = (current: Walk<Request>, error: unknown): void => {
     if (laneFailed || isStop(error)) {
-      ended(current.offset);
+      left(current);
       return;
     }
     if (endsSource(error) || endsLane(error)) {
-      ended(current.offset);
+      left(current, reasonOf(error));
       notifier.fail(error);
       return;
     }
@@ -376,15 +388,16 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     // The walk has failed already: a second error of its definition changes nothing.
     const content = orElse(() => ({ request: goesOn ? definition.resumeAt?.(request, state.from ?? null) : request }), { request });
     const changes = orElse(() => [...startedRecords(current), ...lifecycle(current, change)], []);
-    const dead = letter(context, { key, id, content, error });
+    const dead = letter(context, { key, id, content, error, work: current });
     await lane.commit({
       records: [...changes, dead.record],
       state: [[STATE_KEYS.walk + String(offset), null]],
       finished: [offset],
+      work: current,
     });
     emit({ type: 'request-failed', pipeline, key, request: id, error: { code, message } });
     dead.tell();
-    ended(offset);
+    left(current, { code, message });
   };
 
   return {

@@ -85,6 +85,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
           durationMs: clock.monotonicMs() - grantedAtMs,
           ...(status !== undefined && { status }),
           ...(limitMismatch !== undefined && { limitMismatch }),
+          ...(walk !== undefined && { walk }),
           ...event,
         });
       if (verdict.kind === 'ok') {
