@@ -1,9 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bundled } from './outside/bundled.ts';
+import { exportedEntries } from './outside/exported-entries.ts';
 import { openTarball, type Tarball, tarballProblems } from './release/tarball-problems.ts';
 import { run } from './run-command.fixture.ts';
 
@@ -92,13 +94,20 @@ describe('npm run pack', { timeout: 300_000 }, () => {
     const { code, stdout, stderr } = await run([command, 'run', '--sandbox'], { env, cwd: folder });
     expect([code, stdout, stderr]).toEqual([0, '', expect.stringContaining('Done')]);
 
-    const importAll = packages.flatMap(({ manifest }) => Object.keys(manifest.exports).map((path) => join(manifest.name, path)));
-    const script = `for (const name of ${JSON.stringify(importAll)}) await import(name, name.endsWith('json') ? { with: { type: 'json' } } : {});`;
-    expect(await run([process.execPath, '--input-type=module', '--eval', script], { env, cwd: folder })).toEqual({
-      code: 0,
-      stdout: '',
-      stderr: '',
-    });
+    const entries = JSON.stringify(exportedEntries(fileURLToPath(new URL('..', import.meta.url))));
+    const esm = ['--input-type=module', '--eval', `for (const name of ${entries}) await import(name);`];
+    const commonJs = ['--eval', `for (const name of ${entries}) require(name);`];
+    await copyFile(fileURLToPath(new URL('outside/program.mjs', import.meta.url)), join(folder, 'program.mjs'));
+    const bundle = join(folder, 'bundle');
+    bundled({ from: folder, to: bundle, esbuild: fileURLToPath(new URL('../node_modules/.bin/esbuild', import.meta.url)) });
+    for (const [cwd, args, said] of [
+      [folder, esm, ''],
+      [folder, commonJs, ''],
+      [folder, ['program.mjs', 'ids.db'], '12345 ids, 0 left\n'],
+      [bundle, ['program.js', 'ids.db'], '12345 ids, 0 left\n'],
+    ] as const) {
+      expect(await run([process.execPath, ...args], { env, cwd })).toEqual({ code: 0, stdout: said, stderr: '' });
+    }
 
     const old = tooOldNode();
     if (old === undefined) return;

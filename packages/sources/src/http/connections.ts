@@ -1,6 +1,4 @@
-import { createRequire } from 'node:module';
 import { getCACertificates } from 'node:tls';
-import type * as undici from 'undici';
 import type { Agent, Client, Dispatcher, buildConnector } from 'undici';
 import { type Dispatch, fetchDispatch } from './fetch-dispatch.ts';
 
@@ -44,11 +42,9 @@ export class ProxyUnreachableError extends Error {
 /** Most bytes of an answer's headers. */
 const MAX_HEADER_BYTES = 16 * 1024;
 
-const require = createRequire(import.meta.url);
-
 export function connections(options: ConnectionsOptions): Connections {
   const { dispatcher: given, fetch } = options;
-  if (given !== undefined) return borrowed((request, handler) => given.dispatch(request, handler));
+  if (given !== undefined) return borrowed((request, handler) => void given.dispatch(request, handler));
   if (fetch !== undefined) return borrowed(fetchDispatch(fetch));
   const awaited: string[] = [];
   /** A connector for a proxy at `host`. */
@@ -65,15 +61,20 @@ export function connections(options: ConnectionsOptions): Connections {
   };
   // Sources are opened, too, by those who only look what is left to do.
   let dispatcher: Dispatcher | undefined;
+  let made: Promise<Dispatcher> | undefined;
   return {
     dispatch(request, handler) {
-      dispatcher ??= makeDispatcher(options, watched);
-      dispatcher.dispatch(request, handler);
+      if (dispatcher !== undefined) {
+        dispatcher.dispatch(request, handler);
+        return undefined;
+      }
+      made ??= makeDispatcher(options, watched).then((ready) => (dispatcher = ready));
+      return made.then((ready) => void ready.dispatch(request, handler));
     },
     get proxyAwaited() {
       return awaited[0];
     },
-    close: async () => await dispatcher?.destroy(),
+    close: async () => await (await made?.catch(() => undefined))?.destroy(),
   };
 }
 
@@ -87,11 +88,11 @@ export function proxyVariables(env: ConnectionsOptions['env']): { readonly http:
   return { http: env['http_proxy'] ?? env['HTTP_PROXY'] ?? '', https: env['https_proxy'] ?? env['HTTPS_PROXY'] ?? '' };
 }
 
-function makeDispatcher(
+async function makeDispatcher(
   { proxy, env, ca, connectTimeoutMs }: ConnectionsOptions,
   watched: (host: string, connect: buildConnector.connector) => buildConnector.connector,
-): Dispatcher {
-  const { Agent, Client, Pool, buildConnector } = loadUndici();
+): Promise<Dispatcher> {
+  const { Agent, Client, Pool, buildConnector } = await import('./undici-parts.ts');
   const tls = { allowH2: false, timeout: connectTimeoutMs, ...(ca !== undefined && { ca: [...getCACertificates('default'), ca] }) };
   // Time is kept by the source's own clock, over the whole try: undici's timers are off.
   const client = { allowH2: false, pipelining: 1, maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: 0, bodyTimeout: 0 };
@@ -118,7 +119,7 @@ function makeDispatcher(
   };
   if (proxies.size === 0) return new Agent(agent);
   // Its proxies send CONNECT by what the index adds to all dispatchers.
-  const { EnvHttpProxyAgent, ProxyAgent } = require('undici') as typeof undici;
+  const { EnvHttpProxyAgent, ProxyAgent } = await import('undici');
   const proxied = {
     ...agent,
     requestTls: tls,
@@ -153,14 +154,4 @@ function reuseAware(client: Client): Client {
       },
     });
   return client;
-}
-
-/** undici without fetch, mocks and caches, which its index loads too: a third of the time and half of the memory. */
-function loadUndici(): Pick<typeof undici, 'Agent' | 'Client' | 'Pool' | 'buildConnector'> {
-  return {
-    Agent: require('undici/lib/dispatcher/agent.js') as typeof undici.Agent,
-    Client: require('undici/lib/dispatcher/client.js') as typeof undici.Client,
-    Pool: require('undici/lib/dispatcher/pool.js') as typeof undici.Pool,
-    buildConnector: require('undici/lib/core/connect.js') as typeof undici.buildConnector,
-  };
 }

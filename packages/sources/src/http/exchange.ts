@@ -142,13 +142,16 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
       },
     };
     const { method, path, body } = options;
-    try {
-      options.connections.dispatch({ origin, method, path, headers: { ...options.headers }, ...(body !== undefined && { body }) }, handler);
-    } catch (error) {
+    const started = async (): Promise<void> =>
+      await options.connections.dispatch(
+        { origin, method, path, headers: { ...options.headers }, ...(body !== undefined && { body }) },
+        handler,
+      );
+    started().catch((error: unknown) => {
       // An error of a foreign dispatcher.
       const { reason, invalid } = connectionFailure({ error, host: hostOf(origin), sent: controller !== undefined, begun });
       breakOff(failed(reason, { invalid }));
-    }
+    });
   });
 }
 

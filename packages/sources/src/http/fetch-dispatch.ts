@@ -1,7 +1,10 @@
 import type { Dispatcher } from 'undici';
 
-/** Starts a request, and calls the handler with its progress. */
-export type Dispatch = (options: Dispatcher.DispatchOptions & { readonly origin: string }, handler: Dispatcher.DispatchHandler) => void;
+/** Starts a request, at once or when what sends it is loaded, and calls the handler with its progress. */
+export type Dispatch = (
+  options: Dispatcher.DispatchOptions & { readonly origin: string },
+  handler: Dispatcher.DispatchHandler,
+) => void | Promise<void>;
 
 /**
  * Sends requests by a `fetch`. `fetch` doesn't report when the first byte goes out: a request counts as sent when it is handed over. Bodies

@@ -51,6 +51,11 @@ export interface SqliteTopicLogOptions {
   readonly onAvailability?: (change: AvailabilityChange) => void;
   /** The clock records are stamped by, milliseconds since the epoch. Default `Date.now`. */
   readonly now?: () => number;
+  /**
+   * The module of the log's thread, for a bundle: `@headgate/topics/sqlite/worker`, bundled as an entry of its own. Default: `worker.js` beside the
+   * module that has this one.
+   */
+  readonly worker?: URL;
 }
 
 /** How long records are kept. Offsets stay as they are: a reader from an offset that is gone begins at the first that is left. */
@@ -81,7 +86,7 @@ export async function sqliteTopicLog(options: SqliteTopicLogOptions): Promise<To
     now = Date.now,
   } = options;
   const file = resolve(options.file);
-  const link = new WorkerLink({ file, busyTimeoutMs, pollMs, tombstoneRetentionMs, maxFileBytes });
+  const link = new WorkerLink({ file, busyTimeoutMs, pollMs, tombstoneRetentionMs, maxFileBytes }, options.worker);
   try {
     await link.call('open', null);
   } catch (error) {

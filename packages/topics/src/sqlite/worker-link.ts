@@ -17,8 +17,9 @@ export class WorkerLink {
 
   constructor(options: WorkerOptions, entry: URL = workerEntry()) {
     this.#file = options.file;
-    // The flag: Node 22 calls node:sqlite experimental, once per thread, on stderr.
-    this.#worker = new Worker(entry, { workerData: options, name: 'headgate-topics', execArgv: ['--disable-warning=ExperimentalWarning'] });
+    // Node 22 calls node:sqlite experimental, once per thread, on stderr. Deno refuses the flag.
+    const execArgv = process.allowedNodeEnvironmentFlags.has('--disable-warning') ? ['--disable-warning=ExperimentalWarning'] : [];
+    this.#worker = new Worker(entry, { workerData: options, name: 'headgate-topics', execArgv });
     this.#worker.unref();
     this.#worker.on('message', (reply: WorkerReply) => this.#settle(reply));
     this.#worker.on('error', (error) => this.#die(error));

@@ -73,7 +73,8 @@ function serve(port: NonNullable<typeof parentPort>, options: WorkerOptions): vo
       opened = undefined;
       closing?.readers.closeAll();
       closing?.store.close();
-      setImmediate(() => port.close());
+      // Deno's port can't be closed.
+      setImmediate(() => (typeof port.close === 'function' ? port.close() : process.exit()));
       return null;
     },
   };

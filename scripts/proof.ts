@@ -1,0 +1,176 @@
+// Packages as npm's users meet them: published to a registry on this machine, installed by name, and run by others' tools.
+//   npm run proof                    of what is committed
+//   npm run proof -- --from DIR      of the tarballs in DIR (npm run release -- --out DIR)
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { bundled } from './outside/bundled.ts';
+import { exportedEntries } from './outside/exported-entries.ts';
+import { publishedPackages } from './release/packages.ts';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const { from } = parseArgs({ options: { from: { type: 'string' } } }).values;
+const folder = mkdtempSync(join(tmpdir(), 'headgate-proof-'));
+const files = (name: string): string => join(root, 'scripts/outside', name);
+const server: { process?: ChildProcess } = {};
+process.on('exit', () => {
+  server.process?.kill();
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+});
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
+
+const tarballs = from === undefined ? join(folder, 'tarballs') : resolve(process.env['INIT_CWD'] ?? process.cwd(), from);
+if (from === undefined) must(root, ['node', 'scripts/release.ts', '--no-test', '--out', tarballs]);
+
+const env: NodeJS.ProcessEnv = { ...process.env, NO_COLOR: '1' };
+const npm = ['npm', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
+const runtimes = join(folder, 'runtimes');
+const app = join(folder, 'app');
+let failures = 0;
+
+await startRegistry();
+for (const name of readdirSync(tarballs).filter((each) => each.endsWith('.tgz'))) {
+  must(folder, [...npm, 'publish', '--provenance=false', join(tarballs, name)]);
+}
+const platform = `${process.platform}-${process.arch}`;
+install(runtimes, { node22: `npm:node-${platform}@22.19.0`, node20: `npm:node-${platform}@20.20.2`, deno: '2.9.6', bun: '1.4.5' });
+install(app, {
+  ...Object.fromEntries(publishedPackages(root).map(({ manifest }) => [manifest.name, 'latest'])),
+  rxjs: '^7.8.2',
+  '@types/node': '24',
+  esbuild: '0.28.2',
+  typescript: 'latest',
+  'typescript-5.4': 'npm:typescript@5.4.5',
+});
+for (const name of ['program.mjs', 'types.ts']) copyFileSync(files(name), join(app, name));
+
+const entries = exportedEntries(root);
+const nodes = { [`Node ${process.versions.node}`]: process.execPath, 'Node 22.19.0': join(runtimes, 'node_modules/node22/bin/node') };
+for (const [name, node] of Object.entries(nodes)) {
+  const load = (how: string): string =>
+    `const load = ${how}; for (const name of ${JSON.stringify(entries)}) { if (!Object.keys(await load(name)).length) throw name; }`;
+  proof(`${name}: import of ${entries.length} entries`, [node, '--input-type=module', '--eval', load('(name) => import(name)')]);
+  proof(`${name}: require of ${entries.length} entries`, [node, '--eval', `(async () => { ${load('require')} })()`]);
+  proof(`${name}: a program`, [node, 'program.mjs', 'ids.db'], '12345 ids, 0 left\n');
+}
+proof(
+  'Deno 2.9.6: a program',
+  [join(runtimes, 'node_modules/.bin/deno'), 'run', '-A', '--node-modules-dir=manual', 'program.mjs', 'ids.db'],
+  '12345 ids, 0 left\n',
+);
+proof('Bun 1.4.5: a program', [join(runtimes, 'node_modules/.bin/bun'), 'program.mjs', 'ids.db'], '12345 ids, 0 left\n');
+
+for (const [name, compiler] of Object.entries({ 'TypeScript 5.4': 'typescript-5.4/bin/tsc', 'newest TypeScript': 'typescript/bin/tsc' })) {
+  for (const [module, resolution] of [
+    ['nodenext', 'nodenext'],
+    ['esnext', 'bundler'],
+  ]) {
+    const flags = [
+      '--noEmit',
+      '--strict',
+      '--exactOptionalPropertyTypes',
+      '--skipLibCheck',
+      'false',
+      '--target',
+      'es2022',
+      '--types',
+      'node',
+    ];
+    const lib = ['--lib', 'es2023,esnext.disposable'];
+    const modules = ['--module', module ?? '', '--moduleResolution', resolution ?? ''];
+    proof(`${name}: ${resolution}`, [process.execPath, join(app, 'node_modules', compiler), ...flags, ...lib, ...modules, 'types.ts'], '');
+  }
+}
+
+const bundle = join(folder, 'bundle');
+bundled({ from: app, to: bundle });
+proof('a bundle, with nothing installed', [process.execPath, join(bundle, 'program.js'), 'ids.db'], '12345 ids, 0 left\n', bundle);
+
+proof('npx headgate --version', ['npx', '--no-install', 'headgate', '--version']);
+proof('npx headgate run --sandbox', ['npx', '--no-install', 'headgate', 'run', '--sandbox']);
+const old = spawnSync(join(runtimes, 'node_modules/node20/bin/node'), ['node_modules/headgate/dist/bin.js', 'run'], {
+  cwd: app,
+  encoding: 'utf8',
+});
+told(
+  'Node 20.20.2: one sentence and exit 2',
+  old.status === 2 && old.stderr === 'headgate needs Node 22.19 or later; this is 20.20.2.\n',
+  old.stderr,
+);
+
+process.stdout.write(failures === 0 ? 'All of it holds.\n' : `${failures} of it fail.\n`);
+process.exit(failures === 0 ? 0 : 1);
+
+/** verdaccio on a free port, which takes what isn't ours from the registry that npm is set to. */
+async function startRegistry(): Promise<void> {
+  const home = join(folder, 'registry');
+  // One of its dependencies names a tag that not every registry has.
+  install(home, { verdaccio: '6.10.4' }, { 'node-fetch': '2.7.0' });
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}/`;
+  const upstream = spawnSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).stdout.trim();
+  const open = { access: '$all', publish: '$all' };
+  const config = {
+    storage: join(home, 'storage'),
+    uplinks: { upstream: { url: upstream } },
+    auth: { htpasswd: { file: join(home, 'htpasswd') } },
+    packages: { '@headgate/*': open, headgate: open, '**': { ...open, proxy: 'upstream' } },
+    log: { type: 'stdout', level: 'warn' },
+  };
+  writeFileSync(join(home, 'config.json'), JSON.stringify(config));
+  const cli = join(home, 'node_modules/verdaccio/bin/verdaccio');
+  server.process = spawn(process.execPath, [cli, '--config', join(home, 'config.json'), '--listen', `127.0.0.1:${port}`], {
+    stdio: 'ignore',
+  });
+  while (
+    !(await fetch(`${url}-/ping`)
+      .then(({ ok }) => ok)
+      .catch(() => false))
+  ) {
+    if (server.process.exitCode !== null) throw new Error('verdaccio ended before it listened.');
+    await new Promise((wake) => setTimeout(wake, 100));
+  }
+  const user = await fetch(`${url}-/user/org.couchdb.user:proof`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'proof', password: 'proof-of-nothing' }),
+  });
+  const { token } = (await user.json()) as { token: string };
+  writeFileSync(join(folder, 'npmrc'), `registry=${url}\n//127.0.0.1:${port}/:_authToken=${token}\n`);
+  Object.assign(env, { npm_config_userconfig: join(folder, 'npmrc'), npm_config_cache: join(folder, 'cache') });
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  return port;
+}
+
+function install(where: string, dependencies: Readonly<Record<string, string>>, overrides: Readonly<Record<string, string>> = {}): void {
+  mkdirSync(where, { recursive: true });
+  writeFileSync(join(where, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies, overrides }));
+  must(where, [...npm, 'install']);
+}
+
+function must(cwd: string, [command = '', ...args]: readonly string[]): void {
+  const { status } = spawnSync(command, args, { cwd, env, stdio: ['ignore', 2, 2] });
+  if (status !== 0) throw new Error(`\`${[command, ...args].join(' ')}\` failed.`);
+}
+
+/** Runs a command in the user's folder; it has to end well and, if `stdout` is given, to write that. */
+function proof(name: string, [command = '', ...args]: readonly string[], stdout?: string, cwd: string = app): void {
+  const ended = spawnSync(command, args, { cwd, env, encoding: 'utf8', timeout: 300_000 });
+  told(name, ended.status === 0 && (stdout === undefined || ended.stdout === stdout), `${ended.stdout}${ended.stderr}${ended.error ?? ''}`);
+}
+
+function told(name: string, holds: boolean, output: string): void {
+  if (!holds) failures += 1;
+  process.stdout.write(holds ? `✓ ${name}\n` : `✗ ${name}\n${output}\n`);
+}
