@@ -2,6 +2,7 @@ import { virtualClock } from '@headgate/throttle/testing';
 import { LaneLostError } from '@headgate/topics';
 import { describe, expect, it } from 'vitest';
 import type { RunEvent } from '../events.ts';
+import { LaneOutgrownError } from '../lane/lane-outgrown.ts';
 import { laneSupervisor } from './lane-supervisor.ts';
 import type { PipelineLane } from './pipeline-lane.ts';
 
@@ -53,7 +54,7 @@ function stage({ follow = true, given }: { readonly follow?: boolean; readonly g
 
 describe('laneSupervisor', () => {
   it('works the lanes that are assigned, gives up those that go, and takes what comes', async () => {
-    const { supervisor, said, stop } = stage();
+    const { supervisor, said, events, stop } = stage();
     supervisor.assign([place(0), place(1)]);
     await supervisor.opened();
     expect(said).toEqual(['open 0', 'open 1']);
@@ -65,16 +66,27 @@ describe('laneSupervisor', () => {
     stop.abort();
     expect(await run).toEqual([]);
     expect(said.slice(7)).toEqual(['close 1', 'close 2']);
+    expect(events).toEqual([
+      { type: 'lanes-assigned', lanes: 2 },
+      { type: 'lane-opened', pipeline: 'shelves', lane: 0 },
+      { type: 'lane-opened', pipeline: 'shelves', lane: 1 },
+      { type: 'lane-left', pipeline: 'shelves', lane: 0 },
+      { type: 'lane-opened', pipeline: 'shelves', lane: 2 },
+    ]);
   });
 
   it('takes a lane that comes back only when it has been given up', async () => {
-    const { supervisor, said, stop } = stage();
+    const given = Promise.withResolvers<void>();
+    const { supervisor, said, stop } = stage({ given: given.promise });
     supervisor.assign([place(0)]);
     await supervisor.opened();
     const run = supervisor.run();
     await turns();
     supervisor.assign([]);
     supervisor.assign([place(0)]);
+    await turns();
+    expect(said).toEqual(['open 0', 'run 0']);
+    given.resolve();
     await turns();
     expect(said).toEqual(['open 0', 'run 0', 'close 0', 'open 0', 'run 0']);
     stop.abort();
@@ -88,14 +100,30 @@ describe('laneSupervisor', () => {
     const run = supervisor.run();
     await turns();
     supervisor.doubt();
-    supervisor.doubt();
     running.get(0)?.reject(new LaneLostError({ lane: 'x', by: 'process 7 on b' }));
     await turns();
     expect(events.at(-1)).toEqual({ type: 'lane-left', pipeline: 'shelves', lane: 0, reason: 'process 7 on b has taken it over' });
     await clock.advance(60_000);
+    supervisor.doubt();
     expect(said).toEqual(['open 0', 'run 0', 'close 0']);
     supervisor.assign([place(0)]);
     await turns();
+    expect(said).toEqual(['open 0', 'run 0', 'close 0', 'open 0', 'run 0']);
+    stop.abort();
+    expect(await run).toEqual([]);
+  });
+
+  it('opens a lane again whose topic takes smaller records than before', async () => {
+    const { supervisor, clock, said, events, running, stop } = stage();
+    supervisor.assign([place(0)]);
+    await supervisor.opened();
+    const run = supervisor.run();
+    await turns();
+    const outgrown = new LaneOutgrownError({ topic: 'shelves.records', room: { bytes: 1_000 } });
+    running.get(0)?.reject(outgrown);
+    await turns();
+    expect(events.at(-1)).toEqual({ type: 'lane-left', pipeline: 'shelves', lane: 0, reason: outgrown.message });
+    await clock.advance(1_500);
     expect(said).toEqual(['open 0', 'run 0', 'close 0', 'open 0', 'run 0']);
     stop.abort();
     expect(await run).toEqual([]);
@@ -139,6 +167,40 @@ describe('laneSupervisor', () => {
     expect(await run).toEqual([failure, failure]);
     // The run's end says it.
     expect(events.at(-1)).toEqual(told);
+  });
+
+  it('takes lanes that come while others are at work, also when it is not to stay, and when one has failed', async () => {
+    for (const follow of [false, true]) {
+      const { supervisor, running, said, stop } = stage({ follow });
+      supervisor.assign([place(0), place(1)]);
+      await supervisor.opened();
+      const run = supervisor.run();
+      await turns();
+      const failure = new Error('the last credential is gone');
+      if (follow) running.get(0)?.reject(failure);
+      supervisor.assign([place(1)]);
+      await turns();
+      supervisor.assign([place(0), place(1)]);
+      await turns();
+      expect(said.slice(-3)).toEqual(['close 0', 'open 0', 'run 0']);
+      stop.abort();
+      await run;
+    }
+  });
+
+  it('that is to stay, ends when its last lane has failed, and not for want of lanes', async () => {
+    const { supervisor, running, clock } = stage();
+    supervisor.assign([]);
+    await supervisor.opened();
+    let ended = false;
+    const run = supervisor.run().finally(() => (ended = true));
+    await clock.advance(60_000);
+    supervisor.assign([place(0)]);
+    await turns();
+    expect(ended).toBe(false);
+    const failure = new Error('the last credential is gone');
+    running.get(0)?.reject(failure);
+    expect(await run).toEqual([failure]);
   });
 
   it('ends, when others work all lanes and it is not to stay, after the time in which lanes of the dead would come', async () => {
@@ -197,7 +259,11 @@ describe('laneSupervisor', () => {
     await turns();
     expect(said.slice(-2)).toEqual(['open 1', 'run 1']);
     await clock.advance(20_000);
-    running.get(1)?.resolve();
+    supervisor.assign([place(1)]);
+    supervisor.assign([place(0), place(1)]);
+    await turns();
+    expect(said.slice(-2)).toEqual(['open 0', 'run 0']);
+    for (const one of running.values()) one.resolve();
     expect(await run).toEqual([]);
   });
 
@@ -207,6 +273,55 @@ describe('laneSupervisor', () => {
     supervisor.assign([place(0), place(1)]);
     await expect(supervisor.opened()).rejects.toThrow('held');
     expect(said).toContain('close 1');
+  });
+
+  it('begins without a lane that has gone before it was opened', async () => {
+    const { supervisor, said } = stage();
+    supervisor.assign([place(0)]);
+    const opened = supervisor.opened();
+    supervisor.assign([]);
+    await opened;
+    expect(said).toEqual([]);
+    await supervisor.close();
+  });
+
+  it('reports a lane that comes later and can not be opened, and goes on', async () => {
+    const { supervisor, refusals, events, said, stop } = stage();
+    supervisor.assign([place(0)]);
+    await supervisor.opened();
+    const run = supervisor.run();
+    await turns();
+    const refusal = new Error('the topic is gone');
+    refusals.push(refusal);
+    supervisor.assign([place(0), place(1)]);
+    await turns();
+    expect(events.at(-1)).toEqual({ type: 'lane-left', pipeline: 'shelves', lane: 1, reason: refusal.message, failed: true });
+    stop.abort();
+    expect(await run).toEqual([refusal]);
+    expect(said).toEqual(['open 0', 'run 0', 'open 1', 'close 0']);
+  });
+
+  it.each(['the group', 'a stop'])('does not fail by a lane that can’t be given up in order, when it goes by %s', async (by) => {
+    const { supervisor, stop, events } = stage({ given: Promise.reject(new Error('the log is gone')) });
+    supervisor.assign([place(0)]);
+    await supervisor.opened();
+    const run = supervisor.run();
+    await turns();
+    if (by === 'the group') supervisor.assign([]);
+    else stop.abort();
+    await turns();
+    stop.abort();
+    expect(await run).toEqual([]);
+    expect(events.filter(({ type }) => type === 'lane-left')).toEqual([]);
+  });
+
+  it('ends at once where it was stopped before it began', async () => {
+    const { supervisor, said, stop } = stage();
+    supervisor.assign([place(0)]);
+    await supervisor.opened();
+    stop.abort();
+    expect(await supervisor.run()).toEqual([]);
+    expect(said.at(-1)).toBe('close 0');
   });
 
   it('ends all work when the membership fails', async () => {

@@ -207,7 +207,6 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, clock, emi
     fail(error) {
       failures.push(error);
       stop.abort();
-      look();
     },
     close,
     gauges() {
