@@ -1,5 +1,7 @@
 import { virtualClock } from '@headgate/throttle/testing';
+import { partitionForKey } from '@headgate/topics';
 import { describe, expect, it } from 'vitest';
+import type { RunEvent } from '../events.ts';
 import { type Shelf, type ShelvesApi, shelves, shelvesApi, type shelvesTopics, workedOff } from '../shelves.fixture.ts';
 import { topicNames } from '../names.ts';
 import { temporaryLog } from '../temporary-log.fixture.ts';
@@ -82,6 +84,39 @@ describe('leftToDo', () => {
       },
     ]);
     expect(left?.lanes[0]?.walks.map((one) => 'pages' in one)).toEqual([true, false, false]);
+  });
+
+  it('leaves out a walk that is done behind one that is not', async () => {
+    await using place = await temporaryLog();
+    const stop = new AbortController();
+    const isOneDone = Promise.withResolvers<void>();
+    const onPage = async (page: string) => (page === 'ada 2' ? await isOneDone.promise.then(() => stop.abort()) : undefined);
+    const onEvent = ({ type }: RunEvent) => (type === 'request-completed' ? isOneDone.resolve() : undefined);
+    await workedOff(place.log, walking(shelvesApi({ onPage })), ['ada', 'bert'], { signal: stop.signal, onEvent });
+    const [left] = await leftToDo({ log: place.log, pipelines: [walking()({})] });
+    expect(left?.lanes[0]?.walks.map(({ key, page }) => [key, page])).toEqual([['ada', 3]]);
+  });
+
+  it('leaves out a request that is none', async () => {
+    await using place = await temporaryLog();
+    const pipeline = walking()({});
+    await place.log.createTopics(topicSpecs([pipeline], { lanes: 1, names: topicNames() }));
+    await place.log.append(
+      ['{"shelf":7}', 'no JSON', '{"shelf":"ada"}'].map((value) => ({ topic: 'shelves.requests', key: 'any', value })),
+    );
+    const [left] = await leftToDo({ log: place.log, pipelines: [pipeline] });
+    expect(left?.lanes[0]?.walks.map(({ key }) => key)).toEqual(['ada']);
+  });
+
+  it('counts a listed request in its own lane alone', async () => {
+    await using place = await temporaryLog();
+    const listed = ['ada', 'bert', 'cleo', 'dora'];
+    const pipeline = { ...walking()({ shelves: listed }), credentials: ['one', 'another'] };
+    await place.log.createTopics(topicSpecs([pipeline], { lanes: 2, names: topicNames() }));
+    const [left] = await leftToDo({ log: place.log, pipelines: [pipeline], lanes: 2 });
+    const inLane = (lane: number) => listed.filter((key) => partitionForKey(key, 2) === lane);
+    expect(left?.lanes.map(({ walks }) => walks.map(({ key }) => key))).toEqual([inLane(0), inLane(1)]);
+    expect([inLane(0).length, inLane(1).length]).not.toContain(0);
   });
 
   it('counts the keys of lookups that have no answer, and the work behind walks', async () => {
