@@ -80,10 +80,10 @@ export class WaitingLines<Request extends Lined> {
     } else pool.heap.moved(line);
   }
 
-  /** Takes a request out; false when it wasn't in. */
-  delete(request: Request): boolean {
+  /** Takes a request out, if it is in. */
+  delete(request: Request): void {
     const line = this.#lineOf.get(request);
-    if (line === undefined || !line.requests.delete(request)) return false;
+    if (line === undefined || !line.requests.delete(request)) return;
     const { pool, downstream } = line;
     if (line.requests.first === undefined) {
       pool.heap.remove(line);
@@ -97,7 +97,6 @@ export class WaitingLines<Request extends Lined> {
       }
     } else if (line.place !== -1) pool.heap.moved(line);
     unpark(downstream);
-    return true;
   }
 
   /** Requests with the same line differ only in their turns. */
