@@ -13,6 +13,8 @@ const EMBEDDED = [
   EXAMPLES,
 ];
 
+const COMMAND = './scripts/command-under-test.ts';
+
 export default defineConfig({
   // Workspace packages are tested from their source; only this place of the condition reaches them.
   ssr: { resolve: { conditions: ['@headgate/source'] } },
@@ -25,11 +27,18 @@ export default defineConfig({
     coverage: { provider: 'v8', include: ['packages/*/src/**', 'apps/*/src/**'] },
     projects: [
       { extends: true, test: { name: 'unit', include: [TESTS], exclude: [KAFKA, ...EMBEDDED, '**/node_modules/**'], maxWorkers: 2 } },
-      { extends: true, test: { name: 'embedded', include: EMBEDDED, exclude: [KAFKA], maxWorkers: 2 } },
+      { extends: true, test: { name: 'embedded', include: EMBEDDED, exclude: [KAFKA], globalSetup: COMMAND, maxWorkers: 2 } },
       {
         extends: true,
         // Most of their time these wait for sessions to end and brokers to start, each for its own.
-        test: { name: 'kafka', include: [KAFKA], exclude: ['**/node_modules/**'], maxWorkers: 6, sequence: { groupOrder: 1 } },
+        test: {
+          name: 'kafka',
+          include: [KAFKA],
+          exclude: ['**/node_modules/**'],
+          globalSetup: COMMAND,
+          maxWorkers: 6,
+          sequence: { groupOrder: 1 },
+        },
       },
     ],
   },

@@ -73,9 +73,9 @@ describe('npm run pack', { timeout: 300_000 }, () => {
     expect(tarballProblems({ ...tarball, paths }, { released: true })).toContain('./CHANGELOG.md is missing.');
   });
 
-  it('packs the script and the style of the status page beside the module that reads them', () => {
+  it('packs the command with all that it reads beside it', () => {
     const { paths } = packages.find(({ manifest }) => manifest.name === 'headgate') ?? { paths: new Set<string>() };
-    const needed = ['status-page.js', 'page.mjs', 'page.css'].map((name) => `./dist/status/page/${name}`);
+    const needed = ['bin.js', 'worker.js', 'page.mjs', 'page.css'].map((name) => `./dist/command/${name}`);
     expect(needed.filter((path) => !paths.has(path))).toEqual([]);
   });
 

@@ -52,7 +52,7 @@ export function tarballProblems({ manifest, paths, read }: Tarball, { released }
     ...all.filter((path) => !PACKED.test(path)).map((path) => `${path} is nothing that a package has.`),
     ...all.filter((path) => /\.(?:test|fixture)\.|\/\.[\w-]/u.test(path)).map((path) => `${path} belongs to the tests.`),
     ...all
-      .filter((path) => path.endsWith('.js') && !paths.has(sourceOf(path)))
+      .filter((path) => path.endsWith('.js') && !path.startsWith('./dist/command/') && !paths.has(sourceOf(path)))
       .map((path) => `${path} has no source: an earlier build left it.`),
     ...(released && paths.has('./CHANGELOG.md') && !read('./CHANGELOG.md').includes(`\n## ${manifest.version}\n`)
       ? [`./CHANGELOG.md says nothing of ${manifest.version}.`]

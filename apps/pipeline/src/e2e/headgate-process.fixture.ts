@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
-import { TestRunner, onTestFinished } from 'vitest';
+import { TestRunner, inject, onTestFinished } from 'vitest';
 import { spawnOnLifeline } from './lifeline.fixture.ts';
 
-const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
+/** What starts the command. */
+export const HEADGATE: readonly string[] = [process.execPath, '--disable-warning=ExperimentalWarning', inject('command')];
 
 export interface Ended {
   readonly code: number | null;
@@ -69,8 +69,7 @@ export async function workplace(config: string): Promise<Workplace> {
   await writeFile(join(folder, 'headgate.yaml'), config);
 
   const start = ({ input, env = {} }: { input?: string; env?: Readonly<Record<string, string>> }, args: readonly string[]): Started => {
-    const command = [process.execPath, '--conditions=@headgate/source', '--disable-warning=ExperimentalWarning', MAIN, ...args];
-    const child = spawnOnLifeline(command, {
+    const child = spawnOnLifeline([...HEADGATE, ...args], {
       cwd: folder,
       env: { PATH: process.env['PATH'] ?? '', TZ: 'UTC', ...SECRETS, ...env },
       stdin: 'pipe',
@@ -94,7 +93,7 @@ export async function workplace(config: string): Promise<Workplace> {
 
   return {
     folder,
-    commandLine: `'${process.execPath}' --conditions=@headgate/source --disable-warning=ExperimentalWarning '${MAIN}'`,
+    commandLine: HEADGATE.map((part) => `'${part}'`).join(' '),
     write: (name, text) => writeFile(join(folder, name), text),
     start: (...args) => start({}, args),
     headgate: (...args) => headgateWith({}, ...args),

@@ -10,8 +10,9 @@ describe('headgate loads no more than a command needs', () => {
     await using place = await workplace(followersYaml({ url: 'https://service.example', users: ['alpha'] }));
     const { code, urls } = await loadedBy(place, command);
     expect(code).toBe(0);
-    expect(urls).toContainEqual(expect.stringContaining('/yaml/'));
-    const heavy = /\/(?:kafkajs|log-update|pino|sandbox|undici|@opentelemetry)\//;
+    expect(urls).toContainEqual(expect.stringContaining(`/${command}-`));
+    const heavy =
+      /\/(?:kafkajs|log-update|@opentelemetry|pino|undici)\/|\/(?:kafka|live-display|live-pages|run|run-sandbox|sandbox)-[^/]+$/;
     expect(urls.filter((url) => heavy.test(url) || FETCH.test(url))).toEqual([]);
   });
 

@@ -1,14 +1,11 @@
-import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { kafkaTopicLog } from '@headgate/topics/kafka';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectWhole } from './crawls.fixture.ts';
-import { type Fleet, fleet } from './fleet.fixture.ts';
+import type { Fleet } from './fleet.fixture.ts';
 import { BECAUSE, type KafkaPlace, TORTURE, WHY_NOT, kafkaPlace } from './kafka-place.fixture.ts';
 import { memoryMb, reportFigure } from './process-figures.fixture.ts';
 
-const BUILT = fileURLToPath(new URL('../../../dist/bin.js', import.meta.url));
 const PAGE_SIZE = 5_000;
 const starts = 5;
 const pages = 300;
@@ -24,16 +21,9 @@ describe.skipIf(!TORTURE || WHY_NOT !== undefined)(
     });
     afterAll(() => place?.[Symbol.asyncDispose]());
 
-    it('from source: writes its first record soon after its start', async () => {
+    it('writes its first record soon after its start', async () => {
       const took = await firstRecords(place, place.fleet);
-      reportFigure(`from start to first record, from source: ${took.join(', ')} ms`);
-      expect(Math.min(...took)).toBeLessThan(10_000);
-    });
-
-    it.skipIf(!existsSync(BUILT))('built: writes its first record soon after its start', async () => {
-      await using built = fleet({ folder: place.work.folder, command: [BUILT] });
-      const took = await firstRecords(place, built);
-      reportFigure(`from start to first record, built: ${took.join(', ')} ms`);
+      reportFigure(`from start to first record: ${took.join(', ')} ms`);
       expect(Math.min(...took)).toBeLessThan(10_000);
     });
 

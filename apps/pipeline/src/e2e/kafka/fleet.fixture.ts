@@ -1,8 +1,5 @@
-import { fileURLToPath } from 'node:url';
-import { type Ended, SECRETS } from '../headgate-process.fixture.ts';
+import { type Ended, HEADGATE, SECRETS } from '../headgate-process.fixture.ts';
 import { spawnOnLifeline } from '../lifeline.fixture.ts';
-
-const MAIN = fileURLToPath(new URL('../../main.ts', import.meta.url));
 
 /** A line of `--json` on stderr. */
 export interface LogLine {
@@ -37,17 +34,11 @@ export interface Fleet extends AsyncDisposable {
   stop(): Promise<readonly Ended[]>;
 }
 
-export interface FleetOptions {
-  readonly folder: string;
-  /** What starts the command; default: from source. */
-  readonly command?: readonly string[];
-}
-
-export function fleet({ folder, command = ['--conditions=@headgate/source', MAIN] }: FleetOptions): Fleet {
+/** `folder`: where its processes run. */
+export function fleet({ folder }: { readonly folder: string }): Fleet {
   const runners: Runner[] = [];
   const start: Fleet['start'] = (...args) => {
-    const node = [process.execPath, '--disable-warning=ExperimentalWarning', ...command, ...args, '--json'];
-    const runner = startRunner({ command: node, folder, name: `process ${runners.length + 1}` });
+    const runner = startRunner({ command: [...HEADGATE, ...args, '--json'], folder, name: `process ${runners.length + 1}` });
     runners.push(runner);
     return runner;
   };

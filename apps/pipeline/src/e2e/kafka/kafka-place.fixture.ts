@@ -1,7 +1,7 @@
 import { type FollowersSandbox, type FollowersUser, type Latency, type WindowOptions, startFollowers } from '@headgate/sandbox';
 import { type KafkaBroker, type KafkaBrokerOptions, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
 import { SECRETS, type Workplace, workplace } from '../headgate-process.fixture.ts';
-import { type Fleet, type FleetOptions, fleet } from './fleet.fixture.ts';
+import { type Fleet, fleet } from './fleet.fixture.ts';
 
 /** `npm run torture` sets it: every fault at full length. */
 export const TORTURE: boolean = process.env['HEADGATE_TORTURE'] === '1';
@@ -28,7 +28,6 @@ export interface KafkaPlaceOptions extends ConfigOptions {
   /** Default 0 to 20. */
   readonly latencyMs?: Latency;
   readonly broker?: KafkaBrokerOptions;
-  readonly command?: FleetOptions['command'];
 }
 
 export interface ConfigOptions {
@@ -57,14 +56,14 @@ export interface ConfigOptions {
 const FREELY: WindowOptions = { kind: 'rolling', limit: 100_000, windowMs: 1_000 };
 
 export async function kafkaPlace(options: KafkaPlaceOptions): Promise<KafkaPlace> {
-  const { users, window = FREELY, latencyMs = { min: 0, max: 20 }, lanes = 1, listed = Object.keys(users), command } = options;
+  const { users, window = FREELY, latencyMs = { min: 0, max: 20 }, lanes = 1, listed = Object.keys(users) } = options;
   await using started = new AsyncDisposableStack();
   const broker = started.use(await startKafkaBroker(options.broker));
   const credentials = Object.values(SECRETS).map((bearer, i) => ({ name: `app-${i}`, bearer }));
   const service = started.use(await startFollowers({ users, window, latencyMs, credentials }));
   const config = kafkaYaml({ ...options, listed, brokers: broker.brokers, url: service.url, window });
   const work = started.use(await workplace(config));
-  const crew = started.use(fleet({ folder: work.folder, ...(command !== undefined && { command }) }));
+  const crew = started.use(fleet({ folder: work.folder }));
   const all = started.move();
   return { broker, service, work, fleet: crew, users, lanes, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }

@@ -1,0 +1,77 @@
+// The command `headgate` in few files: to find, read and link 600 modules was half of its start.
+//   node scripts/bundle-command.ts FOLDER      writes them to a folder inside apps/pipeline
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { rolldown } from 'rolldown';
+
+interface BundledFile {
+  readonly name: string;
+  readonly content: string | Uint8Array;
+}
+
+const root = dirname(import.meta.dirname);
+const app = join(root, 'apps/pipeline');
+/** Loaded when they are needed, and some by paths inside of them. */
+const LATE = /^(?:@opentelemetry\/api|kafkajs|log-update|pino|undici)(?:$|\/)/u;
+
+/** Bundles the command once for each state of its source. Answers the file that runs it. */
+export async function bundledCommand(): Promise<string> {
+  const files = await bundle();
+  const hash = createHash('sha256');
+  for (const { name, content } of files) hash.update(name).update(content);
+  const home = join(app, '.headgate');
+  const folder = join(home, `command-${hash.digest('hex').slice(0, 16)}`);
+  if (!existsSync(folder)) {
+    mkdirSync(home, { recursive: true });
+    const unfinished = mkdtempSync(join(home, 'unfinished-'));
+    write(files, unfinished);
+    try {
+      renameSync(unfinished, folder);
+    } catch {
+      // Another process was first.
+      rmSync(unfinished, { recursive: true });
+    }
+  }
+  return join(folder, 'bin.js');
+}
+
+async function bundle(): Promise<readonly BundledFile[]> {
+  await using bundled = await rolldown({
+    input: { bin: join(app, 'src/bin.ts'), worker: join(root, 'packages/topics/src/sqlite/worker.ts') },
+    platform: 'node',
+    external: LATE,
+    // Without `node`: to that, rxjs gives 220 CommonJS modules.
+    resolve: { conditionNames: ['@headgate/source', 'es2015', 'import', 'default'] },
+  });
+  const { output } = await bundled.generate({ format: 'esm', entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' });
+  const pageFiles = ['page.mjs', 'page.css'].map((name) => ({ name, content: readFileSync(join(app, 'src/status/page', name)) }));
+  const moduleIds = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
+  return [
+    ...output.map((file) => ({ name: file.fileName, content: file.type === 'chunk' ? file.code : file.source })),
+    ...pageFiles,
+    { name: 'LICENSES.txt', content: licenses(moduleIds) },
+  ];
+}
+
+/** The licenses of the packages that modules are of, which ask to be handed on with the code. */
+function licenses(moduleIds: readonly string[]): string {
+  const folders = new Set(moduleIds.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/u.exec(id)?.[0] ?? []));
+  const texts = Array.from(folders, (folder) => {
+    const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { name: string; version: string };
+    const file = readdirSync(folder).find((one) => /^licen[sc]e/iu.test(one));
+    if (file === undefined) throw new Error(`${name} has no license file: leave it out of the bundle.`);
+    return `${name} ${version}\n\n${readFileSync(join(folder, file), 'utf8').trim()}\n`;
+  });
+  return texts.toSorted().join('\n\n');
+}
+
+function write(files: readonly BundledFile[], folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  for (const { name, content } of files) writeFileSync(join(folder, name), content);
+}
+
+const [, script = '', folder] = process.argv;
+if (resolve(script) === fileURLToPath(import.meta.url) && folder !== undefined) write(await bundle(), resolve(folder));
