@@ -21,6 +21,23 @@ export type RunEvent =
       /** From its permit to its end. */
       readonly durationMs: number;
     }
+  | {
+      /** Every attempt of the pipeline has met a fault since then; emitted once that has lasted two seconds. */
+      readonly type: 'service-unavailable';
+      readonly pipeline: string;
+      /** Epoch ms. */
+      readonly since: number;
+      /** Of the last attempt, in words. */
+      readonly reason: string;
+    }
+  | {
+      /** An attempt has met no fault again. */
+      readonly type: 'service-available';
+      readonly pipeline: string;
+      /** Epoch ms. */
+      readonly since: number;
+      readonly lastedMs: number;
+    }
   | { readonly type: 'notice'; readonly level: 'info' | 'warn'; readonly message: string }
   /** The number of lanes that the group assigns to this process; emitted when it changes. */
   | { readonly type: 'lanes-assigned'; readonly lanes: number }

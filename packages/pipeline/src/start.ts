@@ -11,6 +11,7 @@ import { PipelineError } from './pipeline-error.ts';
 import { listSchedule } from './requests/list-schedule.ts';
 import { enqueueLists } from './requests/request-list.ts';
 import { type RunSnapshot, runModel } from './run-model.ts';
+import { serviceWatch } from './service-watch.ts';
 import { openSerializers } from './topic.ts';
 import { topicSpecs } from './topics.ts';
 import { openTracing } from './tracing.ts';
@@ -98,11 +99,14 @@ export async function start(options: StartOptions): Promise<Running> {
     try {
       options.onEvent?.(event);
     } catch (error) {
-      if (isObserverBroken) return;
-      isObserverBroken = true;
-      emit({ type: 'notice', level: 'warn', message: `onEvent threw ${String(error)}. It is told of further events all the same.` });
+      if (!isObserverBroken) {
+        isObserverBroken = true;
+        emit({ type: 'notice', level: 'warn', message: `onEvent threw ${String(error)}. It is told of further events all the same.` });
+      }
     }
+    if (event.type === 'attempt') watchService(event);
   };
+  const watchService = serviceWatch({ clock, emit });
   const stopping = new AbortController();
   const signal = options.signal === undefined ? stopping.signal : AbortSignal.any([options.signal, stopping.signal]);
 

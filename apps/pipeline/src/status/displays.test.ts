@@ -267,6 +267,46 @@ it('says a wait once as JSON, though the clock is corrected by a few ms meanwhil
   ]);
 });
 
+it('tells an outage of a service as one fact, however many requests meet it, and when it is over', async () => {
+  await using here = await place();
+  let isDown = true;
+  const server = createServer((_, response) => {
+    if (isDown) response.destroy();
+    else response.writeHead(404, { 'content-type': 'application/json' }).end('{"errors":[{"code":34,"message":"Not found."}]}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const users = Array.from({ length: 20 }, (_, i) => `user_${i}`);
+  const run = await here.run([crawl({ url: `http://127.0.0.1:${port}`, users, limit: { requests: 10_000, window: '1s' } })]);
+  const failed = (): number => run.view().pipelines['followers']?.failing?.attempts ?? 0;
+  // Not in time, which stands still while sockets are at work.
+  const during = async (): Promise<number> => {
+    await here.clock.advance(2_500);
+    return failed();
+  };
+  await expect.poll(during).toBeGreaterThan(100);
+  isDown = false;
+  const after = async (): Promise<string> => {
+    await here.clock.advance(2_500);
+    return run.plain.text;
+  };
+  await expect.poll(after).toMatch(/followers: attempts succeed again after/u);
+  const { lines: plain } = run.plain;
+  expect(plain.filter((line) => /no attempt succeeds|attempts succeed again/u.test(line))).toEqual([
+    expect.stringMatching(/followers: no attempt succeeds \(.+\): its requests are tried again/u),
+    expect.stringMatching(/followers: attempts succeed again after \d/u),
+  ]);
+  const from = plain.findIndex((line) => line.includes('no attempt succeeds'));
+  const until = plain.findIndex((line) => line.includes('succeed again'));
+  expect(plain.slice(from + 1, until).filter((line) => /user_|no attempt has succeeded/u.test(line))).toEqual([]);
+  const events = run.json.lines.map((line) => JSON.parse(line) as { event: string });
+  expect(events.filter(({ event }) => event.startsWith('service-'))).toMatchObject([
+    { level: 'warn', event: 'service-unavailable', pipeline: 'followers' },
+    { level: 'info', event: 'service-available', pipeline: 'followers' },
+  ]);
+  server.close();
+});
+
 describe('progress', () => {
   it('of known sizes fills bars and says the finish time, on every display', async () => {
     await using api = await service({ alpha: { followers: 40 }, beta: { followers: 20 } });

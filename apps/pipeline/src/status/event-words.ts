@@ -66,6 +66,18 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
     // A failure that isn't tried again is told by its dead letter.
     plain: ({ outcome, retryInMs }) => (outcome !== 'ok' && (retryInMs !== undefined || outcome === 'rate-limited') ? 'each' : 'never'),
   },
+  'service-unavailable': {
+    words: ({ pipeline, reason }) =>
+      `${pipeline}: no attempt succeeds (${safeText(reason, 200)}): its requests are tried again, /readyz says 503 meanwhile`,
+    level: 'warn',
+    plain: 'each',
+  },
+  'service-available': {
+    words: ({ pipeline, lastedMs }) => `${pipeline}: attempts succeed again after ${durationWords(lastedMs)}`,
+    level: 'info',
+    plain: 'each',
+    stays: always,
+  },
   notice: { words: ({ message }) => safeText(message, 1000), level: ({ level }) => level, plain: 'each', stays: always },
   'lanes-assigned': {
     words: ({ lanes }) => `the group gives this process ${countWords(lanes, 'lane')}`,

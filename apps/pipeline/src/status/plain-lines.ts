@@ -7,7 +7,7 @@ import { countWords } from './text/number-words.ts';
 import type { Output } from './text/plain-output.ts';
 import { safeText } from './text/safe-text.ts';
 import { createTimeWords, type TimeWords } from './text/time-words.ts';
-import { budgetName, holdingBudgets, waits } from './view-words.ts';
+import { budgetName, failingLines, holdingBudgets, waits } from './view-words.ts';
 
 const TICK_MS = 250;
 const QUIET_MS = 3_000;
@@ -27,6 +27,8 @@ export function createPlainLines(
   const summed = summedLines({ now: () => clock.epochMs(), write, units });
   let lastLineAt = clock.epochMs();
   let lastWait = '';
+  /** Pipelines whose services are told to fail. */
+  const failing = new Set<string>();
 
   write(safeText(options.header));
   const stop = every(clock, TICK_MS, () => {
@@ -43,6 +45,10 @@ export function createPlainLines(
       }
       if (event.type === 'request-failed') summed.end(event.request);
       if (event.type === 'lane-left') summed.flush('all');
+      if (event.type === 'service-unavailable') failing.add(event.pipeline);
+      if (event.type === 'service-available') failing.delete(event.pipeline);
+      // One outage is one fact, however many requests meet it.
+      if (event.type === 'attempt' && event.outcome === 'transient' && failing.has(event.pipeline)) return;
       const { words, plain } = told(event, units);
       if (plain === 'each') write(words);
       else if (plain === 'summed') summed.add(event as Summed, words);
@@ -67,7 +73,7 @@ export function createPlainLines(
   }
 }
 
-/** Why nothing happens. An outage of the log has its own lines, when it begins and ends. */
+/** Why nothing happens. An outage of the log or of a service has its own lines, when it begins and ends. */
 function waitLines(view: RunView, times: TimeWords): string[] {
   if (view.logUnavailable !== undefined) return [];
   const held = [...holdingBudgets(view)].map(([budget, what]) => {
@@ -75,7 +81,9 @@ function waitLines(view: RunView, times: TimeWords): string[] {
     const next = freeAt === undefined ? 'when a request in flight is answered' : `at ${times.when(freeAt, view.now)}`;
     return `${what} waits for ${budgetName(budget)}, ${used}/${limit} used: next request ${next}`;
   });
-  return [...waits(view, times).map(({ words }) => words), ...held];
+  const outages = failingLines(view, times);
+  const others = waits(view, times).map(({ words }) => words);
+  return [...others.filter((words) => !outages.includes(words)), ...held];
 }
 
 type Summed = Extract<RunEvent, { type: 'page-written' | 'request-completed' | 'keys-answered' }>;
