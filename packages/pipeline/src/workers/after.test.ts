@@ -1,6 +1,7 @@
 import { virtualClock } from '@headgate/throttle/testing';
-import type { TopicLog } from '@headgate/topics';
+import { LaneLostError, type TopicLog } from '@headgate/topics';
 import * as fc from 'fast-check';
+import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { RequestEvent, RunEvent } from '../events.ts';
@@ -63,6 +64,71 @@ test('work that was stopped goes on, and each run says which records it has writ
     [{ records: 7 }, { compared: 7 }],
   ]);
   expect(told(await inLane(place.log, writing(CHUNK + 7), async () => await Promise.resolve()))).toEqual([]);
+  // Stopped behind its last record, it has no more to say.
+  await inLane(place.log, writing(CHUNK), async ({ crawl }) => await crawl('two'), 1);
+  expect(told(await inLane(place.log, writing(CHUNK), async () => await Promise.resolve()))).toEqual(['a: the comparison goes on']);
+});
+
+test('work without a record says that it is done, and what it warns of', async () => {
+  await using place = await afterPlace();
+  const warning: Work = async function* (_, __, io) {
+    io.warn('the walk before is gone');
+    yield* await Promise.resolve([]);
+  };
+  expect(await inLane(place.log, warning, async ({ crawl }) => await crawl('one'))).toEqual([
+    { type: 'notice', level: 'warn', message: 'a: the walk before is gone' },
+    { type: 'after-written', pipeline: 'shelves', key: 'a', request: 'one', counts: {}, kinds: {} },
+  ]);
+});
+
+test('a walk that ends while work goes on waits for it, and none of its work is done twice', async () => {
+  await using place = await afterPlace();
+  const gate = Promise.withResolvers<void>();
+  const waiting: Work = async function* (crawl, previous, io) {
+    await gate.promise;
+    yield* writing(1)(crawl, previous, io);
+  };
+  await inLane(place.log, waiting, async ({ crawl }) => {
+    await crawl('1');
+    await crawl('2');
+    gate.resolve();
+  });
+  expect(await written(place.log)).toEqual(['1 after none 0', '2 after 1 0']);
+});
+
+test('after a restart a walk is compared with the one before it, whose work is not forgotten', async () => {
+  await using place = await afterPlace();
+  const stuck: Work = async function* (_, __, { signal }) {
+    yield* await new Promise<never[]>((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))));
+  };
+  for (const id of ['1', '2', '3']) {
+    await inLane(place.log, stuck, async ({ crawl, work }) => {
+      await crawl(id);
+      work.stop();
+    });
+  }
+  await inLane(place.log, writing(1), async () => await Promise.resolve());
+  expect(await written(place.log)).toEqual(['1 after none 0', '2 after 1 0', '3 after 2 0']);
+  await inLane(place.log, writing(1), async ({ work }) => expect(await work.offsets()).toEqual({ records: 3 }));
+});
+
+test('a walk whose records lie nobody knows where has no work behind it', async () => {
+  await using place = await afterPlace();
+  await inLane(place.log, writing(1), async ({ work, lane }) => {
+    const ending = work.ending({ key: 'a', id: 'one', pages: 1, items: 1, whole: true, offsets: undefined });
+    await lane.commit({ records: [], state: ending.state });
+    ending.start();
+    expect([work.load, lastCrawls(lane.stateUnder).size, unfinishedAfter(lane.stateUnder)]).toEqual([0, 1, 0]);
+  });
+});
+
+test('work that the log refuses ends the lane', async () => {
+  await using place = await afterPlace();
+  const lost: Work = async function* () {
+    await setImmediate();
+    yield* await Promise.reject<never[]>(new LaneLostError({ lane: 'shelves-0' }));
+  };
+  await expect(inLane(place.log, lost, async ({ crawl }) => await crawl('one'))).rejects.toThrow(LaneLostError);
 });
 
 test.each([
@@ -91,6 +157,7 @@ test('work that throws is given up with a warning, and the next walk is compared
   expect(events.filter(({ type }) => type === 'notice')).toEqual([
     { type: 'notice', level: 'warn', message: 'a: the comparison was given up (two): boom' },
   ]);
+  expect(events.flatMap((event) => (event.type === 'after-written' ? event.request : []))).toEqual(['one', 'three']);
   expect(await written(place.log)).toEqual(['one after none 0', 'three after two 0']);
   expect(await inLane(place.log, failing, async () => await Promise.resolve())).toEqual([]);
 });
