@@ -2,6 +2,7 @@ import type { Clock } from '@headgate/throttle';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import type { CheckOptions } from './commands/check.ts';
 import type { CommandContext } from './commands/command-context.ts';
+import type { ExportOptions } from './commands/export.ts';
 import type { ReadOptions } from './commands/read.ts';
 import type { SandboxCommandOptions } from './commands/sandbox.ts';
 import { UsageError } from './commands/usage-error.ts';
@@ -177,6 +178,19 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     .action(async (file: string) => {
       const { backup } = await import('./commands/backup.ts');
       exit(await backup(file, context()));
+    });
+
+  command('export', 'write the records of a topic as a table: NDJSON, CSV or Parquet')
+    .argument('<topic>')
+    .option('--format <format>', 'ndjson, csv or parquet (default: by the ending of --out, else ndjson)')
+    .option('--out <file>', 'a file, which appears when it is whole (default: stdout)')
+    .option('--from <offset>', 'the first offset', wholeNumber)
+    .option('--since <when>', 'records of the last 15m, 24h or so, or since a time as 2026-11-22T10:00Z')
+    .option('--key <key>', 'records with this key alone, as @alpha')
+    .option('--tail <n>', 'the last so many records', wholeNumber)
+    .action(async (topic: string, options: Omit<ExportOptions, 'topic'>) => {
+      const { exportTopic } = await import('./commands/export.ts');
+      exit(await exportTopic({ ...options, topic }, context()));
     });
 
   command('replay', 'put the requests of a dead-letters topic back into their requests topic')

@@ -1,0 +1,100 @@
+import { type TopicRecord, textOf } from '@headgate/topics';
+import { base64 } from './selected-records.ts';
+
+/** A column of an exported topic. `texts`: a list of texts; `json`: anything else, as JSON text. */
+export interface ExportColumn {
+  readonly name: string;
+  readonly type: 'text' | 'whole' | 'truth' | 'texts' | 'json' | 'time';
+}
+
+/** What a column holds of a record; a time is epoch ms. */
+export type Cell = string | number | boolean | readonly string[] | null;
+
+const RECORD: readonly ExportColumn[] = [
+  { name: 'record_partition', type: 'whole' },
+  { name: 'record_offset', type: 'whole' },
+  { name: 'record_time', type: 'time' },
+  { name: 'record_key', type: 'text' },
+];
+
+/** Has the whole value of a record that doesn't fit the other columns, so that nothing is lost. */
+const REST: ExportColumn = { name: 'record_value', type: 'text' };
+
+/** The columns of a topic: where its record stands, and the properties of its values. `schema`: JSON Schema of the values. */
+export function exportColumns(schema: object): readonly ExportColumn[] {
+  const { properties = {} } = schema as { readonly properties?: Readonly<Record<string, JsonType>> };
+  const own = Object.entries(properties)
+    .filter(([name]) => !name.startsWith('record_'))
+    .map(([name, one]): ExportColumn => ({ name, type: typeOf(one) }));
+  return [...RECORD, ...own, REST];
+}
+
+interface JsonType {
+  readonly type?: unknown;
+  readonly items?: JsonType;
+}
+
+function typeOf({ type, items }: JsonType): ExportColumn['type'] {
+  if (type === 'string') return 'text';
+  if (type === 'integer') return 'whole';
+  if (type === 'boolean') return 'truth';
+  return type === 'array' && items?.type === 'string' ? 'texts' : 'json';
+}
+
+/** A number that may lose digits as a JavaScript number. */
+const LONG_NUMBER = /[:[,]\s*-?\d[\d.eE+-]{15}/;
+
+/** The cells of a record, in the order of the columns. */
+export function cellsOf(record: TopicRecord<Uint8Array>, columns: readonly ExportColumn[]): Cell[] {
+  const { partition, offset, timestampMs, key, value } = record;
+  const text = value && textOf(value);
+  const fields = objectOf(text);
+  const own = columns.slice(RECORD.length, -1);
+  const cells = own.map(({ name, type }) => (fields !== undefined && Object.hasOwn(fields, name) ? cellOf(fields[name], type) : null));
+  const fits =
+    fields !== undefined && !cells.includes(undefined) && Object.keys(fields).every((name) => own.some((one) => one.name === name));
+  return [
+    partition,
+    offset,
+    timestampMs,
+    key && (textOf(key) ?? base64(key)),
+    ...cells.map((cell) => (fits ? (cell ?? null) : null)),
+    fits || value === null ? null : (text ?? base64(value)),
+  ];
+}
+
+/** Undefined where the text is no JSON of an object. */
+function objectOf(text: string | null | undefined): Readonly<Record<string, unknown>> | undefined {
+  if (text === null || text === undefined) return undefined;
+  try {
+    const value: unknown = LONG_NUMBER.test(text) ? JSON.parse(text, exact) : JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Not known to the types yet. */
+const raw = JSON as typeof JSON & { rawJSON(text: string): unknown };
+
+/** Keeps each number as it is spelled where it would be spelled otherwise. */
+function exact(this: unknown, _: string, value: unknown, { source }: { readonly source?: string } = {}): unknown {
+  return typeof value === 'number' && source !== undefined && String(value) !== source ? raw.rawJSON(source) : value;
+}
+
+/** Undefined where the value doesn't fit the column. */
+function cellOf(value: unknown, type: ExportColumn['type']): Cell | undefined {
+  if (type === 'json') return value === undefined ? null : JSON.stringify(value);
+  if (value === null) return null;
+  switch (type) {
+    case 'text':
+      return typeof value === 'string' ? value : undefined;
+    case 'whole':
+    case 'time':
+      return Number.isSafeInteger(value) ? (value as number) : undefined;
+    case 'truth':
+      return typeof value === 'boolean' ? value : undefined;
+    case 'texts':
+      return Array.isArray(value) && value.every((one): one is string => typeof one === 'string') ? value : undefined;
+  }
+}

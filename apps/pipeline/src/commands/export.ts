@@ -1,0 +1,182 @@
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { extname, resolve } from 'node:path';
+import { topicNames } from '@headgate/pipeline';
+import { shown } from '../config/problem.ts';
+import { topicSchemas } from '../records/topic-schemas.ts';
+import { escapedControls } from '../status/text/escaped-controls.ts';
+import { warnOfClosedStdout } from './closed-stdout.ts';
+import { type CommandContext, openLog, readLogConfig } from './command-context.ts';
+import { type Cell, type ExportColumn, cellsOf, exportColumns } from './export-columns.ts';
+import { type RecordSelection, momentOf, selectedRecords } from './selected-records.ts';
+import { UsageError } from './usage-error.ts';
+
+const FORMATS = ['ndjson', 'csv', 'parquet'] as const;
+type Format = (typeof FORMATS)[number];
+
+export interface ExportOptions extends Pick<RecordSelection, 'from' | 'key' | 'tail'> {
+  /** As it is called on the log, or without its prefix. */
+  readonly topic: string;
+  /** Default: the ending of `out`, else ndjson. */
+  readonly format?: string;
+  /** The file, which appears when it is whole. Default: stdout. */
+  readonly out?: string;
+  /** A time, or how long ago, in words of a command line. */
+  readonly since?: string;
+}
+
+/** Takes what is exported; resolves when there is room for more. */
+export interface Sink {
+  write(chunk: string | Uint8Array): Promise<void>;
+}
+
+/** Writes records as rows. */
+export interface RowWriter {
+  row(cells: readonly Cell[]): Promise<void>;
+  end(): Promise<void>;
+}
+
+/**
+ * Writes the committed records of a topic as a table: a row for each record, with its place, time and key, and a column for each property of its
+ * value. In memory is one record, of Parquet a row group. Resolves to the exit code.
+ */
+export async function exportTopic(
+  { topic: asked, format: named, out, since, ...selection }: ExportOptions,
+  context: CommandContext,
+): Promise<number> {
+  const { clock, cwd, signal, stderr, stdout } = context;
+  const format = formatOf(named ?? (out === undefined ? undefined : extname(out).slice(1)), named === undefined);
+  if (format === 'parquet' && out === undefined && stdout.isTTY === true)
+    throw new UsageError('export: Parquet is nothing for a terminal. Name a file: --out records.parquet.');
+  const sinceMs = since === undefined ? undefined : momentOf(since, clock.epochMs());
+  if (out === undefined) await warnOfClosedStdout(context);
+  const { topics, definitions } = await readLogConfig(context);
+  const names = topicNames(topics);
+  const schemas = definitions.flatMap((one) => topicSchemas(one));
+  const known = schemas.find(({ topic }) => names(topic) === asked || topic === asked);
+  const topic = known === undefined ? asked : names(known.topic);
+  const columns = exportColumns(known?.value ?? {});
+  await using log = await openLog(context, topics);
+  const [found] = await log.listTopics([topic]);
+  if (found === undefined && known === undefined) {
+    const there = (await log.listTopics()).map(({ name }) => name);
+    throw new UsageError(`export: there is no topic ${shown(asked)}. There are: ${there.join(', ')}.`);
+  }
+  const path = out === undefined ? undefined : resolve(cwd, out);
+  const partial = `${path}.part`;
+  const stream: NodeJS.WritableStream & { destroy?(): unknown } = path === undefined ? stdout : createWriteStream(partial);
+  const gone = new AbortController();
+  let failure: NodeJS.ErrnoException | undefined;
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    // Whoever reads a pipe has seen enough: `| head` is no error.
+    if (path !== undefined || error.code !== 'EPIPE') failure ??= error;
+    gone.abort();
+  });
+  const over = AbortSignal.any([signal, gone.signal]);
+  const sink: Sink = {
+    async write(chunk) {
+      if (!over.aborted && !stream.write(chunk)) await once(stream, 'drain', { signal: over }).catch(() => undefined);
+    },
+  };
+  let rows = 0;
+  try {
+    const writer = await rowWriter(format, columns, sink);
+    if (found !== undefined) {
+      for await (const record of selectedRecords(log, found, { ...selection, ...(sinceMs !== undefined && { sinceMs }) }, over)) {
+        await writer.row(cellsOf(record, columns));
+        rows += 1;
+        if (over.aborted) break;
+      }
+    }
+    if (!over.aborted) await writer.end();
+    if (path !== undefined && !over.aborted) {
+      stream.end();
+      await once(stream, 'close', { signal: over }).catch(() => undefined);
+    }
+    if (failure !== undefined) throw new ExportError(out ?? 'stdout', failure);
+    if (signal.aborted) return 130;
+    if (path === undefined) return 0;
+    await rename(partial, path);
+    stderr.write(`${rows} records of ${topic} in ${out}\n`);
+    return 0;
+  } finally {
+    if (path !== undefined) {
+      stream.destroy?.();
+      await rm(partial, { force: true });
+    }
+  }
+}
+
+class ExportError extends Error {
+  override readonly name = 'ExportError';
+  readonly code = 'HEADGATE_OUTPUT';
+  readonly retryable = true;
+
+  constructor(to: string, cause: NodeJS.ErrnoException) {
+    super(`The records could not be written to ${to} (${cause.code}).`, { cause });
+  }
+}
+
+function formatOf(word: string | undefined, isGuess: boolean): Format {
+  const found = FORMATS.find((format) => format === word || (word === 'jsonl' && format === 'ndjson'));
+  if (found !== undefined) return found;
+  if (isGuess) return 'ndjson';
+  throw new UsageError(`export: ${shown(word ?? '')} is no format. There are ${FORMATS.join(', ')}.`);
+}
+
+async function rowWriter(format: Format, columns: readonly ExportColumn[], sink: Sink): Promise<RowWriter> {
+  switch (format) {
+    case 'ndjson':
+      return ndjson(columns, sink);
+    case 'csv':
+      return await csv(columns, sink);
+    case 'parquet': {
+      const { parquet } = await import('./export-parquet.ts');
+      return parquet(columns, sink);
+    }
+  }
+}
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+/** An object a line, without the columns that are empty. */
+function ndjson(columns: readonly ExportColumn[], sink: Sink): RowWriter {
+  const names = columns.map(({ name }) => `${JSON.stringify(name)}:`);
+  return {
+    async row(cells) {
+      const fields = cells.flatMap((cell, i) => (cell === null ? [] : [`${names[i]}${jsonCell(cell, columns[i]?.type)}`]));
+      await sink.write(`${escapedControls(`{${fields.join(',')}}`)}\n`);
+    },
+    end: nothing,
+  };
+}
+
+function jsonCell(cell: Cell, type: ExportColumn['type'] | undefined): string {
+  if (type === 'json') return String(cell);
+  return JSON.stringify(type === 'time' ? isoTime(cell) : cell);
+}
+
+/** RFC 4180 with line feeds: an empty field is no value, `""` an empty text. */
+async function csv(columns: readonly ExportColumn[], sink: Sink): Promise<RowWriter> {
+  await sink.write(`${columns.map(({ name }) => csvField(name)).join(',')}\n`);
+  return {
+    async row(cells) {
+      const fields = cells.map((cell, i) => {
+        if (cell === null) return '';
+        if (columns[i]?.type === 'time') return isoTime(cell);
+        return csvField(typeof cell === 'object' ? JSON.stringify(cell) : String(cell));
+      });
+      await sink.write(`${fields.join(',')}\n`);
+    },
+    end: nothing,
+  };
+}
+
+function csvField(text: string): string {
+  return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function isoTime(cell: Cell): string {
+  return new Date(Number(cell)).toISOString();
+}
