@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { publishedPackages } from './release/packages.ts';
 import { openTarball, tarballProblems } from './release/tarball-problems.ts';
+import { unnamedApiChanges } from './release/unnamed-api-changes.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { publish, 'no-test': untested, out } = options();
@@ -25,6 +26,9 @@ if (publish && text(root, 'git', ['status', '--porcelain']) !== '') {
 }
 
 run(root, 'git', ['clone', '--quiet', root, clone]);
+const unnamed = unnamedApiChanges(clone);
+if (unnamed.length > 0)
+  fail(`The API of ${unnamed.join(', ')} has changed since the last release, and no changeset names it: npm run changeset`);
 run(clone, 'node', ['scripts/bootstrap.mjs', 'changeset', 'version']);
 run(clone, 'node', ['scripts/stamp-version.mjs']);
 const packages = publishedPackages(clone);

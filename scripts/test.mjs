@@ -12,6 +12,7 @@ if (given.length === 0)
     'format:check',
     'deadcode',
     'health',
+    'api:check',
     '--output-logs=errors-only',
     '--log-order=grouped',
   ]);

@@ -1,0 +1,94 @@
+// Reports of all that each entry exports, with its types, as docs/api has them.
+//   npm run api                  writes them, from what is built
+//   npm run api -- --check       exits 1 where one differs, or has changed since the last release without a changeset
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { CompilerState, Extractor, ExtractorConfig } from '@microsoft/api-extractor';
+import { publishedPackages } from '../release/packages.ts';
+import { unnamedApiChanges } from '../release/unnamed-api-changes.ts';
+
+/** Exports and members without a doc comment. The number goes down, never up. */
+const UNDOCUMENTED = 454;
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const kept = join(root, 'docs/api');
+const fresh = mkdtempSync(join(tmpdir(), 'headgate-api-'));
+process.on('exit', () => rmSync(fresh, { recursive: true, force: true }));
+
+const configs = publishedPackages(root).flatMap((published) => entries(published).map((entry) => configOf(published, entry)));
+// One program for all entries: each of its own would take seconds.
+const additionalEntryPoints = configs.map(({ mainEntryPointFilePath }) => mainEntryPointFilePath);
+const compilerState = CompilerState.create(configs[0], { additionalEntryPoints });
+for (const config of configs) {
+  mkdirSync(config.reportTempFolder, { recursive: true });
+  const messageCallback = (message) => {
+    // Told by the report, where somebody has to know of it.
+    message.handled = true;
+  };
+  Extractor.invoke(config, { localBuild: true, compilerState, messageCallback });
+}
+
+const names = reportsIn(fresh);
+const undocumented = names.reduce((sum, name) => sum + textOf(fresh, name).split('(undocumented)').length - 1, 0);
+if (process.argv.includes('--check')) {
+  const differing = [...new Set([...names, ...reportsIn(kept)])].filter((name) => textOf(fresh, name) !== textOf(kept, name));
+  const problems = [
+    ...differing.map((name) => `docs/api/${name} differs from the code. \`npm run api\` writes it.`),
+    ...(undocumented === UNDOCUMENTED
+      ? []
+      : [
+          undocumented > UNDOCUMENTED
+            ? `${undocumented} exports and members have no doc comment, ${UNDOCUMENTED} were allowed: docs/api marks them as (undocumented).`
+            : `${undocumented} exports and members have no doc comment: lower UNDOCUMENTED in scripts/reference/api-reports.mjs.`,
+        ]),
+    ...unnamedApiChanges(root).map(
+      (name) => `The API of ${name} has changed since the last release, and no changeset names it: npm run changeset`,
+    ),
+  ];
+  for (const problem of problems) process.stderr.write(`${problem}\n`);
+  process.exitCode = problems.length > 0 ? 1 : 0;
+} else {
+  rmSync(kept, { recursive: true, force: true });
+  for (const name of names) {
+    mkdirSync(dirname(join(kept, name)), { recursive: true });
+    writeFileSync(join(kept, name), textOf(fresh, name));
+  }
+}
+
+function entries({ manifest }) {
+  return Object.entries(manifest.exports)
+    .filter(([path, target]) => typeof target === 'object' && !path.endsWith('/worker'))
+    .map(([path, { types }]) => ({ name: path === '.' ? 'index' : path.slice(2).replaceAll('/', '.'), types }));
+}
+
+function configOf({ folder, manifest }, { name, types }) {
+  const reportFolder = join(fresh, manifest.name.replace('@headgate/', ''));
+  const compilerOptions = { module: 'nodenext', target: 'es2024', lib: ['esnext'], types: ['node'], strict: true, skipLibCheck: true };
+  const silent = { default: { logLevel: 'none' } };
+  return ExtractorConfig.prepare({
+    configObject: {
+      projectFolder: folder,
+      mainEntryPointFilePath: join(folder, types),
+      newlineKind: 'lf',
+      compiler: { overrideTsconfig: { compilerOptions: { ...compilerOptions, exactOptionalPropertyTypes: true }, files: [types] } },
+      apiReport: { enabled: true, reportFolder, reportTempFolder: reportFolder, reportFileName: name },
+      docModel: { enabled: false },
+      dtsRollup: { enabled: false },
+      tsdocMetadata: { enabled: false },
+      messages: { compilerMessageReporting: silent, extractorMessageReporting: silent, tsdocMessageReporting: silent },
+    },
+    configObjectFullPath: undefined,
+    packageJsonFullPath: join(folder, 'package.json'),
+  });
+}
+
+function reportsIn(folder) {
+  return existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md')) : [];
+}
+
+function textOf(folder, name) {
+  const path = join(folder, name);
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
+}
