@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -122,3 +124,64 @@ it.skipIf(!hasPromtool)('docs/alerts.yaml passes `promtool check rules` (skipped
   const { status, stdout, stderr } = spawnSync('promtool', ['check', 'rules', docs('alerts.yaml')], { encoding: 'utf8' });
   expect([status, stderr, stdout]).toEqual([0, '', expect.stringMatching(/SUCCESS: \d+ rules found/u)]);
 });
+
+it.skipIf(!hasPromtool)(
+  'docs/alerts.yaml fires when it should, and not for a pipeline that waits for its quota (skipped where Prometheus is not installed)',
+  async () => {
+    const series = (name: string, values: string, labels: string): object => ({
+      series: `headgate_${name}{job="j",instance="i"${labels}}`,
+      values,
+    });
+    const [still, waiting] = ['still', 'waiting'].map((name) => `,pipeline="${name}"`);
+    const wait = (budget: string, values: string, of = ''): object =>
+      series('budget_wait_seconds', values, `${of},credential="c",budget="${budget}"`);
+    const both = [still, waiting].flatMap((of = '') => [
+      series('requests_total', '5+0x180', `${of},credential="c",outcome="ok"`),
+      series('requests_left', '10+0x180', of),
+      wait('rate', '0+0x180', of),
+    ]);
+    const fired = (alertname: string, pipeline?: string): object => ({
+      labels: `{alertname="Headgate${alertname}"${pipeline === undefined ? '' : `,pipeline="${pipeline}"`}}`,
+      value: 1,
+    });
+    const firing = (which: string): string => `count by (alertname, pipeline) (ALERTS{alertstate="firing",alertname=~"Headgate${which}"})`;
+    const alerts = {
+      interval: '1m',
+      input_series: [
+        ...both,
+        wait('quota', '36000-60x180', waiting),
+        series('done_time_seconds', '100000+60x180', still ?? ''),
+        series('done_time_seconds', '100000+0x180', waiting ?? ''),
+        series('dead_letters_total', '0x29 1x150', still ?? ''),
+        series('failing_seconds', '0+60x180', still ?? ''),
+        series('lanes_failed', '0x9 1x170', still ?? ''),
+        series('log_available', '1x9 0x170', ''),
+      ],
+      promql_expr_test: [
+        { expr: firing('.*'), eval_time: '4m', exp_samples: [] },
+        {
+          expr: firing('.*'),
+          eval_time: '35m',
+          exp_samples: [
+            ...['DeadLetters', 'LaneFailed', 'ServiceFails', 'StandsStill'].map((name) => fired(name, 'still')),
+            fired('LogUnavailable'),
+          ],
+        },
+        {
+          expr: firing('FinishTimeMovesAway'),
+          eval_time: '2h5m',
+          exp_samples: [fired('FinishTimeMovesAway', 'still')],
+        },
+      ],
+    };
+    const folder = await mkdtemp(join(tmpdir(), 'headgate-alerts-'));
+    try {
+      const file = join(folder, 'alerts.json');
+      await writeFile(file, JSON.stringify({ rule_files: [docs('alerts.yaml')], evaluation_interval: '1m', tests: [alerts] }));
+      const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
+      expect([status, stdout + stderr]).toEqual([0, expect.stringContaining('SUCCESS')]);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  },
+);
