@@ -161,6 +161,23 @@ test('a list whose request has no key ends the start, which gives everything up'
   await takeEveryLane(place.log);
 });
 
+test('a lane whose work can’t be opened ends the start, which gives everything up', async () => {
+  await using place = await temporaryLog();
+  const { log } = place;
+  const clock = virtualClock();
+  let closed = 0;
+  const api = { ...shelvesApi(), close: async () => await Promise.resolve(void (closed += 1)) };
+  const broken = shelves(() => ({
+    ...walking(api),
+    resumed: () => {
+      throw new TypeError('no resuming');
+    },
+  }));
+  await expect(start({ log, pipelines: [broken({})], clock })).rejects.toThrow('no resuming');
+  expect([closed, clock.pending]).toEqual([1, 0]);
+  await takeEveryLane(log);
+});
+
 test('topics have a prefix, and names of their own without it', async () => {
   await using place = await temporaryLog();
   const topics = { prefix: 'prod.', names: { 'shelves.records': 'team.items', 'headgate.state': 'team.state' } };
