@@ -120,6 +120,18 @@ it('says as JSON what is wrong with a configuration, each problem by itself, and
   ]);
 });
 
+it('the help of each command has the options of all, and two examples', async () => {
+  const { stdout } = await headgate(['--help']);
+  const names = [...stdout.matchAll(/^ {2}([a-z]+) (?=.* {2,}\S|\[)/gm)].map(([, name = '']) => name).filter((name) => name !== 'help');
+  expect(names).toContain('export');
+  for (const name of names) {
+    const help = await headgate([name, '--help']);
+    expect(help.stdout, name).toMatch(/^Global Options:\n(?: .*\n)* {2}--json/mu);
+    expect(help.stdout.split('\nExamples:\n')[1]?.match(new RegExp(`^ {2}headgate ${name}`, 'gmu')), name).toHaveLength(2);
+    expect(help.stdout).not.toContain('default: []');
+  }
+});
+
 interface HeadgateOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;

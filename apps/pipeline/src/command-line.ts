@@ -1,5 +1,5 @@
 import type { Clock } from '@headgate/throttle';
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, CommanderError, Help, InvalidArgumentError, Option } from 'commander';
 import type { CheckOptions } from './commands/check.ts';
 import type { CommandContext } from './commands/command-context.ts';
 import type { ExportOptions } from './commands/export.ts';
@@ -50,6 +50,28 @@ function messagesOf(error: unknown): readonly string[] {
   return error.problems.map((problem) => sayProblem(error.fileName, problem));
 }
 
+/** What stands behind the command. */
+const EXAMPLES = {
+  init: ['', ' --config jobs/books.yaml'],
+  check: ['', ' --online --json'],
+  schema: [' > headgate.schema.json', ' followers.ids'],
+  asyncapi: [' > asyncapi.json', ' --config jobs/books.yaml'],
+  plan: ['', ' --json'],
+  run: [' --sandbox', ' --follow'],
+  enqueue: [' followers @alpha id:12', ' books - < isbns.txt'],
+  read: [' followers.ids --key @alpha --since 24h --json', ' followers.ids --tail 10 --follow'],
+  backup: [' copy.db', ' backups/monday.db --config jobs/books.yaml'],
+  export: [' followers.ids --out ids.parquet', ' followers.crawls --format csv'],
+  replay: [' followers.dead-letters', ' books.dead-letters'],
+  sandbox: [' --user alpha=12000 --limit 15/60s', ' --fault cut@3 --port 0'],
+} as const;
+
+/** Without a default that is an empty list. */
+function optionDescription(this: Help, option: Option): string {
+  const { defaultValue } = option as { readonly defaultValue: unknown };
+  return Array.isArray(defaultValue) ? option.description : Help.prototype.optionDescription.call(this, option);
+}
+
 function commandLine(world: World, exit: (code: number) => void): Command {
   const program = new Command('headgate');
   let clock: Clock;
@@ -62,22 +84,24 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     .description('Streams rate-limited HTTP services into topic logs: every request a budget permits, never one more.')
     .version(version())
     .option('--config <file>', 'the configuration: YAML, or a module (default: headgate.yaml, or headgate.config.ts)')
-    .option('--json', 'logs (and what `read` writes) as one line of JSON each')
+    .option('--json', 'logs, and what check, plan and read write, as JSON: a line each')
     .exitOverride()
     .configureOutput({ writeOut: (text) => world.stdout.write(text), writeErr: (text) => plainOutput(world.stderr).write(text) })
     .showHelpAfterError('(add --help for what there is)')
+    .configureHelp({ showGlobalOptions: true, optionDescription })
     .addHelpText(
       'after',
       '\nExit: 0 done, 1 something failed, 2 usage or configuration, 130 stopped.\nData goes to stdout, everything else to stderr.',
     );
 
-  const command = (name: string, description: string): Command =>
+  const command = (name: keyof typeof EXAMPLES, description: string): Command =>
     // Global options may stand behind the command, too.
     program
       .command(name)
       .description(description)
       .addOption(new Option('--config <file>').hideHelp())
-      .addOption(new Option('--json').hideHelp());
+      .addOption(new Option('--json').hideHelp())
+      .addHelpText('after', `\nExamples:\n${EXAMPLES[name].map((line) => `  headgate ${name}${line}`).join('\n')}`);
   program.hook('preAction', async (_, action) => {
     limitHeapGrowth('lists');
     clock = await world.clock();
