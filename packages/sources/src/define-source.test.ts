@@ -203,7 +203,7 @@ describe('a credential that is refused', () => {
       if (secret === undefined) throw Object.assign(new Error('./token is empty.'), { code: 'HEADGATE_SECRET_AWAITED' });
       return secret;
     };
-    const scene = await play([ok], { credentials: [{ name: 'a', signer: bearer(token) }], retryForMs: 10_000 });
+    const scene = await play([ok], { credentials: [{ name: 'a', signer: bearer(token) }], retryForMs: 10_000, random: () => 0.9 });
     const query = scene.query();
     await scene.clock.advance(60 * MINUTE_MS);
     expect(scene.events.at(-1)).toMatchObject({ outcome: 'transient', reason: 'a: ./token is empty.', retryInMs: 5_000 });
