@@ -10,6 +10,7 @@ import { ENV, configFolder } from '../config/config-folder.fixture.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { followersYaml } from '../e2e/headgate-process.fixture.ts';
 import { runTopics } from '../run/topics.ts';
+import type { Terminal } from '../status/terminal.ts';
 import { run } from './run.ts';
 
 it('tells at a stop what is left in the log, however much of it was under way', async () => {
@@ -91,21 +92,39 @@ it('writes its summary when it is stopped while its log is locked, however long 
   );
 });
 
+it.each([
+  ['xterm', true],
+  ['dumb', false],
+])('on a terminal that is %s it moves the cursor: %s', async (TERM, moves) => {
+  await using service = await startFollowers({ users: { alpha: { followers: 1 } } });
+  const { started } = await runPlace(followersYaml({ url: service.url, users: ['alpha'] }));
+  const { ended, said } = started({ terminal: { isTTY: true, columns: 80, rows: 24 }, env: { TERM } });
+  expect(await ended).toBe(0);
+  expect((await said()).includes('\u001B')).toBe(moves);
+});
+
+interface StartedOptions {
+  readonly json?: boolean;
+  /** What its stderr has of one. */
+  readonly terminal?: Pick<Terminal, 'isTTY' | 'columns' | 'rows'>;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** A folder with a config, and a run of it whose clock stands. */
 async function runPlace(yaml: string) {
   const cwd = await configFolder({ 'headgate.yaml': yaml });
   const { config } = await loadConfig({ cwd, env: ENV });
   const clock = virtualClock();
   const stop = new AbortController();
-  const started = ({ json = false }: { readonly json?: boolean } = {}) => {
-    const stderr = new PassThrough();
+  const started = ({ json = false, terminal = {}, env = {} }: StartedOptions = {}) => {
+    const stderr = Object.assign(new PassThrough(), terminal);
     const all = text(stderr);
     const ended = run(
       { config, follow: false },
       {
         file: 'headgate.yaml',
         cwd,
-        env: ENV,
+        env: { ...ENV, ...env },
         stdin: new PassThrough(),
         stdout: new PassThrough(),
         stderr,

@@ -30,7 +30,8 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
   const readCommand = readCommandFor(context);
   const replayCommand = (topic: string): string => readCommand(topic).replace(' read ', ' replay ');
   const viewer = runViewer({ clock, signal, about: runAbout(config, context.file) });
-  const color = terminal.isTTY === true && !env['NO_COLOR'];
+  const live = terminal.isTTY === true && env['TERM'] !== 'dumb';
+  const color = live && !env['NO_COLOR'];
   const header = `headgate run   ${context.file}   -> ${logAddress(config.topics)}`;
   let reporter: Reporter | undefined;
   const unreported: DisplayEvent[] = [];
@@ -53,7 +54,7 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
     const { pipelines } = config;
     const units = Object.fromEntries(pipelines.map(({ name, unit }) => [name, unit]));
     // What fails before that is said by its error alone.
-    reporter = await createReporter({ stderr: terminal, json, color, clock, view: () => viewer.view(), units, header, readCommand });
+    reporter = await createReporter({ stderr: terminal, live, json, color, clock, view: () => viewer.view(), units, header, readCommand });
     for (const event of unreported.splice(0)) reporter.event(event);
     signal.addEventListener('abort', giveUp, { once: true });
     signal.throwIfAborted();

@@ -6,6 +6,6 @@ export async function createReporter(options: ReporterOptions): Promise<Reporter
   // Nobody reads the talk any more: no reason to end the work.
   options.stderr.on('error', () => {});
   if (options.json) return (await import('./json-lines.ts')).createJsonLines(options);
-  if (options.live ?? options.stderr.isTTY === true) return (await import('./live-display.ts')).createLiveDisplay(options);
+  if (options.live) return (await import('./live-display.ts')).createLiveDisplay(options);
   return (await import('./plain-lines.ts')).createPlainLines({ ...options, stderr: plainOutput(options.stderr) });
 }

@@ -18,8 +18,8 @@ export interface ReporterOptions {
   readonly units: Units;
   /** What runs, from where, to where: the display's first line. */
   readonly header: string;
-  /** A live display; default: where `stderr` is a terminal. */
-  readonly live?: boolean;
+  /** A live display: a terminal that understands more than lines. */
+  readonly live: boolean;
   /** The command that reads a topic. */
   readonly readCommand: (topic: string) => string;
   /** IANA name of the zone times are said in; default: the machine's. */

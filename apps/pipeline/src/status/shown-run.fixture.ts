@@ -146,6 +146,7 @@ export async function place(): Promise<Place> {
         view,
         units,
         header: 'headgate run',
+        live: false,
         color: false,
         readCommand: (topic: string) => `headgate read ${topic}`,
         timeZone: 'UTC',
