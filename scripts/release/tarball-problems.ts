@@ -9,8 +9,13 @@ export interface Tarball {
   readonly read: (path: string) => string;
 }
 
-/** Dependencies that rest on how one version is made inside: ARCHITECTURE.md has the reasons. */
-const PINNED: ReadonlySet<string> = new Set(['kafkajs', 'undici']);
+/** Dependencies whose newer versions may not fit: ARCHITECTURE.md has the reasons. */
+const NARROW: ReadonlyMap<string, { readonly spelled: RegExp; readonly words: string }> = new Map([
+  ['kafkajs', { spelled: /^\d/u, words: 'an exact version' }],
+  ['undici', { spelled: /^\d/u, words: 'an exact version' }],
+  ['@opentelemetry/api', { spelled: /^~/u, words: 'a range with ~' }],
+]);
+const WIDE = { spelled: /^\^/u, words: 'a range with ^' };
 const PACKED = /^\.\/(?:package\.json|README\.md|CHANGELOG\.md|LICENSE|(?:src|dist)\/[\w./-]+)$/u;
 
 export function openTarball(file: string): Tarball {
@@ -44,11 +49,10 @@ export function tarballProblems({ manifest, paths, read }: Tarball, { released }
     ...Object.entries(stated)
       .filter(([, value]) => value === undefined)
       .map(([name]) => `package.json has no ${name}.`),
-    ...Object.entries(dependencies)
-      .filter(([name, range]) => (PINNED.has(name) ? !/^\d/u.test(range) : !range.startsWith('^')))
-      .map(
-        ([name, range]) => `package.json depends on ${name} ${range}: ${PINNED.has(name) ? 'an exact version' : 'a range with ^'} is due.`,
-      ),
+    ...Object.entries(dependencies).flatMap(([name, range]) => {
+      const { spelled, words } = NARROW.get(name) ?? WIDE;
+      return spelled.test(range) ? [] : [`package.json depends on ${name} ${range}: ${words} is due.`];
+    }),
     ...all.filter((path) => !PACKED.test(path)).map((path) => `${path} is nothing that a package has.`),
     ...all.filter((path) => /\.(?:test|fixture)\.|\/\.[\w-]/u.test(path)).map((path) => `${path} belongs to the tests.`),
     ...all
