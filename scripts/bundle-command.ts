@@ -42,8 +42,11 @@ async function bundle(): Promise<readonly BundledFile[]> {
     input: { bin: join(app, 'src/bin.ts'), worker: join(root, 'packages/topics/src/sqlite/worker.ts') },
     platform: 'node',
     external: LATE,
-    // Without `node`: to that, rxjs gives 220 CommonJS modules.
-    resolve: { conditionNames: ['@headgate/source', 'es2015', 'import', 'default'] },
+    resolve: {
+      conditionNames: ['@headgate/source'],
+      // To Node, rxjs gives 220 CommonJS modules, of which none can be left out.
+      alias: { rxjs: join(app, 'node_modules/rxjs/dist/esm/index.js') },
+    },
   });
   const { output } = await bundled.generate({ format: 'esm', entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' });
   const pageFiles = ['page.mjs', 'page.css'].map((name) => ({ name, content: readFileSync(join(app, 'src/status/page', name)) }));

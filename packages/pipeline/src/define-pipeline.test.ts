@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type PipelineDefinition, definePipeline } from './define-pipeline.ts';
 import { type TopicMap, topic } from './topic.ts';
 

@@ -1,5 +1,5 @@
 import type { Clock, CreditPool, Journal, Json } from '@headgate/throttle';
-import { z } from 'zod';
+import * as z from 'zod';
 import { duration } from './duration.ts';
 import { callDefinition } from './endings.ts';
 import { atOnce } from './thrown.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 const UNITS: readonly (readonly [unit: string, ms: number, aliases: RegExp])[] = [
   ['d', 86_400_000, /^d(ays?)?$/i],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseOptions } from './parse-options.ts';
 import { secret } from './secret.ts';
 

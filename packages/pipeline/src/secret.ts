@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { inspect } from 'node:util';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { OptionIssue } from './parse-options.ts';
 import { PipelineError } from './pipeline-error.ts';
 

@@ -1,7 +1,7 @@
 import { SourceError } from '@headgate/sources';
 import { type CreditPool, type Delivery, PageStream } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type DefinedPipeline, definePipeline } from './define-pipeline.ts';
 import { topicNames } from './names.ts';
 import { type Running, type StartOptions, start } from './start.ts';

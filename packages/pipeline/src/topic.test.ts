@@ -1,6 +1,6 @@
 import { partitionForKey } from '@headgate/topics';
 import { describe, expect, it, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type TopicDefinition, logRecords, openSerializers, recordMakers, topic } from './topic.ts';
 import { topicNames } from './names.ts';
 

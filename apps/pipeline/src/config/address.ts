@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** The schema of a service's address. */
 export function address(example: string): z.ZodType<string, string> {

@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { type InvalidOptionsError, type Pipeline, parseOptions } from '@headgate/pipeline';
-import { z } from 'zod';
+import * as z from 'zod';
 import { BUILT_IN, isPipeline } from './built-in.ts';
 import { ConfigError } from './config-error.ts';
 import { type JsonSchema, alternatives, itemSchema, jsonSchemaOf, mappingSchema, propertySchema } from './json-schema.ts';

@@ -1,6 +1,6 @@
 import { type PipelineDefinition, type TopicMap, definePipeline, secret } from '@headgate/pipeline';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { load, problemsOf, refusal } from './config-folder.fixture.ts';
 import { configReference } from './config-reference.ts';
 import { configJsonSchema } from './config-schema.ts';

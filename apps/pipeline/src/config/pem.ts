@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { plainFileText } from './file-text.ts';
 
 /** The schema of a certificate or private key: PEM text, or the path of a file that holds it. Gives the text. */

@@ -1,5 +1,5 @@
 import type { OptionIssue } from '@headgate/pipeline';
-import { z } from 'zod';
+import * as z from 'zod';
 import { isLoopback } from './address.ts';
 
 const page = z.strictObject({

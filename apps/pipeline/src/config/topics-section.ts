@@ -1,5 +1,5 @@
 import { type OptionIssue, type Secret, duration, secret } from '@headgate/pipeline';
-import { z } from 'zod';
+import * as z from 'zod';
 import { isLoopback } from './address.ts';
 import { plainFileText } from './file-text.ts';
 import { pemText } from './pem.ts';

@@ -47,7 +47,7 @@ export async function startShelves({
 export const SHELVES_MODULE = `import { bearer } from '@headgate/auth';
 import { definePipeline, secret, topic, walk } from '@headgate/pipeline';
 import { SourceError, defineSource, jsonBody } from '@headgate/sources';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const page = z.object({ books: z.array(z.string()), next: z.number().nullable() });
 interface Query {

@@ -25,7 +25,7 @@ import {
   type UnreadableBook,
 } from '@headgate/sources/books';
 import { SourceError } from '@headgate/sources';
-import { z } from 'zod';
+import * as z from 'zod';
 import { address } from '../config/address.ts';
 import { shown } from '../config/problem.ts';
 import { type BooksRequest, booksRequest } from '../records/requests.ts';

@@ -19,7 +19,7 @@ import {
 import { type FollowerPage, followers as followersSource } from '@headgate/sources/followers';
 import type { Json } from '@headgate/throttle';
 import { type UserChoice, isScreenName, isUserId, userLabel } from '@headgate/sources/followers/user';
-import { z } from 'zod';
+import * as z from 'zod';
 import { address } from '../config/address.ts';
 import { shown } from '../config/problem.ts';
 import { FIRST_CURSOR, type FollowersRequest, followersRequest, screenName, userId } from '../records/requests.ts';

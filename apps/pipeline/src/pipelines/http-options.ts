@@ -1,6 +1,6 @@
 import { type OptionIssue, type Secret, type SecretInput, duration, secret } from '@headgate/pipeline';
 import type { SourceOptions } from '@headgate/sources';
-import { z } from 'zod';
+import * as z from 'zod';
 import { isLoopback } from '../config/address.ts';
 import { pemText } from '../config/pem.ts';
 import { byteSize } from './byte-size.ts';

@@ -1,5 +1,5 @@
 import { type UserChoice, isScreenName, isUserId } from '@headgate/sources/followers/user';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** The cursor of a user's first page. */
 export const FIRST_CURSOR = '-1';

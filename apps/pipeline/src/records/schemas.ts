@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { valueJsonSchema } from './topic-schemas.ts';
 
 /** The value of each topic's records. Ids and cursors are strings of digits: they exceed what a JavaScript number can hold. */

@@ -1,5 +1,5 @@
 import type { DefinitionInfo } from '@headgate/pipeline';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** What the records of a topic are. */
 export interface TopicSchema {

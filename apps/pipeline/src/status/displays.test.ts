@@ -4,7 +4,7 @@ import { type WalkPosition, definePipeline, topic, walk } from '@headgate/pipeli
 import { sampleIsbn, startBooks, startFollowers } from '@headgate/sandbox';
 import { PageStream } from '@headgate/throttle';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { books } from '../pipelines/books.ts';
 import { followers } from '../pipelines/followers.ts';
 import { type Place, type ShownRun, START, place } from './shown-run.fixture.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 import { busyView } from './page/busy-view.fixture.ts';
 import { runMetrics } from './run-metrics.ts';
 import { scraped } from './scrape.fixture.ts';

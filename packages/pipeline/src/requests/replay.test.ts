@@ -1,6 +1,6 @@
 import { LaneHeldError, type NewRecord, type TopicLog } from '@headgate/topics';
 import { expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { definePipeline } from '../define-pipeline.ts';
 import { topicNames } from '../names.ts';
 import { logWith, temporaryLog } from '../temporary-log.fixture.ts';

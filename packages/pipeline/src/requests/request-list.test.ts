@@ -1,7 +1,7 @@
 import { virtualClock } from '@headgate/throttle/testing';
 import type { LaneWriter } from '@headgate/topics';
 import { expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Pipeline, definePipeline } from '../define-pipeline.ts';
 import { topicNames } from '../names.ts';
 import { logWith, temporaryLog } from '../temporary-log.fixture.ts';

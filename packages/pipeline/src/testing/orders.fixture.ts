@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { bearer } from '@headgate/auth';
 import { SourceError, defineSource, jsonBody } from '@headgate/sources';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type DefinedPipeline, type PipelineIo, definePipeline } from '../define-pipeline.ts';
 import { topic } from '../topic.ts';
 import { walk } from '../workers/walk.ts';

@@ -3,7 +3,7 @@ import { LaneLostError, type TopicLog } from '@headgate/topics';
 import * as fc from 'fast-check';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { RequestEvent, RunEvent } from '../events.ts';
 import type { Lane } from '../lane/lane.ts';
 import { openLane } from '../lane/lane.ts';

@@ -3,7 +3,7 @@ import { type TopicLog, TopicLogError } from '@headgate/topics';
 import { describe, expect, it, test } from 'vitest';
 import { type ItemsPage, type Shelf, shelves, shelvesApi, shelvesTopics, valuesOf, workedOff } from '../shelves.fixture.ts';
 import { logWith, temporaryLog } from '../temporary-log.fixture.ts';
-import { z } from 'zod';
+import * as z from 'zod';
 import { definePipeline } from '../define-pipeline.ts';
 import type { RunEvent } from '../events.ts';
 import { start } from '../start.ts';

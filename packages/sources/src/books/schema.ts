@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /**
  * A book or author as the service sent it, untouched: which fields there are and their types vary from record to record.

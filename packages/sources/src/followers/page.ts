@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseExact } from '../exact-json.ts';
 import { jsonKind } from '../http/json-body.ts';
 

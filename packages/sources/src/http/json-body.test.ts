@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseExact } from '../exact-json.ts';
 import { jsonVerdict } from './json-body.ts';
 
