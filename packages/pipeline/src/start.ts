@@ -230,7 +230,9 @@ function ended(lanes: readonly LaneGauge[], seen: readonly LaneGauge[]): readonl
 async function orAborted<Value>(signal: AbortSignal, work: Promise<Value>): Promise<Value> {
   const over = new AbortController();
   const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true, signal: over.signal });
+    const giveUp = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', giveUp, { once: true, signal: over.signal });
+    if (signal.aborted) giveUp();
   });
   try {
     return await Promise.race([work, aborted]);
