@@ -55,7 +55,7 @@ describe('a row says what its request does now', () => {
     const run = await here.run([crawl({ url: api.url, users: ['alpha'] })]);
     await run.shows(/@alpha +first page +asking$/mu);
     await here.clock.advance(3_000);
-    expect(lines(run)).toMatch(/@alpha +first page +asking for 3 s$/mu);
+    await run.shows(/@alpha +first page +asking for 3 s$/mu);
     expect(lines(run)).not.toMatch(/nothing left|waits for/u);
     expect(run.plain.text).not.toMatch(/nothing left|waits/u);
     expect(run.view().work).toMatchObject([{ key: '@alpha', doing: { state: 'asking', since: START } }]);
