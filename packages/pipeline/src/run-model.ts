@@ -124,6 +124,8 @@ export interface RunModel {
   apply(event: RunEvent): void;
   /** A transaction of a pipeline's lane took so long. */
   committed(pipeline: string, ms: number): void;
+  /** Since when every attempt of a pipeline has met a fault, epoch ms; undefined while they succeed. */
+  readonly failingSince: (pipeline: string) => number | undefined;
   /** `left` gives the work that is left; called after an event, and once a second. Without it the last forecast stands, and no time is said. */
   snapshot(gauges: RunGauges, left?: () => readonly LaneWork[]): RunSnapshot;
   /** Renews the forecast, for a run that is about to release its lanes. */
@@ -314,6 +316,7 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
       (changes[event.type] as ((event: RunEvent, at: number) => void) | undefined)?.(event, lastEventAt);
     },
     committed: (pipeline, ms) => observe(of(pipeline).counts.commitTimes, ms),
+    failingSince: (pipeline) => of(pipeline).failing?.since,
     forecast: forecastAll,
     snapshot(gauges, left) {
       const now = clock.epochMs();

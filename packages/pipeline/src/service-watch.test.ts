@@ -1,6 +1,7 @@
 import { virtualClock } from '@headgate/throttle/testing';
 import { expect, it } from 'vitest';
 import type { RunEvent } from './events.ts';
+import { runModel } from './run-model.ts';
 import { serviceWatch } from './service-watch.ts';
 
 type Attempt = Extract<RunEvent, { type: 'attempt' }>;
@@ -8,9 +9,21 @@ type Attempt = Extract<RunEvent, { type: 'attempt' }>;
 function watched() {
   const clock = virtualClock();
   const told: RunEvent[] = [];
-  const watch = serviceWatch({ clock, emit: (event) => void told.push(event) });
-  const attempt = (outcome: Attempt['outcome'], pipeline = 'crm', durationMs = 0): void =>
-    watch({ type: 'attempt', pipeline, credential: 'app', subject: 's', outcome, durationMs, reason: 'connection refused' });
+  const model = runModel({ clock, pipelines: [] });
+  const watch = serviceWatch({ clock, failingSince: model.failingSince, emit: (event) => void told.push(event) });
+  const attempt = (outcome: Attempt['outcome'], pipeline = 'crm', durationMs = 0): void => {
+    const event: Attempt = {
+      type: 'attempt',
+      pipeline,
+      credential: 'app',
+      subject: 's',
+      outcome,
+      durationMs,
+      reason: 'connection refused',
+    };
+    model.apply(event);
+    watch(event);
+  };
   return { clock, told, attempt, startedAt: clock.epochMs() };
 }
 

@@ -3,6 +3,8 @@ import type { RunEvent } from './events.ts';
 
 export interface ServiceWatchOptions {
   readonly clock: Clock;
+  /** Since when every attempt of a pipeline has met a fault, epoch ms; undefined while they succeed. */
+  readonly failingSince: (pipeline: string) => number | undefined;
   readonly emit: (event: Extract<RunEvent, { type: 'service-unavailable' | 'service-available' }>) => void;
 }
 
@@ -10,21 +12,20 @@ export interface ServiceWatchOptions {
 const FAILING_AFTER_MS = 2_000;
 
 /** Makes one fact of the faults that all requests of a pipeline meet: it emits when they have lasted two seconds, and when they are over. */
-export function serviceWatch({ clock, emit }: ServiceWatchOptions): (event: Extract<RunEvent, { type: 'attempt' }>) => void {
-  const failing = new Map<string, { readonly since: number; isTold: boolean }>();
+export function serviceWatch({ clock, failingSince, emit }: ServiceWatchOptions): (event: Extract<RunEvent, { type: 'attempt' }>) => void {
+  const told = new Map<string, number>();
 
-  return ({ pipeline, outcome, reason = '', durationMs }) => {
+  return ({ pipeline, reason = '' }) => {
     const now = clock.epochMs();
-    const before = failing.get(pipeline);
-    if (outcome !== 'transient') {
-      failing.delete(pipeline);
-      if (before?.isTold === true) emit({ type: 'service-available', pipeline, since: before.since, lastedMs: now - before.since });
-      return;
+    const since = failingSince(pipeline);
+    const before = told.get(pipeline);
+    if (since === undefined) {
+      if (before === undefined) return;
+      told.delete(pipeline);
+      emit({ type: 'service-available', pipeline, since: before, lastedMs: now - before });
+    } else if (before === undefined && now - since >= FAILING_AFTER_MS) {
+      told.set(pipeline, since);
+      emit({ type: 'service-unavailable', pipeline, since, reason });
     }
-    const current = before ?? { since: now - durationMs, isTold: false };
-    failing.set(pipeline, current);
-    if (current.isTold || now - current.since < FAILING_AFTER_MS) return;
-    current.isTold = true;
-    emit({ type: 'service-unavailable', pipeline, since: current.since, reason });
   };
 }

@@ -106,7 +106,7 @@ export async function start(options: StartOptions): Promise<Running> {
     }
     if (event.type === 'attempt') watchService(event);
   };
-  const watchService = serviceWatch({ clock, emit });
+  const watchService = serviceWatch({ clock, failingSince: model.failingSince, emit });
   const stopping = new AbortController();
   const signal = options.signal === undefined ? stopping.signal : AbortSignal.any([options.signal, stopping.signal]);
 
