@@ -50,7 +50,7 @@ function messagesOf(error: unknown): readonly string[] {
   return error.problems.map((problem) => sayProblem(error.fileName, problem));
 }
 
-/** What stands behind the command. */
+/** The arguments of each command's two examples. */
 const EXAMPLES = {
   init: ['', ' --config jobs/books.yaml'],
   check: ['', ' --online --json'],
@@ -183,13 +183,9 @@ function commandLine(world: World, exit: (code: number) => void): Command {
       exit(await enqueue({ pipeline, entries, authors: author }, context()));
     });
 
-  command('read', 'write committed records of a topic to stdout')
-    .argument('<topic>')
-    .option('--follow', 'wait for more after the end')
-    .option('--from <offset>', 'the first offset', wholeNumber)
-    .option('--since <when>', 'records of the last 15m, 24h or so, or since a time as 2026-11-22T10:00Z')
-    .option('--key <key>', 'records with this key alone, as @alpha')
-    .option('--tail <n>', 'the last so many records', wholeNumber)
+  recordOptions(
+    command('read', 'write committed records of a topic to stdout').argument('<topic>').option('--follow', 'wait for more after the end'),
+  )
     .option('--max <n>', 'end after so many records', wholeNumber)
     .option('--values', 'the values alone, a line of JSON each')
     .action(async (topic: string, options: Omit<ReadOptions, 'topic'>) => {
@@ -204,18 +200,15 @@ function commandLine(world: World, exit: (code: number) => void): Command {
       exit(await backup(file, context()));
     });
 
-  command('export', 'write the records of a topic as a table: NDJSON, CSV or Parquet')
-    .argument('<topic>')
-    .option('--format <format>', 'ndjson, csv or parquet (default: by the ending of --out, else ndjson)')
-    .option('--out <file>', 'a file, which appears when it is whole (default: stdout)')
-    .option('--from <offset>', 'the first offset', wholeNumber)
-    .option('--since <when>', 'records of the last 15m, 24h or so, or since a time as 2026-11-22T10:00Z')
-    .option('--key <key>', 'records with this key alone, as @alpha')
-    .option('--tail <n>', 'the last so many records', wholeNumber)
-    .action(async (topic: string, options: Omit<ExportOptions, 'topic'>) => {
-      const { exportTopic } = await import('./commands/export.ts');
-      exit(await exportTopic({ ...options, topic }, context()));
-    });
+  recordOptions(
+    command('export', 'write the records of a topic as a table: NDJSON, CSV or Parquet')
+      .argument('<topic>')
+      .option('--format <format>', 'ndjson, csv or parquet (default: by the ending of --out, else ndjson)')
+      .option('--out <file>', 'a file, which appears when it is whole (default: stdout)'),
+  ).action(async (topic: string, options: Omit<ExportOptions, 'topic'>) => {
+    const { exportTopic } = await import('./commands/export.ts');
+    exit(await exportTopic({ ...options, topic }, context()));
+  });
 
   command('replay', 'put the requests of a dead-letters topic back into their requests topic')
     .argument('<topic>', 'followers.dead-letters, books.dead-letters, or of a pipeline of your own')
@@ -230,6 +223,14 @@ function commandLine(world: World, exit: (code: number) => void): Command {
   });
 
   return program;
+}
+
+function recordOptions(command: Command): Command {
+  return command
+    .option('--from <offset>', 'the first offset', wholeNumber)
+    .option('--since <when>', 'records of the last 15m, 24h or so, or since a time as 2026-11-22T10:00Z')
+    .option('--key <key>', 'records with this key alone, as @alpha')
+    .option('--tail <n>', 'the last so many records', wholeNumber);
 }
 
 function sandboxOptions(command: Command): Command {

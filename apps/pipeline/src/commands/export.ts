@@ -9,27 +9,24 @@ import { escapedControls } from '../status/text/escaped-controls.ts';
 import { warnOfClosedStdout } from './closed-stdout.ts';
 import { type CommandContext, openLog, readLogConfig } from './command-context.ts';
 import { type Cell, type ExportColumn, cellsOf, exportColumns } from './export-columns.ts';
-import { type RecordSelection, momentOf, selectedRecords } from './selected-records.ts';
+import { type PacedOutput, pacedOutput } from './paced-output.ts';
+import { type RecordChoice, selectedRecords, selectionOf } from './selected-records.ts';
 import { UsageError } from './usage-error.ts';
 
 const FORMATS = ['ndjson', 'csv', 'parquet'] as const;
 type Format = (typeof FORMATS)[number];
 
-export interface ExportOptions extends Pick<RecordSelection, 'from' | 'key' | 'tail'> {
+export interface ExportOptions extends Omit<RecordChoice, 'follow'> {
   /** As it is called on the log, or without its prefix. */
   readonly topic: string;
   /** Default: the ending of `out`, else ndjson. */
   readonly format?: string;
   /** The file, which appears when it is whole. Default: stdout. */
   readonly out?: string;
-  /** A time, or how long ago, in words of a command line. */
-  readonly since?: string;
 }
 
-/** Takes what is exported; resolves when there is room for more. */
-export interface Sink {
-  write(chunk: string | Uint8Array): Promise<void>;
-}
+/** Takes what is exported. */
+export type Sink = Pick<PacedOutput, 'write'>;
 
 /** Writes records as rows. */
 export interface RowWriter {
@@ -42,14 +39,14 @@ export interface RowWriter {
  * value. In memory is one record, of Parquet a row group. Resolves to the exit code.
  */
 export async function exportTopic(
-  { topic: asked, format: named, out, since, ...selection }: ExportOptions,
+  { topic: asked, format: named, out, ...choice }: ExportOptions,
   context: CommandContext,
 ): Promise<number> {
   const { clock, cwd, signal, stderr, stdout } = context;
   const format = formatOf(named ?? (out === undefined ? undefined : extname(out).slice(1)), named === undefined);
   if (format === 'parquet' && out === undefined && stdout.isTTY === true)
     throw new UsageError('export: Parquet is nothing for a terminal. Name a file: --out records.parquet.');
-  const sinceMs = since === undefined ? undefined : momentOf(since, clock.epochMs());
+  const selection = selectionOf(choice, clock.epochMs());
   if (out === undefined) await warnOfClosedStdout(context);
   const { topics, definitions } = await readLogConfig(context);
   const names = topicNames(topics);
@@ -66,24 +63,13 @@ export async function exportTopic(
   const path = out === undefined ? undefined : resolve(cwd, out);
   const partial = `${path}.part`;
   const stream: NodeJS.WritableStream & { destroy?(): unknown } = path === undefined ? stdout : createWriteStream(partial);
-  const gone = new AbortController();
-  let failure: NodeJS.ErrnoException | undefined;
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    // Whoever reads a pipe has seen enough: `| head` is no error.
-    if (path !== undefined || error.code !== 'EPIPE') failure ??= error;
-    gone.abort();
-  });
-  const over = AbortSignal.any([signal, gone.signal]);
-  const sink: Sink = {
-    async write(chunk) {
-      if (!over.aborted && !stream.write(chunk)) await once(stream, 'drain', { signal: over }).catch(() => undefined);
-    },
-  };
+  const output = pacedOutput({ stream, signal, failsWhenClosed: path !== undefined });
+  const { over } = output;
   let rows = 0;
   try {
-    const writer = await rowWriter(format, columns, sink);
+    const writer = await rowWriter(format, columns, output);
     if (found !== undefined) {
-      for await (const record of selectedRecords(log, found, { ...selection, ...(sinceMs !== undefined && { sinceMs }) }, over)) {
+      for await (const record of selectedRecords(log, found, selection, over)) {
         await writer.row(cellsOf(record, columns));
         rows += 1;
         if (over.aborted) break;
@@ -94,7 +80,7 @@ export async function exportTopic(
       stream.end();
       await once(stream, 'close', { signal: over }).catch(() => undefined);
     }
-    if (failure !== undefined) throw new ExportError(out ?? 'stdout', failure);
+    if (output.failure !== undefined) throw new ExportError(out ?? 'stdout', output.failure);
     if (signal.aborted) return 130;
     if (path === undefined) return 0;
     await rename(partial, path);

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { type TopicRecord, textOf } from '@headgate/topics';
 import { topicNames } from '@headgate/pipeline';
 import { runTopics } from '../run/topics.ts';
@@ -6,14 +5,13 @@ import { escapedControls } from '../status/text/escaped-controls.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { warnOfClosedStdout } from './closed-stdout.ts';
 import { type CommandContext, openLog, readLogConfig } from './command-context.ts';
-import { type RecordSelection, base64, isOneLineOfJson, momentOf, selectedRecords, valueLine } from './selected-records.ts';
+import { pacedOutput } from './paced-output.ts';
+import { type RecordChoice, base64, isOneLineOfJson, selectedRecords, selectionOf, valueLine } from './selected-records.ts';
 import { UsageError } from './usage-error.ts';
 
-export interface ReadOptions extends Omit<RecordSelection, 'sinceMs'> {
+export interface ReadOptions extends RecordChoice {
   /** As it is called on the log, or without its prefix. */
   readonly topic: string;
-  /** A time, or how long ago, in words of a command line. */
-  readonly since?: string;
   /** Most records. */
   readonly max?: number;
   /** A line of JSON for each value, and nothing else. Default false. */
@@ -25,23 +23,17 @@ export interface ReadOptions extends Omit<RecordSelection, 'sinceMs'> {
  * `base64:`, or in JSON as `keyBase64`, `valueBase64` and `headersBase64` in place of `key`, `value` and the header. Resolves to the exit code.
  */
 export async function read(
-  { topic: asked, since, max = Infinity, values = false, ...selection }: ReadOptions,
+  { topic: asked, max = Infinity, values = false, ...choice }: ReadOptions,
   context: CommandContext,
 ): Promise<number> {
   const { clock, stdout, signal, json } = context;
   const asLine = values ? (record: BytesRecord) => escapedControls(valueLine(record.value)) : json ? jsonLine : plainLine;
-  const sinceMs = since === undefined ? undefined : momentOf(since, clock.epochMs());
+  const selection = selectionOf(choice, clock.epochMs());
   await warnOfClosedStdout(context);
   const { topics, pipelines } = await readLogConfig(context);
   const own = runTopics({ topics, pipelines }).map(({ name }) => name);
   const log = await openLog(context, topics);
-  const gone = new AbortController();
-  let failure: NodeJS.ErrnoException | undefined;
-  stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // Whoever read us has seen enough: `| head` is no error.
-    if (error.code !== 'EPIPE') failure ??= error;
-    gone.abort();
-  });
+  const output = pacedOutput({ stream: stdout, signal });
   try {
     const named = topicNames(topics)(asked);
     const topic = own.includes(named) ? named : asked;
@@ -54,14 +46,13 @@ export async function read(
     }
     let left = max;
     if (left <= 0) return 0;
-    const over = AbortSignal.any([signal, gone.signal]);
-    for await (const record of selectedRecords(log, found, { ...selection, ...(sinceMs !== undefined && { sinceMs }) }, over)) {
-      if (!stdout.write(`${asLine(record)}\n`)) await once(stdout, 'drain', { signal: over }).catch(() => undefined);
+    for await (const record of selectedRecords(log, found, selection, output.over)) {
+      await output.write(`${asLine(record)}\n`);
       left -= 1;
-      if (left <= 0 || over.aborted) break;
+      if (left <= 0 || output.over.aborted) break;
     }
-    if (failure !== undefined)
-      throw new OutputError(`The records could not be written to stdout (${failure.code}). What was written before is not all.`);
+    if (output.failure !== undefined)
+      throw new OutputError(`The records could not be written to stdout (${output.failure.code}). What was written before is not all.`);
     return signal.aborted ? 130 : 0;
   } finally {
     await log.close();

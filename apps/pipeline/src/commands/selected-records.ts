@@ -17,6 +17,12 @@ export interface RecordSelection {
   readonly follow?: boolean;
 }
 
+/** Those records in words of a command line. */
+export interface RecordChoice extends Omit<RecordSelection, 'sinceMs'> {
+  /** A time, or how long ago. */
+  readonly since?: string;
+}
+
 type BytesRecord = TopicRecord<Uint8Array>;
 
 /** Clocks of brokers that led a partition one after the other may differ by so much. */
@@ -122,6 +128,11 @@ async function lastOf(
     if (seen >= count || start === part.start) return ring;
   }
   return [];
+}
+
+/** `now`: epoch ms. Throws a `UsageError` where `since` is no time. */
+export function selectionOf({ since, ...others }: RecordChoice, now: number): RecordSelection {
+  return { ...others, ...(since !== undefined && { sinceMs: momentOf(since, now) }) };
 }
 
 /** A time that a command line names, epoch ms: so long ago (`15m`, `24h`), or a date, with a time of day; without a zone by the machine's. */

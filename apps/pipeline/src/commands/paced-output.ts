@@ -1,0 +1,38 @@
+import { once } from 'node:events';
+
+export interface PacedOutputOptions {
+  readonly stream: NodeJS.WritableStream;
+  /** Ends the writing. */
+  readonly signal: AbortSignal;
+  /** A pipe that is closed is an error, too. Default: `| head` has read enough. */
+  readonly failsWhenClosed?: boolean;
+}
+
+/** A stream that is written to no faster than it takes. */
+export interface PacedOutput {
+  /** Aborts with `signal`, and when the stream takes no more. */
+  readonly over: AbortSignal;
+  /** Why the stream takes no more; undefined while it does, and where its reader has read enough. */
+  readonly failure: NodeJS.ErrnoException | undefined;
+  /** Resolves when there is room for more; does nothing when it is over. */
+  write(chunk: string | Uint8Array): Promise<void>;
+}
+
+export function pacedOutput({ stream, signal, failsWhenClosed = false }: PacedOutputOptions): PacedOutput {
+  const gone = new AbortController();
+  const over = AbortSignal.any([signal, gone.signal]);
+  let failure: NodeJS.ErrnoException | undefined;
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (failsWhenClosed || error.code !== 'EPIPE') failure ??= error;
+    gone.abort();
+  });
+  return {
+    over,
+    get failure() {
+      return failure;
+    },
+    async write(chunk) {
+      if (!over.aborted && !stream.write(chunk)) await once(stream, 'drain', { signal: over }).catch(() => undefined);
+    },
+  };
+}
