@@ -32,7 +32,7 @@ describe('whatever comes from outside, no output has what a terminal would obey,
     for (const value of [HOSTILE, 'a'.repeat(100_000)]) {
       const { code, stdout, stderr } = await headgate(args.map((arg) => arg.replace('%', value)));
       expect(code).not.toBe(0);
-      // What `check` finds is its data.
+      // The report of `check` is data.
       const [said, unsaid] = args[0] === 'check' ? [stdout, stderr] : [stderr, stdout];
       expect(unsaid).toBe('');
       expect(said).not.toBe('');

@@ -34,16 +34,16 @@ export interface CheckOptions extends LoadConfigOptions {
   readonly json?: boolean;
 }
 
-/** What `check --json` writes. */
+/** The report of `check --json`. */
 interface CheckReport {
   /** As the user named it. */
   readonly file: string;
   /** The exit code is 0. */
   readonly ok: boolean;
-  /** What is wrong with the configuration. */
+  /** Errors of the configuration. */
   readonly problems: readonly PlainProblem[];
   readonly warnings: readonly PlainProblem[];
-  /** What was looked at outside of it. */
+  /** The probes' results. */
   readonly environment: readonly Required<ProbeResult & { readonly name: string }>[];
 }
 

@@ -7,7 +7,7 @@ export interface ExportColumn {
   readonly type: 'text' | 'whole' | 'truth' | 'texts' | 'json' | 'time';
 }
 
-/** What a column holds of a record; a time is epoch ms. */
+/** A record's value in a column; a time is epoch ms. */
 export type Cell = string | number | boolean | readonly string[] | null;
 
 const RECORD: readonly ExportColumn[] = [

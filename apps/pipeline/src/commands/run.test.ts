@@ -105,7 +105,7 @@ it.each([
 
 interface StartedOptions {
   readonly json?: boolean;
-  /** What its stderr has of one. */
+  /** The terminal that its stderr is. Default: none. */
   readonly terminal?: Pick<Terminal, 'isTTY' | 'columns' | 'rows'>;
   readonly env?: Readonly<Record<string, string>>;
 }

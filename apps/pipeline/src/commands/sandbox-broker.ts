@@ -8,7 +8,7 @@ export const KAFKA_PORT = 9092;
 export interface SandboxBroker extends AsyncDisposable {
   /** `host:port`. */
   readonly address: string;
-  /** What the `topics` of a headgate.yaml have to be. */
+  /** The `topics` of a headgate.yaml that works with it. */
   readonly topics: string;
 }
 

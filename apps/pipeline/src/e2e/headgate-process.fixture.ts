@@ -6,7 +6,7 @@ import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { TestRunner, inject, onTestFinished } from 'vitest';
 import { spawnOnLifeline } from './lifeline.fixture.ts';
 
-/** What starts the command. */
+/** Node and its arguments, up to those of the command. */
 export const HEADGATE: readonly string[] = [process.execPath, '--disable-warning=ExperimentalWarning', inject('command')];
 
 export interface Ended {

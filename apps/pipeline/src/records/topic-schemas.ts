@@ -1,7 +1,7 @@
 import type { DefinitionInfo } from '@headgate/pipeline';
 import * as z from 'zod';
 
-/** What the records of a topic are. */
+/** The schemas of a topic's records. */
 export interface TopicSchema {
   /** Without prefix: `followers.ids`. */
   readonly topic: string;
