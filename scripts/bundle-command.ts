@@ -1,7 +1,18 @@
 // The command `headgate` in few files: to find, read and link 600 modules was half of its start.
 //   node scripts/bundle-command.ts FOLDER      writes them to a folder inside apps/pipeline
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -34,7 +45,19 @@ export async function bundledCommand(): Promise<string> {
       rmSync(unfinished, { recursive: true });
     }
   }
+  utimesSync(folder, new Date(), new Date());
+  removeUnused(home);
   return join(folder, 'bin.js');
+}
+
+/** Removes what no run has used for a day. */
+function removeUnused(home: string): void {
+  const dayAgo = Date.now() - 86_400_000;
+  for (const entry of readdirSync(home)) {
+    const path = join(home, entry);
+    if (/^(?:command|unfinished)-/u.test(entry) && (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) < dayAgo)
+      rmSync(path, { recursive: true, force: true });
+  }
 }
 
 async function bundle(): Promise<readonly BundledFile[]> {
