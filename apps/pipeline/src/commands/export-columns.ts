@@ -10,6 +10,12 @@ export interface ExportColumn {
 /** A record's value in a column; a time is epoch ms. */
 export type Cell = string | number | boolean | readonly string[] | null;
 
+/** Writes records as rows. */
+export interface RowWriter {
+  row(cells: readonly Cell[]): Promise<void>;
+  end(): Promise<void>;
+}
+
 const RECORD: readonly ExportColumn[] = [
   { name: 'record_partition', type: 'whole' },
   { name: 'record_offset', type: 'whole' },

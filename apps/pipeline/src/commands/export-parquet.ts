@@ -1,7 +1,7 @@
 import type { SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import type { Cell, ExportColumn } from './export-columns.ts';
-import type { RowWriter, Sink } from './export.ts';
+import type { Cell, ExportColumn, RowWriter } from './export-columns.ts';
+import type { Sink } from './paced-output.ts';
 
 /** A row group ends when it has so many rows, or about so many bytes: both are in memory until then. */
 const GROUP = { rows: 50_000, bytes: 8 * 2 ** 20 };

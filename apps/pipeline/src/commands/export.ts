@@ -8,8 +8,8 @@ import { topicSchemas } from '../records/topic-schemas.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
 import { warnOfClosedStdout } from './closed-stdout.ts';
 import { type CommandContext, openLog, readLogConfig } from './command-context.ts';
-import { type Cell, type ExportColumn, cellsOf, exportColumns } from './export-columns.ts';
-import { type PacedOutput, pacedOutput } from './paced-output.ts';
+import { type Cell, type ExportColumn, type RowWriter, cellsOf, exportColumns } from './export-columns.ts';
+import { type Sink, pacedOutput } from './paced-output.ts';
 import { type RecordChoice, selectedRecords, selectionOf } from './selected-records.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -23,15 +23,6 @@ export interface ExportOptions extends Omit<RecordChoice, 'follow'> {
   readonly format?: string;
   /** The file, which appears when it is whole. Default: stdout. */
   readonly out?: string;
-}
-
-/** Takes what is exported. */
-export type Sink = Pick<PacedOutput, 'write'>;
-
-/** Writes records as rows. */
-export interface RowWriter {
-  row(cells: readonly Cell[]): Promise<void>;
-  end(): Promise<void>;
 }
 
 /**

@@ -18,6 +18,9 @@ export interface PacedOutput {
   write(chunk: string | Uint8Array): Promise<void>;
 }
 
+/** Takes what is written. */
+export type Sink = Pick<PacedOutput, 'write'>;
+
 export function pacedOutput({ stream, signal, failsWhenClosed = false }: PacedOutputOptions): PacedOutput {
   const gone = new AbortController();
   const over = AbortSignal.any([signal, gone.signal]);

@@ -1,10 +1,17 @@
-import type { SqliteRetention } from './sqlite-topic-log.ts';
 import type { WorkerLink } from './worker-link.ts';
 
 /** Between two looks for records that have become old. */
 const LOOK_MS = 60_000;
 /** Between two steps of a deletion: writers of this process and of others get their turn. */
 const STEP_MS = 50;
+
+/** How long records are kept. Offsets stay as they are: a reader from an offset that is gone begins at the first that is left. */
+export interface SqliteRetention {
+  /** Records older than this are deleted, milliseconds; those of compacted topics never. */
+  readonly maxAgeMs: number;
+  /** The topics of which no record is deleted that some group hasn't committed past. Default: none. */
+  readonly untilCommitted?: (topic: string) => boolean;
+}
 
 export interface DeleteOldRecordsOptions {
   readonly link: WorkerLink;

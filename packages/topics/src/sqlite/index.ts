@@ -1,2 +1,3 @@
 export { backupSqliteTopicLog, type BackedUp, type BackupOptions } from './backup.ts';
-export { sqliteTopicLog, type SqliteRetention, type SqliteTopicLogOptions } from './sqlite-topic-log.ts';
+export type { SqliteRetention } from './delete-old-records.ts';
+export { sqliteTopicLog, type SqliteTopicLogOptions } from './sqlite-topic-log.ts';

@@ -23,7 +23,7 @@ import type {
   TopicSpec,
 } from '../topic-log.ts';
 import { AppendBatches } from './append-batches.ts';
-import { deleteOldRecords } from './delete-old-records.ts';
+import { type SqliteRetention, deleteOldRecords } from './delete-old-records.ts';
 import { SqliteLaneWriter } from './lane-writer.ts';
 import { SqliteTopicReader } from './topic-reader.ts';
 import { WorkerLink } from './worker-link.ts';
@@ -56,14 +56,6 @@ export interface SqliteTopicLogOptions {
    * module that has this one.
    */
   readonly worker?: URL;
-}
-
-/** How long records are kept. Offsets stay as they are: a reader from an offset that is gone begins at the first that is left. */
-export interface SqliteRetention {
-  /** Records older than this are deleted, milliseconds; those of compacted topics never. */
-  readonly maxAgeMs: number;
-  /** The topics of which no record is deleted that some group hasn't committed past. Default: none. */
-  readonly untilCommitted?: (topic: string) => boolean;
 }
 
 /** SQLite takes a billion bytes, a JavaScript string half of that in characters. */
