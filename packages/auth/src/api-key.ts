@@ -22,6 +22,7 @@ export type ApiKeyPlace =
  * a `TypeError` for a header that can't be.
  */
 export function apiKey<Given extends Secret | SecretProvider>(key: Given): SignerOf<Given>;
+/** As above, with the key in the header or the parameter of the query that `place` names. No `Authorization` header is sent. */
 export function apiKey(key: Secret | SecretProvider, place: ApiKeyPlace): Signer;
 export function apiKey(key: Secret | SecretProvider, place?: ApiKeyPlace): Signer {
   const source = secretSource({ signer: 'apiKey', name: 'key', secret: key, flaw: headerFlaw });

@@ -1,7 +1,10 @@
 /** A clock offset is not a finite number of milliseconds. */
 export class InvalidClockOffsetError extends Error {
+  /** Stays the same where a bundler renames classes. */
   override readonly name = 'InvalidClockOffsetError';
+  /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_INVALID_CLOCK_OFFSET';
+  /** False: the offset that was given stays no number. */
   readonly retryable = false;
 
   /** @param offsetMs what was given */

@@ -1,7 +1,10 @@
 /** A secret is empty, no text, or can't be sent in a header. The message says which one and why, never the secret. */
 export class InvalidSecretError extends Error {
+  /** Stays the same where a bundler renames classes. */
   override readonly name = 'InvalidSecretError';
+  /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_INVALID_SECRET';
+  /** False: the secret itself has to be changed. */
   readonly retryable = false;
 
   /**

@@ -4,8 +4,11 @@
  * The thrown error is deliberately neither the cause nor quoted: it may hold the secret.
  */
 export class SecretUnavailableError extends Error {
+  /** Stays the same where a bundler renames classes. */
   override readonly name = 'SecretUnavailableError';
+  /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_SECRET_UNAVAILABLE';
+  /** True: the function is called again for the next request, and may then succeed. */
   readonly retryable = true;
 
   /**

@@ -7,6 +7,7 @@ export type Secret = string | (() => string);
  */
 export type SecretProvider = (context: SecretContext) => string | Promise<string>;
 
+/** Passed to a {@link SecretProvider} at each call. */
 export interface SecretContext {
   /** True when the service has refused the last secret: a cached one must be renewed. */
   readonly refused: boolean;
@@ -38,9 +39,11 @@ export interface Signed {
 
 /** The header that most signed requests carry. */
 export interface Authorization extends Signed {
+  /** The value of the `Authorization` header, a secret: `Bearer …`, `OAuth …`, or the bare key. */
   readonly authorization: string;
 }
 
+/** Options of `Signer.sign`, for a signer that may have to wait for its secret. */
 export interface SignOptions {
   /** Gives up waiting for a secret: `sign` rejects with its reason. */
   readonly signal?: AbortSignal;
@@ -70,6 +73,7 @@ export interface Signer {
 
 /** A signer that never has to wait, and sends an `Authorization` header. */
 export interface AuthorizationSigner extends Signer {
+  /** As `Signer.sign`, without a promise. It takes no signal: there is nothing to wait for. */
   sign(request: SignableRequest): Authorization;
 }
 

@@ -1,7 +1,10 @@
 /** A request can't be signed as it is. The message names the reason, and of the request no more than method, host and path. */
 export class UnsignableRequestError extends Error {
+  /** Stays the same where a bundler renames classes. */
   override readonly name = 'UnsignableRequestError';
+  /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_UNSIGNABLE_REQUEST';
+  /** False: the request itself has to be changed. */
   readonly retryable = false;
 
   /**

@@ -7,12 +7,15 @@ import { FairQueue, type Queued } from './fair-queue.ts';
 import { type Waiting, waitingChanges } from './waiting-changes.ts';
 import { WaitingLines } from './waiting-lines.ts';
 
+/** Options of {@link admission}. */
 export interface AdmissionOptions {
   /** Default: the machine's clock. */
   readonly clock?: Clock;
 }
 
+/** Options of `Admission.acquire`: what one request costs, and where it comes from. */
 export interface AcquireOptions {
+  /** The credentials of which any may carry the request. */
   readonly pool: CredentialPool;
   /** The request's cost in each budget of the pool's members, in their order. Default 1 each. */
   readonly weights?: readonly number[];
@@ -40,6 +43,7 @@ export interface AcquireOptions {
  * neither answered nor aborted, is aborted. A permit whose credit goes on with its answer is settled by hand.
  */
 export interface Permit extends Omit<Grant, 'durable'>, Disposable {
+  /** The room that was reserved for the answer; `resize` it to the items that came. */
   readonly credit: Credit;
 }
 

@@ -3,6 +3,7 @@ import { IndexedHeap } from './indexed-heap.ts';
 import type { JournalEntry } from '../budget/journal.ts';
 import type { BudgetEvidence, RateBudget, Slot } from '../budget/rate-budget.ts';
 
+/** A credential of a pool, with its budgets. */
 export interface PoolMember {
   /** The credential's name; never its secret. */
   readonly name: string;
@@ -12,6 +13,7 @@ export interface PoolMember {
   readonly journal?: JournalEntry;
 }
 
+/** Options of {@link credentialPool}. */
 export interface CredentialPoolOptions {
   /** One or more, each with a name of its own. */
   readonly members: readonly PoolMember[];
@@ -46,7 +48,9 @@ export interface CredentialPool {
   readonly exhausted: Error | undefined;
 }
 
+/** A slot of every budget that one request is charged to, and the credential that carries it. */
 export interface Grant extends Omit<Slot, 'answered' | 'corrected' | 'unsent'> {
+  /** Name of the pool's member whose budgets were taken. */
   readonly credential: string;
   /** Its answer has come, with what it says of each budget, in their order. */
   answered(evidence?: readonly (BudgetEvidence | undefined)[]): void;

@@ -1,3 +1,4 @@
+/** Options of {@link creditPool}. */
 export interface CreditPoolOptions {
   /** Most items that may be outstanding: requested or handed over, and not yet acknowledged. */
   readonly max: number;
@@ -5,6 +6,7 @@ export interface CreditPoolOptions {
 
 /** Room downstream, counted in items. One pool may be shared by any number of walks. */
 export interface CreditPool {
+  /** Most items that may be outstanding, as given; `Infinity` where there is no bound. */
   readonly max: number;
   /** Items reserved or handed over, not yet given back. */
   readonly outstanding: number;
@@ -18,6 +20,7 @@ export interface CreditPool {
 
 /** Held credit: reserved before the request, resized to the answer, released when downstream is done with it. */
 export interface Credit {
+  /** Items held now; 0 once it is released. */
   readonly items: number;
   /** Holds `items` from now on: fewer than reserved as a rule, more where the service sent more than requested. */
   resize(items: number): void;

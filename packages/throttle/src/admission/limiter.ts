@@ -7,6 +7,7 @@ import type { RateBudget } from '../budget/rate-budget.ts';
 /** A credential: its name, or anything that has one. */
 export type LimiterCredential = string | { readonly name: string };
 
+/** Options of {@link limiter}. */
 export interface LimiterOptions<C extends LimiterCredential = string> {
   /** The budgets that work is charged to; with several credentials a function that makes those of each. */
   readonly budgets: readonly RateBudget[] | ((credential: C) => readonly RateBudget[]);
@@ -20,6 +21,7 @@ export interface LimiterOptions<C extends LimiterCredential = string> {
   readonly clock?: Clock;
 }
 
+/** Options of `Limiter.run`. */
 export interface RunOptions {
   /** Leaves the queue. Work that has started runs on. */
   readonly signal?: AbortSignal | undefined;
@@ -27,6 +29,7 @@ export interface RunOptions {
   readonly weight?: number | readonly number[] | undefined;
 }
 
+/** Work for a {@link Limiter}: called with the credential that carries it, and again each time it returns {@link refused}. */
 export type Work<C, R> = (credential: C) => R | Refused | PromiseLike<R | Refused>;
 
 /** Runs work as its budgets permit. */
@@ -48,6 +51,7 @@ export interface Limiter<C extends LimiterCredential = string> {
 
 /** The answer of a service that would not take the request now. */
 export class Refused {
+  /** How long the credential starts nothing, in ms. */
   readonly retryInMs: number;
 
   constructor(retryInMs: number) {
@@ -55,6 +59,7 @@ export class Refused {
   }
 }
 
+/** Options of {@link refused}. */
 export interface RefusedOptions {
   /** How long the credential starts nothing, in ms, as the answer's Retry-After says. */
   readonly retryInMs: number;
@@ -69,15 +74,21 @@ export function refused({ retryInMs }: RefusedOptions): Refused {
 
 /** More work waits than `maxQueue` allows. */
 export class QueueFullError extends Error {
+  /** Stays the same where a bundler renames classes. */
   override readonly name = 'QueueFullError';
+  /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_QUEUE_FULL';
+  /** True: there is room again when work has started. */
   readonly retryable = true;
 }
 
 /** The service has refused the same work again and again. */
 export class RefusedError extends Error {
+  /** Stays the same where a bundler renames classes. */
   override readonly name = 'RefusedError';
+  /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_REFUSED';
+  /** True: the service may take the work later. */
   readonly retryable = true;
 }
 

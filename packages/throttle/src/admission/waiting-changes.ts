@@ -3,7 +3,9 @@ import type { Clock } from '../clock.ts';
 
 /** A request in the queue, and what it waits for. */
 export interface Waiting {
+  /** The request's name, as `AcquireOptions.label` gave it; empty where it gave none. */
   readonly label: string;
+  /** A slot of a budget, or room in the pool of credit. */
   readonly for: 'budget' | 'downstream';
   /** Epoch ms at which the wait ends, where that is known. */
   readonly until?: number;

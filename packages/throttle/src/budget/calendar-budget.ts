@@ -2,6 +2,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import { nextDayOfMonth, nextTimeOfDay } from './next-reset.ts';
 import { RollingBudget, type RateBudget } from './rate-budget.ts';
 
+/** Options of {@link dailyBudget}. */
 export interface DailyBudgetOptions {
   /** Units that may be used from one reset to the next. */
   readonly limit: number;
@@ -19,6 +20,7 @@ export interface DailyBudgetOptions {
   readonly clock?: Clock;
 }
 
+/** Options of {@link monthlyBudget}. */
 export interface MonthlyBudgetOptions extends DailyBudgetOptions {
   /** Day of the month, 1 to 31, at which the service resets its count; in a shorter month its last day. Default 1. */
   readonly resetsOn?: number;

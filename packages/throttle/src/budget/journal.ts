@@ -25,6 +25,7 @@ export interface JournalEntry {
 export interface BudgetSnapshot {
   /** Which of a credential's budgets it is, where they have names. */
   readonly name?: string;
+  /** Length of the budget's window, in ms, when the snapshot was taken. A later reader may have another. */
   readonly windowMs: number;
   /** For how long how much is busy; below 0 what was until so long ago. */
   readonly busy: readonly (readonly [ms: number, weight: number])[];

@@ -1,3 +1,4 @@
+/** Options of {@link nextTimeOfDay}. */
 export interface NextTimeOfDayOptions {
   /** `HH:MM`, 00:00 to 23:59. */
   readonly at: string;
@@ -7,6 +8,7 @@ export interface NextTimeOfDayOptions {
   readonly afterMs: number;
 }
 
+/** Options of {@link nextDayOfMonth}. */
 export interface NextDayOfMonthOptions extends NextTimeOfDayOptions {
   /** 1 to 31; in a shorter month its last day. */
   readonly day: number;

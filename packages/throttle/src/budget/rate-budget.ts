@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import type { BudgetSnapshot } from './journal.ts';
 import { ObservedUse, type Sighting } from './observed-use.ts';
 
+/** Options of {@link rateBudget}. */
 export interface RateBudgetOptions {
   /** Requests (or units of weight) that may start per window. */
   readonly limit: number;
@@ -31,7 +32,9 @@ export interface RateBudgetOptions {
  * window at most, so that slow answers cost nothing.
  */
 export interface RateBudget {
+  /** Requests, or units of weight, that may start per window. */
   readonly limit: number;
+  /** The window's length in ms. 24 hours for a daily budget, 31 days for a monthly one. */
   readonly windowMs: number;
   /** Weight in use now: in flight, or answered less than a window ago, by us or (as far as observed) by other clients. */
   readonly used: number;

@@ -2,6 +2,7 @@ import { Observable, type ObservableInput, type Subscription, from } from 'rxjs'
 import { type CreditPool, creditPool } from '../admission/credit-pool.ts';
 import type { Delivery, PageReader } from './page-reader.ts';
 
+/** Options of {@link drain}. */
 export interface DrainOptions {
   /** Most items requested or handed over and not yet acknowledged, in all. Default 20,000; not used when `credits` is given. */
   readonly maxOutstanding?: number;

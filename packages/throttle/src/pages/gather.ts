@@ -4,6 +4,7 @@ import { latestSignal } from './latest-signal.ts';
 import type { Delivery, PageReader, ReadOptions } from './page-reader.ts';
 import type { PageStage } from './through.ts';
 
+/** Options of {@link gather}. */
 export interface GatherOptions {
   /** Values of a full batch. */
   readonly size: number;

@@ -3,6 +3,7 @@ import { latestSignal } from './latest-signal.ts';
 import type { Delivery, PageReader } from './page-reader.ts';
 import { PageStream } from './page-stream.ts';
 
+/** Options of {@link mergePages}. */
 export interface MergePagesOptions {
   /** Most items of all walks that are requested or handed over and not yet acknowledged. Default: the drain's; 20,000 without a drain. */
   readonly maxOutstanding?: number | undefined;

@@ -11,8 +11,11 @@ export interface PageReader<T> {
   take?(): Delivery<T> | undefined;
 }
 
+/** Options of `PageReader.read`. */
 export interface ReadOptions {
+  /** Pool from which the page's credit is reserved before it is requested. */
   readonly credits: CreditPool;
+  /** Aborts the request in flight, and gives back the credit of values that wait. */
   readonly signal: AbortSignal;
   /** Stands for the walk in the queue and in gauges. Default: the reader brings one of its own. */
   readonly walk?: object;
@@ -20,6 +23,8 @@ export interface ReadOptions {
 
 /** A page and the credit that it holds until its consumer has processed it. */
 export interface Delivery<T> {
+  /** The page, or what a stage made of it. */
   readonly value: T;
+  /** Room for the items of `value`. Its holder releases it when downstream is done with them. */
   readonly credit: Credit;
 }

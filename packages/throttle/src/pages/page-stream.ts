@@ -5,6 +5,7 @@ import { endedBy } from './ended-by.ts';
 import type { Delivery, PageReader } from './page-reader.ts';
 import { readThrough, type Stage } from './through.ts';
 
+/** Options of a {@link PageStream}. */
 export interface PageStreamOptions {
   /** Ends each walk with its reason, behind the pages that were handed over before, and aborts the request in flight. */
   readonly signal?: AbortSignal | undefined;
@@ -43,10 +44,15 @@ export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
    * - *Cancels when* unsubscribed: the request in flight is aborted, and the values that wait are dropped with their credit.
    */
   through<A>(a: Stage<T, A>): PageStream<A>;
+  /** Two stages: the second reads what the first gives. */
   through<A, B>(a: Stage<T, A>, b: Stage<A, B>): PageStream<B>;
+  /** Three stages, each reading what the one before it gives. */
   through<A, B, C>(a: Stage<T, A>, b: Stage<A, B>, c: Stage<B, C>): PageStream<C>;
+  /** Four stages, each reading what the one before it gives. */
   through<A, B, C, D>(a: Stage<T, A>, b: Stage<A, B>, c: Stage<B, C>, d: Stage<C, D>): PageStream<D>;
+  /** Five stages, each reading what the one before it gives. */
   through<A, B, C, D, E>(a: Stage<T, A>, b: Stage<A, B>, c: Stage<B, C>, d: Stage<C, D>, e: Stage<D, E>): PageStream<E>;
+  /** Any number of stages, none of which changes the type; without any, the walk as it is. */
   through(...stages: readonly Stage<T, T>[]): PageStream<T>;
   through(...given: readonly Stage<never, unknown>[]): PageStream<unknown> {
     // Each takes what the one before it gives: the overloads see to that.
@@ -59,6 +65,7 @@ export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
     return this.#open();
   }
 
+  /** Starts a walk that requests a page when the consumer calls for it, and so needs no credit. Leaving a `for await` aborts the request in flight. */
   [Symbol.asyncIterator](): AsyncIterator<T, void, undefined> & AsyncIterable<T> {
     const credits = creditPool({ max: Infinity });
     const abort = new AbortController();

@@ -5,7 +5,11 @@ import type { Transform } from './transform.ts';
 
 /** A stage of `through` that reads by itself, and so may wait and read several walks' values before it gives one, as `gather` does. */
 export interface PageStage<A, B> {
+  /** Names the stage, for its reader alone. Unlike a transform's name, no state is kept under it. */
   readonly name: string;
+  /**
+   * Gives a reader of what the stage makes of `values`. The stage holds the credit of what it has read until that is released or handed on.
+   */
   read(values: PageReader<A>): PageReader<B>;
 }
 

@@ -15,6 +15,7 @@ export interface Transform<A, B = A> extends OperatorFunction<A, B> {
   open(state?: Json): OpenTransform<A, B>;
 }
 
+/** A transform at work on one stream: it may remember values from one call to the next. */
 export interface OpenTransform<A, B> {
   /** The values that come of one, in order. */
   next(value: A): Iterable<B>;
@@ -22,8 +23,11 @@ export interface OpenTransform<A, B> {
   state?(): Json | undefined;
 }
 
+/** Options of {@link transform}. */
 export interface TransformOptions<A, B> {
+  /** Under which the transform's state stands in a checkpoint; unique among the transforms of one stream. */
   readonly name: string;
+  /** Starts over, or behind the values that left `state`. Called once per walk or subscription. */
   readonly open: (state?: Json) => OpenTransform<A, B>;
 }
 

@@ -12,6 +12,7 @@ export interface VirtualClock extends Clock {
   readonly pending: number;
 }
 
+/** Options of {@link virtualClock}. */
 export interface VirtualClockOptions {
   /** Default 2026-01-01T00:00:00Z, in ms since the epoch. */
   readonly epochMs?: number;

@@ -6,6 +6,7 @@ import { agedSnapshots } from '../aged-snapshots.ts';
 import { JournalFile, makeFolder } from './journal-file.ts';
 import { type JournalLock, takeJournalLock } from './journal-lock.ts';
 
+/** Options of {@link fileJournal}. */
 export interface FileJournalOptions {
   /** Made where it isn't there, with its folder, for its owner alone. One journal at a time may have it open; its lock is `<file>.lock`. */
   readonly file: string;
@@ -19,9 +20,13 @@ export interface FileJournal extends Journal, AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** The journal's file can't be read, written or locked. The message names the file and what to do. */
 export class FileJournalError extends Error {
+  /** Stays the same where a bundler renames classes. */
   override readonly name = 'FileJournalError';
+  /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_FILE_JOURNAL';
+  /** False: a damaged line, a full disk or another holder of the file stays until it is dealt with. */
   readonly retryable = false;
 }
 
