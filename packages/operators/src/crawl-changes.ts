@@ -22,7 +22,9 @@ export interface CrawlChangesOptions {
 
 /** An id that one of two crawls has and the other hasn't. */
 export interface CrawlChange {
+  /** `followed`: only the later crawl has the id. `unfollowed`: only the earlier one has. */
   readonly change: 'followed' | 'unfollowed';
+  /** An unsigned 64-bit whole number, in decimal digits. */
   readonly id: string;
 }
 

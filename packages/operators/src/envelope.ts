@@ -21,13 +21,21 @@ export interface CloudEventAttributes {
 
 /** The headers of a CloudEvent in binary mode. */
 export interface CloudEventHeaders {
+  /** Version of CloudEvents that the other headers follow. */
   readonly ce_specversion: '1.0';
+  /** Unique within `ce_source`; a consumer that sees one twice has got the same event twice. */
   readonly ce_id: string;
+  /** Producer of the event: a URI reference. */
   readonly ce_source: string;
+  /** Kind of event, such as `com.example.page`. */
   readonly ce_type: string;
+  /** When it happened, RFC 3339. */
   readonly ce_time?: string;
+  /** Subject of the event within `ce_source`. */
   readonly ce_subject?: string;
+  /** URI of the schema that the value follows. */
   readonly ce_dataschema?: string;
+  /** Media type of the record's value. */
   readonly 'content-type': string;
 }
 
@@ -59,7 +67,9 @@ export function cloudEventHeaders(attributes: CloudEventAttributes): CloudEventH
 
 /** A value with the headers of its event. */
 export interface Enveloped<T> {
+  /** Headers of a record that has `value` as its data. */
   readonly headers: CloudEventHeaders;
+  /** The value as it came in. */
   readonly value: T;
 }
 

@@ -1,7 +1,10 @@
 /** A text is no ISBN. The message quotes its beginning and says what is wrong with it. */
 export class InvalidIsbnError extends Error {
+  /** Stays the same where a bundler renames classes. */
   override readonly name = 'InvalidIsbnError';
+  /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_INVALID_ISBN';
+  /** False: the text stays no ISBN. */
   readonly retryable = false;
   /** The text as it was given. */
   readonly isbn: string;

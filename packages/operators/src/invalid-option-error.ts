@@ -1,7 +1,10 @@
 /** An option of an operator has a value it can't work with. */
 export class InvalidOptionError extends Error {
+  /** Stays the same where a bundler renames classes. */
   override readonly name = 'InvalidOptionError';
+  /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_INVALID_OPTION';
+  /** False: the option itself has to be changed. */
   readonly retryable = false;
 
   /**

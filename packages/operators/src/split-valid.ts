@@ -11,7 +11,9 @@ export interface SafeParser<Out> {
 
 /** A schema's account of a value that doesn't fit. */
 export interface SchemaFailure {
+  /** Taken for the message of the dead record where there are no issues. */
   readonly message: string;
+  /** Each place that doesn't fit. Where there are any, the first five make the message of the dead record. */
   readonly issues?: readonly { readonly message: string; readonly path: readonly PropertyKey[] }[];
 }
 
