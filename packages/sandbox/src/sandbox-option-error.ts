@@ -1,6 +1,8 @@
 /** An option of an emulator is not usable; the message names the option and says what it takes. */
 export class SandboxOptionError extends Error {
+  /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_SANDBOX_OPTION';
+  /** False: the option itself has to be changed. */
   readonly retryable: boolean = false;
 
   constructor(message: string) {

@@ -18,6 +18,7 @@ export type BooksPlan = 'default' | 'premium' | 'pro';
 
 /** A key of the catalogue. */
 export interface BooksKey {
+  /** Shown in `ServedRequest.credential` in place of the key. */
   readonly name: string;
   /** The secret itself, the whole value of the Authorization header. */
   readonly key: string;

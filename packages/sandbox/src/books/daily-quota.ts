@@ -2,6 +2,7 @@ import { SandboxOptionError } from '../sandbox-option-error.ts';
 
 /** How many ISBNs a key may ask for in a day. */
 export interface DailyQuotaOptions {
+  /** ISBNs from one reset to the next; a request for a book or an author counts as one. A whole number from 0. */
   readonly isbns: number;
   /** The hour of the day, UTC, at which the count begins anew, as `HH:MM`; default `00:00`. */
   readonly resetsAt?: string;

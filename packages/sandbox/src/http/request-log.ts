@@ -6,6 +6,7 @@ export interface ServedRequest {
   readonly number: number;
   /** Epoch milliseconds, by the sandbox's clock, at which the windows counted it. */
   readonly at: number;
+  /** HTTP method, in capitals. */
   readonly method: string;
   /** The path as it came, percent-encoded. */
   readonly path: string;

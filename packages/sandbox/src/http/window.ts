@@ -10,6 +10,7 @@ const windowKinds: readonly WindowKind[] = ['first-request', 'wall-clock', 'roll
 
 /** How many requests are let through in how long. */
 export interface WindowOptions {
+  /** When a window begins. */
   readonly kind: WindowKind;
   /** Requests a window lets through; a whole number from 1. */
   readonly limit: number;

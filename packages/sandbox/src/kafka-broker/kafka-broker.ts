@@ -10,6 +10,7 @@ import type { ListenerProtocol } from './server-properties.ts';
 import { makeTemporaryFolder } from './temporary-folder.ts';
 import type { TemporaryFolder } from './temporary-folder.ts';
 
+/** Options of {@link startKafkaBroker}. */
 export interface KafkaBrokerOptions {
   /** How many nodes, each broker and controller; default 1. */
   readonly nodes?: 1 | 3;
@@ -31,6 +32,7 @@ export interface KafkaBrokerOptions {
 export interface KafkaBroker extends AsyncDisposable {
   /** `host:port` of each node. */
   readonly brokers: readonly string[];
+  /** Each node, to be killed, paused and started again on its own. */
   readonly nodes: readonly KafkaNode[];
   /** Its temporary folder: `node-<id>/server.log`, `node-<id>/data`. */
   readonly folder: string;

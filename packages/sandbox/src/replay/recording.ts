@@ -4,24 +4,29 @@ import { readFile } from 'node:fs/promises';
 export interface RecordedEntry {
   /** Where it comes from, in any form; not read. */
   readonly source?: unknown;
+  /** The request that the response answers; it decides which requests get it. */
   readonly request: {
     readonly method: string;
     /** Absolute, a path, a path with `{names}` in it, or null where nothing is known. */
     readonly url: string | null;
     readonly body?: string;
   };
+  /** The answer to such a request, in place of the emulator's own. */
   readonly response: {
     readonly status: number;
     readonly headers: Readonly<Record<string, string>>;
     /** The decoded text as it came; sent byte for byte. */
     readonly body: string;
   };
+  /** A remark of the person who recorded it, in any form; not read. */
   readonly note?: unknown;
 }
 
 /** A recording can't be read or is not of the form; the message names the file, the entry (from 0) and the field. */
 export class RecordingError extends Error {
+  /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_SANDBOX_RECORDING';
+  /** False: the file has to be changed. */
   readonly retryable: boolean = false;
 
   constructor(message: string, options?: ErrorOptions) {
