@@ -5,15 +5,19 @@ import type { Limit, Quota } from './source-options.ts';
 export interface FreeSlots {
   /** Ms from now. */
   readonly inMs: number;
+  /** Requests, or units of weight. */
   readonly count: number;
 }
 
 /** When a budget's slots come free, from now on. */
 export interface BudgetSlots {
+  /** Name of the credential that the budget belongs to. */
   readonly credential: string;
   /** The budget's name. */
   readonly name: string;
+  /** Slots in all: requests, or units of weight, per window. */
   readonly limit: number;
+  /** Length of the window in ms; of a quota, 24 hours or 31 days. */
   readonly windowMs: number;
   /** Name of what it counts. Default: requests. */
   readonly unit?: string;

@@ -41,13 +41,17 @@ export interface SourceDefinition<Query, Value> {
   weights?(query: Query): Readonly<Record<string, number>>;
 }
 
+/** The circumstances of an answer, for `SourceDefinition.evidence`. */
 export interface EvidenceContext<Query> {
+  /** The query that was answered. */
   readonly query: Query;
+  /** Name of the credential that carried the request. */
   readonly credential: string;
   /** Epoch ms, from the source's clock, when the answer came. */
   readonly epochMs: number;
 }
 
+/** The circumstances of an answer, for `SourceDefinition.classify`. */
 export interface ClassifyContext<Query> extends EvidenceContext<Query> {
   /** Removes from a text every repetition of the request's Authorization header. Apply it to quoted words of the service. */
   readonly redact: (text: string) => string;
@@ -65,6 +69,7 @@ interface AnyRequest {
   readonly body?: string;
 }
 
+/** A request under the base address. */
 export interface PathRequest extends AnyRequest {
   /** Percent-encoded, with a leading slash; sent as it is, behind the base address. */
   readonly path: string;
@@ -73,15 +78,19 @@ export interface PathRequest extends AnyRequest {
    * leaves it out.
    */
   readonly query?: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** Absent: it tells the two kinds of request apart. */
   readonly url?: never;
 }
 
+/** A request at an address that an answer has given. */
 export interface UrlRequest extends AnyRequest {
   /**
    * The whole address, as an answer gave it (a Link header's, RFC 8288): absolute, or with a leading slash. One beyond `baseUrl` ends the
    * request with `HEADGATE_FOREIGN_ADDRESS`: credentials go nowhere else.
    */
   readonly url: string;
+  /** Absent: it tells the two kinds of request apart. */
   readonly path?: never;
+  /** Absent: the address has its own. */
   readonly query?: never;
 }

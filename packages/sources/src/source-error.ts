@@ -1,27 +1,40 @@
+/** Options of a {@link SourceError}. */
 export interface SourceErrorOptions {
+  /** Names the case: `HEADGATE_`, and words in capitals. */
   readonly code: `HEADGATE_${string}`;
   /** Says what happened, to which user, ISBN or credential, and what to do. */
   readonly message: string;
+  /** True where the same request may succeed later. */
   readonly retryable: boolean;
+  /** The definition's `service`. */
   readonly service: string;
   /** The name of the credential concerned; never its secret. */
   readonly credential?: string;
   /** `@alpha`, a user id, an ISBN, an author. */
   readonly subject?: string;
+  /** Status of the answer, where one came. */
   readonly status?: number;
   /** True when no credential is left, so that every further request fails. Default false. */
   readonly endsSource?: boolean;
+  /** The error behind it. Default: none. */
   readonly cause?: unknown;
 }
 
 /** Why a request of a source came to nothing. */
 export class SourceError extends Error {
+  /** Stays the same where a bundler renames classes. */
   override readonly name: string = 'SourceError';
+  /** Names the case, such as `HEADGATE_USER_NOT_FOUND`; a definition brings codes of its own. */
   readonly code: `HEADGATE_${string}`;
+  /** True where the same request may succeed later. */
   readonly retryable: boolean;
+  /** The definition's `service`. */
   readonly service: string;
+  /** Name of the credential concerned; never its secret. */
   readonly credential: string | undefined;
+  /** The user, ISBN or page concerned: `@alpha`, a user id, an ISBN, an author. */
   readonly subject: string | undefined;
+  /** Status of the last answer; undefined where none came. */
   readonly status: number | undefined;
   /** True when no credential is left, so that every further request fails. */
   readonly endsSource: boolean;

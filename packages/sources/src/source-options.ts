@@ -51,9 +51,11 @@ export interface SourceOptions {
   readonly onAttempt?: (event: AttemptEvent) => void;
 }
 
+/** A signer with a name and budgets of its own. */
 export interface Credential {
   /** Shown in errors, logs and gauges. */
   readonly name: string;
+  /** Signs each attempt anew. */
   readonly signer: Signer;
   /** Budgets in place of the source's own of that name. */
   readonly budgets?: Budgets;
@@ -64,7 +66,9 @@ export type Budgets = Readonly<Record<string, Limit | Quota>>;
 
 /** How many requests may start in any window. */
 export interface Limit {
+  /** Most requests, or units of weight, in any window: a whole number from 1. */
   readonly requests: number;
+  /** Length of the window, in ms. */
   readonly windowMs: number;
   /** Name of what it counts, for displays. Default: requests. */
   readonly unit?: string;
@@ -72,7 +76,9 @@ export interface Limit {
 
 /** How many requests may start from one reset to the next. */
 export interface Quota {
+  /** Most requests, or units of weight, from one reset to the next: a whole number from 1. */
   readonly requests: number;
+  /** What passes from one reset to the next. */
   readonly per: 'day' | 'month';
   /** Time of the reset, `HH:MM`. Default `00:00`. */
   readonly resetsAt?: string;
@@ -86,9 +92,13 @@ export interface Quota {
 
 /** One attempt of a request, after it has ended. */
 export interface AttemptEvent {
+  /** The definition's `service`. */
   readonly service: string;
+  /** Name of the credential that carried it. */
   readonly credential: string;
+  /** The query's user, ISBN or page, as the definition's `subject` names it. */
   readonly subject: string;
+  /** What became of it. `transient` stands for all that is tried again, but a refused rate or credential: also where no answer came. */
   readonly outcome: 'ok' | 'rate-limited' | 'transient' | 'unauthorized' | 'gone' | 'fatal';
   /** The status of the answer, where one came. */
   readonly status?: number;
@@ -96,6 +106,7 @@ export interface AttemptEvent {
   readonly reason?: string;
   /** When it is tried again, ms from now; absent when it is not. */
   readonly retryInMs?: number;
+  /** From its permit to its outcome, in ms: signing, connecting, sending and the answer. */
   readonly durationMs: number;
   /** The walk that the query was of, where that was said. */
   readonly walk?: object;
@@ -107,6 +118,7 @@ export interface AttemptEvent {
 export interface LimitMismatch {
   /** Name of the budget. */
   readonly budget: string;
+  /** The limit that the source works with; `windowMs` in ms. */
   readonly configured: { readonly requests: number; readonly windowMs: number };
   /** The service's limit, as far as answers show it: its number of requests, and the least or greatest length of its window. */
   readonly stated: { readonly requests?: number; readonly atLeastMs?: number; readonly atMostMs?: number };

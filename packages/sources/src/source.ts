@@ -29,6 +29,7 @@ export interface Source<Query, Value> extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** Options of `Source.walk`. */
 export interface WalkOptions {
   /** Ends it with the signal's reason, and aborts the request in flight. */
   readonly signal?: AbortSignal | undefined;
@@ -36,21 +37,27 @@ export interface WalkOptions {
   readonly share?: number;
 }
 
+/** Options of `Source.query`. */
 export interface QueryOptions extends WalkOptions {
+  /** Pool from which the most items that the answer can hold are reserved, before the request is made. */
   readonly credits: CreditPool;
+  /** Rejects the query with its reason: leaves the queue, or aborts the request in flight. */
   readonly signal?: AbortSignal;
   /** Queries of one walk take their turns together. Default: each query is a walk of its own. */
   readonly walk?: object;
 }
 
+/** How a source's budgets stand and who waits for what. */
 export interface SourceGauges {
   /** One for each budget of each credential that is still in use. */
   readonly budgets: readonly SourceBudgetGauge[];
+  /** Queries that wait for budget or credit, in the order of their turns. */
   readonly waiting: readonly SourceWaiting[];
   /** Queries in flight, or pausing before a retry; in the order of their permits. */
   readonly inFlight: readonly QueryInFlight[];
 }
 
+/** A query in the queue, and what it waits for. */
 export interface SourceWaiting extends Omit<Waiting, 'weights'> {
   /** Its cost in each budget, by name. */
   readonly weights: Readonly<Record<string, number>>;
@@ -62,6 +69,7 @@ export interface QueryInFlight {
   readonly label: string;
   /** The walk that it is of, where that was said. */
   readonly walk?: object;
+  /** Name of the credential that carries it. */
   readonly credential: string;
   /** Epoch ms of its permit. */
   readonly since: number;
@@ -69,12 +77,17 @@ export interface QueryInFlight {
   readonly retry?: { readonly at: number; readonly reason: string };
 }
 
+/** How one budget of one credential stands. */
 export interface SourceBudgetGauge {
+  /** Name of the credential that the budget belongs to. */
   readonly credential: string;
   /** Its name. */
   readonly budget: string;
+  /** Most requests, or units of weight, per window. */
   readonly limit: number;
+  /** Length of the window in ms; of a quota, 24 hours or 31 days. */
   readonly windowMs: number;
+  /** Weight in use: in flight, or answered less than a window ago, by us or (as far as answers show) by others. */
   readonly used: number;
   /** Epoch ms when the next may start; undefined while that depends on requests in flight. */
   readonly freeAt?: number;

@@ -7,6 +7,7 @@ import { authorQuery, type AuthorOptions } from './query.ts';
 import type { AuthorAnswer } from './results.ts';
 import { waitForCredit } from './wait-for-credit.ts';
 
+/** Options of `Books.authorPages`. */
 export interface AuthorPagesOptions {
   /** Books to request per page, 1 to 1,000, the same through the whole walk. Default 100. */
   readonly pageSize?: number;
@@ -43,6 +44,7 @@ export interface AuthorCheckpoint {
   readonly page: number;
   /** The walk's first page. */
   readonly first: number;
+  /** Books requested per page, the same through the whole walk. */
   readonly pageSize: number;
   /** Books on the first page: what a full page of this service has. */
   readonly full: number;

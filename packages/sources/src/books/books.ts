@@ -77,6 +77,7 @@ export interface Books extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** How the budgets of the books service stand and who waits for what. */
 export interface BooksGauges extends SourceGauges {
   /** Records that no request named, or that came twice in a batch. */
   readonly ignoredRecords: number;

@@ -2,7 +2,6 @@ export type { AuthorAnswer, BookAnswer, FoundBook, InvalidBook, MissingBook, Unr
 export { authorFlaw, type AuthorOptions } from './query.ts';
 export { AUTHOR_PAGE_SIZE, type AuthorCheckpoint, type AuthorPage, type AuthorPagesOptions } from './author-pages.ts';
 export { books, type Books, type BooksGauges } from './books.ts';
-export type { BooksOptions, DailyQuota } from './options.ts';
 export type { IsbnInput } from './isbn-input.ts';
-export { type BooksPlan, requestsPerSecond } from './options.ts';
+export type { BooksOptions, BooksPlan, DailyQuota } from './options.ts';
 export type { AuthorRecord, BookRecord } from './schema.ts';

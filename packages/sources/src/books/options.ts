@@ -3,6 +3,7 @@ import { type Clock, nextTimeOfDay, systemClock } from '@headgate/throttle';
 import { SourceError } from '../source-error.ts';
 import type { Credential, Limit, SourceOptions } from '../source-options.ts';
 
+/** Options of {@link books}: those of every source, and the plan. */
 export interface BooksOptions extends Omit<SourceOptions, 'baseUrl' | 'credentials'> {
   /** The plan of the key: 1, 3 or 5 requests a second, counted across all endpoints. Default `default`. */
   readonly plan?: BooksPlan;
@@ -30,6 +31,7 @@ export interface QuotaReset {
   readonly zone: string;
 }
 
+/** How many calls a key has a day, and when the day begins. */
 export interface DailyQuota extends Partial<QuotaReset> {
   /** Calls from one reset (default `00:00`, `UTC`) to the next. */
   readonly isbns: number;
@@ -102,7 +104,7 @@ const LONGEST_WAIT_MS = 60_000;
 export type BooksPlan = 'default' | 'premium' | 'pro';
 
 /** Requests per second of a plan, counted across all endpoints (service document, Limits). */
-export function requestsPerSecond(plan: BooksPlan): number {
+function requestsPerSecond(plan: BooksPlan): number {
   const allowed: Readonly<Record<BooksPlan, number>> = { default: 1, premium: 3, pro: 5 };
   return allowed[plan];
 }

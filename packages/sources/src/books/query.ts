@@ -88,6 +88,7 @@ function quoted(text: string): string {
   return text.length > LONGEST_QUOTE ? `${JSON.stringify(text.slice(0, LONGEST_QUOTE))}…` : JSON.stringify(text);
 }
 
+/** Options of `Books.author`. */
 export interface AuthorOptions {
   /** Which page of the author's books, from 1. Default: the service's own, 1. */
   readonly page?: number;

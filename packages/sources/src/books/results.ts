@@ -4,43 +4,59 @@ import type { AuthorRecord, BookRecord } from './schema.ts';
 /** The answer for one requested ISBN, or (`unreadable`) a record of a batch that matches none of them. */
 export type BookAnswer = FoundBook | MissingBook | InvalidBook | UnreadableBook;
 
+/** The service knows the ISBN. */
 export interface FoundBook {
+  /** Tells found books from the other answers. */
   readonly kind: 'found';
   /** The ISBN as it was given. */
   readonly requested: string;
   /** The ISBN as 13 digits. */
   readonly isbn: string;
+  /** As the service sent it, untouched. */
   readonly record: BookRecord;
 }
 
 /** The service doesn't know the ISBN. */
 export interface MissingBook {
+  /** Tells missing books from the other answers. */
   readonly kind: 'missing';
+  /** The ISBN as it was given. */
   readonly requested: string;
+  /** The ISBN as 13 digits. */
   readonly isbn: string;
 }
 
 /** The text isn't an ISBN; no request was spent on it. */
 export interface InvalidBook {
+  /** Tells texts that are no ISBN from the other answers. */
   readonly kind: 'invalid';
+  /** The text as it was given. */
   readonly requested: string;
+  /** Undefined: there is no ISBN. The key is there so that all answers have the same shape. */
   readonly isbn: undefined;
+  /** `HEADGATE_INVALID_ISBN`, not retryable; its message quotes the text. */
   readonly error: SourceError;
 }
 
 /** A record that is no object or names no ISBN. It comes after the answers of its batch, in addition to them. */
 export interface UnreadableBook {
+  /** Tells unreadable records from the other answers. */
   readonly kind: 'unreadable';
+  /** Undefined: the record answers none of the requested ISBNs. */
   readonly requested: undefined;
+  /** Undefined: the record names none. The key is there so that all answers have the same shape. */
   readonly isbn: undefined;
   /** As the service sent it. */
   readonly record: unknown;
+  /** `HEADGATE_INVALID_RECORD`, not retryable. */
   readonly error: SourceError;
 }
 
+/** A page of an author's books, as the service answered it. */
 export interface AuthorAnswer {
   /** The requested name. */
   readonly author: string;
+  /** As the service sent it, untouched. */
   readonly record: AuthorRecord;
 }
 

@@ -27,6 +27,7 @@ export interface Followers extends AsyncDisposable {
    * `HEADGATE_CURSOR_LOOP`, `HEADGATE_EMPTY_PAGES`, `HEADGATE_GAVE_UP` or another that names the cause.
    */
   pages(options: PagesOptions & { readonly ids: 'bigint' }): PageStream<FollowerPage<bigint>>;
+  /** As above, with ids as strings: the default. */
   pages(options: PagesOptions & { readonly ids?: 'string' }): PageStream<FollowerPage>;
   /** How its budgets stand and who waits for what. */
   gauges(): SourceGauges;

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Verdict } from '../verdict.ts';
 import type { HttpResponse } from './response.ts';
 
+/** A body that was parsed, or the reason why it can't be, without any of its text. */
 export type JsonBody = { readonly kind: 'json'; readonly value: unknown } | { readonly kind: 'broken'; readonly reason: string };
 
 /** Parses an answer's body with `parse`; HTML, truncated and otherwise broken ones come with the reason in words. */

@@ -1,7 +1,9 @@
 import type { BudgetEvidence } from '@headgate/throttle';
 import type { HttpResponse } from './response.ts';
 
+/** Options of {@link retryAfterMs}. */
 export interface RateHeadersOptions {
+  /** The answer's headers, with names in lower case. */
   readonly headers: HttpResponse['headers'];
   /** Our own clock, in ms, for answers without a Date. */
   readonly epochMs: number;
@@ -18,7 +20,9 @@ export function retryAfterMs({ headers, epochMs }: RateHeadersOptions): number |
   return retryAt === undefined ? undefined : Math.max(0, retryAt - answeredAt(headers, epochMs));
 }
 
+/** Options of {@link refusalWaitMs}. */
 export interface RefusalWaitOptions {
+  /** The refusal. Its body isn't read. */
   readonly answer: HttpResponse;
   /** Our own clock, in ms, for answers without a Date. */
   readonly epochMs: number;

@@ -2,6 +2,7 @@ import { brotliDecompress, gunzip } from 'node:zlib';
 
 /** One HTTP answer, read whole under the limits of its source. */
 export interface HttpResponse {
+  /** Status code, such as 200. */
   readonly status: number;
   /** Names in lower case; a header that came twice is joined by ', '. */
   readonly headers: Readonly<Record<string, string>>;

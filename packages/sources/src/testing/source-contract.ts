@@ -7,6 +7,7 @@ import type { SourceOptions } from '../source-options.ts';
 import { bomb, busy, compressed, cut, echo, encoded, endless, hang, hinted, html, redirect, reset, whole } from './responses.ts';
 import { type Respond, scriptedServer, type ScriptedServer } from './scripted-server.ts';
 
+/** Options of {@link sourceContract}. */
 export interface SourceContractOptions<Api extends AsyncDisposable, Value> {
   /** Opens the source under test with exactly these options. */
   open(options: SourceOptions): Api;
@@ -22,6 +23,7 @@ export interface SourceContractOptions<Api extends AsyncDisposable, Value> {
   readonly endlessWalk?: EndlessWalk<Api>;
 }
 
+/** A walk that only a limit of the source ends, and the service's pages for it. */
 export interface EndlessWalk<Api> {
   /** Begins a walk that its limit ends after five pages. */
   walk(api: Api): AsyncIterable<unknown>;
@@ -31,19 +33,25 @@ export interface EndlessWalk<Api> {
   readonly option: string;
 }
 
+/** Good JSON that is no good answer. */
 export interface UnfitAnswer {
+  /** The JSON text, sent with status 200. */
   readonly body: string;
   /** Words of the error: the place that doesn't fit, and the kind that is expected there. */
   readonly where: string;
 }
 
+/** Handed to `SourceContractOptions.query`, which has to pass it on. */
 export interface ContractQueryOptions {
+  /** Pool to reserve the answer's items from; the contract checks that all of it comes back. */
   readonly credits: CreditPool;
+  /** Aborts the query; the contract checks that it does. */
   readonly signal: AbortSignal;
 }
 
 /** One thing every source does. */
 export interface ContractCheck {
+  /** A sentence about every source, for the test's title. */
   readonly name: string;
   /** Rejects with an `AssertionError` where the source does otherwise. Takes real time: a second at most. */
   readonly run: () => Promise<void>;
