@@ -10,7 +10,7 @@ import { publishedPackages } from '../release/packages.ts';
 import { unnamedApiChanges } from '../release/unnamed-api-changes.ts';
 
 /** Exports and members without a doc comment. The number goes down, never up. */
-const UNDOCUMENTED = 378;
+const UNDOCUMENTED = 183;
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const kept = join(root, 'docs/api');

@@ -2,7 +2,9 @@ import { TopicLogError } from './topic-log-error.ts';
 
 /** A lane can't be opened while another holder of it lives. Thrown by drivers that refuse the newcomer. */
 export class LaneHeldError extends TopicLogError {
+  /** Stays the same where a bundler renames classes. */
   override readonly name = 'LaneHeldError';
+  /** Name of the lane, as `LaneSpec.name` gave it. */
   readonly lane: string;
   /** The holder's process id; null while it has only just taken the lane. */
   readonly pid: number | null;
@@ -28,7 +30,9 @@ export class LaneHeldError extends TopicLogError {
 
 /** Another holder has taken the lane: this one's transaction wrote nothing, and none will any more. Open the lane again to go on. */
 export class LaneLostError extends TopicLogError {
+  /** Stays the same where a bundler renames classes. */
   override readonly name = 'LaneLostError';
+  /** Name of the lane, as `LaneSpec.name` gave it. */
   readonly lane: string;
   /** The new holder in words, where it is known. */
   readonly by: string | undefined;

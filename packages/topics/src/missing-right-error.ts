@@ -7,6 +7,7 @@ export type ResourceKind = 'topic' | 'group' | 'transactional id' | 'cluster';
 export interface MissingRight {
   /** `Describe`, `Read`, `Write`, … */
   readonly operation: string;
+  /** The kind of resource that `name` names. */
   readonly kind: ResourceKind;
   /** The topic, group or transactional id; empty for the cluster. */
   readonly name: string;
@@ -14,6 +15,7 @@ export interface MissingRight {
 
 /** The brokers know the log's user and refuse it something. It may be tried again: a right that is given counts at once. */
 export class MissingRightError extends TopicLogError {
+  /** Stays the same where a bundler renames classes. */
   override readonly name = 'MissingRightError';
   /** Sorted by resource, because brokers report them in any order. */
   readonly rights: readonly MissingRight[];

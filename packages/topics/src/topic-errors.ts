@@ -2,6 +2,7 @@ import { TopicLogError } from './topic-log-error.ts';
 
 /** Why an existing topic can't become the specified one. */
 export interface TopicMismatch {
+  /** Name of the topic. */
   readonly topic: string;
   /** Goes on after the topic's name. */
   readonly reason: string;
@@ -11,9 +12,11 @@ export interface TopicMismatch {
 
 /** Existing topics can't become the specified ones. */
 export class TopicMismatchError extends TopicLogError {
+  /** Stays the same where a bundler renames classes. */
   override readonly name = 'TopicMismatchError';
   /** The first of them. */
   readonly topic: string;
+  /** All topics that can't become as specified, the first included. */
   readonly mismatches: readonly TopicMismatch[];
 
   /** `others`: further ones, each a line of the message. */
@@ -31,7 +34,9 @@ export class TopicMismatchError extends TopicLogError {
 
 /** A topic, or a partition of it, that doesn't exist. */
 export class TopicUnknownError extends TopicLogError {
+  /** Stays the same where a bundler renames classes. */
   override readonly name = 'TopicUnknownError';
+  /** The topic that is missing, or lacks the partition. */
   readonly topic: string;
   /** The missing partition; null when the topic itself is missing. */
   readonly partition: number | null;
@@ -57,7 +62,9 @@ export class TopicUnknownError extends TopicLogError {
 
 /** A topic was deleted and recreated while it was in use: its records are gone. The transaction that noticed it wrote nothing. */
 export class TopicLostError extends TopicLogError {
+  /** Stays the same where a bundler renames classes. */
   override readonly name = 'TopicLostError';
+  /** The topic that lost records. */
   readonly topic: string;
 
   constructor(details: { readonly topic: string }, options?: ErrorOptions) {
@@ -77,10 +84,13 @@ export class TopicLostError extends TopicLogError {
  * client wrote, and that can't be read: then the error has its offset.
  */
 export class InvalidRecordError extends TopicLogError {
+  /** Stays the same where a bundler renames classes. */
   override readonly name = 'InvalidRecordError';
+  /** Topic of the record. */
   readonly topic: string;
   /** Where a record lies that can't be read; undefined for one that was to be written. */
   readonly partition: number | undefined;
+  /** Offset of a record that can't be read; undefined for one that was to be written. */
   readonly offset: number | undefined;
   /** The fields that are wrong, where it is single ones: `key`, `value`, `header "name"`. */
   readonly fields: readonly string[];

@@ -1,3 +1,4 @@
+/** The cases of a {@link TopicLogError}. */
 export type TopicLogErrorCode =
   /** The log can't be opened: not there, not one of ours, or not permitted. */
   | 'HEADGATE_TOPIC_LOG_OPEN'
@@ -46,7 +47,9 @@ export type TopicLogErrorCode =
   /** A batch of records that no fetching again makes readable. */
   | 'HEADGATE_UNREADABLE_BATCH';
 
+/** Options of a {@link TopicLogError}. */
 export interface TopicLogErrorOptions {
+  /** Names the case. */
   readonly code: TopicLogErrorCode;
   /** Says what happened, where, and what to do. */
   readonly message: string;
@@ -56,8 +59,11 @@ export interface TopicLogErrorOptions {
 
 /** Why a log, or a topic, a lane or a group of it, refuses or has failed. Errors with details of their own are its subclasses. */
 export class TopicLogError extends Error {
+  /** Stays the same where a bundler renames classes. */
   override readonly name: string = 'TopicLogError';
+  /** Names the case. A new release may bring further ones. */
   readonly code: TopicLogErrorCode;
+  /** True where the same call may succeed later without anything being changed in the program. */
   readonly retryable: boolean;
 
   constructor({ code, message, retryable = false }: TopicLogErrorOptions, options?: ErrorOptions) {

@@ -93,8 +93,11 @@ export interface OpenTransaction {
   readonly sinceMs: number;
 }
 
+/** Options of `TopicLog.joinGroup`. */
 export interface JoinGroupOptions {
+  /** Name of the group. Members of the same name share the partitions. */
   readonly group: string;
+  /** Topics whose partitions are shared, all in one assignment. */
   readonly topics: readonly string[];
   /** A text that all members have in common; a member with another is refused. */
   readonly agreement: string;
@@ -109,17 +112,23 @@ export interface JoinGroupOptions {
   readonly onFailed: (error: Error) => void;
 }
 
+/** This process's membership of a group. */
 export interface GroupMember {
   /** Leaves the group: its partitions go to others at once. Idempotent. */
   leave(): Promise<void>;
 }
 
+/** One partition of a topic. */
 export interface TopicPartition {
+  /** Name of the topic, as the log knows it. */
   readonly topic: string;
+  /** Counted from 0. */
   readonly partition: number;
 }
 
+/** What a topic is made of. */
 export interface TopicSpec {
+  /** On Kafka letters, digits, `.`, `_` and `-`, 249 at most. */
   readonly name: string;
   /** At least 1. */
   readonly partitions: number;
@@ -127,6 +136,7 @@ export interface TopicSpec {
   readonly compacted?: boolean;
 }
 
+/** A topic that `TopicLog.createTopics` creates where it is missing. */
 export interface NewTopicSpec extends TopicSpec {
   /** Bytes of key, value and headers: a topic that takes smaller records only is refused. Default 0. */
   readonly minRecordBytes?: number;
@@ -146,11 +156,15 @@ export interface CreatedTopics {
 
 /** Partitions are added to a topic: keys may belong to others than before. */
 export interface TopicGrowth {
+  /** Name of the topic. */
   readonly topic: string;
+  /** Partitions before. */
   readonly from: number;
+  /** Partitions afterwards. */
   readonly to: number;
 }
 
+/** A topic as it is. */
 export interface TopicInfo extends TopicSpec {
   /** Per partition: the first offset kept, and the offset the next committed record will have. */
   readonly offsets: readonly { readonly earliest: number; readonly end: number }[];
@@ -158,12 +172,15 @@ export interface TopicInfo extends TopicSpec {
 
 /** A record to be written. Text is stored as UTF-8; bytes must not change before the call that writes them resolves. */
 export interface NewRecord {
+  /** An existing topic, under the name that the log knows it by. */
   readonly topic: string;
   /** Chosen from the key when absent: the same key always goes to the same partition (murmur2, as Kafka's default partitioner does). */
   readonly partition?: number;
+  /** null: none. A compacted topic takes no record without a key. */
   readonly key: string | Uint8Array | null;
   /** null is a tombstone: on a compacted topic it removes the key. */
   readonly value: string | Uint8Array | null;
+  /** Default: none. */
   readonly headers?: Readonly<Record<string, string | Uint8Array>>;
 }
 
@@ -172,6 +189,7 @@ export interface NewRecord {
  * partition, in their order.
  */
 export interface RecordSeries extends Omit<NewRecord, 'value'> {
+  /** Number of records. */
   readonly count: number;
   /** Gives the value of the record at `index`, counted from 0; the same at every call. */
   readonly valueAt: (index: number) => string | Uint8Array;
@@ -181,25 +199,33 @@ export interface RecordSeries extends Omit<NewRecord, 'value'> {
 
 /** The values of a series, each of which is `before`, its own part, and `after`. */
 export interface SeriesParts {
+  /** Common beginning of all values. */
   readonly before: string;
   /** Gives what the record at `index` has of its own; the same at every call. */
   readonly partAt: (index: number) => string;
+  /** Common end of all values. */
   readonly after: string;
 }
 
+/** The place of a record in the log. */
 export interface RecordPosition extends TopicPartition {
+  /** Counted from 0 in each partition. Readers may see gaps: transactions take offsets too. */
   readonly offset: number;
 }
 
 /** A record as it is read: with text, or with bytes. */
 export interface TopicRecord<Field extends string | Uint8Array = string> extends RecordPosition {
+  /** null where the record has none. */
   readonly key: Field | null;
+  /** null for a tombstone. */
   readonly value: Field | null;
+  /** Headers by name; empty where the record has none. */
   readonly headers: Readonly<Record<string, Field>>;
   /** When it was appended, milliseconds since the epoch, on the log's clock. */
   readonly timestampMs: number;
 }
 
+/** The lane that `TopicLog.openLane` takes. */
 export interface LaneSpec {
   /** Unique per lane; the transactional id where the driver has one. */
   readonly name: string;
@@ -228,22 +254,27 @@ export interface LaneWriter extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** Collects what one transaction writes. Later calls than from within `work` throw a {@link TopicLogError} (HEADGATE_TOPIC_LOG_CLOSED). */
 export interface LaneTransaction {
   /** A record of the lane's own state must have a key and a value of text. */
   append(records: readonly (NewRecord | RecordSeries)[]): void;
   /** Sets one key of the lane's state; null removes it. */
   checkpoint(key: string, state: string | null): void;
+  /** Moves a group's offset in the same transaction: it counts only if the records are written. */
   commitOffset(commit: OffsetCommit): void;
 }
 
 /** How far a group has come in a partition. */
 export interface OffsetCommit extends TopicPartition {
+  /** Name of the group. */
   readonly group: string;
   /** The offset that the group reads next: behind the last record that is done. */
   readonly nextOffset: number;
 }
 
+/** Options of `TopicLog.read` and `TopicLog.readBytes`. */
 export interface ReadOptions {
+  /** An existing topic, under the name that the log knows it by. */
   readonly topic: string;
   /** Default: every partition; a reader that follows takes those that are added later too, some seconds later and from their start. */
   readonly partitions?: readonly number[];
@@ -253,6 +284,7 @@ export interface ReadOptions {
   readonly from?: 'earliest' | 'latest' | number;
   /** Wait for further records after the end. Default false: the reader ends at the end as it was when the reading began. */
   readonly follow?: boolean;
+  /** Ends the reader as if it had come to its end; records it has handed over stay valid. */
   readonly signal?: AbortSignal;
 }
 
@@ -264,5 +296,6 @@ export interface TopicReader<Field extends string | Uint8Array = string> extends
    * group from its members alone.
    */
   commit(record: RecordPosition): Promise<void>;
+  /** Ends the reader. A `next` that waits is answered as at the end. Idempotent. */
   close(): Promise<void>;
 }

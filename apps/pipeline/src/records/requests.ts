@@ -15,6 +15,7 @@ export const screenName = z
 /** A request in `followers.requests`: crawl this user, all of it or from a cursor on. */
 export type FollowersRequest = UserChoice & { readonly cursor?: string | undefined; readonly count?: number | undefined };
 
+/** Checks the value of a record in `followers.requests`, and takes a leading @ off the screen name. */
 export const followersRequest: z.ZodType<FollowersRequest> = z
   .object({
     screenName: screenName.optional(),
@@ -33,6 +34,7 @@ export const followersRequest: z.ZodType<FollowersRequest> = z
 /** A request in `books.requests`: look these books up, or this author. ISBNs are checked one by one when they are looked up. */
 export type BooksRequest = { readonly isbn: string } | { readonly isbns: readonly string[] } | AuthorRequest;
 
+/** Checks the value of a record in `books.requests`. An ISBN's digits are checked later, when the book is looked up. */
 export const booksRequest: z.ZodType<BooksRequest> = z.union(
   [
     z.object({ isbn: z.string() }),

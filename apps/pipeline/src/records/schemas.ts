@@ -34,7 +34,9 @@ interface DeadLetterReason {
   at: string;
 }
 
+/** A topic whose values have a published schema, by its name without a prefix. */
 export type RecordTopic = keyof RecordValues;
+/** The value of a record of `Topic`, such as `RecordOf<'followers.pages'>`. */
 export type RecordOf<Topic extends RecordTopic> = RecordValues[Topic];
 
 const id = z.string().regex(/^\d{1,20}$/);

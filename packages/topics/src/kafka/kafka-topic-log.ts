@@ -63,6 +63,7 @@ import { MetadataCache } from './admin/metadata-cache.ts';
 import { topicInfo } from './admin/topic-info.ts';
 import { KafkaTopicReader } from './consumer/topic-reader.ts';
 
+/** Options of {@link kafkaTopicLog}. */
 export interface KafkaTopicLogOptions {
   /** `host:port` of some of the cluster's brokers. */
   readonly brokers: readonly string[];
@@ -70,6 +71,7 @@ export interface KafkaTopicLogOptions {
   readonly clientId?: string;
   /** TLS: true, or Node's TLS options (ca, cert, key). Default false. */
   readonly ssl?: boolean | ConnectionOptions;
+  /** How the client says who it is. Default: not at all. */
   readonly sasl?: KafkaSaslOptions;
   /** Copies of each partition of the topics made here; never silently fewer. Default 3. */
   readonly replication?: number;

@@ -4,6 +4,7 @@ import { TopicLogError } from '../topic-log-error.ts';
 import { sqliteTopicLog } from './sqlite-topic-log.ts';
 import { WorkerLink } from './worker-link.ts';
 
+/** Options of {@link backupSqliteTopicLog}. */
 export interface BackupOptions {
   /** The log's file; other processes may read and write it meanwhile. */
   readonly file: string;
@@ -13,9 +14,11 @@ export interface BackupOptions {
 
 /** What a copy holds. */
 export interface BackedUp {
+  /** Number of topics in the copy. */
   readonly topics: number;
   /** Every record was read from the copy, and matched its checksum. */
   readonly records: number;
+  /** Size of the copy's file. */
   readonly bytes: number;
 }
 

@@ -29,6 +29,7 @@ import { SqliteTopicReader } from './topic-reader.ts';
 import { WorkerLink } from './worker-link.ts';
 import type { StateEntries } from './worker-protocol.ts';
 
+/** Options of {@link sqliteTopicLog}. */
 export interface SqliteTopicLogOptions {
   /** The file; made, with its folder, where it is missing. Relative paths are the process's. Beside it live `-wal`, `-shm` and `-lanes/`. */
   readonly file: string;

@@ -5,7 +5,9 @@ export type OpenTopicLog = () => Promise<TopicLog>;
 
 /** One promise every driver keeps; `run` rejects with an `AssertionError` that says how it was broken. */
 export interface ContractCheck {
+  /** A sentence about every driver, for the test's title. */
   readonly name: string;
+  /** Opens the log, checks it and closes it; takes as long as the driver's transactions do. */
   run(open: OpenTopicLog): Promise<void>;
 }
 

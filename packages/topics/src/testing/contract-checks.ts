@@ -5,6 +5,7 @@ import { newcomerFencesChecks, newcomerRefusedChecks } from './newcomer-checks.t
 import { readChecks } from './read-checks.ts';
 import { recordChecks } from './record-checks.ts';
 
+/** Options of {@link contractChecks}. */
 export interface ContractChecksOptions {
   /** The fate of a lane's second holder: `refused` while the older one lives, or it `fences` the older one. Default 'refused'. */
   readonly newcomer?: 'refused' | 'fences';

@@ -12,6 +12,7 @@ const CLOCKS_APART_MS = 60_000;
 
 /** A token to present to the brokers. */
 export interface BearerToken {
+  /** The token itself, a secret: sent to the brokers, never logged. */
   readonly value: string;
   /**
    * Where a fresh token will appear, in words, e.g. the name of a file: the driver then waits for it, and doesn't present an expired one to
