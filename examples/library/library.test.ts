@@ -6,15 +6,18 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { bearer } from '@headgate/auth';
 import { start } from '@headgate/pipeline';
-import { type FollowersSandbox, startFollowers } from '@headgate/sandbox';
+import { type FollowersSandbox, sampleIsbn, startBooks, startFollowers } from '@headgate/sandbox';
+import { books } from '@headgate/sources/books';
 import { type Followers, followers } from '@headgate/sources/followers';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { limitedFetch } from './limited-fetch.ts';
 import { mergedWalks } from './merged-walks.ts';
+import { oneCap } from './one-cap.ts';
 import { newcomers } from './own-program.ts';
 import { ownSink } from './own-sink.ts';
 import { resumedWalk } from './resumed-walk.ts';
+import { timedRun } from './timed-run.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -174,4 +177,58 @@ test('own-sink: cut off at any page and started again, its table holds each foll
     .all()
     .map(({ id }) => String(id));
   expect(ids.toSorted()).toEqual(server.followersOf('alpha').toSorted());
+});
+
+test('one-cap: ids and books on their way are never more than the cap, both together', async () => {
+  const [ids, pageSize, maxItems] = [30_000, 5_000, 7_000];
+  const isbns = Array.from({ length: 3_000 }, (_, i) => sampleIsbn(i));
+  await using users = await startFollowers({ users: { alpha: { followers: ids } }, window: FREELY });
+  await using catalogue = await startBooks({ window: FREELY });
+  await using api = sourceOf(users);
+  await using lookups = books({ baseUrl: catalogue.url, key: 'key', limit: { requests: 10_000, windowMs: 1_000 }, maxBatch: 500 });
+  const requested = (): number =>
+    Math.min(ids, users.requests.length * pageSize) + catalogue.requests.reduce((sum, { isbns: of = [] }) => sum + of.length, 0);
+  const written = { ids: [] as string[], isbns: [] as string[] };
+  let most = 0;
+  await oneCap({
+    followers: api,
+    books: lookups,
+    screenName: 'alpha',
+    isbns,
+    maxItems,
+    async write(item) {
+      // Requests have all the time they need: what holds them back is credit alone.
+      const turns = 'ids' in item ? 100 : 2;
+      for (let i = 0; i < turns; i += 1) await new Promise((resolve) => setImmediate(resolve));
+      most = Math.max(most, requested() - written.ids.length - written.isbns.length);
+      if ('ids' in item) written.ids.push(...item.ids);
+      else written.isbns.push(item.requested ?? '');
+    },
+  });
+  expect(most).toBeGreaterThan(pageSize);
+  expect(most).toBeLessThanOrEqual(maxItems);
+  expect(written.ids).toEqual(users.followersOf('alpha'));
+  expect(written.isbns).toEqual(isbns);
+});
+
+test('timed-run: its time is over before the work is, the next run goes on there, and together they write each record once', async () => {
+  await using server = await startFollowers({ users: { alpha: { followers: 2_500, pageSize: 100 } }, window: FREELY });
+  const timed = async (requests: number, forMs: number): Promise<{ outcome: string; left: number }> => {
+    await using log = await sqliteTopicLog({ file: join(folder, 'timed.db') });
+    const limit = { requests, windowMs: 1_000 };
+    const pipelines = [newcomers({ baseUrl: server.url, token: 'token', screenNames: ['alpha'], from: '0', limit })];
+    const { outcome, left } = await timedRun({ log, pipelines, forMs });
+    return { outcome, left: left.requests };
+  };
+  // The first has no time at all; of 25 pages, 10 a second, the second has no time for the last, however fast the machine.
+  for (const forMs of [0, 1_000]) {
+    const { outcome, left } = await timed(10, forMs);
+    expect({ outcome, isLeft: left > 0 }).toEqual({ outcome: 'stopped', isLeft: true });
+  }
+  expect(server.requests.length).toBeLessThan(25);
+  expect(await timed(10_000, 600_000)).toEqual({ outcome: 'done', left: 0 });
+  await using log = await sqliteTopicLog({ file: join(folder, 'timed.db') });
+  const people = await Array.fromAsync(log.read({ topic: 'newcomers.people' }));
+  expect(people.map(({ value }) => (JSON.parse(value ?? '') as { readonly who: string }).who)).toEqual(server.followersOf('alpha'));
+  expect(server.requests).toHaveLength(25);
 });

@@ -1,0 +1,22 @@
+import type { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import type { FollowerPage, Followers } from '@headgate/sources/followers';
+
+export interface GzippedFollowersOptions {
+  readonly api: Followers;
+  readonly screenName: string;
+  /** A file, a socket or an upload: a page is requested when it has taken the pages before. */
+  readonly to: Writable;
+  readonly signal?: AbortSignal;
+}
+
+/** Writes a user's followers with gzip, an id a line. */
+export async function gzippedFollowers({ api, screenName, to, signal }: GzippedFollowersOptions): Promise<void> {
+  // The walk has the signal as well: a generator can't end before the page that it waits for.
+  await pipeline(api.pages({ screenName, signal }), lines, createGzip(), to, { ...(signal !== undefined && { signal }) });
+}
+
+async function* lines(pages: AsyncIterable<FollowerPage>): AsyncGenerator<string> {
+  for await (const { ids } of pages) yield ids.map((id) => `${id}\n`).join('');
+}

@@ -1,0 +1,21 @@
+import type { FollowerPage, Followers } from '@headgate/sources/followers';
+
+export interface FollowersResponseOptions {
+  readonly api: Followers;
+  readonly screenName: string;
+}
+
+/**
+ * A user's followers as the response of a web server: an id a line, with gzip. A page is requested when the client has read the pages before, and
+ * the request in flight is aborted when the client leaves.
+ */
+export function followersResponse({ api, screenName }: FollowersResponseOptions): Response {
+  const lines = new TransformStream<FollowerPage, string>({
+    transform: ({ ids }, controller) => controller.enqueue(ids.map((id) => `${id}\n`).join('')),
+  });
+  const body = ReadableStream.from(api.pages({ screenName }))
+    .pipeThrough(lines)
+    .pipeThrough(new TextEncoderStream())
+    .pipeThrough(new CompressionStream('gzip'));
+  return new Response(body, { headers: { 'content-type': 'text/plain; charset=utf-8', 'content-encoding': 'gzip' } });
+}
