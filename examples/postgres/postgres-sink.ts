@@ -1,0 +1,55 @@
+import { type BoundaryState, boundaryDuplicates } from '@headgate/operators';
+import type { Followers } from '@headgate/sources/followers';
+import { gather } from '@headgate/throttle';
+import type { Client } from 'pg';
+import { lastValueFrom } from 'rxjs';
+
+export interface PostgresSinkOptions {
+  readonly api: Followers;
+  readonly screenName: string;
+  /** Connected, and nobody else's while the walk goes on. */
+  readonly client: Client;
+  readonly signal?: AbortSignal;
+}
+
+/** Pages of a transaction. */
+const PAGES = 4;
+
+const TABLES = `
+  CREATE TABLE IF NOT EXISTS followers (follows text, id numeric(20), PRIMARY KEY (follows, id));
+  CREATE TABLE IF NOT EXISTS walks (follows text PRIMARY KEY, cursor text NOT NULL, boundary jsonb NOT NULL);
+`;
+
+/**
+ * Writes a user's followers into PostgreSQL. A transaction holds the ids of four pages, the cursor behind them, and the ids with which the next page may
+ * repeat their end: after a crash at any instant the next call goes on there, and no id is lost or written twice.
+ */
+export async function postgresSink({ api, screenName, client, signal }: PostgresSinkOptions): Promise<void> {
+  await client.query(TABLES);
+  const place = await client.query<{ cursor: string; boundary: BoundaryState }>('SELECT cursor, boundary FROM walks WHERE follows = $1', [
+    screenName,
+  ]);
+  const { cursor, boundary: state } = place.rows[0] ?? {};
+  if (cursor === '0') return;
+
+  const boundary = boundaryDuplicates({ state });
+  const batches = api
+    .pages({ screenName, ...(cursor !== undefined && { cursor }), signal })
+    .through(gather({ size: PAGES, maxWaitMs: 5_000 }));
+  const written = batches.drain(
+    async (pages) => {
+      const ids = pages.flatMap((page) => boundary.apply(page).ids);
+      await client.query('BEGIN');
+      await client.query('INSERT INTO followers SELECT $1, unnest($2::numeric[])', [screenName, ids]);
+      await client.query(
+        `INSERT INTO walks VALUES ($1, $2, $3)
+         ON CONFLICT (follows) DO UPDATE SET cursor = excluded.cursor, boundary = excluded.boundary`,
+        [screenName, pages.at(-1)?.nextCursor, boundary.state()],
+      );
+      await client.query('COMMIT');
+    },
+    // Room for a batch, and for two pages more that are requested meanwhile.
+    { maxOutstanding: (PAGES + 2) * 5_000 },
+  );
+  await lastValueFrom(written, { defaultValue: undefined });
+}

@@ -1,0 +1,61 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { type FollowersSandbox, startFollowers } from '@headgate/sandbox';
+import { expect, test } from 'vitest';
+import { type Postgres, findPostgres, startPostgres } from './postgres.fixture.ts';
+
+const installed = await findPostgres();
+const why = typeof installed === 'string' ? `: skipped, ${installed}` : '';
+
+test.skipIf(why !== '')(`postgres-sink: killed anywhere and started again, its table holds each follower once${why}`, async () => {
+  if (typeof installed === 'string') return;
+  await using postgres = await startPostgres(installed);
+  // Newcomers shift the list: pages begin with ids that the page before had.
+  await using server = await startFollowers({
+    users: { alpha: { followers: 12_000, pageSize: 100, shiftEvery: 7 } },
+    latencyMs: 5,
+    window: { kind: 'rolling', limit: 10_000, windowMs: 1_000 },
+  });
+  const ids = server.followersOf('alpha');
+  const database = await postgres.connect();
+  try {
+    // In any place of a walk.
+    for (let kill = 0; kill < 3; kill += 1) {
+      const until = server.requests.length + 1 + Math.floor(Math.random() * 16);
+      const load = startLoad(server, postgres);
+      await expect.poll(() => server.requests.length, { interval: 1 }).toBeGreaterThanOrEqual(until);
+      load.child.kill('SIGKILL');
+      expect(await load.end).toBe('SIGKILL');
+    }
+
+    // Between a batch and its cursor.
+    await database.query('BEGIN; LOCK TABLE walks IN EXCLUSIVE MODE');
+    const load = startLoad(server, postgres);
+    const waiting = async (): Promise<number | null> => (await database.query('SELECT FROM pg_locks WHERE NOT granted')).rowCount;
+    await expect.poll(waiting).toBe(1);
+    load.child.kill('SIGKILL');
+    expect(await load.end).toBe('SIGKILL');
+    await database.query('ROLLBACK');
+
+    expect(await startLoad(server, postgres).end).toBe(0);
+    const { rows } = await database.query<{ id: string }>("SELECT id FROM followers WHERE follows = 'alpha'");
+    expect(rows.map(({ id }) => id).sort()).toEqual(ids.toSorted());
+    // It was never begun anew.
+    expect(server.requests.filter(({ cursor }) => cursor === '-1').length).toBeLessThanOrEqual(4);
+  } finally {
+    await database.end();
+  }
+});
+
+interface Load {
+  readonly child: ChildProcess;
+  /** Its exit code, or the signal that ended it. */
+  readonly end: Promise<number | NodeJS.Signals | null>;
+}
+
+function startLoad({ url }: FollowersSandbox, { env }: Postgres): Load {
+  const args = ['--conditions=@headgate/source', join(import.meta.dirname, 'load-followers.ts'), 'alpha', url, '10000', '1000'];
+  const child = spawn(process.execPath, args, { env: { ...process.env, ...env, TOKEN: 'token' }, stdio: ['ignore', 'ignore', 'inherit'] });
+  const end = new Promise<number | NodeJS.Signals | null>((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)));
+  return { child, end };
+}
