@@ -12,6 +12,10 @@ import { secretIssues } from './secret.ts';
 import type { RecordMakers, TopicMap } from './topic.ts';
 import type { Left, SourceControls, StateOfLane, Work, Worker, WorkerContext } from './worker.ts';
 
+/**
+ * A service's way into topics, for {@link definePipeline}. A function about a request that throws ends that request as a dead letter, with
+ * the function's name and place; one about the options throws a {@link PipelineError} (HEADGATE_USER_FUNCTION) where it is called.
+ */
 export interface PipelineDefinition<
   Options extends z.ZodObject,
   RequestSchema extends z.ZodType,
@@ -72,12 +76,15 @@ export interface Probe {
   query(): Promise<unknown>;
 }
 
+/** A credential that lanes can split among them: anything that has a name. */
 export interface NamedCredential {
+  /** Unique within the pipeline; budgets are kept under it over restarts. Never a secret. */
   readonly name: string;
 }
 
 /** The world of a pipeline's lane. Source options take it as it is: `issuesSource({ ...options, ...io })`. */
 export interface PipelineIo<Credential extends NamedCredential = NamedCredential> {
+  /** The run's clock. */
   readonly clock: Clock;
   /** Budgets that survive a crash and move with the lane. */
   readonly journal: Journal;
@@ -85,6 +92,7 @@ export interface PipelineIo<Credential extends NamedCredential = NamedCredential
   readonly credits: CreditPool;
   /** Aborts when the lane is given up. */
   readonly signal: AbortSignal;
+  /** Environment variables of the run. Sources read those of proxies. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Call it after every attempt. */
   readonly onAttempt: (event: AttemptEvent) => void;
@@ -94,6 +102,7 @@ export interface PipelineIo<Credential extends NamedCredential = NamedCredential
 
 /** As `PipelineIo`, for a probe: the source sends its request once, without retries. */
 export interface ProbeIo<Credential extends NamedCredential = NamedCredential> extends PipelineIo<Credential> {
+  /** For the source's option of that name: 0, no retry. */
   readonly retryForMs: 0;
 }
 
@@ -114,21 +123,33 @@ function commonOptions(maxOutstanding: number) {
   };
 }
 
-export type CommonOptions = { readonly every?: string | number | undefined; readonly maxOutstanding?: number | undefined };
+/** Options that every pipeline takes beside its own. */
+export type CommonOptions = {
+  /** After how long its list is requested again: `24h`, or ms. Default: it is requested once. */
+  readonly every?: string | number | undefined;
+  /** Most items of a lane that are requested or in flight and not yet written. Default: the definition's. */
+  readonly maxOutstanding?: number | undefined;
+};
 
 /** A defined pipeline: called with its options it gives what `start` and `defineConfig` take. */
 export interface DefinedPipeline<Options extends z.ZodObject> {
+  /** Gives the pipeline with its options. Throws an {@link InvalidOptionsError} (HEADGATE_INVALID_OPTION) where they don't fit. */
   (options: z.input<Options> & CommonOptions): Pipeline;
+  /** The definition, independent of any options. */
   readonly definition: DefinitionInfo;
 }
 
 /** The part of a definition that configuration and documentation are made of. */
 export interface DefinitionInfo {
+  /** Name of the pipeline: the prefix of its topics and its key in a configuration. */
   readonly name: string;
   /** With the options that every pipeline takes. */
   readonly options: z.ZodObject;
+  /** The schema of a request's value. */
   readonly request: z.ZodType;
+  /** Reads requests, as `enqueue` and `replay` do. */
   readonly requests: PipelineRequests;
+  /** Its topics by their names within the pipeline. */
   readonly topics: TopicMap;
   /** True when lanes split its credentials; else it has one lane. */
   readonly splitsCredentials: boolean;
@@ -150,19 +171,27 @@ export interface PipelineRequests {
 
 /** A pipeline with its options. */
 export interface Pipeline {
+  /** The definition's: the prefix of its topics, unique within a run. */
   readonly name: string;
+  /** The definition that it was made of. */
   readonly definition: DefinitionInfo;
   /** As its schema gives them: defaults filled in, durations in ms, secrets behind functions. */
   readonly options: unknown;
+  /** Options that are not wrong but unwise. */
   readonly warnings: readonly OptionIssue[];
   /** Reads each secret, and tells of those that give nothing a request could carry. */
   secretIssues(): readonly OptionIssue[];
+  /** Name of its items, for displays. */
   readonly unit: string;
+  /** Its topics by their names within the pipeline. */
   readonly topics: TopicMap;
+  /** After how many ms its list is requested again; undefined: once. */
   readonly everyMs: number | undefined;
+  /** Most items of one lane that may be requested or in flight and not yet written. */
   readonly maxOutstanding: number;
   /** Most items of a page of a walk. */
   readonly pageItems: number | undefined;
+  /** Bytes that the records of some topics usually have, by the topics' names within the pipeline. */
   readonly usualBytes: Readonly<Record<string, number | undefined>>;
   /** Topics whose records it reads back. */
   readonly readsBack: readonly string[];
@@ -170,35 +199,55 @@ export interface Pipeline {
   readonly credentials: readonly string[] | undefined;
   /** All that the processes of one group have to agree on. */
   readonly agreed: Json;
+  /** Reads requests, as `enqueue` and `replay` do. */
   readonly requests: PipelineRequests;
+  /** Its configuration's own requests. Throws a {@link PipelineError} (HEADGATE_MALFORMED_REQUEST) for one that is none, by its index. */
   listed(): readonly KeyedRequest[];
+  /** Opens the sources for one lane. Takes nothing of the log. */
   open(io: LaneIo): OpenedPipeline;
   /** True when the definition has a probe. */
   readonly canProbe: boolean;
   /** The probe with the credential at that index of `credentials` (0 where lanes split none). Undefined: the definition has no probe. */
   probe(io: Omit<PipelineIo, 'credentials'>, credential: number): Probe | undefined;
+  /**
+   * HTTP requests that `request` takes; undefined where that isn't known. `last`: of the key's last whole walk. Throws what the
+   * definition's `expect` throws.
+   */
   expect(request: KeyedRequest, last: { readonly pages: number; readonly items: number } | undefined): number | undefined;
 }
 
 /** A request, as its topic takes it. */
 export interface KeyedRequest {
+  /** Key of its record, and by it the partition and the lane. */
   readonly key: string;
   /** JSON. */
   readonly value: string;
 }
 
+/** The world of one lane, for `Pipeline.open`. */
 export interface LaneIo extends Omit<PipelineIo, 'credentials'> {
+  /** Partition of the pipeline's requests topic, counted from 0. */
   readonly lane: number;
+  /** Lanes that the pipeline has in all: they split its credentials. */
   readonly lanes: number;
 }
 
 /** A pipeline's sources opened for one lane, and its work. */
 export interface OpenedPipeline {
+  /** Sources that requests go to; whoever opened the pipeline closes them. */
   readonly sources: Work<unknown, TopicMap>['sources'];
+  /** Makes the lane's worker, which reads requests by the definition's schema. */
   worker(context: Omit<WorkerContext<unknown, TopicMap>, 'parse' | 'keyOf'>): LaneWorker;
+  /**
+   * As `Work.left`, for a record's value. The function it gives throws a {@link PipelineError} (HEADGATE_MALFORMED_REQUEST) for a value
+   * that is no request.
+   */
   left(state: StateOfLane): (offset: number, value: string | null) => Left;
+  /** As `Work.resumed`. */
   resumed(state: StateOfLane): ReturnType<Work<unknown, TopicMap>['resumed']>;
+  /** As `Work.lastCrawls`. */
   lastCrawls: Work<unknown, TopicMap>['lastCrawls'];
+  /** As `Work.unfinishedAfter`. */
   unfinishedAfter: Work<unknown, TopicMap>['unfinishedAfter'];
 }
 

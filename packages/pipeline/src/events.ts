@@ -134,8 +134,11 @@ export type RequestEvent =
     }
   | { readonly type: 'dead-letter'; readonly pipeline: string; readonly topic: string; readonly key: string; readonly error: Reason };
 
+/** Why a request, or a part of one, came to nothing. */
 export interface Reason {
+  /** The error's own, such as `HEADGATE_USER_NOT_FOUND`. */
   readonly code: string;
+  /** In words, without secrets. */
   readonly message: string;
 }
 
@@ -149,8 +152,11 @@ export interface RunGauges {
   readonly lanes: readonly LaneGauge[];
 }
 
+/** The work of one lane of this process. */
 export interface LaneGauge {
+  /** Name of the pipeline. */
   readonly pipeline: string;
+  /** Partition of the pipeline's requests topic, counted from 0. */
   readonly lane: number;
   /** Requests and keys that it has taken and not finished, and unfinished work behind walks. */
   readonly inWork: number;
@@ -186,14 +192,19 @@ export type Doing =
   /** All its pages are written, and the work behind the walk goes on. `name`: of that work. */
   | { readonly state: 'behind'; readonly name: string };
 
+/** How one budget of one credential stands in this process. */
 export interface BudgetGauge {
+  /** Name of the pipeline. */
   readonly pipeline: string;
+  /** Name of the credential that the budget belongs to. */
   readonly credential: string;
   /** Its name: `rate`, unless the source has several. */
   readonly budget: string;
   /** Name of what it counts. Default: requests. */
   readonly unit?: string;
+  /** Most requests, or units of weight, per window. */
   readonly limit: number;
+  /** Length of the window in ms; of a quota, 24 hours or 31 days. */
   readonly windowMs: number;
   /** Requests in the current window, those in flight counted. */
   readonly used: number;
@@ -203,8 +214,12 @@ export interface BudgetGauge {
   readonly resetsAt?: number;
 }
 
+/** The room downstream of one lane of this process, in items. */
 export interface CreditGauge {
+  /** Name of the pipeline. */
   readonly pipeline: string;
+  /** Most items that may be outstanding: the pipeline's `maxOutstanding`. */
   readonly max: number;
+  /** Items requested or in flight and not yet written. */
   readonly used: number;
 }

@@ -4,6 +4,7 @@ export interface Histogram {
   readonly boundsMs: readonly number[];
   /** Of each bucket by itself. */
   readonly counts: readonly number[];
+  /** All durations together, ms. */
   readonly sumMs: number;
 }
 

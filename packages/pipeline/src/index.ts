@@ -38,7 +38,6 @@ export {
   type WalkSize,
 } from './plan/forecast.ts';
 export { type LaneLeft, leftToDo, type LeftToDoOptions, type LogView, type PipelineLeft, type WalkLeft } from './plan/left-to-do.ts';
-export { listedAndDue } from './requests/request-list.ts';
 export type { KeysRow, PipelineSnapshot, Progress, RunSnapshot, WalkRow, WorkRow } from './run-model.ts';
 export { BACKLOG } from './workers/walk.ts';
 export { secret, type Secret, type SecretInput, type SecretOptions } from './secret.ts';

@@ -4,11 +4,15 @@ import { GROUP_STATE, laneName, lanesOf, listLane, replayGroup, requestsTopic, s
 import { DEAD_LETTERS } from './requests/dead-letter.ts';
 import type { TopicNames } from './topic.ts';
 
+/** Options of {@link intendedUse}. */
 export interface IntendedUseOptions {
+  /** Pipelines of the run. */
   readonly pipelines: readonly Pipeline[];
+  /** Group of the run. */
   readonly group: string;
   /** The lanes of pipelines that split their credentials. */
   readonly lanes: number;
+  /** The topics' names on the log. */
   readonly names: TopicNames;
 }
 

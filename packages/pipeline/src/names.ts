@@ -2,6 +2,7 @@ import type { TopicPartition } from '@headgate/topics';
 import { DEAD_LETTERS } from './requests/dead-letter.ts';
 import type { TopicMap, TopicNames } from './topic.ts';
 
+/** How topics are named on the log: several groups can share a cluster. */
 export interface TopicNaming {
   /** Before every topic's name: `prod.social.`. Default: none. */
   readonly prefix?: string;

@@ -3,6 +3,7 @@ import { placeOf } from './thrown.ts';
 
 /** One thing that is wrong with options, or unwise in them. */
 export interface OptionIssue {
+  /** Keys and indices from the options' root; empty for the options as a whole. */
   readonly path: readonly (string | number)[];
   /** Goes on after the key: `must be 5000 or less.` It holds nothing of the value. */
   readonly message: string;
@@ -10,6 +11,7 @@ export interface OptionIssue {
   readonly unknownKey?: true;
 }
 
+/** Either the options, as their schema gives them, or everything that is wrong with them. */
 export type ParsedOptions<Options> = { readonly value: Options; readonly issues?: never } | { readonly issues: readonly OptionIssue[] };
 
 /** Checks options against their schema. A schema's own messages are kept; zod's are replaced by ones that complete a sentence about the key. */

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { type OptionIssue, optionsText } from './parse-options.ts';
 
+/** The cases of a {@link PipelineError}. */
 export type PipelineErrorCode =
   /** A definition can't be: two topics of one name, a reserved name, a lane without a credential. */
   | 'HEADGATE_DEFINITION'
@@ -21,7 +22,9 @@ export type PipelineErrorCode =
   /** A secret's file is missing, empty or can't be read: requests wait for it. */
   | 'HEADGATE_SECRET_AWAITED';
 
+/** Options of a {@link PipelineError}. */
 export interface PipelineErrorOptions {
+  /** Names the case. */
   readonly code: PipelineErrorCode;
   /** Says what happened, where, and what to do. */
   readonly message: string;
@@ -31,15 +34,21 @@ export interface PipelineErrorOptions {
   readonly pipeline?: string;
   /** The key of the request concerned. */
   readonly key?: string;
+  /** The error behind it. Default: none. */
   readonly cause?: unknown;
 }
 
 /** Why a pipeline, or one of its requests, came to nothing. */
 export class PipelineError extends Error {
+  /** Stays the same where a bundler renames classes. */
   override readonly name: string = 'PipelineError';
+  /** Names the case. */
   readonly code: PipelineErrorCode;
+  /** True where the same may succeed later without anything being changed in the program. */
   readonly retryable: boolean;
+  /** Name of the pipeline concerned. */
   readonly pipeline: string | undefined;
+  /** Key of the request concerned. */
   readonly key: string | undefined;
 
   constructor({ code, message, retryable = false, pipeline, key, cause }: PipelineErrorOptions) {
@@ -53,7 +62,9 @@ export class PipelineError extends Error {
 
 /** Options of a pipeline that don't fit its schema; no message of it holds a value. */
 export class InvalidOptionsError extends PipelineError {
+  /** Stays the same where a bundler renames classes. */
   override readonly name = 'InvalidOptionsError';
+  /** Each with its path within the options. No message holds a value. */
   readonly issues: readonly OptionIssue[];
   /** The schema of the options. */
   readonly schema: z.ZodType;

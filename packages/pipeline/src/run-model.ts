@@ -7,7 +7,9 @@ import { forecast, walksDone } from './plan/forecast.ts';
 
 /** A run at one instant, as plain data: a row for each request in work and for each budget, totals, and when it will be done. Times are epoch ms. */
 export interface RunSnapshot {
+  /** When the run began. */
   readonly startedAt: number;
+  /** When the snapshot was made. */
   readonly now: number;
   /** When the last event came; the start where none did. */
   readonly lastEventAt: number;
@@ -15,7 +17,9 @@ export interface RunSnapshot {
   readonly pipelines: Readonly<Record<string, PipelineSnapshot>>;
   /** Walks in work here, and the last 1,000 that ended, in the order they began; then the keys of lookups, a row for each pipeline. */
   readonly work: readonly WorkRow[];
+  /** One for each budget of each credential of the lanes held here. */
   readonly budgets: readonly BudgetGauge[];
+  /** One for each lane held here. */
   readonly credits: readonly CreditGauge[];
   /** The lanes that this process works. */
   readonly lanes: readonly LaneGauge[];
@@ -27,6 +31,7 @@ export interface RunSnapshot {
   readonly lanesAssigned?: number;
   /** At the end: lanes that were other processes' to work. */
   readonly lanesElsewhere: number;
+  /** Dead letters that this run has written, in all and by topic. */
   readonly deadLetters: {
     readonly total: number;
     readonly byTopic: Readonly<Record<string, number>>;
@@ -43,6 +48,7 @@ export interface Progress {
   readonly done: number;
   /** HTTP requests that are left; at least so many where `isExact` is false: some walks were never walked before, or a lane has failed. */
   readonly left: number;
+  /** False where `left` and `doneAt` are lower bounds. */
   readonly isExact: boolean;
   /** When the last of them is answered, or no sooner than that where `isExact` is false; absent where nothing is left. */
   readonly doneAt?: number;
@@ -70,24 +76,36 @@ export interface PipelineSnapshot {
   readonly failing?: { readonly since: number; readonly attempts: number; readonly reason: string; readonly retryAt?: number };
   /** Durable records by topic, within the pipeline. */
   readonly records: Readonly<Record<string, number>>;
+  /** Walks that began or were resumed, and those that have ended. */
   readonly walks: { readonly started: number; readonly completed: number; readonly failed: number };
+  /** Pages of walks written. */
   readonly pages: number;
+  /** Items of the pages written. */
   readonly items: number;
+  /** Keys of lookups that were taken, and those of them that have an answer. */
   readonly keys: { readonly queued: number; readonly answered: number };
+  /** Dead letters written. */
   readonly deadLetters: number;
+  /** How much of the work of the pipeline's lanes held here is done. */
   readonly progress: Progress;
 }
 
 /** A request that is walked, or all keys of a pipeline's lookups. */
 export type WorkRow = WalkRow | KeysRow;
 
+/** A request that is walked, or that was in this run. */
 export interface WalkRow {
+  /** Tells the row from one of keys. */
   readonly kind: 'walk';
+  /** Name of the pipeline. */
   readonly pipeline: string;
+  /** Partition of the pipeline's requests topic, counted from 0. */
   readonly lane: number;
+  /** Key of the request. */
   readonly key: string;
   /** `<requests topic>-<partition>-<offset>`: two requests of one key are two rows. */
   readonly request: string;
+  /** `failed`: it became a dead letter. */
   readonly state: 'working' | 'completed' | 'failed';
   /** Pages that are durable, those of earlier runs counted. */
   readonly pages: number;
@@ -99,19 +117,25 @@ export interface WalkRow {
   readonly doneAt?: number;
   /** While it is worked, and while work behind it goes on. */
   readonly doing?: Doing;
+  /** Why it has failed; absent while it hasn't. */
   readonly error?: Reason;
 }
 
+/** The keys of a pipeline's lookups, all together. */
 export interface KeysRow {
+  /** Tells the row from a walk's. */
   readonly kind: 'keys';
+  /** Name of the pipeline. */
   readonly pipeline: string;
   /** Keys with an answer, and all that are known of, in this run. */
   readonly answered: number;
+  /** All keys that are known of in this run, those without an answer counted. */
   readonly known: number;
   /** All keys in the requests topic are counted. */
   readonly isExact: boolean;
   /** Their durable records by topic, within the pipeline. */
   readonly records: Readonly<Record<string, number>>;
+  /** The activity of the first lane of this process that has keys in work; absent where none has. */
   readonly doing?: Doing;
 }
 

@@ -10,6 +10,7 @@ export type Secret = () => string;
 /** As options give it: the text, a function that reads it, or the file that holds it, which is read again when it has changed. */
 export type SecretInput = string | (() => string) | { readonly file: string };
 
+/** Options of {@link secret}. */
 export interface SecretOptions {
   /** Accepts an empty secret. Default false. */
   readonly empty?: boolean;

@@ -16,6 +16,7 @@ import { openSerializers } from './topic.ts';
 import { topicSpecs } from './topics.ts';
 import { openTracing } from './tracing.ts';
 
+/** Options of {@link start}. */
 export interface StartOptions {
   /** Stays open: the caller closes it, after `done`. */
   readonly log: TopicLog;
@@ -29,6 +30,7 @@ export interface StartOptions {
   readonly follow?: boolean;
   /** Ends the run as `stop` does. Before the run has its lanes, `start` rejects with the signal's reason. */
   readonly signal?: AbortSignal;
+  /** Prefix and other names of the topics on the log. Default: their own names. */
   readonly topics?: TopicNaming;
   /** Check each record against its topic's schema; a misfit ends its request as a dead letter. Default false. */
   readonly validate?: boolean;
@@ -44,6 +46,7 @@ export interface StartOptions {
 export interface Running extends AsyncDisposable {
   /** Events as they happen; those before the first subscription come with it. Completes with the run. */
   readonly events: Observable<RunEvent>;
+  /** The run as it stands now. After its end take `RunResult.snapshot`: the lanes are given up by then. */
   snapshot(): RunSnapshot;
   /** Adds requests to a pipeline's requests topic, all or nothing. Throws a `PipelineError` for one that is none, by its index. */
   enqueue(pipeline: string, requests: readonly unknown[]): Promise<void>;
@@ -53,11 +56,13 @@ export interface Running extends AsyncDisposable {
   readonly done: Promise<RunResult>;
 }
 
+/** How a run has ended. */
 export interface RunResult {
   /** `failed`: a lane or the group could not go on. Dead letters are no failure of the run: `snapshot` counts them. */
   readonly outcome: 'done' | 'stopped' | 'failed';
   /** Why lanes could not go on. */
   readonly failures: readonly unknown[];
+  /** The run as it stood at its end. */
   readonly snapshot: RunSnapshot;
 }
 

@@ -6,6 +6,7 @@ import { PipelineError } from './pipeline-error.ts';
 /** Turns a value into a record's value: text, or bytes. Synchronous, and the same for the same value: a record may be made again. */
 export type Serialize<Value> = (value: Value) => string | Uint8Array;
 
+/** Options of {@link topic}. */
 export interface TopicDefinition<Value> {
   /** The schema of a record's value: checked in tests and with `validate`, published as JSON Schema. */
   readonly value: z.ZodType<Value>;
@@ -24,9 +25,11 @@ export interface TopicDefinition<Value> {
   readonly compacted?: boolean;
 }
 
+/** Passed to `open` of a topic's serializer. */
 export interface SerializeContext {
   /** The topic's name on the log. */
   readonly topic: string;
+  /** Aborts when the start of the run is given up. */
   readonly signal: AbortSignal;
 }
 
@@ -42,15 +45,19 @@ export function topic<Value>(definition: TopicDefinition<Value>): TopicDefinitio
   return definition;
 }
 
+/** Topics of a pipeline, by their names within it. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the values of a map of topics differ from topic to topic.
 export type TopicMap = Readonly<Record<string, TopicDefinition<any>>>;
 
+/** The type of a topic's values. */
 export type ValueOf<Definition> = Definition extends TopicDefinition<infer Value> ? Value : never;
 
 /** Makes the records of each topic. */
 export type RecordMakers<Topics extends TopicMap> = { readonly [Name in keyof Topics]: RecordMaker<ValueOf<Topics[Name]>> };
 
+/** Makes records of one topic. Throws a {@link PipelineError} (HEADGATE_INVALID_RECORD) for a key or value that can't be one. */
 export interface RecordMaker<Value> {
+  /** One record. `value` is serialized at once: later changes to it change nothing. */
   (record: RecordContent & { readonly value: Value }): PendingRecord;
   /**
    * Thousands of records with one key that are made as they are written, and perhaps more than once. They carry no CloudEvents headers. Each
@@ -72,7 +79,9 @@ export type RecordSeriesContent<Value> = Pick<RecordContent, 'key'> & { readonly
       }
   );
 
+/** A record before it has its topic. */
 export interface RecordContent {
+  /** null: none. Where the topic has partitions of its own, the key decides which one. */
   readonly key: string | Uint8Array | null;
   /** Unique within its request, and the same when the record is made again. Default: the page's number or the key that was looked up. */
   readonly id?: string;
@@ -86,10 +95,15 @@ export interface RecordContent {
 export interface PendingRecord {
   /** Within the pipeline: `records`. */
   readonly name: string;
+  /** As it goes to the log, without the headers of a CloudEvent. */
   readonly record: NewRecord | RecordSeries;
+  /** As `RecordContent.id` gave it. */
   readonly id: string | undefined;
+  /** Under which events and displays count it. */
   readonly kind: string;
+  /** Header `content-type`; undefined: `application/json`. */
   readonly contentType: string | undefined;
+  /** Records that it stands for: 1, or those of a series. */
   readonly count: number;
 }
 

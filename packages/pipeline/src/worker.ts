@@ -41,6 +41,7 @@ export interface Work<Request, Topics extends TopicMap> {
   unfinishedAfter(state: StateOfLane): number;
 }
 
+/** Reads a lane's state: the entries whose keys begin with a prefix, each with the rest of its key, its value and its age in ms. */
 export type StateOfLane = Lane['stateUnder'];
 
 /** The rest of a request. */
@@ -50,19 +51,29 @@ export type Left =
   /** Keys without an answer; `size`: of one HTTP request. */
   | { readonly kind: 'lookup'; readonly keys: number; readonly size: number };
 
+/** The lane that a worker works. */
 export interface WorkerContext<Request, Topics extends TopicMap> {
+  /** Name of the pipeline. */
   readonly pipeline: string;
+  /** Commits records, checkpoints and finished requests. */
   readonly lane: Lane;
+  /** Log that has the lane, to be read back. */
   readonly log: TopicLog;
+  /** The run's clock. */
   readonly clock: Clock;
+  /** Wakes the lane when the worker's load has changed, and ends it when the worker can't go on. */
   readonly notifier: Notifier;
   /** Room for items that are not yet durable, shared by all work of the lane. */
   readonly credits: CreditPool;
+  /** The topics' names on the log. */
   readonly names: TopicNames;
+  /** Makes records: `topics.records({ key, value })`. */
   readonly topics: RecordMakers<Topics>;
   /** Reads a request. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
   readonly parse: (value: string | null) => Request;
+  /** The key of a request, as the definition's `keyOf` gives it. */
   readonly keyOf: (request: Request) => string;
+  /** Emits an event of the run. */
   readonly emit: (event: RequestEvent | Extract<RunEvent, { type: 'notice' }>) => void;
   /** Default: nobody records traces. */
   readonly tracing?: Tracing | undefined;
@@ -84,6 +95,7 @@ export interface Worker<Request> {
   readonly isBusy: boolean;
   /** Gives up what is still in flight after `stop`. */
   abandon(): void;
+  /** The requests taken and not finished, as they stand now. */
   inWork(): InWork;
 }
 

@@ -7,13 +7,19 @@ import { lanePartitions, lanesOf, requestsTopic, stateTopic } from '../names.ts'
 import type { PipelineTopics } from '../topics.ts';
 import type { TopicNames } from '../topic.ts';
 
+/** Options of {@link openJournalledLane}. */
 export interface OpenJournalledLaneOptions {
+  /** Log that has the lane. */
   readonly log: TopicLog;
+  /** Group under which the lane's state stands. */
   readonly group: string;
   /** The lanes of pipelines that split their credentials. */
   readonly lanes: number;
+  /** The topics' names on the log. */
   readonly names: TopicNames;
+  /** Measures how long commits take, and how old the journal is. */
   readonly clock: Clock;
+  /** Pipeline that the lane belongs to. */
   readonly pipeline: PipelineTopics;
   /** The partition of its requests topic. */
   readonly number: number;

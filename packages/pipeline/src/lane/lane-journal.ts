@@ -5,7 +5,9 @@ import { type LaneState, STATE_KEYS, laneState } from './lane-state.ts';
 
 /** How a credential's budgets stood when that was committed. */
 export interface JournalRecord {
+  /** Name of the credential. */
   readonly credential: string;
+  /** A snapshot of each of the credential's budgets, as it was `ageMs` ago. */
   readonly value: readonly BudgetSnapshot[];
   /** How long ago that was when the lane was opened, ms on the log's clock. */
   readonly ageMs: number;

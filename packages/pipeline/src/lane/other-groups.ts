@@ -7,11 +7,15 @@ import { STATE_KEYS, laneState } from './lane-state.ts';
 /** After this time a group counts as abandoned, so that an intended change of name doesn't warn for ever. */
 const WORKED_LATELY_MS = 86_400_000;
 
+/** Where to look for other groups. */
 export interface OtherGroupsOptions {
   /** The state of the pipeline's first lane. */
   readonly state: StateReading;
+  /** The own group, of which nothing is said. */
   readonly group: string;
+  /** Pipeline whose state is searched. */
   readonly pipeline: PipelineTopics;
+  /** The topics' names on the log. */
   readonly names: TopicNames;
 }
 

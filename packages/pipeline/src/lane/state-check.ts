@@ -11,7 +11,9 @@ export type Loss = 'state' | 'requests' | 'records';
 
 /** A topic that a lane works with was deleted. */
 export class StateLostError extends PipelineError {
+  /** Stays the same where a bundler renames classes. */
   override readonly name = 'StateLostError';
+  /** The kind of topic that was lost; the message ends with its cure. */
   readonly loss: Loss;
   /** The message without the cure. */
   readonly what: string;

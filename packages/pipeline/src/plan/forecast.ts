@@ -4,13 +4,17 @@ import { type BudgetSlots, type FreeSlots, nextReset } from '@headgate/sources';
 export interface WalkSize {
   /** Its request, while it is in work: `<requests topic>-<partition>-<offset>`. */
   readonly request?: string;
+  /** The next page, 1-based. */
   readonly page: number;
+  /** Pages in all, those that are written counted; absent where that isn't known. */
   readonly pages?: number;
 }
 
 /** The work that is left in one lane, and the budgets it is charged to. */
 export interface LaneWork {
+  /** Name of the pipeline. */
   readonly pipeline: string;
+  /** Partition of the pipeline's requests topic, counted from 0. */
   readonly lane: number;
   /** In the order of their turns. */
   readonly walks: readonly WalkSize[];
@@ -22,6 +26,7 @@ export interface LaneWork {
   readonly keysAtOnce: number;
   /** HTTP requests of all that, which have their slot already and no answer yet. Default 0. */
   readonly inFlight?: number;
+  /** One for each budget of each credential of the lane. */
   readonly budgets: readonly BudgetSlots[];
 }
 
@@ -35,6 +40,7 @@ export interface Forecast {
   readonly inMs: number;
 }
 
+/** Options of {@link forecast}. */
 export interface ForecastOptions {
   /** Epoch ms. */
   readonly now: number;

@@ -13,11 +13,15 @@ import { requestSizes } from './request-sizes.ts';
 
 /** A log to look at; topics and partitions that are not there yet read as empty. */
 export interface LogView extends Pick<TopicLog, 'readState'> {
+  /** As `TopicLog.readBytes`, but a missing topic is empty. */
   readBytes(options: ReadOptions): AsyncIterable<TopicRecord<Uint8Array>>;
 }
 
+/** Options of {@link leftToDo}. */
 export interface LeftToDoOptions {
+  /** Only read; no lane of it is taken. */
   readonly log: LogView;
+  /** Pipelines with the options of the runs. */
   readonly pipelines: readonly Pipeline[];
   /** Of the runs. Default `headgate`. */
   readonly group?: string;
@@ -33,7 +37,9 @@ export interface LeftToDoOptions {
 
 /** The work that a run of a pipeline would find. */
 export interface PipelineLeft {
+  /** Name of the pipeline. */
   readonly pipeline: string;
+  /** One for each lane of the pipeline, those without work too. */
   readonly lanes: readonly LaneLeft[];
   /** Pieces of work behind started walks: they need no HTTP request. */
   readonly after: number;
@@ -43,10 +49,13 @@ export interface PipelineLeft {
 
 /** The work of one lane, and how its budgets stand by its journal: what `forecast` takes. */
 export interface LaneLeft extends LaneWork {
+  /** Walks that aren't finished, and those of the configuration's list that are due. */
   readonly walks: readonly WalkLeft[];
 }
 
+/** A walk that isn't finished, and where it goes on. */
 export interface WalkLeft extends WalkSize {
+  /** Key of its request. */
   readonly key: string;
   /** The request, JSON. */
   readonly request: string;

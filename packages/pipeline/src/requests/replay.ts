@@ -4,7 +4,9 @@ import { GROUP_STATE, replayGroup, requestsTopic, topicNames } from '../names.ts
 import type { TopicNames } from '../topic.ts';
 import { DEAD_LETTERS } from './dead-letter.ts';
 
+/** Options of {@link replayDeadLetters}. */
 export interface ReplayOptions {
+  /** Log that has the pipeline's topics. Stays open. */
   readonly log: TopicLog;
   /** Of the pipeline: `issues.definition.requests`. */
   readonly requests: PipelineRequests;

@@ -9,6 +9,7 @@ import { type Scene, type Written, countsOf, isProgress, openScene, withoutOffse
 
 /** A pipeline's service as an emulator that counts for itself. */
 export interface ContractService extends AsyncDisposable {
+  /** Base address of the emulator. */
   readonly url: string;
   /** HTTP requests that it has read. */
   readonly requests: () => number;
@@ -16,6 +17,7 @@ export interface ContractService extends AsyncDisposable {
   readonly refused: () => number;
 }
 
+/** Options of {@link pipelineContract}. */
 export interface PipelineContractOptions<Service extends ContractService> {
   /** Opens the log, whose records stay: an embedded file or a cluster. Each check has topics and a group of its own in it. */
   readonly openLog: () => Promise<TopicLog>;
@@ -46,6 +48,7 @@ export interface PipelineContractOptions<Service extends ContractService> {
 
 /** One thing every pipeline does. */
 export interface ContractCheck {
+  /** A sentence about every pipeline, for the test's title. */
   readonly name: string;
   /** Rejects with an `AssertionError` where the pipeline does otherwise. Takes real time: seconds, as windows go by. */
   readonly run: () => Promise<void>;

@@ -20,23 +20,33 @@ export type After<Topics extends TopicMap> = (
 
 /** A whole walk that has completed. */
 export interface Crawl {
+  /** Key of its request. */
   readonly key: string;
   /** `<requests topic>-<partition>-<offset>`. */
   readonly id: string;
+  /** Pages written, those before a restart counted. */
   readonly pages: number;
+  /** Items of its pages, as `WalkDefinition.items` counts them. */
   readonly items: number;
   /** By the name of a topic within the pipeline: no record of the walk lies before this offset of the lane's partition. */
   readonly offsets: Readonly<Record<string, number>>;
 }
 
+/** What {@link After} may use, for the lane that the crawl belongs to. */
 export interface AfterIo<Topics extends TopicMap> {
+  /** Reads the crawls back: `readBytes` with `partition`, from an offset of `Crawl.offsets`. */
   readonly log: TopicLog;
+  /** Gives the log's name of a topic: `names('issues.records')`. */
   readonly names: TopicNames;
   /** The lane's partition in every topic of the pipeline that has one per lane. */
   readonly partition: number;
+  /** Makes records: `topics.records({ key, value })`. */
   readonly topics: RecordMakers<Topics>;
+  /** The run's clock. */
   readonly clock: Clock;
+  /** Aborts when the lane is given up. Started work is called again where the lane is opened next. */
   readonly signal: AbortSignal;
+  /** Emits a notice of level `warn`, at once, with the crawl's key before it. */
   readonly warn: (message: string) => void;
 }
 

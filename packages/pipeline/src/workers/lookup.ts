@@ -12,6 +12,7 @@ import { type Letter, letter } from './letters.ts';
 import { type LookupKey, type LookupRequest, keptLookups, lookupRequests, resumedLookups } from './lookup-requests.ts';
 import { BACKLOG } from './walk.ts';
 
+/** Options of {@link lookup}. */
 export interface LookupDefinition<Api extends SourceControls, Request, Answers, Topics extends TopicMap> {
   /** The source of the answers. The lane closes it. */
   readonly source: Api;
@@ -37,20 +38,25 @@ export interface LookupDefinition<Api extends SourceControls, Request, Answers, 
   records(answers: Answers, at: LookupPosition<Request, Topics>): LookupOutcome;
 }
 
+/** The keys that one answer is for. */
 export interface LookupPosition<Request, Topics extends TopicMap> {
   /** The keys of the request, in order. */
   readonly requested: readonly RequestedKey<Request>[];
+  /** Makes records: `topics.records({ key, value })`. */
   readonly topics: RecordMakers<Topics>;
 }
 
 /** A requested key. */
 export interface RequestedKey<Request> {
+  /** The key in its one spelling, as `normalize` gives it. */
   readonly key: string;
+  /** The request that asks for the key, perhaps among others. */
   readonly request: Request;
   /** The id of its request: `<requests topic>-<partition>-<offset>`. */
   readonly id: string;
 }
 
+/** What became of the keys of one answer. A key without a record or a dead letter counts as answered. */
 export interface LookupOutcome {
   /** Records of each key, by its index in `requested`. A key whose records can't all be written becomes a dead letter, and none of them is. */
   readonly records: readonly { readonly index: number; readonly record: PendingRecord }[];
@@ -58,8 +64,11 @@ export interface LookupOutcome {
   readonly deadLetters?: readonly LookupDeadLetter[];
 }
 
+/** A key, or a part of an answer, that can't be processed. */
 export interface LookupDeadLetter {
+  /** Index of the key in `requested`. */
   readonly index: number;
+  /** Its code and message stand in the dead letter. */
   readonly error: unknown;
   /** A part of the answer that can't be processed; `id` is unique within its request. Default: the key itself is what can't be had. */
   readonly part?: { readonly id: string; readonly record: unknown };

@@ -15,6 +15,7 @@ import { fitting } from './fitting.ts';
 import { letter, requestId } from './letters.ts';
 import { type SeenCheckpoints, seenCheckpoints } from './seen-checkpoints.ts';
 
+/** Options of {@link walk}. */
 export interface WalkDefinition<Api extends SourceControls, Request, Page, Value, Topics extends TopicMap> {
   /** The source that is walked. The lane closes it. */
   readonly source: Api;
@@ -58,8 +59,11 @@ export interface WalkStart {
   readonly carried: Json | undefined;
 }
 
+/** The page that records are made of, and its walk. */
 export interface WalkPosition<Request, Topics extends TopicMap> {
+  /** The request, as the definition's schema gives it. */
   readonly request: Request;
+  /** Key of the request. */
   readonly key: string;
   /** Unique on the log, and the same however often the walk is resumed: `<requests topic>-<partition>-<offset>`. */
   readonly id: string;
@@ -71,6 +75,7 @@ export interface WalkPosition<Request, Topics extends TopicMap> {
   readonly warn: (message: string) => void;
 }
 
+/** A walk's change of state, for `WalkDefinition.lifecycle`. */
 export type WalkChange = {
   readonly state: 'started' | 'completed' | 'failed';
   /** Pages written so far. */
