@@ -32,9 +32,9 @@ import issues from './issues.ts';
 export default defineConfig({
   topics: { driver: 'sqlite', file: './log.db' },
   pipelines: [
-    followers({ baseUrl: 'https://api.example.com', credentials: [{ name: 'app', bearer: () => process.env.TOKEN ?? '' }], users: ['alpha'] }),
-    books({ baseUrl: 'https://books.example.com', key: () => process.env.BOOKS_KEY ?? '' }),
-    issues({ repos: ['a/b'] }),
+    followers({ baseUrl: 'https://api.example.com', credentials: [{ name: 'app', bearer: () => process.env['TOKEN'] ?? '' }], users: ['alpha'] }),
+    books({ baseUrl: 'https://books.example.com', key: () => process.env['BOOKS_KEY'] ?? '' }),
+    issues({ baseUrl: 'https://api.example.com', token: () => process.env['TOKEN'] ?? '', repos: ['a/b'] }),
   ],
 });
 \`\`\`

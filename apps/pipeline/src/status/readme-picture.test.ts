@@ -39,7 +39,7 @@ it('shows in the README what `npm start` shows', async () => {
   );
   const seen = new Set(shown.split('\n').map(shape));
   const readme = await readFile(join(import.meta.dirname, '../../../../README.md'), 'utf8');
-  const [, picture = ''] = /shows a row for each request[^]*?```\n([^]*?)```/u.exec(readme) ?? [];
+  const [, picture = ''] = /shows a row for each request[^]*?```text\n([^]*?)```/u.exec(readme) ?? [];
   const rows = picture.split('\n').filter((line) => line !== '');
   expect(rows.length).toBeGreaterThan(10);
   expect(rows.map(shape).filter((row) => !seen.has(row))).toEqual([]);

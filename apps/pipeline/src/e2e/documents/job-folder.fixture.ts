@@ -1,0 +1,66 @@
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { type Ended, run } from '../../../../../scripts/run-command.fixture.ts';
+import { HEADGATE } from '../headgate-process.fixture.ts';
+
+/** What the examples' secrets are. */
+export const ENV = { TOKEN: 'a-token', FOLLOWERS_BEARER_TOKEN: 'a-token', BOOKS_KEY: 'a-key', KAFKA_PASSWORD: 'a-password' } as const;
+const LISTS = { 'users.txt': 'beta\n', 'isbns.txt': '9780306406157\n', 'more-repos.txt': 'c/d\n' };
+
+/** What `init` writes the user replaces by a configuration of a job. */
+const COMMAND = `#!/bin/sh
+[ "$1" != init ] || rm -f headgate.yaml
+${HEADGATE.map((part) => `'${part}'`).join(' ')} "$@" || exit
+[ "$1" != init ] || cp written.yaml headgate.yaml
+`;
+/** Of the clone's scripts that which is the command; what to install is there. */
+const NPM = `#!/bin/sh
+case "$1 $2 $3" in
+  'start -- '*) shift 2; exec headgate "$@" ;;
+  'run --silent headgate') shift 4; exec headgate "$@" ;;
+  'install '*) exit 0 ;;
+esac
+echo "npm $*: not run here" >&2
+exit 1
+`;
+
+/** Folders in which a job is done, as a user has them who tries what a page says. */
+export interface JobFolders extends AsyncDisposable {
+  /** Of a page: each has its own, which its blocks change one after another. */
+  of(page: string): Promise<string>;
+  /** Runs a script of the shell there, in which `headgate` is the command as it is published. */
+  sh(folder: string, script: string): Promise<Ended>;
+}
+
+export interface JobFoldersOptions {
+  /** The job's headgate.yaml. */
+  readonly config: string;
+  /** A pipeline's module, beside the configuration as `issues.ts`. */
+  readonly module: string;
+}
+
+export async function jobFolders({ config, module }: JobFoldersOptions): Promise<JobFolders> {
+  const home = await mkdtemp(join(tmpdir(), 'headgate-documents-'));
+  const [tools, done] = [join(home, 'bin'), join(home, 'done')];
+  await mkdir(tools);
+  await mkdir(done);
+  for (const [name, text] of Object.entries({ headgate: COMMAND, npm: NPM })) await writeFile(join(tools, name), text, { mode: 0o755 });
+  const files = { ...LISTS, 'headgate.yaml': config, 'written.yaml': config, 'issues.ts': module };
+  for (const [name, text] of Object.entries(files)) await writeFile(join(done, name), text, { mode: 0o600 });
+
+  const PATH = [tools, process.env['PATH']].join(delimiter);
+  const env = { ...ENV, PATH, TZ: 'UTC', HOME: home, NODE_OPTIONS: '--conditions=@headgate/source' };
+  const sh: JobFolders['sh'] = async (cwd, script) => await run(['sh', '-e', '-c', script], { cwd, env });
+  const { code, stderr } = await sh(done, 'headgate run');
+  if (code !== 0) throw new Error(`the job of the documents ended with ${code}: ${stderr}`);
+  return {
+    async of(page) {
+      const folder = join(home, page.replaceAll('/', '-'));
+      await cp(done, folder, { recursive: true });
+      return folder;
+    },
+    sh,
+    [Symbol.asyncDispose]: async () => rm(home, { recursive: true, force: true }),
+  };
+}

@@ -1,0 +1,37 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { startBooks, startFollowers } from '@headgate/sandbox';
+
+const FREELY = { kind: 'rolling', limit: 1_000, windowMs: 1_000 } as const;
+const ISSUES = JSON.stringify({ issues: [{ number: 1, title: 'one' }], next: null });
+
+/** The services that the documents' examples name. */
+export interface Services extends AsyncDisposable {
+  /** A text with the addresses of these in place of `https://api.example.com` and `https://books.example.com`. */
+  pointed(text: string): string;
+}
+
+/** Followers and issues behind one address, and books. */
+export async function startServices(): Promise<Services> {
+  const followers = await startFollowers({ window: FREELY, users: { alpha: { followers: 12_000 }, beta: { followers: 7_000, id: '12' } } });
+  const books = await startBooks({ window: FREELY });
+  const api = createServer(({ url = '', headers }, response) => {
+    const answer = async (): Promise<void> => {
+      if (!url.startsWith('/1.1/')) return void response.end(url.startsWith('/repos/') ? ISSUES : '{}');
+      const { status, headers: own, body } = await fetch(followers.url + url, { headers: { authorization: headers.authorization ?? '' } });
+      const text = await new Response(body).text();
+      response.writeHead(status, { 'content-type': own.get('content-type') ?? '' }).end(text);
+    };
+    answer().catch((error: unknown) => response.destroy(error as Error));
+  });
+  await new Promise<void>((resolve) => api.listen(0, '127.0.0.1', resolve));
+  const address = `http://127.0.0.1:${(api.address() as AddressInfo).port}`;
+  return {
+    pointed: (text) => text.replaceAll('https://api.example.com', address).replaceAll('https://books.example.com', books.url),
+    async [Symbol.asyncDispose]() {
+      api.closeAllConnections();
+      await new Promise((resolve) => api.close(resolve));
+      await Promise.all([followers.close(), books.close()]);
+    },
+  };
+}
