@@ -14,12 +14,14 @@ export interface ShelfPage {
   readonly next: string | null;
 }
 
-/** A service of shelves with numbered items, three a page, that counts its requests. */
+/** A service of shelves with numbered items, three a page, that counts its requests. `answers`: more than these it refuses with 401. */
 export async function catalogueService({
   items,
+  answers = Infinity,
   headers = {},
 }: {
   readonly items: Readonly<Record<string, number>>;
+  readonly answers?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }) {
   const requests: string[] = [];
@@ -30,8 +32,8 @@ export async function catalogueService({
     const count = items[shelf];
     response.setHeader('content-type', 'application/json');
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-    if (count === undefined) {
-      response.statusCode = 404;
+    if (count === undefined || requests.length > answers) {
+      response.statusCode = count === undefined ? 404 : 401;
       response.end('{}');
       return;
     }
@@ -65,6 +67,7 @@ const catalogueSource = defineSource<ShelfQuery, ShelfPage>({
   toRequest: ({ shelf, from }) => ({ method: 'GET', path: `/${shelf}`, ...(from !== undefined && { query: { from } }) }),
   classify(answer, { query }) {
     if (answer.status === 404) return { kind: 'gone', error: noShelf(query.shelf) };
+    if (answer.status === 401) return { kind: 'unauthorized', error: refusedToken() };
     const body = jsonBody(answer, JSON.parse);
     if (body.kind === 'broken') return { kind: 'transient', reason: body.reason };
     const page = shelfPage.safeParse(body.value);
@@ -74,6 +77,10 @@ const catalogueSource = defineSource<ShelfQuery, ShelfPage>({
   items: () => 3,
   itemsOf: ({ items }) => items.length,
 });
+
+function refusedToken(): SourceError {
+  return new SourceError({ code: 'HEADGATE_TOKEN_REFUSED', message: 'its token is invalid', retryable: false, service: 'catalogue' });
+}
 
 function noShelf(shelf: string): SourceError {
   return new SourceError({

@@ -80,6 +80,8 @@ export type RequestEvent =
       readonly request: string;
       /** The page it starts at, 1-based. */
       readonly page: number;
+      /** Of the pages before that one. */
+      readonly items: number;
       readonly resumed: boolean;
     }
   | {

@@ -109,7 +109,7 @@ export interface WalkRow {
   readonly state: 'working' | 'completed' | 'failed';
   /** Pages that are durable, those of earlier runs counted. */
   readonly pages: number;
-  /** The items of this run. */
+  /** Items of those pages. */
   readonly items: number;
   /** Pages it is expected to have in all, where that is known. */
   readonly expected?: number;
@@ -226,16 +226,16 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
 
   /** One for each type of event that changes something. */
   const changes: { readonly [Type in RunEvent['type']]?: (event: Extract<RunEvent, { type: Type }>, at: number) => void } = {
-    'request-started'({ pipeline, lane, key, request, page }) {
+    'request-started'({ pipeline, lane, key, request, page, items }) {
       const before = walks.get(request);
       // A lane that has come back goes on with the walks it had.
       if (before?.state === 'working') {
         if (before.isAway) awayWalks -= 1;
-        walks.set(request, { ...before, isAway: false, pages: page - 1 });
+        walks.set(request, { ...before, isAway: false, pages: page - 1, items });
         return;
       }
       of(pipeline).counts.walks.started += 1;
-      walks.set(request, { kind: 'walk', pipeline, lane, key, request, state: 'working', pages: page - 1, items: 0 });
+      walks.set(request, { kind: 'walk', pipeline, lane, key, request, state: 'working', pages: page - 1, items });
     },
     'page-written'({ pipeline, request, page, items }) {
       of(pipeline).counts.pages += 1;
@@ -258,7 +258,9 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
     },
     'records-written'({ pipeline, kind, counts }) {
       count(of(pipeline).counts.records, counts);
-      if (kind === 'keys') count(of(pipeline).keyRecords, counts);
+      if (kind !== 'keys') return;
+      of(pipeline).lookups += 1;
+      count(of(pipeline).keyRecords, counts);
     },
     'after-written': ({ pipeline, counts }) => count(of(pipeline).counts.records, counts),
     'dead-letter'({ pipeline, topic, key, error }, at) {
@@ -308,8 +310,7 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
     'requests-readable': ({ pipeline, lane }) => void blockedLanes.delete(laneName(pipeline, lane)),
   };
 
-  const doneOf = (pipeline: string): number =>
-    of(pipeline).counts.pages + Math.ceil(of(pipeline).counts.keys.answered / of(pipeline).keysAtOnce);
+  const doneOf = (pipeline: string): number => of(pipeline).counts.pages + of(pipeline).lookups;
   const forecastAll = (left: readonly LaneWork[]): void => {
     forecastAtMs = clock.monotonicMs();
     hasChanged = false;
@@ -321,7 +322,6 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
       const own = of(pipeline);
       const { answers, answersMs } = own;
       const requestMs = answers === 0 ? 0 : answersMs / answers;
-      own.keysAtOnce = Math.max(own.keysAtOnce, ...lanes.map((lane) => lane.keysAtOnce));
       const doneBefore = doneOf(pipeline);
       if (areWalksDue)
         for (const lane of lanes) for (const [request, at] of walksDoneIn(lane, { now, requestMs })) doneAts.set(request, at);
@@ -405,8 +405,8 @@ interface Totals {
   /** Answers so far, and how long they took in all. */
   answers: number;
   answersMs: number;
-  /** Most keys of one request. */
-  keysAtOnce: number;
+  /** Lookups with an answer, each one HTTP request. */
+  lookups: number;
   failing: PipelineSnapshot['failing'] | undefined;
   lastSuccessAt: number | undefined;
 }
@@ -439,7 +439,7 @@ function noTotals(): Totals {
     items: 0,
     deadLetters: 0,
   };
-  return { counts, keyRecords: {}, answers: 0, answersMs: 0, keysAtOnce: 1, failing: undefined, lastSuccessAt: undefined };
+  return { counts, keyRecords: {}, answers: 0, answersMs: 0, lookups: 0, failing: undefined, lastSuccessAt: undefined };
 }
 
 function* walkRows(walks: Iterable<Walk>, { work }: RunGauges, doneAts: ReadonlyMap<string, number>): Generator<WalkRow> {

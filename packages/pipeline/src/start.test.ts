@@ -117,9 +117,22 @@ test('a run that is stopped goes on at the page where it was', async () => {
   await using first = await start({ log, pipelines: [counted(options)], signal: stop.signal });
   expect((await first.done).outcome).toBe('stopped');
   await using second = await start({ log, pipelines: [counted(options)] });
-  expect((await second.done).outcome).toBe('done');
+  const { outcome, snapshot } = await second.done;
+  expect(outcome).toBe('done');
+  // Items of all its pages, as its pages are.
+  expect(snapshot.work).toMatchObject([{ key: 'a', pages: 10, items: 30 }]);
+  expect(snapshot.progress).toMatchObject({ done: 6, left: 0 });
   expect(await values(log, 'catalogue.records')).toEqual(Array.from({ length: 30 }, (_, i) => ({ item: `a-${i}` })));
   expect(service.requests).toHaveLength(10);
+});
+
+test('a run whose credential is refused midway says what is left', async () => {
+  await using service = await catalogueService({ items: { a: 7, b: 7, c: 7 }, answers: 4 });
+  await using log = await openLog();
+  await using running = await start({ log, pipelines: [catalogue()({ baseUrl: service.baseUrl, token: 't', shelves: ['a', 'b', 'c'] })] });
+  const { outcome, snapshot } = await running.done;
+  expect(outcome).toBe('failed');
+  expect(snapshot.progress).toEqual({ done: 4, left: 3, isExact: false });
 });
 
 test('a state that is about another requests topic is refused: requests of this one would count as finished', async () => {

@@ -193,7 +193,8 @@ export async function start(options: StartOptions): Promise<Running> {
       await leave().catch(() => undefined);
     }
     stream.complete();
-    if (!signal.aborted && failures.length === 0) model.forecast([]);
+    const left = supervisor.left();
+    if (!signal.aborted && (failures.length === 0 || left.length > 0)) model.forecast(left);
     const outcome = failures.length > 0 ? 'failed' : signal.aborted ? 'stopped' : 'done';
     return { outcome, failures, snapshot: model.snapshot({ ...last, work: [], lanes: ended([...worked.values()], last.lanes) }) };
   };

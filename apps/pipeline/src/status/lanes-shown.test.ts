@@ -65,7 +65,7 @@ it('says why a lane can not go on while others do, and that the run failed', asy
   expect(run.json.lines.map((line) => JSON.parse(line) as object)).toContainEqual(
     expect.objectContaining({ level: 'error', event: 'lane-left', failed: true, msg: words }),
   );
-  expect(run.frame()[0]).toBe('  2 requests done');
+  expect(run.frame()[0]).toBe('  2 requests done, at least 1 left');
   run.stop();
   expect((await run.finish()).outcome).toBe('failed');
   expect(run.summary()).toMatch(

@@ -41,7 +41,7 @@ export interface LaneSupervisor {
   /** Gives every lane up, without having worked. */
   close(): Promise<void>;
   gauges(): RunGauges;
-  /** The unfinished work of the lanes it holds. */
+  /** The unfinished work of the lanes it holds, and of those that have failed. */
   left(): readonly LaneWork[];
 }
 
@@ -50,6 +50,8 @@ interface Supervised extends LaneName {
   readonly leave: AbortController;
   readonly opened: Promise<void>;
   held: PipelineLane | undefined;
+  /** What a failure has left undone. */
+  unfinished?: LaneWork | undefined;
   ended: boolean;
 }
 
@@ -129,7 +131,10 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, clock, emi
       } catch (error) {
         if (error instanceof LaneLostError) reason = `${error.by ?? 'another process'} has taken it over`;
         else if (error instanceof LaneOutgrownError) reason = error.message;
-        else throw error;
+        else {
+          one.unfinished = one.held?.left();
+          throw error;
+        }
       } finally {
         const { held } = one;
         one.held = undefined;
@@ -218,7 +223,7 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, clock, emi
         lanes: all.flatMap(({ lanes: some }) => some),
       };
     },
-    left: () => held().map((lane) => lane.left()),
+    left: () => [...supervised.values()].flatMap(({ held, unfinished }) => held?.left() ?? unfinished ?? []),
   };
 }
 

@@ -79,7 +79,14 @@ export async function openPipelineLane(
     const others = number === 0 ? otherGroupsWarnings({ state: lane.state, group: options.group, pipeline, names }) : [];
     for (const message of others) emit({ type: 'notice', level: 'warn', message });
     const credits = creditPool({ max: pipeline.maxOutstanding });
-    const waker = notifier({ clock });
+    const own = notifier({ clock });
+    const waker: Notifier = {
+      ...own,
+      fail(error) {
+        failing();
+        own.fail(error);
+      },
+    };
     const leaving = new AbortController();
     const opened = pipeline.open({
       lane: number,
@@ -125,6 +132,9 @@ export async function openPipelineLane(
       for (const offset of expected.keys()) if (!offsets.has(offset)) expected.delete(offset);
       return { pipeline: name, lane: number, sources, inWork, expected, behind };
     };
+    /** What was left when the lane failed: its worker gives it all up then. */
+    let unfinished: LaneWork | undefined;
+    const failing = (): void => void (unfinished ??= laneWork(shown()));
     return {
       run: async (leave) =>
         await workLane({
@@ -141,12 +151,13 @@ export async function openPipelineLane(
           pipeline: name,
           names,
           emit,
+          failing,
         }).catch(async (error: unknown) => await Promise.reject(topicGone(await outgrown(error, { log, lane }), pipeline, names))),
       confirm() {
         lane.commit({ records: [] }).catch((error: unknown) => waker.fail(error));
       },
       gauges: () => laneGauges({ ...shown(), credits, load: worker.load, now: clock.epochMs() }),
-      left: () => laneWork(shown()),
+      left: () => unfinished ?? laneWork(shown()),
       async close() {
         await closeSources();
         await lane.close();
@@ -175,6 +186,8 @@ interface WorkLaneOptions extends Pick<PipelineLaneOptions, 'log' | 'follow' | '
   /** Unfinished requests from before the lane was opened. */
   readonly resumed: readonly RequestRecord[];
   readonly waker: Notifier;
+  /** Called before the worker gives up what a failure leaves undone. */
+  readonly failing: () => void;
   /** Ends the work gracefully. */
   readonly signal: AbortSignal;
 }
@@ -194,6 +207,7 @@ async function workLane({
   pipeline,
   names,
   emit,
+  failing,
 }: WorkLaneOptions): Promise<void> {
   const wake = (): void => waker.notify();
   signal.addEventListener('abort', wake);
@@ -254,6 +268,9 @@ async function workLane({
       if (idle && !follow && !isBlocked) return;
       await waker.wait(LOOK_AGAIN_MS);
     }
+  } catch (error) {
+    failing();
+    throw error;
   } finally {
     signal.removeEventListener('abort', wake);
     worker.stop();

@@ -209,6 +209,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
       key,
       request: current.id,
       page: state.page,
+      items: state.items,
       resumed: saved !== undefined,
     });
     tracing?.begin(current, { pipeline, lane: lane.partition, key, request: current.id, page: state.page });
@@ -375,8 +376,9 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
       return;
     }
     if (endsSource(error) || endsLane(error)) {
-      left(current, reasonOf(error));
+      // First: what is left when the lane fails has this walk.
       notifier.fail(error);
+      left(current, reasonOf(error));
       return;
     }
     active.set(current.offset, 'ending');
