@@ -21,7 +21,7 @@ export interface CommandContext {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
-  readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean };
+  readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
   /** Takes nothing that a terminal would obey. */
   readonly stderr: Output;
   /** `stderr` as it is, for what moves a cursor or asks a question. */

@@ -69,6 +69,12 @@ describe('an author is the same to the config, to enqueue and to the library', (
   });
 });
 
+it('names the line of stdin that holds no request, and adds nothing', async () => {
+  const { said, log } = await enqueued([], [], '@alpha\n\n# those of May\nbad line!\n');
+  await expect(said).rejects.toThrow('enqueue: stdin, line 4: "bad line!" is no user.');
+  expect(await log()).toEqual([]);
+});
+
 it('tells how a refused id may have been meant, and adds nothing', async () => {
   const { said, log } = await enqueued(['alpha', '00012']);
   await expect(said).rejects.toThrow(
@@ -123,7 +129,7 @@ async function taken(outcome: Promise<unknown>, refusal: new (...args: never[]) 
 }
 
 /** What `enqueue followers` came to, and what the requests topic holds after it. */
-async function enqueued(entries: readonly string[], authors: readonly string[] = []) {
+async function enqueued(entries: readonly string[], authors: readonly string[] = [], stdin: string = '') {
   const service = authors.length > 0 ? 'books' : 'followers';
   const cwd = await configFolder({ 'headgate.yaml': `topics: { driver: sqlite, file: ./headgate.db }\n${FOLLOWERS}` });
   const said = enqueue(
@@ -132,7 +138,7 @@ async function enqueued(entries: readonly string[], authors: readonly string[] =
       file: 'headgate.yaml',
       cwd,
       env: ENV,
-      stdin: new PassThrough(),
+      stdin: new PassThrough().end(stdin),
       stdout: new PassThrough(),
       stderr: new PassThrough(),
       terminal: new PassThrough(),

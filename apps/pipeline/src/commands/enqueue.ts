@@ -22,7 +22,7 @@ export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, co
   }
   if (authors.length > 0 && pipeline !== 'books') throw new UsageError('enqueue: --author goes with books.');
   const wanted = entries.length === 0 && authors.length === 0 ? ['-'] : entries;
-  const lines = wanted.length === 1 && wanted[0] === '-' ? await readLines(context) : wanted;
+  const lines = wanted.length === 1 && wanted[0] === '-' ? await readLines(context) : wanted.map((text) => ({ text, place: '' }));
   const topic = topicNames(topics)(`${pipeline}.requests`);
   const requests = requestRecords(definition, lines, authors).map((request): NewRecord => ({ topic, ...request }));
   if (requests.length === 0) throw new UsageError('enqueue: nothing to add. Name requests, or write them to stdin, one a line.');
@@ -41,29 +41,37 @@ export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, co
   return 0;
 }
 
-async function readLines({ stdin, signal }: Pick<CommandContext, 'stdin' | 'signal'>): Promise<string[]> {
-  const lines: string[] = [];
+interface RequestLine {
+  readonly text: string;
+  /** For messages: `stdin, line 3: `. */
+  readonly place: string;
+}
+
+async function readLines({ stdin, signal }: Pick<CommandContext, 'stdin' | 'signal'>): Promise<RequestLine[]> {
+  const lines: RequestLine[] = [];
+  let number = 0;
   for await (const line of createInterface({ input: stdin, crlfDelay: Infinity, signal })) {
     const text = line.trim();
-    if (text !== '' && !text.startsWith('#')) lines.push(text);
+    number += 1;
+    if (text !== '' && !text.startsWith('#')) lines.push({ text, place: `stdin, line ${number}: ` });
   }
   signal.throwIfAborted();
   return lines;
 }
 
 /** Requests as the pipeline's topic takes them. */
-function requestRecords({ requests }: DefinitionInfo, lines: readonly string[], authors: readonly string[]): KeyedRequest[] {
-  const keyed = (make: () => KeyedRequest): KeyedRequest => {
+function requestRecords({ requests }: DefinitionInfo, lines: readonly RequestLine[], authors: readonly string[]): KeyedRequest[] {
+  const keyed = (make: () => KeyedRequest, place = ''): KeyedRequest => {
     try {
       const request = make();
       requests.check(request.value);
       return request;
     } catch (error) {
-      throw new UsageError(`enqueue: ${(error as Error).message} Nothing was added.`, { cause: error });
+      throw new UsageError(`enqueue: ${place}${(error as Error).message} Nothing was added.`, { cause: error });
     }
   };
   return [
-    ...lines.map((line) => keyed(() => requests.parseLine(line))),
+    ...lines.map(({ text, place }) => keyed(() => requests.parseLine(text), place)),
     ...authors.map((author) => keyed(() => requests.keyed({ author: author.trim() }))),
   ];
 }

@@ -1,5 +1,5 @@
-import { access, constants } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { access, mkdtemp, rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { type Pipeline, assertStatesKept, findOtherGroups, intendedUseBeside, topicNames } from '@headgate/pipeline';
 import { type Clock, type Journal, creditPool } from '@headgate/throttle';
 import { MissingRightError, type TopicLog, rightsWords } from '@headgate/topics';
@@ -73,11 +73,23 @@ const NO_JOURNAL: Journal = {
 async function probeLog(config: ConfigOfLog, clock: Clock): Promise<ProbeResult> {
   const { topics } = config;
   if (topics.driver === 'sqlite' && !(await isLogThere(topics))) {
-    // Looking must not leave a file behind.
-    await access(await nearestFolder(dirname(topics.file)), constants.W_OK);
-    return { ok: true, message: 'will be created' };
+    return await probeFolder(await nearestFolder(dirname(topics.file)));
   }
   return await withLog({ topics, clock }, (log, within) => within(ANSWER_WITHIN_MS, lookAt(log, config)));
+}
+
+/** Rights don't say whether a file can be made: root has all of them where none can. Leaves nothing behind. */
+async function probeFolder(folder: string): Promise<ProbeResult> {
+  try {
+    await rmdir(await mkdtemp(join(folder, '.headgate-check-')));
+    return { ok: true, message: 'will be created' };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return {
+      ok: false,
+      message: `can't be made: nothing can be written in ${folder} (${code}). Name a file in a folder you may write to.`,
+    };
+  }
 }
 
 async function lookAt(log: TopicLog, config: ConfigOfLog): Promise<ProbeResult> {

@@ -41,7 +41,7 @@ test('without a terminal both services are written, and the file loads as it is'
   expect(booksOptions(config.pipelines)).toMatchObject({ baseUrl: 'https://books.example.com', plan: 'default' });
   expect(stderr.text).toBe(`headgate.yaml is written. Next:
   1. put the addresses of your services in, or remove a service
-  2. put FOLLOWERS_BEARER_TOKEN and BOOKS_KEY into .env beside it (one NAME=value a line), or export them
+  2. export FOLLOWERS_BEARER_TOKEN and BOOKS_KEY, or put them into .env
   3. fill in users, isbns and authors
   4. headgate check
 `);

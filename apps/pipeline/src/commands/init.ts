@@ -94,7 +94,7 @@ function nextSteps({ file, answers, asked }: NextStepsOptions): string {
   const wishes = [...(answers.followers ? ['users'] : []), ...(answers.books ? ['isbns and authors'] : [])].join(', ');
   const steps = [
     ...(asked ? [] : ['put the addresses of your services in, or remove a service']),
-    `put ${templateVariables(answers).join(' and ')} into .env beside it (one NAME=value a line), or export them`,
+    `export ${templateVariables(answers).join(' and ')}, or put them into .env`,
     `fill in ${wishes}`,
     `headgate check${file === 'headgate.yaml' ? '' : ` --config ${file}`}`,
   ];

@@ -19,6 +19,7 @@ import { padWidth, displayWidth } from '../status/text/cells.ts';
 import { durationWords } from '../status/text/duration-words.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
 import { countWords, groupedNumber } from '../status/text/number-words.ts';
+import { plainOutput } from '../status/text/plain-output.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { createTimeWords } from '../status/text/time-words.ts';
 import { rateWords } from '../status/view-words.ts';
@@ -48,7 +49,8 @@ export async function plan(context: CommandContext): Promise<number> {
       now,
     ),
   );
-  stdout.write(json ? `${escapedControls(JSON.stringify(planJson(plans, now)))}\n` : planText(plans, now));
+  if (json) stdout.write(`${escapedControls(JSON.stringify(planJson(plans, now)))}\n`);
+  else plainOutput(stdout).write(planText(plans, now));
   return 0;
 }
 
@@ -156,24 +158,25 @@ function planText(plans: readonly Planned[], now: number): string {
       .join('   ')
       .trimEnd(),
   );
+  const rates = plans.flatMap(({ left: { lanes, pipeline: name }, pipeline, forecast: { unknown } }) => {
+    const budgets = lanes.flatMap((lane) => lane.budgets.map((budget) => ({ ...budget, pipeline: name })));
+    const rate = unknown === 0 || pipeline === undefined ? [] : rateWords(name, pipeline, budgets);
+    return rate.map((words) => `${name}: ${words}.`);
+  });
   const saved = plans.flatMap(({ left, savedMs = 0 }) =>
     savedMs >= WORTH_SAVING_MS ? [`One more credential for ${left.pipeline} would save ${durationWords(savedMs)}.`] : [],
   );
-  return `${[...lines, ...saved].join('\n')}\n${behind}`;
+  return `${[...lines, ...rates, ...saved].join('\n')}\n${behind}`;
 }
 
 function rowsOf(of: Planned, now: number): string[][] {
-  const { left, forecast: all, walks, pipeline } = of;
+  const { left, forecast: all, walks } = of;
   const { lanes } = left;
   const every = withWords(lanes);
   const rows = walks.slice(0, LISTED).map(({ walk, lane, inMs }) => {
     const { key, page, pages } = walk;
     const size =
-      pages === undefined
-        ? '(size not known before its last page)'
-        : inMs === undefined
-          ? ''
-          : `${when(now, inMs)} (if it is as long as last time)`;
+      pages === undefined ? '(size not known yet)' : inMs === undefined ? '' : `${when(now, inMs)} (if it is as long as last time)`;
     const requests = pages === undefined ? '?' : groupedNumber(requestsOf(page, pages));
     return [safeText(key), where(walk), requests, withWords([lane]), size];
   });
@@ -190,10 +193,9 @@ function rowsOf(of: Planned, now: number): string[][] {
   }
   if (walks.length === 0) return rows;
   const isExact = all.unknown === 0;
-  const budgets = lanes.flatMap((lane) => lane.budgets.map((budget) => ({ ...budget, pipeline: left.pipeline })));
-  const rate = isExact || pipeline === undefined ? [] : rateWords(left.pipeline, pipeline, budgets);
-  const done = isExact ? when(now, all.inMs) : [`no sooner than ${when(now, all.inMs)}`, ...rate].join('; ');
-  return [...rows, [`all of ${left.pipeline}`, '', `${isExact ? '' : 'at least '}${groupedNumber(all.requests)}`, every, done]];
+  // Of unknown sizes there is no end to say while the budget has room for what is known.
+  const done = isExact ? when(now, all.inMs) : all.inMs < 1_000 ? '' : `${when(now, all.inMs)}, or later`;
+  return [...rows, [`all of ${left.pipeline}`, isExact ? '' : 'at least', groupedNumber(all.requests), every, done]];
 }
 
 function where({ page, whole }: WalkLeft): string {

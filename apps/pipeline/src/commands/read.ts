@@ -20,7 +20,7 @@ export interface ReadOptions extends RecordChoice {
 
 /**
  * Writes committed records to stdout: for people, or with `--json` a line of JSON each. Bytes that are no text are written as base64: behind
- * `base64:`, or in JSON as `keyBase64`, `valueBase64` and `headersBase64` in place of `key`, `value` and the header. Resolves to the exit code.
+ * `base64:`, or in JSON as `key_base64`, `value_base64` and `headers_base64` in place of `key`, `value` and the header. Resolves to the exit code.
  */
 export async function read(
   { topic: asked, max = Infinity, values = false, ...choice }: ReadOptions,
@@ -78,7 +78,7 @@ function jsonLine({ topic, partition, offset, timestampMs, key, headers, value }
     time: new Date(timestampMs).toISOString(),
     ...jsonField('key', key),
     headers: Object.fromEntries(texts.flatMap(([name, text]) => (text === undefined ? [] : [[name, text]]))),
-    ...(others.length > 0 && { headersBase64: Object.fromEntries(others) }),
+    ...(others.length > 0 && { headers_base64: Object.fromEntries(others) }),
   });
   const text = value && textOf(value);
   const last = isOneLineOfJson(text) ? `"value":${text}}` : JSON.stringify(jsonField('value', value)).slice(1);
@@ -87,7 +87,7 @@ function jsonLine({ topic, partition, offset, timestampMs, key, headers, value }
 
 function jsonField(name: string, bytes: Uint8Array | null): Readonly<Record<string, string | null>> {
   const text = bytes && textOf(bytes);
-  return text === undefined && bytes !== null ? { [`${name}Base64`]: base64(bytes) } : { [name]: text ?? null };
+  return text === undefined && bytes !== null ? { [`${name}_base64`]: base64(bytes) } : { [name]: text ?? null };
 }
 
 function plainLine({ partition, offset, key, value }: BytesRecord): string {

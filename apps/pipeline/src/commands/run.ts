@@ -3,7 +3,7 @@ import type { TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
 import { errorText } from '../run/error-text.ts';
 import { limitHeapGrowth } from '../run/heap-growth.ts';
-import { logAddress, openTopicLog } from '../run/open-topic-log.ts';
+import { logShown, openTopicLog } from '../run/open-topic-log.ts';
 import { growthWords, prepareTopics } from '../run/topics.ts';
 import { runAbout } from '../run/run-about.ts';
 import { needsRepair, withStateAdvice } from '../run/state-lost.ts';
@@ -32,7 +32,7 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
   const viewer = runViewer({ clock, signal, about: runAbout(config, context.file) });
   const live = terminal.isTTY === true && env['TERM'] !== 'dumb';
   const color = live && !env['NO_COLOR'];
-  const header = `headgate run   ${context.file}   -> ${logAddress(config.topics)}`;
+  const header = `headgate run   ${context.file}   -> ${logShown(config.topics, context.cwd)}`;
   let reporter: Reporter | undefined;
   const unreported: DisplayEvent[] = [];
   const emit = (event: DisplayEvent): void => {

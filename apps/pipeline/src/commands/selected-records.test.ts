@@ -100,6 +100,6 @@ it('a value is a line of JSON, whatever it is', () => {
     '"two\\nlines"',
     '""',
     'null',
-    '{"valueBase64":"/w=="}',
+    '{"value_base64":"/w=="}',
   ]);
 });

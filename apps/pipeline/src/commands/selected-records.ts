@@ -151,7 +151,7 @@ export function momentOf(text: string, now: number): number {
 export function valueLine(value: Uint8Array | null): string {
   const text = value && textOf(value);
   if (isOneLineOfJson(text)) return text;
-  return JSON.stringify(text === undefined && value !== null ? { valueBase64: base64(value) } : text);
+  return JSON.stringify(text === undefined && value !== null ? { value_base64: base64(value) } : text);
 }
 
 export function isOneLineOfJson(value: string | null | undefined): value is string {

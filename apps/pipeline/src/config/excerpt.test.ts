@@ -14,10 +14,10 @@ test('a problem has its line, with marks under what is meant', async () => {
 });
 
 test('of secrets, addresses and what can not be told from them, dots show', async () => {
-  expect(await excerpts('books: { key: "s3cret", key2: s3cret, baseUrl: "nowhere.example", plan: pros } # s3cret\n')).toEqual([
-    ['books: { key: "······", key2: ······, baseUrl: "···············", plan: pros } # ······', expect.stringMatching(/^ {24}\^{4}$/)],
-    ['books: { key: "······", key2: ······, baseUrl: "···············", plan: pros } # ······', expect.stringMatching(/^ {47}\^{17}$/)],
-    ['books: { key: "······", key2: ······, baseUrl: "···············", plan: pros } # ······', expect.stringMatching(/^ {72}\^{4}$/)],
+  expect(await excerpts('books:\n  { key: "s3cret", key2: s3cret, baseUrl: "nowhere.e", plan: pros } # s3cret\n')).toEqual([
+    ['  { key: "······", key2: ······, baseUrl: "·········", plan: pros }', expect.stringMatching(/^ {19}\^{4}$/)],
+    ['  { key: "······", key2: ······, baseUrl: "·········", plan: pros }', expect.stringMatching(/^ {42}\^{11}$/)],
+    ['  { key: "······", key2: ······, baseUrl: "·········", plan: pros }', expect.stringMatching(/^ {61}\^{4}$/)],
   ]);
   // No value of a file that can't be parsed shows.
   expect(await excerpts('books: { plan: pro, key: "s3cret }\n')).toEqual([['books: { plan: ···, key: "······ }', `${' '.repeat(25)}^`]]);
@@ -29,7 +29,7 @@ test('a long line is cut around the mark, and a wide letter has two cells', () =
     known: [],
   });
   const [line = '', marks = ''] = problem?.excerpt ?? [];
-  expect([line.length, line.slice(marks.indexOf('^'), marks.length), line.at(0), line.at(-1)]).toEqual([92, '[[[', '…', '…']);
+  expect([line.length, line.slice(marks.indexOf('^'), marks.length), line.at(0), line.at(-1)]).toEqual([70, '[[[', '…', '…']);
   const wide = withExcerpts([{ line: 1, column: 3, key: '', message: '' }], { text: '書 [', known: [], open: new Map([[0, 1]]) });
   expect(wide[0]?.excerpt).toEqual(['書 [', '   ^']);
 });

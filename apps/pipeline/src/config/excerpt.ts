@@ -13,7 +13,7 @@ export interface ExcerptOptions {
 }
 
 /** More of a line is cut off. */
-const WIDTH = 90;
+const WIDTH = 68;
 /** In place of a letter that may be one of a secret. */
 const HIDDEN = '\u00b7';
 
@@ -24,8 +24,8 @@ export function withExcerpts(problems: readonly Problem[], { text, known, open =
     const { line = 0, column = 1, length = 1 } = problem;
     const { start, source } = lines[line - 1] ?? { start: 0, source: '' };
     if (source.trim() === '') return problem;
-    const shown = shownLine(source, start, { known, open });
-    const from = Math.max(0, Math.min(column - 1 - WIDTH / 2, source.length - WIDTH));
+    const shown = withoutComment(shownLine(source, start, { known, open }), column - 1 + length);
+    const from = Math.max(0, Math.min(column - 1 - WIDTH / 2, shown.length - WIDTH));
     const before = `${from > 0 ? '…' : ''}${shown.slice(from, column - 1)}`;
     const cut = shown.length > from + WIDTH;
     const meant = shown.slice(column - 1, Math.min(column - 1 + length, from + WIDTH)).trimEnd();
@@ -46,6 +46,12 @@ function linesOf(text: string): { readonly start: number; readonly source: strin
     start += line.length + 1;
     return own;
   });
+}
+
+/** The line up to the comment behind what is meant, which would be dots alone. */
+function withoutComment(line: string, meantTo: number): string {
+  const at = line.slice(meantTo).search(/\s#/u);
+  return at < 0 ? line : line.slice(0, meantTo + at).trimEnd();
 }
 
 /** The line letter by letter: each blank is a blank, each letter of a word that may not be shown a dot. */

@@ -199,7 +199,7 @@ test.skipIf(process.platform === 'win32')('.env that every user of the machine c
     return (await loadConfig({ cwd, env: {} })).warnings.map((warning) => sayProblem('headgate.yaml', warning));
   };
   expect(await warned(0o644)).toEqual([
-    'headgate.yaml 1:1: .env beside this file can be read by every user of this machine. Keep it for its owner alone: chmod 600 .env',
+    'headgate.yaml: .env beside this file can be read by every user of this machine. Keep it for its owner alone: chmod 600 .env',
   ]);
   expect(await warned(0o640)).toEqual([]);
   expect(await warned(0o600)).toEqual([]);

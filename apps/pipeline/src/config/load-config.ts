@@ -46,7 +46,7 @@ export async function loadConfig({
   const warnings = [...read.warnings];
   if (await isPublic(envPath)) {
     const message = '.env beside this file can be read by every user of this machine. Keep it for its owner alone: chmod 600 .env';
-    warnings.push(read.problemAt([], message));
+    warnings.push({ key: '', message });
   }
   warnings.sort(inOrder);
   const found = [...read.problems, ...crossProblems(read)].sort(inOrder);

@@ -46,7 +46,7 @@ describe('headgate', () => {
         .split('\n')
         .map((line) => JSON.parse(line) as unknown),
     ).toEqual([
-      { ...place0, offset: 0, keyBase64: 'AP8=', headers: { text: 'x' }, headersBase64: { bytes: 'AP8=' }, valueBase64: 'AP8=' },
+      { ...place0, offset: 0, key_base64: 'AP8=', headers: { text: 'x' }, headers_base64: { bytes: 'AP8=' }, value_base64: 'AP8=' },
       { ...place0, offset: 1, key: 'k', headers: {}, value: 'v' },
     ]);
     expect(text.stdout).toBe('0:0\tbase64:AP8=\tbase64:AP8=\n0:1\tk\tv\n');

@@ -1,4 +1,5 @@
 import { access } from 'node:fs/promises';
+import { isAbsolute, relative } from 'node:path';
 import type { AvailabilityChange, TopicLog } from '@headgate/topics';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import type { TopicsConfig } from '../config/topics-section.ts';
@@ -58,4 +59,11 @@ export function logAddress(config: TopicsConfig): string {
     case 'kafka':
       return `kafka ${config.brokers.join(', ')}`;
   }
+}
+
+/** The same, for a display: a file within `cwd` relative to it. */
+export function logShown(config: TopicsConfig, cwd: string): string {
+  const address = logAddress(config);
+  const within = config.driver === 'sqlite' ? relative(cwd, address) : '';
+  return within === '' || isAbsolute(within) || within.startsWith('..') ? address : within;
 }

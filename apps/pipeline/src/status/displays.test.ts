@@ -49,13 +49,13 @@ async function crawled(here: Place, url: string, users: readonly string[]): Prom
 const lines = (run: ShownRun): string => run.frame().join('\n');
 
 describe('a row says what its request does now', () => {
-  it('asking, and for how long: then nothing is idle', async () => {
+  it('answer pending, and for how long: then nothing is idle', async () => {
     await using api = await service({ alpha: { followers: 30 } }, { latencyMs: 600_000 });
     await using here = await place();
     const run = await here.run([crawl({ url: api.url, users: ['alpha'] })]);
-    await run.shows(/@alpha +first page +asking$/mu);
+    await run.shows(/@alpha +first page +answer pending$/mu);
     await here.clock.advance(3_000);
-    await run.shows(/@alpha +first page +asking for 3 s$/mu);
+    await run.shows(/@alpha +first page +answer pending for 3 s$/mu);
     expect(lines(run)).not.toMatch(/nothing left|waits for/u);
     expect(run.plain.text).not.toMatch(/nothing left|waits/u);
     expect(run.view().work).toMatchObject([{ key: '@alpha', doing: { state: 'asking', since: START } }]);
@@ -70,7 +70,7 @@ describe('a row says what its request does now', () => {
     await run.shows(/@alpha +2 pages +20 ids +waits for budget until 10:15:00/u);
     await here.clock.advance(4_000);
     expect(run.frame()).toEqual([
-      '  2 requests done, at least 1 left; 2 in 15 m are 20 ids at most',
+      '  2 requests done, at least 1 left; at most 20 ids in 15 m',
       '',
       '  @alpha  2 pages  20 ids  waits for budget until 10:15:00',
       '',
@@ -148,7 +148,7 @@ describe('a row says what its request does now', () => {
       { ...slow, open: (io) => slow.open({ ...io, onAttempt: (event) => (io.onAttempt(event), (release = here.holdWrites())) }) },
     ]);
     await run.shows(/waits for downstream room/u);
-    expect(lines(run)).toContain('followers: 10 ids asked for and unwritten (full): no request until they are written');
+    expect(lines(run)).toContain('followers: 10 ids not yet written (maxOutstanding): the next request waits');
     release();
   });
 
@@ -350,7 +350,7 @@ describe('progress', () => {
       crawl({ url: crawls.url, users: ['alpha'] }),
       books({ baseUrl: api.urls.default, key: 'a-key', isbns, authors: ['Ursula K. Le Guin'] }),
     ]);
-    await run.shows(/at least \d left; followers 2 in 15 m are 20 ids at most(?:; books 1 a second)?$/mu);
+    await run.shows(/at least \d left; followers: at most 20 ids in 15 m(?:; books: at most 1 request a second)?$/mu);
     await run.finish();
     expect(lines(run)).toMatch(/books keys +█+ +2 of 2 +2 records +done$/mu);
     expect(run.view().pipelines['books']?.records).toEqual({ authors: 1, records: 2 });

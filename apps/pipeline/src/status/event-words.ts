@@ -144,9 +144,11 @@ export function itemsWords(count: number, pipeline: string, units: Units): strin
   return countWords(count, count === 1 ? unit.replace(/s$/, '') : unit, unit);
 }
 
-/** `3 followed, 1 unfollowed`; `no record` where there is none. */
+/** `3 records, 1 missing`; `no record` where there is none. */
 export function countsWords(counts: Readonly<Record<string, number>>): string {
-  const said = Object.entries(counts).map(([kind, count]) => `${groupedNumber(count)} ${safeText(kind, 60)}`);
+  const said = Object.entries(counts).map(
+    ([kind, count]) => `${groupedNumber(count)} ${safeText(count === 1 ? kind.replace(/s$/, '') : kind, 60)}`,
+  );
   return said.length === 0 ? 'no record' : said.join(', ');
 }
 

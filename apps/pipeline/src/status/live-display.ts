@@ -8,6 +8,7 @@ import { elapsedWords } from './text/duration-words.ts';
 import { countWords } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
 import { type TableLine, tableLines } from './text/table.ts';
+import { wrappedLine } from './text/wrapped-line.ts';
 import { createTimeWords, type TimeWords } from './text/time-words.ts';
 import { budgetRows, lanesWords, progressWords, waits, workRows } from './view-words.ts';
 import type { Reporter, ReporterOptions } from './reporter.ts';
@@ -34,7 +35,8 @@ export function createLiveDisplay(options: Omit<ReporterOptions, 'json' | 'live'
     draw(liveFrame({ header, view: view(), columns, rows, color, times, readCommand }).join('\n'));
   };
   const writeStaying = (): void => {
-    if (staying.length > 0) draw.persist(staying.join('\n'));
+    const columns = stderr.columns ?? 80;
+    if (staying.length > 0) draw.persist(staying.flatMap((line) => wrappedLine(line, columns)).join('\n'));
     staying = [];
   };
   redraw();

@@ -159,7 +159,7 @@ function standingMetrics(view: RunView): Metric[] {
     ),
     gauge(
       'headgate_credit_limit',
-      'Items that may be unwritten.',
+      'Items that may be asked for and not yet written.',
       creditsOf(({ max }) => max),
     ),
     gauge(

@@ -41,7 +41,7 @@ export interface RunAbout {
     readonly credentials?: readonly string[];
     /** Time between two walks of its lists; absent where they are walked once. */
     readonly everyMs?: number;
-    /** Most items that may be unwritten. */
+    /** Most items that may be requested and not yet written. */
     readonly maxOutstanding: number;
   }[];
 }

@@ -60,7 +60,7 @@ it('serves a run as page, JSON and metrics, one view an answer, and shows nothin
   const server = await serve(here, { names: ['status.example'], view });
   try {
     const page = await ask(server.url);
-    expect(page.body).toContain('2 requests done, at least 1 left; 2 in 15 m are 20 ids at most');
+    expect(page.body).toContain('2 requests done, at least 1 left; at most 20 ids in 15 m');
     expect(page.body).toContain('<th scope="row">@alpha</th>');
     expect(page.body).toContain('<td class="note wait">next at 10:15:00, everything waits for this</td>');
     expect(page.body).toContain('<title>waiting until 10:15:00 · headgate</title>');

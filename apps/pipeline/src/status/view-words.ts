@@ -16,7 +16,9 @@ type Failing = NonNullable<RunView['pipelines'][string]['failing']>;
 function doingWords(doing: Doing, now: number, times: TimeWords): string {
   switch (doing.state) {
     case 'asking':
-      return now - doing.since < 1_000 ? 'asking' : `asking for ${durationWords(Math.floor((now - doing.since) / 1_000) * 1_000)}`;
+      return now - doing.since < 1_000
+        ? 'answer pending'
+        : `answer pending for ${durationWords(Math.floor((now - doing.since) / 1_000) * 1_000)}`;
     case 'retrying': {
       const seconds = Math.ceil(Math.max(0, doing.at - now) / 1_000);
       return `retries in ${durationWords(seconds * 1_000)}: ${safeText(doing.reason, 200)}`;
@@ -130,13 +132,13 @@ export function progressWords(view: RunView, times: TimeWords): string {
   const all = Object.entries(view.pipelines);
   const rates = all.flatMap(([name, one]) => {
     const said = one.progress.isExact ? [] : rateWords(name, one, view.budgets);
-    return said.map((rate) => (all.length === 1 ? rate : `${name} ${rate}`));
+    return said.map((rate) => (all.length === 1 ? rate : `${name}: ${rate}`));
   });
   const rest = left === 0 ? '' : `, at least ${groupedNumber(left)} left`;
   return [`${countWords(done, 'request')} done${rest}`, ...(left === 0 ? [] : rates)].join('; ');
 }
 
-/** `15 in 15 m are 75,000 ids`: how fast a first walk can go. */
+/** `at most 75,000 ids in 15 m`: how fast a first walk can go. */
 export function rateWords(
   pipeline: string,
   { unit, pageItems }: { readonly unit: string; readonly pageItems?: number | undefined },
@@ -146,9 +148,9 @@ export function rateWords(
   const windowMs = Math.min(...own.map((one) => one.windowMs));
   const limit = own.reduce((sum, one) => sum + (one.windowMs === windowMs ? one.limit : 0), 0);
   if (limit === 0) return [];
-  const rate = windowMs === 60_000 ? 'a minute' : windowMs === 1_000 ? 'a second' : `in ${durationWords(windowMs)}`;
-  const items = pageItems === undefined ? '' : ` are ${itemsWords(limit * pageItems, pipeline, { [pipeline]: unit })} at most`;
-  return [`${groupedNumber(limit)} ${rate}${items}`];
+  const time = windowMs === 60_000 ? 'a minute' : windowMs === 1_000 ? 'a second' : `in ${durationWords(windowMs)}`;
+  const most = pageItems === undefined ? countWords(limit, 'request') : itemsWords(limit * pageItems, pipeline, { [pipeline]: unit });
+  return [`at most ${most} ${time}`];
 }
 
 /** A budget's name on a line: its pipeline, its credential, and itself where the credential has several. */
@@ -231,7 +233,7 @@ export function waits(view: RunView, times: TimeWords, width: number = Infinity)
   const full = credits.flatMap(({ pipeline, used, max }) => {
     const isWaitedFor = work.some((row) => row.pipeline === pipeline && row.doing?.state === 'waiting' && row.doing.for === 'downstream');
     if (used < max && !isWaitedFor) return [];
-    return [`${pipeline}: ${itemsWords(used, pipeline, unitsOf(view))} asked for and unwritten (full): no request until they are written`];
+    return [`${pipeline}: ${itemsWords(used, pipeline, unitsOf(view))} not yet written (maxOutstanding): the next request waits`];
   });
   const blocked = blockedLanes.map((lane) => blockedLaneWords(lane, times.when(lane.since, now)));
   const stopping = view.isStopping ? [stoppingWords(view)] : [];

@@ -53,9 +53,9 @@ describe.skipIf(WHY_NOT !== undefined)(`requests that another client has written
       .map((line) => JSON.parse(line) as unknown);
     expect(lines).toMatchObject([
       { value: { screenName: 'alpha' } },
-      { key: 'framed', headers: {}, valueBase64: BASE64 },
-      { keyBase64: BASE64, value: { screenName: 'beta' } },
-      { key: '@gamma', headersBase64: { id: BASE64 }, value: { screenName: 'gamma' } },
+      { key: 'framed', headers: {}, value_base64: BASE64 },
+      { key_base64: BASE64, value: { screenName: 'beta' } },
+      { key: '@gamma', headers_base64: { id: BASE64 }, value: { screenName: 'gamma' } },
     ]);
 
     const replay = await work.headgate('replay', 'followers.dead-letters');

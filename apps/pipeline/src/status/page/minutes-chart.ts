@@ -50,7 +50,7 @@ export function minutesChart({ what, series, minutes, startedAt, now, times }: C
     const total = shown.reduce((all, minute) => all + of(minute), 0);
     return total === 0 ? [] : [markup`<li class="${name}">${numberWords(total)} ${words}</li>`];
   });
-  const caption = `${what} a minute: ${groupedNumber(most)} at most`;
+  const caption = `${what} a minute, up to ${groupedNumber(most)}`;
   const from = times.when(first * MINUTE_MS, now);
   const label = markup`viewBox="0 0 ${width} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${caption}, since ${from}"`;
   return markup`<figcaption>${caption}</figcaption><svg ${label}>${paths}</svg>

@@ -224,7 +224,7 @@ function about({ about: { version, host, pid, config, log, group, lanes, pipelin
       [
         ...(credentials === undefined ? [] : [`${countWords(credentials.length, 'credential')}: ${credentials.join(', ')}`]),
         everyMs === undefined ? 'lists walked once' : `lists walked every ${durationWords(everyMs)}`,
-        `${groupedNumber(maxOutstanding)} items unwritten at most`,
+        `at most ${groupedNumber(maxOutstanding)} items requested and not yet written`,
       ].join('; '),
     ]),
   ] as const;

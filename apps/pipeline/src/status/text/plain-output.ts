@@ -1,25 +1,31 @@
 import { safeText } from './safe-text.ts';
+import { wrappedLine } from './wrapped-line.ts';
 
 /** Where words go. */
 export interface Output {
   readonly isTTY?: boolean;
+  /** Cells of a terminal's line. */
+  readonly columns?: number;
   write(text: string): unknown;
 }
 
 /** A line that is longer repeats what came from outside. */
 const LONGEST_LINE = 16_384;
 
-/** Words that hold nothing a terminal would obey but line feeds, and no line without an end, whatever is repeated in them. */
+/**
+ * Words that hold nothing a terminal would obey but line feeds, and no line without an end, whatever is repeated in them. On a terminal lines
+ * are broken between words.
+ */
 export function plainOutput(stream: Output): Output {
   return {
     ...(stream.isTTY !== undefined && { isTTY: stream.isTTY }),
-    write: (text) => stream.write(plainLines(text)),
+    write: (text) => stream.write(plainLines(text, stream.isTTY === true ? (stream.columns ?? Infinity) : Infinity)),
   };
 }
 
-function plainLines(text: string): string {
+function plainLines(text: string, width: number): string {
   return text
     .split('\n')
-    .map((line) => safeText(line, LONGEST_LINE))
+    .flatMap((line) => wrappedLine(safeText(line, LONGEST_LINE), width))
     .join('\n');
 }
