@@ -105,7 +105,7 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
   const look = (): void => {
     cancelTimer?.();
     cancelTimer = undefined;
-    const wakeAt = serve();
+    const wakeAt = queue.isEmpty ? Infinity : serve();
     if (wakeAt < Infinity) cancelTimer = clock.schedule(Math.max(0, wakeAt - clock.monotonicMs()), look);
     changes.look();
   };
@@ -158,6 +158,10 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
     for (const { at } of blocked.values()) wakeAt = Math.min(wakeAt, at);
     return wakeAt;
   };
+
+  /** True where nobody waits whom a grant could put off, and nothing is to be waited for. */
+  const mayGoAtOnce = ({ pool, weights, credits, items }: Waiter): boolean =>
+    queue.isEmpty && credits.hasRoom(items) && pool.freeAt(weights) <= clock.monotonicMs();
 
   /** Gives the permit over, once its grant is durable. */
   const hand = (waiter: Waiter, grant: Grant, credit: Credit): void => {
@@ -217,7 +221,10 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
           waiter.reject(signal?.reason);
           look();
         };
-        const forget = signal === undefined ? undefined : aborts.on(signal, abort);
+        let forget: (() => void) | undefined;
+        const watch = (): void => {
+          if (signal !== undefined) forget = aborts.on(signal, abort);
+        };
         const waiter: Waiter = {
           ...options,
           weights,
@@ -232,6 +239,14 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
             reject(reason);
           },
         };
+        if (pool.exhausted === undefined && mayGoAtOnce(waiter)) {
+          const grant = pool.take(weights);
+          if (grant.durable !== undefined) watch();
+          queue.pass(waiter);
+          hand(waiter, grant, options.credits.reserve(options.items));
+          return;
+        }
+        watch();
         add(waiter);
         look();
       });

@@ -98,6 +98,11 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
   };
   /** A member's known time is never too late, so no other can be better once the best is no later than the next one's. */
   const best = (weights: readonly number[]): { node: Node | undefined; at: number } => {
+    const head = heap.peek();
+    if (head !== undefined && freeAt(head, weights) === -Infinity) {
+      if (weights.length === 0) head.notBefore = -Infinity;
+      return { node: head, at: -Infinity };
+    }
     const seen: Node[] = [];
     let found: { node: Node | undefined; at: number } = { node: undefined, at: Infinity };
     // A budget that is not concerned may be the one that makes a member wait.

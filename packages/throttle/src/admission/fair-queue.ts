@@ -30,7 +30,22 @@ export class FairQueue<Entry extends Queued> implements Iterable<Entry> {
   #current = 0;
   #arrivals = 0;
 
+  get isEmpty(): boolean {
+    return this.#entries.first === undefined;
+  }
+
   add(entry: Entry): void {
+    this.#turnOf(entry);
+    this.#entries.add(entry);
+  }
+
+  /** Serves an entry that finds the queue empty, without a place in it. */
+  pass(entry: Entry): void {
+    this.#turnOf(entry);
+    this.served(entry);
+  }
+
+  #turnOf(entry: Entry): void {
     const { walk, share = 1 } = entry;
     const last = (walk === undefined ? undefined : this.#lastTurns.get(walk)) ?? 0;
     // By its end: by starts, all who come during a round would go before those who wait for the next, for ever.
@@ -38,7 +53,6 @@ export class FairQueue<Entry extends Queued> implements Iterable<Entry> {
     entry.arrival = this.#arrivals;
     this.#arrivals += 1;
     if (walk !== undefined) this.#lastTurns.set(walk, entry.turn);
-    this.#entries.add(entry);
   }
 
   /** Takes an entry out; false when it wasn't in. */
