@@ -14,7 +14,10 @@ export interface ShelfPage {
   readonly next: string | null;
 }
 
-/** A service of shelves with numbered items, three a page, that counts its requests. `answers`: more than these it refuses with 401. */
+/**
+ * A service of shelves with numbered items, three a page, that counts its requests. `answers`: more than these it refuses with 401. While it
+ * `isDown` it breaks connections off.
+ */
 export async function catalogueService({
   items,
   answers = Infinity,
@@ -25,9 +28,14 @@ export async function catalogueService({
   readonly headers?: Readonly<Record<string, string>>;
 }) {
   const requests: string[] = [];
+  const service = { isDown: false };
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://localhost');
     requests.push(url.pathname + url.search);
+    if (service.isDown) {
+      response.destroy();
+      return;
+    }
     const shelf = url.pathname.slice(1);
     const count = items[shelf];
     response.setHeader('content-type', 'application/json');
@@ -44,14 +52,14 @@ export async function catalogueService({
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  return {
+  return Object.assign(service, {
     baseUrl: `http://127.0.0.1:${port}`,
     requests,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },
-  };
+  });
 }
 
 interface ShelfQuery {

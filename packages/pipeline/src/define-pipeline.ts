@@ -96,6 +96,8 @@ export interface PipelineIo<Credential extends NamedCredential = NamedCredential
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Call it after every attempt. */
   readonly onAttempt: (event: AttemptEvent) => void;
+  /** `true` for a lane: its requests wait as long as the service is down, and none becomes a dead letter for it. */
+  readonly waitOutOutages: boolean;
   /** The lane's share of the definition's credentials. */
   readonly credentials: readonly Credential[];
 }
@@ -104,6 +106,8 @@ export interface PipelineIo<Credential extends NamedCredential = NamedCredential
 export interface ProbeIo<Credential extends NamedCredential = NamedCredential> extends PipelineIo<Credential> {
   /** For the source's option of that name: 0, no retry. */
   readonly retryForMs: 0;
+  /** As well: the probe fails while the service is down. */
+  readonly waitOutOutages: false;
 }
 
 /** An attempt of a source, as `SourceOptions.onAttempt` gets it. */
@@ -208,7 +212,7 @@ export interface Pipeline {
   /** True when the definition has a probe. */
   readonly canProbe: boolean;
   /** The probe with the credential at that index of `credentials` (0 where lanes split none). Undefined: the definition has no probe. */
-  probe(io: Omit<PipelineIo, 'credentials'>, credential: number): Probe | undefined;
+  probe(io: SharedIo, credential: number): Probe | undefined;
   /**
    * HTTP requests that `request` takes; undefined where that isn't known. `last`: of the key's last whole walk. Throws what the
    * definition's `expect` throws.
@@ -224,8 +228,11 @@ export interface KeyedRequest {
   readonly value: string;
 }
 
+/** What a caller gives; the definition has the rest. */
+type SharedIo = Omit<PipelineIo, 'credentials' | 'waitOutOutages'>;
+
 /** The world of one lane, for `Pipeline.open`. */
-export interface LaneIo extends Omit<PipelineIo, 'credentials'> {
+export interface LaneIo extends SharedIo {
   /** Partition of the pipeline's requests topic, counted from 0. */
   readonly lane: number;
   /** Lanes that the pipeline has in all: they split its credentials. */
@@ -313,12 +320,17 @@ export function definePipeline<
         }),
       open({ lane, lanes, ...io }) {
         const own = (credentials ?? []).filter((_, i) => i % lanes === lane);
-        const work = called('open', () => definition.open(value, { ...io, credentials: own }));
+        const work = called('open', () => definition.open(value, { ...io, waitOutOutages: true, credentials: own }));
         return opened(definition, work, read);
       },
       canProbe: definition.probe !== undefined,
       probe: (io, credential) =>
-        definition.probe?.(value, { ...io, retryForMs: 0, credentials: credentials?.slice(credential, credential + 1) ?? [] }),
+        definition.probe?.(value, {
+          ...io,
+          retryForMs: 0,
+          waitOutOutages: false,
+          credentials: credentials?.slice(credential, credential + 1) ?? [],
+        }),
       expect: (of, last) => (definition.expect === undefined ? last?.pages : atOnce(definition.expect(read(of.value), last))),
     };
   };

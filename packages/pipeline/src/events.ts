@@ -1,4 +1,4 @@
-import type { LimitMismatch } from '@headgate/sources';
+import type { LimitMismatch, SourceOutage } from '@headgate/sources';
 
 /** An event of a run, emitted as it happens. */
 export type RunEvent =
@@ -152,6 +152,8 @@ export interface RunGauges {
   readonly work: readonly WorkGauge[];
   /** The lanes that this process works. */
   readonly lanes: readonly LaneGauge[];
+  /** Services that are down, a row for each source of a lane. */
+  readonly outages: readonly (SourceOutage & { readonly pipeline: string })[];
 }
 
 /** The work of one lane of this process. */
@@ -187,8 +189,11 @@ export type Doing =
   | { readonly state: 'asking'; readonly since: number }
   /** Its last attempt failed, and the next one comes then. */
   | { readonly state: 'retrying'; readonly at: number; readonly reason: string }
-  /** Waits for a budget, or for room downstream: for records before its own to be written. `until`: where that is known. */
-  | { readonly state: 'waiting'; readonly for: 'budget' | 'downstream'; readonly until?: number }
+  /**
+   * Waits for a budget, for room downstream (for records before its own to be written), or for a service that is down to answer another
+   * request. `until`: where that is known.
+   */
+  | { readonly state: 'waiting'; readonly for: 'budget' | 'downstream' | 'service'; readonly until?: number }
   /** The log is writing a page of it, or the grant of its next request. */
   | { readonly state: 'writing' }
   /** All its pages are written, and the work behind the walk goes on. `name`: of that work. */

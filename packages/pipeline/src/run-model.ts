@@ -72,8 +72,17 @@ export interface PipelineSnapshot {
   readonly commitTimes: Histogram;
   /** Attempts that met a fault, by the HTTP status of their answer or `none`. */
   readonly faults: Readonly<Record<string, number>>;
-  /** Set while no attempt succeeds: since when, how many failed, the last reason, and when the next attempt comes, where that is known. */
-  readonly failing?: { readonly since: number; readonly attempts: number; readonly reason: string; readonly retryAt?: number };
+  /**
+   * Set while no attempt succeeds: since when, how many failed, the last reason, and when the next attempt comes, where that is known.
+   * `waiting`: requests that leave the attempts to one of them, where the service is down for all.
+   */
+  readonly failing?: {
+    readonly since: number;
+    readonly attempts: number;
+    readonly reason: string;
+    readonly retryAt?: number;
+    readonly waiting?: number;
+  };
   /** Durable records by topic, within the pipeline. */
   readonly records: Readonly<Record<string, number>>;
   /** Walks that began or were resumed, and those that have ended. */
@@ -362,7 +371,7 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
             ...structuredClone(counts),
             unit: known?.unit ?? 'records',
             ...(known?.pageItems !== undefined && { pageItems: known.pageItems }),
-            ...(failing !== undefined && { failing }),
+            ...(failing !== undefined && { failing: withOutages(failing, gauges.outages, name) }),
             ...(lastSuccessAt !== undefined && { lastSuccessAt }),
             progress: progressOf(name),
           },
@@ -440,6 +449,19 @@ function noTotals(): Totals {
     deadLetters: 0,
   };
   return { counts, keyRecords: {}, answers: 0, answersMs: 0, lookups: 0, failing: undefined, lastSuccessAt: undefined };
+}
+
+/** What the sources of its lanes know better than their attempts show. */
+function withOutages(
+  failing: NonNullable<PipelineSnapshot['failing']>,
+  outages: RunGauges['outages'],
+  pipeline: string,
+): NonNullable<PipelineSnapshot['failing']> {
+  const own = outages.filter((outage) => outage.pipeline === pipeline);
+  if (own.length === 0) return failing;
+  const { retryAt: _, ...rest } = failing;
+  const retryAt = Math.min(...own.map((outage) => outage.retryAt ?? Infinity));
+  return { ...rest, ...(retryAt < Infinity && { retryAt }), waiting: sum(own.map(({ waiting }) => waiting)) };
 }
 
 function* walkRows(walks: Iterable<Walk>, { work }: RunGauges, doneAts: ReadonlyMap<string, number>): Generator<WalkRow> {

@@ -176,7 +176,7 @@ export async function start(options: StartOptions): Promise<Running> {
     throw error;
   }
 
-  let last: RunGauges = { budgets: [], credits: [], work: [], lanes: [] };
+  let last: RunGauges = { budgets: [], credits: [], work: [], lanes: [], outages: [] };
   const snapshot = (): RunSnapshot => model.snapshot((last = supervisor.gauges()), () => supervisor.left());
   const note = (): void => {
     last = supervisor.gauges();
@@ -196,7 +196,11 @@ export async function start(options: StartOptions): Promise<Running> {
     const left = supervisor.left();
     if (!signal.aborted && (failures.length === 0 || left.length > 0)) model.forecast(left);
     const outcome = failures.length > 0 ? 'failed' : signal.aborted ? 'stopped' : 'done';
-    return { outcome, failures, snapshot: model.snapshot({ ...last, work: [], lanes: ended([...worked.values()], last.lanes) }) };
+    return {
+      outcome,
+      failures,
+      snapshot: model.snapshot({ ...last, work: [], outages: [], lanes: ended([...worked.values()], last.lanes) }),
+    };
   };
   const done = work();
   const stop = async (): Promise<RunResult> => {

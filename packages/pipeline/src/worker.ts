@@ -1,5 +1,5 @@
-import type { QueryInFlight, BudgetSlots, SourceBudgetGauge } from '@headgate/sources';
-import type { Clock, CreditPool, Json, Waiting } from '@headgate/throttle';
+import type { BudgetSlots, QueryInFlight, SourceBudgetGauge, SourceOutage, SourceWaiting } from '@headgate/sources';
+import type { Clock, CreditPool, Json } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import type { RequestEvent, RunEvent } from './events.ts';
 import type { Lane } from './lane/lane.ts';
@@ -13,9 +13,11 @@ export interface SourceControls {
   /** How its budgets stand and who waits for what. */
   gauges(): {
     readonly budgets: readonly SourceBudgetGauge[];
-    readonly waiting: readonly Omit<Waiting, 'weights'>[];
+    readonly waiting: readonly Omit<SourceWaiting, 'weights'>[];
     /** Queries in flight, or pausing before a retry. Default: not known. */
     readonly inFlight?: readonly QueryInFlight[];
+    /** Set while its service is down for everybody, where it waits that out. */
+    readonly outage?: SourceOutage;
   };
   /** When its budgets' slots come free, for forecasts. Default: not known. */
   slots?(): readonly BudgetSlots[];

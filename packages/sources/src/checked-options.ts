@@ -17,6 +17,7 @@ export interface CheckedOptions {
   readonly timeoutMs: number;
   readonly maxBodyBytes: number;
   readonly retryForMs: number;
+  readonly waitOutOutages: boolean;
   readonly maxDelayMs: number;
   readonly userAgent: string;
   readonly proxy: string | undefined;
@@ -68,6 +69,7 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
     timeoutMs: between('timeout', timeout, 1, LONGEST_TIMEOUT_MS),
     maxBodyBytes: between('maxBodyBytes', maxBodyBytes, 1, 2 ** 30),
     retryForMs: between('retryForMs', retryForMs, 0, Infinity),
+    waitOutOutages: options.waitOutOutages ?? false,
     maxDelayMs: between('maxDelayMs', maxDelayMs, 0, LONGEST_TIMEOUT_MS),
     userAgent,
     proxy,

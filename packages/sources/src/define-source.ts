@@ -1,10 +1,11 @@
 import { admission, credentialPool, type Delivery, type PageReader, PageStream, type ReadOptions, type Waiting } from '@headgate/throttle';
-import { map } from 'rxjs';
+import { map, merge, Subject } from 'rxjs';
 import { budgetSlots, type BudgetSlotsOptions } from './budget-slots.ts';
 import { nextReset } from './budgets.ts';
 import { checkedOptions } from './checked-options.ts';
 import { connections } from './http/connections.ts';
 import { executor } from './retry/executor.ts';
+import { serviceOutage } from './retry/service-outage.ts';
 import { sourceCredential } from './retry/source-credential.ts';
 import type { SourceDefinition } from './source-definition.ts';
 import { SourceError } from './source-error.ts';
@@ -37,6 +38,13 @@ export function defineSource<Query, Value>(definition: SourceDefinition<Query, V
     const credentials = new Map(members.map((member) => [member.name, member]));
     const stopping = new AbortController();
     const inFlight = new Set<QueryInFlight>();
+    const outageChanges = new Subject<void>();
+    const outage = serviceOutage({
+      clock,
+      random: options.random,
+      isWaitedOut: options.waitOutOutages,
+      onChange: () => outageChanges.next(),
+    });
     const execute = executor({
       definition,
       options,
@@ -44,6 +52,7 @@ export function defineSource<Query, Value>(definition: SourceDefinition<Query, V
       pool,
       credentials,
       connections: wires,
+      outage,
       inFlight,
       stop: stopping.signal,
     });
@@ -74,15 +83,21 @@ export function defineSource<Query, Value>(definition: SourceDefinition<Query, V
         };
       });
     };
-    const named = ({ weights = [], ...waiting }: Waiting): SourceWaiting => ({
+    const named = ({ weights = [], ...waiting }: Omit<Waiting, 'for'> & Pick<SourceWaiting, 'for'>): SourceWaiting => ({
       ...waiting,
       weights: Object.fromEntries(Object.keys(budgets).map((name, i) => [name, weights[i] ?? 1])),
     });
-    const gauges = (waiting: readonly Waiting[]): SourceGauges => ({
-      budgets: budgetGauges(),
-      waiting: waiting.map(named),
-      inFlight: [...inFlight],
-    });
+    const gauges = (waiting: readonly Waiting[]): SourceGauges => {
+      const down = outage.current;
+      const until = down?.retryAt;
+      const held = outage.waiting().map((one) => ({ ...one, for: 'service' as const, ...(until !== undefined && { until }) }));
+      return {
+        budgets: budgetGauges(),
+        waiting: [...waiting, ...held].map(named),
+        inFlight: [...inFlight],
+        ...(down !== undefined && { outage: down }),
+      };
+    };
 
     const source: Source<Query, Value> = {
       async query(query, { signal, ...rest }) {
@@ -109,7 +124,7 @@ export function defineSource<Query, Value>(definition: SourceDefinition<Query, V
         ),
       gauges: () => gauges(queue.waiting()),
       slots: () => inUse((one) => budgetSlots({ ...one, clock })),
-      changes: queue.changes.pipe(map(gauges)),
+      changes: merge(queue.changes, outageChanges.pipe(map(() => queue.waiting()))).pipe(map(gauges)),
       stop() {
         stopping.abort(stoppedError(service));
       },

@@ -5,7 +5,16 @@ export { defineSource } from './define-source.ts';
 export { parseExact, parseUntouched } from './exact-json.ts';
 export { jsonBody, type JsonBody, jsonVerdict } from './http/json-body.ts';
 export { budgetEvidence, refusalWaitMs, type RefusalWaitOptions, retryAfterMs, type RateHeadersOptions } from './http/rate-headers.ts';
-export type { QueryInFlight, QueryOptions, Source, SourceBudgetGauge, SourceGauges, SourceWaiting, WalkOptions } from './source.ts';
+export type {
+  QueryInFlight,
+  QueryOptions,
+  Source,
+  SourceBudgetGauge,
+  SourceGauges,
+  SourceOutage,
+  SourceWaiting,
+  WalkOptions,
+} from './source.ts';
 export type { ClassifyContext, EvidenceContext, PathRequest, SourceDefinition, SourceRequest, UrlRequest } from './source-definition.ts';
 export { SourceError, type SourceErrorOptions } from './source-error.ts';
 export type { AttemptEvent, Budgets, Credential, Limit, LimitMismatch, Quota, SourceOptions } from './source-options.ts';

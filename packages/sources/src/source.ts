@@ -14,7 +14,7 @@ export interface Source<Query, Value> extends AsyncDisposable {
    * after the page it was given.
    */
   walk(first: Query, next: (value: Value, query: Query) => Query | undefined, options?: WalkOptions): PageStream<Value>;
-  /** How its budgets stand and who waits for what. */
+  /** How its budgets stand, who waits for what, and since when the service is down. */
   gauges(): SourceGauges;
   /** When the slots of each budget come free: what a forecast is made of. */
   slots(): readonly BudgetSlots[];
@@ -55,10 +55,28 @@ export interface SourceGauges {
   readonly waiting: readonly SourceWaiting[];
   /** Queries in flight, or pausing before a retry; in the order of their permits. */
   readonly inFlight: readonly QueryInFlight[];
+  /** Set while the service is down, where `waitOutOutages` is set. */
+  readonly outage?: SourceOutage;
 }
 
-/** A query in the queue, and what it waits for. */
-export interface SourceWaiting extends Omit<Waiting, 'weights'> {
+/** The service is down for everybody: one request probes it, all others wait. */
+export interface SourceOutage {
+  /** Epoch ms. */
+  readonly since: number;
+  /** Attempts that met a fault since then. */
+  readonly attempts: number;
+  /** Of the last of them, in words. */
+  readonly reason: string;
+  /** Epoch ms of the next attempt; absent while a request is being tried, or waits for a budget. */
+  readonly retryAt?: number;
+  /** Requests that wait for its end. */
+  readonly waiting: number;
+}
+
+/** A query in the queue: it waits for a budget, for room downstream, or for the end of an outage. */
+export interface SourceWaiting extends Omit<Waiting, 'weights' | 'for'> {
+  /** `service`: for another query to be answered. */
+  readonly for: Waiting['for'] | 'service';
   /** Its cost in each budget, by name. */
   readonly weights: Readonly<Record<string, number>>;
 }

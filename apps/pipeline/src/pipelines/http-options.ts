@@ -31,7 +31,11 @@ export function readNow<Value>(given: Secret, look: (text: string) => Value): Va
 /** The options that every service has for its HTTP requests. */
 export const httpOptions = {
   timeout: duration().prefault('30s').describe('Longest an attempt may take, all in all.'),
-  retryFor: duration({ zero: true }).prefault('10m').describe('How long a request is tried again before it becomes a dead letter.'),
+  retryFor: duration({ zero: true })
+    .prefault('10m')
+    .describe(
+      'How long a request is tried again before it becomes a dead letter. Time in which the service is down for all requests does not count.',
+    ),
   maxBody: byteSize().prefault('16MiB').describe('Largest answer, as sent and as decoded.'),
   maxDelay: duration({ zero: true }).prefault('5s').describe('Longest that a request, once sent, may take to be counted by the service.'),
   userAgent: z

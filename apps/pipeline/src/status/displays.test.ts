@@ -284,7 +284,11 @@ it('tells an outage of a service as one fact, however many requests meet it, and
     await here.clock.advance(2_500);
     return failed();
   };
-  await expect.poll(during).toBeGreaterThan(100);
+  await expect.poll(during).toBeGreaterThan(25);
+  expect(run.frame({ columns: 500 }).join('\n')).toMatch(
+    /no attempt has succeeded since 10:00:0\d \(\d+ attempts\).*, (?:19|20) requests wait for this:/u,
+  );
+  expect(run.frame({ columns: 500 }).join('\n')).toMatch(/@user_0 +first page +(?:waits for the service|asking)/u);
   isDown = false;
   const after = async (): Promise<string> => {
     await here.clock.advance(2_500);
@@ -293,7 +297,7 @@ it('tells an outage of a service as one fact, however many requests meet it, and
   await expect.poll(after).toMatch(/followers: attempts succeed again after/u);
   const { lines: plain } = run.plain;
   expect(plain.filter((line) => /no attempt succeeds|attempts succeed again/u.test(line))).toEqual([
-    expect.stringMatching(/followers: no attempt succeeds \(.+\): its requests are tried again/u),
+    expect.stringMatching(/followers: no attempt succeeds \(.+\): one request tries again, the others wait/u),
     expect.stringMatching(/followers: attempts succeed again after \d/u),
   ]);
   const from = plain.findIndex((line) => line.includes('no attempt succeeds'));

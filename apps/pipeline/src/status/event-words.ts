@@ -68,7 +68,7 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
   },
   'service-unavailable': {
     words: ({ pipeline, reason }) =>
-      `${pipeline}: no attempt succeeds (${safeText(reason, 200)}): its requests are tried again, /readyz says 503 meanwhile`,
+      `${pipeline}: no attempt succeeds (${safeText(reason, 200)}): one request tries again, the others wait; /readyz says 503 meanwhile`,
     level: 'warn',
     plain: 'each',
   },

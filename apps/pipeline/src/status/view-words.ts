@@ -25,6 +25,7 @@ function doingWords(doing: Doing, now: number, times: TimeWords): string {
     }
     case 'waiting':
       if (doing.for === 'downstream') return 'waits for downstream room';
+      if (doing.for === 'service') return 'waits for the service';
       return doing.until !== undefined && doing.until > now ? `waits for budget until ${times.when(doing.until, now)}` : 'waits for budget';
     case 'writing':
       return 'writing';
@@ -250,10 +251,11 @@ export function waits(view: RunView, times: TimeWords, width: number = Infinity)
 
 /** The pipelines whose service has answered nothing of use for a while, each on one line, or on two where it is wider than `width` cells. */
 export function failingLines(view: RunView, times: TimeWords, width: number = Infinity): readonly string[] {
-  return failingPipelines(view).flatMap(({ pipeline, since, attempts, retryAt, reason: why }) => {
+  return failingPipelines(view).flatMap(({ pipeline, since, attempts, retryAt, waiting = 0, reason: why }) => {
     const again = retryAt !== undefined && retryAt > view.now ? `, again at ${times.when(retryAt, view.now)}` : '';
     const count = countWords(attempts, 'attempt');
-    const said = `${pipeline}: no attempt has succeeded since ${times.when(since, view.now)} (${count})${again}:`;
+    const others = waiting === 0 ? '' : `, ${countWords(waiting, 'request')} ${waiting === 1 ? 'waits' : 'wait'} for this`;
+    const said = `${pipeline}: no attempt has succeeded since ${times.when(since, view.now)} (${count})${again}${others}:`;
     const reason = safeText(why, 200);
     // A narrow terminal has the reason on a line of its own.
     return displayWidth(`${said} ${reason}`) <= width ? [`${said} ${reason}`] : [said, `  ${reason}`];

@@ -70,6 +70,7 @@ export function laneGauges(options: LaneGaugesOptions): RunGauges {
       ...(inWork.keys > 0 ? [{ pipeline, lane, key: '', doing: together(lookups) }] : []),
       ...(inWork.behind === undefined ? [] : [behindGauge(pipeline, lane, inWork.behind)]),
     ],
+    outages: gauges.flatMap(({ outage }) => (outage === undefined ? [] : [{ pipeline, ...outage }])),
     lanes: [{ pipeline, lane, inWork: load, behind: behind.walks, isCounted: behind.isCounted, keys: inWork.keys + behind.keys }],
   };
 }

@@ -40,7 +40,7 @@ function stage({ follow = true, given }: { readonly follow?: boolean; readonly g
           return over.promise;
         },
         confirm: () => void said.push(`confirm ${lane}`),
-        gauges: () => ({ budgets: [], credits: [], work: [], lanes: [] }),
+        gauges: () => ({ budgets: [], credits: [], work: [], lanes: [], outages: [] }),
         left: () => ({ pipeline: 'any', lane, walks: [], keys: 0, keysAtOnce: 1, budgets: [] }),
         close: async () => {
           if (given !== undefined) await given;

@@ -221,6 +221,7 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, clock, emi
         credits: all.flatMap(({ credits }) => credits),
         work: all.flatMap(({ work }) => work),
         lanes: all.flatMap(({ lanes: some }) => some),
+        outages: all.flatMap(({ outages }) => outages),
       };
     },
     left: () => [...supervised.values()].flatMap(({ held, unfinished }) => held?.left() ?? unfinished ?? []),

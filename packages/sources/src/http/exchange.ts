@@ -34,14 +34,20 @@ export class ExchangeError extends Error {
   readonly stale: boolean;
   /** The request can't be sent as it is. */
   readonly invalid: boolean;
+  /** No byte of the request went out: the request can't be at fault. */
+  readonly unsent: boolean;
   /** The permit lapsed before the request could be sent: nothing went out. */
   readonly lapsed: boolean;
 
-  constructor(reason: string, { status, stale = false, invalid = false, lapsed = false }: Partial<Omit<ExchangeError, keyof Error>> = {}) {
+  constructor(
+    reason: string,
+    { status, stale = false, invalid = false, unsent = false, lapsed = false }: Partial<Omit<ExchangeError, keyof Error>> = {},
+  ) {
     super(reason);
     this.status = status;
     this.stale = stale;
     this.invalid = invalid;
+    this.unsent = unsent;
     this.lapsed = lapsed;
   }
 }
@@ -79,7 +85,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
       controller?.abort(new Error('given up'));
     };
     const failed = (reason: string, how: { readonly stale?: boolean; readonly invalid?: boolean } = {}): ExchangeError =>
-      new ExchangeError(reason, { ...how, status });
+      new ExchangeError(reason, { ...how, status, unsent: controller === undefined });
     const onAbort = (): void => breakOff(signal.reason as Error);
     const cancelTimer = clock.schedule(timeoutMs, () => {
       const { proxyAwaited } = options.connections;

@@ -1,6 +1,27 @@
+/** A promise that `start` resolves. Rejects with `signal.reason` when aborted, after calling what `start` has returned. */
+export function abortable(signal: AbortSignal, start: (resolve: () => void) => () => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      reject(signal.reason as Error);
+      return;
+    }
+    const abort = (): void => {
+      cancel();
+      reject(signal.reason as Error);
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    const cancel = start(() => {
+      signal.removeEventListener('abort', abort);
+      resolve();
+    });
+  });
+}
+
 export interface AnySignal {
   /** Aborts with the first of them, and with its reason. */
   readonly signal: AbortSignal;
+  /** Aborts it by itself. */
+  abort(reason: unknown): void;
   /** Lets go of them: nothing aborts it any more. */
   forget(): void;
 }
@@ -22,5 +43,12 @@ export function anySignal(signals: readonly AbortSignal[]): AnySignal {
   };
   for (const signal of signals) signal.addEventListener('abort', look);
   look();
-  return { signal: abort.signal, forget };
+  return {
+    signal: abort.signal,
+    abort(reason) {
+      forget();
+      abort.abort(reason);
+    },
+    forget,
+  };
 }

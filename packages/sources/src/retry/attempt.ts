@@ -54,6 +54,8 @@ export interface Attempted<Value> {
   readonly redirect?: Redirect;
   /** The part of the credential's secret that stays the same from request to request. */
   readonly secret?: string;
+  /** No byte of the request went out. */
+  readonly unsent?: boolean;
   /** Nothing was sent: somebody has to bring the credential's secret first. */
   readonly awaitsSecret?: boolean;
 }
@@ -98,7 +100,7 @@ export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>)
   } catch (error) {
     permit.aborted();
     signal.throwIfAborted();
-    return { verdict: unsigned(error, about), awaitsSecret: isAwaitedSecret(error) };
+    return { verdict: unsigned(error, about), unsent: true, awaitsSecret: isAwaitedSecret(error) };
   }
   const redact = redaction(signed.secrets);
   const names = Object.keys(options.budgets);
@@ -136,11 +138,11 @@ export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>)
     signal.throwIfAborted();
     if (failure === undefined) throw error;
     if (failure.lapsed) return 'lapsed';
-    const { status, stale, invalid } = failure;
+    const { status, stale, invalid, unsent } = failure;
     const reason = redact(failure.message);
     const fatal = new SourceError({ ...about, code: 'HEADGATE_INVALID_REQUEST', retryable: false, message: `${about.subject}: ${reason}` });
     const verdict: Verdict<Value> = invalid ? { kind: 'fatal', error: fatal } : { kind: 'transient', reason };
-    return { verdict, stale, ...(status !== undefined && { status }) };
+    return { verdict, stale, unsent, ...(status !== undefined && { status }) };
   }
   signal.throwIfAborted();
   const { status } = answer;

@@ -1,7 +1,9 @@
 import type { Clock } from '@headgate/throttle';
+import { abortable } from './any-signal.ts';
 
 export interface BackoffOptions {
-  readonly clock: Clock;
+  /** Ms that count: those in which the service is up, where outages are waited out. */
+  readonly nowMs: () => number;
   /** A number in [0, 1). */
   readonly random: () => number;
   /** From the first failure until it is given up, ms. */
@@ -28,11 +30,16 @@ export interface Backoff {
 const BASE_MS = 500;
 const CAP_MS = 30_000;
 
+/** The longest wait after so many failures in a row, ms: it doubles from 500 ms to 30 s. */
+export function delayMs(failures: number): number {
+  return Math.min(CAP_MS, BASE_MS * 2 ** failures);
+}
+
 /** Full jitter: a random part of a delay that doubles from 500 ms to 30 s, so that clients that failed together don't come back together. */
-export function backoff({ clock, random, retryForMs }: BackoffOptions): Backoff {
+export function backoff({ nowMs, random, retryForMs }: BackoffOptions): Backoff {
   let failures = 0;
   let countedFrom: number | undefined;
-  const elapsedMs = (): number => (countedFrom === undefined ? 0 : clock.monotonicMs() - countedFrom);
+  const elapsedMs = (): number => (countedFrom === undefined ? 0 : Math.max(0, nowMs() - countedFrom));
   const leftMs = (): number => retryForMs - elapsedMs();
   return {
     get failures() {
@@ -45,11 +52,11 @@ export function backoff({ clock, random, retryForMs }: BackoffOptions): Backoff 
       return leftMs();
     },
     failed(atLeastMs = 0) {
-      countedFrom ??= clock.monotonicMs();
+      countedFrom ??= nowMs();
       const left = leftMs();
-      const delayMs = random() * Math.min(CAP_MS, BASE_MS * 2 ** failures);
+      const delay = random() * delayMs(failures);
       failures += 1;
-      return left > 0 && atLeastMs <= left ? Math.min(left, Math.max(delayMs, atLeastMs)) : undefined;
+      return left > 0 && atLeastMs <= left ? Math.min(left, Math.max(delay, atLeastMs)) : undefined;
     },
     waited(ms) {
       if (countedFrom !== undefined) countedFrom += ms;
@@ -65,27 +72,15 @@ export interface PauseOptions {
 
 /** Waits; rejects with `signal.reason` when aborted. */
 export function pause({ clock, ms, signal }: PauseOptions): Promise<void> {
-  return new Promise((resolve, reject) => {
+  return abortable(signal, (resolve) => {
     const until = clock.monotonicMs() + ms;
     let cancel = (): void => undefined;
-    const abort = (): void => {
-      cancel();
-      reject(signal.reason as Error);
-    };
     const look = (): void => {
       const left = until - clock.monotonicMs();
-      if (left > 0) {
-        cancel = clock.schedule(left, look);
-        return;
-      }
-      signal.removeEventListener('abort', abort);
-      resolve();
+      if (left > 0) cancel = clock.schedule(left, look);
+      else resolve();
     };
-    if (signal.aborted) {
-      reject(signal.reason as Error);
-      return;
-    }
-    signal.addEventListener('abort', abort, { once: true });
     look();
+    return () => cancel();
   });
 }

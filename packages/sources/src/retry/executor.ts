@@ -8,11 +8,13 @@ import { anySignal } from './any-signal.ts';
 import { attempt, type AttemptContext } from './attempt.ts';
 import { pause, backoff } from './backoff.ts';
 import { type Progress, retryDecision, type RetryDecision } from './retry-decision.ts';
+import type { ServiceOutage } from './service-outage.ts';
 import { sharedSecret } from './shared-secret.ts';
 
 export interface ExecutorOptions<Query, Value> extends AttemptContext<Query, Value> {
   readonly admission: Admission;
   readonly pool: CredentialPool;
+  readonly outage: ServiceOutage;
   /** Filled with the queries that have a permit, for gauges. */
   readonly inFlight: Set<QueryInFlight>;
   /** Aborts when no new request may start; requests in flight go on. */
@@ -23,12 +25,13 @@ export interface ExecutorOptions<Query, Value> extends AttemptContext<Query, Val
 export type Executor<Query, Value> = (query: Query, options: QueryOptions & { readonly signal: AbortSignal }) => Promise<Delivery<Value>>;
 
 export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Executor<Query, Value> {
-  const { definition, options, connections, credentials, admission, pool, inFlight, stop } = given;
+  const { definition, options, connections, credentials, admission, pool, outage, inFlight, stop } = given;
   const { service } = definition;
   const { clock, random, retryForMs } = options;
   const shared = sharedSecret();
   const limitCheck = new LimitCheck();
   const names = Object.keys(options.budgets);
+  const interrupted = Symbol('interrupted');
 
   return async (query, { credits, signal, walk, share }) => {
     const subject = ofDefinition({ service, name: 'subject', call: () => definition.subject(query) });
@@ -43,7 +46,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
     const countedWithinMs = (options.journal?.leaseMs ?? 0) + options.timeoutMs + options.maxDelayMs;
     checkWeights({ service, subject, weights, names, pool });
     const progress: Progress = {
-      deadline: backoff({ clock, random, retryForMs }),
+      deadline: backoff({ nowMs: () => outage.upMs(), random, retryForMs }),
       wasAmbiguous: false,
       wasUnfit: false,
       redirect: undefined,
@@ -51,6 +54,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       stale: false,
     };
     const { deadline } = progress;
+    const turn = outage.begin({ label: subject, weights, ...(walk !== undefined && { walk }) });
 
     /** One attempt with a permit: the answer's value, or what to do next. */
     const attemptWith = async (
@@ -88,6 +92,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
           ...(walk !== undefined && { walk }),
           ...event,
         });
+      if (status !== undefined && (status < 500 || verdict.kind !== 'transient')) turn.answered();
       if (verdict.kind === 'ok') {
         credential.accepted();
         tell({ outcome: 'ok' });
@@ -103,6 +108,11 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         clockRefusals,
         secretRefusals,
         progress,
+        faulted(fault) {
+          const { retryInMs = 0 } = fault;
+          const isLast = deadline.leftMs <= 0 || retryInMs > deadline.leftMs;
+          return turn.failed({ ...fault, fromMs: grantedAtMs, isLast });
+        },
         retire: (error) => {
           // Only requests that wait when the last credential leaves see it.
           pool.retire(credential.name, lastOne(error));
@@ -126,28 +136,44 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       if (next !== undefined) inFlight.add(next);
       shown = next;
     };
-    const waiting = anySignal([signal, stop]);
+    let waiting = anySignal([signal, stop]);
+    /** Undefined where the service is down, and the turn to ask is another request's. */
+    const permitted = async (): Promise<Permit | undefined> => {
+      const waitedFromMs = outage.upMs();
+      try {
+        const isUp = turn.enter(waiting.signal, () => waiting.abort(interrupted));
+        if (isUp !== undefined) await isUp;
+        const permit = await admission.acquire({
+          pool,
+          weights,
+          countedWithinMs,
+          credits,
+          items,
+          label: subject,
+          signal: waiting.signal,
+          ...(walk !== undefined && { walk }),
+          ...(share !== undefined && { share }),
+        });
+        if (turn.asks()) return permit;
+        permit[Symbol.dispose]();
+        return undefined;
+      } catch (error) {
+        if (error === interrupted) {
+          waiting = anySignal([signal, stop]);
+          return undefined;
+        }
+        // The last credential that could bear it may have left.
+        checkWeights({ service, subject, weights, names, pool });
+        throw error;
+      } finally {
+        // An outage is known when it has begun already.
+        deadline.waited(Math.max(0, outage.upMs() - waitedFromMs));
+      }
+    };
     try {
       for (;;) {
-        const waitedFromMs = clock.monotonicMs();
-        const permit = await admission
-          .acquire({
-            pool,
-            weights,
-            countedWithinMs,
-            credits,
-            items,
-            label: subject,
-            signal: waiting.signal,
-            ...(walk !== undefined && { walk }),
-            ...(share !== undefined && { share }),
-          })
-          .catch((error: unknown) => {
-            // The last credential that could bear it may have left.
-            checkWeights({ service, subject, weights, names, pool });
-            throw error;
-          });
-        deadline.waited(clock.monotonicMs() - waitedFromMs);
+        const permit = await permitted();
+        if (permit === undefined) continue;
         const running: QueryInFlight = {
           label: subject,
           credential: permit.credential,
@@ -181,6 +207,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         show();
       }
     } finally {
+      turn.left();
       show();
       waiting.forget();
     }

@@ -3,6 +3,7 @@ import { SourceError } from '../source-error.ts';
 import type { Verdict } from '../verdict.ts';
 import { type About, type Attempted, MOST_REDIRECTS, type Redirect } from './attempt.ts';
 import type { Backoff } from './backoff.ts';
+import type { Fault } from './service-outage.ts';
 import { MOST_CLOCK_REFUSALS, type SourceCredential } from './source-credential.ts';
 
 /** Between two looks for a secret that somebody has to bring. */
@@ -36,6 +37,8 @@ export interface RetryDecisionOptions {
   /** As well. */
   readonly secretRefusals: number;
   readonly progress: Progress;
+  /** Reports a fault that may be the service's. Returns the ms until the next attempt of any request while the service is down. */
+  readonly faulted: (fault: Pick<Fault, 'kind' | 'reason' | 'retryInMs'>) => number | undefined;
   /** Takes the credential out of the pool. */
   readonly retire: (error: SourceError) => void;
 }
@@ -84,6 +87,9 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
           pauseMs: 0,
         };
       }
+      const kind = faultKind(options);
+      const downForMs = kind && options.faulted({ kind, reason, retryInMs });
+      if (downForMs !== undefined) return { kind: 'retry', outcome: 'transient', reason, retryInMs: downForMs, pauseMs: 0 };
       // The request isn't at fault: as for a budget, it waits as long as it takes.
       const pauseMs = attempted.awaitsSecret === true ? SECRET_PAUSE_MS : progress.deadline.failed(retryInMs);
       if (pauseMs === undefined) return { kind: 'reject', outcome: 'transient', error: gaveUp(options, reason, retryInMs) };
@@ -130,6 +136,17 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
       return { kind: 'reject', outcome: verdict.kind, error: verdict.error };
   }
 }
+
+/** Undefined for a transient verdict that shows nothing of an outage: on an answer below 500, or for want of a secret. */
+function faultKind({ attempted, about: { status } }: RetryDecisionOptions): Fault['kind'] | undefined {
+  if (attempted.awaitsSecret === true) return undefined;
+  if (attempted.unsent === true) return 'unreached';
+  if (status === undefined || UNAVAILABLE.has(status) || status >= 520) return 'unavailable';
+  return status < 500 ? undefined : 'error';
+}
+
+/** Bad Gateway, Service Unavailable, Gateway Timeout; proxies have 520 to 530 for a service that they can't reach. */
+const UNAVAILABLE: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** The request goes on with another credential; where none is left, the next wait for a permit rejects. */
 function withoutCredential({ retire }: RetryDecisionOptions, error: SourceError): RetryDecision {

@@ -1,0 +1,328 @@
+import { creditPool } from '@headgate/throttle';
+import { type VirtualClock, virtualClock } from '@headgate/throttle/testing';
+import fc from 'fast-check';
+import type { Dispatcher } from 'undici';
+import { describe, expect, it } from 'vitest';
+import { defineSource } from '../define-source.ts';
+import { credential } from '../scene.fixture.ts';
+import { retryAfterMs } from '../http/rate-headers.ts';
+import { SourceError } from '../source-error.ts';
+import type { AttemptEvent, SourceOptions } from '../source-options.ts';
+
+/** What an attempt meets: a status, or none. */
+type Meets = number | 'refused' | 'reset' | 'silence' | { readonly status: number; readonly retryAfter: number };
+
+const MINUTE_MS = 60_000;
+const LATENCY_MS = 20;
+
+interface ServiceOptions extends Partial<SourceOptions> {
+  readonly meets: (path: string, nowMs: number) => Meets;
+  readonly weights?: (path: string) => Readonly<Record<string, number>>;
+}
+
+/** A service in virtual time, without sockets. */
+function service({ meets, weights, ...options }: ServiceOptions) {
+  const clock = virtualClock();
+  const attempts: { readonly path: string; readonly atMs: number; readonly meets: Meets; readonly isDown: boolean }[] = [];
+  const events: AttemptEvent[] = [];
+  let probing = 0;
+  let mostProbing = 0;
+  const dispatcher = {
+    dispatch({ path }: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
+      const met = meets(path, clock.monotonicMs());
+      const isDown = source.gauges().outage !== undefined;
+      attempts.push({ path, atMs: clock.monotonicMs(), meets: met, isDown });
+      if (isDown) mostProbing = Math.max(mostProbing, (probing += 1));
+      let isAborted = false;
+      const controller = { abort: () => (isAborted = true) } as unknown as Dispatcher.DispatchController;
+      if (met !== 'refused') handler.onRequestStart?.(controller, null);
+      clock.schedule(LATENCY_MS, () => {
+        if (isDown) probing -= 1;
+        if (isAborted || met === 'silence') return;
+        if (typeof met === 'string') {
+          handler.onResponseError?.(controller, Object.assign(new Error(met), { code: met === 'refused' ? 'ECONNREFUSED' : 'ECONNRESET' }));
+          return;
+        }
+        const { status, retryAfter } = typeof met === 'number' ? { status: met, retryAfter: undefined } : met;
+        handler.onResponseStart?.(controller, status, retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }, '');
+        handler.onResponseData?.(controller, Buffer.from(path));
+        handler.onResponseEnd?.(controller, {});
+      });
+      return true;
+    },
+  } as unknown as Dispatcher;
+  const source = defineSource<string, string>({
+    service: 'toy',
+    toRequest: (path) => ({ path }),
+    classify({ status, headers, body }, { query, epochMs }) {
+      const error = new SourceError({
+        code: 'HEADGATE_TOY',
+        message: `${status}`,
+        retryable: false,
+        service: 'toy',
+        subject: query,
+        status,
+      });
+      if (status === 200) return { kind: 'ok', value: body.toString() };
+      if (status === 429) return { kind: 'rate-limited', reason: '429', retryInMs: 1_000 };
+      if (status < 500) return { kind: 'gone', error };
+      return { kind: 'transient', reason: `status ${status}`, retryInMs: retryAfterMs({ headers, epochMs }) };
+    },
+    subject: (path) => path,
+    items: () => 1,
+    itemsOf: () => 1,
+    ...(weights !== undefined && { weights }),
+  })({
+    baseUrl: 'http://service.invalid',
+    credentials: [credential('a')],
+    ...(options.budgets === undefined && { limit: { requests: 1_000, windowMs: 1_000 } }),
+    env: {},
+    clock,
+    dispatcher,
+    random: () => 0.5,
+    maxDelayMs: 0,
+    retryForMs: 10 * MINUTE_MS,
+    waitOutOutages: true,
+    onAttempt: (event) => events.push(event),
+    ...options,
+  });
+  const credits = creditPool({ max: 1_000 });
+  const ended = new Map<string, { readonly atMs: number; readonly how: string }>();
+  const query = (path: string, signal?: AbortSignal): void => {
+    const end = (how: string): void => void ended.set(path, { atMs: clock.monotonicMs(), how });
+    source.query(path, { credits, ...(signal !== undefined && { signal }) }).then(
+      ({ credit }) => {
+        credit.release();
+        end('answered');
+      },
+      (error: unknown) => end(error instanceof SourceError ? error.code : String(error)),
+    );
+  };
+  const count = (how: string): number => [...ended.values()].filter((one) => one.how === how).length;
+  return { clock, source, attempts, events, ended, query, count, mostProbing: () => mostProbing };
+}
+
+function paths(count: number, name = 'good'): string[] {
+  return Array.from({ length: count }, (_, i) => `/${name}/${i}`);
+}
+
+async function until(clock: VirtualClock, isOver: () => boolean, { stepMs = 1_000, atMostMs = 24 * 60 * MINUTE_MS } = {}): Promise<void> {
+  const end = clock.monotonicMs() + atMostMs;
+  while (!isOver() && clock.monotonicMs() < end) await clock.advance(stepMs);
+}
+
+describe('an outage of everybody', () => {
+  it.each<Meets>(['refused', 'reset', 'silence', 502, 503, 504, 500, 522])(
+    '%s: one request probes, and none is given up',
+    async (fault) => {
+      const hour = 60 * MINUTE_MS;
+      const scene = service({ meets: (_, now) => (now < hour ? fault : 200), timeout: 5_000 });
+      for (const path of paths(50)) scene.query(path);
+      await scene.clock.advance(30 * MINUTE_MS);
+      expect(scene.source.gauges().outage).toMatchObject({ since: Date.UTC(2026, 0, 1), waiting: expect.any(Number) as number });
+      await scene.clock.advance(30 * MINUTE_MS - 1);
+      expect(scene.ended.size).toBe(0);
+      // All were on their way when it began; afterwards one goes every 15 to 30 s.
+      expect(scene.attempts.length).toBeLessThan(50 + 10 + 3_600 / 15);
+      expect(scene.mostProbing()).toBe(1);
+      // Every request had its turn as the probe.
+      const probes = Map.groupBy(
+        scene.attempts.filter(({ isDown }) => isDown),
+        ({ path }) => path,
+      );
+      const turns = [...probes.values()].map(({ length }) => length);
+      expect(probes.size).toBe(50);
+      expect(Math.max(...turns) - Math.min(...turns)).toBeLessThanOrEqual(1);
+      await scene.clock.advance(MINUTE_MS);
+      expect(scene.count('answered')).toBe(50);
+      expect(scene.source.gauges()).toMatchObject({ waiting: [], inFlight: [] });
+      expect(scene.source.gauges().outage).toBeUndefined();
+      expect(scene.clock.pending).toBe(0);
+    },
+  );
+
+  it('gives every request up that has no leave to wait it out', async () => {
+    const scene = service({ meets: () => 'refused', waitOutOutages: false });
+    for (const path of paths(50)) scene.query(path);
+    await scene.clock.advance(11 * MINUTE_MS);
+    expect(scene.count('HEADGATE_GAVE_UP')).toBe(50);
+    expect(scene.source.gauges().outage).toBeUndefined();
+  });
+
+  it.each<Meets>([404, 429])('is over with any answer below 500: %s', async (answer) => {
+    let isUp = false;
+    const scene = service({ meets: (path) => (!isUp ? 503 : path === '/good/0' ? 200 : answer) });
+    for (const path of paths(20)) scene.query(path);
+    await scene.clock.advance(5 * MINUTE_MS);
+    expect(scene.source.gauges().outage).toBeDefined();
+    isUp = true;
+    const before = scene.attempts.length;
+    await scene.clock.advance(31_000);
+    expect(scene.source.gauges().outage).toBeUndefined();
+    expect(new Set(scene.attempts.slice(before).map(({ path }) => path)).size).toBe(20);
+    scene.source.stop();
+    await scene.clock.settle();
+  });
+
+  it('says since when, when it is tried next, and how many wait; a stop ends them at once', async () => {
+    const scene = service({ meets: () => 'refused' });
+    const abort = new AbortController();
+    scene.query('/aborted', abort.signal);
+    for (const path of paths(9)) scene.query(path);
+    await scene.clock.advance(10 * MINUTE_MS);
+    await until(scene.clock, () => scene.source.gauges().outage?.retryAt !== undefined, { stepMs: 10 });
+    const { waiting, outage } = scene.source.gauges();
+    expect(outage).toMatchObject({ since: Date.UTC(2026, 0, 1), attempts: scene.attempts.length, waiting: 10 });
+    expect(outage?.reason).toContain('connection refused');
+    expect(waiting).toHaveLength(10);
+    expect(waiting[0]).toMatchObject({ for: 'service', until: outage?.retryAt, weights: { rate: 1 } });
+    expect(scene.events.at(-1)?.retryInMs).toBeGreaterThan(10_000);
+    const before = scene.attempts.length;
+    await scene.clock.advance((outage?.retryAt ?? 0) - scene.clock.epochMs() - 1);
+    expect(scene.attempts).toHaveLength(before);
+    await scene.clock.advance(1);
+    expect(scene.attempts).toHaveLength(before + 1);
+    abort.abort('enough');
+    await scene.clock.settle();
+    expect(scene.ended.get('/aborted')).toEqual({ atMs: scene.clock.monotonicMs(), how: 'enough' });
+    await scene.clock.advance(LATENCY_MS);
+    scene.source.stop();
+    await scene.clock.settle();
+    expect(scene.count('HEADGATE_STOPPED')).toBe(9);
+    expect(scene.clock.pending).toBe(0);
+  });
+
+  it('is probed no sooner than two requests were asked to wait', async () => {
+    const scene = service({ meets: (_, now) => (now < 59 * MINUTE_MS ? { status: 503, retryAfter: 3_600 } : 200) });
+    for (const path of paths(20)) scene.query(path);
+    await scene.clock.advance(59 * MINUTE_MS);
+    expect(scene.attempts).toHaveLength(20);
+    await scene.clock.advance(2 * MINUTE_MS);
+    expect(scene.count('answered')).toBe(20);
+  });
+
+  it('is not made of one request that is asked to wait: the others go on', async () => {
+    const scene = service({ meets: (path) => (path === '/bad' ? { status: 503, retryAfter: 3_600 } : 200) });
+    scene.query('/bad');
+    await scene.clock.advance(30 * MINUTE_MS);
+    expect(scene.ended.has('/bad')).toBe(false);
+    for (const round of ['one', 'two', 'three']) {
+      for (const path of paths(20, round)) scene.query(path);
+      await scene.clock.advance(1_000);
+    }
+    expect(scene.count('answered')).toBe(60);
+    expect(scene.ended.get('/bad')?.how).toBe('HEADGATE_GAVE_UP');
+  });
+
+  it('is not prolonged by a probe whose own budget is used up', async () => {
+    const scene = service({
+      meets: (_, now) => (now > 1_000 && now < 5 * MINUTE_MS ? 'refused' : 200),
+      budgets: { all: { requests: 1_000, windowMs: 1_000 }, rare: { requests: 1, windowMs: 24 * 60 * MINUTE_MS } },
+      weights: (path) => ({ rare: path.startsWith('/rare') ? 1 : 0 }),
+    });
+    scene.query('/rare/0');
+    await scene.clock.advance(2_000);
+    for (const path of [...paths(2), ...paths(3, 'rare').slice(1), ...paths(9).slice(2)]) scene.query(path);
+    await scene.clock.advance(10 * MINUTE_MS);
+    expect(scene.count('answered')).toBe(10);
+    scene.source.stop();
+    await scene.clock.settle();
+  });
+});
+
+describe('a request that fails by itself', () => {
+  it.each([500, 502, 503, 'reset'] as const)('%s: is given up after its time, though only others like it are left', async (fault) => {
+    const scene = service({ meets: (path) => (path.startsWith('/bad') ? fault : 200) });
+    for (const path of paths(3, 'bad')) scene.query(path);
+    for (const path of paths(40)) {
+      scene.query(path);
+      await scene.clock.advance(5_000);
+      expect(scene.ended.get(path)?.how).toBe('answered');
+    }
+    await scene.clock.advance(12 * MINUTE_MS);
+    expect(scene.count('HEADGATE_GAVE_UP')).toBe(3);
+    expect(Math.min(...paths(3, 'bad').map((path) => scene.ended.get(path)?.atMs ?? 0))).toBeGreaterThanOrEqual(10 * MINUTE_MS);
+    expect(scene.clock.pending).toBe(0);
+  });
+
+  it('alone with a 500 it is given up after its time; with a 503 it waits', async () => {
+    const alone = async (status: number) => {
+      const scene = service({ meets: () => status });
+      scene.query('/alone');
+      await scene.clock.advance(60 * MINUTE_MS);
+      scene.source.stop();
+      await scene.clock.settle();
+      return scene.ended.get('/alone')?.how;
+    };
+    expect([await alone(500), await alone(503)]).toEqual(['HEADGATE_GAVE_UP', 'HEADGATE_STOPPED']);
+  });
+});
+
+it('the law: whatever fails and when, only requests that fail by themselves are given up, after their time', async () => {
+  const fault = fc.constantFrom<Meets>('refused', 'reset', 500, 502, 503, 504, { status: 503, retryAfter: 120 });
+  const scenario = fc.record({
+    seed: fc.integer(),
+    outages: fc.array(
+      fc.record({ afterMs: fc.integer({ min: 1_000, max: 900_000 }), lastsMs: fc.integer({ min: 1, max: 3_000_000 }), fault }),
+      {
+        maxLength: 4,
+      },
+    ),
+    /** Of all attempts while the service is up. */
+    flaky: fc.constantFrom(0, 0.02),
+    good: fc.integer({ min: 1, max: 40 }),
+    bad: fc.array(fc.constantFrom<Meets>('reset', 500, 503, { status: 503, retryAfter: 30 }), { maxLength: 4 }),
+    requests: fc.integer({ min: 2, max: 50 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(scenario, async ({ seed, outages, flaky, good, bad, requests }) => {
+      let state = seed >>> 0;
+      const random = (): number => (state = (state * 1_664_525 + 1_013_904_223) >>> 0) / 2 ** 32;
+      let fromMs = 0;
+      const times = outages.map(({ afterMs, lastsMs, fault: met }) => {
+        const start = fromMs + afterMs;
+        fromMs = start + lastsMs;
+        return { start, end: fromMs, met };
+      });
+      const scene = service({
+        meets(path, now) {
+          const outage = times.find(({ start, end }) => now >= start && now < end);
+          if (outage !== undefined) return outage.met;
+          const own = /^\/bad\/(\d+)$/.exec(path)?.[1];
+          if (own !== undefined) return bad[Number(own)] ?? 500;
+          return random() < flaky ? 503 : 200;
+        },
+        random,
+        limit: { requests, windowMs: 10_000 },
+      });
+      const names = paths(bad.length, 'bad');
+      for (const path of [...names, ...paths(good)]) scene.query(path);
+      // Others come all the time: by them an outage is told from a request that fails by itself.
+      let others = 0;
+      const isOver = (): boolean => scene.ended.size === bad.length + good + others;
+      for (let i = 0; i < 4_000 && !(scene.clock.monotonicMs() > fromMs && names.every((path) => scene.ended.has(path))); i += 1) {
+        scene.query(`/other/${(others += 1)}`);
+        await scene.clock.advance(20_000 * random());
+      }
+      await until(scene.clock, isOver, { stepMs: 10_000, atMostMs: 60 * MINUTE_MS });
+      expect(isOver()).toBe(true);
+      expect(scene.count('answered')).toBe(good + others);
+      expect(scene.mostProbing()).toBeLessThanOrEqual(1);
+      for (const path of names) {
+        const { how, atMs = 0 } = scene.ended.get(path) ?? {};
+        expect(how).toBe('HEADGATE_GAVE_UP');
+        const first = scene.attempts.find((attempt) => attempt.path === path)?.atMs ?? 0;
+        const downMs = times.reduce((sum, { start, end }) => sum + Math.max(0, Math.min(end, atMs) - Math.max(start, first)), 0);
+        // Nobody knows of an outage before a request has met it.
+        expect(atMs - first - downMs).toBeGreaterThan(10 * MINUTE_MS - 30_000 * (1 + times.length));
+      }
+      for (const { start, end } of times) {
+        const during = scene.attempts.filter(({ atMs }) => atMs >= start && atMs < end);
+        // Those that a window lets go before it is known, and one every 15 s at least.
+        expect(during.length).toBeLessThanOrEqual(2 * requests + 20 + (end - start) / 15_000);
+      }
+      expect(scene.clock.pending).toBe(0);
+    }),
+    { numRuns: 12 },
+  );
+});
