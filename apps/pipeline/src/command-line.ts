@@ -1,6 +1,7 @@
 import type { Clock } from '@headgate/throttle';
-import { Command, CommanderError, Help, InvalidArgumentError, Option } from 'commander';
+import { Argument, Command, CommanderError, Help, InvalidArgumentError, Option } from 'commander';
 import type { CheckOptions } from './commands/check.ts';
+import type { Shell } from './commands/completion.ts';
 import type { CommandContext } from './commands/command-context.ts';
 import type { ExportOptions } from './commands/export.ts';
 import type { ReadOptions } from './commands/read.ts';
@@ -63,6 +64,7 @@ const EXAMPLES = {
   backup: [' copy.db', ' backups/monday.db --config jobs/books.yaml'],
   export: [' followers.ids --out ids.parquet', ' followers.crawls --format csv'],
   replay: [' followers.dead-letters', ' books.dead-letters'],
+  completion: [' bash > ~/.local/share/bash-completion/completions/headgate', ' fish | source'],
   sandbox: [' --user alpha=12000 --limit 15/60s', ' --fault cut@3 --port 0'],
 } as const;
 
@@ -221,6 +223,13 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     const { sandbox } = await import('./commands/sandbox.ts');
     exit(await sandbox(options, context()));
   });
+
+  command('completion', 'write a script that has a shell complete commands and options')
+    .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish'] satisfies Shell[]))
+    .action(async (shell: Shell) => {
+      const { completionScript } = await import('./commands/completion.ts');
+      world.stdout.write(completionScript(shell, program));
+    });
 
   return program;
 }

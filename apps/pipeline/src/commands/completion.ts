@@ -1,0 +1,165 @@
+import type { Command, Option } from 'commander';
+
+export type Shell = 'bash' | 'zsh' | 'fish';
+
+/** A script that has a shell complete a program's commands and options, made of their own definition; where files may stand, it offers files. */
+export function completionScript(shell: Shell, program: Command): string {
+  const tree = treeOf(program);
+  switch (shell) {
+    case 'bash':
+      return bashScript(tree);
+    case 'zsh':
+      return zshScript(tree);
+    case 'fish':
+      return fishScript(tree);
+  }
+}
+
+interface Word {
+  readonly name: string;
+  readonly description: string;
+}
+
+interface OptionWords {
+  /** As they are typed: `-h`, `--help`. */
+  readonly names: readonly string[];
+  readonly description: string;
+  readonly takesValue: boolean;
+}
+
+interface Tree {
+  readonly program: string;
+  readonly commands: readonly CommandWords[];
+  /** Options without a command, and those that stand behind each command, too. */
+  readonly options: readonly OptionWords[];
+}
+
+interface CommandWords extends Word {
+  readonly options: readonly OptionWords[];
+  /** What its first argument may be, where that is one of few words. */
+  readonly words: readonly string[];
+}
+
+function treeOf(program: Command): Tree {
+  const help = program.createHelp();
+  const names = help.visibleCommands(program).map((command) => command.name());
+  const commands = help.visibleCommands(program).map((command) => ({
+    name: command.name(),
+    description: command.description(),
+    options: [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)].map(optionWords),
+    words: command.name() === 'help' ? names : (command.registeredArguments[0]?.argChoices ?? []),
+  }));
+  return { program: program.name(), commands, options: help.visibleOptions(program).map(optionWords) };
+}
+
+function optionWords({ short, long, description, required, optional }: Option): OptionWords {
+  return { names: [short, long].filter((name) => name !== undefined), description, takesValue: required || optional };
+}
+
+function bashScript({ program, commands, options }: Tree): string {
+  const names = (of: readonly OptionWords[]): string => of.flatMap((one) => one.names).join(' ');
+  const branches = commands.map(
+    ({ name, options: own, words }) =>
+      `    ${name}) valued=' ${names(valued(own))} ' options='${names(own)}' words='${words.join(' ')}' ;;`,
+  );
+  return `# Completion of ${program} for bash: source <(${program} completion bash)
+_${program}() {
+  local current=\${COMP_WORDS[COMP_CWORD]} command= valued options words arguments=0 i
+  valued=' ${names(valued(options))} ' options='${names(options)}' words='${commands.map(({ name }) => name).join(' ')}'
+  COMPREPLY=()
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    if [[ $valued == *" \${COMP_WORDS[i]} "* ]]; then
+      ((i++))
+      # The value of an option: a file, or what only its user knows.
+      ((i == COMP_CWORD)) && return
+    elif [[ \${COMP_WORDS[i]} == -* ]]; then
+      continue
+    elif [[ -n $command ]]; then
+      ((arguments++))
+    else
+      command=\${COMP_WORDS[i]}
+      case $command in
+${branches.map((branch) => `    ${branch}`).join('\n')}
+        *) valued= options= words= ;;
+      esac
+    fi
+  done
+  ((arguments > 0)) && words=
+  [[ $current == -* ]] && words=$options
+  local IFS=$' \\t\\n'
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -o default -F _${program} ${program}
+`;
+}
+
+function zshScript({ program, commands, options }: Tree): string {
+  const quoted = ({ name, description }: Word): string => singleQuoted(`${name.replaceAll(':', '\\:')}:${description}`);
+  const optionLines = (of: readonly OptionWords[]): string => of.flatMap(wordsOf).map(quoted).join(' ');
+  const names = (of: readonly OptionWords[]): string => of.flatMap((one) => one.names).join(' ');
+  const branches = commands.map(
+    ({ name, options: own, words }) =>
+      `        (${name}) valued=(${names(valued(own))}) options=(${optionLines(own)}) choices=(${words.join(' ')}) ;;`,
+  );
+  return `#compdef ${program}
+# Completion of ${program} for zsh: source <(${program} completion zsh)
+_${program}() {
+  local -a valued options choices
+  local command= i arguments=0
+  valued=(${names(valued(options))})
+  options=(${optionLines(options)})
+  choices=(${commands.map(quoted).join(' ')})
+  for ((i = 2; i < CURRENT; i++)); do
+    if (( \${valued[(Ie)\${words[i]}]} )); then
+      (( i++ ))
+      if (( i == CURRENT )); then _files; return; fi
+    elif [[ \${words[i]} == -* ]]; then
+      continue
+    elif [[ -n $command ]]; then
+      (( arguments++ ))
+    else
+      command=\${words[i]}
+      case $command in
+${branches.join('\n')}
+        (*) valued=() options=() choices=() ;;
+      esac
+    fi
+  done
+  if [[ \${words[CURRENT]} == -* ]]; then _describe -o option options
+  elif (( arguments == 0 && $#choices > 0 )); then _describe command choices
+  else _files
+  fi
+}
+if [[ $funcstack[1] == _${program} ]]; then _${program} "$@"; else compdef _${program} ${program}; fi
+`;
+}
+
+function fishScript({ program, commands, options }: Tree): string {
+  const line = (condition: string, rest: string, description: string): string =>
+    `complete -c ${program} -n ${singleQuoted(condition)} ${rest} -d ${singleQuoted(description)}`;
+  const names = (of: OptionWords): string => {
+    const words = of.names.map((name) => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`));
+    return [...words, ...(of.takesValue ? ['-r'] : [])].join(' ');
+  };
+  const lines = [
+    ...commands.map(({ name, description }) => line('__fish_use_subcommand', `-f -a ${name}`, description)),
+    ...options.map((one) => line('__fish_use_subcommand', names(one), one.description)),
+    ...commands.flatMap(({ name, options: own, words }) => [
+      ...own.map((one) => line(`__fish_seen_subcommand_from ${name}`, names(one), one.description)),
+      ...(words.length === 0 ? [] : [line(`__fish_seen_subcommand_from ${name}`, `-f -a ${singleQuoted(words.join(' '))}`, '')]),
+    ]),
+  ];
+  return `# Completion of ${program} for fish: ${program} completion fish | source\n${lines.join('\n')}\n`;
+}
+
+function valued(options: readonly OptionWords[]): readonly OptionWords[] {
+  return options.filter(({ takesValue }) => takesValue);
+}
+
+function wordsOf({ names, description }: OptionWords): readonly Word[] {
+  return names.map((name) => ({ name, description }));
+}
+
+function singleQuoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
