@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
@@ -17,7 +17,7 @@ const RUN_BESIDE_A_BROKER = 'docs/consuming.md';
 /** In the app, which sees all packages; git, builds and type checks step over names that begin with a dot. */
 const FOLDER = join(ROOT, 'apps/pipeline/src', `.readme-${process.pid}`);
 /** All that a script may call which is run: nothing that leaves its folder. */
-const TOOLS = ['cat', 'cp', 'duckdb', 'echo', 'head', 'headgate', 'jq', 'mv', 'npm', 'printf', 'rm', 'sqlite3', 'wc'];
+const TOOLS = ['cat', 'cp', 'duckdb', 'echo', 'head', 'headgate', 'jq', 'mv', 'npm', 'printf', 'rm', 'sort', 'sqlite3', 'uniq', 'wc'];
 const missingTools = TOOLS.filter(
   (tool) => !['headgate', 'npm'].includes(tool) && spawnSync('sh', ['-c', `command -v ${tool}`]).status !== 0,
 );
@@ -102,6 +102,7 @@ describe('programs', () => {
   it.each(run.map((block) => [placeOf(block), block] as const))('%s runs', (_, block) => {
     const { failed, output } = ends.get(block) ?? {};
     expect(failed, `${block.code}\n${output}`).toBeUndefined();
+    expect((output ?? '').split('\n')).toEqual(expect.arrayContaining(promised(block.text)));
   });
 });
 
@@ -138,7 +139,7 @@ describe('scripts', () => {
   describe.each(Object.entries(Object.groupBy(run, ({ document }) => document)))('%s', (document, ofDocument = []) => {
     let folder: string;
     beforeAll(async () => {
-      folder = await folders.of(document);
+      folder = await folders.of(document, await filesOf(document));
     });
     it.for(ofDocument.map((block) => [block.line, block] as const))('line %i runs', async ([, { code: text }], { skip }) => {
       const called = shellCommands(text).map(([tool = '']) => tool);
@@ -150,6 +151,7 @@ describe('scripts', () => {
       if (missing !== undefined) return skip(`${missing} is not installed`);
       const { code, stdout, stderr } = await folders.sh(folder, services.pointed(text));
       expect(code, `${text}\n${stdout}\n${stderr}`).toBe(0);
+      expect(stdout.split('\n')).toEqual(expect.arrayContaining(promised(text)));
     });
   });
 });
@@ -158,12 +160,25 @@ describe('configurations', () => {
   const whole = configs.filter(({ from }) => from === undefined);
   it.each(whole.map((block) => [placeOf(block), block] as const))('%s is read', async (_, { document, code, notRun }) => {
     const sections = parse(code) as Readonly<Record<string, unknown>>;
-    const folder = await folders.of(`${document}-yaml`);
+    const folder = await folders.of(`${document}-yaml`, await filesOf(document));
     const isWhole = code.startsWith('# headgate.yaml');
     await writeFile(join(folder, 'headgate.yaml'), isWhole ? code : stringify(withSections(sections)), { mode: 0o600 });
     expect(notRun === undefined ? await problemOf(folder, code) : '').toBe('');
   });
 });
+
+/** The lines that an example says it prints: `// => one`, `# => two`. */
+function promised(text: string): string[] {
+  return [...text.matchAll(/(?:\/\/|#) => (.+)$/gm)].map(([, line = '']) => line);
+}
+
+/** What a page's reader has beside it: its configuration, and the files whose excerpts it shows. */
+async function filesOf(document: string): Promise<Record<string, string>> {
+  const config = configs.find((block) => block.document === document && block.text.startsWith('# headgate.yaml'));
+  const shown = blocks.flatMap((block) => (block.document === document && block.from !== undefined ? [block.from] : []));
+  const files = await Promise.all(shown.map(async (path) => [basename(path), await readFile(join(ROOT, path), 'utf8')] as const));
+  return { ...Object.fromEntries(files), ...(config !== undefined && { 'headgate.yaml': services.pointed(config.text) }) };
+}
 
 /** A block that is no whole configuration stands for those sections and keys of the README's. */
 function withSections(sections: Readonly<Record<string, unknown>>): unknown {

@@ -27,8 +27,8 @@ exit 1
 
 /** Folders in which a job is done, as a user has them who tries what a page says. */
 export interface JobFolders extends AsyncDisposable {
-  /** Of a page: each has its own, which its blocks change one after another. */
-  of(page: string): Promise<string>;
+  /** Of a page: each has its own, with these files, which its blocks change one after another. */
+  of(page: string, files?: Readonly<Record<string, string>>): Promise<string>;
   /** Runs a script of the shell there, in which `headgate` is the command as it is published. */
   sh(folder: string, script: string): Promise<Ended>;
 }
@@ -55,9 +55,10 @@ export async function jobFolders({ config, module }: JobFoldersOptions): Promise
   const { code, stderr } = await sh(done, 'headgate run');
   if (code !== 0) throw new Error(`the job of the documents ended with ${code}: ${stderr}`);
   return {
-    async of(page) {
+    async of(page, files = {}) {
       const folder = join(home, page.replaceAll('/', '-'));
       await cp(done, folder, { recursive: true });
+      for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text, { mode: 0o600 });
       return folder;
     },
     sh,

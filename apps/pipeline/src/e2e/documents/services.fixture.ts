@@ -3,7 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { startBooks, startFollowers } from '@headgate/sandbox';
 
 const FREELY = { kind: 'rolling', limit: 1_000, windowMs: 1_000 } as const;
-const ISSUES = JSON.stringify({ issues: [{ number: 1, title: 'one' }], next: null });
+const ISSUES = [{ number: 1, title: 'one' }];
+/** With `?page=` a page names the next one in its body, else in a Link header. */
+const issuesAt = (url: string): string => JSON.stringify(url.includes('?page=') ? { issues: ISSUES, next: null } : ISSUES);
 
 /** The services that the documents' examples name. */
 export interface Services extends AsyncDisposable {
@@ -17,7 +19,7 @@ export async function startServices(): Promise<Services> {
   const books = await startBooks({ window: FREELY });
   const api = createServer(({ url = '', headers }, response) => {
     const answer = async (): Promise<void> => {
-      if (!url.startsWith('/1.1/')) return void response.end(url.startsWith('/repos/') ? ISSUES : '{}');
+      if (!url.startsWith('/1.1/')) return void response.end(url.startsWith('/repos/') ? issuesAt(url) : '{}');
       const { status, headers: own, body } = await fetch(followers.url + url, { headers: { authorization: headers.authorization ?? '' } });
       const text = await new Response(body).text();
       response.writeHead(status, { 'content-type': own.get('content-type') ?? '' }).end(text);
