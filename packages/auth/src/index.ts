@@ -1,3 +1,9 @@
+/**
+ * Signers: they give a request the headers or parameters that say who sends it. OAuth 1.0, bearer tokens and API keys; no secret shows in
+ * an error, a log line or JSON.
+ *
+ * @packageDocumentation
+ */
 export { apiKey, type ApiKeyPlace } from './api-key.ts';
 export { isAwaitedSecret } from './awaited-secret.ts';
 export { bearer } from './bearer.ts';

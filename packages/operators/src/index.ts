@@ -1,3 +1,8 @@
+/**
+ * Transforms of pages and records: as RxJS operators, or under credit in `pages.through(…)`. And the plain functions behind them.
+ *
+ * @packageDocumentation
+ */
 export { batch, type BatchOptions } from './batch.ts';
 export { boundaryDuplicates, type BoundaryDuplicates, type BoundaryDuplicatesOptions, type BoundaryState } from './boundary-duplicates.ts';
 export { crawlChanges, type CrawlChange, type CrawlChangesOptions, type ReadCrawl } from './crawl-changes.ts';

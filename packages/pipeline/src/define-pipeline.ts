@@ -228,8 +228,8 @@ export interface KeyedRequest {
   readonly value: string;
 }
 
-/** What a caller gives; the definition has the rest. */
-type SharedIo = Omit<PipelineIo, 'credentials' | 'waitOutOutages'>;
+/** The part of a pipeline's world that its caller gives; the definition has the rest. */
+export type SharedIo = Omit<PipelineIo, 'credentials' | 'waitOutOutages'>;
 
 /** The world of one lane, for `Pipeline.open`. */
 export interface LaneIo extends SharedIo {

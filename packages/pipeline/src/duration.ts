@@ -9,6 +9,7 @@ const UNITS: readonly (readonly [unit: string, ms: number, aliases: RegExp])[] =
 ];
 const LONGEST_MS = 3_650 * 86_400_000;
 
+/** Options of {@link duration}. */
 export interface DurationOptions {
   /** Accepts 0. Default false. */
   readonly zero?: boolean;

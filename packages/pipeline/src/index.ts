@@ -1,3 +1,8 @@
+/**
+ * The exactly-once engine: `definePipeline` makes a pipeline of a source and topics, `start` runs pipelines on a log.
+ *
+ * @packageDocumentation
+ */
 export {
   type AttemptEvent,
   type CommonOptions,
@@ -15,8 +20,9 @@ export {
   type PipelineRequests,
   type Probe,
   type ProbeIo,
+  type SharedIo,
 } from './define-pipeline.ts';
-export { duration } from './duration.ts';
+export { duration, type DurationOptions } from './duration.ts';
 export type { Histogram } from './histogram.ts';
 export type { BudgetGauge, CreditGauge, Doing, LaneGauge, Reason, RequestEvent, RunEvent } from './events.ts';
 export { openJournalledLane, type OpenJournalledLaneOptions } from './group/journalled-lane.ts';
@@ -48,6 +54,7 @@ export {
   type RecordContent,
   type RecordMaker,
   type RecordMakers,
+  type RecordSeriesContent,
   type Serialize,
   type SerializeContext,
   topic,

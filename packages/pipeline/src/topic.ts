@@ -67,6 +67,7 @@ export interface RecordMaker<Value> {
   series(series: RecordSeriesContent<Value>): PendingRecord;
 }
 
+/** Records of `RecordMaker.series`: their key, their number, and how each is made. */
 export type RecordSeriesContent<Value> = Pick<RecordContent, 'key'> & { readonly count: number } & (
     | { readonly valueAt: (index: number) => Value; readonly textAt?: never; readonly before?: never; readonly after?: never }
     | {

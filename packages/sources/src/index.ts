@@ -1,10 +1,23 @@
+/**
+ * Sources of pages: rate-limited HTTP services as streams that ask for a page when there is room for it. `defineSource` makes one of a
+ * service.
+ *
+ * @packageDocumentation
+ */
 export type { HttpResponse } from './http/response.ts';
 export type { BudgetSlots, FreeSlots } from './budget-slots.ts';
 export { nextReset } from './budgets.ts';
 export { defineSource } from './define-source.ts';
 export { parseExact, parseUntouched } from './exact-json.ts';
 export { jsonBody, type JsonBody, jsonVerdict } from './http/json-body.ts';
-export { budgetEvidence, refusalWaitMs, type RefusalWaitOptions, retryAfterMs, type RateHeadersOptions } from './http/rate-headers.ts';
+export {
+  budgetEvidence,
+  type BudgetEvidenceOptions,
+  refusalWaitMs,
+  type RefusalWaitOptions,
+  retryAfterMs,
+  type RateHeadersOptions,
+} from './http/rate-headers.ts';
 export type {
   QueryInFlight,
   QueryOptions,
@@ -15,7 +28,15 @@ export type {
   SourceWaiting,
   WalkOptions,
 } from './source.ts';
-export type { ClassifyContext, EvidenceContext, PathRequest, SourceDefinition, SourceRequest, UrlRequest } from './source-definition.ts';
+export type {
+  AnyRequest,
+  ClassifyContext,
+  EvidenceContext,
+  PathRequest,
+  SourceDefinition,
+  SourceRequest,
+  UrlRequest,
+} from './source-definition.ts';
 export { SourceError, type SourceErrorOptions } from './source-error.ts';
 export type { AttemptEvent, Budgets, Credential, Limit, LimitMismatch, Quota, SourceOptions } from './source-options.ts';
 export type { Verdict } from './verdict.ts';

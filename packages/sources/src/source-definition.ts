@@ -62,10 +62,13 @@ export interface ClassifyContext<Query> extends EvidenceContext<Query> {
 /** A request of the service: under the base address, or at an address that an answer has given. It may be sent more than once. */
 export type SourceRequest = PathRequest | UrlRequest;
 
-interface AnyRequest {
+/** The part that both kinds of request have. */
+export interface AnyRequest {
   /** Default `GET`. */
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Headers beside those of the source and of the signer, such as `accept`. Default: none. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as UTF-8. Default: no body. */
   readonly body?: string;
 }
 

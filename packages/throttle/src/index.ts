@@ -1,3 +1,9 @@
+/**
+ * Budgets, credit and admission: a request starts when the service's window and the room downstream permit it, both in one step. And
+ * streams of pages that are read under credit.
+ *
+ * @packageDocumentation
+ */
 export { type AcquireOptions, type Admission, type AdmissionOptions, admission, type Permit } from './admission/admission.ts';
 export type { Waiting } from './admission/waiting-changes.ts';
 export { agedSnapshots } from './budget/aged-snapshots.ts';

@@ -1,3 +1,8 @@
+/**
+ * The port of a log of topics, its records and its errors. Its drivers are entries of their own.
+ *
+ * @packageDocumentation
+ */
 export { LaneHeldError, LaneLostError } from './lane-errors.ts';
 export { MissingRightError, rightsWords } from './missing-right-error.ts';
 export { partitionForKey } from './partition-for-key.ts';
@@ -6,7 +11,7 @@ export { InvalidRecordError, TopicLostError, TopicMismatchError, TopicUnknownErr
 export { TopicLogError, type TopicLogErrorCode, type TopicLogErrorOptions } from './topic-log-error.ts';
 export type { MissingRight, ResourceKind } from './missing-right-error.ts';
 export type { AvailabilityChange } from './availability.ts';
-export type { TopicMismatch } from './topic-errors.ts';
+export type { InvalidRecordDetails, TopicMismatch } from './topic-errors.ts';
 export type {
   CreatedTopics,
   GroupMember,

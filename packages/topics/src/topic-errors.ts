@@ -110,9 +110,14 @@ export class InvalidRecordError extends TopicLogError {
   }
 }
 
+/** Details of an {@link InvalidRecordError}. */
 export interface InvalidRecordDetails {
+  /** Topic of the record. */
   readonly topic: string;
+  /** Place of a record that can't be read. Default: the record was to be written. */
   readonly position?: { readonly partition: number; readonly offset: number };
+  /** The fields that are wrong: `key`, `value`, `header "name"`. Default: the record as a whole. */
   readonly fields?: readonly string[];
+  /** Goes on after the record's topic or position. */
   readonly reason: string;
 }

@@ -1,2 +1,15 @@
-export { type BooksRequest, booksRequest, type FollowersRequest, followersRequest } from './requests.ts';
-export { type RecordOf, type RecordTopic, recordJsonSchema, recordSchemas } from './schemas.ts';
+/**
+ * Schemas of the requests and records in the topics of the built-in pipelines.
+ *
+ * @packageDocumentation
+ */
+export { type AuthorRequest, type BooksRequest, booksRequest, type FollowersRequest, followersRequest } from './requests.ts';
+export {
+  type CrawlPart,
+  type DeadLetterReason,
+  type RecordOf,
+  type RecordTopic,
+  type RecordValues,
+  recordJsonSchema,
+  recordSchemas,
+} from './schemas.ts';

@@ -50,7 +50,9 @@ export const booksRequest: z.ZodType<BooksRequest> = z.union(
 
 /** All books of an author, or those from a page on. */
 export interface AuthorRequest {
+  /** Name of the author, as the service spells it. */
   readonly author: string;
+  /** The first page to look up, 1-based; all pages from it on are. Default: all pages. */
   readonly page?: number | undefined;
   /** Books a page, which `page` counts. Default: the configuration's. */
   readonly pageSize?: number | undefined;

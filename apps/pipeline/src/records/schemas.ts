@@ -3,32 +3,42 @@ import { valueJsonSchema } from './topic-schemas.ts';
 
 /** The value of each topic's records. Ids and cursors are strings of digits: they exceed what a JavaScript number can hold. */
 export interface RecordValues {
+  /** A page of followers, as the service sent it: `page` is 1-based, `ids` in the service's order. */
   'followers.pages': CrawlPart & { page: number; cursor: string; nextCursor: string; previousCursor: string; ids: readonly string[] };
+  /** One follower. `page`: the page that the id came with, 1-based. */
   'followers.ids': CrawlPart & { page: number; id: string };
   /** `crawl` is the later of the two that were compared. */
   'followers.changes': CrawlPart & { change: 'followed' | 'unfollowed'; id: string };
+  /** A crawl's change of state, with the pages and ids written by then. `reason`: of a failure. */
   'followers.crawls': CrawlPart & {
     state: 'started' | 'completed' | 'failed';
     pages: number;
     ids: number;
     reason?: { code: string; message: string } | undefined;
   };
+  /** A book that was found: `isbn` has 13 digits, `record` is the service's own. */
   'books.records': { isbn: string; record: Readonly<Record<string, unknown>> };
   /** A page of an author's books, 1-based; `last` is the one they end with. */
   'books.authors': { author: string; page: number; last: boolean; record: Readonly<Record<string, unknown>> };
+  /** A book that the service doesn't know: `isbn` has 13 digits. */
   'books.missing': { isbn: string };
+  /** A user who can't be crawled, with the request. */
   'followers.dead-letters': DeadLetterReason & { request: unknown };
+  /** A request that can't be worked, or a part of an answer that can't be read. */
   'books.dead-letters': DeadLetterReason & { request?: unknown; record?: unknown };
 }
 
-interface CrawlPart {
+/** The part that all records of a crawl have. */
+export interface CrawlPart {
   /** `@name`, or the digits of a user id. */
   user: string;
-  /** Deterministic: `<requests topic>-<partition>-<offset>` of the wish. */
+  /** Deterministic: `<requests topic>-<partition>-<offset>` of the request. */
   crawl: string;
 }
 
-interface DeadLetterReason {
+/** Why and when something became a dead letter. */
+export interface DeadLetterReason {
+  /** `code` and `message` of the error; `retryable`: a replay may help without anything being changed. */
   error: { code: string; message: string; retryable: boolean };
   /** ISO 8601. */
   at: string;

@@ -19,7 +19,8 @@ export const faultNames = [
 /** The name of a fault. */
 export type FaultName = (typeof faultNames)[number];
 
-interface FaultPlace {
+/** The requests that a fault is applied to. */
+export interface FaultPlace {
   /** The request it is applied to: 1 is the first this sandbox reads, retries counted. */
   readonly at: number;
   /** How many requests in a row it is applied to; default 1, and from `at` to the end for `clock-skew`. */

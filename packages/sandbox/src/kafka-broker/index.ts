@@ -1,7 +1,13 @@
+/**
+ * A real Kafka on this machine, of one node or three, for tests.
+ *
+ * @packageDocumentation
+ */
 export { kafkaBrokersForTests } from './brokers-for-tests.ts';
 export { isPortFree } from './free-ports.ts';
 export { startKafkaBroker } from './kafka-broker.ts';
 export type { KafkaBroker, KafkaBrokerOptions } from './kafka-broker.ts';
 export { KafkaBrokerError } from './kafka-broker-error.ts';
 export type { KafkaNode } from './kafka-node.ts';
+export type { ListenerProtocol } from './server-properties.ts';
 export { whyNoKafkaBroker } from './why-no-kafka-broker.ts';

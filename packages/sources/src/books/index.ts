@@ -1,7 +1,12 @@
+/**
+ * The books service: books by ISBN, singly or in batches, and authors with all their books.
+ *
+ * @packageDocumentation
+ */
 export type { AuthorAnswer, BookAnswer, FoundBook, InvalidBook, MissingBook, UnreadableBook } from './results.ts';
 export { authorFlaw, type AuthorOptions } from './query.ts';
 export { AUTHOR_PAGE_SIZE, type AuthorCheckpoint, type AuthorPage, type AuthorPagesOptions } from './author-pages.ts';
 export { books, type Books, type BooksGauges } from './books.ts';
 export type { IsbnInput } from './isbn-input.ts';
 export type { BooksOptions, BooksPlan, DailyQuota } from './options.ts';
-export type { AuthorRecord, BookRecord } from './schema.ts';
+export type { AuthorRecord, BookRecord, BooksRecord } from './schema.ts';

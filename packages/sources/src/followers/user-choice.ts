@@ -1,3 +1,8 @@
+/**
+ * The form of a user alone, for programs that load no HTTP client.
+ *
+ * @packageDocumentation
+ */
 import { fitsUint64 } from './page.ts';
 
 /** Whose followers: one of the two, never both. */

@@ -42,7 +42,9 @@ export function refusalWaitMs({ answer: { status, headers }, epochMs }: RefusalW
   return Math.max(0, resetInMs) + 1_000;
 }
 
+/** Options of {@link budgetEvidence}. */
 export interface BudgetEvidenceOptions {
+  /** Status and headers of the answer. */
   readonly head: Omit<HttpResponse, 'body'>;
   /** Our own clock, in ms, for answers without a Date. */
   readonly epochMs: number;

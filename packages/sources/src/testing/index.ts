@@ -1,3 +1,8 @@
+/**
+ * The contract of a source: checks against a misbehaving service, for any test runner.
+ *
+ * @packageDocumentation
+ */
 export {
   type ContractQueryOptions,
   type ContractCheck,

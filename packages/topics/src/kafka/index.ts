@@ -1,3 +1,8 @@
+/**
+ * The log of topics on a Kafka cluster.
+ *
+ * @packageDocumentation
+ */
 export { type KafkaTopicLogOptions, kafkaTopicLog } from './kafka-topic-log.ts';
 export type { BearerToken } from './security/bearer-authentication.ts';
-export type { KafkaSaslOptions } from './security/kafkajs-authentication.ts';
+export type { KafkaPasswordOptions, KafkaSaslOptions } from './security/kafkajs-authentication.ts';

@@ -1,2 +1,7 @@
+/**
+ * The contract of a driver of topics: checks for any test runner.
+ *
+ * @packageDocumentation
+ */
 export { contractChecks, type ContractChecksOptions } from './contract-checks.ts';
 export type { ContractCheck, OpenTopicLog } from './contract-check.ts';

@@ -1,1 +1,6 @@
+/**
+ * A journal of budgets in a file: a program that starts again goes on in the same windows.
+ *
+ * @packageDocumentation
+ */
 export { type FileJournal, fileJournal, FileJournalError, type FileJournalOptions } from './file-journal.ts';

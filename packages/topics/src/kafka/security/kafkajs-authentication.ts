@@ -21,9 +21,13 @@ export type KafkaSaslOptions =
       readonly oauthBearerProvider: () => Promise<BearerToken>;
     };
 
+/** A name and a password for the brokers. */
 export interface KafkaPasswordOptions {
+  /** As the brokers are configured. `plain` sends the password as it is: use it with TLS alone. */
   readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
+  /** The name that the brokers know the user by. */
   readonly username: string;
+  /** A secret. */
   readonly password: string;
 }
 
