@@ -13,6 +13,7 @@ if (given.length === 0)
     'deadcode',
     'health',
     'api:check',
+    'reference:check',
     'sizes:check',
     '--output-logs=errors-only',
     '--log-order=grouped',

@@ -1,0 +1,92 @@
+// The reference of all that the packages export, as Markdown pages for a site: a folder for each package and entry, and an index.
+//   npm run reference -- OUT_DIR      writes them; the packages' folders in OUT_DIR are made anew
+//   npm run reference:check           writes them nowhere; exits 1 where a link leads nowhere, or a type is named that no entry exports
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Application, Converter, ReflectionKind } from 'typedoc';
+import { load } from 'typedoc-plugin-markdown';
+import { publishedPackages } from '../release/packages.ts';
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const [given] = process.argv.slice(2);
+const out = given === undefined ? temporaryFolder() : resolve(given);
+
+/**
+ * Types that no entry exports although exports name them. Pipelines hand the engine's to it and back, and a definition neither makes nor reads
+ * them; the options are schemas, which the configuration's reference has.
+ */
+const NOT_EXPORTED = {
+  '@headgate/pipeline': ['Lane', 'LaneValue', 'Notifier', 'Tracing', 'RequestRecord', 'InWork', 'RequestOf'],
+  headgate: ['src/pipelines/books.ts:options', 'src/pipelines/followers.ts:options'],
+};
+
+const published = publishedPackages(root);
+const entries = published.flatMap(entriesOf);
+const app = await Application.bootstrapWithPlugins({
+  name: 'Headgate',
+  entryPoints: entries.map(({ file }) => file),
+  basePath: root,
+  tsconfig: join(root, 'tsconfig.json'),
+  // tsc has checked the types, of another version.
+  skipErrorChecking: true,
+  excludeExternals: true,
+  disableSources: true,
+  readme: 'none',
+  logLevel: 'Warn',
+  validation: { notExported: false, invalidLink: true, invalidPath: true, rewrittenLink: true },
+  plugin: [load],
+  outputs: [{ name: 'markdown', path: out }],
+  // All that lies in the folder would be deleted.
+  cleanOutputDir: false,
+  router: 'member',
+  entryFileName: 'index',
+  excludeScopesInPaths: true,
+  hideBreadcrumbs: true,
+  hidePageHeader: true,
+  useCodeBlocks: true,
+  indexFormat: 'table',
+  parametersFormat: 'table',
+});
+app.converter.on(Converter.EVENT_CREATE_DECLARATION, (_, reflection) => {
+  if (!reflection.kindOf(ReflectionKind.Module)) return;
+  reflection.name = entries.find(({ file }) => relative(root, file).replace(/(\/index)?\.ts$/, '') === reflection.name).name;
+});
+app.converter.on(Converter.EVENT_CREATE_PARAMETER, (_, reflection) => {
+  // It is taken apart where it is declared.
+  if (reflection.name === '__namedParameters') reflection.name = 'options';
+});
+
+const project = await app.convert();
+if (project === undefined) process.exit(1);
+app.validate(project);
+for (const one of published) assertExported(one);
+for (const { manifest } of published) rmSync(join(out, manifest.name.replace('@headgate/', '')), { recursive: true, force: true });
+await app.generateOutputs(project);
+if (app.logger.hasErrors() || app.logger.hasWarnings()) process.exitCode = 1;
+
+/** Warns of each type that an export of the package names and that no entry exports. TypeDoc looks at the types of the project's package alone. */
+function assertExported({ folder, manifest }) {
+  const { options } = app;
+  const { packageName } = project;
+  app.options = options.copyForPackage(folder);
+  app.options.setValue('validation', { notExported: true, invalidLink: false, unusedMergeModuleWith: false });
+  app.options.setValue('intentionallyNotExported', NOT_EXPORTED[manifest.name] ?? []);
+  project.packageName = manifest.name;
+  app.validate(project);
+  project.packageName = packageName;
+  app.options = options;
+}
+
+function entriesOf({ folder, manifest }) {
+  return Object.entries(manifest.exports)
+    .filter(([path, target]) => typeof target === 'object' && !path.endsWith('/worker'))
+    .map(([path, target]) => ({ name: manifest.name + path.slice(1), file: join(folder, target['@headgate/source']) }));
+}
+
+function temporaryFolder() {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-reference-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
