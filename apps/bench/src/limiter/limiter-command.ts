@@ -29,15 +29,16 @@ export async function limiterCommand(options: LimiterCommandOptions): Promise<st
 
   const worker = async (): Promise<void> => {
     for (let scenario = left.shift(); scenario !== undefined; scenario = left.shift()) {
-      const result = await inChild(options.program, { scenario, peers, seed, durationMs });
-      results.set(scenario, { scenario, result });
+      const simulatedMs = Math.min(durationMs, scenario.longestMs);
+      const result = await inChild(options.program, { scenario, peers, seed, durationMs: simulatedMs });
+      results.set(scenario, { scenario, result, simulatedMs });
       say(`${results.size}/${wanted.length} ${scenario.group}, ${scenario.budget.name}, ${scenario.latency}: ${scenario.limiter}`);
     }
   };
   await Promise.all(Array.from({ length: Math.max(1, availableParallelism()) }, worker));
   say(`took ${Math.round((performance.now() - startedAt) / 1000)} s`);
   const inOrder = wanted.flatMap((scenario) => results.get(scenario) ?? []);
-  return json ? `${JSON.stringify(inOrder)}\n` : limiterReport({ results: inOrder, durationMs, markdown });
+  return json ? `${JSON.stringify(inOrder)}\n` : limiterReport({ results: inOrder, markdown });
 }
 
 async function inChild(program: readonly string[], task: ScenarioTask): Promise<CellResult> {

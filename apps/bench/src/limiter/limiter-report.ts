@@ -7,30 +7,35 @@ import { WINDOW_KINDS, type WindowKind } from './server-window.ts';
 export interface ScenarioResult {
   readonly scenario: Scenario;
   readonly result: CellResult;
+  readonly simulatedMs: number;
+}
+
+/** What one server said of a run, and how long that was. */
+interface Verdict extends JudgeVerdict {
+  readonly refusedADay: number;
 }
 
 export interface ReportOptions {
   readonly results: readonly ScenarioResult[];
-  readonly durationMs: number;
   readonly markdown: boolean;
 }
 
 const DAY_MS = 24 * 60 * 60_000;
 
 /** Sets the tables of a run. A cell is the worst of its latencies and drifts: the least share and the most refusals a day. */
-export function limiterReport({ results, durationMs, markdown }: ReportOptions): string {
-  const perDay = DAY_MS / durationMs;
+export function limiterReport({ results, markdown }: ReportOptions): string {
   const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => textTable({ head, rows, markdown });
-  const worst = (verdicts: readonly JudgeVerdict[]): string => {
+  const worst = (verdicts: readonly Verdict[]): string => {
     if (verdicts.length === 0) return '';
     const share = Math.min(...verdicts.map((verdict) => verdict.share));
-    return `${percent(share)} · ${count(Math.max(...verdicts.map(({ refused }) => refused)) * perDay)}`;
+    return `${percent(share)} · ${count(Math.max(...verdicts.map(({ refusedADay }) => refusedADay)))}`;
   };
-  const of = (group: Scenario['group'], limiter: string, kind: WindowKind, budget?: string): readonly JudgeVerdict[] =>
+  const of = (group: Scenario['group'], limiter: string, kind: WindowKind, budget?: string): readonly Verdict[] =>
     results
       .filter(({ scenario }) => scenario.group === group && scenario.limiter === limiter)
       .filter(({ scenario }) => budget === undefined || scenario.budget.name === budget)
-      .flatMap(({ result }) => result.servers.filter((server) => server.kind === kind));
+      .flatMap(verdictsOf)
+      .filter((verdict) => verdict.kind === kind);
   const limiters = (group: Scenario['group']): readonly string[] => [
     ...new Set(results.flatMap(({ scenario }) => (scenario.group === group ? [scenario.limiter] : []))),
   ];
@@ -52,7 +57,7 @@ export function limiterReport({ results, durationMs, markdown }: ReportOptions):
     'Headgate against what latency leaves: limit / (window + mean round trip - least round trip)',
     table(
       ['budget', 'latency', 'mean ms', 'least ms', 'of the budget', 'without drift', 'of what latency leaves', '429 a day'],
-      latencyRows(results, perDay),
+      latencyRows(results),
     ),
     'The same, the process killed and started again every 2 hours; Headgate has its journal (heavy tail)',
     byKind('restarts'),
@@ -62,17 +67,22 @@ export function limiterReport({ results, durationMs, markdown }: ReportOptions):
   return `${sections.join('\n\n')}\n`;
 }
 
-function latencyRows(results: readonly ScenarioResult[], perDay: number): readonly (readonly string[])[] {
+function verdictsOf({ result, simulatedMs }: ScenarioResult): readonly Verdict[] {
+  return result.servers.map((server) => ({ ...server, refusedADay: (server.refused * DAY_MS) / simulatedMs }));
+}
+
+function latencyRows(results: readonly ScenarioResult[]): readonly (readonly string[])[] {
   const headgate = results.filter(({ scenario }) => scenario.group === 'steady' && scenario.limiter === 'Headgate');
   return BUDGETS.flatMap(({ name, windowMs }) =>
     LATENCIES.flatMap((latency) => {
       const found = headgate.find(({ scenario }) => scenario.budget.name === name && scenario.latency === latency);
       if (found === undefined) return [];
-      const { meanRoundTripMs, leastRoundTripMs, servers } = found.result;
+      const { meanRoundTripMs, leastRoundTripMs } = found.result;
+      const servers = verdictsOf(found);
       const share = Math.min(...servers.map((server) => server.share));
       const driftless = Math.min(...servers.filter(({ driftPpm }) => driftPpm === 0).map((server) => server.share));
       const left = (share * (windowMs + meanRoundTripMs - leastRoundTripMs)) / windowMs;
-      const refused = Math.max(...servers.map((server) => server.refused)) * perDay;
+      const refused = Math.max(...servers.map(({ refusedADay }) => refusedADay));
       return [
         [
           name,
