@@ -280,7 +280,8 @@ export function definePipeline<
   const { name, request, topics, unit = 'records' } = definition;
   const options = definition.options.safeExtend(commonOptions(definition.maxOutstanding ?? 20_000));
   const read = requestReader<RequestSchema>(request);
-  const requests = requestsOf(definition, read);
+  const readAgain = lastRead(read);
+  const requests = requestsOf(definition, readAgain);
   const info: DefinitionInfo = { name, options, request, requests, topics, splitsCredentials: definition.credentials !== undefined };
 
   const configured = (given: z.input<Options> & CommonOptions): Pipeline => {
@@ -321,7 +322,7 @@ export function definePipeline<
       open({ lane, lanes, ...io }) {
         const own = (credentials ?? []).filter((_, i) => i % lanes === lane);
         const work = called('open', () => definition.open(value, { ...io, waitOutOutages: true, credentials: own }));
-        return opened(definition, work, read);
+        return opened(definition, work, { read, readAgain });
       },
       canProbe: definition.probe !== undefined,
       probe: (io, credential) =>
@@ -331,7 +332,7 @@ export function definePipeline<
           waitOutOutages: false,
           credentials: credentials?.slice(credential, credential + 1) ?? [],
         }),
-      expect: (of, last) => (definition.expect === undefined ? last?.pages : atOnce(definition.expect(read(of.value), last))),
+      expect: (of, last) => (definition.expect === undefined ? last?.pages : atOnce(definition.expect(readAgain(of.value), last))),
     };
   };
   return Object.assign(configured, { definition: info });
@@ -342,6 +343,15 @@ type RequestReader<RequestSchema extends z.ZodType> = (value: string | null) => 
 
 function requestReader<RequestSchema extends z.ZodType>(schema: z.ZodType): RequestReader<RequestSchema> {
   return (value) => parseRequest(schema as z.ZodType<z.output<RequestSchema>>, value);
+}
+
+/** Gives the last request once more where the value is the same: its key, its work and its size are asked for one after the other. */
+function lastRead<RequestSchema extends z.ZodType>(read: RequestReader<RequestSchema>): RequestReader<RequestSchema> {
+  let last: { readonly value: string | null; readonly request: z.output<RequestSchema> } | undefined;
+  return (value) => {
+    if (last === undefined || last.value !== value) last = { value, request: read(value) };
+    return last.request;
+  };
 }
 
 function requestsOf<
@@ -373,7 +383,7 @@ function requestsOf<
 function opened<Options extends z.ZodObject, RequestSchema extends z.ZodType, Topics extends TopicMap, Credential extends NamedCredential>(
   definition: PipelineDefinition<Options, RequestSchema, Topics, Credential>,
   work: Work<z.output<RequestSchema>, Topics>,
-  parse: RequestReader<RequestSchema>,
+  { read: parse, readAgain }: { readonly read: RequestReader<RequestSchema>; readonly readAgain: RequestReader<RequestSchema> },
 ): OpenedPipeline {
   return {
     sources: work.sources,
@@ -401,7 +411,7 @@ function opened<Options extends z.ZodObject, RequestSchema extends z.ZodType, To
     },
     left(state) {
       const left = work.left(state);
-      return (offset, value) => left(offset, parse(value));
+      return (offset, value) => left(offset, readAgain(value));
     },
     resumed: (state) => work.resumed(state, definition.name),
     lastCrawls: (state) => work.lastCrawls(state),

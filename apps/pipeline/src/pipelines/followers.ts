@@ -204,6 +204,8 @@ function listedUser(text: string): UserChoice | string {
 
 /** Warns of screen names that differ by case alone: they are one user, crawled once. */
 function* otherCase(users: readonly UserChoice[]): Generator<OptionIssue> {
+  const inCapitals = users.filter(({ screenName }) => screenName !== undefined && screenName !== screenName.toLowerCase());
+  if (inCapitals.length === 0) return;
   const spellings = new Map<string, string>();
   const found: number[] = [];
   for (const [i, one] of users.entries()) {

@@ -23,6 +23,11 @@ const DAY = { limit: 2, windowMs: DAY_MS, quota: { requests: 2, per: 'day' } } a
 
 const pages = (...all: number[]): LaneWork['walks'] => all.map((one) => ({ page: 1, pages: one }));
 
+test('a lane may have more walks than a call takes arguments', () => {
+  const lane = work({ walks: Array.from({ length: 300_000 }, () => ({ page: 1 })) });
+  expect(forecast([lane], { now: NOW })).toMatchObject({ requests: 300_000, unknown: 300_000, inMs: 19_999 * 15 * MINUTE_MS });
+});
+
 describe('forecast', () => {
   it.each([
     { what: 'nothing', lane: work(), requests: 0, ms: 0 },

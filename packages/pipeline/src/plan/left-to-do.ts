@@ -105,7 +105,7 @@ async function leftOf(
       const resumed = opened.resumed(state.under);
       for await (const { offset, value } of requestsInOrder({ log, topic, partition: lane, from: finished.next, resumed }))
         if (!finished.has(offset)) add(offset, value);
-      for (const { request } of listed) if (partitionForKey(request.key, count) === lane) add(-1, request.value);
+      for (const { request } of listed) if (count === 1 || partitionForKey(request.key, count) === lane) add(-1, request.value);
       const budgets = opened.sources.flatMap((source) => source.slots?.() ?? []);
       lanes.push({ pipeline: pipeline.name, lane, walks, keys, keysAtOnce, budgets });
       after += opened.unfinishedAfter(state.under);

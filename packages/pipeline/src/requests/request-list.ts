@@ -48,7 +48,7 @@ export async function enqueueLists(options: RequestListOptions): Promise<Nothing
         await enqueueChunk(lane, chunk, now);
       }
       await forget(lane, { group, listed, now });
-      const written = new Set(missing);
+      const written = new Set(missing.filter(({ everyMs }) => everyMs !== undefined));
       return nothingDue(listed, (one) => (written.has(one) ? String(now) : lane.state.get(one.marker)));
     } catch (error) {
       if (!(error instanceof LaneLostError || error instanceof LaneHeldError)) {
@@ -78,13 +78,15 @@ async function forget(
   lane: LaneWriter,
   { group, listed, now }: { readonly group: string; readonly listed: readonly ListedRequest[]; readonly now: number },
 ): Promise<void> {
-  const current = new Set(listed.map(({ marker }) => marker));
   const prefix = `${group}/listed/`;
   const old: string[] = [];
-  for (const [key, at] of lane.state) if (!current.has(key) && key.startsWith(prefix) && now - Number(at) > FORGET_AFTER_MS) old.push(key);
-  for (let i = 0; i < old.length; i += MOST_CHUNK) {
+  for (const [key, at] of lane.state) if (now - Number(at) > FORGET_AFTER_MS && key.startsWith(prefix)) old.push(key);
+  if (old.length === 0) return;
+  const current = new Set(listed.map(({ marker }) => marker));
+  const gone = old.filter((key) => !current.has(key));
+  for (let i = 0; i < gone.length; i += MOST_CHUNK) {
     await lane.transaction((tx) => {
-      for (const key of old.slice(i, i + MOST_CHUNK)) tx.checkpoint(key, null);
+      for (const key of gone.slice(i, i + MOST_CHUNK)) tx.checkpoint(key, null);
     });
   }
 }

@@ -114,8 +114,10 @@ export class WaitingLines<Request extends Lined> {
   unservable(): readonly Request[] {
     const found: Request[] = [];
     for (const { lines } of this.#downstreams.values()) {
-      for (const { pool, requests } of lines.values())
-        if (requests.first !== undefined && !pool.pool.bears(requests.first.weights)) found.push(...requests);
+      for (const { pool, requests } of lines.values()) {
+        if (requests.first === undefined || pool.pool.bears(requests.first.weights)) continue;
+        for (const request of requests) found.push(request);
+      }
     }
     return found.sort(byTurn);
   }
