@@ -13,12 +13,13 @@ export type RunEvent =
       readonly subject: string;
       /** For anything but ok: what happened, in words. */
       readonly reason?: string;
+      /** Status of the answer, where one came. */
       readonly status?: number;
       /** When it is tried again, ms from now; absent when it is not. */
       readonly retryInMs?: number;
       /** Answers show another limit than the configured one: reported once by each source, and as a notice. */
       readonly limitMismatch?: LimitMismatch;
-      /** From its permit to its end. */
+      /** From its permit to its end, ms. */
       readonly durationMs: number;
     }
   | {
@@ -38,10 +39,24 @@ export type RunEvent =
       readonly since: number;
       readonly lastedMs: number;
     }
-  | { readonly type: 'notice'; readonly level: 'info' | 'warn'; readonly message: string }
-  /** The number of lanes that the group assigns to this process; emitted when it changes. */
-  | { readonly type: 'lanes-assigned'; readonly lanes: number }
-  | { readonly type: 'lane-opened'; readonly pipeline: string; readonly lane: number }
+  | {
+      /** A sentence for whoever watches the run, such as a warning of a topic's settings. */
+      readonly type: 'notice';
+      readonly level: 'info' | 'warn';
+      readonly message: string;
+    }
+  | {
+      /** The number of lanes that the group assigns to this process; emitted when it changes. */
+      readonly type: 'lanes-assigned';
+      readonly lanes: number;
+    }
+  | {
+      /** This process has taken the lane, and works its requests from now on. */
+      readonly type: 'lane-opened';
+      readonly pipeline: string;
+      /** Partition of the pipeline's requests topic, counted from 0. */
+      readonly lane: number;
+    }
   | {
       /** This process works the lane no longer; its unfinished requests go on wherever it is opened next. */
       readonly type: 'lane-left';
@@ -62,7 +77,12 @@ export type RunEvent =
       /** When that was written, epoch ms. */
       readonly since: number;
     }
-  | { readonly type: 'requests-readable'; readonly pipeline: string; readonly lane: number }
+  | {
+      /** The transaction of `requests-blocked` has ended: the lane's requests can be read again. */
+      readonly type: 'requests-readable';
+      readonly pipeline: string;
+      readonly lane: number;
+    }
   | {
       /** At the end: so many lanes were other processes' to work. */
       readonly type: 'lanes-elsewhere';
@@ -72,6 +92,7 @@ export type RunEvent =
 /** A happening to a request. */
 export type RequestEvent =
   | {
+      /** A walk begins here, or goes on behind its checkpoint. */
       readonly type: 'request-started';
       readonly pipeline: string;
       readonly lane: number;
@@ -85,6 +106,7 @@ export type RequestEvent =
       readonly resumed: boolean;
     }
   | {
+      /** A page of a walk is durable, with its records and its checkpoint. */
       readonly type: 'page-written';
       readonly pipeline: string;
       readonly key: string;
@@ -97,6 +119,7 @@ export type RequestEvent =
       readonly credential?: string;
     }
   | {
+      /** The last page of a walk is durable. `pages` and `items` count those before a restart as well. */
       readonly type: 'request-completed';
       readonly pipeline: string;
       readonly key: string;
@@ -104,7 +127,14 @@ export type RequestEvent =
       readonly pages: number;
       readonly items: number;
     }
-  | { readonly type: 'request-failed'; readonly pipeline: string; readonly key: string; readonly request: string; readonly error: Reason }
+  | {
+      /** A walk has ended as a dead letter. */
+      readonly type: 'request-failed';
+      readonly pipeline: string;
+      readonly key: string;
+      readonly request: string;
+      readonly error: Reason;
+    }
   | {
       /** Keys of lookups were taken from the requests topic. */
       readonly type: 'keys-queued';
@@ -134,7 +164,15 @@ export type RequestEvent =
       readonly counts: Readonly<Record<string, number>>;
       readonly kinds: Readonly<Record<string, number>>;
     }
-  | { readonly type: 'dead-letter'; readonly pipeline: string; readonly topic: string; readonly key: string; readonly error: Reason };
+  | {
+      /** A dead letter is durable: a request, a key, or a part of an answer that can't be processed. */
+      readonly type: 'dead-letter';
+      readonly pipeline: string;
+      /** Name of the dead letters' topic. */
+      readonly topic: string;
+      readonly key: string;
+      readonly error: Reason;
+    };
 
 /** Why a request, or a part of one, came to nothing. */
 export interface Reason {

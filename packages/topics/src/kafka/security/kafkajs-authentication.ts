@@ -9,13 +9,18 @@ type Authentication = (connection: AuthenticationProviderArgs) => Authenticator;
 export type KafkaSaslOptions =
   | KafkaPasswordOptions
   | {
+      /** The mechanism `AWS` of kafkajs, for brokers that have a login module for it (kafka-auth-aws-iam); Amazon MSK's own is another one. */
       readonly mechanism: 'aws';
+      /** Unique id of the user or role, such as `AIDA…`. */
       readonly authorizationIdentity: string;
       readonly accessKeyId: string;
+      /** A secret. */
       readonly secretAccessKey: string;
+      /** A secret, of temporary credentials. Default: empty. */
       readonly sessionToken?: string;
     }
   | {
+      /** A token of OAuth 2 in each connection (KIP-255). */
       readonly mechanism: 'oauthbearer';
       /** Called for each connection, and again when a session ends. */
       readonly oauthBearerProvider: () => Promise<BearerToken>;
