@@ -1,7 +1,6 @@
 import { createBooksService } from './books-service.ts';
 import type { BooksKey, BooksPlan } from './books-service.ts';
 import type { DailyQuotaOptions } from './daily-quota.ts';
-import { planFaults } from '../http/fault.ts';
 import type { Fault } from '../http/fault.ts';
 import { createLatency } from '../http/latency.ts';
 import type { Latency } from '../http/latency.ts';
@@ -50,6 +49,11 @@ export interface BooksSandbox extends AsyncDisposable {
   readonly urls: Readonly<Record<BooksPlan, string>>;
   /** The requests read so far at all three addresses, oldest first: the newest 100,000 and no more than 1,000,000 ISBNs. */
   readonly requests: readonly ServedRequest[];
+  /**
+   * Replaces the faults from the next request on, which is their request 1: `setFaults([{ name: '503', times: Infinity }])` until `setFaults([])`.
+   * Requests that were read before keep theirs. Throws `SandboxOptionError`, and leaves the faults as they were.
+   */
+  readonly setFaults: (faults: readonly Fault[]) => void;
   /** Ends every connection and the servers. */
   readonly close: () => Promise<void>;
 }
@@ -72,7 +76,8 @@ export async function startBooks(options: BooksSandboxOptions = {}): Promise<Boo
       seed,
       random,
     }),
-    faultAt: planFaults(faults, ['cursor-loop']),
+    faults,
+    refusedFaults: ['cursor-loop'],
     latency: createLatency(latencyMs, random),
     now,
   });
@@ -83,6 +88,7 @@ export async function startBooks(options: BooksSandboxOptions = {}): Promise<Boo
     get requests() {
       return loopback.requests();
     },
+    setFaults: loopback.setFaults,
     close: loopback.close,
     [Symbol.asyncDispose]: loopback.close,
   };

@@ -26,6 +26,7 @@ export interface FollowersUser {
 /** An account ready to be served. */
 interface ServedUser {
   readonly user: FollowersUser;
+  readonly id: string;
   readonly pageSize: number;
   readonly list: FollowerList;
   readonly cursors: CursorCodec;
@@ -35,19 +36,23 @@ interface ServedUser {
 export interface UserDirectory {
   readonly byName: (screenName: string) => ServedUser | undefined;
   readonly byId: (userId: string) => ServedUser | undefined;
+  /** Adds an account, or replaces it; throws `SandboxOptionError` for an id of another account and lists that can't be. */
+  readonly set: (screenName: string, user: FollowersUser) => void;
 }
 
 /** Makes the accounts; throws `SandboxOptionError` for names or ids that are there twice and lists that can't be. */
 export function createUserDirectory(users: Readonly<Record<string, FollowersUser>>, seed: number): UserDirectory {
   const names = new Map<string, ServedUser>();
   const ids = new Map<string, ServedUser>();
-  for (const [screenName, user] of Object.entries(users)) {
+  const set = (screenName: string, user: FollowersUser): void => {
     const name = screenName.toLowerCase();
     const { followers = 0, suspendedShare, shiftEvery, pageSize = 5000 } = user;
     if (pageSize > 5000) throw new SandboxOptionError(`The pageSize of user ${screenName} is ${pageSize}; give 1 to 5000 ids.`);
     const key = hash32(seed, name);
+    const id = user.id ?? names.get(name)?.id ?? String(1_000_000 + key);
     const served: ServedUser = {
       user,
+      id,
       pageSize,
       list: createFollowerList({
         followers,
@@ -58,12 +63,19 @@ export function createUserDirectory(users: Readonly<Record<string, FollowersUser
       }),
       cursors: createCursorCodec(key),
     };
-    const id = user.id ?? String(1_000_000 + key);
     if (!/^\d+$/u.test(id)) throw new SandboxOptionError(`The id of user ${screenName} is "${id}"; give digits.`);
-    if (names.has(name)) throw new SandboxOptionError(`The user ${screenName} is there twice; screen names know no case.`);
-    if (ids.has(id)) throw new SandboxOptionError(`The user id ${id} is there twice, the second time for ${screenName}.`);
+    const before = names.get(name);
+    if ((ids.get(id) ?? before) !== before)
+      throw new SandboxOptionError(`The user id ${id} is there twice, the second time for ${screenName}.`);
+    if (before !== undefined) ids.delete(before.id);
     names.set(name, served);
     ids.set(id, served);
+  };
+  for (const [screenName, user] of Object.entries(users)) {
+    if (names.has(screenName.toLowerCase())) {
+      throw new SandboxOptionError(`The user ${screenName} is there twice; screen names know no case.`);
+    }
+    set(screenName, user);
   }
-  return { byName: (screenName) => names.get(screenName.toLowerCase()), byId: (userId) => ids.get(userId) };
+  return { set, byName: (screenName) => names.get(screenName.toLowerCase()), byId: (userId) => ids.get(userId) };
 }

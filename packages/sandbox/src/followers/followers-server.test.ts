@@ -117,6 +117,22 @@ test('a list that shifts under the walk repeats the last id of a page as the fir
   expect(pages.flat().length).toBe(63);
 });
 
+test('an account that changes while it is walked keeps its id and its cursors, and others come', async () => {
+  const sandbox = await start({ users: { alpha: { followers: 30, pageSize: 10 } }, window: roomy });
+  const ids = sandbox.followersOf('alpha');
+  const first = await get('?screen_name=alpha');
+  const cursor = field(first.text, 'next_cursor');
+  sandbox.setUser('Alpha', { followers: 30, protected: true });
+  expect((await get(`?screen_name=alpha&cursor=${cursor}`)).status).toBe(401);
+  sandbox.setUser('alpha', { followers: 30, pageSize: 5, id: '7' });
+  expect(idsOf((await get(`?screen_name=alpha&cursor=${cursor}`)).text)).toEqual(ids.slice(10, 15));
+  sandbox.setUser('alpha', { followers: 30, error: 63 });
+  expect([(await get('?user_id=7')).status, (await get('?screen_name=beta')).status]).toEqual([403, 404]);
+  expect(() => sandbox.setUser('beta', { id: '7' })).toThrow('The user id 7 is there twice');
+  sandbox.setUser('beta', { followers: 3 });
+  expect((await walk('beta')).pages).toEqual([sandbox.followersOf('beta')]);
+});
+
 test('each credential has a window of its own, told in headers, and a refusal is the recorded one', async () => {
   let nowMs = Date.parse('2030-01-01T00:00:10.900Z');
   const sandbox = await start({ window: { limit: 2, windowMs: 60_000 }, now: () => nowMs });

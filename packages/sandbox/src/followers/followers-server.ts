@@ -1,4 +1,3 @@
-import { planFaults } from '../http/fault.ts';
 import type { Fault } from '../http/fault.ts';
 import { createAuthentication } from './follower-credentials.ts';
 import type { FollowersCredential } from './follower-credentials.ts';
@@ -58,6 +57,16 @@ export interface FollowersSandbox extends AsyncDisposable {
    * Throws `SandboxOptionError` for another account.
    */
   readonly followersOf: (screenName: string) => readonly string[];
+  /**
+   * Replaces the faults from the next request on, which is their request 1: `setFaults([{ name: '503', times: Infinity }])` until `setFaults([])`.
+   * Requests that were read before keep theirs. Throws `SandboxOptionError`, and leaves the faults as they were.
+   */
+  readonly setFaults: (faults: readonly Fault[]) => void;
+  /**
+   * Makes an account what `user` says, from the next request on: a new one, or one of `users` that has changed (protected, say, or with another list). Its id and
+   * its cursors stay as they are. Throws `SandboxOptionError`.
+   */
+  readonly setUser: (screenName: string, user: FollowersUser) => void;
   /** Ends every connection and the server. */
   readonly close: () => Promise<void>;
 }
@@ -78,7 +87,7 @@ export async function startFollowers(options: FollowersSandboxOptions = {}): Pro
       idFormat: options.idFormat ?? 'asked',
       cursorStrings: options.cursorStrings ?? true,
     }),
-    faultAt: planFaults(faults),
+    faults,
     latency: createLatency(latencyMs, seededRandom(seed)),
     now,
   });
@@ -92,6 +101,8 @@ export async function startFollowers(options: FollowersSandboxOptions = {}): Pro
       if (served === undefined) throw new SandboxOptionError(`There is no user ${screenName} in users; add it to the options.`);
       return served.list.slice(0, served.list.length());
     },
+    setFaults: loopback.setFaults,
+    setUser: directory.set,
     close: loopback.close,
     [Symbol.asyncDispose]: loopback.close,
   };

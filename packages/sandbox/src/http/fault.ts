@@ -21,9 +21,9 @@ export type FaultName = (typeof faultNames)[number];
 
 /** The requests that a fault is applied to. */
 export interface FaultPlace {
-  /** The request it is applied to: 1 is the first this sandbox reads, retries counted. */
-  readonly at: number;
-  /** How many requests in a row it is applied to; default 1, and from `at` to the end for `clock-skew`. */
+  /** The request it is applied to, retries counted: 1, the default, is the first that this sandbox reads, and for `setFaults` the next one. */
+  readonly at?: number;
+  /** How many requests in a row it is applied to, Infinity for all that follow; default 1, and Infinity for `clock-skew`. */
   readonly times?: number;
 }
 
@@ -89,7 +89,7 @@ export type FaultPlan = (requestNumber: number) => Fault | undefined;
 
 /** Checks faults and makes their plan; throws `SandboxOptionError` for a place that can't be, or a name in `refused`. */
 export function planFaults(faults: readonly Fault[], refused: readonly FaultName[] = []): FaultPlan {
-  for (const { name, at, times } of faults) {
+  for (const { name, at = 1, times } of faults) {
     if (!faultNames.includes(name)) throw new SandboxOptionError(`"${name}" is no fault's name. ${knownNames()}`);
     if (refused.includes(name)) throw new SandboxOptionError(`The fault ${name} is none of this service; leave it out.`);
     if (!Number.isInteger(at) || at < 1) throw new SandboxOptionError(`The fault ${name} is set at request ${at}; requests count from 1.`);
@@ -97,7 +97,11 @@ export function planFaults(faults: readonly Fault[], refused: readonly FaultName
       throw new SandboxOptionError(`The fault ${name} is set for ${times} requests; give 1 or more.`);
     }
   }
-  return (requestNumber) => faults.find((fault) => requestNumber >= fault.at && requestNumber < fault.at + timesOf(fault));
+  return (requestNumber) =>
+    faults.find((fault) => {
+      const { at = 1 } = fault;
+      return requestNumber >= at && requestNumber < at + timesOf(fault);
+    });
 }
 
 function timesOf(fault: Fault): number {

@@ -51,6 +51,29 @@ async function failureOf(work: Promise<unknown>): Promise<string> {
   return 'none';
 }
 
+test('faults set while it runs replace those before from the next request on, until others are set', async () => {
+  const sandbox = await start({ name: '503', times: 2 }, { name: 'html', at: 4 });
+  const whole = { status: 200, type: 'application/json;charset=utf-8' };
+  expect(await get()).toMatchObject({ status: 503 });
+  sandbox.setFaults([{ name: 'reset', at: 2, times: Infinity }]);
+  expect(() => sandbox.setFaults([{ name: 'cut', at: 0 }])).toThrow('requests count from 1');
+  expect(await get()).toMatchObject(whole);
+  for (let i = 0; i < 3; i += 1) expect(await failureOf(get())).toBe('ECONNRESET');
+  sandbox.setFaults([]);
+  expect(await get()).toMatchObject(whole);
+});
+
+test('faults that a catalogue cannot have are refused while it runs too', async () => {
+  await using books = await startBooks();
+  expect(() => books.setFaults([{ name: 'cursor-loop' }])).toThrow('none of this service');
+  books.setFaults([{ name: '503' }]);
+  const statuses: number[] = [];
+  for (let i = 0; i < 2; i += 1) {
+    statuses.push((await request(`${books.urls.pro}/book/9780306406157`, { headers: { authorization: 'key' } })).statusCode);
+  }
+  expect(statuses).toEqual([503, 200]);
+});
+
 test('a fault changes its request alone: the one before and the one after are whole, and all three have counted', async () => {
   const sandbox = await start({ name: 'reset', at: 2 });
   const whole = await get();

@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer } from './answer.ts';
 import { jsonAnswer } from './answer.ts';
 import { deliver, deliveredStatus } from './delivery.ts';
-import type { Fault, FaultPlan } from './fault.ts';
+import { planFaults } from './fault.ts';
+import type { Fault, FaultName } from './fault.ts';
 import { readBody } from './request-body.ts';
 import { createRequestLog, shownQuery } from './request-log.ts';
 import type { ServedRequest } from './request-log.ts';
@@ -43,7 +44,9 @@ export interface LoopbackOptions {
   /** One listener for each; 0 takes a free port. */
   readonly ports: readonly number[];
   readonly serve: (exchange: Exchange) => Served;
-  readonly faultAt: FaultPlan;
+  readonly faults: readonly Fault[];
+  /** Faults that this service can't have; default none. */
+  readonly refusedFaults?: readonly FaultName[];
   /** Milliseconds before a request counts and after it. */
   readonly latency: () => { readonly beforeMs: number; readonly afterMs: number };
   readonly now: () => number;
@@ -52,6 +55,8 @@ export interface LoopbackOptions {
 export interface Loopback {
   readonly urls: readonly string[];
   readonly requests: () => readonly ServedRequest[];
+  /** Replaces the faults, counted from the next request on. */
+  readonly setFaults: (faults: readonly Fault[]) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -59,10 +64,11 @@ const maxBodyBytes = 10 * 1024 * 1024;
 
 /** Starts listeners on 127.0.0.1 that share one service, one count of requests and one log; throws `SandboxOptionError` for a busy port. */
 export async function startLoopback(options: LoopbackOptions): Promise<Loopback> {
-  const { serve, faultAt, latency, now } = options;
+  const { serve, refusedFaults, latency, now } = options;
   const log = createRequestLog();
   const closing = new AbortController();
   let numbered = 0;
+  let faultAt = planFaults(options.faults, refusedFaults);
 
   const wait = async (ms: number): Promise<void> => {
     if (ms > 0) await sleep(ms, undefined, { signal: closing.signal });
@@ -123,7 +129,16 @@ export async function startLoopback(options: LoopbackOptions): Promise<Loopback>
   };
   try {
     const urls = await Promise.all(servers.map(async (server, index) => listen(server, options.ports[index] ?? 0)));
-    return { urls, requests: () => log.all(), close };
+    return {
+      urls,
+      requests: () => log.all(),
+      setFaults(faults) {
+        const plan = planFaults(faults, refusedFaults);
+        const before = numbered;
+        faultAt = (number) => plan(number - before);
+      },
+      close,
+    };
   } catch (error) {
     await close();
     throw error;
