@@ -15,7 +15,7 @@ async function collect(log: TopicLog, topic: string): Promise<TopicRecord[]> {
 
 describe('the sqlite driver', () => {
   it('gives offsets without gaps, and puts a record without key or partition into partition 0', async () => {
-    await using log = await sqliteTopicLog({ file: join(temporaryFolder(), 'log.db'), now: () => 1_700_000_000_123 });
+    await using log = await sqliteTopicLog({ file: join(temporaryFolder(), 'log.db'), now: () => 1_700_000_000_123.9 });
     await log.createTopics([{ name: 'topic', partitions: 3 }]);
     await log.append(Array.from({ length: 120 }, (_, index) => ({ topic: 'topic', key: `@u${index}`, value: String(index) })));
     await expect(

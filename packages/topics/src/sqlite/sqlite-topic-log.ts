@@ -50,7 +50,7 @@ export interface SqliteTopicLogOptions {
    * Called when lanes can't be written, and when they can again. With it their transactions wait for room or a lock; without it they throw.
    */
   readonly onAvailability?: (change: AvailabilityChange) => void;
-  /** The clock records are stamped by, milliseconds since the epoch. Default `Date.now`. */
+  /** The clock records are stamped by, milliseconds since the epoch, of which the whole ones count. Default `Date.now`. */
   readonly now?: () => number;
   /**
    * The module of the log's thread, for a bundle: `@headgate/topics/sqlite/worker`, bundled as an entry of its own. Default: `worker.js` beside the
@@ -76,8 +76,9 @@ export async function sqliteTopicLog(options: SqliteTopicLogOptions): Promise<To
     maxFileBytes = 0,
     retention,
     onAvailability,
-    now = Date.now,
+    now: clock = Date.now,
   } = options;
+  const now = (): number => Math.floor(clock());
   const file = resolve(options.file);
   const link = new WorkerLink({ file, busyTimeoutMs, pollMs, tombstoneRetentionMs, maxFileBytes }, options.worker);
   try {
