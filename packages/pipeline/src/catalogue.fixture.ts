@@ -15,17 +15,19 @@ export interface ShelfPage {
 }
 
 /**
- * A service of shelves with numbered items, three a page, that counts its requests. `answers`: more than these it refuses with 401. While it
- * `isDown` it breaks connections off.
+ * A service of shelves with numbered items, three a page, that counts its requests. `answers`: more than these it refuses with 401; `silent`: so many at
+ * the start it never answers. While it `isDown` it breaks connections off.
  */
 export async function catalogueService({
   items,
   answers = Infinity,
   headers = {},
+  silent = 0,
 }: {
   readonly items: Readonly<Record<string, number>>;
   readonly answers?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly silent?: number;
 }) {
   const requests: string[] = [];
   const service = { isDown: false };
@@ -36,6 +38,7 @@ export async function catalogueService({
       response.destroy();
       return;
     }
+    if (requests.length <= silent) return;
     const shelf = url.pathname.slice(1);
     const count = items[shelf];
     response.setHeader('content-type', 'application/json');
@@ -104,6 +107,8 @@ const options = z.strictObject({
   baseUrl: z.string(),
   token: secret(),
   shelves: z.array(z.string()).default([]),
+  limit: z.strictObject({ requests: z.int(), windowMs: z.int() }).optional(),
+  timeout: z.int().default(30_000),
 });
 
 const request = z.strictObject({ shelf: z.string().regex(/^[a-z]+$/, 'must be a word') });
@@ -119,9 +124,15 @@ export function catalogue(onPage: (page: ShelfPage) => void = () => undefined): 
     keyOf: ({ shelf }) => shelf,
     parse: (line) => ({ shelf: line }),
     listed: ({ shelves }) => shelves.map((shelf) => ({ shelf })),
-    open: ({ baseUrl, token }, io) =>
+    open: ({ baseUrl, token, limit, timeout }, io) =>
       walk({
-        source: catalogueSource({ ...io, baseUrl, credentials: [{ name: 'token', signer: bearer(token) }] } satisfies SourceOptions),
+        source: catalogueSource({
+          ...io,
+          baseUrl,
+          timeout,
+          ...(limit && { limit }),
+          credentials: [{ name: 'token', signer: bearer(token) }],
+        } satisfies SourceOptions),
         pages: (api, { shelf }, from) =>
           api.walk({ shelf, from: typeof from === 'string' ? from : undefined }, ({ next }) =>
             next === null ? undefined : { shelf, from: next },

@@ -1,0 +1,33 @@
+import { virtualClock } from '@headgate/throttle/testing';
+import { expect, test } from 'vitest';
+import { catalogue, catalogueService } from '../catalogue.fixture.ts';
+import { start } from '../start.ts';
+import { temporaryLog } from '../temporary-log.fixture.ts';
+import { doneInVirtualTime } from './virtual-time.ts';
+
+const WINDOW_MS = 900_000;
+
+test('windows go by as soon as every walk waits for them', async () => {
+  const clock = virtualClock();
+  await using service = await catalogueService({ items: { a: 9, b: 9, c: 9 } });
+  await using place = await temporaryLog();
+  const options = { baseUrl: service.baseUrl, token: 't', shelves: ['a', 'b', 'c'], limit: { requests: 2, windowMs: WINDOW_MS } };
+  const times: number[] = [];
+  const pipeline = catalogue(() => times.push(clock.monotonicMs()))(options);
+  await using running = await start({ log: place.log, pipelines: [pipeline], clock });
+  expect((await doneInVirtualTime({ running, clock })).outcome).toBe('done');
+  expect(service.requests).toHaveLength(9);
+  // Nine pages, two a window: the last comes in the fifth, and long before a sixth.
+  expect(times.at(-1)).toBeGreaterThanOrEqual(4 * WINDOW_MS);
+  expect(times.at(-1)).toBeLessThan(5 * WINDOW_MS);
+});
+
+test('a service that does not answer is given up after its time-out, and asked again', async () => {
+  const clock = virtualClock();
+  await using service = await catalogueService({ items: { a: 3 }, silent: 1 });
+  await using place = await temporaryLog();
+  const options = { baseUrl: service.baseUrl, token: 't', shelves: ['a'], timeout: 200 };
+  await using running = await start({ log: place.log, pipelines: [catalogue()(options)], clock });
+  expect((await doneInVirtualTime({ running, clock })).outcome).toBe('done');
+  expect(service.requests.length).toBeGreaterThan(1);
+});
