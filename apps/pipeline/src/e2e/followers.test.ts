@@ -110,7 +110,7 @@ describe('headgate run, followers', () => {
           users: { alpha: { followers: 600, pageSize: 50 } },
           faults: [{ name, at: 5, times: 1 }],
         });
-        const more = '  count: 50\n  timeout: 1s\n  limit: { requests: 100000, window: 1s }\n';
+        const more = '  count: 50\n  timeout: 10s\n  limit: { requests: 100000, window: 1s }\n';
         await using place = await workplace(
           followersYaml({ url: service.url, users: ['alpha'], more }).replace('  limit: { requests: 100000, window: 1s }\n', ''),
         );
