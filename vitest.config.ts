@@ -1,10 +1,13 @@
 import { defineConfig } from 'vitest/config';
+import EvenlyMixed from './scripts/evenly-mixed.ts';
 
 const TORTURE = process.env['HEADGATE_TORTURE'] === '1';
 const TESTS = '{packages,apps}/*/src/**/*.test.ts';
 const EXAMPLES = 'examples/*/*.test.ts';
 /** Whatever a driver's or a sandbox's folder is called by: all that starts brokers lies in one. */
 const KAFKA = '**/{kafka,kafka-broker}/**/*.test.ts';
+/** Builds all packages anew, while nothing else may run what is built. */
+const PACK = 'scripts/pack.test.ts';
 /** Processes of the real command and of a browser, files on disk, and the repository's own scripts. */
 const EMBEDDED = [
   'apps/pipeline/src/{e2e/**/*,**/in-chromium}.test.ts',
@@ -23,23 +26,19 @@ export default defineConfig({
     testTimeout: TORTURE ? 3_600_000 : 600_000,
     hookTimeout: 600_000,
     expect: { poll: { timeout: 60_000 } },
+    // Most tests wait most of their time: for brokers and processes to start, and for sessions and windows to end. Eight keep two cores busy.
+    maxWorkers: 8,
+    sequence: { sequencer: EvenlyMixed },
     reporters: ['default', './scripts/totals-reporter.ts'],
     coverage: { provider: 'v8', include: ['packages/*/src/**', 'apps/*/src/**'] },
     projects: [
-      { extends: true, test: { name: 'unit', include: [TESTS], exclude: [KAFKA, ...EMBEDDED, '**/node_modules/**'], maxWorkers: 2 } },
-      { extends: true, test: { name: 'embedded', include: EMBEDDED, exclude: [KAFKA], globalSetup: COMMAND, maxWorkers: 2 } },
+      { extends: true, test: { name: 'embedded', include: EMBEDDED, exclude: [KAFKA, PACK], globalSetup: COMMAND } },
+      { extends: true, test: { name: 'kafka', include: [KAFKA], exclude: ['**/node_modules/**'], globalSetup: COMMAND } },
       {
         extends: true,
-        // Most of their time these wait for sessions to end and brokers to start, each for its own.
-        test: {
-          name: 'kafka',
-          include: [KAFKA],
-          exclude: ['**/node_modules/**'],
-          globalSetup: COMMAND,
-          maxWorkers: 6,
-          sequence: { groupOrder: 1 },
-        },
+        test: { name: 'unit', include: [TESTS], exclude: [KAFKA, ...EMBEDDED, '**/node_modules/**'], sequence: { groupOrder: 1 } },
       },
+      { extends: true, test: { name: 'pack', include: [PACK], sequence: { groupOrder: 1 } } },
     ],
   },
 });
