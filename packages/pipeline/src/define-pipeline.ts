@@ -407,6 +407,7 @@ function opened<Options extends z.ZodObject, RequestSchema extends z.ZodType, To
         stop: () => worker.stop(),
         abandon: () => worker.abandon(),
         inWork: () => worker.inWork(),
+        lastCrawl: (key) => worker.lastCrawl(key),
       };
     },
     left(state) {

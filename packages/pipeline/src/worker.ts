@@ -99,6 +99,8 @@ export interface Worker<Request> {
   abandon(): void;
   /** The requests taken and not finished, as they stand now. */
   inWork(): InWork;
+  /** The last whole walk of a key, as of now. */
+  lastCrawl(key: string): { readonly pages: number; readonly items: number } | undefined;
 }
 
 /** Requests that a worker has in work, for gauges and forecasts. */

@@ -122,8 +122,11 @@ export async function openPipelineLane(
       },
     });
     const expected = new Map<number, number>();
+    // Those behind are counted by what the lane knew at first: what counts one and what takes it off again must agree.
+    const sizesNow = requestSizes(pipeline, opened, lane.stateUnder, { get: (key) => worker.lastCrawl(key) });
     const taking = (record: RequestRecord): void => {
-      const size = behind.taken(record);
+      behind.taken(record);
+      const size = sizesNow(record.offset, record.value);
       if (size?.kind === 'walk' && size.pages !== undefined) expected.set(record.offset, size.pages);
     };
     const shown = () => {

@@ -14,14 +14,14 @@ export type RequestSize =
 /** Reads how much work requests are. Undefined for a malformed one: it costs no HTTP request. */
 export type RequestSizes = (offset: number, value: string | null) => RequestSize | undefined;
 
-/** Estimates sizes from the started and the earlier walks in a lane's state. */
+/** Estimates sizes from the started walks in a lane's state, and from the last walk of each key: by default those of that state. */
 export function requestSizes(
   pipeline: Pick<Pipeline, 'requests' | 'expect'>,
   opened: Pick<OpenedPipeline, 'left' | 'lastCrawls'>,
   state: StateOfLane,
+  last: Pick<ReturnType<OpenedPipeline['lastCrawls']>, 'get'> = opened.lastCrawls(state),
 ): RequestSizes {
   const leftAt = opened.left(state);
-  const last = opened.lastCrawls(state);
   return (offset, value) => {
     try {
       const request = pipeline.requests.parse(value);

@@ -58,6 +58,8 @@ export interface AfterWork {
   readonly current: { readonly key: string; readonly request: string; readonly name: string } | undefined;
   /** The value that a key's last whole walk has carried to its end. */
   carried(key: string): Json | undefined;
+  /** The last whole walk of a key, those of this run among them. */
+  lastCrawl(key: string): LastCrawl | undefined;
   /** The ends of the pipeline's topics: a walk that begins now has no record before them. */
   offsets(): Promise<Readonly<Record<string, number>>>;
   /** A walk's last page is about to be written. */
@@ -220,6 +222,7 @@ export function afterWork<Topics extends TopicMap>(
       return isBusy && next !== undefined ? { key: next.work.crawl.key, request: next.work.crawl.id, name: afterName } : undefined;
     },
     carried: (key) => last.get(key)?.carried,
+    lastCrawl: (key) => last.get(key),
     async offsets() {
       const onLog = new Map(Object.keys(topics).map((name) => [names(`${pipeline}.${name}`), name]));
       const infos = await log.listTopics([...onLog.keys()]);

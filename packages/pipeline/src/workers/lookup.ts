@@ -370,5 +370,6 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     },
     abandon: () => abort.abort(),
     inWork: () => ({ walks: [], keys: requests.load }),
+    lastCrawl: () => undefined,
   };
 }

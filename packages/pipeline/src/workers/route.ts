@@ -72,6 +72,7 @@ function routeWorker<Request, Topics extends TopicMap>(
         behind: some.find(({ behind }) => behind !== undefined)?.behind,
       };
     },
+    lastCrawl: (key) => all.map((worker) => worker.lastCrawl(key)).find((last) => last !== undefined),
   };
 }
 

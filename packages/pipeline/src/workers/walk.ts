@@ -449,6 +449,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
       keys: 0,
       behind: after.current,
     }),
+    lastCrawl: (key) => after.lastCrawl(key),
   };
 }
 
