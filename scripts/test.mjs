@@ -15,6 +15,7 @@ if (given.length === 0)
     'api:check',
     'reference:check',
     'sizes:check',
+    'site',
     '--output-logs=errors-only',
     '--log-order=grouped',
   ]);
