@@ -1,0 +1,84 @@
+import { type AddressInfo, type Server, type Socket, connect, createServer } from 'node:net';
+import { startFollowers } from '@headgate/sandbox';
+import { expect, it } from 'vitest';
+import { type Started, followersYaml, workplace } from './headgate-process.fixture.ts';
+
+/** A door before a service, at an address of its own: shut, it refuses connections. */
+async function door(url: string) {
+  const target = Number(new URL(url).port);
+  const sockets = new Set<Socket>();
+  let server: Server | undefined;
+  const keep = (socket: Socket): void => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket)).on('error', () => socket.destroy());
+  };
+  const open = async (at: number): Promise<number> => {
+    const opened = createServer((socket) => {
+      const inner = connect(target, '127.0.0.1');
+      keep(socket);
+      keep(inner);
+      socket.on('close', () => inner.destroy());
+      inner.on('close', () => socket.destroy());
+      socket.pipe(inner).pipe(socket);
+    });
+    await new Promise<void>((resolve) => opened.listen(at, '127.0.0.1', resolve));
+    server = opened;
+    return (opened.address() as AddressInfo).port;
+  };
+  const shut = async (): Promise<void> => {
+    const shutting = server;
+    server = undefined;
+    await new Promise<void>((resolve) => {
+      if (shutting === undefined) resolve();
+      else shutting.close(() => resolve());
+      for (const socket of sockets) socket.destroy();
+    });
+  };
+  const port = await open(0);
+  return { url: `http://127.0.0.1:${port}`, open: async () => await open(port), shut, [Symbol.asyncDispose]: shut };
+}
+
+/** The events of a run with `--json`. */
+function eventsOf(run: Started): readonly Readonly<Record<string, unknown>>[] {
+  const lines = run.text().stderr.split('\n');
+  return lines.flatMap((line) =>
+    line.startsWith('{') && line.endsWith('}') ? [JSON.parse(line) as Readonly<Record<string, unknown>>] : [],
+  );
+}
+
+const failed = (run: Started): number =>
+  eventsOf(run).filter(({ event, outcome }) => event === 'attempt' && outcome === 'transient').length;
+const told = (run: Started, event: string): number => eventsOf(run).filter((one) => one['event'] === event).length;
+
+it('a service that is away for longer than `retryFor` costs some attempts, over a kill as well, and no request', async () => {
+  const users = Array.from({ length: 50 }, (_, i) => `user_${i}`);
+  await using service = await startFollowers({
+    users: Object.fromEntries(users.map((user) => [user, { followers: 20, pageSize: 10 }])),
+    window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 },
+  });
+  await using front = await door(service.url);
+  const limit = '{ requests: 25, window: 1s }';
+  await using place = await workplace(followersYaml({ url: front.url, users, limit, more: '  count: 10\n  retryFor: 500ms\n' }));
+
+  const first = place.start('run', '--json');
+  await expect.poll(() => service.requests.length).toBeGreaterThan(5);
+  await front.shut();
+  await expect.poll(() => told(first, 'service-unavailable')).toBe(1);
+  const served = service.requests.length;
+  first.child.kill('SIGKILL');
+  expect((await first.ended).signal).toBe('SIGKILL');
+
+  const second = place.start('run', '--json');
+  await expect.poll(() => told(second, 'service-unavailable')).toBe(1);
+  // All may be on their way before the service is known to be away; then one asks at a time.
+  expect(failed(first)).toBeLessThanOrEqual(users.length + 10);
+  expect(failed(second)).toBeLessThanOrEqual(users.length + 10);
+  expect(service.requests).toHaveLength(served);
+  await front.open();
+  expect((await second.ended).code).toBe(0);
+
+  expect([told(second, 'service-unavailable'), told(second, 'service-available')]).toEqual([1, 1]);
+  expect(await place.records('followers.dead-letters')).toEqual([]);
+  const ids = (await place.records('followers.ids')).map(({ key, value }) => `${key} ${String(value['id'])}`);
+  expect(ids.toSorted()).toEqual(users.flatMap((user) => service.followersOf(user).map((id) => `@${user} ${id}`)).toSorted());
+});
