@@ -136,13 +136,13 @@ test('a probe has one credential, and its source sends the request once', () => 
   const given: unknown[] = [];
   const pipeline = shelves({
     credentials: ({ keys }) => keys.map((name) => ({ name })),
-    probe(_, { credentials, retryForMs }) {
-      given.push({ credentials, retryForMs });
+    probe(_, { credentials, retryForMs, waitOutOutages }) {
+      given.push({ credentials, retryForMs, waitOutOutages });
       throw new Error('nothing is requested');
     },
   })({ keys: ['a', 'b'] });
   expect(() => pipeline.probe({} as never, 1)).toThrow('nothing is requested');
-  expect(given).toEqual([{ credentials: [{ name: 'b' }], retryForMs: 0 }]);
+  expect(given).toEqual([{ credentials: [{ name: 'b' }], retryForMs: 0, waitOutOutages: false }]);
 });
 
 test('a walk is expected to have as many pages as last time, unless the definition knows better', () => {

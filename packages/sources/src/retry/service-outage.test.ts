@@ -8,6 +8,7 @@ import { credential } from '../scene.fixture.ts';
 import { retryAfterMs } from '../http/rate-headers.ts';
 import { SourceError } from '../source-error.ts';
 import type { AttemptEvent, SourceOptions } from '../source-options.ts';
+import { type Fault, serviceOutage } from './service-outage.ts';
 
 /** What an attempt meets: a status, or none. */
 type Meets = number | 'refused' | 'reset' | 'silence' | { readonly status: number; readonly retryAfter: number };
@@ -195,10 +196,67 @@ describe('an outage of everybody', () => {
   it('is probed no sooner than two requests were asked to wait', async () => {
     const scene = service({ meets: (_, now) => (now < 59 * MINUTE_MS ? { status: 503, retryAfter: 3_600 } : 200) });
     for (const path of paths(20)) scene.query(path);
-    await scene.clock.advance(59 * MINUTE_MS);
+    await scene.clock.advance(MINUTE_MS);
+    scene.query('/late');
+    await scene.clock.advance(58 * MINUTE_MS);
     expect(scene.attempts).toHaveLength(20);
     await scene.clock.advance(2 * MINUTE_MS);
-    expect(scene.count('answered')).toBe(20);
+    expect(scene.count('answered')).toBe(21);
+  });
+
+  it('calls those back that wait for a budget', async () => {
+    const scene = service({ meets: () => 'reset', limit: { requests: 2, windowMs: 100 } });
+    for (const path of paths(50)) scene.query(path);
+    // Three quarters of 500 ms, after the first two have failed.
+    await scene.clock.advance(LATENCY_MS + 374);
+    expect(scene.attempts).toHaveLength(2);
+    expect(scene.source.gauges().outage).toMatchObject({ waiting: 50 });
+    await scene.clock.advance(1);
+    expect(scene.attempts).toHaveLength(3);
+    scene.source.stop();
+    await scene.clock.settle();
+  });
+
+  it('is not made of one fault', async () => {
+    const scene = service({ meets: (path, now) => (path === '/blip' && now < 10 ? 503 : 200) });
+    scene.query('/blip');
+    await scene.clock.advance(LATENCY_MS);
+    expect(scene.events).toHaveLength(1);
+    for (const path of paths(5)) scene.query(path);
+    await scene.clock.advance(LATENCY_MS);
+    expect(scene.count('answered')).toBe(5);
+    await scene.clock.advance(1_000);
+    expect(scene.count('answered')).toBe(6);
+  });
+
+  it('brings no request nearer to its end', async () => {
+    const hour = 60 * MINUTE_MS;
+    let more = 1;
+    const scene = service({
+      meets(path, now) {
+        if (now >= 10_000 && now < hour) return 503;
+        if (path !== '/unlucky') return 200;
+        return now < hour || (more -= 1) >= 0 ? 500 : 200;
+      },
+    });
+    scene.query('/unlucky');
+    for (const path of paths(20)) {
+      scene.query(path);
+      await scene.clock.advance(1_000);
+    }
+    expect(scene.source.gauges().outage).toBeDefined();
+    await scene.clock.advance(hour + MINUTE_MS);
+    expect(more).toBeLessThan(0);
+    expect(scene.count('answered')).toBe(21);
+  });
+
+  it('costs its probe none of its time, however long each attempt takes', async () => {
+    const answers = [429, 500];
+    const scene = service({ meets: (_, now) => (now < 60 * MINUTE_MS ? 'silence' : (answers.shift() ?? 200)) });
+    scene.query('/alone');
+    await scene.clock.advance(62 * MINUTE_MS);
+    expect(answers).toEqual([]);
+    expect(scene.count('answered')).toBe(1);
   });
 
   it('is not made of one request that is asked to wait: the others go on', async () => {
@@ -245,6 +303,23 @@ describe('a request that fails by itself', () => {
     expect(scene.clock.pending).toBe(0);
   });
 
+  it('ends the outage when only its like are left', async () => {
+    const scene = service({ meets: (path, now) => (path.startsWith('/bad') || now >= MINUTE_MS ? 503 : 200) });
+    for (const path of paths(2, 'bad')) scene.query(path);
+    for (const path of paths(12)) {
+      scene.query(path);
+      await scene.clock.advance(5_000);
+    }
+    const abort = new AbortController();
+    for (const path of paths(2, 'aborted')) scene.query(path, abort.signal);
+    await scene.clock.advance(30 * MINUTE_MS);
+    expect(scene.source.gauges().outage).toBeDefined();
+    expect(scene.count('HEADGATE_GAVE_UP')).toBe(0);
+    abort.abort('enough');
+    await scene.clock.advance(12 * MINUTE_MS);
+    expect(scene.count('HEADGATE_GAVE_UP')).toBe(2);
+  });
+
   it('alone with a 500 it is given up after its time; with a 503 it waits', async () => {
     const alone = async (status: number) => {
       const scene = service({ meets: () => status });
@@ -255,6 +330,79 @@ describe('a request that fails by itself', () => {
       return scene.ended.get('/alone')?.how;
     };
     expect([await alone(500), await alone(503)]).toEqual(['HEADGATE_GAVE_UP', 'HEADGATE_STOPPED']);
+  });
+});
+
+describe('evidence', () => {
+  const FAULT = { reason: '503', retryInMs: undefined, isLast: false } as const;
+
+  function evidence() {
+    const clock = virtualClock();
+    const outage = serviceOutage({ clock, random: () => 0.5, isWaitedOut: true, onChange: () => undefined });
+    const turn = (label: string) => outage.begin({ label, weights: [] });
+    /** Whether the service is down after a fault of an attempt that began so long ago. */
+    const fails = (one: ReturnType<typeof turn>, agoMs = 0, kind: Fault['kind'] = 'unavailable'): boolean =>
+      one.failed({ ...FAULT, kind, fromMs: clock.monotonicMs() - agoMs }) !== undefined;
+    return { clock, outage, turn, fails };
+  }
+
+  it('of three faults while others are answered is against the request, until it is answered itself', async () => {
+    for (const isAnswered of [false, true]) {
+      const { clock, turn, fails } = evidence();
+      const [one, other] = [turn('one'), turn('other')];
+      for (let i = 0; i < 3; i += 1) {
+        expect(fails(one)).toBe(false);
+        await clock.advance(1);
+        other.answered();
+        await clock.advance(1);
+      }
+      if (isAnswered) one.answered();
+      await clock.advance(1);
+      expect([fails(one), fails(one)]).toEqual([false, isAnswered]);
+    }
+  });
+
+  it('of an attempt that began before the last answer is against the request alone', async () => {
+    const { clock, turn, fails } = evidence();
+    const [one, two, other] = [turn('one'), turn('two'), turn('other')];
+    await clock.advance(1_000);
+    other.answered();
+    await clock.advance(10);
+    expect([fails(one, 500), fails(two, 500), fails(one, 500), fails(one, 500)]).toEqual([false, false, false, false]);
+    expect([fails(one), fails(one)]).toEqual([false, false]);
+    expect([fails(two), fails(two)]).toEqual([false, true]);
+  });
+
+  it('of a request that never went out is against the service, however often others were answered', async () => {
+    const { clock, turn, fails } = evidence();
+    const [one, other] = [turn('one'), turn('other')];
+    for (let i = 0; i < 5; i += 1) {
+      expect(fails(one, 0, 'unreached')).toBe(false);
+      await clock.advance(1);
+      other.answered();
+      await clock.advance(1);
+    }
+    expect([fails(one), fails(one)]).toEqual([false, true]);
+  });
+
+  it('is looked for by another request where the probe goes away', async () => {
+    const { clock, outage, turn, fails } = evidence();
+    const [one, two] = [turn('one'), turn('two')];
+    expect([fails(one), fails(two)]).toEqual([false, true]);
+    const gone: string[] = [];
+    const { signal } = new AbortController();
+    for (const [name, asker] of Object.entries({ one, two })) void asker.enter(signal, () => undefined)?.then(() => gone.push(name));
+    await clock.advance(400);
+    expect(gone).toEqual(['one']);
+    expect(one.asks()).toBe(true);
+    await clock.advance(MINUTE_MS);
+    expect(gone).toEqual(['one']);
+    one.left();
+    await clock.advance(400);
+    expect(gone).toEqual(['one', 'two']);
+    two.left();
+    expect(outage.current).toMatchObject({ waiting: 0, attempts: 2 });
+    expect(clock.pending).toBe(0);
   });
 });
 
