@@ -1,13 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 export interface BackoffOptions {
   /** The first pause at most, ms. */
   readonly firstMs: number;
   /** Every pause at most, ms. */
   readonly mostMs: number;
+  /** Every pause at least, ms. Default 0. */
+  readonly leastMs?: number;
   /** From 0 to below 1. Default `Math.random`. */
   readonly random?: () => number;
 }
 
-/** Pauses between attempts: each may be twice the one before, and is half of that at least. By chance, so that processes don't come back in step. */
+/**
+ * Pauses between attempts, exponential with full jitter: each lasts any time up to a limit, which doubles from pause to pause. Processes that
+ * failed together don't come back in step.
+ */
 export class Backoff {
   readonly #options: BackoffOptions;
   #limitMs: number;
@@ -19,10 +26,19 @@ export class Backoff {
 
   /** How long to wait now, ms. */
   nextMs(): number {
-    const { mostMs, random = Math.random } = this.#options;
+    const { mostMs, leastMs = 0, random = Math.random } = this.#options;
     const limitMs = this.#limitMs;
     this.#limitMs = Math.min(2 * limitMs, mostMs);
-    return (limitMs / 2) * (1 + random());
+    return leastMs + (limitMs - leastMs) * random();
+  }
+
+  /** Waits for as long. Rejects with the signal's reason as soon as that aborts. */
+  async pause(signal?: AbortSignal): Promise<void> {
+    const pauseMs = this.nextMs();
+    await sleep(pauseMs, undefined, signal && { signal }).catch((error: unknown) => {
+      signal?.throwIfAborted();
+      throw error;
+    });
   }
 
   /** It went well: the next pause is a first one. */

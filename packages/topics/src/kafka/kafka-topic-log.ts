@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectionOptions } from 'node:tls';
 import { type ConsumerConfig, Kafka, type KafkaConfig } from 'kafkajs';
 import type { MissingRight } from '../missing-right-error.ts';
 import { assertFields, bytesRecord, textRecord } from '../record-fields.ts';
+import { Backoff } from '../backoff.ts';
 import type { FieldsOf } from '../pull-reader.ts';
 import { LaneHeldError } from '../lane-errors.ts';
 import { TopicMismatchError } from '../topic-errors.ts';
@@ -98,7 +98,7 @@ export interface KafkaTopicLogOptions {
 const REQUEST_TIMEOUT_MS = 15_000;
 /** A broker that is frozen takes connections and answers nothing. */
 const REACHABLE_WITHIN_MS = 7_000;
-const TOKEN_AGAIN_MS = 500;
+const TOKEN_PAUSES = { leastMs: 250, firstMs: 500, mostMs: 1_000 };
 /** Beyond what it waits for. */
 const JOIN_TAKES_MS = 2_000;
 const RETRY = { initialRetryTime: 30, retries: 6, maxRetryTime: 1_000 };
@@ -224,14 +224,14 @@ class KafkaTopicLog implements TopicLog {
   /** Tries again while the token is stale, as long as the time to connect lasts: a fresh one may come a moment later than it should. */
   async #connected(onStaleToken: (error: unknown) => void): Promise<Cluster> {
     const deadline = performance.now() + REACHABLE_WITHIN_MS;
-    for (; ; await sleep(TOKEN_AGAIN_MS)) {
+    for (const backoff = new Backoff(TOKEN_PAUSES); ; await backoff.pause()) {
       try {
         return await this.#admin.once(async ({ cluster }) => {
           await cluster.refreshMetadata();
           return cluster;
         });
       } catch (error) {
-        if (!isStaleToken(error) || performance.now() + TOKEN_AGAIN_MS >= deadline) throw error;
+        if (!isStaleToken(error) || performance.now() + TOKEN_PAUSES.mostMs >= deadline) throw error;
         onStaleToken(error);
       }
     }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs from 'kafkajs';
+import { Backoff } from '../../backoff.ts';
 import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
 import { type TopicMismatch, TopicMismatchError } from '../../topic-errors.ts';
 import type { CreatedTopics, NewTopicSpec, TopicSpec } from '../../topic-log.ts';
@@ -24,7 +25,7 @@ const KNOWN_WITHIN_MS = 10_000;
 const LOOK_AGAIN_MS = 20;
 /** A cluster that starts may not have all its brokers yet. */
 const BROKERS_WITHIN_MS = 3_000;
-const ASK_AGAIN_MS = 200;
+const PAUSES = { leastMs: 50, firstMs: 200, mostMs: 400 };
 
 /** A topic's partitions and limits, as a writer needs them. */
 export interface TopicDescription {
@@ -134,7 +135,8 @@ async function createMissing({ admin, topics: missing, replication, validateOnly
     })),
   }));
   const [{ name: first } = { name: '' }] = missing;
-  for (const deadline = performance.now() + BROKERS_WITHIN_MS; ; await sleep(ASK_AGAIN_MS)) {
+  const deadline = performance.now() + BROKERS_WITHIN_MS;
+  for (const backoff = new Backoff(PAUSES); ; await backoff.pause()) {
     try {
       if (await admin.createTopics({ topics, validateOnly, waitForLeaders: !validateOnly })) return;
       // Another process was first, or this broker has not heard of them yet. The next attempt checks whether they fit.

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Broker } from './broker.ts';
 import { AnswerReader } from './answer-reader.ts';
+import { newerError } from './kafka-errors.ts';
 import { createErrorFromCode } from './kafkajs-internals.ts';
 import { RequestWriter } from './request-writer.ts';
 
@@ -61,15 +62,9 @@ interface Connection {
   };
 }
 
-/** Errors newer than kafkajs, of those that its table would make one of. */
-const NEWER: Readonly<Record<number, { readonly type: string; readonly message: string }>> = {
-  90: { type: 'PRODUCER_FENCED', message: 'There is a newer producer with the same transactional id which fences the current one' },
-  120: { type: 'TRANSACTION_ABORTABLE', message: 'The transaction has to be aborted' },
-};
-
 /** The error that a broker has answered by its number, as kafkajs throws it. */
 export function answeredError(code: number, about: { readonly topic?: string } = {}): Error {
-  return Object.assign(createErrorFromCode(code), NEWER[code] && { ...NEWER[code], code }, about);
+  return Object.assign(createErrorFromCode(code), newerError(code), { code }, about);
 }
 
 /** The errors of an answer as one; undefined where there are none. */

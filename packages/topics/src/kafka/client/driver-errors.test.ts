@@ -2,7 +2,8 @@ import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
 import { MissingRightError } from '../../missing-right-error.ts';
 import { TopicLostError } from '../../topic-errors.ts';
-import { driverError, refusal, verdictOf } from './driver-errors.ts';
+import { driverError, kindOf, refusal, verdictOf } from './driver-errors.ts';
+import { KAFKA_ERRORS } from './kafka-errors.ts';
 
 const require = createRequire(import.meta.url);
 const { errorCodes, createErrorFromCode } = require('kafkajs/src/protocol/error') as {
@@ -23,6 +24,23 @@ const code = (type: string): number => errorCodes.find((each) => each.type === t
 const answer = (type: string): Error => createErrorFromCode(code(type));
 
 describe('an answer of a broker', () => {
+  it('is classified, whichever of those that kafkajs knows', () => {
+    const unclassified = errorCodes.filter(({ type }) => KAFKA_ERRORS[type] === undefined).map(({ type }) => type);
+    expect(unclassified).toEqual([]);
+    expect(errorCodes.length).toBeGreaterThan(80);
+  });
+
+  it.each([
+    { code: 89, kind: 'again' },
+    { code: 90, kind: 'fenced' },
+    { code: 100, kind: 'refresh' },
+    { code: 105, kind: 'final' },
+    { code: 120, kind: 'anew' },
+    { code: 32_000, kind: undefined },
+  ])('that kafkajs has no name for is known by its code: $code', ({ code: each, kind }) => {
+    expect(kindOf(createErrorFromCode(each))).toBe(kind);
+  });
+
   it('that kafkajs tries again passes', () => {
     const final = errorCodes.filter(({ retriable, code: each }) => retriable && verdictOf(createErrorFromCode(each)) !== 'passes');
     expect(final).toEqual([]);

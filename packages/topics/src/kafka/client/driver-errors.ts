@@ -1,5 +1,6 @@
 import { TopicLogError } from '../../topic-log-error.ts';
 import { MissingRightError } from '../../missing-right-error.ts';
+import { type ErrorKind, KAFKA_ERRORS, errorKind, newerError } from './kafka-errors.ts';
 
 /** How it stands with a fault: it may pass by itself, a right has to be given first, or trying again doesn't help. */
 export type Verdict = 'passes' | 'right' | 'final';
@@ -13,71 +14,8 @@ interface KafkaJsError extends Error {
   readonly topic?: string;
   /** `host:port`, of a connection. */
   readonly broker?: unknown;
-  /** Decides in kafkajs whether it retries. */
-  readonly retriable?: boolean;
   readonly cause?: unknown;
 }
-
-/** A final answer's meaning for the user. */
-interface Refusal {
-  /** Default: kafkajs's words, which may name a setting as no broker does. */
-  readonly says?: string;
-  /** A sentence. */
-  readonly cure: string;
-}
-
-/**
- * Answers that Headgate judges otherwise than kafkajs's `retriable` does, or explains. Any other answer passes where kafkajs retries it,
- * and is final where it doesn't.
- */
-const ANSWERS: Readonly<Record<string, Verdict | Refusal>> = {
-  // kafkajs gives these up. A new producer, which fences the old one and reads what is there, goes on.
-  OUT_OF_ORDER_SEQUENCE_NUMBER: 'passes',
-  DUPLICATE_SEQUENCE_NUMBER: 'passes',
-  INVALID_PRODUCER_EPOCH: 'passes',
-  PRODUCER_FENCED: 'passes',
-  TRANSACTION_ABORTABLE: 'passes',
-  INVALID_TXN_STATE: 'passes',
-  INVALID_PRODUCER_ID_MAPPING: 'passes',
-  TRANSACTION_COORDINATOR_FENCED: 'passes',
-  UNKNOWN_PRODUCER_ID: 'passes',
-  // A new member of the group goes on.
-  ILLEGAL_GENERATION: 'passes',
-  UNKNOWN_MEMBER_ID: 'passes',
-  REBALANCE_IN_PROGRESS: 'passes',
-  MEMBER_ID_REQUIRED: 'passes',
-  // A broker that starts, stops or lags behind its cluster.
-  UNKNOWN: 'passes',
-  BROKER_NOT_AVAILABLE: 'passes',
-  STALE_CONTROLLER_EPOCH: 'passes',
-  STALE_BROKER_EPOCH: 'passes',
-  OFFSET_OUT_OF_RANGE: 'passes',
-  // Another process of the group has made the topic, or added the partitions, first: a second look shows it.
-  TOPIC_ALREADY_EXISTS: 'passes',
-  INVALID_PARTITIONS: 'passes',
-  // Partitions can be added when others have been moved.
-  REASSIGNMENT_IN_PROGRESS: 'passes',
-  // kafkajs begins to authenticate again on a connection where it has timed out; the next connection is a new one.
-  ILLEGAL_SASL_STATE: 'passes',
-  // Codes of newer brokers, among them quotas (89) and fences (90): kafkajs knows nothing of them.
-  KAFKAJS_UNKNOWN_ERROR_CODE: 'passes',
-
-  TOPIC_AUTHORIZATION_FAILED: 'right',
-  GROUP_AUTHORIZATION_FAILED: 'right',
-  TRANSACTIONAL_ID_AUTHORIZATION_FAILED: 'right',
-  CLUSTER_AUTHORIZATION_FAILED: 'right',
-
-  SASL_AUTHENTICATION_FAILED: { cure: 'Check the credentials (sasl).' },
-  UNSUPPORTED_SASL_MECHANISM: { cure: "Choose a mechanism that the brokers' listener enables (sasl.enabled.mechanisms)." },
-  INVALID_TRANSACTION_TIMEOUT: { says: 'a transaction may not last 1 s', cure: 'Raise transaction.max.timeout.ms on the brokers.' },
-  INVALID_SESSION_TIMEOUT: { cure: "Let group.min.session.timeout.ms and group.max.session.timeout.ms of the brokers allow the group's." },
-  INVALID_GROUP_ID: { cure: 'Choose another name for the group.' },
-  GROUP_MAX_SIZE_REACHED: { cure: 'Start fewer processes of the group, or raise group.max.size on the brokers.' },
-  INVALID_TOPIC_EXCEPTION: { cure: 'Name a topic by letters, digits, ".", "_" and "-", 249 at most.' },
-  POLICY_VIOLATION: { cure: "Make the topics yourself, as the brokers' policy (create.topic.policy.class.name) wants them." },
-  UNSUPPORTED_COMPRESSION_TYPE: { cure: 'Choose another compression.' },
-  INVALID_TIMESTAMP: { cure: "Set this machine's clock: records are stamped too far from the brokers' time." },
-};
 
 /**
  * kafkajs's own faults that a new connection doesn't fix. kafkajs gives up at others too, but those concern one client object, and each
@@ -100,11 +38,19 @@ export function* chain(error: unknown): Iterable<KafkaJsError> {
   }
 }
 
+/** The kind of an error that a broker has answered; undefined for any other, and for one that neither kafkajs nor Headgate knows. */
+export function kindOf({ type, code, message }: KafkaJsError): ErrorKind | undefined {
+  // kafkajs tells the code of an error that it doesn't know in its message alone.
+  const told = /^Unknown error code (\d+)$/u.exec(message)?.[1];
+  const named = newerError(told === undefined ? code : Number(told))?.type ?? type;
+  return named === undefined ? undefined : errorKind(named);
+}
+
 export function verdictOf(error: unknown): Verdict {
   for (const each of chain(error)) {
     if (each instanceof MissingRightError) return 'right';
-    const { name, type, code, retriable, stack } = each;
-    const verdict = type === undefined ? 'passes' : verdictOfAnswer(type, retriable);
+    const { name, code, stack } = each;
+    const verdict = VERDICTS[kindOf(each) ?? 'again'];
     if (verdict !== 'passes') return verdict;
     if (FINAL_FAULTS.has(name) || (OWN.has(name) && !isThrownInKafkaJs(stack))) return 'final';
     if (typeof code === 'string' && (code.startsWith('HEADGATE_') || code.startsWith('ERR_TLS') || code.startsWith('ERR_SSL')))
@@ -113,11 +59,15 @@ export function verdictOf(error: unknown): Verdict {
   return error instanceof Error ? 'passes' : 'final';
 }
 
-function verdictOfAnswer(type: string, retriable: boolean | undefined): Verdict {
-  const known = ANSWERS[type];
-  if (known === undefined) return retriable === false ? 'final' : 'passes';
-  return typeof known === 'string' ? known : 'final';
-}
+const VERDICTS: Readonly<Record<ErrorKind, Verdict>> = {
+  refresh: 'passes',
+  again: 'passes',
+  anew: 'passes',
+  fenced: 'passes',
+  right: 'right',
+  record: 'final',
+  final: 'final',
+};
 
 /** By the innermost call of its stack. */
 function isThrownInKafkaJs(stack: string | undefined): boolean {
@@ -157,7 +107,7 @@ export function refusal(error: unknown): string | undefined {
 
 /** The same of one answer. */
 export function refusalText(answer: KafkaJsError): string {
-  const known = ANSWERS[answer.type ?? ''];
+  const known = KAFKA_ERRORS[answer.type ?? ''];
   const { says = failureText(answer), cure } = typeof known === 'object' ? known : { cure: 'The logs of the brokers may say more.' };
   return `${says.replace(/\.$/u, '')}. ${cure}`;
 }

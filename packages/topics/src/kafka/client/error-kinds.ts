@@ -1,5 +1,5 @@
 import { InvalidRecordError } from '../../topic-errors.ts';
-import { chain } from './driver-errors.ts';
+import { chain, kindOf } from './driver-errors.ts';
 import { RecordTooLargeError } from '../record-batch/index.ts';
 import { messageBytesForBatch } from '../admin/record-size.ts';
 
@@ -27,10 +27,18 @@ export function isTimeoutRefused(error: unknown): boolean {
 
 /** True when a newer holder of the transactional id, or a time-out of its transaction, has fenced this producer. */
 export function isFenced(error: unknown): boolean {
-  for (const { type, code } of chain(error)) {
-    if (type === 'INVALID_PRODUCER_EPOCH' || type === 'PRODUCER_FENCED' || code === 47 || code === 90) return true;
-  }
-  return false;
+  return [...chain(error)].some((each) => kindOf(each) === 'fenced');
+}
+
+/** True when a group with members refuses the commits of others. */
+export function isOfMembersAlone(error: unknown): boolean {
+  return [...chain(error)].some((each) => kindOf(each) === 'anew');
+}
+
+/** True when brokers refuse a request, or all the parts of it that they do refuse, because the metadata it was addressed by is out of date. */
+export function isStale(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.every(isStale);
+  return error instanceof Error && kindOf(error) === 'refresh';
 }
 
 /** True when a broker takes smaller batches only. */

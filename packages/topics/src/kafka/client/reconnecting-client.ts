@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Backoff } from '../../backoff.ts';
 import { driverError, verdictOf } from './driver-errors.ts';
 import type { Patience } from './patience.ts';
@@ -45,7 +44,7 @@ export class ReconnectingClient<C extends Connection> {
           if (!patience.waitsOut(error)) throw driverError(error);
           patience.missed(error, askedMs);
         }
-        await sleep(backoff.nextMs(), undefined, { signal: over }).catch(() => undefined);
+        await backoff.pause(over);
       }
     } finally {
       patience.reached();

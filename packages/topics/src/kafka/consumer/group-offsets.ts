@@ -1,13 +1,12 @@
 import type { OffsetCommit } from '../../topic-log.ts';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { Backoff } from '../../backoff.ts';
 import { TopicLogError } from '../../topic-log-error.ts';
 import type { Cluster } from '../client/broker.ts';
+import { isOfMembersAlone } from '../client/error-kinds.ts';
 
-/** How a group with members refuses the commits of others. */
-const OF_MEMBERS_ALONE: ReadonlySet<string> = new Set(['UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'REBALANCE_IN_PROGRESS']);
 /** Its last members may be about to leave. */
 const MOST_REFUSALS = 10;
-const ASK_AGAIN_MS = 200;
+const PAUSES = { firstMs: 100, mostMs: 800 };
 
 /** The offsets a group reads next, of those partitions it has committed any for. */
 export async function groupOffsets(
@@ -27,6 +26,7 @@ export async function groupOffsets(
 export async function commitGroupOffset(cluster: Cluster, { group, topic, partition, nextOffset }: OffsetCommit): Promise<void> {
   const committed = (await groupOffsets(cluster, { group, topic, partitions: [partition] })).get(partition);
   if (committed !== undefined && committed >= nextOffset) return;
+  const backoff = new Backoff(PAUSES);
   for (let refusals = 0; ; refusals += 1) {
     const coordinator = await cluster.findGroupCoordinator({ groupId: group });
     try {
@@ -39,7 +39,7 @@ export async function commitGroupOffset(cluster: Cluster, { group, topic, partit
       });
       return;
     } catch (error) {
-      if (!OF_MEMBERS_ALONE.has((error as { readonly type?: string }).type ?? '')) throw error;
+      if (!isOfMembersAlone(error)) throw error;
       if (refusals >= MOST_REFUSALS) {
         const message =
           `Nothing can be committed for group "${group}": it has members at work, and offsets are taken from them alone. ` +
@@ -47,6 +47,6 @@ export async function commitGroupOffset(cluster: Cluster, { group, topic, partit
         throw new TopicLogError({ code: 'HEADGATE_GROUP_IN_USE', message }, { cause: error });
       }
     }
-    await sleep(ASK_AGAIN_MS);
+    await backoff.pause();
   }
 }

@@ -112,7 +112,7 @@ export class Member implements GroupMembership {
       await atMost(consumer.close(), this.#sessionTimeoutMs);
       if (failure !== undefined) return this.#fail(failure);
       if (this.#joins > joins) backoff.reset();
-      await this.#pause(backoff.nextMs());
+      await backoff.pause(this.#stopped.signal).catch(() => undefined);
     }
   }
 

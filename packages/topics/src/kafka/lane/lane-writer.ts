@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Backoff } from '../../backoff.ts';
 import { LaneLostError } from '../../lane-errors.ts';
 import { TopicUnknownError } from '../../topic-errors.ts';
@@ -37,7 +36,7 @@ export interface KafkaLaneWriterOptions {
 
 const PAUSES = { firstMs: 50, mostMs: 1_000 };
 /** Until a successor's taking can be read: a holder that comes back at once would throw it out again. */
-const FENCED_PAUSES = { firstMs: 750, mostMs: 1_500 };
+const FENCED_PAUSES = { leastMs: 375, firstMs: 750, mostMs: 1_500 };
 /** How long a close waits for transactions in flight; a broker that is away may take far longer. */
 const CLOSE_WITHIN_MS = 2_000;
 
@@ -136,8 +135,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
           throw driverError(error);
         }
         patience.missed(error);
-        const pauseMs = (isFenced(error) ? whenFenced : backoff).nextMs();
-        await sleep(pauseMs, undefined, { signal: this.#over.signal }).catch(() => undefined);
+        await (isFenced(error) ? whenFenced : backoff).pause(this.#over.signal);
       }
     }
   }

@@ -1,0 +1,184 @@
+/**
+ * The meaning of an error code of Kafka's protocol to the client that is refused.
+ *
+ * - `refresh`: leader or coordinator is another one, or not known yet: the same request succeeds with fresh metadata;
+ * - `again`: the same request succeeds later;
+ * - `anew`: a new producer, or a new member of the group, goes on;
+ * - `fenced`: a newer producer of the transactional id has taken over;
+ * - `right`: somebody has to give this user a right;
+ * - `record`: the broker never takes that record;
+ * - `final`: somebody has to change a setting, of ours or of the brokers.
+ */
+export type ErrorKind = 'refresh' | 'again' | 'anew' | 'fenced' | 'right' | 'record' | 'final';
+
+/** A final error's meaning for the user. */
+export interface Refusal {
+  readonly kind: 'final';
+  /** Default: the brokers' words, which may name a setting as no broker does. */
+  readonly says?: string;
+  /** A sentence. */
+  readonly cure: string;
+}
+
+/** Every error that a broker can answer to the driver, by its name in the protocol. */
+export const KAFKA_ERRORS: Readonly<Record<string, ErrorKind | Refusal>> = {
+  UNKNOWN_TOPIC_OR_PARTITION: 'refresh',
+  LEADER_NOT_AVAILABLE: 'refresh',
+  NOT_LEADER_FOR_PARTITION: 'refresh',
+  REPLICA_NOT_AVAILABLE: 'refresh',
+  GROUP_COORDINATOR_NOT_AVAILABLE: 'refresh',
+  NOT_COORDINATOR_FOR_GROUP: 'refresh',
+  NOT_CONTROLLER: 'refresh',
+  LISTENER_NOT_FOUND: 'refresh',
+  FENCED_LEADER_EPOCH: 'refresh',
+  UNKNOWN_LEADER_EPOCH: 'refresh',
+  KAFKA_STORAGE_ERROR: 'refresh',
+  PREFERRED_LEADER_NOT_AVAILABLE: 'refresh',
+  ELIGIBLE_LEADERS_NOT_AVAILABLE: 'refresh',
+  UNKNOWN_TOPIC_ID: 'refresh',
+  INCONSISTENT_TOPIC_ID: 'refresh',
+  NEW_LEADER_ELECTED: 'refresh',
+  REBOOTSTRAP_REQUIRED: 'refresh',
+
+  // A broker that starts, stops or lags behind its cluster.
+  UNKNOWN: 'again',
+  BROKER_NOT_AVAILABLE: 'again',
+  STALE_CONTROLLER_EPOCH: 'again',
+  STALE_BROKER_EPOCH: 'again',
+  OFFSET_OUT_OF_RANGE: 'again',
+  GROUP_LOAD_IN_PROGRESS: 'again',
+  // Bytes that the network has changed: connections have no other guard.
+  CORRUPT_MESSAGE: 'again',
+  REQUEST_TIMED_OUT: 'again',
+  NETWORK_EXCEPTION: 'again',
+  NOT_ENOUGH_REPLICAS: 'again',
+  NOT_ENOUGH_REPLICAS_AFTER_APPEND: 'again',
+  CONCURRENT_TRANSACTIONS: 'again',
+  FETCH_SESSION_ID_NOT_FOUND: 'again',
+  INVALID_FETCH_SESSION_EPOCH: 'again',
+  FETCH_SESSION_TOPIC_ID_ERROR: 'again',
+  OFFSET_NOT_AVAILABLE: 'again',
+  ELECTION_NOT_NEEDED: 'again',
+  UNSTABLE_OFFSET_COMMIT: 'again',
+  THROTTLING_QUOTA_EXCEEDED: 'again',
+  // Another process of the group has made the topic, or added the partitions, first: a second look shows it.
+  TOPIC_ALREADY_EXISTS: 'again',
+  INVALID_PARTITIONS: 'again',
+  // Partitions can be added when others have been moved.
+  REASSIGNMENT_IN_PROGRESS: 'again',
+  // kafkajs begins to authenticate again on a connection where it has timed out; the next connection is a new one.
+  ILLEGAL_SASL_STATE: 'again',
+
+  OUT_OF_ORDER_SEQUENCE_NUMBER: 'anew',
+  DUPLICATE_SEQUENCE_NUMBER: 'anew',
+  INVALID_TXN_STATE: 'anew',
+  INVALID_PRODUCER_ID_MAPPING: 'anew',
+  TRANSACTION_COORDINATOR_FENCED: 'anew',
+  UNKNOWN_PRODUCER_ID: 'anew',
+  TRANSACTION_ABORTABLE: 'anew',
+  ILLEGAL_GENERATION: 'anew',
+  UNKNOWN_MEMBER_ID: 'anew',
+  REBALANCE_IN_PROGRESS: 'anew',
+  MEMBER_ID_REQUIRED: 'anew',
+
+  INVALID_PRODUCER_EPOCH: 'fenced',
+  PRODUCER_FENCED: 'fenced',
+
+  TOPIC_AUTHORIZATION_FAILED: 'right',
+  GROUP_AUTHORIZATION_FAILED: 'right',
+  TRANSACTIONAL_ID_AUTHORIZATION_FAILED: 'right',
+  CLUSTER_AUTHORIZATION_FAILED: 'right',
+
+  MESSAGE_TOO_LARGE: 'record',
+  RECORD_LIST_TOO_LARGE: 'record',
+  INVALID_RECORD: 'record',
+  INVALID_TIMESTAMP: { kind: 'final', cure: "Set this machine's clock: records are stamped too far from the brokers' time." },
+
+  SASL_AUTHENTICATION_FAILED: { kind: 'final', cure: 'Check the credentials (sasl).' },
+  UNSUPPORTED_SASL_MECHANISM: {
+    kind: 'final',
+    cure: "Choose a mechanism that the brokers' listener enables (sasl.enabled.mechanisms).",
+  },
+  INVALID_TRANSACTION_TIMEOUT: {
+    kind: 'final',
+    says: 'a transaction may not last 1 s',
+    cure: 'Raise transaction.max.timeout.ms on the brokers.',
+  },
+  INVALID_SESSION_TIMEOUT: {
+    kind: 'final',
+    cure: "Let group.min.session.timeout.ms and group.max.session.timeout.ms of the brokers allow the group's.",
+  },
+  INVALID_GROUP_ID: { kind: 'final', cure: 'Choose another name for the group.' },
+  INCONSISTENT_GROUP_PROTOCOL: { kind: 'final', cure: 'Choose another group: other consumers are in this one.' },
+  GROUP_MAX_SIZE_REACHED: { kind: 'final', cure: 'Start fewer processes of the group, or raise group.max.size on the brokers.' },
+  INVALID_TOPIC_EXCEPTION: { kind: 'final', cure: 'Name a topic by letters, digits, ".", "_" and "-", 249 at most.' },
+  POLICY_VIOLATION: {
+    kind: 'final',
+    cure: "Make the topics yourself, as the brokers' policy (create.topic.policy.class.name) wants them.",
+  },
+  UNSUPPORTED_COMPRESSION_TYPE: { kind: 'final', cure: 'Choose another compression.' },
+  UNSUPPORTED_VERSION: { kind: 'final', cure: 'Update the brokers, or ask at others: they speak another version of the protocol.' },
+  UNSUPPORTED_FOR_MESSAGE_FORMAT: {
+    kind: 'final',
+    cure: 'Raise log.message.format.version of the brokers and of the topic: transactions need the format of Kafka 0.11 or later.',
+  },
+  INVALID_REPLICATION_FACTOR: { kind: 'final', cure: 'Set replication to the number of brokers that are up, or fewer.' },
+  INVALID_CONFIG: 'final',
+  INVALID_FETCH_SIZE: 'final',
+  OFFSET_METADATA_TOO_LARGE: 'final',
+  INVALID_REQUIRED_ACKS: 'final',
+  INVALID_COMMIT_OFFSET_SIZE: 'final',
+  INVALID_REPLICA_ASSIGNMENT: 'final',
+  INVALID_REQUEST: 'final',
+  SECURITY_DISABLED: 'final',
+  OPERATION_NOT_ATTEMPTED: 'final',
+  LOG_DIR_NOT_FOUND: 'final',
+  DELEGATION_TOKEN_AUTH_DISABLED: 'final',
+  DELEGATION_TOKEN_NOT_FOUND: 'final',
+  DELEGATION_TOKEN_OWNER_MISMATCH: 'final',
+  DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: 'final',
+  DELEGATION_TOKEN_AUTHORIZATION_FAILED: 'final',
+  DELEGATION_TOKEN_EXPIRED: 'final',
+  INVALID_PRINCIPAL_TYPE: 'final',
+  NON_EMPTY_GROUP: 'final',
+  GROUP_ID_NOT_FOUND: 'final',
+  TOPIC_DELETION_DISABLED: 'final',
+  FENCED_INSTANCE_ID: 'final',
+  NO_REASSIGNMENT_IN_PROGRESS: 'final',
+  GROUP_SUBSCRIBED_TO_TOPIC: 'final',
+  TRANSACTIONAL_ID_NOT_FOUND: 'final',
+};
+
+/** Errors that kafkajs has no name for, by their codes, of those that the driver's requests can meet. */
+const NEWER: Readonly<Record<number, { readonly type: string; readonly message: string }>> = {
+  89: { type: 'THROTTLING_QUOTA_EXCEEDED', message: 'The quota of such requests has been used up' },
+  90: { type: 'PRODUCER_FENCED', message: 'There is a newer producer with the same transactional id which fences the current one' },
+  100: { type: 'UNKNOWN_TOPIC_ID', message: 'This server does not host this topic ID' },
+  103: { type: 'INCONSISTENT_TOPIC_ID', message: "The log's topic ID did not match the topic ID in the request" },
+  105: { type: 'TRANSACTIONAL_ID_NOT_FOUND', message: 'The transactional id could not be found' },
+  106: { type: 'FETCH_SESSION_TOPIC_ID_ERROR', message: 'The fetch session encountered inconsistent topic ID usage' },
+  108: { type: 'NEW_LEADER_ELECTED', message: 'The request failed because a new leader was elected' },
+  120: { type: 'TRANSACTION_ABORTABLE', message: 'The transaction has to be aborted' },
+  129: { type: 'REBOOTSTRAP_REQUIRED', message: 'The client has to begin again with the addresses that it was given' },
+};
+
+/** The name and the words of an error that kafkajs doesn't know; undefined for any other. */
+export function newerError(code: unknown): { readonly type: string; readonly message: string } | undefined {
+  return typeof code === 'number' ? NEWER[code] : undefined;
+}
+
+/** Undefined for what isn't in the protocol as the driver knows it. */
+export function errorKind(type: string): ErrorKind | undefined {
+  const known = KAFKA_ERRORS[type];
+  return typeof known === 'object' ? known.kind : known;
+}
+
+/** The last transaction of the transactional id is still being ended: its markers are written within milliseconds, unless a broker is away. */
+export const ENDING: ReadonlySet<string> = new Set(['CONCURRENT_TRANSACTIONS']);
+/** The same, or a coordinator that begins. */
+export const STARTING: ReadonlySet<string> = new Set([
+  ...ENDING,
+  'NOT_COORDINATOR_FOR_GROUP',
+  'GROUP_COORDINATOR_NOT_AVAILABLE',
+  'GROUP_LOAD_IN_PROGRESS',
+]);
