@@ -1,28 +1,38 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Backoff } from '../../backoff.ts';
+import { isStale } from '../client/error-kinds.ts';
+import { ENDING } from '../client/kafka-errors.ts';
 
-const PAUSES = { firstMs: 4, mostMs: 200 };
+const PAUSES = { firstMs: 8, mostMs: 200 };
 const WITHIN_MS = 2_000;
-
-/** The last transaction of the transactional id is still being ended: its markers are written within milliseconds, unless a broker is away. */
-const ENDING: ReadonlySet<string> = new Set(['CONCURRENT_TRANSACTIONS']);
-/** The same, or a coordinator that begins. */
-export const STARTING: ReadonlySet<string> = new Set([
-  ...ENDING,
-  'NOT_COORDINATOR_FOR_GROUP',
-  'GROUP_COORDINATOR_NOT_AVAILABLE',
-  'GROUP_LOAD_IN_PROGRESS',
-]);
 
 /** Repeats a request for 2 s while brokers refuse it by one of these errors, all of which say that nothing of it was done. */
 export async function notTooEarly<T>(request: () => Promise<T>, errors: ReadonlySet<string> = ENDING): Promise<T> {
+  return await repeated(request, (error) => isTooEarly(error, errors));
+}
+
+/**
+ * Repeats a request for 2 s, each time after `refresh`, while brokers refuse it because the metadata it was addressed by is out of date. Parts of it
+ * may have been done: it has to be one that brokers recognize.
+ */
+export async function notStale<T>(request: () => Promise<T>, refresh: () => Promise<void>): Promise<T> {
+  return await repeated(request, isStale, refresh);
+}
+
+async function repeated<T>(
+  request: () => Promise<T>,
+  isPassing: (error: unknown) => boolean,
+  refresh = async (): Promise<void> => await Promise.resolve(),
+): Promise<T> {
   const deadline = performance.now() + WITHIN_MS;
-  for (const backoff = new Backoff(PAUSES); ; await sleep(backoff.nextMs())) {
+  for (const backoff = new Backoff(PAUSES); ;) {
     try {
       return await request();
     } catch (error) {
-      if (!isTooEarly(error, errors) || performance.now() >= deadline) throw error;
+      if (!isPassing(error) || performance.now() >= deadline) throw error;
     }
+    await backoff.pause();
+    // What is wrong with the brokers the request itself meets, too.
+    await refresh().catch(() => undefined);
   }
 }
 

@@ -11,6 +11,8 @@ const batch = { records: Buffer.from('records'), count: 10, timestampMs: 0, code
 const both = [PAGES, STATE].map((place) => ({ ...place, batch }));
 const CONCURRENT_TRANSACTIONS = 51;
 const NOT_LEADER = 6;
+const UNKNOWN_TOPIC = 3;
+const NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20;
 
 interface Leading {
   readonly protocol?: TransactionProtocol;
@@ -43,6 +45,7 @@ async function begun({ protocol = 1, produce = async () => await Promise.resolve
   const cluster = {
     brokerPool: { metadata: {} },
     addMultipleTargetTopics: async () => await Promise.resolve(),
+    refreshMetadata: async () => await Promise.resolve(sent('refresh')),
     findGroupCoordinator: async () => await Promise.resolve(broker),
     findLeaderForPartitions: (topic: string) => ({ [topic]: [0] }),
     findBroker: async () => await Promise.resolve(broker),
@@ -77,11 +80,11 @@ describe('a transactional producer', () => {
   it('sends nothing more after an error, but an abort', async () => {
     const { producer, requests } = await begun({
       produce: async ({ topicPartitions: [produced] }) => {
-        if (produced?.topic === 'state') throw answeredError(NOT_LEADER, { topic: 'state' });
+        if (produced?.topic === 'state') throw answeredError(NOT_ENOUGH_REPLICAS_AFTER_APPEND, { topic: 'state' });
         return await Promise.resolve([0]);
       },
     });
-    await expect(producer.send(both)).rejects.toMatchObject({ type: 'NOT_LEADER_FOR_PARTITION', topic: 'state' });
+    await expect(producer.send(both)).rejects.toMatchObject({ type: 'NOT_ENOUGH_REPLICAS_AFTER_APPEND', topic: 'state' });
     const before = [...requests];
     for (const use of [() => producer.send(both), () => producer.commit(), () => producer.begin([PAGES]), () => producer.sendOffsets([])])
       await expect(use()).rejects.toThrow('A producer is used again after an error.');
@@ -95,7 +98,9 @@ describe('a transactional producer', () => {
     const late = Promise.withResolvers<readonly number[]>();
     const { producer } = await begun({
       produce: async ({ topicPartitions: [produced] }) =>
-        produced?.topic === 'pages' ? await late.promise : await Promise.reject(answeredError(NOT_LEADER, { topic: 'state' })),
+        produced?.topic === 'pages'
+          ? await late.promise
+          : await Promise.reject(answeredError(NOT_ENOUGH_REPLICAS_AFTER_APPEND, { topic: 'state' })),
     });
     let failed = false;
     const sending = producer.send(both).catch(() => (failed = true));
@@ -118,5 +123,46 @@ describe('a transactional producer', () => {
     expect(whole.requests).toEqual(['Produce pages epoch 7 sequence 0', 'Produce pages epoch 7 sequence 0']);
     const part = await produced({ topic: 'pages' });
     await expect(part.producer.send([{ ...PAGES, batch }])).rejects.toMatchObject({ type: 'CONCURRENT_TRANSACTIONS' });
+  });
+
+  it.each([NOT_LEADER, UNKNOWN_TOPIC])(
+    'sends a batch again under the same number after fresh metadata, and none that has been appended: error %i',
+    async (code) => {
+      let refusals = 0;
+      const { producer, requests } = await begun({
+        protocol: 2,
+        produce: async ({ topicPartitions: [produced] }) => {
+          if (produced?.topic === 'state' && refusals < 2) {
+            refusals += 1;
+            throw answeredError(code, { topic: 'state' });
+          }
+          return await Promise.resolve([4]);
+        },
+      });
+      expect(Object.fromEntries(await producer.send(both))).toEqual({ 'pages-0': 4, 'state-0': 4 });
+      const state = 'Produce state epoch 7 sequence 0';
+      expect(requests).toEqual(['Produce pages epoch 7 sequence 0', state, 'refresh', state, 'refresh', state]);
+      requests.length = 0;
+      await producer.send([{ ...STATE, batch }]).catch(() => undefined);
+      expect(requests).toEqual(['Produce state epoch 7 sequence 10']);
+    },
+  );
+
+  it('sends nothing again where one leader refuses by stale metadata and another for a reason of its own', async () => {
+    const { producer, requests } = await begun({
+      protocol: 2,
+      produce: async ({ topicPartitions: [produced] }) => {
+        const code = produced?.topic === 'state' ? NOT_LEADER : NOT_ENOUGH_REPLICAS_AFTER_APPEND;
+        return await Promise.reject(answeredError(code, { topic: produced?.topic ?? '' }));
+      },
+    });
+    await expect(producer.send(both)).rejects.toThrow(AggregateError);
+    expect(requests).toHaveLength(2);
+  });
+
+  it('believes no leader that appends below what the transaction has written: the topic was recreated', async () => {
+    const { producer } = await begun({ protocol: 2, produce: async () => await Promise.resolve([0]) });
+    await producer.send([{ ...PAGES, batch }]);
+    await expect(producer.send([{ ...PAGES, batch }])).rejects.toThrow('Topic pages was recreated amid a transaction.');
   });
 });

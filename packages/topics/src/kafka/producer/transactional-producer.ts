@@ -6,7 +6,8 @@ import { isTimeoutRefused } from '../client/error-kinds.ts';
 import type { HangingTransaction } from '../lane/hanging-transaction.ts';
 import { type RecordBatch, batchPieces } from '../record-batch/index.ts';
 import type { TransactionTimeout } from './transaction-timeout.ts';
-import { STARTING, notTooEarly } from './too-early.ts';
+import { STARTING } from '../client/kafka-errors.ts';
+import { notStale, notTooEarly } from './too-early.ts';
 
 export interface TransactionalProducerOptions {
   /** Its own: the producer connects and disconnects it. */
@@ -44,6 +45,8 @@ export class TransactionalProducer {
   readonly #options: TransactionalProducerOptions;
   /** By topic and partition (`partitionKey`), the number of the next record. */
   readonly #sequences = new Map<string, number>();
+  /** By topic and partition (`partitionKey`), the offset behind the last record of the transaction. */
+  readonly #ends = new Map<string, number>();
   readonly #groupCoordinators = new Map<string, Broker>();
   #fenced: Fenced | undefined;
   #hasFailed = false;
@@ -71,25 +74,41 @@ export class TransactionalProducer {
     await this.#orFail(async () => {
       if (this.#fenced?.coordinator.connectionPool.isConnected() === false) throw new Error('The connection to the coordinator was lost.');
       const topics = byTopic(topicPartitions);
-      await this.#options.cluster.addMultipleTargetTopics(topics.map(({ topic }) => topic));
+      const { cluster } = this.#options;
+      await notStale(
+        () => cluster.addMultipleTargetTopics(topics.map(({ topic }) => topic)),
+        () => Promise.resolve(),
+      );
       const coordinator = await this.#fence();
       if (this.#transaction.protocol === 1) await notTooEarly(() => coordinator.addPartitionsToTxn({ ...this.#transaction, topics }));
     });
   }
 
   /**
-   * Sends a batch to each of these partitions, of which none comes twice: one request to each of their leaders. Resolves to the offset of each
-   * batch's first record, by `partitionKey`.
+   * Sends a batch to each of these partitions, of which none comes twice: one request to each of their leaders. Where a broker doesn't lead a
+   * partition, or doesn't know it yet, the same batch goes to the one that fresh metadata names, under the same number: a leader that has it
+   * already acknowledges it. Resolves to the offset of each batch's first record, by `partitionKey`.
    */
   async send(batches: readonly PartitionBatch[]): Promise<ReadonlyMap<string, number>> {
     return await this.#orFail(async () => {
-      const byLeader = Map.groupBy(batches, (batch) => this.#leaderOf(batch));
-      // An abort may not overtake a request to another leader.
-      const answers = await Promise.allSettled(Array.from(byLeader, ([nodeId, its]) => this.#produce(nodeId, its)));
-      const error = oneError(answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : [])));
-      if (error !== undefined) throw error;
-      return new Map(answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : [])));
+      const offsets = new Map<string, number>();
+      await notStale(
+        () => this.#sendRest(batches, offsets),
+        () => this.#options.cluster.refreshMetadata(),
+      );
+      return offsets;
     });
+  }
+
+  /** Sends the batches that have no offset yet, and notes those that they get. */
+  async #sendRest(batches: readonly PartitionBatch[], offsets: Map<string, number>): Promise<void> {
+    const rest = batches.filter((batch) => !offsets.has(partitionKey(batch)));
+    const byLeader = Map.groupBy(rest, (batch) => this.#leaderOf(batch));
+    // An abort may not overtake a request to another leader.
+    const answers = await Promise.allSettled(Array.from(byLeader, ([nodeId, its]) => this.#produce(nodeId, its)));
+    for (const answer of answers) if (answer.status === 'fulfilled') for (const [key, offset] of answer.value) offsets.set(key, offset);
+    const error = oneError(answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : [])));
+    if (error !== undefined) throw error;
   }
 
   /** Commits offsets of groups with the transaction, which has begun. */
@@ -120,6 +139,7 @@ export class TransactionalProducer {
   async #end(transactionResult: boolean): Promise<void> {
     const fenced = this.#begun();
     const producer = await notTooEarly(() => fenced.coordinator.endTxn({ ...this.#transaction, transactionResult }));
+    this.#ends.clear();
     // A new epoch numbers the records of a partition from 0.
     if (fenced.protocol === 2) this.#sequences.clear();
     this.#fenced = { ...fenced, producer };
@@ -185,8 +205,11 @@ export class TransactionalProducer {
     const offsets = await notTooEarly(() => leader.produceBatches({ transactionalId, protocol, topicPartitions }));
     return batches.map(({ topic, partition, batch }, index) => {
       const key = partitionKey({ topic, partition });
+      const offset = offsets[index] ?? -1;
+      if (offset < (this.#ends.get(key) ?? -1)) throw new Error(`Topic ${topic} was recreated amid a transaction.`);
+      this.#ends.set(key, offset + batch.count);
       this.#sequences.set(key, ((this.#sequences.get(key) ?? 0) + batch.count) % SEQUENCES);
-      return [key, offsets[index] ?? -1];
+      return [key, offset];
     });
   }
 
