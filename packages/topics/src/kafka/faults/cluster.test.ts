@@ -1,4 +1,4 @@
-import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { type KafkaBroker, type KafkaNode, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
 import type { Admin } from 'kafkajs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -10,7 +10,8 @@ import { writeOn } from './write-on.fixture.ts';
 
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
-const ROUNDS = process.env['HEADGATE_TORTURE'] === undefined ? 1 : 5;
+const isTorture = process.env['HEADGATE_TORTURE'] !== undefined;
+const ROUNDS = isTorture ? 5 : 1;
 const MOVES = 20 * ROUNDS;
 const PARTITIONS = 4;
 
@@ -47,21 +48,26 @@ describe.skipIf(why !== undefined)(`three brokers${because}`, { timeout: 600_000
     expect(await pages.verify(broker.brokers, log)).toBeGreaterThan(MOVES / PARTITIONS);
   });
 
-  it('of which each is killed in turn while a lane writes: every page once', async () => {
+  it.for([
+    { what: 'killed', down: (node: KafkaNode) => node.kill(), rounds: ROUNDS },
+    // A broker that ends in order hands its partitions over first, and refuses what comes for them from then on.
+    { what: 'restarted', down: ended, rounds: isTorture ? ROUNDS : 0 },
+  ])('of which each is $what in turn, $rounds times, while a lane writes: every page once', async ({ down, rounds }, { skip }) => {
+    if (rounds === 0) skip('only in torture');
     const pages = await newPages(log, { partitions: PARTITIONS });
     await using writing = writeOn(pages, await log.openLane(pages.lane));
-    for (let round = 0; round < ROUNDS; round += 1) {
+    for (let round = 0; round < rounds; round += 1) {
       for (const node of broker.nodes) {
         await writing.further(2);
         await sleep(200 * Math.random());
-        await node.kill();
+        await down(node);
         await writing.further(2);
         await node.start();
       }
     }
     await writing.further(2);
     await writing.end();
-    expect(await pages.verify(broker.brokers, log)).toBeGreaterThan(6 * ROUNDS);
+    expect(await pages.verify(broker.brokers, log)).toBeGreaterThan(6 * rounds);
   });
 
   async function leaders(topic: string): Promise<readonly number[]> {
@@ -70,3 +76,9 @@ describe.skipIf(why !== undefined)(`three brokers${because}`, { timeout: 600_000
     return found.toSorted((a, b) => a.partitionId - b.partitionId).map(({ leader }) => leader);
   }
 });
+
+/** By SIGTERM. */
+async function ended(node: KafkaNode): Promise<void> {
+  if (node.pid !== undefined) process.kill(node.pid, 'SIGTERM');
+  await expect.poll(() => node.pid, { timeout: 120_000 }).toBeUndefined();
+}
