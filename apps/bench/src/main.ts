@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { limiterCommand } from './limiter/limiter-command.ts';
 import { runScenario, type ScenarioTask } from './limiter/run-scenario.ts';
 import { installPeers } from './install/install-peers.ts';
+import { manyCommand } from './many/many-command.ts';
 import { COMPRESSIONS } from './peers/contestants.ts';
 import { peersCommand } from './peers/peers-command.ts';
 import { queueCommand } from './queue/queue-command.ts';
@@ -12,6 +13,7 @@ import { walkCommand } from './walk/walk-command.ts';
 const USAGE = `bench limiter [--seed N] [--quick] [--only NAME] [--markdown | --json]
 bench walk [--rounds N] [--pages N] [--markdown]
 bench queue [--waiters N] [--markdown]
+bench many [--users N] [--markdown]
 bench peers [--rounds N] [--pages N,N] [--only PATTERN] [--compression none | gzip | zstd] [--markdown]
 `;
 
@@ -35,6 +37,7 @@ const { values, positionals } = parseArgs({
     pages: { type: 'string' },
     compression: { type: 'string', default: 'none' },
     waiters: { type: 'string', default: '100000' },
+    users: { type: 'string', default: '100000' },
   },
 });
 const [command, task = ''] = positionals;
@@ -74,6 +77,8 @@ if (command === 'limiter') {
 } else if (command === 'queue') {
   installPeers({ folder: peers, say });
   process.stdout.write(await queueCommand({ peers, waiters: Number(values.waiters), markdown, say }));
+} else if (command === 'many') {
+  process.stdout.write(await manyCommand({ users: Number(values.users), markdown, say }));
 } else if (command === 'peers') {
   const compression = COMPRESSIONS.find((name) => name === values.compression);
   const sizes = (values.pages ?? '200,1000').split(',').map(Number);
