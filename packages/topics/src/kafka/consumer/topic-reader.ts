@@ -11,12 +11,15 @@ import type { ReadYourWrites } from './read-your-writes.ts';
 import { assertPartitions, fetchRecords, isOutOfRange, partitionOffsets, partitionsOf } from './fetch.ts';
 import { topicMetadata } from '../admin/topic-metadata.ts';
 
-/** A broker holds a question for news this long. It is also how long a connection takes to close. */
-const LONG_POLL_MS = 250;
+/** A broker holds a question for news of a partition this long: less than the watchdog takes for a silence. */
+const LONG_POLL_MS = 1_000;
+/** Of several partitions a reader asks for news itself: at first this often, and half as often each time that there are none. */
+const LOOK_FOR_NEWS = { firstMs: 250, mostMs: 1_000 };
 /** How often a reader of all partitions checks for new ones. */
 const LOOK_FOR_PARTITIONS_MS = 3_000;
 /** How many answers, each from a leader looked up again, it takes to accept that a partition has become shorter. */
 const LOOKS_AT_A_LOSS = 4;
+const LOOK_AGAIN_MS = 250;
 
 export interface KafkaTopicReaderOptions<Field extends string | Uint8Array> {
   readonly client: ReconnectingClient<Cluster>;
@@ -40,6 +43,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
   readonly #over = new AbortController();
   readonly #opened: Promise<Position[]>;
   #partitionsAskedMs = performance.now();
+  #newsPauseMs = LOOK_FOR_NEWS.firstMs;
   #chunk: readonly TopicRecord<Uint8Array>[] = [];
   #at = 0;
 
@@ -172,7 +176,12 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
   }
 
   async #lookForNews(positions: readonly Position[]): Promise<void> {
-    if (!(await this.#learnEnds(positions))) await sleep(LONG_POLL_MS, undefined, { signal: this.#over.signal });
+    if (await this.#learnEnds(positions)) {
+      this.#newsPauseMs = LOOK_FOR_NEWS.firstMs;
+      return;
+    }
+    await sleep(this.#newsPauseMs, undefined, { signal: this.#over.signal });
+    this.#newsPauseMs = Math.min(2 * this.#newsPauseMs, LOOK_FOR_NEWS.mostMs);
   }
 
   /**
@@ -214,7 +223,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     const { topic } = this.#options.read;
     let end = 0;
     for (let look = 0; look < LOOKS_AT_A_LOSS; look += 1) {
-      if (look > 0) await sleep(LONG_POLL_MS, undefined, { signal: this.#over.signal });
+      if (look > 0) await sleep(LOOK_AGAIN_MS, undefined, { signal: this.#over.signal });
       await cluster.refreshMetadata();
       await partitionsOf(cluster, topic);
       end = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;
