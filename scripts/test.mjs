@@ -13,7 +13,6 @@ if (given.length === 0)
     'deadcode',
     'health',
     'api:check',
-    'reference:check',
     'sizes:check',
     'site',
     '--output-logs=errors-only',

@@ -1,6 +1,7 @@
 // The reference of all that the packages export, as Markdown pages for a site: a folder for each package and entry, and an index.
 //   npm run reference -- OUT_DIR      writes them; the packages' folders in OUT_DIR are made anew
-//   npm run reference:check           writes them nowhere; exits 1 where a link leads nowhere, or a type is named that no entry exports
+//   npm run reference                 writes them nowhere
+// Exits 1 where a link leads nowhere, or where an export names a type that no entry exports; so npm test does, which builds the site.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
