@@ -254,11 +254,11 @@ export function failingLines(view: RunView, times: TimeWords, width: number = In
   return failingPipelines(view).flatMap(({ pipeline, since, attempts, retryAt, waiting = 0, reason: why }) => {
     const again = retryAt !== undefined && retryAt > view.now ? `, again at ${times.when(retryAt, view.now)}` : '';
     const count = countWords(attempts, 'attempt');
-    const others = waiting === 0 ? '' : `, ${countWords(waiting, 'request')} ${waiting === 1 ? 'waits' : 'wait'} for this`;
-    const said = `${pipeline}: no attempt has succeeded since ${times.when(since, view.now)} (${count})${again}${others}:`;
-    const reason = safeText(why, 200);
+    const said = `${pipeline}: no attempt has succeeded since ${times.when(since, view.now)} (${count})${again}:`;
+    const others = waiting === 0 ? '' : `${countWords(waiting, 'request')} ${waiting === 1 ? 'waits' : 'wait'} for this: `;
+    const rest = `${others}${safeText(why, 200)}`;
     // A narrow terminal has the reason on a line of its own.
-    return displayWidth(`${said} ${reason}`) <= width ? [`${said} ${reason}`] : [said, `  ${reason}`];
+    return displayWidth(`${said} ${rest}`) <= width ? [`${said} ${rest}`] : [said, `  ${rest}`];
   });
 }
 
