@@ -16,6 +16,9 @@ const EMBEDDED = [
   EXAMPLES,
 ];
 
+/** After those that wait, and no more at once than the cores need. */
+const COMPUTING = { maxWorkers: 3, sequence: { groupOrder: 1 } };
+
 const COMMAND = './scripts/command-under-test.ts';
 
 export default defineConfig({
@@ -36,9 +39,9 @@ export default defineConfig({
       { extends: true, test: { name: 'kafka', include: [KAFKA], exclude: ['**/node_modules/**'], globalSetup: COMMAND } },
       {
         extends: true,
-        test: { name: 'unit', include: [TESTS], exclude: [KAFKA, ...EMBEDDED, '**/node_modules/**'], sequence: { groupOrder: 1 } },
+        test: { name: 'unit', include: [TESTS], exclude: [KAFKA, ...EMBEDDED, '**/node_modules/**'], ...COMPUTING },
       },
-      { extends: true, test: { name: 'pack', include: [PACK], sequence: { groupOrder: 1 } } },
+      { extends: true, test: { name: 'pack', include: [PACK], ...COMPUTING } },
     ],
   },
 });
