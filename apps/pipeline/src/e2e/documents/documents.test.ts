@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -123,6 +123,20 @@ it("a package's README tells to install each package that its examples import", 
         placeOf(block),
       ).toEqual([]);
     }
+  }
+});
+
+it("a package's README has each code of its errors", async () => {
+  for (const name of await readdir(join(ROOT, 'packages'))) {
+    const readme = await readFile(join(ROOT, 'packages', name, 'README.md'), 'utf8');
+    const reports = await Promise.all(
+      (await readdir(join(ROOT, 'docs/api', name))).map(async (report) => await readFile(join(ROOT, 'docs/api', name, report), 'utf8')),
+    );
+    const codes = new Set(reports.join('').match(/HEADGATE_[A-Z_]+/g));
+    expect(
+      [...codes].filter((code) => !readme.includes(code) && !readme.includes(`\`${code.replace('HEADGATE_', '')}\``)),
+      name,
+    ).toEqual([]);
   }
 });
 
