@@ -51,7 +51,7 @@ test('a service that goes down in the middle, and comes back with broken connect
   let failed = 0;
   const { outcome, failures } = await run({
     onEvent(event: RunEvent) {
-      if (event.type === 'page-written' && event.page === 2) service.setFaults([{ name: '503', times: Infinity }]);
+      if (event.type === 'page-written' && event.key === 'alpha' && event.page === 2) service.setFaults([{ name: '503', times: Infinity }]);
       if (event.type !== 'attempt' || event.outcome === 'ok') return;
       failed += 1;
       if (failed === 4) service.setFaults([{ name: 'cut', times: 2 }]);
