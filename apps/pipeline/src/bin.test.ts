@@ -22,6 +22,9 @@ it.each([
   expect(engines.node).toBe('>=22.19');
 });
 
+/** Lines of a terminal are broken by it. */
+const WIDTHS = ['string-width', 'strip-ansi', 'ansi-regex', 'get-east-asian-width'];
+
 it.each(['--version', '--help', 'run --help'])('%s loads nothing but the command line', (answer) => {
   const tell = `import { registerHooks } from 'node:module';
     registerHooks({ load: (url, context, next) => { process.stderr.write(url + String.fromCharCode(10)); return next(url, context); } });`;
@@ -34,5 +37,5 @@ it.each(['--version', '--help', 'run --help'])('%s loads nothing but the command
   const packages = stderr
     .split('\n')
     .flatMap((url) => /\/(?:node_modules|packages)\/(?!\.pnpm)(?<name>[^/]+)/u.exec(url)?.groups?.['name'] ?? []);
-  expect([status, [...new Set(packages)]]).toEqual([0, ['commander']]);
+  expect([status, [...new Set(packages)]]).toEqual([0, ['commander', ...WIDTHS]]);
 });
