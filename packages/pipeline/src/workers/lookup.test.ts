@@ -414,6 +414,21 @@ describe('a worker alone', () => {
     expect([requested, clock.pending]).toEqual([['a'], 0]);
   });
 
+  it('lets keys wait for company as long as another batch is under way', async () => {
+    await using place = await temporaryLog(plainTopics());
+    await using scene = await working(place.log);
+    const { clock, requested, take, answer } = scene;
+    take('a+b+c+d+e+f+g+h+i');
+    await clock.advance(1_000);
+    expect(requested).toEqual(['a+b+c+d', 'e+f+g+h']);
+    await answer();
+    expect(requested).toEqual(['a+b+c+d', 'e+f+g+h']);
+    take('j');
+    await clock.advance(200);
+    await answer();
+    expect([requested, clock.pending]).toEqual([['a+b+c+d', 'e+f+g+h', 'i+j'], 0]);
+  });
+
   it('cuts the last batch to what a quota has left, and has one more wait for its reset', async () => {
     await using place = await temporaryLog(plainTopics());
     let room = 6;

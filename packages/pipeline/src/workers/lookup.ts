@@ -32,7 +32,7 @@ export interface LookupDefinition<Api extends SourceControls, Request, Answers, 
   readonly size: number;
   /** How many more keys a quota permits now. Default: no limit. */
   room?(api: Api): number;
-  /** Longest a key waits for its batch to fill. Default 200 ms. */
+  /** Longest a key waits for its batch to fill while no other batch is under way, ms. Default 200. */
   readonly maxWaitMs?: number;
   /** The records and dead letters of one answer, which answer every requested key. */
   records(answers: Answers, at: LookupPosition<Request, Topics>): LookupOutcome;
@@ -210,7 +210,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     if (refused.length > 0) run(write(refused, [], letters));
     sendBatches(size);
     cancelTimer?.();
-    cancelTimer = waiting.length > 0 ? clock.schedule(definition.maxWaitMs ?? LONGEST_WAIT_MS, flush) : undefined;
+    cancelTimer = waiting.length > 0 ? clock.schedule(definition.maxWaitMs ?? LONGEST_WAIT_MS, waitedLongest) : undefined;
   };
 
   /**
@@ -250,10 +250,17 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     sendBatches(1);
   };
 
+  /** While a batch is under way, keys that wait lose nothing, and the queue may be read further: it is slow where it has not been read to its end. */
+  const waitedLongest = (): void => {
+    tellQueued();
+    cancelTimer = undefined;
+    if (batches === 0) sendBatches(1);
+  };
+
   /** A batch is answered: perhaps the quota has room again for those that had to wait. */
   const batchAnswered = (): void => {
     batches -= 1;
-    if (cancelTimer === undefined) sendBatches(1);
+    if (cancelTimer === undefined) sendBatches(batches === 0 ? 1 : size);
   };
 
   const traced = async (keys: readonly WaitingKey<Request>[]): Promise<void> => {
