@@ -91,10 +91,11 @@ interface NextStepsOptions {
 }
 
 function nextSteps({ file, answers, asked }: NextStepsOptions): string {
+  const variables = templateVariables(answers);
   const wishes = [...(answers.followers ? ['users'] : []), ...(answers.books ? ['isbns and authors'] : [])].join(', ');
   const steps = [
     ...(asked ? [] : ['put the addresses of your services in, or remove a service']),
-    `export ${templateVariables(answers).join(' and ')}, or put them into .env`,
+    `export ${variables.join(' and ')}, or put ${variables.length > 1 ? 'them' : 'it'} into .env`,
     `fill in ${wishes}`,
     `headgate check${file === 'headgate.yaml' ? '' : ` --config ${file}`}`,
   ];

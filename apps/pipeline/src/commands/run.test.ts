@@ -93,14 +93,17 @@ it('writes its summary when it is stopped while its log is locked, however long 
 });
 
 it.each([
-  ['xterm', true],
-  ['dumb', false],
-])('on a terminal that is %s it moves the cursor: %s', async (TERM, moves) => {
+  ['xterm', 80, true],
+  ['xterm', 0, false],
+  ['dumb', 80, false],
+])('on a terminal that is %s and %i columns wide it moves the cursor: %s', async (TERM, columns, moves) => {
   await using service = await startFollowers({ users: { alpha: { followers: 1 } } });
   const { started } = await runPlace(followersYaml({ url: service.url, users: ['alpha'] }));
-  const { ended, said } = started({ terminal: { isTTY: true, columns: 80, rows: 24 }, env: { TERM } });
+  const { ended, said } = started({ terminal: { isTTY: true, columns, rows: 24 }, env: { TERM } });
   expect(await ended).toBe(0);
-  expect((await said()).includes('\u001B')).toBe(moves);
+  const text = await said();
+  expect(text.includes('\u001B')).toBe(moves);
+  expect(text).toMatch(/Done in .+: 1 crawl, 1 page, 1 id -> /u);
 });
 
 interface StartedOptions {

@@ -30,7 +30,8 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
   const readCommand = readCommandFor(context);
   const replayCommand = (topic: string): string => readCommand(topic).replace(' read ', ' replay ');
   const viewer = runViewer({ clock, signal, about: runAbout(config, context.file) });
-  const live = terminal.isTTY === true && env['TERM'] !== 'dumb';
+  // A terminal of 0 columns doesn't say how wide it is.
+  const live = terminal.isTTY === true && terminal.columns !== 0 && env['TERM'] !== 'dumb';
   const color = live && !env['NO_COLOR'];
   const header = `headgate run   ${context.file}   -> ${logShown(config.topics, context.cwd)}`;
   let reporter: Reporter | undefined;

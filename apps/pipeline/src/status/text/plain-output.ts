@@ -4,7 +4,7 @@ import { wrappedLine } from './wrapped-line.ts';
 /** Where words go. */
 export interface Output {
   readonly isTTY?: boolean;
-  /** Cells of a terminal's line. */
+  /** Cells of a terminal's line; 0 where the terminal doesn't say. */
   readonly columns?: number;
   write(text: string): unknown;
 }
@@ -19,7 +19,7 @@ const LONGEST_LINE = 16_384;
 export function plainOutput(stream: Output): Output {
   return {
     ...(stream.isTTY !== undefined && { isTTY: stream.isTTY }),
-    write: (text) => stream.write(plainLines(text, stream.isTTY === true ? (stream.columns ?? Infinity) : Infinity)),
+    write: (text) => stream.write(plainLines(text, stream.isTTY === true ? stream.columns || Infinity : Infinity)),
   };
 }
 
