@@ -9,7 +9,12 @@ const pagesIn = (folder) => {
   return names.toSorted().map((name) => page(name, `/${folder}/${name}`));
 };
 
-const START = [page('Overview', '/'), page('Start here', '/start-here'), page('Ten words', '/glossary')];
+const START = [
+  page('Overview', '/'),
+  page('Start here', '/start-here'),
+  page('A first session', '/a-first-session'),
+  page('Ten words', '/glossary'),
+];
 const USE = [
   page('Configuration', '/configuration'),
   page('Commands for machines', '/commands'),

@@ -17,7 +17,24 @@ const RUN_BESIDE_A_BROKER = 'docs/consuming.md';
 /** In the app, which sees all packages; git, builds and type checks step over names that begin with a dot. */
 const FOLDER = join(ROOT, 'apps/pipeline/src', `.readme-${process.pid}`);
 /** All that a script may call which is run: nothing that leaves its folder. */
-const TOOLS = ['cat', 'cp', 'duckdb', 'echo', 'head', 'headgate', 'jq', 'mv', 'npm', 'printf', 'rm', 'sort', 'sqlite3', 'uniq', 'wc'];
+const TOOLS = [
+  'cat',
+  'chmod',
+  'cp',
+  'duckdb',
+  'echo',
+  'head',
+  'headgate',
+  'jq',
+  'mv',
+  'npm',
+  'printf',
+  'rm',
+  'sort',
+  'sqlite3',
+  'uniq',
+  'wc',
+];
 const missingTools = TOOLS.filter(
   (tool) => !['headgate', 'npm'].includes(tool) && spawnSync('sh', ['-c', `command -v ${tool}`]).status !== 0,
 );
