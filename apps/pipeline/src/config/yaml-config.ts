@@ -114,7 +114,10 @@ export async function yamlConfig({ file, path, source, lookup, readText }: YamlC
     try {
       found = await defaultExportOf(modulePath);
     } catch (error) {
-      if (isMissing(error, modulePath)) return complain(`${shownUse} does not exist. Paths are relative to this file.`);
+      if (isMissing(error, modulePath)) {
+        const ofPackage = /^[./]/u.test(use.source) ? '' : ' Of an installed package write the path of its file below ./node_modules.';
+        return complain(`${shownUse} does not exist. Paths are relative to this file.${ofPackage}`);
+      }
       const { line, column } = placeInModule(error, modulePath) ?? {};
       const place = line === undefined ? '' : ` (line ${line}, column ${column})`;
       return complain(`${shownUse} can't be loaded${place}: ${loadingReason(error)}`);

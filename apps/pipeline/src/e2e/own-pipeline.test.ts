@@ -127,6 +127,7 @@ test('a section without use: is told by its name, unless that may be a secret', 
 
 test.each([
   ['use: ./nowhere.ts', '"./nowhere.ts" does not exist.'],
+  ['use: no-package', 'Of an installed package write the path of its file below ./node_modules.'],
   ['use: ./broken.ts', '"./broken.ts" can\'t be loaded (line 2, column 1): SyntaxError:'],
   ['use: ./lacking.ts', "\"./lacking.ts\" can't be loaded: Cannot find package 'no-such-package'"],
   ['use: ./throwing.ts', '"./throwing.ts" can\'t be loaded (line 2, column 7): out of luck.'],

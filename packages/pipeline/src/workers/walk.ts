@@ -123,7 +123,8 @@ export const BACKLOG = 500;
 
 /**
  * Works requests that are walks: one request, many pages. A page's records, its checkpoint, the transforms' state and the budget's journal
- * are one transaction. All requests taken are walked at once, and the budget's queue lets them take turns.
+ * are one transaction. All requests taken are walked at once, and the budget's queue lets them take turns. TypeScript takes the type of a
+ * page from `pages`: write it before `records`, `checkpoint` and `carry`, or annotate their `page`, which is `unknown` otherwise.
  */
 export function walk<Api extends SourceControls, Request, Page, Topics extends TopicMap, Value = Page>(
   definition: WalkDefinition<Api, Request, Page, Value, Topics>,
