@@ -33,7 +33,9 @@ export async function replay(topic: string, context: CommandContext): Promise<nu
         if (told <= LISTED) context.stderr.write(`left in ${topic} ${partition}:${offset}: ${safeText(`${key ?? 'no key'}: ${reason}`)}\n`);
       },
     });
-    const stay = left > 0 ? `, ${left} left where they are: no run could work them` : '';
+    const none =
+      replayed === 0 ? `: ${names(`${definition.name}.dead-letters`)} holds no dead letter that an earlier replay has not seen` : '';
+    const stay = left > 0 ? `, ${left} left where they are: no run could work them` : none;
     context.stderr.write(`${replayed} put back into ${names(`${requests.name}.requests`)}${stay}\n`);
     return context.signal.aborted ? 130 : 0;
   } finally {
