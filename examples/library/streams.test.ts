@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { gzippedFollowers } from './node-stream.ts';
 import { followersResponse } from './web-stream.ts';
 
-/** Of 100 kB each. */
+/** How many pages of 100 kB each are sent. */
 const PAGES = 20;
 /** Most pages that the buffers of gzip and its streams take before anything is read, at 64 kB each. */
 const BUFFERED = 8;

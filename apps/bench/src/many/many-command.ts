@@ -18,7 +18,7 @@ export interface ManyCommandOptions {
   readonly say: (text: string) => void;
 }
 
-/** What a run with a long list takes, on one log. */
+/** The CPU, time and memory of a run with a long list on one log. */
 interface Measured {
   readonly log: string;
   readonly plan: Usage;

@@ -36,7 +36,7 @@ interface Tree {
 
 interface CommandWords extends Word {
   readonly options: readonly OptionWords[];
-  /** What its first argument may be, where that is one of few words. */
+  /** The values of its first argument, where it takes one of a few words. */
   readonly words: readonly string[];
 }
 
@@ -57,7 +57,6 @@ function optionWords({ short, long, description, required, optional }: Option): 
 }
 
 function bashScript({ program, commands, options }: Tree): string {
-  const names = (of: readonly OptionWords[]): string => of.flatMap((one) => one.names).join(' ');
   const branches = commands.map(
     ({ name, options: own, words }) =>
       `    ${name}) valued=' ${names(valued(own))} ' options='${names(own)}' words='${words.join(' ')}' ;;`,
@@ -96,7 +95,6 @@ complete -o default -F _${program} ${program}
 function zshScript({ program, commands, options }: Tree): string {
   const quoted = ({ name, description }: Word): string => singleQuoted(`${name.replaceAll(':', '\\:')}:${description}`);
   const optionLines = (of: readonly OptionWords[]): string => of.flatMap(wordsOf).map(quoted).join(' ');
-  const names = (of: readonly OptionWords[]): string => of.flatMap((one) => one.names).join(' ');
   const branches = commands.map(
     ({ name, options: own, words }) =>
       `        (${name}) valued=(${names(valued(own))}) options=(${optionLines(own)}) choices=(${words.join(' ')}) ;;`,
@@ -137,15 +135,15 @@ if [[ $funcstack[1] == _${program} ]]; then _${program} "$@"; else compdef _${pr
 function fishScript({ program, commands, options }: Tree): string {
   const line = (condition: string, rest: string, description: string): string =>
     `complete -c ${program} -n ${singleQuoted(condition)} ${rest} -d ${singleQuoted(description)}`;
-  const names = (of: OptionWords): string => {
-    const words = of.names.map((name) => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`));
-    return [...words, ...(of.takesValue ? ['-r'] : [])].join(' ');
+  const flags = ({ names: typed, takesValue }: OptionWords): string => {
+    const words = typed.map((name) => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`));
+    return [...words, ...(takesValue ? ['-r'] : [])].join(' ');
   };
   const lines = [
     ...commands.map(({ name, description }) => line('__fish_use_subcommand', `-f -a ${name}`, description)),
-    ...options.map((one) => line('__fish_use_subcommand', names(one), one.description)),
+    ...options.map((one) => line('__fish_use_subcommand', flags(one), one.description)),
     ...commands.flatMap(({ name, options: own, words }) => [
-      ...own.map((one) => line(`__fish_seen_subcommand_from ${name}`, names(one), one.description)),
+      ...own.map((one) => line(`__fish_seen_subcommand_from ${name}`, flags(one), one.description)),
       ...(words.length === 0 ? [] : [line(`__fish_seen_subcommand_from ${name}`, `-f -a ${singleQuoted(words.join(' '))}`, '')]),
     ]),
   ];
@@ -154,6 +152,10 @@ function fishScript({ program, commands, options }: Tree): string {
 
 function valued(options: readonly OptionWords[]): readonly OptionWords[] {
   return options.filter(({ takesValue }) => takesValue);
+}
+
+function names(options: readonly OptionWords[]): string {
+  return options.flatMap((one) => one.names).join(' ');
 }
 
 function wordsOf({ names, description }: OptionWords): readonly Word[] {

@@ -17,7 +17,7 @@ export interface RecordSelection {
   readonly follow?: boolean;
 }
 
-/** Those records in words of a command line. */
+/** A choice of records as a command line gives it. */
 export interface RecordChoice extends Omit<RecordSelection, 'sinceMs'> {
   /** A time, or how long ago. */
   readonly since?: string;

@@ -32,7 +32,7 @@ async function day(seed: number): Promise<void> {
   let completed = 0;
   let pages = 0;
   let beganAt = 0;
-  /** Of each round of crawls: how far each forecast was off, as a share of the round. */
+  /** How far each forecast was off, as a share of its round of crawls. */
   const said: number[] = [];
   const errors: number[] = [];
   await using days = await virtualDays({

@@ -7,7 +7,7 @@ import type { RunResult, Running } from '../start.ts';
 export interface DoneInVirtualTimeOptions {
   /** Started with `clock`. */
   readonly running: Running;
-  /** Of the run, and of its log and its service where they tell the time. */
+  /** The run's clock, and the one of its log and its service where they tell the time. */
   readonly clock: VirtualClock;
 }
 

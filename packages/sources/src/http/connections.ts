@@ -11,9 +11,9 @@ export interface ConnectionsOptions {
   readonly ca?: string;
   /** For one connection to come about. */
   readonly connectTimeoutMs: number;
-  /** In place of connections of its own. */
+  /** Used in place of connections of its own. */
   readonly dispatcher?: Dispatcher | undefined;
-  /** As well. */
+  /** Used in place of undici's. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 

@@ -32,9 +32,9 @@ export interface RetryDecisionOptions {
   readonly credential: SourceCredential;
   /** Monotonic ms when the permit of this attempt was granted. */
   readonly grantedAtMs: number;
-  /** The credential's when the request was signed. */
+  /** The credential's count when the request was signed. */
   readonly clockRefusals: number;
-  /** As well. */
+  /** The credential's count when the request was signed. */
   readonly secretRefusals: number;
   readonly progress: Progress;
   /** Reports a fault that may be the service's. Returns the ms until the next attempt of any request while the service is down. */

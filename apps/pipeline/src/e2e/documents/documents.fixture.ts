@@ -14,7 +14,7 @@ const BLOCK = /((?:<!-- (?:not run|from|within):(?:(?!-->)[\s\S])*-->\n+)*)^```(
 export interface Block {
   /** Path below the root. */
   readonly document: string;
-  /** Of the fence, from 1. */
+  /** The line of its opening fence, from 1. */
   readonly line: number;
   readonly language: string;
   /** As it stands there. */

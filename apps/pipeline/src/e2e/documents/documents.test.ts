@@ -225,7 +225,7 @@ function moduleOfPipelines(): string {
   return text.replace(/await using log[\s\S]*/, '').replace('const issues = definePipeline', 'export default definePipeline');
 }
 
-/** Of the command, however it is called; undefined where another one is. */
+/** The arguments that a line gives to `headgate`, however it starts it; undefined where it calls another command. */
 function argumentsOf([tool, ...words]: readonly string[]): readonly string[] | undefined {
   if (tool === 'headgate') return words;
   const isOurs = tool === 'npm' && (words[0] === 'start' || words.slice(0, 3).join(' ') === 'run --silent headgate');

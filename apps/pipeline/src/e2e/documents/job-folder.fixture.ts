@@ -14,7 +14,7 @@ const COMMAND = `#!/bin/sh
 ${HEADGATE.map((part) => `'${part}'`).join(' ')} "$@" || exit
 [ "$1" != init ] || cp written.yaml headgate.yaml
 `;
-/** Of the clone's scripts that which is the command; what to install is there. */
+/** Stands for npm: of the clone's scripts it knows the one that is the command, and it takes each install as done. */
 const NPM = `#!/bin/sh
 case "$1 $2 $3" in
   'start -- '*) shift 2; exec headgate "$@" ;;
@@ -27,7 +27,7 @@ exit 1
 
 /** Folders in which a job is done, as a user has them who tries what a page says. */
 export interface JobFolders extends AsyncDisposable {
-  /** Of a page: each has its own, with these files, which its blocks change one after another. */
+  /** The folder of a page. Each page has its own, with these files, which its blocks change one after another. */
   of(page: string, files?: Readonly<Record<string, string>>): Promise<string>;
   /** Runs a script of the shell there, in which `headgate` is the command as it is published. */
   sh(folder: string, script: string): Promise<Ended>;
