@@ -137,9 +137,11 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
           looking.pass(waiter);
           continue;
         }
-        const at = pool.freeAt(weights);
-        const isFree = at <= clock.monotonicMs();
-        if (!isFree || putsOff(waiter, before)) {
+        // One instant for all of the decision: what was free may not be so a moment later.
+        const now = clock.monotonicMs();
+        const at = pool.freeAt(weights, now);
+        const isFree = at <= now;
+        if (!isFree || putsOff(waiter, before, now)) {
           blocked.set(pool, { at: isFree ? before.at : Math.min(before.at, at), weights: [...before.weights, weights] });
           // Where no waiting request costs less, no other can go; else its own line is passed over at its next turn.
           if (costsAsMuch([], weights)) looking.close(waiter);
@@ -149,7 +151,7 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
         looking.granted(waiter);
         // A waiter that passes others has not had its turn: for later ones the round is still that of those who wait.
         if (before.weights.length === 0) queue.served(waiter);
-        hand(waiter, pool.take(weights), credits.reserve(items));
+        hand(waiter, pool.take(weights, now), credits.reserve(items));
       }
     } finally {
       looking.end();
@@ -160,8 +162,8 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
   };
 
   /** True where nobody waits whom a grant could put off, and nothing is to be waited for. */
-  const mayGoAtOnce = ({ pool, weights, credits, items }: Waiter): boolean =>
-    queue.isEmpty && credits.hasRoom(items) && pool.freeAt(weights) <= clock.monotonicMs();
+  const mayGoAtOnce = ({ pool, weights, credits, items }: Waiter, now: number): boolean =>
+    queue.isEmpty && credits.hasRoom(items) && pool.freeAt(weights, now) <= now;
 
   /** Gives the permit over, once its grant is durable. */
   const hand = (waiter: Waiter, grant: Grant, credit: Credit): void => {
@@ -239,8 +241,9 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
             reject(reason);
           },
         };
-        if (pool.exhausted === undefined && mayGoAtOnce(waiter)) {
-          const grant = pool.take(weights);
+        const now = clock.monotonicMs();
+        if (pool.exhausted === undefined && mayGoAtOnce(waiter, now)) {
+          const grant = pool.take(weights, now);
           if (grant.durable !== undefined) watch();
           queue.pass(waiter);
           hand(waiter, grant, options.credits.reserve(options.items));
@@ -266,9 +269,9 @@ function tooHeavy(weights: readonly number[]): RangeError {
 }
 
 /** True when it might delay a request that waits before it. */
-function putsOff({ pool, weights, countedWithinMs }: Waiter, { weights: ahead }: Blocked): boolean {
+function putsOff({ pool, weights, countedWithinMs }: Waiter, { weights: ahead }: Blocked, nowMs: number): boolean {
   if (ahead.length === 0) return false;
-  return !pool.delaysNone(weights, { ahead, countedWithinMs });
+  return !pool.delaysNone(weights, { ahead, countedWithinMs, nowMs });
 }
 
 function costsAsMuch(one: readonly number[], other: readonly number[]): boolean {

@@ -29,19 +29,20 @@ export interface CredentialPool {
   bears(weights: readonly number[]): boolean;
   /**
    * The monotonic ms at which some member may go, `-Infinity` when one may now, `Infinity` while that depends on requests in flight. A
-   * member whose limits are too small for the weights is passed over. Throws a `RangeError` where all limits are.
+   * member whose limits are too small for the weights is passed over. Throws a `RangeError` where all limits are. `nowMs` is the monotonic
+   * instant that it is asked for, default the clock's: who takes at once what is free asks both for the same instant.
    */
-  freeAt(weights: readonly number[]): number;
+  freeAt(weights: readonly number[], nowMs?: number): number;
   /**
    * True when a grant of `weights` now, counted within `countedWithinMs`, is free again before any of `ahead` that shares a budget with it
    * can go, so that it delays none of them. Without `countedWithinMs`, true only where they share no budget.
    */
   delaysNone(
     weights: readonly number[],
-    options: { readonly ahead: readonly (readonly number[])[]; readonly countedWithinMs?: number | undefined },
+    options: { readonly ahead: readonly (readonly number[])[]; readonly countedWithinMs?: number | undefined; readonly nowMs?: number },
   ): boolean;
-  /** Takes a slot of every budget of the member that may go first. Throws a `RangeError` unless `freeAt` has come. */
-  take(weights: readonly number[]): Grant;
+  /** Takes a slot of every budget of the member that may go first. Throws a `RangeError` unless `freeAt` has come at `nowMs`, by default the clock's. */
+  take(weights: readonly number[], nowMs?: number): Grant;
   /** Takes a credential out for good: `error` says why. */
   retire(name: string, error: Error): void;
   /** Why the last credential left; undefined while there is one. */
@@ -88,18 +89,18 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
   let grants = 0;
   let exhausted: Error | undefined;
 
-  const freeAt = ({ member }: Node, weights: readonly number[]): number => {
+  const freeAt = ({ member }: Node, weights: readonly number[], now: number): number => {
     if (!bears(member, weights)) return Infinity;
     let latest = -Infinity;
     for (const [i, budget] of member.budgets.entries()) {
-      if (weights[i] !== 0) latest = Math.max(latest, budget.freeAt(weights[i]));
+      if (weights[i] !== 0) latest = Math.max(latest, budget.freeAt(weights[i], now));
     }
-    return latest <= clock.monotonicMs() ? -Infinity : latest;
+    return latest <= now ? -Infinity : latest;
   };
   /** A member's known time is never too late, so no other can be better once the best is no later than the next one's. */
-  const best = (weights: readonly number[]): { node: Node | undefined; at: number } => {
+  const best = (weights: readonly number[], now: number): { node: Node | undefined; at: number } => {
     const head = heap.peek();
-    if (head !== undefined && freeAt(head, weights) === -Infinity) {
+    if (head !== undefined && freeAt(head, weights, now) === -Infinity) {
       if (weights.length === 0) head.notBefore = -Infinity;
       return { node: head, at: -Infinity };
     }
@@ -112,7 +113,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
         if (isBound && node.notBefore >= found.at) break;
         heap.remove(node);
         seen.push(node);
-        const at = freeAt(node, weights);
+        const at = freeAt(node, weights, now);
         if (weights.length === 0) node.notBefore = at;
         if (at < found.at) found = { node, at };
       }
@@ -127,7 +128,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
   };
   const changed = (node: Node): void => {
     if (node.place === -1) return;
-    node.notBefore = freeAt(node, []);
+    node.notBefore = freeAt(node, [], clock.monotonicMs());
     heap.moved(node);
   };
 
@@ -139,13 +140,13 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
       return exhausted;
     },
     bears: (weights) => isBorne(weights),
-    freeAt(weights) {
+    freeAt(weights, now = clock.monotonicMs()) {
       if (nodes.size > 0 && !isBorne(weights))
         throw new RangeError(`credentialPool: no credential's limits are large enough for weights of ${weights.join(', ')}`);
-      return best(weights).at;
+      return best(weights, now).at;
     },
-    delaysNone(weights, { ahead, countedWithinMs }) {
-      const { member } = best(weights).node ?? {};
+    delaysNone(weights, { ahead, countedWithinMs, nowMs = clock.monotonicMs() }) {
+      const { member } = best(weights, nowMs).node ?? {};
       if (member === undefined) return true;
       const { budgets } = member;
       return ahead.every((heavier) => {
@@ -158,11 +159,11 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
         return shared.every((budget) => budget.freeAgainAt(countedWithinMs) <= soonestAt);
       });
     },
-    take(weights) {
-      const { node } = best(weights);
+    take(weights, now = clock.monotonicMs()) {
+      const { node } = best(weights, now);
       if (node === undefined) throw new RangeError('credentialPool: no credential is free now; look at freeAt first');
       const { name, budgets, journal } = node.member;
-      const slots = budgets.map((budget, i) => (weights[i] === 0 ? undefined : budget.take(weights[i])));
+      const slots = budgets.map((budget, i) => (weights[i] === 0 ? undefined : budget.take(weights[i], now)));
       grants += 1;
       node.lastTaken = grants;
       changed(node);

@@ -6,6 +6,7 @@ import { type CredentialPool, credentialPool } from './credential-pool.ts';
 import { creditPool } from './credit-pool.ts';
 import { PageStream } from '../pages/page-stream.ts';
 import { rateBudget } from '../budget/rate-budget.ts';
+import type { Clock } from '../clock.ts';
 import { type VirtualClock, virtualClock } from '../testing/index.ts';
 
 const PAGE = 5_000;
@@ -52,6 +53,39 @@ describe('a stalled downstream', () => {
     await clock.advance(3_600_000);
     expect(requests).toBe(4);
     walk.unsubscribe();
+  });
+});
+
+describe('a machine that stops the program', () => {
+  it.each([
+    { what: 'may go at once', room: 10 },
+    { what: 'waits for room', room: 2 },
+  ])('may do so between any two looks at the clock: a request that $what goes in its time', async ({ room }) => {
+    const looks = { done: 0, stopAt: 0 };
+    for (; looks.stopAt <= looks.done; looks.stopAt += 1) {
+      looks.done = 0;
+      const clock = virtualClock();
+      // The answer vouches for the next requests for 25 ms.
+      const stopped: Clock = {
+        ...clock,
+        monotonicMs: () => clock.monotonicMs() + (looks.done++ >= looks.stopAt ? 5 : 0),
+      };
+      const budget = rateBudget({ limit: 4, windowMs: 1_000, clock: stopped });
+      const pool = credentialPool({ members: [{ name: 'app', budgets: [budget] }], clock: stopped });
+      const door = admission({ clock: stopped });
+      const credits = creditPool({ max: room });
+      const first = await door.acquire({ pool, credits, items: 1 });
+      first.sent();
+      first.answered([{ remaining: 3, resetInMs: 1_000 }]);
+      await clock.advance(20);
+      const second = door.acquire({ pool, credits, items: 1 });
+      await clock.advance(4);
+      const third = door.acquire({ pool, credits, items: 1 });
+      first.credit.release();
+      await clock.advance(100);
+      expect([await second, await third]).toHaveLength(2);
+    }
+    expect(looks.stopAt).toBeGreaterThan(10);
   });
 });
 

@@ -40,15 +40,16 @@ export interface RateBudget {
   readonly used: number;
   /**
    * The monotonic ms at which `weight` may be taken; now or earlier when it may be taken at once, `Infinity` while that depends on requests
-   * in flight. Throws a `RangeError` for a weight above the limit: it could never be taken.
+   * in flight. Throws a `RangeError` for a weight above the limit: it could never be taken. `nowMs` is the monotonic instant that it is asked
+   * for, default the clock's: room that an answer vouches for is gone a moment later.
    */
-  freeAt(weight?: number): number;
+  freeAt(weight?: number, nowMs?: number): number;
   /** The monotonic ms before which `weight` can't be taken, however the requests in flight end. */
   soonestAt(weight?: number): number;
   /** The monotonic ms at which a slot is free again at the latest that is taken now and counted within so many ms. */
   freeAgainAt(countedWithinMs: number): number;
-  /** Takes a slot. Throws a `RangeError` unless `freeAt` has come. */
-  take(weight?: number): Slot;
+  /** Takes a slot. Throws a `RangeError` unless `freeAt` has come at `nowMs`, by default the clock's. */
+  take(weight?: number, nowMs?: number): Slot;
   /** Lets nothing start before the monotonic instant `untilMs`: the service has said so. Never shortens an earlier hold. */
   holdUntil(untilMs: number): void;
   /** How it stands, to be continued by another process. */
@@ -151,9 +152,8 @@ export class RollingBudget implements RateBudget {
     return this.#weightInFlight + Math.max(this.#log.busy(now), besideOthers);
   }
 
-  freeAt(weight = 1): number {
+  freeAt(weight = 1, now: number = this.#clock.monotonicMs()): number {
     this.#checkWeight(weight);
-    const now = this.#clock.monotonicMs();
     return Math.max(this.#heldUntil, this.#besideOthers(weight, now), this.#vouchedAt(weight, now));
   }
 
@@ -193,9 +193,8 @@ export class RollingBudget implements RateBudget {
     return isVouched ? now : this.#lastTakenAt + patienceMs;
   }
 
-  take(weight = 1): Slot {
-    if (this.freeAt(weight) > this.#clock.monotonicMs())
-      throw new RangeError(`rateBudget: no ${weight} of ${this.limit} free now; look at freeAt first`);
+  take(weight = 1, now: number = this.#clock.monotonicMs()): Slot {
+    if (this.freeAt(weight, now) > now) throw new RangeError(`rateBudget: no ${weight} of ${this.limit} free now; look at freeAt first`);
     const slot = new RollingSlot({
       weight,
       clock: this.#clock,
