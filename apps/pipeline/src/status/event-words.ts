@@ -121,11 +121,13 @@ export interface ToldEvent {
   readonly stays: boolean;
 }
 
-/** An event as displays tell it. */
+/** An event as displays tell it. Its words are made when they are asked for: of most pages they never are. */
 export function told(event: DisplayEvent, units: Units): ToldEvent {
   const entry = EVENTS[event.type] as EventWords<DisplayEvent>;
   return {
-    words: entry.words(event, units),
+    get words() {
+      return entry.words(event, units);
+    },
     level: typeof entry.level === 'string' ? entry.level : entry.level(event),
     plain: typeof entry.plain === 'string' ? entry.plain : entry.plain(event),
     stays: entry.stays?.(event) ?? false,

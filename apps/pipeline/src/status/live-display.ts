@@ -45,8 +45,9 @@ export function createLiveDisplay(options: Omit<ReporterOptions, 'json' | 'live'
   return {
     event(event) {
       const isLog = event.type === 'log-unavailable' || event.type === 'log-available';
-      const line = isLog ? logLine(event) : told(event, units).words;
-      if (line !== undefined && told(event, units).stays) staying.push(`${times.time(clock.epochMs())} ${line}`);
+      const telling = told(event, units);
+      const line = isLog ? logLine(event) : telling.stays ? telling.words : undefined;
+      if (line !== undefined && telling.stays) staying.push(`${times.time(clock.epochMs())} ${line}`);
     },
     close() {
       stop();

@@ -1,5 +1,5 @@
 import type { RunEvent } from '@headgate/pipeline';
-import { itemsWords, told, type Units } from './event-words.ts';
+import { itemsWords, type ToldEvent, told, type Units } from './event-words.ts';
 import { logLines } from './log-words.ts';
 import type { Reporter, ReporterOptions } from './reporter.ts';
 import { every, type RunView } from './run-view.ts';
@@ -49,9 +49,9 @@ export function createPlainLines(
       if (event.type === 'service-available') failing.delete(event.pipeline);
       // One outage is one fact, however many requests meet it.
       if (event.type === 'attempt' && event.outcome === 'transient' && failing.has(event.pipeline)) return;
-      const { words, plain } = told(event, units);
-      if (plain === 'each') write(words);
-      else if (plain === 'summed') summed.add(event as Summed, words);
+      const telling = told(event, units);
+      if (telling.plain === 'each') write(telling.words);
+      else if (telling.plain === 'summed') summed.add(event as Summed, telling);
     },
     close() {
       stop();
@@ -124,14 +124,14 @@ function summedLines({ now, write, units }: SummedLinesOptions) {
   };
 
   return {
-    add(event: Summed, words: string): void {
+    add(event: Summed, telling: ToldEvent): void {
       const isKeys = event.type === 'keys-answered';
       const about = isKeys ? `keys ${event.pipeline}` : event.request;
       const name = isKeys ? event.pipeline : safeText(event.key);
       const { pipeline } = event;
       const one = held.get(about) ?? { lastLineAt: -Infinity, name, pipeline, first: 0, last: 0, count: 0, done: '' };
       held.set(about, one);
-      if (event.type === 'request-completed') one.done = words.slice(name.length + 1);
+      if (event.type === 'request-completed') one.done = telling.words.slice(name.length + 1);
       else if (event.type === 'page-written') {
         one.first ||= event.page;
         one.last = event.page;

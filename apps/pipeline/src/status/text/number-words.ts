@@ -1,6 +1,6 @@
 /** A whole number with its thousands grouped: `20,000`. */
 export function groupedNumber(value: number): string {
-  return Number.isFinite(value) ? Math.trunc(value).toLocaleString('en-US', { useGrouping: true }).replace(/^-0$/, '0') : '?';
+  return Number.isFinite(value) ? String(Math.trunc(value)).replace(/\B(?=(?:\d{3})+$)/g, ',') : '?';
 }
 
 /** A count as people say it: exact and grouped below a million (`35,000`), three digits above (`2.06 M`, `1.20 bn`). */
