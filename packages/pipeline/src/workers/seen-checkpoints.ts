@@ -2,41 +2,50 @@ import { digest } from '../digest.ts';
 
 /** The checkpoints of one walk, remembered over restarts. */
 export interface SeenCheckpoints {
-  has(checkpoint: string): boolean;
-  add(checkpoint: string): void;
+  /** Remembers a checkpoint. Answers whether it was remembered before. */
+  add(checkpoint: string): boolean;
   /** Text of 8 characters each: 48 bits of a hash, which two of ten thousand checkpoints share once in five million walks. */
   snapshot(): string;
 }
 
 const LENGTH = 8;
-/** 32 kB of them: half of what the state takes at the least. */
-const MOST = 4_096;
+/** 8 kB of them: each page's transaction writes them all. */
+const MOST = 1_024;
 
 /**
- * Remembers what the snapshot did; nothing without one. The first 4,096 are all remembered, of more every second one, then every fourth,
+ * Remembers what the snapshot did; nothing without one. The first 1,024 are all remembered, of more every second one, then every fourth,
  * and so on: a walk in a circle comes past one of them a little later, and the memory stays as it is however long the walk.
  */
 export function seenCheckpoints(snapshot = ''): SeenCheckpoints {
   const [digests = '', interval = '1'] = snapshot.split('/');
   let seen = new Set(digests.match(new RegExp(`.{${LENGTH}}`, 'g')) ?? []);
+  /** All of `seen`, one behind the other. */
+  let text = digests;
   let every = Number(interval);
   let toSkip = 0;
   const thinOut = (): void => {
+    if (seen.size <= MOST) return;
     while (seen.size > MOST) {
       seen = new Set([...seen].filter((_, i) => i % 2 === 0));
       every *= 2;
     }
+    text = [...seen].join('');
   };
   thinOut();
   return {
-    has: (checkpoint) => seen.has(digest(checkpoint, LENGTH)),
     add(checkpoint) {
+      const one = digest(checkpoint, LENGTH);
+      const comesAgain = seen.has(one);
       toSkip -= 1;
-      if (toSkip >= 0) return;
-      seen.add(digest(checkpoint, LENGTH));
-      thinOut();
+      if (toSkip >= 0) return comesAgain;
+      if (!comesAgain) {
+        seen.add(one);
+        text += one;
+        thinOut();
+      }
       toSkip = every - 1;
+      return comesAgain;
     },
-    snapshot: () => [...seen].join('') + (every === 1 ? '' : `/${every}`),
+    snapshot: () => text + (every === 1 ? '' : `/${every}`),
   };
 }

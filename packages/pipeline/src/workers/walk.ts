@@ -290,8 +290,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
       ...(isLast ? lifecycle(current, { state: 'completed', pages: state.page, items: total }) : []),
     ];
     const text = isLast ? '' : callUser(name('checkpoint'), () => JSON.stringify(from));
-    const comesAgain = !isLast && seen.has(text);
-    seen.add(text);
+    const comesAgain = seen.add(text) && !isLast;
     const next: WalkState = {
       key,
       from,
