@@ -137,7 +137,8 @@ export async function openLane({
     commit: (contribution) => committer.commit(contribution),
     tooLarge(record) {
       const { bytes = Infinity } = rooms.get(record.topic) ?? {};
-      return recordBytes(record) > bytes ? bytes : undefined;
+      // To count a page's bytes takes longer than to write them.
+      return mostBytes(record) > bytes && recordBytes(record) > bytes ? bytes : undefined;
     },
     stateRecord: ([key, value]) => ({ topic: state.topic, key: kept.prefix + key, value: JSON.stringify(value) }),
     room: (of) => rooms.get(of),
@@ -155,9 +156,17 @@ export async function openLane({
 }
 
 /** The bytes of key, value and headers. */
-export function recordBytes({ key, value, headers = {} }: NewRecord): number {
-  const texts = [key ?? '', value ?? '', ...Object.entries(headers).flat()];
-  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+export function recordBytes(record: NewRecord): number {
+  return fieldsOf(record).reduce((sum, field) => sum + Buffer.byteLength(field), 0);
+}
+
+/** As many bytes as `recordBytes` counts, or more: a unit of UTF-16 takes three bytes of UTF-8 at most. */
+function mostBytes(record: NewRecord): number {
+  return 3 * fieldsOf(record).reduce((sum, { length }) => sum + length, 0);
+}
+
+function fieldsOf({ key, value, headers = {} }: NewRecord): readonly (string | Uint8Array)[] {
+  return [key ?? '', value ?? '', ...Object.entries(headers).flat()];
 }
 
 interface GroupCommitterOptions {

@@ -103,13 +103,20 @@ export class RecordWriter {
     return true;
   }
 
-  /** Writes the bytes behind the room that the length of ASCII would take, so that they need not be counted first. */
+  /**
+   * Writes the bytes behind the room that the length of ASCII would take, and into the room that ASCII needs: to count the bytes first would take
+   * as long as to write them.
+   */
   #longText(text: string): void {
-    // In UTF-8 a unit of UTF-16 takes three bytes at most; of a large text they are counted rather than reserved.
-    this.#reserve(MOST_VARINT_BYTES + (text.length > LARGE ? Buffer.byteLength(text) : text.length * 3));
+    this.#reserve(MOST_VARINT_BYTES + text.length + MOST_CHARACTER_BYTES);
     const guess = varintBytes(text.length);
     const start = this.#end + guess;
-    const length = this.#bytes.write(text, start, 'utf8');
+    let length = this.#bytes.write(text, start, 'utf8');
+    if (start + length > this.#bytes.length - MOST_CHARACTER_BYTES) {
+      // It may have been cut off where the buffer ends.
+      this.#reserve(MOST_VARINT_BYTES + Buffer.byteLength(text));
+      length = this.#bytes.write(text, start, 'utf8');
+    }
     const prefix = varintBytes(length);
     if (prefix !== guess) this.#bytes.copyWithin(this.#end + prefix, start, start + length);
     writeVarint(this.#bytes, this.#end, length);
@@ -144,6 +151,6 @@ function writeAscii(bytes: Uint8Array, start: number, text: string): boolean {
 }
 
 const MOST_VARINT_BYTES = 5;
-const LARGE = 65_536;
+const MOST_CHARACTER_BYTES = 4;
 /** A call out of JavaScript costs less than a loop over a longer text. */
 export const LONG = 32;
