@@ -22,8 +22,8 @@ export interface ReporterOptions {
   readonly live: boolean;
   /** The command that reads a topic. */
   readonly readCommand: (topic: string) => string;
-  /** IANA name of the zone times are said in; default: the machine's. */
-  readonly timeZone?: string;
+  /** The zone times are said in; default: the machine's. */
+  readonly timeZone?: 'UTC';
 }
 
 export interface Reporter {

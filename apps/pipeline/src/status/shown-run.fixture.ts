@@ -149,7 +149,7 @@ export async function place(): Promise<Place> {
         live: false,
         color: false,
         readCommand: (topic: string) => `headgate read ${topic}`,
-        timeZone: 'UTC',
+        timeZone: 'UTC' as const,
       };
       const reporters = [
         await createReporter({ ...shown, stderr: plain, json: false }),

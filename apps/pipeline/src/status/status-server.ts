@@ -21,8 +21,8 @@ export interface StatusServerOptions {
   readonly clock: Clock;
   /** The command that puts a topic's dead letters back. */
   readonly replayCommand: (topic: string) => string;
-  /** IANA name of the zone the page says times in; default: the machine's. */
-  readonly timeZone?: string;
+  /** The zone the page says times in; default: the machine's. */
+  readonly timeZone?: 'UTC';
 }
 
 export interface StatusServer {

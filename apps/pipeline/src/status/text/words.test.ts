@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { bar } from './cells.ts';
 import { durationWords, elapsedWords } from './duration-words.ts';
 import { countWords, groupedNumber, numberWords, percentWords } from './number-words.ts';
@@ -74,8 +74,28 @@ describe('instants', () => {
     expect(times.time(Number.POSITIVE_INFINITY)).toBe('?');
   });
 
-  it('goes by the zone given', () => {
-    expect(createTimeWords({ timeZone: 'Asia/Tokyo' }).time(now)).toBe('07:00:00');
+  it('goes by the zone of the machine, where none is given', () => {
+    vi.stubEnv('TZ', 'Asia/Tokyo');
+    const local = createTimeWords();
+    expect(local.time(now)).toBe('07:00:00');
+    expect(local.when(now + 16 * 3_600_000, now)).toBe('23:00:00');
+    expect(local.when(now + 17 * 3_600_000, now)).toBe('tomorrow 00:00');
+    vi.unstubAllEnvs();
+  });
+
+  it('says any instant as Intl does', () => {
+    const format = new Intl.DateTimeFormat('en-GB', {
+      day: 'numeric',
+      month: 'short',
+      hour: '2-digit',
+      minute: '2-digit',
+      timeZone: 'UTC',
+    });
+    fc.assert(
+      fc.property(fc.integer({ min: -8.6e15, max: 8.6e15 }), (at) => {
+        expect(times.when(at, now < at ? at - 1e10 : at + 1e10)).toBe(format.format(at).replace(',', ''));
+      }),
+    );
   });
 });
 
