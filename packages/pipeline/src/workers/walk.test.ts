@@ -274,6 +274,15 @@ describe('a record that no log takes ends its request, not the lane:', () => {
       /^bad: its checkpoint behind page 1 needs \d+ bytes, more than shelves\.state takes/,
     ],
     [
+      'one of a series that is too large, in bytes alone',
+      {
+        records: ({ shelf }, { topics }) => [
+          topics.log.series({ key: shelf, count: 3, textAt: (i) => JSON.stringify(shelf === 'bad' && i === 1 ? 'é'.repeat(600) : shelf) }),
+        ],
+      },
+      /^bad: .* needs \d+ bytes, more than shelves\.log takes \(1000 bytes\)/,
+    ],
+    [
       'a series whose text can’t be made',
       {
         records: ({ shelf }, { topics }) => [
