@@ -8,6 +8,8 @@ export interface TopicMismatch {
   readonly reason: string;
   /** The topic's partitions, where these are more than the specified ones. */
   readonly partitions?: number;
+  /** Settings with which the topic would fit, by name, where settings are the reason. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 /** Existing topics can't become the specified ones. */

@@ -43,7 +43,7 @@ test('books have one partition whatever the lanes; a state that is too large ask
       partitions: 6,
       others: [
         { topic: 'followers.state', reason: '…', partitions: 3 },
-        { topic: 'followers.ids', reason: 'has cleanup.policy=compact.' },
+        { topic: 'followers.ids', reason: 'has cleanup.policy=compact. Set that.', settings: { 'cleanup.policy': 'delete' } },
       ],
     }),
   );
@@ -52,7 +52,8 @@ test('books have one partition whatever the lanes; a state that is too large ask
       'Topic "followers.state" has 3 partitions: more than topics.lanes of 1 can use, and partitions can\'t be taken away. Set topics.lanes to 3.',
       'Topic "books.records" has 6 partitions, and has to have one. Delete it with all that is in it, and it is made anew: ' +
         "kafka-topics.sh --bootstrap-server one:9092,two:9092 --delete --topic 'books.records'",
-      'Topic "followers.ids" has cleanup.policy=compact.',
+      'Topic "followers.ids" has cleanup.policy=compact. Set that: kafka-configs.sh --bootstrap-server one:9092,two:9092 --alter ' +
+        "--entity-type topics --entity-name 'followers.ids' --add-config cleanup.policy=delete",
     ].join('\n'),
   );
 });

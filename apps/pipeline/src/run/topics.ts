@@ -75,9 +75,20 @@ function advised(error: TopicMismatchError, config: ConfigOfLog): TopicMismatchE
     ...(ofLanes.get(undefined) ?? []).map(({ topic, partitions }) => {
       return { topic, reason: `has ${partitions} partitions, and has to have one. ${startOver([topic], config.topics)}` };
     }),
-    ...error.mismatches.filter((mismatch) => !large.includes(mismatch)),
+    ...error.mismatches.filter((mismatch) => !large.includes(mismatch)).map((mismatch) => withCommand(mismatch, config.topics)),
   ];
   return first === undefined ? error : new TopicMismatchError({ ...first, others }, { cause: error });
+}
+
+/** The command that sets what a topic lacks ends its reason. */
+function withCommand(mismatch: TopicMismatch, topics: TopicsConfig): TopicMismatch {
+  const { topic, reason, settings } = mismatch;
+  if (settings === undefined || topics.driver === 'sqlite') return mismatch;
+  const set = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+  const command =
+    `kafka-configs.sh --bootstrap-server ${topics.brokers.join(',')} --alter --entity-type topics --entity-name '${topic}' ` +
+    `--add-config ${set.join(',')}`;
+  return { ...mismatch, reason: `${reason.replace(/\.$/, '')}: ${command}` };
 }
 
 function tooManyForLanes(large: readonly TopicMismatch[], pipeline: string, { topics, pipelines }: ConfigOfLog): TopicMismatch {

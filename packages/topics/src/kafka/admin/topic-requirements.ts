@@ -36,17 +36,24 @@ export function mismatches({ name, partitions, compacted = false, minRecordBytes
     const reason = `has ${found.partitions} partitions; it can't shrink to ${partitions}. Request ${found.partitions}, or delete and recreate it.`;
     add(reason, { partitions: found.partitions });
   }
-  if (compacted ? policy !== 'compact' : isCompacted(found))
-    add(`has cleanup.policy=${policy}; it needs ${compacted ? 'compact alone' : 'delete'}. Set that on the topic.`);
+  if (compacted ? policy !== 'compact' : isCompacted(found)) {
+    const reason = `has cleanup.policy=${policy}; it needs ${compacted ? 'compact alone' : 'delete'}. Set that on the topic.`;
+    add(reason, { settings: { 'cleanup.policy': compacted ? 'compact' : 'delete' } });
+  }
   if (compacted && stamps !== 'LogAppendTime') {
     add(
       `has message.timestamp.type=${stamps}; it needs LogAppendTime, so that the brokers' clock decides on the age of its records. Set that on the topic.`,
+      { settings: { 'message.timestamp.type': 'LogAppendTime' } },
     );
   }
-  if (inSync > found.copies)
-    add(`has min.insync.replicas=${inSync} and ${copies(found.copies)}: nothing can be written. Set min.insync.replicas to less.`);
-  if (room < messageBytesFor(minRecordBytes))
-    add(`has max.message.bytes=${room}; it needs at least ${messageBytesFor(minRecordBytes)}. Set that on the topic, 8388608 as a rule.`);
+  if (inSync > found.copies) {
+    const reason = `has min.insync.replicas=${inSync} and ${copies(found.copies)}: nothing can be written. Set min.insync.replicas to less.`;
+    add(reason, { settings: { 'min.insync.replicas': String(found.copies) } });
+  }
+  if (room < messageBytesFor(minRecordBytes)) {
+    const reason = `has max.message.bytes=${room}; it needs at least ${messageBytesFor(minRecordBytes)}. Set that on the topic, 8388608 as a rule.`;
+    add(reason, { settings: { 'max.message.bytes': '8388608' } });
+  }
   return all;
 }
 

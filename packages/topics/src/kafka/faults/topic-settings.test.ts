@@ -1,5 +1,5 @@
 import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
-import type { Admin } from 'kafkajs';
+import { type Admin, ConfigResourceTypes } from 'kafkajs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, it } from 'vitest';
@@ -57,15 +57,24 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
       spec: { minRecordBytes: 10_000 },
       says: /max\.message\.bytes=1000; it needs at least 10228/u,
     },
-  ])('$what is refused, the same when it is only looked at', async ({ what, settings, spec, says }, { expect }) => {
-    const name = what.replaceAll(' ', '-');
-    await made(name, settings);
-    for (const validateOnly of [true, false]) {
-      const refused = log.createTopics([{ name, partitions: 1, ...spec }], { validateOnly });
-      await expect(refused).rejects.toThrow(TopicMismatchError);
-      await expect(refused).rejects.toThrow(says);
-    }
-  });
+  ])(
+    '$what is refused, the same when it is only looked at, and fits with the settings that the error has',
+    async ({ what, settings, spec, says }, { expect }) => {
+      const name = what.replaceAll(' ', '-');
+      await made(name, settings);
+      for (const validateOnly of [true, false]) {
+        const refused = log.createTopics([{ name, partitions: 1, ...spec }], { validateOnly });
+        await expect(refused).rejects.toThrow(TopicMismatchError);
+        await expect(refused).rejects.toThrow(says);
+      }
+      const create = (): Promise<unknown> => log.createTopics([{ name, partitions: 1, ...spec }]);
+      const error: unknown = await create().catch((refusal: unknown) => refusal);
+      const wanted = error instanceof TopicMismatchError ? error.mismatches.flatMap((one) => Object.entries(one.settings ?? {})) : [];
+      const configEntries = Object.entries({ ...settings, ...Object.fromEntries(wanted) }).map(([key, value]) => ({ name: key, value }));
+      await admin.alterConfigs({ validateOnly: false, resources: [{ type: ConfigResourceTypes.TOPIC, name, configEntries }] });
+      await expect.poll(create, { timeout: 30_000 }).toMatchObject({ created: [] });
+    },
+  );
 
   it('all that does not fit is said at once, a line each', async ({ expect }) => {
     await made('large', { 'max.message.bytes': '1000' }, 3);
