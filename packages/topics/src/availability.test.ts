@@ -40,3 +40,22 @@ it('refusals come before outages, all of them, and are reported again at once wh
     { available: true },
   ]);
 });
+
+it('an outage in which the last watcher gives up is over when another one reaches the brokers, and not before', () => {
+  const changes: AvailabilityChange[] = [];
+  const brokers = availability((change) => changes.push(change));
+  const [one, other, late] = [brokers.watcher(), brokers.watcher(), brokers.watcher()];
+  one.missed('gone');
+  one.gaveUp();
+  vi.advanceTimersByTime(2_000);
+  expect(changes).toEqual([]);
+  one.missed('gone');
+  other.missed('gone');
+  vi.advanceTimersByTime(2_000);
+  one.gaveUp();
+  other.gaveUp();
+  expect(changes).toMatchObject([{ available: false }]);
+  late.reached();
+  late.reached();
+  expect(changes).toMatchObject([{ available: false }, { available: true }]);
+});

@@ -10,13 +10,16 @@ export type AvailabilityChange =
     }
   | { readonly available: true };
 
-/** One who works with them, and says how that goes; `reached` also where it gives up. */
+/** One who works with them, and says how that goes. */
 export interface AvailabilityWatcher {
   /**
    * `sinceMs`: start of the outage, epoch ms; default now, or the first report. `refused` (default false): the brokers answer, and refuse.
    */
   missed(reason: string, sinceMs?: number, refused?: boolean): void;
+  /** It works again, or its failure is none of availability. */
   reached(): void;
+  /** It is closed without having reached them. What is reported as away stays so until another watcher reaches them. */
+  gaveUp(): void;
 }
 
 /**
@@ -55,6 +58,10 @@ export function availability(tell: (change: AvailabilityChange) => void): Availa
     if (told === undefined) timer ??= setTimeout(tellMissing, HICCUP_MS).unref();
     else if (told !== refusals()) tellMissing();
   };
+  const forget = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+  };
   return {
     watcher() {
       const watcher: AvailabilityWatcher = {
@@ -63,18 +70,22 @@ export function availability(tell: (change: AvailabilityChange) => void): Availa
           look();
         },
         reached() {
-          if (!missing.delete(watcher)) return;
-          if (missing.size > 0) return look();
-          clearTimeout(timer);
-          timer = undefined;
+          const wasMissing = missing.delete(watcher);
+          if (missing.size > 0) return wasMissing ? look() : undefined;
+          forget();
           if (told !== undefined && !closed) tell({ available: true });
           told = undefined;
+        },
+        gaveUp() {
+          if (!missing.delete(watcher)) return;
+          if (missing.size > 0) look();
+          else forget();
         },
       };
       return watcher;
     },
     close() {
-      clearTimeout(timer);
+      forget();
       closed = true;
     },
   };

@@ -1,4 +1,4 @@
-import { access, mkdtemp, rmdir } from 'node:fs/promises';
+import { access, mkdtemp, rmdir, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Pipeline, assertStatesKept, findOtherGroups, intendedUseBeside, topicNames } from '@headgate/pipeline';
 import { type Clock, type Journal, creditPool } from '@headgate/throttle';
@@ -21,6 +21,9 @@ export interface EnvironmentProbesOptions {
 }
 
 const GIVE_RIGHTS = 'Give it these on the brokers (kafka-acls.sh --add); a run that lacks them waits until it has them.';
+
+/** Less is soon used up. */
+const SMALL_ROOM_MB = 100;
 
 /** What a run will need of the world: the log, and with `online` the services. */
 export function environmentProbes({ sound, online, context }: EnvironmentProbesOptions): Probe[] {
@@ -72,10 +75,22 @@ const NO_JOURNAL: Journal = {
 
 async function probeLog(config: ConfigOfLog, clock: Clock): Promise<ProbeResult> {
   const { topics } = config;
-  if (topics.driver === 'sqlite' && !(await isLogThere(topics))) {
-    return await probeFolder(await nearestFolder(dirname(topics.file)));
-  }
-  return await withLog({ topics, clock }, (log, within) => within(ANSWER_WITHIN_MS, lookAt(log, config)));
+  const looked = (): Promise<ProbeResult> => withLog({ topics, clock }, (log, within) => within(ANSWER_WITHIN_MS, lookAt(log, config)));
+  if (topics.driver !== 'sqlite') return await looked();
+  const folder = await nearestFolder(dirname(topics.file));
+  const result = (await isLogThere(topics)) ? await looked() : await probeFolder(folder);
+  return result.ok ? await probeRoom(folder, result) : result;
+}
+
+/** A file that can be opened for writing may still have no room for a page. */
+async function probeRoom(folder: string, result: ProbeResult): Promise<ProbeResult> {
+  const { bavail, blocks, bsize } = await statfs(folder);
+  const megabytes = (bavail * bsize) / 1e6;
+  // Of some filesystems the size isn't known.
+  if (blocks === 0 || megabytes >= SMALL_ROOM_MB) return result;
+  if (megabytes < 1) return { ...result, ok: false, message: 'has no room: its disk is full. Make room; a run waits until there is some.' };
+  const warning = `its disk has ${Math.floor(megabytes)} MB left; 1,000,000 ids take some 40 MB`;
+  return { ...result, warnings: [...(result.warnings ?? []), warning] };
 }
 
 /** Rights don't say whether a file can be made: root has all of them where none can. Leaves nothing behind. */

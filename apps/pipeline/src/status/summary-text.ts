@@ -220,9 +220,8 @@ function failureLines({ topic, what, total, known, read, replay }: FailureLinesO
 function unreachedLog({ logUnavailable, now }: RunView): string[] {
   if (logUnavailable === undefined) return [];
   const { driver, since, reason } = logUnavailable;
-  const title = 'Log not reached:'.padEnd(18);
-  const name = driver === 'kafka' ? 'kafka' : 'the file';
-  return [`${title}${name}, for the last ${durationWords(now - since)} (${safeText(reason)}): what isn't in it yet is asked for again.`];
+  const title = driver === 'kafka' ? 'Log not reached:  kafka, ' : 'Log not written:  ';
+  return [`${title}for the last ${durationWords(now - since)} (${safeText(reason)}): what isn't in it yet is asked for again.`];
 }
 
 function goOnLine(view: RunView): string {

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { AvailabilityChange } from '../availability.ts';
 import type { NewRecord, TopicLog } from '../topic-log.ts';
 import { startChild } from './child.fixture.ts';
 import { sqliteTopicLog } from './index.ts';
@@ -40,6 +41,26 @@ describe('without room to write', () => {
     expect(Object.fromEntries(await log.readState('state', 0))).toEqual({ done: String(done), small: 'fits' });
     await log.append(page(done));
     expect(await readBack(log)).toEqual(expected(done + 1));
+  });
+
+  it('a lane that waits says which file has no room and what helps, and its end is no end of that', async () => {
+    const file = join(temporaryFolder(), 'log.db');
+    const told: AvailabilityChange[] = [];
+    await using log = await sqliteTopicLog({ file, maxFileBytes: 400_000, onAvailability: (change) => void told.push(change) });
+    await log.createTopics([
+      { name: 'topic', partitions: 1 },
+      { name: 'state', partitions: 1, compacted: true },
+    ]);
+    const lane = await log.openLane({ name: 'lane', state: { topic: 'state', partition: 0 } });
+    const filled = fill(
+      () => lane.transaction((tx) => tx.append(page(0))),
+      () => undefined,
+    );
+    const reason = `no room to write ${file}: make room on that disk, or raise its quota or size limit`;
+    await expect.poll(() => told, { timeout: 60_000 }).toMatchObject([{ available: false, reason }]);
+    await lane.close();
+    expect(await filled).toMatchObject({ code: 'HEADGATE_TOPIC_LOG_FULL' });
+    expect(told).toHaveLength(1);
   });
 
   it.skipIf(!canLimitFileSize())('the same process goes on when the system grants room again', async () => {

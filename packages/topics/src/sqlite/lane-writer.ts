@@ -17,11 +17,17 @@ export interface SqliteLaneWriterOptions {
   readonly now: () => number;
   /** Gets the reason while the lane can't be written and its transactions wait; without a watcher they throw. */
   readonly availability: AvailabilityWatcher | undefined;
+  /** Path of the log. */
+  readonly file: string;
   readonly onClose: (writer: SqliteLaneWriter) => void;
 }
 
 const TRY_AGAIN_MS = 1_000;
-const MAY_PASS: ReadonlySet<TopicLogErrorCode> = new Set(['HEADGATE_TOPIC_LOG_BUSY', 'HEADGATE_TOPIC_LOG_FULL']);
+/** What may pass by itself, in words for one who waits, which the error has for one who has to try again. */
+const PASSING: Partial<Record<TopicLogErrorCode, (file: string) => string>> = {
+  HEADGATE_TOPIC_LOG_BUSY: (file) => `${file} is locked by another process`,
+  HEADGATE_TOPIC_LOG_FULL: (file) => `no room to write ${file}: make room on that disk, or raise its quota or size limit`,
+};
 
 export class SqliteLaneWriter extends QueuedLaneWriter {
   readonly #options: SqliteLaneWriterOptions;
@@ -66,7 +72,7 @@ export class SqliteLaneWriter extends QueuedLaneWriter {
 
   /** Nothing is written where the file is locked or full: it can be tried again until the lane is closed. */
   async #untilDone<T>(write: () => Promise<T>): Promise<T> {
-    const { availability } = this.#options;
+    const { availability, file } = this.#options;
     for (;;) {
       try {
         const written = await write();
@@ -74,12 +80,11 @@ export class SqliteLaneWriter extends QueuedLaneWriter {
         return written;
       } catch (error) {
         if (error instanceof LaneLostError) this.#lost = error;
-        const mayPass = error instanceof TopicLogError && MAY_PASS.has(error.code);
-        if (!mayPass || availability === undefined || this.#closing.signal.aborted) {
-          availability?.reached();
-          throw error;
-        }
-        availability.missed(error.message);
+        const passing = error instanceof TopicLogError ? PASSING[error.code] : undefined;
+        if (passing === undefined) availability?.reached();
+        else if (this.#closing.signal.aborted) availability?.gaveUp();
+        if (passing === undefined || availability === undefined || this.#closing.signal.aborted) throw error;
+        availability.missed(passing(file));
       }
       await sleep(TRY_AGAIN_MS, undefined, { signal: this.#closing.signal }).catch(() => undefined);
     }

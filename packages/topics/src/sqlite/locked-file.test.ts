@@ -21,12 +21,14 @@ test('a lane waits for a file that another process keeps locked, and reports it'
   expect(place.told.at(-1)).toEqual({ available: true });
 });
 
-test('closing ends that', async () => {
+test('closing ends that, and reports no end of what goes on', async () => {
   await using place = await lockable({ telling: true });
   place.lock();
   const written = place.write('1').catch((error: unknown) => error);
+  await expect.poll(() => place.told).toHaveLength(1);
   await place.lane.close();
   expect(await written).toMatchObject({ code: 'HEADGATE_TOPIC_LOG_BUSY' });
+  expect(place.told).toHaveLength(1);
   place.unlock();
 });
 

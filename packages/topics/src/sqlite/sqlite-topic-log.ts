@@ -145,6 +145,7 @@ class SqliteTopicLog implements TopicLog {
       state: this.#reading(state),
       now: this.#now,
       availability: this.#availability?.watcher(),
+      file: this.#file,
       onClose: (closed) => this.#lanes.delete(closed),
     });
     this.#lanes.add(writer);

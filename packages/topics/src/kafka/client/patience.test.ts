@@ -7,7 +7,7 @@ afterEach(() => vi.useRealTimers());
 
 it('does not call brokers away that have not heard of a topic, before that has lasted longer than one that is missing would', () => {
   const told: string[] = [];
-  const watcher = { missed: (reason: string) => void told.push(reason), reached: () => void told.push('reached') };
+  const watcher = { missed: (reason: string) => void told.push(reason), reached: () => void told.push('reached'), gaveUp: () => undefined };
   const waiting = patience({ watcher, failureText, waitsForRights: false });
   const unknown = Object.assign(new Error('no such topic'), { type: 'UNKNOWN_TOPIC_OR_PARTITION', retriable: true });
   const missedAfter = (ms: number): void => {

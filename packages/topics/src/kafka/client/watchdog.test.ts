@@ -37,7 +37,7 @@ it('is missed since the first check that found an answer owed', async () => {
 
 it('a broker that accepts no connection is missed after four checks, also by waiting requests, until it accepts one', () => {
   const told: string[] = [];
-  const watcher = { missed: (reason: string) => void told.push(reason), reached: () => void told.push('reached') };
+  const watcher = { missed: (reason: string) => void told.push(reason), reached: () => void told.push('reached'), gaveUp: () => undefined };
   // Its name is looked up for ever.
   const socket = connect({ host: 'broker-1', port: 9092, lookup: () => undefined });
   const watchdog = new Watchdog({
@@ -108,6 +108,7 @@ async function newWire({ answerWithinMs }: { readonly answerWithinMs?: number } 
       since.push(sinceMs);
     },
     reached: () => void told.push('reached'),
+    gaveUp: () => undefined,
   };
   const watchdog = new Watchdog({
     socket: client,
