@@ -1,7 +1,7 @@
 import { type RunEvent, type RunResult, pause, start, topicNames } from '@headgate/pipeline';
 import type { TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
-import { errorText } from '../run/error-text.ts';
+import { errorText, failureText } from '../run/error-text.ts';
 import { limitHeapGrowth } from '../run/heap-growth.ts';
 import { logShown, openTopicLog } from '../run/open-topic-log.ts';
 import { growthWords, prepareTopics } from '../run/topics.ts';
@@ -129,7 +129,7 @@ async function conclude({ view, failures, names, readCommand, replayCommand, con
   const outcome = failures.length > 0 ? 'failed' : signal.aborted ? 'stopped' : 'done';
   const code = signal.aborted ? 130 : failures.length > 0 || view.deadLetters.total > 0 ? 1 : 0;
   // Several lanes may have met the same.
-  const messages = [...new Set(failures.map(errorText))];
+  const messages = [...new Set(failures.map(failureText))];
   if (json) {
     const { jsonLog, progressFields } = await import('../status/json-lines.ts');
     const log = jsonLog({ stderr, clock });

@@ -38,7 +38,12 @@ describe('a secret in a file', () => {
     await using place = await workplace(yaml(service.url));
     await place.write('token', 'old-never-shown');
     const refused = await place.headgate('run');
-    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('app: its token is invalid or expired')]);
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /^\S+ @a: app: its token is invalid or expired \(401 .*\)\. Get a new one\. It is used no more\.\nheadgate: followers credential app: its token is invalid or expired \(401 .*\)\. Get a new one\. Then start again: nothing is lost\.\n$/mu,
+      ),
+    ]);
     expect(service.requests).toHaveLength(1);
     await place.write('token', 'new-never-shown');
     expect(await place.headgate('run')).toMatchObject({ code: 0 });

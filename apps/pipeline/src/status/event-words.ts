@@ -59,7 +59,11 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
     words: ({ subject, outcome, reason = '', status, retryInMs }) => {
       const unsaid = status === undefined ? outcome : `${outcome} (${status})`;
       const said = reason === '' ? unsaid : reasonWithout(subject, { code: outcome, message: reason });
-      const again = retryInMs === undefined ? '' : `, again ${retryInMs <= 0 ? 'at once' : `in ${durationWords(retryInMs)}`}`;
+      // The request goes on with another secret or credential, or not at all.
+      const again =
+        retryInMs === undefined || outcome === 'unauthorized'
+          ? ''
+          : `, again ${retryInMs <= 0 ? 'at once' : `in ${durationWords(retryInMs)}`}`;
       return `${safeText(subject, 100)}: ${again === '' ? said : said.replace(/\.$/, '')}${again}`;
     },
     level: ({ outcome }) => (outcome === 'ok' || outcome === 'gone' ? 'info' : 'warn'),

@@ -107,7 +107,7 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
       const { error } = verdict;
       const wasSignedBefore = options.secretRefusals < credential.secretRefusals;
       if (!wasSignedBefore && !credential.secretRefused(attempted.secret, error)) return withoutCredential(options, error);
-      const reason = `${error.message} Its signer is called once more.`;
+      const reason = `${error.message} Its secret is read once more.`;
       return { kind: 'retry', outcome: 'unauthorized', reason, retryInMs: 0, pauseMs: 0 };
     }
     case 'clock-wrong': {
@@ -151,7 +151,7 @@ const UNAVAILABLE: ReadonlySet<number> = new Set([502, 503, 504]);
 /** The request goes on with another credential; where none is left, the next wait for a permit rejects. */
 function withoutCredential({ retire }: RetryDecisionOptions, error: SourceError): RetryDecision {
   retire(error);
-  return { kind: 'retry', outcome: 'unauthorized', reason: error.message, retryInMs: 0, pauseMs: 0 };
+  return { kind: 'retry', outcome: 'unauthorized', reason: `${error.message} It is used no more.`, retryInMs: 0, pauseMs: 0 };
 }
 
 /** The time for retries is over, or ends before the wait that the service requests. */
