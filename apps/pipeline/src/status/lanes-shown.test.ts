@@ -7,10 +7,10 @@ import { place } from './shown-run.fixture.ts';
 
 const FREELY = { window: { kind: 'rolling', limit: 100_000, windowMs: 1 }, users: { alpha: { followers: 30 } } } as const;
 
-function crawl(url: string, lanes = 1) {
+function crawl(url: string, lanes = 1, users: readonly string[] = ['alpha']) {
   const credentials = Array.from({ length: lanes }, (_, i) => ({ name: `app-${i}`, bearer: `token-${i}` }));
   const limit = { requests: 2, window: '15m' };
-  return followers({ baseUrl: url, credentials, users: [{ screenName: 'alpha' }], limit, count: 10 });
+  return followers({ baseUrl: url, credentials, users: users.map((screenName) => ({ screenName })), limit, count: 10 });
 }
 
 it('says which lanes it has once one was given away, and stands by when all are other processes’', async () => {
@@ -19,7 +19,7 @@ it('says which lanes it has once one was given away, and stands by when all are 
   await expect.poll(() => run.view().lanes.length).toBe(2);
   here.assign(1);
   await expect.poll(() => run.plain.text).toMatch(/followers lane 1: given up; what is unfinished goes on wherever it is opened next$/mu);
-  expect(run.header()).toMatch(/ lanes 0 +\d\d:\d\d:\d\d$/u);
+  expect(run.header()).toMatch(/ lane 0 +\d\d:\d\d:\d\d$/u);
   here.assign(0);
   await expect.poll(() => run.plain.text).toMatch(/followers lane 0: given up/u);
   await here.clock.advance(2_001);
@@ -31,6 +31,23 @@ it('says which lanes it has once one was given away, and stands by when all are 
   run.stop();
   expect(run.frame().join('\n')).toContain('stopping: gives its lanes up; the next run goes on with what is not done');
   expect((await run.finish()).outcome).toBe('stopped');
+});
+
+it('says that its work is done while it waits whether a lane of another process comes free', async () => {
+  await using here = await place();
+  here.assign(1);
+  const run = await here.run([crawl('http://127.0.0.1:9', 2, [])], { lanes: 2 });
+  await expect.poll(() => run.view().work).toEqual([]);
+  await here.clock.advance(3_251);
+  const words = 'its work is done: ends in a few seconds, unless a lane of another process comes free';
+  expect(run.frame().join('\n')).toContain(`  ${words}`);
+  expect(run.plain.text).toContain(words);
+  expect(run.plain.text).not.toContain('opens 1 lane');
+  expect((await run.finish()).outcome).toBe('done');
+  expect(run.summary()).toBe(
+    'Nothing to do here: this process had lane 0, whose requests were finished by an earlier run.\n' +
+      'Elsewhere:        1 other lane is worked by other processes of the group.',
+  );
 });
 
 it('tells who has taken a lane over, and takes it again', async () => {

@@ -31,7 +31,8 @@ export function runState(view: RunView, times: TimeWords): RunState {
     return { kind: 'degraded', words: `degraded: ${flaw.words}${more}`, tone: flaw.tone };
   }
   if (!view.isStarted) return { kind: 'starting', words: 'starting' };
-  if (isIdle(view)) return { kind: 'idle', words: view.lanes.length === 0 ? 'standing by' : 'idle: nothing left to do' };
+  if (isIdle(view))
+    return { kind: 'idle', words: view.lanes.length === 0 && !view.isDoneHere ? 'standing by' : 'idle: nothing left to do' };
   const wait = waitWords(view, times);
   return wait === undefined ? { kind: 'running', words: 'running', tone: 'good' } : { kind: 'waiting', words: wait, tone: 'wait' };
 }

@@ -14,6 +14,8 @@ export interface RunView extends RunSnapshot {
   readonly isStopping: boolean;
   /** A lane was left here: how lanes are shared out is of interest. */
   readonly isLaneLeft: boolean;
+  /** It holds no lane because the work of those it had is done. */
+  readonly isDoneHere: boolean;
   /** Set once the run is over. */
   readonly outcome?: RunOutcome;
   /** The process and its configuration, without secrets. */
@@ -71,13 +73,19 @@ export function runViewer({ clock, signal, about }: RunViewerOptions): RunViewer
   const past = runHistory(clock);
   let logUnavailable: RunView['logUnavailable'];
   let isLaneLeft = false;
+  /** Lanes that were opened and not left: who has done a lane's work closes it, and leaves it to nobody. */
+  const kept = new Set<string>();
 
   return {
     apply(event) {
       past.apply(event);
       if (event.type === 'log-unavailable') logUnavailable = { ...event, since: logUnavailable?.since ?? event.since };
       else if (event.type === 'log-available') logUnavailable = undefined;
-      else if (event.type === 'lane-left') isLaneLeft = true;
+      else if (event.type === 'lane-opened') kept.add(`${event.pipeline}/${event.lane}`);
+      else if (event.type === 'lane-left') {
+        isLaneLeft = true;
+        kept.delete(`${event.pipeline}/${event.lane}`);
+      }
     },
     attach(begun) {
       running = begun;
@@ -88,14 +96,16 @@ export function runViewer({ clock, signal, about }: RunViewerOptions): RunViewer
     },
     view() {
       const now = clock.epochMs();
+      const snapshot = last ?? running?.snapshot() ?? nothing(startedAt);
       return {
-        ...(last ?? running?.snapshot() ?? nothing(startedAt)),
+        ...snapshot,
         startedAt,
         now,
         ...(logUnavailable !== undefined && { logUnavailable }),
         isStarted: running !== undefined,
         isStopping: signal.aborted,
         isLaneLeft,
+        isDoneHere: snapshot.lanes.length === 0 && kept.size > 0,
         ...(outcome !== undefined && { outcome }),
         about,
         history: past.history(),

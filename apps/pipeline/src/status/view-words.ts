@@ -291,18 +291,20 @@ function stoppingWords({ work, logUnavailable }: RunView): string {
 }
 
 /** Why a process that holds no lane has nothing to do. */
-function noLaneWords({ lanesAssigned }: Pick<RunView, 'lanesAssigned'>): string {
+function noLaneWords({ lanesAssigned, isDoneHere }: Pick<RunView, 'lanesAssigned' | 'isDoneHere'>): string {
+  if (isDoneHere) return 'its work is done: ends in a few seconds, unless a lane of another process comes free';
   if (lanesAssigned === undefined) return 'joins the group: it has not said yet which lanes are for this process';
   return lanesAssigned === 0 ? 'stands by: other processes of the group work all lanes' : `opens ${countWords(lanesAssigned, 'lane')}`;
 }
 
-/** The lanes held: `lanes 0 1 2 3`, `lanes followers 0 to 7, books 0`, `no lane`; empty where lanes are of no concern. */
+/** The lanes held: `lane 2`, `lanes 0 1 2 3`, `lanes followers 0 to 7, books 0`, `no lane`; empty where lanes are of no concern. */
 export function lanesWords({ lanes, isLaneLeft }: Pick<RunView, 'lanes' | 'isLaneLeft'>): string {
   const byPipeline = Map.groupBy(lanes, ({ pipeline }) => pipeline);
   const numbers = [...byPipeline].map(([name, own]) => [name, numbersWords(own.map(({ lane }) => lane))] as const);
   if (!isLaneLeft && lanes.length === byPipeline.size) return '';
   const [first] = numbers;
   if (first === undefined) return 'no lane';
+  if (lanes.length === 1) return `lane ${first[1]}`;
   if (new Set(numbers.map(([, said]) => said)).size === 1 && numbers.length > 1) return `lanes ${first[1]}`;
   return `lanes ${numbers.map(([name, said]) => (numbers.length === 1 ? said : `${name} ${said}`)).join(', ')}`;
 }

@@ -88,6 +88,7 @@ export function busyView({ now = NOW, requests = 6, changed = {} }: BusyViewOpti
     isStarted: true,
     isStopping: false,
     isLaneLeft: false,
+    isDoneHere: false,
     about: ABOUT,
     history: busyHistory(now),
     ...changed,
