@@ -173,7 +173,7 @@ describe('a row says what its request does now', () => {
     expect(lines(run)).toMatch(/@nobody +failed: .*no such user/iu);
     expect(run.plain.text.match(/nobody.*It is in followers\.dead-letters\.$/gmu)).toHaveLength(1);
     await here.log.append([{ topic: 'followers.requests', key: '@alpha', value: '{"screenName":"alpha"}' }]);
-    await here.clock.advance(250);
+    await here.clock.advance(1_000);
     await run.shows(/@alpha #\d/u);
     expect(run.frame().filter((line) => line.startsWith('  @alpha #'))).toHaveLength(2);
   });

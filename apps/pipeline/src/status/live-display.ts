@@ -16,7 +16,8 @@ import type { Reporter, ReporterOptions } from './reporter.ts';
 const REDRAW_MS = 200;
 
 /**
- * A display that is redrawn in place 5 times a second; failures, notices, lanes lost and ended outages scroll above it and stay.
+ * A display that is redrawn in place 5 times a second, or once where nothing happens; failures, notices, lanes lost and ended outages scroll
+ * above it and stay.
  * The cursor stays visible, so that nothing is left to be repaired after a kill.
  */
 export function createLiveDisplay(options: Omit<ReporterOptions, 'json' | 'live'>): Reporter {
@@ -26,8 +27,14 @@ export function createLiveDisplay(options: Omit<ReporterOptions, 'json' | 'live'
   const draw = createLogUpdate(stderr, { showCursor: true });
   /** Lines that are to stay, written with the next redraw: thousands of failures a second don't become thousands of redraws. */
   let staying: string[] = [];
+  let hasNews = false;
+  let drawnSecond = NaN;
 
   const redraw = (): void => {
+    const second = Math.floor(clock.epochMs() / 1_000);
+    if (!hasNews && second === drawnSecond) return;
+    hasNews = false;
+    drawnSecond = second;
     writeStaying();
     // One column and one row are left free: a terminal wraps or scrolls when its last one is written.
     const columns = Math.max(1, (stderr.columns ?? 80) - 1);
@@ -44,6 +51,7 @@ export function createLiveDisplay(options: Omit<ReporterOptions, 'json' | 'live'
 
   return {
     event(event) {
+      hasNews = true;
       const isLog = event.type === 'log-unavailable' || event.type === 'log-available';
       const telling = told(event, units);
       const line = isLog ? logLine(event) : telling.stays ? telling.words : undefined;

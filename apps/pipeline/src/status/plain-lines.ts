@@ -9,7 +9,7 @@ import { safeText } from './text/safe-text.ts';
 import { createTimeWords, type TimeWords } from './text/time-words.ts';
 import { budgetName, failingLines, holdingBudgets, waits } from './view-words.ts';
 
-const TICK_MS = 250;
+const TICK_MS = 1_000;
 const QUIET_MS = 3_000;
 const SPACING_MS = 1_000;
 

@@ -173,8 +173,8 @@ export async function openPipelineLane(
   }
 }
 
-/** How long to wait before looking for new requests. */
-const LOOK_AGAIN_MS = 250;
+/** How long to wait before looking for new requests: at first, and twice as long each time that there are none. */
+const LOOK_AGAIN = { firstMs: 250, mostMs: 1_000 };
 /** How long to wait before counting new requests behind those in work. */
 const COUNT_AGAIN_MS = 5_000;
 
@@ -250,8 +250,10 @@ async function workLane({
     }
   };
   let position = lane.next;
+  let pauseMs = LOOK_AGAIN.firstMs;
   try {
     while (!signal.aborted) {
+      const from = position;
       let idle = worker.load + refusing === 0;
       // Before reading: requests that were committed by then are seen, unless an open transaction is in the way.
       const isBlocked = await watch.look(idle && !follow);
@@ -269,7 +271,8 @@ async function workLane({
       }
       worker.flush();
       if (idle && !follow && !isBlocked) return;
-      await waker.wait(LOOK_AGAIN_MS);
+      pauseMs = position > from ? LOOK_AGAIN.firstMs : Math.min(2 * pauseMs, LOOK_AGAIN.mostMs);
+      await waker.wait(pauseMs);
     }
   } catch (error) {
     failing();

@@ -3,7 +3,7 @@ import type { OpenTransaction, TopicLog, TopicPartition } from '@headgate/topics
 
 /** Sees whether another client's open transaction keeps a lane's requests from being read. */
 export interface OpenTransactionWatch {
-  /** Answers whether one does; `now` false: as it was within the last second. False when the signal aborts. */
+  /** Answers whether one does; `now` false: as it was within the last two seconds. False when the signal aborts. */
   look(now: boolean): Promise<boolean>;
 }
 
@@ -18,7 +18,7 @@ export interface OpenTransactionWatchOptions {
 
 /** A client that enqueues has a transaction open for some milliseconds. */
 const TELL_AFTER_MS = 2_000;
-const LOOK_AGAIN_MS = 1_000;
+const LOOK_AGAIN_MS = 2_000;
 
 export function openTransactionWatch({ log, lane, clock, onChange, signal }: OpenTransactionWatchOptions): OpenTransactionWatch {
   const { topic, partition } = lane;

@@ -39,11 +39,27 @@ export interface KafkajsConnection {
 /** Internals of kafkajs's request queue that its patch uses. */
 export interface RequestQueue {
   readonly pending: readonly unknown[];
+  /** Requests that were sent and are not answered, by their ids. */
+  readonly inflight: ReadonlyMap<number, SentRequest>;
+  readonly enforceRequestTimeout: boolean;
+  readonly requestTimeout: number;
+  requestTimeoutIntervalId: NodeJS.Timeout | null;
   /** Milliseconds since the epoch; -1 when never. */
   readonly throttledUntil: number;
   throttleCheckTimeoutId: NodeJS.Timeout | null;
   checkPendingRequests(): void;
   scheduleCheckPendingRequests(): void;
+  scheduleRequestTimeoutCheck(): void;
+  isConnected(): boolean;
+  /** Ends the look for overdue requests. */
+  destroy(): void;
+}
+
+interface SentRequest {
+  /** Milliseconds since the epoch. */
+  readonly sentAt: number;
+  readonly requestTimeout: number;
+  timeoutRequest(): void;
 }
 
 type Authentication = (connection: AuthenticationProviderArgs) => Authenticator;

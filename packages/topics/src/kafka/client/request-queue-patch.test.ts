@@ -5,18 +5,19 @@ import type { RequestQueue } from './kafkajs-internals.ts';
 
 const require = createRequire(import.meta.url);
 const { prototype } = require('kafkajs/src/network/requestQueue') as { readonly prototype: RequestQueue };
-const original = Object.getOwnPropertyDescriptor(prototype, 'scheduleCheckPendingRequests') ?? {};
+const METHODS = ['scheduleCheckPendingRequests', 'scheduleRequestTimeoutCheck'] as const;
+const delivered = METHODS.map((name) => prototype[name]);
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => {
   vi.useRealTimers();
-  Object.defineProperty(prototype, 'scheduleCheckPendingRequests', original);
+  METHODS.forEach((name, i) => Object.assign(prototype, { [name]: delivered[i] }));
 });
 
 describe('the request queue', () => {
   it('is idle when nothing waits; as delivered it never is', () => {
-    const delivered = queue();
-    delivered.scheduleCheckPendingRequests();
+    const unpatched = queue();
+    unpatched.scheduleCheckPendingRequests();
     expect(vi.getTimerCount()).toBe(1);
     vi.clearAllTimers();
 
@@ -42,28 +43,52 @@ describe('the request queue', () => {
     expect(throttled.looks).toBe(1);
   });
 
-  it('is mended once', () => {
-    expect(patchRequestQueue()).toBe(true);
-    const repaired = Object.getOwnPropertyDescriptor(prototype, 'scheduleCheckPendingRequests');
-    expect(patchRequestQueue()).toBe(true);
-    expect(Object.getOwnPropertyDescriptor(prototype, 'scheduleCheckPendingRequests')).toEqual(repaired);
+  it('looks for overdue requests once a second, until the connection is gone', () => {
+    patchRequestQueue();
+    let overdue = 0;
+    const request = { sentAt: Date.now(), requestTimeout: 1_500, timeoutRequest: () => void overdue++ };
+    const connected = queue({ enforceRequestTimeout: true, requestTimeout: 15_000, inflight: new Map([[1, request]]) });
+    connected.scheduleRequestTimeoutCheck();
+    vi.advanceTimersByTime(1_999);
+    expect(overdue).toBe(0);
+    vi.advanceTimersByTime(1);
+    expect(overdue).toBe(1);
+    Object.assign(connected, { isConnected: () => false });
+    vi.advanceTimersByTime(1_000);
+    expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('is left alone when the method is another', () => {
-    const other = Object.assign(Object.create(prototype) as RequestQueue, { scheduleCheckPendingRequests: () => undefined });
-    const { scheduleCheckPendingRequests } = Object.getOwnPropertyDescriptors(other);
+  it('looks for none where requests have no limit', () => {
+    patchRequestQueue();
+    queue({ enforceRequestTimeout: false }).scheduleRequestTimeoutCheck();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('is mended once', () => {
+    expect(patchRequestQueue()).toBe(true);
+    const repaired = METHODS.map((name) => prototype[name]);
+    expect(patchRequestQueue()).toBe(true);
+    expect(METHODS.map((name) => prototype[name])).toEqual(repaired);
+    expect(repaired).not.toContain(delivered[0]);
+    expect(repaired).not.toContain(delivered[1]);
+  });
+
+  it.each(METHODS)('is left alone when %s is another', (name) => {
+    const method = (): void => undefined;
+    const other = Object.assign(Object.create(prototype) as RequestQueue, { [name]: method });
     expect(patchPrototype(other)).toBe(false);
-    expect(Object.getOwnPropertyDescriptor(other, 'scheduleCheckPendingRequests')).toEqual(scheduleCheckPendingRequests);
+    expect(other[name]).toBe(method);
   });
 });
 
-function queue(state: { readonly pending?: readonly string[]; readonly throttledUntil?: number } = {}): RequestQueue & { looks: number } {
+function queue(state: Partial<RequestQueue> = {}): RequestQueue & { looks: number } {
   const made = Object.create(prototype) as RequestQueue & { looks: number };
   return Object.assign(made, {
     pending: [],
     throttledUntil: -1,
     throttleCheckTimeoutId: null,
     looks: 0,
+    isConnected: () => true,
     checkPendingRequests: () => void made.looks++,
     ...state,
   });

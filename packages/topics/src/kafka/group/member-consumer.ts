@@ -3,8 +3,9 @@ import type { TopicPartition } from '../../topic-log.ts';
 import type { Joined } from './group-session.ts';
 import { stickyAssigner } from './sticky-assigner.ts';
 
-const HEARTBEAT_MS = 500;
-/** kafkajs looks whether a heartbeat is due only this often. */
+/** So many fit into a session: a few may be lost. */
+const HEARTBEATS = 6;
+/** kafkajs looks whether a heartbeat is due, or the consumer to be stopped, only this often. */
 const CHECK_MS = 250;
 /** About 3 s until a connection that fails again and again ends the consumer: less than a session, more than a busy group's joins need. */
 const RETRY = { retries: 6, initialRetryTime: 50, maxRetryTime: 400, restartOnFailure: async (): Promise<boolean> => false };
@@ -39,7 +40,7 @@ export class MemberConsumer {
       partitionAssigners: [stickyAssigner({ agreement: options.agreement, owned: options.onJoin })],
       sessionTimeout: options.sessionTimeoutMs,
       rebalanceTimeout: options.sessionTimeoutMs,
-      heartbeatInterval: HEARTBEAT_MS,
+      heartbeatInterval: options.sessionTimeoutMs / HEARTBEATS,
       maxWaitTimeInMs: CHECK_MS,
       metadataMaxAge: 30_000,
       allowAutoTopicCreation: false,
