@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { startBooks, startFollowers } from '@headgate/sandbox';
 import { expect, it } from 'vitest';
 import { books } from '../pipelines/books.ts';
@@ -69,4 +71,29 @@ it('says of each pipeline what it did and left where it was stopped, and what we
     'To go on:         run the same command again: it goes on with @alpha at page 2, @beta at page 2.',
     'Read it:          headgate read followers.pages --max 10',
   ]);
+});
+
+it('names the service that a stopped run waited for, for how long, and how many crawls stay for the next', async () => {
+  await using here = await place();
+  const server = createServer((_, response) => void response.writeHead(503).end());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const users = Array.from({ length: 20 }, (_, i) => `user_${i}`);
+  const run = await here.run([crawl({ url: `http://127.0.0.1:${port}`, users })]);
+  const attempts = async (): Promise<number> => {
+    await here.clock.advance(2_500);
+    return run.view().pipelines['followers']?.failing?.attempts ?? 0;
+  };
+  await expect.poll(attempts).toBeGreaterThan(25);
+  run.stop();
+  expect((await run.finish()).outcome).toBe('stopped');
+  expect(run.summary().split('\n')).toEqual([
+    expect.stringMatching(/^Stopped after .*: nothing was written\.$/u),
+    expect.stringMatching(/^\d+ requests: \d+ met a fault \(\d+ times 503\)\. None was refused for its rate\.$/u),
+    expect.stringMatching(
+      /^Waited for: {7}followers: no attempt of \d+ has succeeded for the last .*\d+ m?s \(the service failed \(503\)\)\. 20 crawls stay for the next run\.$/u,
+    ),
+    expect.stringMatching(/^To go on: {9}run the same command again: it goes on with @user_0 at page 1, .* and 17 more\.$/u),
+  ]);
+  server.close();
 });

@@ -5,7 +5,7 @@ import { displayWidth, padWidth } from './text/cells.ts';
 import { durationWords } from './text/duration-words.ts';
 import { countWords, groupedNumber } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
-import { lanesWords, unitsOf } from './view-words.ts';
+import { failingPipelines, lanesWords, unitsOf } from './view-words.ts';
 
 export interface SummaryOptions {
   /** The run after its end. */
@@ -43,6 +43,7 @@ export function summaryText(options: SummaryOptions): string {
     ...requestLine(view),
     ...failures(view, { names, read, replay }),
     ...unreachedLog(view),
+    ...(isOver ? [] : failingServices(view)),
     ...elsewhere(view),
     ...(!isOver && goesOn ? [goOnLine(view)] : []),
     ...reading,
@@ -222,6 +223,16 @@ function unreachedLog({ logUnavailable, now }: RunView): string[] {
   const { driver, since, reason } = logUnavailable;
   const title = driver === 'kafka' ? 'Log not reached:  kafka, ' : 'Log not written:  ';
   return [`${title}for the last ${durationWords(now - since)} (${safeText(reason)}): what isn't in it yet is asked for again.`];
+}
+
+/** The services that were waited for at the end, for how long, and how much stays undone for it. */
+function failingServices(view: RunView): string[] {
+  return failingPipelines(view).map(({ pipeline, since, attempts, reason }) => {
+    const { count, isExact } = walksLeft(view, pipeline);
+    const left = count === 0 ? 'What is left' : `${isExact ? '' : 'At least '}${countWords(count, 'crawl')}`;
+    const tried = `no attempt of ${groupedNumber(attempts)} has succeeded for the last ${durationWords(view.now - since)}`;
+    return `${'Waited for:'.padEnd(18)}${pipeline}: ${tried} (${safeText(reason, 200)}). ${left} ${count > 1 ? 'stay' : 'stays'} for the next run.`;
+  });
 }
 
 function goOnLine(view: RunView): string {

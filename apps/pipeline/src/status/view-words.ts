@@ -249,16 +249,22 @@ export function waits(view: RunView, times: TimeWords, width: number = Infinity)
   ];
 }
 
-/** The pipelines whose service has answered nothing of use for a while, each on one line, or on two where it is wider than `width` cells. */
+/**
+ * The pipelines whose service has answered nothing of use for a while, each on one line, or on two where it is wider than `width` cells: then
+ * the first has the time of the next attempt, whatever else it has to leave to the second.
+ */
 export function failingLines(view: RunView, times: TimeWords, width: number = Infinity): readonly string[] {
   return failingPipelines(view).flatMap(({ pipeline, since, attempts, retryAt, waiting = 0, reason: why }) => {
     const again = retryAt !== undefined && retryAt > view.now ? `, again at ${times.when(retryAt, view.now)}` : '';
     const count = countWords(attempts, 'attempt');
-    const said = `${pipeline}: no attempt has succeeded since ${times.when(since, view.now)} (${count})${again}:`;
+    const from = times.when(since, view.now);
     const others = waiting === 0 ? '' : `${countWords(waiting, 'request')} ${waiting === 1 ? 'waits' : 'wait'} for this: `;
     const rest = `${others}${safeText(why, 200)}`;
-    // A narrow terminal has the reason on a line of its own.
-    return displayWidth(`${said} ${rest}`) <= width ? [`${said} ${rest}`] : [said, `  ${rest}`];
+    const said = `${pipeline}: no attempt has succeeded since ${from} (${count})${again}:`;
+    if (displayWidth(`${said} ${rest}`) <= width) return [`${said} ${rest}`];
+    if (displayWidth(said) <= width) return [said, `  ${rest}`];
+    const short = `${pipeline}: fails since ${from}${again}:`;
+    return [displayWidth(short) <= width ? short : `${pipeline}: fails${again}, since ${from}:`, `  ${count}; ${rest}`];
   });
 }
 
