@@ -30,6 +30,8 @@ export interface ExchangeOptions {
 export class ExchangeError extends Error {
   /** The status of the answer, where its headers had come. */
   readonly status: number | undefined;
+  /** The answer's headers had come, and its end didn't. */
+  readonly brokeOff: boolean;
   /** A kept-alive connection turned out to be dead: a fresh one works, as a rule. */
   readonly stale: boolean;
   /** The request can't be sent as it is. */
@@ -41,10 +43,18 @@ export class ExchangeError extends Error {
 
   constructor(
     reason: string,
-    { status, stale = false, invalid = false, unsent = false, lapsed = false }: Partial<Omit<ExchangeError, keyof Error>> = {},
+    {
+      status,
+      brokeOff = false,
+      stale = false,
+      invalid = false,
+      unsent = false,
+      lapsed = false,
+    }: Partial<Omit<ExchangeError, keyof Error>> = {},
   ) {
     super(reason);
     this.status = status;
+    this.brokeOff = brokeOff;
     this.stale = stale;
     this.invalid = invalid;
     this.unsent = unsent;
@@ -84,7 +94,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
       settle(() => reject(error));
       controller?.abort(new Error('given up'));
     };
-    const failed = (reason: string, how: { readonly stale?: boolean; readonly invalid?: boolean } = {}): ExchangeError =>
+    const failed = (reason: string, how: Partial<Pick<ExchangeError, 'brokeOff' | 'stale' | 'invalid'>> = {}): ExchangeError =>
       new ExchangeError(reason, { ...how, status, unsent: controller === undefined });
     const onAbort = (): void => breakOff(signal.reason as Error);
     const cancelTimer = clock.schedule(timeoutMs, () => {
@@ -95,7 +105,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
           : begun
             ? 'the answer was not complete'
             : 'no answer came';
-      breakOff(failed(`${seen} within ${timeoutMs.toLocaleString('en-US')} ms (timeout)`));
+      breakOff(failed(`${seen} within ${timeoutMs.toLocaleString('en-US')} ms (timeout)`, { brokeOff: status !== undefined }));
     });
     signal.addEventListener('abort', onAbort);
 
@@ -144,7 +154,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
         const sent = controller !== undefined;
         const { reason, lost, invalid } = connectionFailure({ error, host: hostOf(origin), sent, begun });
         // A proxy's refusal of the request comes here during an answer.
-        breakOff(failed(reason, { stale: lost && sent && reused && !begun, invalid }));
+        breakOff(failed(reason, { brokeOff: status !== undefined, stale: lost && sent && reused && !begun, invalid }));
       },
     };
     const { method, path, body } = options;

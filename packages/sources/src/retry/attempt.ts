@@ -48,6 +48,8 @@ export interface Attempted<Value> {
   readonly verdict: Verdict<Value>;
   /** The status of the answer, where one came. */
   readonly status?: number;
+  /** The end of the answer didn't come. */
+  readonly brokeOff?: boolean;
   /** Lost on a kept-alive connection that had died while it lay idle. */
   readonly stale?: boolean;
   /** Where the answer redirects to, if that may be followed; once it is too much, `verdict` stands. */
@@ -138,11 +140,11 @@ export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>)
     signal.throwIfAborted();
     if (failure === undefined) throw error;
     if (failure.lapsed) return 'lapsed';
-    const { status, stale, invalid, unsent } = failure;
+    const { status, brokeOff, stale, invalid, unsent } = failure;
     const reason = redact(failure.message);
     const fatal = new SourceError({ ...about, code: 'HEADGATE_INVALID_REQUEST', retryable: false, message: `${about.subject}: ${reason}` });
     const verdict: Verdict<Value> = invalid ? { kind: 'fatal', error: fatal } : { kind: 'transient', reason };
-    return { verdict, stale, unsent, ...(status !== undefined && { status }) };
+    return { verdict, brokeOff, stale, unsent, ...(status !== undefined && { status }) };
   }
   signal.throwIfAborted();
   const { status } = answer;

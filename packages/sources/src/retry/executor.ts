@@ -79,7 +79,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         signal,
       });
       if (attempted === 'lapsed') return attempted;
-      const { verdict, status } = attempted;
+      const { verdict, status, brokeOff = false } = attempted;
       const limitMismatch = limitCheck.take();
       const tell = (event: Pick<AttemptEvent, 'outcome' | 'reason' | 'retryInMs'>): void =>
         options.onAttempt({
@@ -92,7 +92,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
           ...(walk !== undefined && { walk }),
           ...event,
         });
-      if (status !== undefined && (status < 500 || verdict.kind !== 'transient')) turn.answered();
+      if (status !== undefined && !brokeOff && (status < 500 || verdict.kind !== 'transient')) turn.answered();
       if (verdict.kind === 'ok') {
         credential.accepted();
         tell({ outcome: 'ok' });

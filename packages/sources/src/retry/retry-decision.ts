@@ -137,11 +137,11 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
   }
 }
 
-/** Undefined for a transient verdict that shows nothing of an outage: on an answer below 500, or for want of a secret. */
+/** Undefined for a transient verdict that shows nothing of an outage: on a whole answer below 500, or for want of a secret. */
 function faultKind({ attempted, about: { status } }: RetryDecisionOptions): Fault['kind'] | undefined {
   if (attempted.awaitsSecret === true) return undefined;
   if (attempted.unsent === true) return 'unreached';
-  if (status === undefined || UNAVAILABLE.has(status) || status >= 520) return 'unavailable';
+  if (status === undefined || attempted.brokeOff === true || UNAVAILABLE.has(status) || status >= 520) return 'unavailable';
   return status < 500 ? undefined : 'error';
 }
 

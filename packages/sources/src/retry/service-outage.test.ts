@@ -10,10 +10,11 @@ import { SourceError } from '../source-error.ts';
 import type { AttemptEvent, SourceOptions } from '../source-options.ts';
 import { type Fault, serviceOutage } from './service-outage.ts';
 
-/** What an attempt meets: a status, or none. */
-type Meets = number | 'refused' | 'reset' | 'silence' | { readonly status: number; readonly retryAfter: number };
+/** What an attempt meets: a status, or none. `cut`: a 200 that breaks off; `endless`: one that neither goes on nor ends. */
+type Meets = number | 'refused' | 'reset' | 'silence' | 'cut' | 'endless' | { readonly status: number; readonly retryAfter: number };
 
 const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const LATENCY_MS = 20;
 
 interface ServiceOptions extends Partial<SourceOptions> {
@@ -40,6 +41,12 @@ function service({ meets, weights, ...options }: ServiceOptions) {
       clock.schedule(LATENCY_MS, () => {
         if (isDown) probing -= 1;
         if (isAborted || met === 'silence') return;
+        if (met === 'cut' || met === 'endless') {
+          handler.onResponseStart?.(controller, 200, {}, '');
+          handler.onResponseData?.(controller, Buffer.from(path));
+          if (met === 'cut') handler.onResponseError?.(controller, Object.assign(new Error(met), { code: 'ECONNRESET' }));
+          return;
+        }
         if (typeof met === 'string') {
           handler.onResponseError?.(controller, Object.assign(new Error(met), { code: met === 'refused' ? 'ECONNREFUSED' : 'ECONNRESET' }));
           return;
@@ -113,7 +120,7 @@ async function until(clock: VirtualClock, isOver: () => boolean, { stepMs = 1_00
 }
 
 describe('an outage of everybody', () => {
-  it.each<Meets>(['refused', 'reset', 'silence', 502, 503, 504, 500, 522])(
+  it.each<Meets>(['refused', 'reset', 'silence', 'cut', 'endless', 502, 503, 504, 500, 522])(
     '%s: one request probes, and none is given up',
     async (fault) => {
       const hour = 60 * MINUTE_MS;
@@ -289,19 +296,22 @@ describe('an outage of everybody', () => {
 });
 
 describe('a request that fails by itself', () => {
-  it.each([500, 502, 503, 'reset'] as const)('%s: is given up after its time, though only others like it are left', async (fault) => {
-    const scene = service({ meets: (path) => (path.startsWith('/bad') ? fault : 200) });
-    for (const path of paths(3, 'bad')) scene.query(path);
-    for (const path of paths(40)) {
-      scene.query(path);
-      await scene.clock.advance(5_000);
-      expect(scene.ended.get(path)?.how).toBe('answered');
-    }
-    await scene.clock.advance(12 * MINUTE_MS);
-    expect(scene.count('HEADGATE_GAVE_UP')).toBe(3);
-    expect(Math.min(...paths(3, 'bad').map((path) => scene.ended.get(path)?.atMs ?? 0))).toBeGreaterThanOrEqual(10 * MINUTE_MS);
-    expect(scene.clock.pending).toBe(0);
-  });
+  it.each([500, 502, 503, 'reset', 'cut'] as const)(
+    '%s: is given up after its time, though only others like it are left',
+    async (fault) => {
+      const scene = service({ meets: (path) => (path.startsWith('/bad') ? fault : 200) });
+      for (const path of paths(3, 'bad')) scene.query(path);
+      for (const path of paths(40)) {
+        scene.query(path);
+        await scene.clock.advance(5_000);
+        expect(scene.ended.get(path)?.how).toBe('answered');
+      }
+      await scene.clock.advance(12 * MINUTE_MS);
+      expect(scene.count('HEADGATE_GAVE_UP')).toBe(3);
+      expect(Math.min(...paths(3, 'bad').map((path) => scene.ended.get(path)?.atMs ?? 0))).toBeGreaterThanOrEqual(10 * MINUTE_MS);
+      expect(scene.clock.pending).toBe(0);
+    },
+  );
 
   it('ends the outage when only its like are left', async () => {
     const scene = service({ meets: (path, now) => (path.startsWith('/bad') || now >= MINUTE_MS ? 503 : 200) });

@@ -17,7 +17,7 @@ export interface ServiceOutageOptions {
 export interface Fault {
   /**
    * - `unreached`: no byte of the request went out, so it can't be at fault.
-   * - `unavailable`: sent, and no answer came, or 502, 503 or 504.
+   * - `unavailable`: sent, and no answer came, or not all of it, or 502, 503 or 504.
    * - `error`: another 5xx, which one request alone may cause.
    */
   readonly kind: 'unreached' | 'unavailable' | 'error';
@@ -108,7 +108,7 @@ const LONGEST_HOLD_MS = 24 * 60 * 60_000;
 /**
  * Tells an outage of a service from the faults of one request, and lets one request ask while it lasts. The law:
  *
- * 1. Any answer but a 5xx, of any request, shows that the service is **up**.
+ * 1. Any whole answer but a 5xx, of any request, shows that the service is **up**.
  * 2. The service is **down** after two faults without an answer between, of attempts that began after the last answer. Where all of them
  *    are answers like 500, which one request may cause, they have to be of two requests. One fault of the other kinds is enough where the
  *    request would be given up for it. The outage began with the first of the faults.
