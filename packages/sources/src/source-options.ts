@@ -24,8 +24,9 @@ export interface SourceOptions {
   /**
    * Waits as long as the service is down for everybody: one request probes it with back-off while all others wait, and `retryForMs` counts
    * only the time in which it is up. No request is given up because of an outage, so a request may take as long as one lasts; `signal` and
-   * `stop` end it at once. A request that fails while others are answered is still given up after `retryForMs`. Default false: each request
-   * tries again by itself, and `retryForMs` counts outages, too.
+   * `stop` end it at once. A request that fails while others are answered is still given up after `retryForMs`, and so are ten requests at most
+   * that could be sent for a day, with no other to be answered. Default false: each request tries again by itself, and `retryForMs` counts
+   * outages, too.
    */
   readonly waitOutOutages?: boolean;
   /** Longest a request that was sent may take to be counted by the service. Default 5,000 ms. */

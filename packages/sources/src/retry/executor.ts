@@ -113,6 +113,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
           const isLast = deadline.leftMs <= 0 || retryInMs > deadline.leftMs;
           return turn.failed({ ...fault, fromMs: grantedAtMs, isLast });
         },
+        blame: () => turn.blame,
         retire: (error) => {
           // Only requests that wait when the last credential leaves see it.
           pool.retire(credential.name, lastOne(error));

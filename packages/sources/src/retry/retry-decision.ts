@@ -39,6 +39,8 @@ export interface RetryDecisionOptions {
   readonly progress: Progress;
   /** Reports a fault that may be the service's. Returns the ms until the next attempt of any request while the service is down. */
   readonly faulted: (fault: Pick<Fault, 'kind' | 'reason' | 'retryInMs'>) => number | undefined;
+  /** The reason, in a sentence, why the request is taken to be at fault itself though no other was answered, where it is. */
+  readonly blame: () => string | undefined;
   /** Takes the credential out of the pool. */
   readonly retire: (error: SourceError) => void;
 }
@@ -155,12 +157,14 @@ function withoutCredential({ retire }: RetryDecisionOptions, error: SourceError)
 }
 
 /** The time for retries is over, or ends before the wait that the service requests. */
-function gaveUp({ about, progress: { deadline } }: RetryDecisionOptions, reason: string, retryInMs = 0): SourceError {
+function gaveUp({ about, blame, progress: { deadline } }: RetryDecisionOptions, reason: string, retryInMs = 0): SourceError {
   const { failures, elapsedMs } = deadline;
   const over = `${failures} ${failures === 1 ? 'attempt' : `attempts over ${seconds(elapsedMs)}`}`;
   const left = Math.max(0, deadline.leftMs);
   const wait = retryInMs > left ? ` The service requests a wait of ${seconds(retryInMs)}, and ${seconds(left)} are left.` : '';
-  const message = `${about.subject}: gave up after ${over}: ${reason}.${wait} Retry ${wait === '' ? 'later' : 'after that'}, or allow more time (retryForMs).`;
+  const blamed = blame();
+  const why = blamed === undefined ? '' : ` ${blamed}`;
+  const message = `${about.subject}: gave up after ${over}: ${reason}.${why}${wait} Retry ${wait === '' ? 'later' : 'after that'}, or allow more time (retryForMs).`;
   return new SourceError({ ...about, code: 'HEADGATE_GAVE_UP', retryable: true, message });
 }
 

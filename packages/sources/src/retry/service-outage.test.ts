@@ -96,6 +96,7 @@ function service({ meets, weights, ...options }: ServiceOptions) {
   });
   const credits = creditPool({ max: 1_000 });
   const ended = new Map<string, { readonly atMs: number; readonly how: string }>();
+  const errors: SourceError[] = [];
   const query = (path: string, signal?: AbortSignal): void => {
     const end = (how: string): void => void ended.set(path, { atMs: clock.monotonicMs(), how });
     source.query(path, { credits, ...(signal !== undefined && { signal }) }).then(
@@ -103,11 +104,14 @@ function service({ meets, weights, ...options }: ServiceOptions) {
         credit.release();
         end('answered');
       },
-      (error: unknown) => end(error instanceof SourceError ? error.code : String(error)),
+      (error: unknown) => {
+        if (error instanceof SourceError) errors.push(error);
+        end(error instanceof SourceError ? error.code : String(error));
+      },
     );
   };
   const count = (how: string): number => [...ended.values()].filter((one) => one.how === how).length;
-  return { clock, source, attempts, events, ended, query, count, mostProbing: () => mostProbing };
+  return { clock, source, attempts, events, ended, errors, query, count, mostProbing: () => mostProbing };
 }
 
 function paths(count: number, name = 'good'): string[] {
@@ -340,6 +344,71 @@ describe('a request that fails by itself', () => {
       return scene.ended.get('/alone')?.how;
     };
     expect([await alone(500), await alone(503)]).toEqual(['HEADGATE_GAVE_UP', 'HEADGATE_STOPPED']);
+  });
+});
+
+describe('a few requests that meet nothing but faults, with no other to compare them with', () => {
+  it.each<readonly [string, readonly Meets[]]>([
+    ['one that gets 503', [503]],
+    ['two that get 500', [500, 500]],
+    ['one whose answer breaks off', ['cut']],
+    ['ten of all kinds', [500, 502, 503, 504, 522, 'reset', 'silence', 'cut', 'endless', { status: 503, retryAfter: 3_600 }]],
+  ])('%s: are waited for a day, and given up after their time with that reason', async (_, met) => {
+    const scene = service({ meets: (path) => met[Number(path.split('/')[2])] ?? 200, timeout: 5_000 });
+    const names = paths(met.length, 'bad');
+    for (const path of names) scene.query(path);
+    await scene.clock.advance(24 * HOUR_MS);
+    expect(scene.ended.size).toBe(0);
+    expect(scene.source.gauges().outage?.attempts).toBeGreaterThan(24);
+    // The time for retries, and a wait of an hour that one of them is requested.
+    await until(scene.clock, () => scene.ended.size === met.length, { atMostMs: 2 * HOUR_MS });
+    expect(scene.count('HEADGATE_GAVE_UP')).toBe(met.length);
+    const reasons = scene.errors.map(({ message }) => message);
+    const who = met.length === 1 ? 'It' : `It and ${met.length - 1} other${met.length === 2 ? '' : 's'}`;
+    for (const reason of reasons) expect(reason).toContain(` ${who} had been tried for 24 hours, and no request was answered. `);
+    expect(scene.source.gauges().outage).toBeUndefined();
+    expect(scene.clock.pending).toBe(0);
+  });
+
+  it('are waited for without end where they are more than ten, or the service was not reached for once', async () => {
+    const kind = fc.constantFrom<Meets>(500, 503, 'reset', 'cut', 'refused');
+    const scenario = fc.record({ met: fc.array(kind, { minLength: 2, maxLength: 13 }), isAwayForOnce: fc.boolean() });
+    const unreached = { met: [503, 'refused'] satisfies Meets[], isAwayForOnce: false };
+    const often = { met: Array.from({ length: 11 }, () => 503), isAwayForOnce: false };
+    const once = { met: [503, 500] satisfies Meets[], isAwayForOnce: true };
+    await fc.assert(
+      fc.asyncProperty(scenario, async ({ met, isAwayForOnce }) => {
+        const isAway = (now: number): boolean => isAwayForOnce && now > 12 * HOUR_MS && now < 12 * HOUR_MS + MINUTE_MS;
+        const scene = service({
+          meets: (path, now) => (now > 30 * HOUR_MS ? 200 : isAway(now) ? 'refused' : (met[Number(path.split('/')[2])] ?? 200)),
+        });
+        for (const path of paths(met.length, 'bad')) scene.query(path);
+        await scene.clock.advance(24 * HOUR_MS);
+        expect(scene.ended.size).toBe(0);
+        await scene.clock.advance(6 * HOUR_MS + MINUTE_MS);
+        const isEndless = met.length > 10 || met.includes('refused') || isAwayForOnce;
+        expect([scene.count('HEADGATE_GAVE_UP'), scene.count('answered')]).toEqual(isEndless ? [0, met.length] : [met.length, 0]);
+      }),
+      { numRuns: 8, examples: [unreached, often, once].map((example): [typeof example] => [example]) },
+    );
+  });
+
+  it('go on where the service is back in the time they have then', async () => {
+    const scene = service({ meets: (_, now) => (now < 24 * HOUR_MS + 5 * MINUTE_MS ? 503 : 200) });
+    for (const path of paths(3)) scene.query(path);
+    await until(scene.clock, () => scene.ended.size === 3, { atMostMs: 25 * HOUR_MS });
+    expect(scene.count('answered')).toBe(3);
+  });
+
+  it('count those alone that are still there', async () => {
+    const scene = service({ meets: () => 503 });
+    const abort = new AbortController();
+    for (const path of paths(9, 'aborted')) scene.query(path, abort.signal);
+    for (const path of paths(2, 'bad')) scene.query(path);
+    await scene.clock.advance(HOUR_MS);
+    abort.abort('enough');
+    await scene.clock.advance(23.5 * HOUR_MS);
+    expect(scene.count('HEADGATE_GAVE_UP')).toBe(2);
   });
 });
 

@@ -44,6 +44,8 @@ export interface Turn {
   answered(): void;
   /** An attempt has met a fault. Returns the ms until the next attempt of any request while the service is down, else undefined. */
   failed(fault: Fault): number | undefined;
+  /** The reason, in a sentence, why it is taken to be at fault itself though no other request was answered, where it is. */
+  readonly blame: string | undefined;
   /** It has ended. */
   left(): void;
 }
@@ -74,6 +76,8 @@ interface Asker {
   notBeforeMs: number;
   /** Faults of its own while other requests were answered, since its last answer. */
   strikes: number;
+  /** The reason, in a sentence, why it is taken to be at fault itself though no other was answered; until it is answered. */
+  blame: string | undefined;
 }
 
 /** Faults without an answer between. */
@@ -86,6 +90,8 @@ interface Faults {
   isService: boolean;
   /** They are of several requests. */
   isShared: boolean;
+  /** Of the attempts that went out since one that didn't: the monotonic ms when the first began, and the requests they were of. */
+  sent: { readonly fromMs: number; readonly of: Set<Asker> } | undefined;
 }
 
 interface Down {
@@ -102,6 +108,9 @@ interface Down {
 
 /** So many faults while others are answered are the request's own: an outage that comes and goes looks the same for a while. */
 const STRIKES = 3;
+/** So few requests that meet nothing but faults, and may cause them, are waited for this long. */
+const FEW = 10;
+const LONGEST_FOR_FEW_MS = 24 * 60 * 60_000;
 /** The longest believable wait that a failing service requests. */
 const LONGEST_HOLD_MS = 24 * 60 * 60_000;
 
@@ -113,7 +122,8 @@ const LONGEST_HOLD_MS = 24 * 60 * 60_000;
  *    are answers like 500, which one request may cause, they have to be of two requests. One fault of the other kinds is enough where the
  *    request would be given up for it. The outage began with the first of the faults.
  * 3. A request that met faults three times while others were answered is at fault **itself**: until it is answered, its faults show
- *    nothing of the service, unless no byte of it went out.
+ *    nothing of the service, unless no byte of it went out. So are ten requests at most that for a day were the only ones to be sent, and
+ *    met nothing but faults. A service that can't be reached is waited for without end.
  * 4. While the service is down one request is the **probe**; all others wait. After each fault a request that was tried least is the next,
  *    after half to all of a delay that doubles from 500 ms to 30 s, and no sooner than the answers say (`Retry-After`): the first that
  *    says so speaks for itself, the second for all. A probe whose budgets keep it waiting longer than the delay gets company in the queue;
@@ -138,7 +148,7 @@ export function serviceOutage({ clock, random, isWaitedOut, onChange }: ServiceO
   let lookAtMs = Infinity;
   let cancelTimer: (() => void) | undefined;
 
-  const isOwn = ({ strikes }: Asker): boolean => strikes >= STRIKES;
+  const isOwn = ({ strikes, blame }: Asker): boolean => strikes >= STRIKES || blame !== undefined;
   /** The waiting request that may be sent first; among equals one that was tried least, among these the first that came. */
   const next = (): { readonly asker: Asker; readonly atMs: number } | undefined => {
     let found: { readonly asker: Asker; readonly atMs: number } | undefined;
@@ -200,7 +210,18 @@ export function serviceOutage({ clock, random, isWaitedOut, onChange }: ServiceO
     for (const asker of suspects) asker.strikes += 1;
     suspects.clear();
     by.strikes = 0;
+    by.blame = undefined;
     over();
+  };
+
+  /** Notes that an attempt has gone out and met a fault: a few requests that have met nothing else for a day are at fault. */
+  const noteSent = (asker: Asker, known: Faults, fromMs: number): void => {
+    known.sent ??= { fromMs, of: new Set() };
+    const { of } = known.sent;
+    of.add(asker);
+    if (of.size > FEW || clock.monotonicMs() - known.sent.fromMs < LONGEST_FOR_FEW_MS) return;
+    const others = of.size === 1 ? '' : ` and ${of.size - 1} other${of.size === 2 ? '' : 's'}`;
+    for (const one of of) one.blame = `It${others} had been tried for 24 hours, and no request was answered.`;
   };
 
   const failed = (asker: Asker, { kind, reason, fromMs, retryInMs = 0, isLast }: Fault): number | undefined => {
@@ -212,9 +233,11 @@ export function serviceOutage({ clock, random, isWaitedOut, onChange }: ServiceO
       if (isLate) asker.strikes += 1;
       else suspects.add(asker);
     }
-    const isItself = kind !== 'unreached' && isOwn(asker);
-    if (!isItself && (!isLate || (isLast && isService))) {
-      faults ??= { first: asker, fromMs: Math.max(fromMs, answeredAtMs), count: 0, isService: false, isShared: false };
+    const isItself = (): boolean => kind !== 'unreached' && isOwn(asker);
+    if (!isItself() && (!isLate || (isLast && isService))) {
+      faults ??= { first: asker, fromMs: Math.max(fromMs, answeredAtMs), count: 0, isService: false, isShared: false, sent: undefined };
+      if (kind === 'unreached') faults.sent = undefined;
+      else noteSent(asker, faults, Math.max(fromMs, answeredAtMs));
       faults.count += 1;
       faults.isService ||= isService;
       faults.isShared ||= faults.first !== asker;
@@ -224,7 +247,7 @@ export function serviceOutage({ clock, random, isWaitedOut, onChange }: ServiceO
       }
     }
     if (down === undefined) return undefined;
-    if (isItself && [...waiting.keys()].every(isOwn)) {
+    if (isItself() && [...waiting.keys()].every(isOwn)) {
       over();
       return undefined;
     }
@@ -245,7 +268,7 @@ export function serviceOutage({ clock, random, isWaitedOut, onChange }: ServiceO
 
   return {
     begin(request) {
-      const asker: Asker = { request, interrupt: () => undefined, tried: 0, notBeforeMs: -Infinity, strikes: 0 };
+      const asker: Asker = { request, interrupt: () => undefined, tried: 0, notBeforeMs: -Infinity, strikes: 0, blame: undefined };
       const released = (): void => {
         if (down?.probe !== asker) return;
         down.probe = undefined;
@@ -284,7 +307,11 @@ export function serviceOutage({ clock, random, isWaitedOut, onChange }: ServiceO
           queued.delete(asker);
           waiting.delete(asker);
           suspects.delete(asker);
+          faults?.sent?.of.delete(asker);
           released();
+        },
+        get blame() {
+          return asker.blame;
         },
       };
     },
