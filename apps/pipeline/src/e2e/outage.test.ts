@@ -58,7 +58,7 @@ it('a service that is away for longer than `retryFor` costs some attempts, over 
   });
   await using front = await door(service.url);
   const limit = '{ requests: 25, window: 1s }';
-  await using place = await workplace(followersYaml({ url: front.url, users, limit, more: '  count: 10\n  retryFor: 1900ms\n' }));
+  await using place = await workplace(followersYaml({ url: front.url, users, limit, more: '  count: 10\n  retryFor: 500ms\n' }));
 
   const first = place.start('run', '--json');
   await expect.poll(() => service.requests.length).toBeGreaterThan(5);
