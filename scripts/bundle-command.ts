@@ -24,8 +24,8 @@ interface BundledFile {
 
 const root = dirname(import.meta.dirname);
 const app = join(root, 'apps/pipeline');
-/** Loaded when they are needed, and some by paths inside of them. */
-const LATE = /^(?:@opentelemetry\/api|kafkajs|log-update|pino|undici)(?:$|\/)/u;
+/** Loaded when they are needed. lz4js has no license file to hand on. */
+const LATE = /^(?:@opentelemetry\/api|log-update|lz4js|pino)(?:$|\/)/u;
 
 /** Bundles the command once for each state of its source. Answers the file that runs it. */
 export async function bundledCommand(): Promise<string> {

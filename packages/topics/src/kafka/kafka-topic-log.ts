@@ -1,5 +1,5 @@
 import type { ConnectionOptions } from 'node:tls';
-import { type ConsumerConfig, Kafka, type KafkaConfig } from 'kafkajs';
+import type { ConsumerConfig, KafkaConfig } from 'kafkajs';
 import type { MissingRight } from '../missing-right-error.ts';
 import { assertFields, bytesRecord, textRecord } from '../record-fields.ts';
 import { Backoff } from '../backoff.ts';
@@ -128,8 +128,6 @@ export async function kafkaTopicLog(options: KafkaTopicLogOptions): Promise<Topi
     connectionTimeout: 3_000,
     requestTimeout: REQUEST_TIMEOUT_MS,
     retry: RETRY,
-    // Errors and onAvailability report everything that concerns the user.
-    logCreator: () => () => undefined,
   };
   const log = new KafkaTopicLog(config, options);
   try {
@@ -153,7 +151,6 @@ function whyNotOpen(error: unknown): string {
 }
 
 class KafkaTopicLog implements TopicLog {
-  readonly #kafka: Kafka;
   readonly #config: KafkaConfig;
   readonly #options: KafkaTopicLogOptions;
   readonly #availability: Availability;
@@ -192,9 +189,8 @@ class KafkaTopicLog implements TopicLog {
       // Without any kafkajs stops trying.
       brokers: () => (this.#sockets.closed ? [] : [...options.brokers]),
     };
-    this.#kafka = new Kafka(this.#config);
     this.#cluster = this.#newClient();
-    this.#admin = new ReconnectingClient({ create: () => newAdmin(this.#kafka, this.#config), patience: this.#patience });
+    this.#admin = new ReconnectingClient({ create: () => newAdmin(this.#config), patience: this.#patience });
     this.#metadata = new MetadataCache(this.#admin);
     this.#sender = new RecordSender({
       compression: COMPRESSIONS[options.compression ?? 'gzip'],
@@ -357,7 +353,7 @@ class KafkaTopicLog implements TopicLog {
     const { sessionTimeoutMs = 6_000 } = this.#options;
     // A join is answered when the others have joined, too, or have been silent for a session.
     const config = { ...this.#config, socketFactory: this.#sockets.patient(sessionTimeoutMs + JOIN_TAKES_MS) };
-    const kafka = { consumer: (consumer: ConsumerConfig) => newConsumer(this.#kafka, config, consumer) };
+    const kafka = { consumer: (consumer: ConsumerConfig) => newConsumer(config, consumer) };
     const faults = this.#patience();
     const membership = new Member({
       kafka,
@@ -450,7 +446,7 @@ class KafkaTopicLog implements TopicLog {
 
   #producer(transactionalId: string, hanging: HangingTransaction): TransactionalProducer {
     return new TransactionalProducer({
-      cluster: newCluster(this.#kafka, this.#config),
+      cluster: newCluster(this.#config),
       transactionalId,
       transactionTimeout: this.#transactionTimeout,
       hanging,
@@ -458,7 +454,7 @@ class KafkaTopicLog implements TopicLog {
   }
 
   #newClient(): ReconnectingClient<Cluster> {
-    const client = new ReconnectingClient({ create: () => newCluster(this.#kafka, this.#config), patience: this.#patience });
+    const client = new ReconnectingClient({ create: () => newCluster(this.#config), patience: this.#patience });
     this.#clients.add(client);
     return client;
   }

@@ -35,7 +35,7 @@ describe.skipIf(why !== undefined)(`what is known of topics${because}`, () => {
       clientId: 'book',
       socketFactory: new BrokerSockets(untold, new BrokerAddresses([])).make,
     };
-    const client = new ReconnectingClient({ create: () => newAdmin(kafka, config), patience: () => patienceOf(untold) });
+    const client = new ReconnectingClient({ create: () => newAdmin(config), patience: () => patienceOf(untold) });
     const metadata = new MetadataCache(client);
     const places = [{ topic: 'roomy', partition: 0 }];
     await metadata.withPartitions([{ topic: 'roomy', key: 'k', value: 'v' }]);

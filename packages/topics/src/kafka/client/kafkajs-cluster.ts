@@ -1,8 +1,8 @@
-import type { Admin, Consumer, ConsumerConfig, Kafka, KafkaConfig } from 'kafkajs';
+import type { Admin, Consumer, ConsumerConfig, KafkaConfig, Logger } from 'kafkajs';
 import { withTransactions } from './transaction-requests.ts';
 import { nameMissingRights } from '../rights/request-rights.ts';
 import type { Cluster, FetchedMessage, FetchedPartition } from './broker.ts';
-import { BaseCluster, EventEmitter, createAdmin, createConsumer } from './kafkajs-internals.ts';
+import { BaseCluster, EventEmitter, createAdmin, createConsumer, createLogger } from './kafkajs-internals.ts';
 import { askBroker } from './metadata-request.ts';
 
 export const READ_UNCOMMITTED = 0;
@@ -45,22 +45,22 @@ export interface ClusterAdmin extends Admin {
   readonly cluster: Cluster;
 }
 
-export function newAdmin(kafka: Kafka, config: KafkaConfig): ClusterAdmin {
-  const cluster = new KafkajsCluster(clusterOptions(kafka, config));
-  return Object.assign(createAdmin({ logger: kafka.logger(), retry: config.retry, cluster }), { cluster });
+export function newAdmin(config: KafkaConfig): ClusterAdmin {
+  const cluster = new KafkajsCluster(clusterOptions(config));
+  return Object.assign(createAdmin({ logger: silentLogger(), retry: config.retry, cluster }), { cluster });
 }
 
 /** A connection of its own, for reading committed records. */
-export function newCluster(kafka: Kafka, config: KafkaConfig): Cluster {
-  return new KafkajsCluster({ ...clusterOptions(kafka, config), maxInFlightRequests: null, isolationLevel: READ_COMMITTED });
+export function newCluster(config: KafkaConfig): Cluster {
+  return new KafkajsCluster({ ...clusterOptions(config), maxInFlightRequests: null, isolationLevel: READ_COMMITTED });
 }
 
 /** kafkajs's own consumer. */
-export function newConsumer(kafka: Kafka, config: KafkaConfig, options: ConsumerConfig): Consumer {
+export function newConsumer(config: KafkaConfig, options: ConsumerConfig): Consumer {
   const instrumentationEmitter = new EventEmitter();
   const { metadataMaxAge, allowAutoTopicCreation } = options;
   const cluster = new KafkajsCluster({
-    ...clusterOptions(kafka, config),
+    ...clusterOptions(config),
     instrumentationEmitter,
     isolationLevel: READ_COMMITTED,
     maxInFlightRequests: null,
@@ -68,19 +68,24 @@ export function newConsumer(kafka: Kafka, config: KafkaConfig, options: Consumer
     ...(allowAutoTopicCreation !== undefined && { allowAutoTopicCreation }),
   });
   const retry = { ...config.retry, ...options.retry };
-  return createConsumer({ ...options, retry, logger: kafka.logger(), cluster, isolationLevel: READ_COMMITTED, instrumentationEmitter });
+  return createConsumer({ ...options, retry, logger: silentLogger(), cluster, isolationLevel: READ_COMMITTED, instrumentationEmitter });
 }
 
 /** The options of every cluster object of kafkajs. */
-export function clusterOptions(kafka: Kafka, config: KafkaConfig): object {
+export function clusterOptions(config: KafkaConfig): object {
   return {
     connectionTimeout: 1_000,
     enforceRequestTimeout: true,
     ...config,
-    logger: kafka.logger(),
+    logger: silentLogger(),
     metadataMaxAge: 30_000,
     allowAutoTopicCreation: false,
   };
+}
+
+/** Errors and `onAvailability` report everything that concerns the user. */
+function silentLogger(): Logger {
+  return createLogger({ level: 0, logCreator: () => () => undefined });
 }
 
 /**

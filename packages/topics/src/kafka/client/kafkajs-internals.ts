@@ -1,14 +1,28 @@
-import { createHash } from 'node:crypto';
-import { createRequire } from 'node:module';
-import type { Admin, AuthenticationProviderArgs, Authenticator, Consumer, ISocketFactory } from 'kafkajs';
+// All that the driver takes from kafkajs, whose public consumers join a group for every read and whose public producer loses records. No other
+// file names a path in it. Its index would load the producer, too, and paths that are known beforehand let bundlers take it in.
+import type * as kafkajs from 'kafkajs';
+import description from 'kafkajs/package.json' with { type: 'json' };
+import admin from 'kafkajs/src/admin/index.js';
+import awsIam from 'kafkajs/src/broker/saslAuthenticator/awsIam.js';
+import plain from 'kafkajs/src/broker/saslAuthenticator/plain.js';
+import scram256 from 'kafkajs/src/broker/saslAuthenticator/scram256.js';
+import scram512 from 'kafkajs/src/broker/saslAuthenticator/scram512.js';
+import cluster from 'kafkajs/src/cluster/index.js';
+import assignerProtocol from 'kafkajs/src/consumer/assignerProtocol.js';
+import consumer from 'kafkajs/src/consumer/index.js';
+import errors from 'kafkajs/src/errors.js';
+import emitter from 'kafkajs/src/instrumentation/emitter.js';
+import loggers from 'kafkajs/src/loggers/index.js';
+import connection from 'kafkajs/src/network/connection.js';
+import requestQueue from 'kafkajs/src/network/requestQueue/index.js';
+import socketFactory from 'kafkajs/src/network/socketFactory.js';
+import configResourceTypes from 'kafkajs/src/protocol/configResourceTypes.js';
+import encoder from 'kafkajs/src/protocol/encoder.js';
+import protocolError from 'kafkajs/src/protocol/error.js';
+import compression from 'kafkajs/src/protocol/message/compression/index.js';
+import protocolRequests from 'kafkajs/src/protocol/requests/index.js';
 import { TopicLogError } from '../../topic-log-error.ts';
 import type { Broker, Cluster } from './broker.ts';
-
-/**
- * All that the driver takes from the insides of kafkajs, whose public consumers join a group for every read and whose public producer loses records.
- * No other file names a path in it.
- */
-const load = createRequire(import.meta.url) as (path: string) => unknown;
 
 /** The release that these insides are of. */
 const KNOWN_VERSION = '2.2.4';
@@ -62,43 +76,49 @@ interface SentRequest {
   timeoutRequest(): void;
 }
 
-type Authentication = (connection: AuthenticationProviderArgs) => Authenticator;
+type Authenticate = (sasl: object) => (connection: kafkajs.AuthenticationProviderArgs) => kafkajs.Authenticator;
 
-export const BaseCluster = load('kafkajs/src/cluster') as new (options: object) => Cluster & { readonly brokerPool: BrokerPool };
-export const createAdmin = load('kafkajs/src/admin') as (options: object) => Admin;
-export const createConsumer = load('kafkajs/src/consumer') as (options: object) => Consumer;
-export const EventEmitter = load('kafkajs/src/instrumentation/emitter') as new () => object;
-export const kafkajsSockets = load('kafkajs/src/network/socketFactory') as () => ISocketFactory;
-export const KafkajsEncoder = load('kafkajs/src/protocol/encoder') as new () => Encoder;
-const protocolError = load('kafkajs/src/protocol/error') as { readonly createErrorFromCode: (code: number) => Error };
-export const createErrorFromCode: (code: number) => Error = protocolError.createErrorFromCode;
-const protocolRequests = load('kafkajs/src/protocol/requests') as { readonly requests: { readonly Metadata: unknown } };
-export const requests: { readonly Metadata: unknown } = protocolRequests.requests;
-const connection = load('kafkajs/src/network/connection') as { readonly prototype: KafkajsConnection };
-export const connectionPrototype: KafkajsConnection = connection.prototype;
-const requestQueue = load('kafkajs/src/network/requestQueue') as { readonly prototype: RequestQueue };
-export const requestQueuePrototype: RequestQueue = requestQueue.prototype;
+export const BaseCluster = cluster as new (options: object) => Cluster & { readonly brokerPool: BrokerPool };
+export const createAdmin = admin as (options: object) => kafkajs.Admin;
+export const createConsumer = consumer as (options: object) => kafkajs.Consumer;
+export const EventEmitter = emitter as new () => object;
+export const kafkajsSockets = socketFactory as () => kafkajs.ISocketFactory;
+export const KafkajsEncoder = encoder as new () => Encoder;
+export const AssignerProtocol = assignerProtocol as typeof kafkajs.AssignerProtocol;
+export const ConfigResourceTypes = configResourceTypes as typeof kafkajs.ConfigResourceTypes;
 
-/** The authentication in that file, which takes the options of its mechanism. */
-export function saslAuthenticator(file: string): (sasl: object) => Authentication {
-  return load(`kafkajs/src/broker/saslAuthenticator/${file}`) as (sasl: object) => Authentication;
+type CreateLogger = (options: { readonly level: number; readonly logCreator: () => () => void }) => kafkajs.Logger;
+export const createLogger: CreateLogger = (loggers as { readonly createLogger: CreateLogger }).createLogger;
+
+type ErrorFromCode = (code: number) => Error;
+export const createErrorFromCode: ErrorFromCode = (protocolError as { readonly createErrorFromCode: ErrorFromCode }).createErrorFromCode;
+
+interface Requests {
+  readonly Metadata: unknown;
 }
+export const requests: Requests = (protocolRequests as { readonly requests: Requests }).requests;
+
+export const connectionPrototype: KafkajsConnection = (connection as { readonly prototype: KafkajsConnection }).prototype;
+export const requestQueuePrototype: RequestQueue = (requestQueue as { readonly prototype: RequestQueue }).prototype;
+
+const { Types, Codecs } = compression as {
+  readonly Types: typeof kafkajs.CompressionTypes;
+  readonly Codecs: typeof kafkajs.CompressionCodecs;
+};
+export const CompressionTypes: typeof kafkajs.CompressionTypes = Types;
+export const CompressionCodecs: typeof kafkajs.CompressionCodecs = Codecs;
+
+type Errors = Pick<typeof kafkajs, 'KafkaJSNotImplemented'>;
+export const KafkaJSNotImplemented: Errors['KafkaJSNotImplemented'] = (errors as Errors).KafkaJSNotImplemented;
+
+/** By what they do: `plain`, SCRAM, and the `AWS` of kafkajs. */
+export const authenticators = { plain, scram256, scram512, awsIam } as Readonly<
+  Record<'plain' | 'scram256' | 'scram512' | 'awsIam', Authenticate>
+>;
 
 /** Throws a `TopicLogError` (HEADGATE_TOPIC_LOG_OPEN) for any other version of kafkajs than the known one. `version`: default the installed one. */
-export function assertKnownKafkajs(version: string = installedVersion()): void {
+export function assertKnownKafkajs(version: string = description.version): void {
   if (version === KNOWN_VERSION) return;
   const message = `kafkajs ${version} is installed, and the driver works with the insides of ${KNOWN_VERSION} alone. Install that version.`;
   throw new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_OPEN', message });
-}
-
-/** `unknown` where its package.json names none. */
-function installedVersion(): string {
-  const description = load('kafkajs/package.json');
-  const named = typeof description === 'object' && description !== null && 'version' in description ? description.version : undefined;
-  return typeof named === 'string' ? named : 'unknown';
-}
-
-/** True when the text of kafkajs's `method` has that hash. */
-export function isKnownMethod(method: unknown, sha256: string): boolean {
-  return typeof method === 'function' && createHash('sha256').update(method.toString()).digest('hex') === sha256;
 }

@@ -1,10 +1,10 @@
-import kafkajs from 'kafkajs';
 import { mapHeaders } from '../../record-fields.ts';
 import { TopicUnknownError } from '../../topic-errors.ts';
 import type { TopicPartition, TopicRecord } from '../../topic-log.ts';
 import type { Broker, Cluster, FetchedMessage, FetchedPartition } from '../client/broker.ts';
 import { READ_COMMITTED, committedMessages } from '../client/kafkajs-cluster.ts';
 import { certainTopicMetadata } from '../admin/topic-metadata.ts';
+import { ConfigResourceTypes } from '../client/kafkajs-internals.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;
 /** How long a broker may take to read its remote storage, and how often the fetch is repeated. */
@@ -168,7 +168,7 @@ function lacksMessages({ messages, lastStableOffset }: FetchedPartition, offset:
 async function isCompacted(cluster: Cluster, topic: string, partition: number): Promise<boolean> {
   const broker = await leaderOf(cluster, topic, partition);
   const { resources } = await broker.describeConfigs({
-    resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configNames: ['cleanup.policy'] }],
+    resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configNames: ['cleanup.policy'] }],
   });
   return resources.some(({ configEntries }) => configEntries.some(({ configValue }) => configValue.includes('compact')));
 }

@@ -37,7 +37,7 @@ export function forgottenTopicProducer(brokers: readonly string[], transactional
     }
   }
   const cluster = new ForgetfulCluster({
-    ...clusterOptions(kafka, { brokers: [...brokers], socketFactory: kafkajsSockets() }),
+    ...clusterOptions({ brokers: [...brokers], socketFactory: kafkajsSockets() }),
     maxInFlightRequests: 1,
   });
   return createProducer({ cluster, logger: kafka.logger(), idempotent: true, transactionalId, transactionTimeout: 60_000 });
@@ -53,7 +53,7 @@ export async function forgottenTopicTransaction(options: {
 }): Promise<void> {
   const { brokers, transactionalId, told, forgotten, end } = options;
   const config = { brokers: [...brokers], requestTimeout: 30_000, socketFactory: kafkajsSockets() };
-  const cluster = newCluster(plainKafka(brokers), config);
+  const cluster = newCluster(config);
   await cluster.connect();
   await cluster.addMultipleTargetTopics([told.topic, forgotten.topic]);
   const broker = await cluster.findGroupCoordinator({ groupId: transactionalId, coordinatorType: 1 });

@@ -145,7 +145,7 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
     const pages = await newPages(log);
     const writer = await log.openLane(pages.lane);
     await pages.write(writer, 2);
-    const cluster = newCluster(plainKafka(broker.brokers), {
+    const cluster = newCluster({
       brokers: [...broker.brokers],
       socketFactory: ({ host, port, onConnect }) => connect({ host, port }, onConnect),
     });

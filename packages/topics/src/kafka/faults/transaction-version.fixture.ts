@@ -1,7 +1,6 @@
 import { startKafkaBroker } from '@headgate/sandbox/kafka-broker';
 import { answeredError, ask } from '../client/ask.ts';
 import { newCluster } from '../client/kafkajs-cluster.ts';
-import { plainKafka } from './committed-records.fixture.ts';
 import { kafkajsSockets } from './kafkajs-sockets.fixture.ts';
 import { type ProxiedBroker, proxiedBroker } from './proxied-broker.fixture.ts';
 
@@ -21,7 +20,7 @@ export async function brokerOfProtocol(protocol: number): Promise<ProxiedBroker>
 
 /** Lowers the feature `transaction.version` of a cluster: below 2 its transactions have protocol 1. */
 async function setTransactionVersion(brokers: readonly string[], level: number): Promise<void> {
-  const cluster = newCluster(plainKafka(brokers), { brokers: [...brokers], requestTimeout: 30_000, socketFactory: kafkajsSockets() });
+  const cluster = newCluster({ brokers: [...brokers], requestTimeout: 30_000, socketFactory: kafkajsSockets() });
   await cluster.connect();
   try {
     await cluster.refreshMetadata();

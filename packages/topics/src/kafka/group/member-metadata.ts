@@ -1,5 +1,5 @@
-import { AssignerProtocol } from 'kafkajs';
 import type { TopicPartition } from '../../topic-log.ts';
+import { AssignerProtocol } from '../client/kafkajs-internals.ts';
 
 /** The metadata that a member sends when it joins the group. */
 export interface MemberMetadata {

@@ -1,12 +1,13 @@
 import { promisify } from 'node:util';
 import { constants, gzip, zstdCompress, zstdDecompress } from 'node:zlib';
-import kafkajs, { CompressionTypes } from 'kafkajs';
+import type { CompressionTypes as CompressionType } from 'kafkajs';
+import { CompressionCodecs, CompressionTypes, KafkaJSNotImplemented } from '../client/kafkajs-internals.ts';
 import { type Codec, LZ4, SNAPPY } from './foreign-codecs.ts';
 
 /** A compression of the records that are written. */
 export interface Compression {
   /** Its number in a batch's attributes. */
-  readonly codec: CompressionTypes;
+  readonly codec: CompressionType;
   compress(records: Buffer): Promise<Buffer>;
 }
 
@@ -28,7 +29,7 @@ export type CodecTable = Record<number, () => unknown>;
  * replaces no registered codec, so other users of kafkajs in the process keep theirs, and can read more after this. `codecs`: kafkajs's table,
  * one for the whole process.
  */
-export function registerCodecs(codecs: CodecTable = kafkajs.CompressionCodecs): void {
+export function registerCodecs(codecs: CodecTable = CompressionCodecs): void {
   for (const [type, codec] of [
     [CompressionTypes.ZSTD, ZSTD],
     [CompressionTypes.Snappy, SNAPPY],
@@ -38,11 +39,11 @@ export function registerCodecs(codecs: CodecTable = kafkajs.CompressionCodecs): 
 }
 
 /** kafkajs has an entry for codecs it doesn't have, too: one that throws `KafkaJSNotImplemented`. */
-function hasCodec(codecs: CodecTable, type: CompressionTypes): boolean {
+function hasCodec(codecs: CodecTable, type: CompressionType): boolean {
   try {
     return codecs[type]?.() !== undefined;
   } catch (error) {
-    return !(error instanceof kafkajs.KafkaJSNotImplemented);
+    return !(error instanceof KafkaJSNotImplemented);
   }
 }
 

@@ -71,7 +71,7 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
   /** One transaction; answers the first offset of each batch. */
   async function write(topic: string, batches: Iterable<RecordBatch | Promise<RecordBatch>>): Promise<number[]> {
     const producer = new TransactionalProducer({
-      cluster: newCluster(kafka, config),
+      cluster: newCluster(config),
       transactionalId: randomUUID(),
       transactionTimeout: new TransactionTimeout(60_000),
       hanging: new HangingTransaction([]),

@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module';
 import { TopicLogError } from '../../topic-log-error.ts';
 
 /** A codec as kafkajs calls it. */
@@ -7,23 +6,22 @@ export interface Codec {
   decompress(bytes: Buffer): Promise<Buffer>;
 }
 
-const require = createRequire(import.meta.url);
-// Loaded where a batch needs them, as few do. Neither has types of its own.
-const snappy = () => require('snappyjs') as { uncompress(bytes: Buffer): Buffer };
-const lz4 = () => require('lz4js') as { decompress(bytes: Buffer): Uint8Array };
-
 /** Snappy as others write it: bare, or cut into blocks by the framing of Java's library (xerial). */
 export const SNAPPY: Codec = {
   compress: () => Promise.reject(new TypeError('Snappy is only read here.')),
   async decompress(bytes) {
-    if (!isFramed(bytes)) return await readable('Snappy', () => snappy().uncompress(bytes));
-    return await readable('Snappy', () => Buffer.concat(blocks(bytes).map((block) => snappy().uncompress(block))));
+    const { default: snappy } = await import('snappyjs');
+    if (!isFramed(bytes)) return await readable('Snappy', () => snappy.uncompress(bytes));
+    return await readable('Snappy', () => Buffer.concat(blocks(bytes).map((block) => snappy.uncompress(block))));
   },
 };
 
 export const LZ4: Codec = {
   compress: () => Promise.reject(new TypeError('LZ4 is only read here.')),
-  decompress: (bytes) => readable('LZ4', () => Buffer.from(lz4().decompress(bytes))),
+  async decompress(bytes) {
+    const { default: lz4 } = await import('lz4js');
+    return await readable('LZ4', () => Buffer.from(lz4.decompress(bytes)));
+  },
 };
 
 async function readable(compression: string, decompress: () => Buffer): Promise<Buffer> {

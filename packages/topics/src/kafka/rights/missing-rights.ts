@@ -1,8 +1,8 @@
-import kafkajs from 'kafkajs';
 import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
 import type { IntendedUse } from '../../topic-log.ts';
 import { chain, verdictOf } from '../client/driver-errors.ts';
 import type { Broker, Cluster } from '../client/broker.ts';
+import { ConfigResourceTypes } from '../client/kafkajs-internals.ts';
 
 /** Internals of kafkajs's broker that the probes use. */
 interface ProbedBroker extends Broker {
@@ -45,8 +45,7 @@ function aboutTopic(broker: ProbedBroker, { name: topic, reads = false, writes =
   const fetched = { topic, partitions: [{ partition, fetchOffset: '0', maxBytes: 1 }] };
   return [
     () => broker.metadata([topic]),
-    () =>
-      broker.describeConfigs({ resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configNames: ['cleanup.policy'] }] }),
+    () => broker.describeConfigs({ resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configNames: ['cleanup.policy'] }] }),
     ...(reads ? [() => broker.fetch({ isolationLevel: 0, maxWaitTime: 0, minBytes: 0, maxBytes: 1, topics: [fetched] })] : []),
     ...(writes ? [() => broker.produceBatches({ transactionalId: null, topicPartitions: [{ topic, partition, batch: [] }] })] : []),
   ];

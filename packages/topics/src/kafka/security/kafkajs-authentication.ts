@@ -1,6 +1,6 @@
 import { TopicLogError } from '../../topic-log-error.ts';
 import type { AuthenticationProviderArgs, Authenticator } from 'kafkajs';
-import { saslAuthenticator } from '../client/kafkajs-internals.ts';
+import { authenticators } from '../client/kafkajs-internals.ts';
 import type { BearerToken } from './bearer-authentication.ts';
 
 type Authentication = (connection: AuthenticationProviderArgs) => Authenticator;
@@ -38,13 +38,10 @@ export interface KafkaPasswordOptions {
 
 type PlainSasl = Exclude<KafkaSaslOptions, { readonly mechanism: 'oauthbearer' }>;
 
-/** In kafkajs 2.2.4, which doesn't offer them in public. */
-const FILES: Readonly<Record<PlainSasl['mechanism'], string>> = {
-  plain: 'plain',
-  'scram-sha-256': 'scram256',
-  'scram-sha-512': 'scram512',
-  aws: 'awsIam',
-};
+const { plain, scram256, scram512, awsIam } = authenticators;
+const MECHANISMS = { plain, 'scram-sha-256': scram256, 'scram-sha-512': scram512, aws: awsIam } as const satisfies Readonly<
+  Record<PlainSasl['mechanism'], unknown>
+>;
 
 /**
  * kafkajs's own authentication. Throws a `TypeError` for a mechanism that it doesn't have. As delivered it makes a refusal of every fault, a lost
@@ -52,12 +49,12 @@ const FILES: Readonly<Record<PlainSasl['mechanism'], string>> = {
  * a broker that can't prove who it is.
  */
 export function kafkajsAuthentication(sasl: PlainSasl): Authentication {
-  if (!Object.hasOwn(FILES, sasl.mechanism)) {
+  if (!Object.hasOwn(MECHANISMS, sasl.mechanism)) {
     throw new TypeError(
-      `sasl: ${JSON.stringify(sasl.mechanism)} is no mechanism of this driver. It has ${Object.keys(FILES).join(', ')}, oauthbearer.`,
+      `sasl: ${JSON.stringify(sasl.mechanism)} is no mechanism of this driver. It has ${Object.keys(MECHANISMS).join(', ')}, oauthbearer.`,
     );
   }
-  const asDelivered = saslAuthenticator(FILES[sasl.mechanism])(sasl);
+  const asDelivered = MECHANISMS[sasl.mechanism](sasl);
   return (connection) => ({
     async authenticate() {
       let fault: unknown;

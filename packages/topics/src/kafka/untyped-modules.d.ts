@@ -1,0 +1,15 @@
+// kafkajs declares its index alone; the others nothing.
+declare module 'kafkajs/src/*' {
+  const inside: unknown;
+  export default inside;
+}
+
+declare module 'snappyjs' {
+  const snappy: { uncompress(bytes: Buffer): Buffer };
+  export default snappy;
+}
+
+declare module 'lz4js' {
+  const lz4: { decompress(bytes: Buffer): Uint8Array };
+  export default lz4;
+}
