@@ -1,12 +1,12 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { systemClock } from '@headgate/throttle';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { runCommandLine } from '../command-line.ts';
 
 /** What the command writes. */
@@ -42,6 +42,81 @@ it.skipIf(!isThere('bash'))('bash completes commands, their options and the word
     await Promise.all(['--config r', 'export followers.ids --out r', 'backup r', 'completion bash b', 'nosuch r'].map(offered)),
   ).toEqual(Array.from({ length: 5 }, () => []));
 });
+
+/** What is typed, and what it offers then, of which `a-file` is the only file that there is. */
+const TYPED: readonly (readonly [line: string, offered: readonly string[]])[] = [
+  ['re', ['read', 'replay']],
+  ['--ver', ['--version']],
+  ['run --', ['--config', '--follow', '--help', '--json', '--kafka', '--sandbox', '--version']],
+  ['--config x.yaml ru', ['run']],
+  ['--config re run --f', ['--follow']],
+  ['read --since 15m followers.ids --ta', ['--tail']],
+  ['enqueue read --au', ['--author']],
+  ['enqueue read --ta', []],
+  ['completion ', ['bash', 'fish', 'zsh']],
+  ['completion bash ', ['a-file']],
+  ['help pl', ['plan']],
+  ['--config a', ['a-file']],
+  ['export followers.ids --out a', ['a-file']],
+  ['backup a', ['a-file']],
+  ['nosuch a', ['a-file']],
+];
+
+it.for([
+  ['fish', (folder: string) => ['--no-config', '-c', FISH, join(folder, 'script')]],
+  ['zsh', (folder: string) => ['-f', '-c', ZSH, 'zsh', folder]],
+] as const)('%s completes what is typed', { timeout: 600_000 }, async ([shell, args], { skip }) => {
+  if (!isThere(shell)) return skip(`there is no ${shell}`);
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-completion-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await mkdir(join(folder, 'here'));
+  await writeFile(join(folder, 'here/a-file'), '');
+  await writeFile(join(folder, 'script'), await completion(shell));
+  const lines = TYPED.map(([line]) => `headgate ${line}`);
+  const { stdout } = await promisify(execFile)(shell, [...args(folder), ...lines], { cwd: join(folder, 'here') });
+  const offered = stdout.split('END\n').slice(0, -1);
+  expect(
+    offered.map((words, i) => [TYPED[i]?.[0], [...new Set(words.trim().split(/\s+/u))].filter((word) => word !== '').toSorted()]),
+  ).toEqual(TYPED);
+});
+
+const FISH = `
+source $argv[1]
+for line in $argv[2..-1]
+  complete -C $line | string replace -r '\t.*' ''
+  echo END
+end`;
+
+/** Types the lines into an interactive shell, whose Tab writes down what it is offered. */
+const ZSH = String.raw`
+zmodload zsh/zpty
+folder=$1; shift
+until_noted() { repeat 3000; do grep -q END $folder/offers 2>/dev/null && return; zpty -r -t typed ignored 2>/dev/null; sleep 0.02; done }
+cat > $folder/setup <<'SETUP'
+bindkey -e
+autoload -Uz compinit
+compinit -u -D
+source $folder/script
+noted() {
+  compadd() { local -a found; builtin compadd -A found "$@"; print -rl -- $found >> $folder/offers; builtin compadd "$@"; }
+  _main_complete
+  unfunction compadd
+  print END >> $folder/offers
+}
+zle -C noted complete-word noted
+bindkey '^I' noted
+print END > $folder/offers
+SETUP
+zpty typed zsh -f -i
+zpty -w typed "folder=$folder; source $folder/setup"
+until_noted
+for line; do
+  : > $folder/offers
+  zpty -n -w typed $'\C-u'"$line"$'\t'
+  until_noted
+  cat $folder/offers
+done
+zpty -d typed`;
 
 it.each(['bash', 'zsh', 'fish'].filter(isThere))('%s takes the script', async (shell) => {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-completion-'));

@@ -139,15 +139,45 @@ function fishScript({ program, commands, options }: Tree): string {
     const words = typed.map((name) => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`));
     return [...words, ...(takesValue ? ['-r'] : [])].join(' ');
   };
+  const at = `__${program}_at`;
+  const branches = commands.map(({ name, options: own }) => `        case ${name}\n          set valued ${names(valued(own))}`);
   const lines = [
-    ...commands.map(({ name, description }) => line('__fish_use_subcommand', `-f -a ${name}`, description)),
-    ...options.map((one) => line('__fish_use_subcommand', flags(one), one.description)),
+    ...commands.map(({ name, description }) => line(at, `-f -a ${name}`, description)),
+    ...options.map((one) => line(at, flags(one), one.description)),
     ...commands.flatMap(({ name, options: own, words }) => [
-      ...own.map((one) => line(`__fish_seen_subcommand_from ${name}`, flags(one), one.description)),
-      ...(words.length === 0 ? [] : [line(`__fish_seen_subcommand_from ${name}`, `-f -a ${singleQuoted(words.join(' '))}`, '')]),
+      ...own.map((one) => line(`${at} ${name}`, flags(one), one.description)),
+      ...(words.length === 0 ? [] : [line(`${at} ${name} 0`, `-f -a ${singleQuoted(words.join(' '))}`, '')]),
     ]),
   ];
-  return `# Completion of ${program} for fish: ${program} completion fish | source\n${lines.join('\n')}\n`;
+  return `# Completion of ${program} for fish: ${program} completion fish | source
+function ${at} --description 'Whether this command, or none, is typed, with so many arguments behind it, or any number'
+  set -l valued ${names(valued(options))}
+  set -l command
+  set -l arguments 0
+  set -l is_value 0
+  set -l typed (commandline -opc)
+  for word in $typed[2..-1]
+    if test $is_value = 1
+      set is_value 0
+    else if contains -- $word $valued
+      set is_value 1
+    else if string match -q -- '-*' $word
+      continue
+    else if set -q command[1]
+      set arguments (math $arguments + 1)
+    else
+      set command $word
+      switch $word
+${branches.join('\n')}
+      end
+    end
+  end
+  test "$command" = "$argv[1]"; and begin
+    not set -q argv[2]; or test $arguments = $argv[2]
+  end
+end
+${lines.join('\n')}
+`;
 }
 
 function valued(options: readonly OptionWords[]): readonly OptionWords[] {
