@@ -135,18 +135,24 @@ export async function kafkaTopicLog(options: KafkaTopicLogOptions): Promise<Topi
     return log;
   } catch (error) {
     await log.close();
-    const message = `The topic log on Kafka at ${brokers.join(', ')} can't be opened: ${whyNotOpen(error)}`;
+    const message = `The topic log on Kafka at ${brokers.join(', ')} can't be opened: ${whyNotOpen(error, ssl !== false)}`;
     throw new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_OPEN', message }, { cause: error });
   }
 }
 
-function whyNotOpen(error: unknown): string {
+function whyNotOpen(error: unknown, ssl: boolean): string {
   const text = failureText(error);
   if (isStaleToken(error)) return `${text}.`;
   if (error instanceof TopicLogError && error.code === 'HEADGATE_KAFKA_ADVERTISED_ADDRESS')
     return `${text}. Set advertised.listeners on the brokers to addresses that this machine reaches.`;
   if (refusesUser(error))
     return `${text}. The brokers answer, and refuse this user: are user, password or token, and mechanism (sasl) those of the cluster?`;
+  if (ssl && text.includes('before secure TLS connection was established'))
+    return `${text}. Do the brokers speak without TLS at this address? Then leave ssl out, or name the port where they speak TLS.`;
+  if (!ssl && text.includes('Closed connection'))
+    return `${text}. Is it a port for TLS? Then set ssl. Or is it no broker that listens there?`;
+  if (/unable to (?:verify|get)|self-signed/u.test(text))
+    return `${text}. Is the brokers' certificate of an authority of its own? Then name it: ssl: { ca }.`;
   return refusal(error) ?? `${text}. Are the brokers up, and are address, ssl and sasl those of the cluster?`;
 }
 

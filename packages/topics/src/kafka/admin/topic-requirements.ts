@@ -57,8 +57,8 @@ export function mismatches({ name, partitions, compacted = false, minRecordBytes
   return all;
 }
 
-/** Warns of settings that work, but less well than the options ask for. */
-export function warnings({ name, usualRecordBytes = 0 }: NewTopicSpec, found: FoundTopic, replication: number): string[] {
+/** Warnings of settings that work, but less well than the options ask for, without the topic's name before them. */
+export function warnings({ usualRecordBytes = 0 }: NewTopicSpec, found: FoundTopic, replication: number): string[] {
   const inSync = Number(found.settings.get('min.insync.replicas') ?? 1);
   const room = maxMessageBytes(found);
   const all: string[] = [];
@@ -70,7 +70,7 @@ export function warnings({ name, usualRecordBytes = 0 }: NewTopicSpec, found: Fo
     const needed = messageBytesFor(usualRecordBytes);
     all.push(`has max.message.bytes=${room}; its usual records may need ${needed}, and become dead letters. Set that to 8388608 or so.`);
   }
-  return all.map((text) => `Topic "${name}" ${text}`);
+  return all;
 }
 
 function copies(count: number): string {

@@ -68,8 +68,20 @@ export async function createTopics({ admin, topics, replication, validateOnly }:
     grown: known.flatMap(({ spec: { name, partitions: to }, found: { partitions: from } }) =>
       from < to ? [{ topic: name, from, to }] : [],
     ),
-    warnings: known.flatMap(({ spec, found }) => warnings(spec, found, replication)),
+    warnings: warningLines(known.map(({ spec, found }) => ({ name: spec.name, texts: warnings(spec, found, replication) }))),
   };
+}
+
+/** Each warning once, with all topics that it is of. */
+function warningLines(topics: readonly { readonly name: string; readonly texts: readonly string[] }[]): string[] {
+  const named = topics.flatMap(({ name, texts }) => texts.map((text) => ({ name: `"${name}"`, text })));
+  return Array.from(
+    Map.groupBy(named, ({ text }) => text),
+    ([text, all]) => {
+      const names = all.map(({ name }) => name).join(', ');
+      return `${all.length === 1 ? 'Topic' : 'Each of the topics'} ${names} ${text}`;
+    },
+  );
 }
 
 /** Throws a `MissingRightError` that names all topics for which the user lacks the right, before any of them grows. */

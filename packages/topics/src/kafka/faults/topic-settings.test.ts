@@ -91,9 +91,13 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
   }) => {
     await using demanding = await kafkaTopicLog({ brokers: broker.brokers, replication: 3 });
     await made('small', { 'max.message.bytes': '20000' });
-    const { warnings } = await demanding.createTopics([{ name: 'small', partitions: 1, usualRecordBytes: 150_000 }]);
+    await made('single', {});
+    const { warnings } = await demanding.createTopics([
+      { name: 'small', partitions: 1, usualRecordBytes: 150_000 },
+      { name: 'single', partitions: 1 },
+    ]);
     expect(warnings).toEqual([
-      expect.stringMatching(/^Topic "small" has one copy of its data, and topics\.replication is 3/u),
+      expect.stringMatching(/^Each of the topics "small", "single" has one copy of its data, and topics\.replication is 3/u),
       expect.stringMatching(/^Topic "small" has max\.message\.bytes=20000; its usual records may need 151642/u),
     ]);
   });

@@ -10,7 +10,7 @@ const bearer = `${security}.oauthbearer`;
 
 /** Options of such a broker. */
 export interface SecureBrokerOptions {
-  readonly listeners: Readonly<Record<string, 'SSL' | 'SASL_PLAINTEXT' | 'SASL_SSL'>>;
+  readonly listeners: Readonly<Record<string, 'PLAINTEXT' | 'SSL' | 'SASL_PLAINTEXT' | 'SASL_SSL'>>;
   readonly settings: Readonly<Record<string, string>>;
 }
 
@@ -25,10 +25,10 @@ export function saslBrokerOptions({ reauthenticateMs }: { readonly reauthenticat
   };
 }
 
-/** Options of a broker with the listeners TLS, MUTUAL (clients need a certificate) and SASL (over TLS). */
+/** Options of a broker with the listeners PLAIN, TLS, MUTUAL (clients need a certificate) and SASL (over TLS). */
 export function tlsBrokerOptions(certificates: Certificates): SecureBrokerOptions {
   return {
-    listeners: { TLS: 'SSL', MUTUAL: 'SSL', SASL: 'SASL_SSL' },
+    listeners: { PLAIN: 'PLAINTEXT', TLS: 'SSL', MUTUAL: 'SSL', SASL: 'SASL_SSL' },
     settings: {
       'ssl.keystore.type': 'PEM',
       'ssl.keystore.location': certificates.keyStore,

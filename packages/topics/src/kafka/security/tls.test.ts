@@ -46,12 +46,12 @@ describe.skipIf(why !== undefined)(`the Kafka driver over TLS${why === undefined
     {
       fault: "the broker's certificate is of another authority",
       connection: ({ stranger: { ca } }) => ({ listener: 'TLS', ssl: { ca } }),
-      says: 'unable to verify the first certificate',
+      says: /unable to verify the first certificate.* Then name it: ssl: \{ ca \}\.$/u,
     },
     {
       fault: 'the authority is not named',
       connection: () => ({ listener: 'TLS', ssl: true }),
-      says: 'unable to verify the first certificate',
+      says: /unable to verify the first certificate.* Then name it: ssl: \{ ca \}\.$/u,
     },
     {
       fault: 'the client has no certificate',
@@ -68,7 +68,16 @@ describe.skipIf(why !== undefined)(`the Kafka driver over TLS${why === undefined
       connection: ({ client, stranger: { key } }) => ({ listener: 'MUTUAL', ssl: { ...client, key } }),
       says: 'key values mismatch',
     },
-    { fault: 'the client speaks without TLS', connection: () => ({ listener: 'TLS' }), says: 'Closed connection' },
+    {
+      fault: 'the client speaks without TLS',
+      connection: () => ({ listener: 'TLS' }),
+      says: /Closed connection\. Is it a port for TLS\? Then set ssl\./u,
+    },
+    {
+      fault: 'the brokers speak without TLS',
+      connection: () => ({ listener: 'PLAIN', ssl: true }),
+      says: /before secure TLS connection was established\. Do the brokers speak without TLS at this address\? Then leave ssl out/u,
+    },
     {
       fault: 'the password is wrong',
       connection: ({ client: { ca } }) => ({
