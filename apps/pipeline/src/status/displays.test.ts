@@ -299,7 +299,7 @@ it('tells an outage of a service as one fact, however many requests meet it, and
   await expect.poll(after).toMatch(/followers: attempts succeed again after/u);
   const { lines: plain } = run.plain;
   expect(plain.filter((line) => /no attempt succeeds|attempts succeed again/u.test(line))).toEqual([
-    expect.stringMatching(/followers: no attempt succeeds \(.+\): one request tries again, the others wait/u),
+    expect.stringMatching(/followers: no attempt succeeds \(.+\): nothing is lost; one request tries again, the others wait/u),
     expect.stringMatching(/followers: attempts succeed again after \d/u),
   ]);
   const from = plain.findIndex((line) => line.includes('no attempt succeeds'));

@@ -72,7 +72,7 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
   },
   'service-unavailable': {
     words: ({ pipeline, reason }) =>
-      `${pipeline}: no attempt succeeds (${safeText(reason, 200)}): one request tries again, the others wait; /readyz says 503 meanwhile`,
+      `${pipeline}: no attempt succeeds (${safeText(reason, 200)}): nothing is lost; one request tries again, the others wait; /readyz says 503 meanwhile`,
     level: 'warn',
     plain: 'each',
   },

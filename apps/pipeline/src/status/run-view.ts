@@ -51,7 +51,7 @@ export interface RunAbout {
 export interface RunViewer {
   apply(event: DisplayEvent): void;
   /** The run has begun. */
-  attach(running: Running): void;
+  attach(running: Pick<Running, 'snapshot'>): void;
   /** The snapshot at its end stands from now on; by default the last one. */
   end(outcome: RunOutcome, last?: RunSnapshot): void;
   view(): RunView;
@@ -67,7 +67,7 @@ export interface RunViewerOptions {
 /** Sees a run from before it has its lanes until after it has given them up. */
 export function runViewer({ clock, signal, about }: RunViewerOptions): RunViewer {
   const startedAt = clock.epochMs();
-  let running: Running | undefined;
+  let running: Pick<Running, 'snapshot'> | undefined;
   let last: RunSnapshot | undefined;
   let outcome: RunOutcome | undefined;
   const past = runHistory(clock);
@@ -95,8 +95,9 @@ export function runViewer({ clock, signal, about }: RunViewerOptions): RunViewer
       last = snapshot;
     },
     view() {
-      const now = clock.epochMs();
       const snapshot = last ?? running?.snapshot() ?? nothing(startedAt);
+      // After the snapshot: its `free now` must not lie ahead.
+      const now = clock.epochMs();
       return {
         ...snapshot,
         startedAt,
