@@ -106,12 +106,8 @@ describe('requests', () => {
 
   it('of the configuration’s list are requests like others', () => {
     const listed = shelves({ listed: ({ shelves: all }) => all.map((shelf) => ({ shelf })) });
-    expect(
-      listed({ shelves: ['a', 'b'] })
-        .listed()
-        .map(({ key }) => key),
-    ).toEqual(['a', 'b']);
-    expect(shelves()({}).listed()).toEqual([]);
+    expect(Array.from(listed({ shelves: ['a', 'b'] }).listed(), ({ key }) => key)).toEqual(['a', 'b']);
+    expect([...shelves()({}).listed()]).toEqual([]);
   });
 });
 
@@ -165,7 +161,7 @@ describe('a definition whose functions fail', () => {
     (name) => {
       const made = (more: object) => {
         const pipeline = shelves(more)({});
-        pipeline.listed();
+        void [...pipeline.listed()];
         pipeline.open({ lane: 0, lanes: 1 } as Parameters<typeof pipeline.open>[0]);
       };
       const called = `^${name} of pipeline shelves threw TypeError`;
@@ -180,7 +176,7 @@ describe('a definition whose functions fail', () => {
   it('is told which request of its list is none', () => {
     const pipeline = shelves({ listed: () => [{ shelf: 'a' }, { shelf: 7 as never }] })({});
     const message = expect.stringMatching(/^shelves: request 1 of its list can't be one: /);
-    expect(() => pipeline.listed()).toThrow(expect.objectContaining({ code: 'HEADGATE_MALFORMED_REQUEST', message }) as Error);
+    expect(() => [...pipeline.listed()]).toThrow(expect.objectContaining({ code: 'HEADGATE_MALFORMED_REQUEST', message }) as Error);
   });
 
   it.each(['use', 'every', 'maxOutstanding'])('can’t have the option %s, which every section has', (name) => {

@@ -205,8 +205,11 @@ export interface Pipeline {
   readonly agreed: Json;
   /** Reads requests, as `enqueue` and `replay` do. */
   readonly requests: PipelineRequests;
-  /** Its configuration's own requests. Throws a {@link PipelineError} (HEADGATE_MALFORMED_REQUEST) for one that is none, by its index. */
-  listed(): readonly KeyedRequest[];
+  /**
+   * Its configuration's own requests, one after the other. Throws a {@link PipelineError} (HEADGATE_MALFORMED_REQUEST) for one that is none,
+   * by its index.
+   */
+  listed(): Iterable<KeyedRequest>;
   /** Opens the sources for one lane. Takes nothing of the log. */
   open(io: LaneIo): OpenedPipeline;
   /** True when the definition has a probe. */
@@ -309,16 +312,10 @@ export function definePipeline<
         ...objectOf(called('agreed', () => definition.agreed?.(value))),
       },
       requests,
-      listed: () =>
-        called('listed', () => [...(atOnce(definition.listed?.(value)) ?? [])]).map((one, i) => {
-          try {
-            return requests.keyed(one);
-          } catch (cause) {
-            const words = cause instanceof Error ? cause.message : String(cause);
-            const message = `${name}: request ${i} of its list can't be one: ${words}`;
-            throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: name, cause });
-          }
-        }),
+      *listed() {
+        const all = called('listed', () => [...(atOnce(definition.listed?.(value)) ?? [])]);
+        for (const [i, one] of all.entries()) yield listedRequest(requests, one, i);
+      },
       open({ lane, lanes, ...io }) {
         const own = (credentials ?? []).filter((_, i) => i % lanes === lane);
         const work = called('open', () => definition.open(value, { ...io, waitOutOutages: true, credentials: own }));
@@ -378,6 +375,17 @@ function requestsOf<
     },
     check: (value) => atOnce(definition.check?.(read(value))),
   };
+}
+
+function listedRequest(requests: PipelineRequests, input: unknown, index: number): KeyedRequest {
+  try {
+    return requests.keyed(input);
+  } catch (cause) {
+    const { name } = requests;
+    const words = cause instanceof Error ? cause.message : String(cause);
+    const message = `${name}: request ${index} of its list can't be one: ${words}`;
+    throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: name, cause });
+  }
 }
 
 function opened<Options extends z.ZodObject, RequestSchema extends z.ZodType, Topics extends TopicMap, Credential extends NamedCredential>(

@@ -19,7 +19,7 @@ export interface IntendedUseOptions {
 /** The topics and groups that a run uses, and no more: its user may have no further rights. */
 export function intendedUse({ pipelines, group, lanes, names }: IntendedUseOptions): IntendedUse {
   const state = { name: names(GROUP_STATE), reads: true, writes: true };
-  const listed = pipelines.filter((pipeline) => pipeline.listed().length > 0);
+  const listed = pipelines.filter((pipeline) => [...pipeline.listed()].length > 0);
   const topics = pipelines.flatMap((pipeline) => {
     const { name, readsBack } = pipeline;
     return [

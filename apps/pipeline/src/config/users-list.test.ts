@@ -102,7 +102,7 @@ test('spellings of one screen name are one user, which is warned about once a li
   const yaml = `${FOLLOWERS}  users: ${users}\n`;
   const files = { 'u.txt': 'id:12\nalpha\nGAMMA\n' };
   const { config, warnings } = await load(yaml, { env: { ...ENV, NAME: 'gAMMA' }, files });
-  expect(new Set(config.pipelines[0]?.listed().map(({ key }) => key))).toEqual(new Set(['@gamma', '12', '@alpha']));
+  expect(new Set(Array.from(config.pipelines[0]?.listed() ?? [], ({ key }) => key))).toEqual(new Set(['@gamma', '12', '@alpha']));
   expect(warnings.map(({ line, column, key, message }) => `${line}:${column} ${key}: ${message}`)).toEqual([
     "6:43 followers.users[3]: stands here before, in another case. Screen names don't differ by it: this is one user, crawled once. So it is with 3 more.",
   ]);

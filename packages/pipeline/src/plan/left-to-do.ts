@@ -1,6 +1,6 @@
 import { type Clock, type Json, creditPool, systemClock } from '@headgate/throttle';
 import { type ReadOptions, type TopicLog, type TopicRecord, partitionForKey } from '@headgate/topics';
-import type { OpenedPipeline, Pipeline } from '../define-pipeline.ts';
+import type { KeyedRequest, OpenedPipeline, Pipeline } from '../define-pipeline.ts';
 import { type JournalRecord, journalRecords, restored } from '../lane/lane-journal.ts';
 import { STATE_KEYS, laneState } from '../lane/lane-state.ts';
 import { type OffsetRangesSnapshot, offsetRanges } from '../lane/offset-ranges.ts';
@@ -69,15 +69,15 @@ export interface WalkLeft extends WalkSize {
 export async function leftToDo(given: LeftToDoOptions): Promise<readonly PipelineLeft[]> {
   const options = { group: 'headgate', lanes: 1, names: topicNames(), clock: systemClock(), env: process.env, ...given };
   const state = await options.log.readState(options.names(GROUP_STATE), 0);
-  const listed = Map.groupBy(listedAndDue({ ...options, state }), ({ pipeline }) => pipeline);
-  const all = options.pipelines.map(async (pipeline) => await leftOf(options, pipeline, listed.get(pipeline.name) ?? []));
-  return await Promise.all(all);
+  return await Promise.all(
+    options.pipelines.map(async (pipeline) => await leftOf(options, pipeline, listedAndDue({ ...options, pipelines: [pipeline], state }))),
+  );
 }
 
 async function leftOf(
   { log, group, lanes: asked, names, clock, env }: Required<LeftToDoOptions>,
   pipeline: Pipeline,
-  listed: readonly { readonly request: { readonly key: string; readonly value: string } }[],
+  listed: readonly KeyedRequest[],
 ): Promise<PipelineLeft> {
   const count = lanesOf(pipeline, asked);
   const numbers = Array.from({ length: count }, (_, lane) => lane);
@@ -105,7 +105,7 @@ async function leftOf(
       const resumed = opened.resumed(state.under);
       for await (const { offset, value } of requestsInOrder({ log, topic, partition: lane, from: finished.next, resumed }))
         if (!finished.has(offset)) add(offset, value);
-      for (const { request } of listed) if (count === 1 || partitionForKey(request.key, count) === lane) add(-1, request.value);
+      for (const { key, value } of listed) if (count === 1 || partitionForKey(key, count) === lane) add(-1, value);
       const budgets = opened.sources.flatMap((source) => source.slots?.() ?? []);
       lanes.push({ pipeline: pipeline.name, lane, walks, keys, keysAtOnce, budgets });
       after += opened.unfinishedAfter(state.under);

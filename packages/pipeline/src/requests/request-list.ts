@@ -32,24 +32,22 @@ export interface NothingDue {
  */
 export async function enqueueLists(options: RequestListOptions): Promise<NothingDue> {
   const { log, group, names, clock, signal } = options;
-  const listed = listedRequests(options);
   const topic = names(GROUP_STATE);
   while (!signal.aborted) {
     const now = clock.epochMs();
-    const due = (state: ReadonlyMap<string, string>): ListedRequest[] => listed.filter((one) => isDue(one, state, now));
     // A look costs less than a lane, and mostly there is nothing to do.
-    const state = await log.readState(topic, 0);
-    if (due(state).length === 0) return nothingDue(listed, ({ marker }) => state.get(marker));
+    const look = dueRequests(options, await log.readState(topic, 0), now).next();
+    if (look.done === true) return look.value;
     try {
       await using lane = await log.openLane({ name: listLane(group), state: { topic, partition: 0 } }, signal);
-      const missing = due(lane.state);
-      for (const chunk of chunksOf(missing)) {
-        if (signal.aborted) break;
+      const due = dueRequests(options, lane.state, now);
+      for (let size = FIRST_CHUNK; !signal.aborted; size = Math.min(2 * size, MOST_CHUNK)) {
+        const { chunk, nothingDue } = nextChunk(due, size);
         await enqueueChunk(lane, chunk, now);
+        if (nothingDue === undefined) continue;
+        await forget(lane, options, now);
+        return nothingDue;
       }
-      await forget(lane, { group, listed, now });
-      const written = new Set(missing.filter(({ everyMs }) => everyMs !== undefined));
-      return nothingDue(listed, (one) => (written.has(one) ? String(now) : lane.state.get(one.marker)));
     } catch (error) {
       if (!(error instanceof LaneLostError || error instanceof LaneHeldError)) {
         if (signal.aborted) break;
@@ -62,28 +60,38 @@ export async function enqueueLists(options: RequestListOptions): Promise<Nothing
   return { from: -Infinity, until: Infinity };
 }
 
-function* chunksOf<Entry>(all: readonly Entry[]): Generator<readonly Entry[], void, undefined> {
-  for (let [start, size] = [0, FIRST_CHUNK]; start < all.length; [start, size] = [start + size, Math.min(2 * size, MOST_CHUNK)])
-    yield all.slice(start, start + size);
+/** Requests by their markers: a list that names one twice means it once, as it is spelled first. */
+type Chunk = ReadonlyMap<string, ListedRequest>;
+
+/** The next requests; `nothingDue`: behind the last of them. */
+function nextChunk(
+  due: Generator<ListedRequest, NothingDue>,
+  size: number,
+): { readonly chunk: Chunk; readonly nothingDue: NothingDue | undefined } {
+  const chunk = new Map<string, ListedRequest>();
+  while (chunk.size < size) {
+    const next = due.next();
+    if (next.done === true) return { chunk, nothingDue: next.value };
+    if (!chunk.has(next.value.marker)) chunk.set(next.value.marker, next.value);
+  }
+  return { chunk, nothingDue: undefined };
 }
 
-async function enqueueChunk(lane: LaneWriter, chunk: readonly ListedRequest[], now: number): Promise<void> {
+async function enqueueChunk(lane: LaneWriter, chunk: Chunk, now: number): Promise<void> {
+  if (chunk.size === 0) return;
   await lane.transaction((tx) => {
-    tx.append(chunk.map(({ topic, request }) => ({ topic, ...request })));
-    for (const { marker } of chunk) tx.checkpoint(marker, String(now));
+    tx.append(Array.from(chunk.values(), ({ topic, request }) => ({ topic, ...request })));
+    for (const marker of chunk.keys()) tx.checkpoint(marker, String(now));
   });
 }
 
-async function forget(
-  lane: LaneWriter,
-  { group, listed, now }: { readonly group: string; readonly listed: readonly ListedRequest[]; readonly now: number },
-): Promise<void> {
-  const prefix = `${group}/listed/`;
-  const old: string[] = [];
-  for (const [key, at] of lane.state) if (now - Number(at) > FORGET_AFTER_MS && key.startsWith(prefix)) old.push(key);
-  if (old.length === 0) return;
-  const current = new Set(listed.map(({ marker }) => marker));
-  const gone = old.filter((key) => !current.has(key));
+async function forget(lane: LaneWriter, options: ListOptions, now: number): Promise<void> {
+  const prefix = `${options.group}/listed/`;
+  const old = new Set<string>();
+  for (const [key, at] of lane.state) if (now - Number(at) > FORGET_AFTER_MS && key.startsWith(prefix)) old.add(key);
+  if (old.size === 0) return;
+  for (const { marker } of listedRequests(options)) old.delete(marker);
+  const gone = [...old];
   for (let i = 0; i < gone.length; i += MOST_CHUNK) {
     await lane.transaction((tx) => {
       for (const key of gone.slice(i, i + MOST_CHUNK)) tx.checkpoint(key, null);
@@ -93,58 +101,59 @@ async function forget(
 
 /** The requests of lists that a run would enqueue now; `state`: of the group. */
 export function listedAndDue(
-  options: Omit<RequestListOptions, 'log' | 'signal'> & { readonly state: ReadonlyMap<string, string> },
-): readonly { readonly pipeline: string; readonly request: KeyedRequest }[] {
-  const now = options.clock.epochMs();
-  return listedRequests(options)
-    .filter((one) => isDue(one, options.state, now))
-    .map(({ pipeline, request }) => ({ pipeline, request }));
+  options: ListOptions & { readonly clock: Clock; readonly state: ReadonlyMap<string, string> },
+): readonly KeyedRequest[] {
+  const due = new Map<string, KeyedRequest>();
+  for (const { marker, request } of dueRequests(options, options.state, options.clock.epochMs()))
+    if (!due.has(marker)) due.set(marker, request);
+  return [...due.values()];
 }
 
-function isDue({ marker, everyMs }: ListedRequest, state: ReadonlyMap<string, string>, now: number): boolean {
-  const before = state.get(marker);
-  if (before === undefined || everyMs === undefined) return before === undefined;
-  const { from, until } = notDue(before, everyMs);
-  return !(now >= from && now < until);
-}
-
-/** A marker that lies more than a period ahead was written by a clock that was wrong. */
-function notDue(before: string, everyMs: number): NothingDue {
-  return { from: Number(before) - everyMs, until: Number(before) + everyMs };
-}
-
-function nothingDue(listed: readonly ListedRequest[], marked: (one: ListedRequest) => string | undefined): NothingDue {
+/** The listed requests that are due by the state as it stands when each is looked at. Returns when nothing is, once all of them are marked. */
+function* dueRequests(
+  options: ListOptions,
+  state: ReadonlyMap<string, string>,
+  now: number,
+): Generator<ListedRequest, NothingDue, undefined> {
   let [from, until] = [-Infinity, Infinity];
-  for (const one of listed) {
-    if (one.everyMs === undefined) continue;
-    const times = notDue(marked(one) ?? 'never', one.everyMs);
+  for (const one of listedRequests(options)) {
+    let times = notDue(Number(state.get(one.marker)), one.everyMs);
+    if (!(now >= times.from && now < times.until)) {
+      yield one;
+      times = notDue(now, one.everyMs);
+    }
     from = Math.max(from, times.from);
     until = Math.min(until, times.until);
   }
   return { from, until };
 }
 
+/** `markedAt`: NaN where it isn't. A marker that lies more than a period ahead was written by a clock that was wrong. */
+function notDue(markedAt: number, everyMs: number): NothingDue {
+  return { from: markedAt - everyMs, until: markedAt + everyMs };
+}
+
+type ListOptions = Pick<RequestListOptions, 'group' | 'pipelines' | 'names'>;
+
 interface ListedRequest {
-  readonly pipeline: string;
   readonly request: KeyedRequest;
   readonly topic: string;
   /** The key under which it is marked as enqueued. */
   readonly marker: string;
-  readonly everyMs: number | undefined;
+  /** Infinity: once. */
+  readonly everyMs: number;
 }
 
-/** A list that names one twice means it once, as it is spelled first. */
-function listedRequests({ group, pipelines, names }: Pick<RequestListOptions, 'group' | 'pipelines' | 'names'>): ListedRequest[] {
-  const listed = new Map<string, ListedRequest>();
+/** The requests of all lists, one after the other: a list may be long. */
+function* listedRequests({ group, pipelines, names }: ListOptions): Generator<ListedRequest, void, undefined> {
   for (const pipeline of pipelines) {
-    const { name, everyMs } = pipeline;
+    const { everyMs = Infinity } = pipeline;
     const topic = requestsTopic(pipeline, names);
     for (const request of pipeline.listed()) {
       const marker = `${group}/listed/${topic}/${fieldsOf(request.value)}${request.key}`;
-      if (!listed.has(marker)) listed.set(marker, { pipeline: name, topic, request, marker, everyMs });
+      yield { topic, request, marker, everyMs };
     }
   }
-  return [...listed.values()];
 }
 
 /** Requests of different kinds may have the same key: an author may be called by digits. */
