@@ -6,7 +6,10 @@ import { READ_COMMITTED, committedMessages } from '../client/kafkajs-cluster.ts'
 import { certainTopicMetadata } from '../admin/topic-metadata.ts';
 import { ConfigResourceTypes } from '../client/kafkajs-internals.ts';
 
-const MAX_BYTES = 4 * 1024 * 1024;
+/** Of an answer. */
+const BYTES = { least: 64 * 1024, first: 128 * 1024, most: 4 * 1024 * 1024 };
+/** Decoded, a record takes half a kilobyte of memory, however few bytes of a compressed batch it is. */
+const RECORDS_AT_ONCE = 10_000;
 /** How long a broker may take to read its remote storage, and how often the fetch is repeated. */
 const PATIENCE_MS = 1_000;
 const ASKED_AGAIN = 3;
@@ -28,6 +31,15 @@ export interface FetchOptions {
   readonly offset: number;
   /** How long the broker may wait for records, where there are none. */
   readonly maxWaitMs: number;
+  /** A first batch that is larger comes all the same. Default 4 MB. */
+  readonly maxBytes?: number;
+}
+
+/** The bytes to request next of a partition, by those of the request before and the records that came; none before: at first. */
+export function nextMaxBytes(before?: { readonly maxBytes: number; readonly records: number }): number {
+  const { maxBytes = BYTES.first, records = 0 } = before ?? {};
+  if (records > RECORDS_AT_ONCE) return Math.max(BYTES.least, maxBytes / 2);
+  return records > 0 && records < RECORDS_AT_ONCE / 4 ? Math.min(BYTES.most, 2 * maxBytes) : maxBytes;
 }
 
 /** The partitions of a topic. Throws `TopicUnknownError`. */
@@ -106,7 +118,7 @@ export interface FetchedMessages {
 export async function fetchMessages(cluster: Cluster, options: FetchOptions): Promise<FetchedMessages> {
   const { topic, partition } = options;
   const ask = (at: number, maxWaitMs: number): Promise<FetchedPartition> =>
-    fetchPartition(cluster, { ...options, offset: at, maxWaitMs, maxBytes: MAX_BYTES, isolationLevel: READ_COMMITTED });
+    fetchPartition(cluster, { ...options, offset: at, maxWaitMs, isolationLevel: READ_COMMITTED });
   let { offset } = options;
   let data = await ask(offset, options.maxWaitMs);
   if (!lacksMessages(data, offset)) return { offset, data };
@@ -129,8 +141,6 @@ export async function fetchMessages(cluster: Cluster, options: FetchOptions): Pr
 }
 
 export interface FetchPartitionOptions extends FetchOptions {
-  /** A first batch that is larger comes all the same. */
-  readonly maxBytes: number;
   readonly isolationLevel: number;
 }
 
@@ -140,7 +150,7 @@ export interface FetchPartitionOptions extends FetchOptions {
  */
 export async function fetchPartition(
   cluster: Cluster,
-  { topic, partition, offset, maxWaitMs, maxBytes, isolationLevel }: FetchPartitionOptions,
+  { topic, partition, offset, maxWaitMs, maxBytes = BYTES.most, isolationLevel }: FetchPartitionOptions,
 ): Promise<FetchedPartition> {
   const broker = await leaderOf(cluster, topic, partition);
   const { responses } = await broker.fetch({

@@ -8,7 +8,7 @@ import { commitGroupOffset, groupOffsets } from './group-offsets.ts';
 import type { Cluster } from '../client/broker.ts';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';
 import type { ReadYourWrites } from './read-your-writes.ts';
-import { assertPartitions, fetchRecords, isOutOfRange, partitionOffsets, partitionsOf } from './fetch.ts';
+import { assertPartitions, fetchRecords, isOutOfRange, nextMaxBytes, partitionOffsets, partitionsOf } from './fetch.ts';
 import { topicMetadata } from '../admin/topic-metadata.ts';
 
 /** A broker holds a question for news of a partition this long: less than the watchdog takes for a silence. */
@@ -44,6 +44,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
   readonly #opened: Promise<Position[]>;
   #partitionsAskedMs = performance.now();
   #newsPauseMs = LOOK_FOR_NEWS.firstMs;
+  #maxBytes = nextMaxBytes();
   #chunk: readonly TopicRecord<Uint8Array>[] = [];
   #at = 0;
 
@@ -152,7 +153,9 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     return await this.#run(async (cluster) => {
       await partitionsOf(cluster, topic);
       try {
-        const { records, next, lastStable } = await fetchRecords(cluster, { topic, partition, offset, maxWaitMs: LONG_POLL_MS });
+        const maxBytes = this.#maxBytes;
+        const { records, next, lastStable } = await fetchRecords(cluster, { topic, partition, offset, maxWaitMs: LONG_POLL_MS, maxBytes });
+        this.#maxBytes = nextMaxBytes({ maxBytes, records: records.length });
         // Before anything of another log is handed out.
         if (lastStable < end) await this.#assertReaches(cluster, partition, end);
         if (records.length === 0) this.#options.emptyRanges.add(topic, partition, offset, next);

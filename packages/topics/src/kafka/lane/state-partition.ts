@@ -4,7 +4,7 @@ import { TopicLostError } from '../../topic-errors.ts';
 import type { LaneSpec, TopicRecord } from '../../topic-log.ts';
 import type { Cluster } from '../client/broker.ts';
 import type { ReadYourWrites } from '../consumer/read-your-writes.ts';
-import { fetchRecords, isOutOfRange, partitionOffsets, partitionsOf } from '../consumer/fetch.ts';
+import { fetchRecords, isOutOfRange, nextMaxBytes, partitionOffsets, partitionsOf } from '../consumer/fetch.ts';
 
 /** Begins the keys the driver itself keeps in a lane's state. */
 export const OWN_KEYS = '$lane/';
@@ -37,6 +37,7 @@ export class StatePartition {
   /** By key, records whose values are no text. */
   readonly #unreadable = new Map<string, TopicRecord<Uint8Array>>();
   #next: number | undefined;
+  #maxBytes = nextMaxBytes();
 
   constructor(topicPartition: LaneSpec['state']) {
     this.topicPartition = topicPartition;
@@ -95,11 +96,13 @@ export class StatePartition {
 
   async #read(cluster: Cluster, onRecord: (record: StateRecord) => void): Promise<void> {
     const offset = await this.#position(cluster);
-    const { records, next } = await fetchRecords(cluster, { ...this.topicPartition, offset, maxWaitMs: WAIT_MS }).catch(
+    const maxBytes = this.#maxBytes;
+    const { records, next } = await fetchRecords(cluster, { ...this.topicPartition, offset, maxWaitMs: WAIT_MS, maxBytes }).catch(
       (error: unknown) => {
         throw isOutOfRange(error) ? new TopicLostError({ topic: this.topicPartition.topic }, { cause: error }) : error;
       },
     );
+    this.#maxBytes = nextMaxBytes({ maxBytes, records: records.length });
     for (const record of records) {
       const key = record.key === null ? undefined : textOf(record.key);
       if (key === undefined) continue;
