@@ -18,6 +18,7 @@ const { from } = parseArgs({ options: { from: { type: 'string' } } }).values;
 const folder = mkdtempSync(join(tmpdir(), 'headgate-proof-'));
 const files = (name: string): string => join(root, 'scripts/outside', name);
 const server: { process?: ChildProcess } = {};
+const env: NodeJS.ProcessEnv = { ...process.env, NO_COLOR: '1' };
 process.on('exit', () => {
   server.process?.kill();
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -27,7 +28,6 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exi
 const tarballs = from === undefined ? join(folder, 'tarballs') : resolve(process.env['INIT_CWD'] ?? process.cwd(), from);
 if (from === undefined) must(root, ['node', 'scripts/release.ts', '--no-test', '--out', tarballs]);
 
-const env: NodeJS.ProcessEnv = { ...process.env, NO_COLOR: '1' };
 const npm = ['npm', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
 const runtimes = join(folder, 'runtimes');
 const app = join(folder, 'app');
@@ -93,7 +93,7 @@ proof('a bundle, with nothing installed', [process.execPath, join(bundle, 'progr
 
 proof('npx headgate --version', ['npx', '--no-install', 'headgate', '--version']);
 proof('npx headgate run --sandbox', ['npx', '--no-install', 'headgate', 'run', '--sandbox']);
-const old = spawnSync(join(runtimes, 'node_modules/node20/bin/node'), ['node_modules/headgate/dist/bin.js', 'run'], {
+const old = spawnSync(join(runtimes, 'node_modules/node20/bin/node'), ['node_modules/.bin/headgate', 'run'], {
   cwd: app,
   encoding: 'utf8',
 });
