@@ -137,7 +137,7 @@ export class LogStore {
     }
   }
 
-  write(args: WriteArgs): Float64Array<ArrayBuffer> | null {
+  write(args: WriteArgs): Float64Array | null {
     return this.#transaction(() => {
       if (args.lane !== null) this.#lanes.verify(args.lane);
       const positions = args.positions ? new Float64Array(2 * args.batches.reduce((sum, batch) => sum + batch.keys.length, 0)) : null;

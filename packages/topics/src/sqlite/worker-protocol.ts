@@ -25,7 +25,7 @@ export interface WorkerCalls {
     result: { readonly epoch: number; readonly state: StateEntries };
   };
   'close-lane': { args: LaneHold; result: null };
-  write: { args: WriteArgs; result: Float64Array<ArrayBuffer> | null };
+  write: { args: WriteArgs; result: Float64Array | null };
   'read-state': { args: { readonly topic: string; readonly partition: number }; result: StateEntries };
   'open-reader': { args: ReaderArgs; result: null };
   'next-chunk': { args: { readonly reader: number }; result: RecordChunk | null };
