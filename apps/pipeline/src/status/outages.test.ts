@@ -52,13 +52,15 @@ it('says that the log is locked, for how long, that it is back, and each once', 
   ]);
 });
 
-it('says that a stop waits for a log that is away, and in its summary that it was not reached', async () => {
+it('says on a terminal and in plain lines that a stop waits for a log that is away, and in its summary that it was not reached', async () => {
   await using api = await service();
   await using here = await place();
   const { run, unlock } = await lockedOut(here, api.url);
   run.stop();
   expect(run.frame({ columns: 500 }).join('\n')).toMatch(/^ {2}stopping: waits for 1 write and the log, 10 s at most; /mu);
   expect(run.summary()).toMatch(/^Log not written: +for the last 3 s \(.*locked.*\): what isn't in it yet is asked for again\.$/mu);
+  await here.clock.advance(4_000);
+  expect(run.plain.lines.at(-1)).toMatch(/^10:15:0\d stopping: waits for (?:1 write and )?the log, 10 s at most; /u);
   unlock();
   expect((await run.finish()).outcome).toBe('stopped');
 });

@@ -1,6 +1,6 @@
 import type { RunEvent } from '@headgate/pipeline';
 import { itemsWords, type ToldEvent, told, type Units } from './event-words.ts';
-import { logLines } from './log-words.ts';
+import { logLines, logUnavailableLines } from './log-words.ts';
 import type { Reporter, ReporterOptions } from './reporter.ts';
 import { every, type RunView } from './run-view.ts';
 import { countWords } from './text/number-words.ts';
@@ -75,13 +75,13 @@ export function createPlainLines(
 
 /** Why nothing happens. An outage of the log or of a service has its own lines, when it begins and ends. */
 function waitLines(view: RunView, times: TimeWords): string[] {
-  if (view.logUnavailable !== undefined) return [];
+  if (view.logUnavailable !== undefined && !view.isStopping) return [];
   const held = [...holdingBudgets(view)].map(([budget, what]) => {
     const { used, limit, freeAt } = budget;
     const next = freeAt === undefined ? 'when a request in flight is answered' : `at ${times.when(freeAt, view.now)}`;
     return `${what} waits for ${budgetName(budget)}, ${used}/${limit} used: next request ${next}`;
   });
-  const outages = failingLines(view, times);
+  const outages = [...logUnavailableLines(view, times), ...failingLines(view, times)];
   const others = waits(view, times).map(({ words }) => words);
   return [...others.filter((words) => !outages.includes(words)), ...held];
 }
