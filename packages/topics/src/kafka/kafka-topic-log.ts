@@ -245,9 +245,8 @@ class KafkaTopicLog implements TopicLog {
   ): Promise<CreatedTopics> {
     this.#assertOpen();
     const { replication = 3 } = this.#options;
-    const done = await this.#admin.run((admin) => createTopics({ admin, topics, replication, validateOnly }));
-    const there = validateOnly ? topics.filter(({ name }) => !done.created.includes(name)) : topics;
-    await this.#metadata.refresh(there.map(({ name, partitions }) => ({ topic: name, partition: validateOnly ? 0 : partitions - 1 })));
+    const { descriptions, ...done } = await this.#admin.run((admin) => createTopics({ admin, topics, replication, validateOnly }));
+    this.#metadata.note(descriptions);
     return done;
   }
 

@@ -54,6 +54,11 @@ export class MetadataCache {
     return found;
   }
 
+  /** Takes descriptions that were just fetched. */
+  note(descriptions: ReadonlyMap<string, TopicDescription>): void {
+    for (const [topic, description] of descriptions) this.#topics.set(topic, description);
+  }
+
   /** `max.message.bytes` of a topic that has been described. */
   maxMessageBytes(topic: string): number {
     return this.#topics.get(topic)?.maxMessageBytes ?? 1_000_000;

@@ -44,8 +44,13 @@ export interface CreateTopicsOptions {
   readonly validateOnly: boolean;
 }
 
+export interface PreparedTopics extends CreatedTopics {
+  /** Of those that are there now. */
+  readonly descriptions: ReadonlyMap<string, TopicDescription>;
+}
+
 /** Makes what is missing, lets grow what is too small. Throws `TopicMismatchError` before anything is changed. */
-export async function createTopics({ admin, topics, replication, validateOnly }: CreateTopicsOptions): Promise<CreatedTopics> {
+export async function createTopics({ admin, topics, replication, validateOnly }: CreateTopicsOptions): Promise<PreparedTopics> {
   const there = await findTopics(
     admin,
     topics.map(({ name }) => name),
@@ -62,8 +67,10 @@ export async function createTopics({ admin, topics, replication, validateOnly }:
   const grown = known.flatMap(({ spec, found }) => (found.partitions < spec.partitions ? [spec] : [])).toSorted(requestsLast);
   await assertMayGrow(admin, grown);
   if (!validateOnly) for (const spec of grown) await grow(admin, spec, false);
-  if (!validateOnly && missing.length + grown.length > 0) await untilKnown(admin, topics);
+  const changed = validateOnly ? [] : [...missing, ...grown];
+  const now = changed.length === 0 ? there : new Map([...there, ...(await describedTopics(admin, await untilKnown(admin, changed)))]);
   return {
+    descriptions: descriptionsOf(now),
     created: missing.map(({ name }) => name),
     grown: known.flatMap(({ spec: { name, partitions: to }, found: { partitions: from } }) =>
       from < to ? [{ topic: name, from, to }] : [],
@@ -101,12 +108,16 @@ async function grow(admin: ClusterAdmin, { name, partitions }: TopicSpec, valida
   await growing.catch((error: unknown) => refuse(error, name, `can't get ${partitions} partitions`));
 }
 
-/** A broker learns of what its controller has made a moment later. */
-async function untilKnown(admin: ClusterAdmin, wanted: readonly TopicSpec[]): Promise<void> {
+/** A broker learns of what its controller has made a moment later, and of its leaders. */
+async function untilKnown({ cluster }: ClusterAdmin, wanted: readonly TopicSpec[]): Promise<TopicMetadata> {
   const names = wanted.map(({ name }) => name);
   for (const deadline = performance.now() + KNOWN_WITHIN_MS; performance.now() < deadline; await sleep(LOOK_AGAIN_MS)) {
-    const there = await findTopics(admin, names);
-    if (wanted.every(({ name, partitions }) => (there.get(name)?.partitions ?? 0) >= partitions)) return;
+    const there = await topicMetadata(cluster, names);
+    const isKnown = ({ name, partitions }: TopicSpec): boolean => {
+      const found = there.get(name) ?? [];
+      return found.length >= partitions && found.every(({ leader }) => leader >= 0);
+    };
+    if (wanted.every(isKnown)) return there;
   }
   throw new Error(`The brokers do not list new topics within ${KNOWN_WITHIN_MS / 1_000} s: ${names.join(', ')}`);
 }
@@ -150,7 +161,7 @@ async function createMissing({ admin, topics: missing, replication, validateOnly
   const deadline = performance.now() + BROKERS_WITHIN_MS;
   for (const backoff = new Backoff(PAUSES); ; await backoff.pause()) {
     try {
-      if (await admin.createTopics({ topics, validateOnly, waitForLeaders: !validateOnly })) return;
+      if (await admin.createTopics({ topics, validateOnly, waitForLeaders: false })) return;
       // Another process was first, or this broker has not heard of them yet. The next attempt checks whether they fit.
       throw new Error('Some of the topics that were missing are there after all.');
     } catch (error) {
@@ -182,11 +193,12 @@ async function findTopics(admin: ClusterAdmin, names: readonly string[]): Promis
 }
 
 /** With their settings, sorted by name. */
-async function describedTopics(admin: ClusterAdmin, topics: TopicMetadata): Promise<ReadonlyMap<string, FoundTopic>> {
+async function describedTopics({ cluster }: ClusterAdmin, topics: TopicMetadata): Promise<ReadonlyMap<string, FoundTopic>> {
   if (topics.size === 0) return new Map();
   const names = [...topics.keys()].toSorted();
-  const { resources } = await admin.describeConfigs({
-    includeSynonyms: false,
+  // Any broker knows them; kafkajs's own way finds the controller first.
+  const broker = await cluster.brokerPool.findConnectedBroker();
+  const { resources } = await broker.describeConfigs({
     resources: names.map((name) => ({ type: ConfigResourceTypes.TOPIC, name, configNames: [...READ_SETTINGS] })),
   });
   const settings = new Map(

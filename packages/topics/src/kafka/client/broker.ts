@@ -47,7 +47,12 @@ export interface Broker extends TransactionBroker {
   }): Promise<{ readonly responses: readonly { readonly topicName: string; readonly partitions: readonly FetchedPartition[] }[] }>;
   describeConfigs(options: {
     readonly resources: readonly { readonly type: number; readonly name: string; readonly configNames: readonly string[] }[];
-  }): Promise<{ readonly resources: readonly { readonly configEntries: readonly { readonly configValue: string }[] }[] }>;
+  }): Promise<{
+    readonly resources: readonly {
+      readonly resourceName: string;
+      readonly configEntries: readonly { readonly configName: string; readonly configValue: string }[];
+    }[];
+  }>;
   offsetFetch(options: {
     readonly groupId: string;
     readonly topics: readonly { readonly topic: string; readonly partitions: readonly { readonly partition: number }[] }[];

@@ -4,6 +4,8 @@ import { KafkajsEncoder, requests } from './kafkajs-internals.ts';
 /** A partition as a broker describes it, with or without a leader. */
 export interface PartitionMetadata {
   readonly partitionId: number;
+  /** Its node id; -1 for none. */
+  readonly leader: number;
   readonly replicas: readonly number[];
 }
 
