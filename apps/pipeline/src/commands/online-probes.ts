@@ -1,4 +1,5 @@
-import { type Pipeline, type Probe as PipelineProbe, openJournalledLane, topicNames } from '@headgate/pipeline';
+import { type AttemptEvent, type Pipeline, type Probe as PipelineProbe, openJournalledLane, topicNames } from '@headgate/pipeline';
+import type { SourceError } from '@headgate/sources';
 import { type Clock, creditPool, type Journal } from '@headgate/throttle';
 import { LaneHeldError } from '@headgate/topics';
 import type { SoundConfig } from '../config/config-error.ts';
@@ -79,12 +80,17 @@ async function answerOf(
   within: (probed: Promise<ProbeResult>) => Promise<ProbeResult>,
 ): Promise<ProbeResult> {
   const credits = creditPool({ max: 1 });
-  const probe = pipeline.probe({ clock, env, signal, journal, credits, onAttempt: () => undefined }, credential);
+  const refused = Promise.withResolvers<ProbeResult>();
+  // It would be requested again; one request is what was said.
+  const onAttempt = ({ outcome, reason = 'the rate limit is reached' }: AttemptEvent): void => {
+    if (outcome === 'rate-limited') refused.resolve({ ok: true, message: `answers: ${reason}: something else uses its budget` });
+  };
+  const probe = pipeline.probe({ clock, env, signal, journal, credits, onAttempt }, credential);
   if (probe === undefined) throw new TypeError(`${pipeline.name} has a probe.`);
   try {
     const full = fullUntil(probe.source.gauges(), clock);
     if (full !== undefined) return { ok: true, message: `not asked: its budget is used up${full}` };
-    return await within(answers(() => probe.query()));
+    return await within(Promise.race([answers(() => probe.query()), refused.promise]));
   } finally {
     await probe.source.close();
   }
@@ -107,7 +113,14 @@ async function answers(query: () => Promise<unknown>): Promise<ProbeResult> {
     await query();
     return { ok: true, message: 'answers' };
   } catch (error) {
-    const { endsSource, retryable, message } = error as { endsSource?: boolean; retryable?: boolean; message: string };
-    return endsSource === true || retryable === true ? { ok: false, message } : { ok: true, message: `answers: ${message}` };
+    // The SourceError of a pipeline of the user's may be of another copy of the package.
+    const { endsSource, retryable, message } = error as Partial<SourceError> & Error;
+    // A check that is stopped has no answer.
+    if (retryable === undefined) throw error;
+    if (endsSource !== true && !retryable) return { ok: true, message: `answers: ${message}` };
+    // The end of the sentence is for programs of one's own.
+    return { ok: false, message: message.replace(/ Retry (?:later|after that), or allow more time \(retryForMs\)\.$/, LATER) };
   }
 }
+
+const LATER = ' Check again later; a run tries again by itself.';

@@ -51,8 +51,22 @@ describe('headgate check --online', () => {
     await using books = await startBooks({ faults: [{ name: '503', at: 1, times: 9 }] });
     const yaml = followersYaml({ url: followers.url, users: ['a'] });
     await using place = await workplace(`${yaml}books: { baseUrl: "${books.url}", key: "\${KEY}", isbns: ["${sampleIsbn(1)}"] }\n`);
-    expect((await place.headgate('check', '--online')).code).toBe(1);
+    const { code, stdout } = await place.headgate('check', '--online');
+    const later = /gave up after 1 attempt: the service .*503.*\. Check again later; a run tries again by itself\.$/gmu;
+    expect([code, stdout.match(later)]).toEqual([1, [expect.any(String), expect.any(String)]]);
     expect([followers.requests.length, books.requests.length]).toEqual([1, 1]);
+  });
+
+  it('spends no second one where the first is refused for its rate', async () => {
+    const window = { kind: 'rolling', limit: 1, windowMs: 1_000 } as const;
+    await using service = await startFollowers({ users: { a: { followers: 1 } }, window, faults: [{ name: '429', at: 1 }] });
+    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
+    const { code, stdout } = await place.headgate('check', '--online');
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/followers app +answers: the rate limit is reached \(429\): something else uses its budget\n/u),
+    ]);
+    expect(service.requests).toHaveLength(1);
   });
 
   it('asks nothing that could not be noted', async () => {

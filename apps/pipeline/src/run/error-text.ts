@@ -11,6 +11,7 @@ export function errorText(error: unknown): string {
 /** Why the work ended: as `errorText`, and of a refused credential whose it is and that nothing but a start is needed once it is right. */
 export function failureText(error: unknown): string {
   const said = errorText(error);
-  if (!(error instanceof SourceError) || error.credential === undefined || !said.startsWith(`${error.credential}: `)) return said;
-  return `${error.service} credential ${said} Then start again: nothing is lost.`;
+  if (!(error instanceof SourceError) || error.credential === undefined) return said;
+  const whose = said.startsWith(`${error.credential}: `) ? `${error.service} credential ` : '';
+  return `${whose}${said} Then start again: nothing is lost.`;
 }
