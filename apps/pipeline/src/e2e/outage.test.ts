@@ -1,3 +1,4 @@
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, type Server, type Socket, connect, createServer } from 'node:net';
 import { startFollowers } from '@headgate/sandbox';
 import { expect, it } from 'vitest';
@@ -36,6 +37,39 @@ async function door(url: string) {
   };
   const port = await open(0);
   return { url: `http://127.0.0.1:${port}`, open: async () => await open(port), shut, [Symbol.asyncDispose]: shut };
+}
+
+/** What becomes of a request: it is passed on, answered in its place, or its answer is passed on in part, and breaks off or never ends. */
+type Fate = 'pass' | 'cut' | 'endless' | { readonly status: number; readonly headers: Readonly<Record<string, string>> };
+
+/** A gate before a service, which notes when each request came, in monotonic ms. */
+async function gate(url: string, fateOf: () => Fate) {
+  const cameAt: number[] = [];
+  const server = createHttpServer((request, response) => {
+    cameAt.push(performance.now());
+    const fate = fateOf();
+    if (typeof fate === 'object') {
+      response.writeHead(fate.status, fate.headers).end();
+      return;
+    }
+    const serve = async (): Promise<void> => {
+      const answer = await fetch(`${url}${request.url}`, { headers: { authorization: request.headers.authorization ?? '' } });
+      const body = Buffer.from(await answer.arrayBuffer());
+      response.writeHead(answer.status, { 'content-type': 'application/json', 'content-length': body.length });
+      if (fate === 'pass') response.end(body);
+      else response.write(body.subarray(1), () => void (fate === 'cut' && response.destroy()));
+    };
+    serve().catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    cameAt,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
 }
 
 /** The events of a run with `--json`. */
@@ -81,4 +115,43 @@ it('a service that is away for longer than `retryFor` costs some attempts, over 
   expect(await place.records('followers.dead-letters')).toEqual([]);
   const ids = (await place.records('followers.ids')).map(({ key, value }) => `${key} ${String(value['id'])}`);
   expect(ids.toSorted()).toEqual(users.flatMap((user) => service.followersOf(user).map((id) => `@${user} ${id}`)).toSorted());
+});
+
+it('a service that cuts its answers or never ends them, and refuses for the rate when it is back, costs no request over a Ctrl-C', async () => {
+  const users = Array.from({ length: 12 }, (_, i) => `user_${i}`);
+  await using service = await startFollowers({
+    users: Object.fromEntries(users.map((user) => [user, { followers: 20, pageSize: 10 }])),
+    window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 },
+  });
+  const limit = 20;
+  const fates: Fate[] = ['pass'];
+  let isDown = true;
+  await using front = await gate(
+    service.url,
+    () => fates.shift() ?? (!isDown ? 'pass' : front.cameAt.length % 2 === 0 ? 'cut' : 'endless'),
+  );
+  const more = '  count: 10\n  retryFor: 100ms\n  timeout: 2s\n';
+  await using place = await workplace(followersYaml({ url: front.url, users, limit: `{ requests: ${limit}, window: 1s }`, more }));
+
+  const first = place.start('run');
+  await expect.poll(() => first.text().stderr).toContain('followers: no attempt succeeds');
+  first.child.kill('SIGINT');
+  const { code, stderr } = await first.ended;
+  expect(code).toBe(130);
+  expect(stderr).toMatch(
+    /^Waited for: {7}followers: no attempt has succeeded for the last .* \(\d+ attempts\): the answer (?:broke off|was not complete).*\. 12 crawls stay for the next run\.$/mu,
+  );
+
+  const second = place.start('run', '--json');
+  await expect.poll(() => told(second, 'service-unavailable')).toBe(1);
+  fates.push({ status: 429, headers: { 'retry-after': '1' } });
+  isDown = false;
+  expect((await second.ended).code).toBe(0);
+
+  expect(await place.records('followers.dead-letters')).toEqual([]);
+  const ids = (await place.records('followers.ids')).map(({ key, value }) => `${key} ${String(value['id'])}`);
+  expect(ids.toSorted()).toEqual(users.flatMap((user) => service.followersOf(user).map((id) => `@${user} ${id}`)).toSorted());
+  // Each came a window after the one that the limit counts from it, over both runs.
+  const closest = front.cameAt.slice(limit).map((at, i) => at - (front.cameAt[i] ?? 0));
+  expect(Math.min(...closest)).toBeGreaterThanOrEqual(1_000);
 });

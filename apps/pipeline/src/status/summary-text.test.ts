@@ -12,12 +12,13 @@ interface CrawlOptions {
   readonly url: string;
   readonly users: readonly string[];
   readonly requests?: number;
+  readonly retryFor?: string;
 }
 
-function crawl({ url, users, requests = 1_000 }: CrawlOptions) {
+function crawl({ url, users, requests = 1_000, retryFor = '10m' }: CrawlOptions) {
   const limit = { requests, window: requests === 1_000 ? '1s' : '15m' };
   const list = users.map((screenName) => ({ screenName }));
-  return followers({ baseUrl: url, credentials: [{ name: 'app', bearer: 'a-token' }], users: list, limit, count: 10 });
+  return followers({ baseUrl: url, credentials: [{ name: 'app', bearer: 'a-token' }], users: list, limit, count: 10, retryFor });
 }
 
 it('names failed crawls with their reasons, ten at most, and the commands to read and to replay them', async () => {
@@ -73,6 +74,20 @@ it('says of each pipeline what it did and left where it was stopped, and what we
   ]);
 });
 
+it('names no service that a run waited for once it is done, though the last crawl failed', async () => {
+  await using here = await place();
+  const server = createServer((_, response) => void response.writeHead(500).end());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const run = await here.run([crawl({ url: `http://127.0.0.1:${port}`, users: ['alpha'], retryFor: '0s' })]);
+  expect((await run.finish()).outcome).toBe('done');
+  await here.clock.advance(3_000);
+  expect(run.view().pipelines['followers']?.failing).toBeDefined();
+  expect(run.summary()).toMatch(/^Failed after .*: nothing was written\./u);
+  expect(run.summary()).not.toContain('Waited for');
+  server.close();
+});
+
 it('names the service that a stopped run waited for, for how long, and how many crawls stay for the next', async () => {
   await using here = await place();
   const server = createServer((_, response) => void response.writeHead(503).end());
@@ -91,7 +106,7 @@ it('names the service that a stopped run waited for, for how long, and how many 
     expect.stringMatching(/^Stopped after .*: nothing was written\.$/u),
     expect.stringMatching(/^\d+ requests: \d+ met a fault \(\d+ times 503\)\. None was refused for its rate\.$/u),
     expect.stringMatching(
-      /^Waited for: {7}followers: no attempt of \d+ has succeeded for the last .*\d+ m?s \(the service failed \(503\)\)\. 20 crawls stay for the next run\.$/u,
+      /^Waited for: {7}followers: no attempt has succeeded for the last .*\d+ m?s \(\d+ attempts\): the service failed \(503\)\. 20 crawls stay for the next run\.$/u,
     ),
     expect.stringMatching(/^To go on: {9}run the same command again: it goes on with @user_0 at page 1, .* and 17 more\.$/u),
   ]);

@@ -230,8 +230,8 @@ function failingServices(view: RunView): string[] {
   return failingPipelines(view).map(({ pipeline, since, attempts, reason }) => {
     const { count, isExact } = walksLeft(view, pipeline);
     const left = count === 0 ? 'What is left' : `${isExact ? '' : 'At least '}${countWords(count, 'crawl')}`;
-    const tried = `no attempt of ${groupedNumber(attempts)} has succeeded for the last ${durationWords(view.now - since)}`;
-    return `${'Waited for:'.padEnd(18)}${pipeline}: ${tried} (${safeText(reason, 200)}). ${left} ${count > 1 ? 'stay' : 'stays'} for the next run.`;
+    const tried = `no attempt has succeeded for the last ${durationWords(view.now - since)} (${countWords(attempts, 'attempt')})`;
+    return `${'Waited for:'.padEnd(18)}${pipeline}: ${tried}: ${safeText(reason, 200)}. ${left} ${count > 1 ? 'stay' : 'stays'} for the next run.`;
   });
 }
 
