@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PassThrough } from 'node:stream';
@@ -71,6 +73,20 @@ it('says as JSON why it failed, and how it ended with its totals', async () => {
       msg: 'the run is over: failed',
     }),
   ]);
+});
+
+it('warns that its page is at another port than the one it was to have', async () => {
+  await using service = await startFollowers({ users: { alpha: { followers: 1 } } });
+  await using other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  const yaml = followersYaml({ url: service.url, users: ['alpha'] }).replace('status: false', `status: { port: ${port} }`);
+  const { ended, said } = (await runPlace(yaml)).started({ json: true });
+  expect(await ended).toBe(0);
+  const message = new RegExp(`^status at http://127\\.0\\.0\\.1:\\d+/ \\(port ${port} is another program's: `, 'u');
+  expect((await said()).split('\n', 2).map((line) => JSON.parse(line) as object)).toContainEqual(
+    expect.objectContaining({ level: 'warn', event: 'notice', msg: expect.stringMatching(message) as string }),
+  );
 });
 
 it('writes its summary when it is stopped while its log is locked, however long that lasts', async () => {

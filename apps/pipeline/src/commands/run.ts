@@ -105,8 +105,10 @@ async function serveStatus(
   const { port, host, names } = config.status;
   try {
     const server = await startStatusServer({ port, host, names, ...shown });
-    const moved = port !== 0 && server.port !== port ? ` (port ${port} is busy)` : '';
-    emit({ type: 'notice', level: 'info', message: `status at ${server.url}${moved}` });
+    const isMoved = port !== 0 && server.port !== port;
+    // Probes and Prometheus may ask at the port that was meant.
+    const moved = isMoved ? ` (port ${port} is another program's: end that, or set status.port)` : '';
+    emit({ type: 'notice', level: isMoved ? 'warn' : 'info', message: `status at ${server.url}${moved}` });
     return server;
   } catch (error) {
     // Nobody's work should wait for a page that nobody may look at.
