@@ -19,10 +19,12 @@ export interface Backoff {
   /** Ms until the time is over. */
   readonly leftMs: number;
   /**
-   * Records a failed attempt and returns the wait before the next, ms. Undefined when the time is over, or ends before `atLeastMs`, the
-   * wait that the service requests: an earlier attempt is sure to be refused.
+   * True when the time is over, or ends before `atLeastMs`, the wait that the service requests, default 0: an earlier attempt is sure to be
+   * refused.
    */
-  failed(atLeastMs?: number): number | undefined;
+  isOver(atLeastMs?: number): boolean;
+  /** Records a failed attempt and returns the wait before the next, ms; undefined where `isOver` is true, which by default is looked up now. */
+  failed(atLeastMs?: number, isOver?: boolean): number | undefined;
   /** A wait for budget or room of this long is not the service's failing: it doesn't count. */
   waited(ms: number): void;
 }
@@ -41,7 +43,12 @@ export function backoff({ nowMs, random, retryForMs }: BackoffOptions): Backoff 
   let countedFrom: number | undefined;
   const elapsedMs = (): number => (countedFrom === undefined ? 0 : Math.max(0, nowMs() - countedFrom));
   const leftMs = (): number => retryForMs - elapsedMs();
+  const isOver = (atLeastMs = 0): boolean => {
+    const left = leftMs();
+    return left <= 0 || atLeastMs > left;
+  };
   return {
+    isOver,
     get failures() {
       return failures;
     },
@@ -51,12 +58,11 @@ export function backoff({ nowMs, random, retryForMs }: BackoffOptions): Backoff 
     get leftMs() {
       return leftMs();
     },
-    failed(atLeastMs = 0) {
+    failed(atLeastMs = 0, isLast = isOver(atLeastMs)) {
       countedFrom ??= nowMs();
-      const left = leftMs();
       const delay = random() * delayMs(failures);
       failures += 1;
-      return left > 0 && atLeastMs <= left ? Math.min(left, Math.max(delay, atLeastMs)) : undefined;
+      return isLast ? undefined : Math.max(0, Math.min(leftMs(), Math.max(delay, atLeastMs)));
     },
     waited(ms) {
       if (countedFrom !== undefined) countedFrom += ms;

@@ -108,11 +108,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         clockRefusals,
         secretRefusals,
         progress,
-        faulted(fault) {
-          const { retryInMs = 0 } = fault;
-          const isLast = deadline.leftMs <= 0 || retryInMs > deadline.leftMs;
-          return turn.failed({ ...fault, fromMs: grantedAtMs, isLast });
-        },
+        faulted: (fault) => turn.failed({ ...fault, fromMs: grantedAtMs }),
         blame: () => turn.blame,
         retire: (error) => {
           // Only requests that wait when the last credential leaves see it.

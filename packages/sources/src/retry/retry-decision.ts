@@ -38,7 +38,7 @@ export interface RetryDecisionOptions {
   readonly secretRefusals: number;
   readonly progress: Progress;
   /** Reports a fault that may be the service's. Returns the ms until the next attempt of any request while the service is down. */
-  readonly faulted: (fault: Pick<Fault, 'kind' | 'reason' | 'retryInMs'>) => number | undefined;
+  readonly faulted: (fault: Omit<Fault, 'fromMs'>) => number | undefined;
   /** The reason, in a sentence, why the request is taken to be at fault itself though no other was answered, where it is. */
   readonly blame: () => string | undefined;
   /** Takes the credential out of the pool. */
@@ -90,10 +90,12 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
         };
       }
       const kind = faultKind(options);
-      const downForMs = kind && options.faulted({ kind, reason, retryInMs });
+      // Known once: a moment later the time may be over, and the fault was not taken for its last.
+      const isLast = progress.deadline.isOver(retryInMs);
+      const downForMs = kind && options.faulted({ kind, reason, retryInMs, isLast });
       if (downForMs !== undefined) return { kind: 'retry', outcome: 'transient', reason, retryInMs: downForMs, pauseMs: 0 };
       // The request isn't at fault: as for a budget, it waits as long as it takes.
-      const pauseMs = attempted.awaitsSecret === true ? SECRET_PAUSE_MS : progress.deadline.failed(retryInMs);
+      const pauseMs = attempted.awaitsSecret === true ? SECRET_PAUSE_MS : progress.deadline.failed(retryInMs, isLast);
       if (pauseMs === undefined) return { kind: 'reject', outcome: 'transient', error: gaveUp(options, reason, retryInMs) };
       return { kind: 'retry', outcome: 'transient', reason, retryInMs: pauseMs, pauseMs };
     }

@@ -20,11 +20,14 @@ const LATENCY_MS = 20;
 interface ServiceOptions extends Partial<SourceOptions> {
   readonly meets: (path: string, nowMs: number) => Meets;
   readonly weights?: (path: string) => Readonly<Record<string, number>>;
+  /** What each look at the clock costs, as on a busy machine. */
+  readonly lookMs?: number;
 }
 
 /** A service in virtual time, without sockets. */
-function service({ meets, weights, ...options }: ServiceOptions) {
+function service({ meets, weights, lookMs = 0, ...options }: ServiceOptions) {
   const clock = virtualClock();
+  let looked = 0;
   const attempts: { readonly path: string; readonly atMs: number; readonly meets: Meets; readonly isDown: boolean }[] = [];
   const events: AttemptEvent[] = [];
   let probing = 0;
@@ -85,7 +88,7 @@ function service({ meets, weights, ...options }: ServiceOptions) {
     credentials: [credential('a')],
     ...(options.budgets === undefined && { limit: { requests: 1_000, windowMs: 1_000 } }),
     env: {},
-    clock,
+    clock: { ...clock, monotonicMs: () => clock.monotonicMs() + (looked += lookMs) },
     dispatcher,
     random: () => 0.5,
     maxDelayMs: 0,
@@ -268,6 +271,18 @@ describe('an outage of everybody', () => {
     await scene.clock.advance(62 * MINUTE_MS);
     expect(answers).toEqual([]);
     expect(scene.count('answered')).toBe(1);
+  });
+
+  it('gives no request up between two looks at the clock', async () => {
+    for (let retryForMs = 240; retryForMs < 340; retryForMs += 0.5) {
+      const met: Meets[] = ['refused', 'refused'];
+      const scene = service({ meets: (path) => (path === '/poor' ? (met.shift() ?? 200) : 200), retryForMs, lookMs: 0.5 });
+      scene.query('/poor');
+      await scene.clock.advance(100);
+      scene.query('/other');
+      await scene.clock.advance(5_000);
+      expect([retryForMs, scene.count('answered')]).toEqual([retryForMs, 2]);
+    }
   });
 
   it('is not made of one request that is asked to wait: the others go on', async () => {
