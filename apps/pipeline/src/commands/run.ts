@@ -1,7 +1,8 @@
 import { type RunEvent, type RunResult, pause, start, topicNames } from '@headgate/pipeline';
 import type { TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
-import { errorText, failureText } from '../run/error-text.ts';
+import { errorText } from '../run/error-text.ts';
+import { failureText } from '../run/failure-text.ts';
 import { limitHeapGrowth } from '../run/heap-growth.ts';
 import { logShown, openTopicLog } from '../run/open-topic-log.ts';
 import { growthWords, prepareTopics } from '../run/topics.ts';
