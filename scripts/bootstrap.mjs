@@ -105,7 +105,13 @@ function dependencyHash() {
 function runCommand(argv) {
   const [command, ...args] = withDefaults(argv);
   const isHeadgate = command === 'headgate';
-  const flags = ['--conditions=@headgate/source', '--disable-warning=ExperimentalWarning', '--max-semi-space-size=4', '--v8-pool-size=1'];
+  const flags = [
+    '--conditions=@headgate/source',
+    '--disable-warning=ExperimentalWarning',
+    '--max-semi-space-size=4',
+    '--min-semi-space-size=4',
+    '--v8-pool-size=1',
+  ];
   const source = [...flags, join(root, 'apps/pipeline/src/main.ts')];
   const child = spawn(isHeadgate ? 'node' : command, isHeadgate ? [...source, ...args] : args, {
     // Relative paths on headgate's command line are its caller's.

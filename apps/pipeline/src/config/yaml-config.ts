@@ -34,13 +34,8 @@ export async function yamlConfig({ file, path, source, lookup, readText }: YamlC
     throw new ConfigError({ fileName: file, problems: withExcerpts(problems, { text: source, known: keys }) });
   };
   const defined = new Map(BUILT_IN.map((one) => [one.definition.name, one]));
-  const known = [
-    'topics',
-    'status',
-    'use',
-    ...defined.keys(),
-    ...[topicsSection, statusSection].flatMap((one) => keysOf(jsonSchemaOf(one))),
-  ];
+  const [topicsSchema, statusSchema] = [jsonSchemaOf(topicsSection), jsonSchemaOf(statusSection)];
+  const known = ['topics', 'status', 'use', ...defined.keys(), ...[topicsSchema, statusSchema].flatMap(keysOf)];
   if (yaml.syntax.length > 0) refuse(yaml.syntax.map((problem) => ({ ...problem, key: '' })));
   if (root === undefined) refuse([{ line: 1, column: 1, key: '', message: 'the file is empty. Write one with: headgate init --force' }]);
   if (!isMap(root)) {
@@ -156,8 +151,8 @@ export async function yamlConfig({ file, path, source, lookup, readText }: YamlC
     problems.push({ ...yaml.placeOf([]), key: '', message });
   }
 
-  const topics = await section('topics', jsonSchemaOf(topicsSection), (value) => parseOptions(topicsSection, value), topicsWarnings);
-  const status = await section('status', jsonSchemaOf(statusSection), (value) => parseOptions(statusSection, value), statusWarnings);
+  const topics = await section('topics', topicsSchema, (value) => parseOptions(topicsSection, value), topicsWarnings);
+  const status = await section('status', statusSchema, (value) => parseOptions(statusSection, value), statusWarnings);
   const owned = candidates.flatMap(([, { definition }, , isOwn]) => (isOwn ? [definition] : []));
   const pipelines: Pipeline[] = [];
   for (const [name, pipeline, schema, isOwn] of candidates) {

@@ -1,7 +1,6 @@
 import { access } from 'node:fs/promises';
 import { isAbsolute, relative } from 'node:path';
 import type { AvailabilityChange, TopicLog } from '@headgate/topics';
-import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import { kafkaOptions } from './kafka-options.ts';
 
@@ -20,15 +19,17 @@ export async function openTopicLog(
   { onMissingRight = 'throw', deleteOld = false }: OpenToWorkOptions = {},
 ): Promise<TopicLog> {
   const told = onAvailability !== undefined && { onAvailability };
+  // Of the drivers the one that is used is loaded.
   switch (config.driver) {
-    case 'sqlite':
+    case 'sqlite': {
+      const { sqliteTopicLog } = await import('@headgate/topics/sqlite');
       return await sqliteTopicLog({
         file: config.file,
         ...told,
         ...(deleteOld && config.retain !== undefined && { retention: { maxAgeMs: config.retain, untilCommitted: requestsTopics(config) } }),
       });
+    }
     case 'kafka': {
-      // Half of what the program loads, and nothing to those who write a file.
       const { kafkaTopicLog } = await import('@headgate/topics/kafka');
       return await kafkaTopicLog({ ...kafkaOptions(config), ...told, onMissingRight });
     }
