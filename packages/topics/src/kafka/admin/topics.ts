@@ -68,7 +68,8 @@ export async function createTopics({ admin, topics, replication, validateOnly }:
   await assertMayGrow(admin, grown);
   if (!validateOnly) for (const spec of grown) await grow(admin, spec, false);
   const changed = validateOnly ? [] : [...missing, ...grown];
-  const now = changed.length === 0 ? there : new Map([...there, ...(await describedTopics(admin, await untilKnown(admin, changed)))]);
+  const now =
+    changed.length === 0 ? there : new Map([...there, ...(await describedTopics(admin, await untilKnown(admin, changed, there)))]);
   return {
     descriptions: descriptionsOf(now),
     created: missing.map(({ name }) => name),
@@ -108,14 +109,19 @@ async function grow(admin: ClusterAdmin, { name, partitions }: TopicSpec, valida
   await growing.catch((error: unknown) => refuse(error, name, `can't get ${partitions} partitions`));
 }
 
-/** A broker learns of what its controller has made a moment later, and of its leaders. */
-async function untilKnown({ cluster }: ClusterAdmin, wanted: readonly TopicSpec[]): Promise<TopicMetadata> {
+/** A broker learns of what its controller has made a moment later, and of its leaders. Partitions that were there before may have none. */
+async function untilKnown(
+  { cluster }: ClusterAdmin,
+  wanted: readonly TopicSpec[],
+  before: ReadonlyMap<string, FoundTopic>,
+): Promise<TopicMetadata> {
   const names = wanted.map(({ name }) => name);
   for (const deadline = performance.now() + KNOWN_WITHIN_MS; performance.now() < deadline; await sleep(LOOK_AGAIN_MS)) {
     const there = await topicMetadata(cluster, names);
     const isKnown = ({ name, partitions }: TopicSpec): boolean => {
       const found = there.get(name) ?? [];
-      return found.length >= partitions && found.every(({ leader }) => leader >= 0);
+      const old = before.get(name)?.partitions ?? 0;
+      return found.length >= partitions && found.every(({ partitionId, leader }) => partitionId < old || leader >= 0);
     };
     if (wanted.every(isKnown)) return there;
   }

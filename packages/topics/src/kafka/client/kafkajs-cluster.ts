@@ -1,4 +1,5 @@
 import type { Admin, Consumer, ConsumerConfig, KafkaConfig, Logger } from 'kafkajs';
+import { answeredError } from './ask.ts';
 import { withTransactions } from './transaction-requests.ts';
 import { nameMissingRights } from '../rights/request-rights.ts';
 import type { Cluster, FetchedMessage, FetchedPartition } from './broker.ts';
@@ -7,10 +8,12 @@ import { askBroker } from './metadata-request.ts';
 
 export const READ_UNCOMMITTED = 0;
 export const READ_COMMITTED = 1;
+const LEADER_NOT_AVAILABLE = 5;
+const NO_LEADER = -1;
 
 /**
- * kafkajs's own cluster with three changes. Without topics it requests metadata of none: an offline partition in any topic of the cluster
- * would stop it otherwise. A refusal names the refused resource. Where no broker knows the coordinator, it throws the reason, which kafkajs
+ * kafkajs's own cluster with four changes. Without topics it requests metadata of none. A partition without a leader stops nobody but those
+ * who need it; kafkajs takes the metadata of none of the topics then. A refusal names the refused resource. Where no broker knows the coordinator, it throws the reason, which kafkajs
  * drops.
  */
 class KafkajsCluster extends BaseCluster {
@@ -20,8 +23,12 @@ class KafkajsCluster extends BaseCluster {
     const { createBroker } = brokerPool;
     brokerPool.createBroker = (brokerOptions) => {
       const broker = withTransactions(createBroker(brokerOptions));
-      const metadata = broker.metadata.bind(broker);
-      broker.metadata = (topics = []) => (topics.length === 0 ? askBroker(broker, []) : metadata(topics));
+      broker.metadata = async (topics = []) => {
+        const answer = await askBroker(broker, topics);
+        const refused = answer.topicMetadata.find(({ topicErrorCode }) => topicErrorCode !== 0);
+        if (refused !== undefined) throw answeredError(refused.topicErrorCode);
+        return answer;
+      };
       nameMissingRights(broker);
       return broker;
     };
@@ -37,6 +44,12 @@ class KafkajsCluster extends BaseCluster {
       if (answer === null && failure !== undefined) throw failure;
       return answer;
     };
+  }
+
+  override findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>> {
+    const byLeader = super.findLeaderForPartitions(topic, partitions);
+    if (String(NO_LEADER) in byLeader) throw answeredError(LEADER_NOT_AVAILABLE, { topic });
+    return byLeader;
   }
 }
 

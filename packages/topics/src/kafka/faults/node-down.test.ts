@@ -46,17 +46,25 @@ describe.skipIf(why !== undefined)(`three brokers of which one is down${because}
     expect(await log.listTopics([pages.topic])).toMatchObject([{ partitions: 2 }]);
   });
 
+  it('a topic of ours of which a partition is offline grows, and takes records for all but that', async () => {
+    await isOffline();
+    await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
+    expect((await log.createTopics([{ name: 'ours', partitions: 4 }])).grown).toEqual([{ topic: 'ours', from: 3, to: 4 }]);
+    await log.append([{ topic: 'ours', partition: 0, key: 'k', value: 'v' }]);
+    await log.append([{ topic: 'ours', partition: 3, key: 'k', value: 'v' }]);
+  });
+
   it('a topic of ours with a partition that is offline is there, and what is for that partition waits', async () => {
     await isOffline();
     await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
-    expect((await log.createTopics([{ name: 'ours', partitions: 3 }])).created).toEqual([]);
+    expect((await log.createTopics([{ name: 'ours', partitions: 4 }])).created).toEqual([]);
     let isWritten = false;
     const writing = log.append([{ topic: 'ours', partition: 2, key: 'k', value: 'v' }]).then(() => (isWritten = true));
     const listing = log.listTopics(['ours']);
     expect(isWritten).toBe(false);
     await down.start();
     await writing;
-    expect((await listing)[0]?.offsets).toHaveLength(3);
+    expect((await listing)[0]?.offsets).toHaveLength(4);
   });
 
   /** Its node has to have been missed. */
