@@ -95,7 +95,8 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run say of topics on Kafk
       await node.kill();
       await node.start();
     }
-    expect((await run.ended).code).toBe(0);
+    const { code, stderr } = await run.ended;
+    expect(code, stderr).toBe(0);
     expect(await expectWhole(place)).toBe(3_000);
   });
 });

@@ -5,6 +5,7 @@ import { clusterOptions, newCluster } from '../client/kafkajs-cluster.ts';
 import type { TopicPartition } from '../../topic-log.ts';
 import type { BatchRecord } from '../record-batch/batch-record.ts';
 import { encodeRecords } from '../record-batch/encode-records.ts';
+import { notStale } from '../producer/too-early.ts';
 import { batchPieces } from '../record-batch/index.ts';
 import { kafkajsSockets } from './kafkajs-sockets.fixture.ts';
 import { plainKafka } from './committed-records.fixture.ts';
@@ -65,7 +66,11 @@ export async function forgottenTopicTransaction(options: {
   ] as const) {
     const batch = { records: encodeRecords([record]).bytes, count: 1, timestampMs: Date.now(), codec: 0 };
     const topicPartitions = [{ topic, partition, batch: batchPieces(batch, { ...producer, baseSequence: 0 }) }];
-    await broker.produceBatches({ transactionalId, protocol, topicPartitions });
+    // A broker that has just been made leader may not know it yet.
+    await notStale(
+      () => broker.produceBatches({ transactionalId, protocol, topicPartitions }),
+      () => cluster.refreshMetadata(),
+    );
   }
   await broker.endTxn({ transactionalId, ...producer, protocol: 2, transactionResult: end === 'commit' });
   await cluster.disconnect();
