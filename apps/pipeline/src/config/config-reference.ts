@@ -20,8 +20,8 @@ Every key of a \`headgate.yaml\`. \`headgate schema --reference\` writes this pa
 - A secret is text, best from a variable, or \`{ file: ./its-file }\`, which is read again when it has changed.
 - In a list of texts \`{ file: list.txt }\` stands for the lines of that file; what follows a \`#\` is a comment.
 - A section with \`use: ./its-module.ts\` is a pipeline of your own: the module's default export is what \`definePipeline\` gives, the
-  section's name is the pipeline's, and its other keys are the pipeline's options. \`use\` is a path, also of an installed
-  package: \`./node_modules/parcels/dist/index.js\`. The module finds \`headgate\`, \`@headgate/*\`,
+  section's name is the pipeline's, and its other keys are the pipeline's options. \`use\` is a path relative to
+  the file, or the name of a package that is installed beside it (\`use: parcels\`). The module finds \`headgate\`, \`@headgate/*\`,
   \`rxjs\` and \`zod\` in the running installation where its own folder has none.
 
 The same in code is a \`headgate.config.ts\` (or \`.mjs\`, \`.js\`), which every command takes in place of the YAML. Node warns

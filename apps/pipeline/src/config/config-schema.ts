@@ -14,7 +14,8 @@ export function sectionSchemas(definitions: readonly DefinitionInfo[]): Readonly
 
 const USE: JsonSchema = {
   type: 'string',
-  description: "Module whose default export is the pipeline, relative to this file: its section's name is the pipeline's.",
+  description:
+    "Module whose default export is the pipeline: a path relative to this file, or the name of an installed package. Its section's name is the pipeline's.",
 };
 
 /** The JSON Schema of a headgate.yaml, for editors. `own`: names of the pipelines that come from modules. */

@@ -51,6 +51,6 @@ function mayHoldSecret(text: string): boolean {
   return /=|(?!^)[:@].{6}|(?=\S*\d)(?=\S*[a-z])\S{16}/isu.test(text);
 }
 
-function quoted(text: string): string {
+export function quoted(text: string): string {
   return escapedControls(JSON.stringify(text));
 }

@@ -10,15 +10,21 @@ const OURS = /^(headgate|@headgate\/[\w-]+|rxjs|zod)(\/|$)/;
 const LOADED_WITHIN_MS = 30_000;
 /** Hooks belong to the process. */
 let isHooked = false;
+/** By a package's name, the URL of the file that names it: the package is looked for from there. */
+const namedBy = new Map<string, string>();
 
-/** The default export of a user's module, in JavaScript or in TypeScript whose types Node strips. Throws what loading or running it throws. */
-export async function defaultExportOf(path: string): Promise<unknown> {
+/**
+ * The default export of a user's module: a file's by its absolute path, in JavaScript or in TypeScript whose types Node strips, or an
+ * installed package's by its name, as `from`, a file's absolute path, finds it. Throws what loading or running it throws.
+ */
+export async function defaultExportOf(module: string, from?: string): Promise<unknown> {
   if (!isHooked) {
     isHooked = true;
     registerHooks({
       resolve(specifier, context, next) {
         try {
-          return next(specifier, context);
+          const parentURL = context.parentURL === import.meta.url ? (namedBy.get(specifier) ?? context.parentURL) : context.parentURL;
+          return next(specifier, { ...context, parentURL });
         } catch (error) {
           const { code } = error as { code?: unknown };
           if (!OURS.test(specifier) || (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND')) throw error;
@@ -34,8 +40,9 @@ export async function defaultExportOf(path: string): Promise<unknown> {
     );
   }, LOADED_WITHIN_MS);
   try {
-    const module = (await Promise.race([import(pathToFileURL(path).href), late.promise])) as { readonly default?: unknown };
-    return module.default;
+    if (from !== undefined) namedBy.set(module, pathToFileURL(from).href);
+    const loading = import(from === undefined ? pathToFileURL(module).href : module) as Promise<{ readonly default?: unknown }>;
+    return (await Promise.race([loading, late.promise])).default;
   } finally {
     clearTimeout(timer);
   }

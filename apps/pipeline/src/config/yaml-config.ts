@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { InvalidOptionsError, type OptionIssue, type ParsedOptions, type Pipeline, parseOptions } from '@headgate/pipeline';
 import { type ParsedNode, isMap, isScalar } from 'yaml';
@@ -5,7 +6,7 @@ import { type AnyPipeline, BUILT_IN, isDefinedPipeline } from './built-in.ts';
 import { ConfigError } from './config-error.ts';
 import { withExcerpts } from './excerpt.ts';
 import { type JsonSchema, jsonSchemaOf, keysOf } from './json-schema.ts';
-import { type KeyPath, type Problem, formatKey, isShowable, shownPath } from './problem.ts';
+import { type KeyPath, type Problem, formatKey, isShowable, quoted, shownPath } from './problem.ts';
 import { sectionProblems, unknownKeyMessage } from './section-problems.ts';
 import { statusSection, statusWarnings } from './status-section.ts';
 import { topicsSection, topicsWarnings } from './topics-section.ts';
@@ -102,18 +103,20 @@ export async function yamlConfig({ file, path, source, lookup, readText }: YamlC
     const use = isMap(node) ? pairsOf(node).find((pair) => pair.name === 'use')?.value : undefined;
     const complain = (message: string): undefined => void problems.push(problemAt([name, 'use'], message));
     if (!isScalar(use) || typeof use.value !== 'string' || use.value === '')
-      return complain('must be text. Write the path of a module, as in ./issues.ts.');
+      return complain('must be text. Write the path of a module, as in ./issues.ts, or the name of an installed package.');
     const shownUse = shownPath(use.source);
+    if (shownUse === quoted(use.source)) open.set(use.range[0], use.range[1] - use.range[0]);
     const modulePath = resolvePath(use.source);
+    const isPackage = isPackageName(use.source) && !existsSync(modulePath);
     let found: unknown;
     try {
-      found = await defaultExportOf(modulePath);
+      found = isPackage ? await defaultExportOf(use.source, path) : await defaultExportOf(modulePath);
     } catch (error) {
-      if (isMissing(error, modulePath)) {
-        const ofPackage = /^[./]/u.test(use.source) ? '' : ' Of an installed package write the path of its file below ./node_modules.';
-        return complain(`${shownUse} does not exist. Paths are relative to this file.${ofPackage}`);
+      if (isPackage && isMissing(error, 'package', packageOf(use.source))) {
+        return complain(`${shownUse} is neither a file beside this one nor a package that is installed for it (npm install).`);
       }
-      const { line, column } = placeInModule(error, modulePath) ?? {};
+      if (isMissing(error, 'module', modulePath)) return complain(`${shownUse} does not exist. Paths are relative to this file.`);
+      const { line, column } = (isPackage ? undefined : placeInModule(error, modulePath)) ?? {};
       const place = line === undefined ? '' : ` (line ${line}, column ${column})`;
       return complain(`${shownUse} can't be loaded${place}: ${loadingReason(error)}`);
     }
@@ -204,13 +207,22 @@ function topicsOf({ definition: { name, topics } }: AnyPipeline): readonly strin
   return [...Object.keys(topics), 'requests', 'dead-letters', 'state'].map((topic) => `${name}.${topic}`);
 }
 
-/** Whether it is the module itself that isn't there, not one that it imports. */
-function isMissing(error: unknown, path: string): boolean {
+/** True of `parcels`, `@post/parcels` and `parcels/letters`; a path begins with a dot, a slash or a drive. */
+function isPackageName(use: string): boolean {
+  return /^(?:@[a-z0-9-~][\w.~-]*\/)?[a-z0-9-~][\w.~-]*(?:\/[^\\]+)?$/iu.test(use);
+}
+
+/** Of `@post/parcels/letters`, `@post/parcels`. */
+function packageOf(use: string): string {
+  return use.split('/', use.startsWith('@') ? 2 : 1).join('/');
+}
+
+/** True where what is to be loaded isn't there, and not where something isn't that it loads. */
+function isMissing(error: unknown, kind: 'module' | 'package', name: string): boolean {
   return (
     error instanceof Error &&
     'code' in error &&
     error.code === 'ERR_MODULE_NOT_FOUND' &&
-    error.message.includes(`'${path}'`) &&
-    error.message.startsWith('Cannot find module')
+    error.message.startsWith(`Cannot find ${kind} '${name}'`)
   );
 }

@@ -1,5 +1,6 @@
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, rm } from 'node:fs/promises';
+import { stripTypeScriptTypes } from 'node:module';
+import { dirname, join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { type Workplace, followersYaml, workplace } from './headgate-process.fixture.ts';
 import { SHELVES_MODULE, startShelves } from './own-pipeline.fixture.ts';
@@ -10,7 +11,10 @@ const LOG = 'topics: { driver: sqlite, file: ./headgate.db }\nstatus: false\n';
 async function placeWith(files: Readonly<Record<string, string>>): Promise<Workplace> {
   const place = await workplace('');
   await rm(join(place.folder, 'headgate.yaml'));
-  for (const [name, text] of Object.entries(files)) await place.write(name, text);
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(place.folder, name)), { recursive: true });
+    await place.write(name, text);
+  }
   return place;
 }
 
@@ -127,12 +131,13 @@ test('a section without use: is told by its name, unless that may be a secret', 
 
 test.each([
   ['use: ./nowhere.ts', '"./nowhere.ts" does not exist.'],
-  ['use: no-package', 'Of an installed package write the path of its file below ./node_modules.'],
+  ['use: no-package', '"no-package" is neither a file beside this one nor a package that is installed for it (npm install).'],
+  ['use: "@post/parcels/letters"', 'nor a package that is installed for it'],
   ['use: ./broken.ts', '"./broken.ts" can\'t be loaded (line 2, column 1): SyntaxError:'],
   ['use: ./lacking.ts', "\"./lacking.ts\" can't be loaded: Cannot find package 'no-such-package'"],
   ['use: ./throwing.ts', '"./throwing.ts" can\'t be loaded (line 2, column 7): out of luck.'],
   ['use: ./nothing.ts', '"./nothing.ts" has no pipeline as its default export.'],
-  ['use: [a]', 'must be text. Write the path of a module, as in ./issues.ts.'],
+  ['use: [a]', 'must be text. Write the path of a module, as in ./issues.ts, or the name of an installed package.'],
   [
     'use: ./shelves.ts',
     "defines the pipeline shelves, and the section's name has to be the pipeline's. Write shelves: in place of this key.",
@@ -150,6 +155,17 @@ test.each([
   expect(code).toBe(2);
   expect(stdout).toContain('3:23  books-of-ours.use   ');
   expect(stdout).toContain(reason);
+  expect(stdout).toContain(`books-of-ours: { ${use.replace('[a]', '[·]')} }`);
+});
+
+test('an installed package is used by its name, as its exports say, from the folder of the configuration', async () => {
+  const shelves = '{ use: "@post/shelves/all", baseUrl: "http://127.0.0.1:1", token: "${TOKEN}", lists: [a] }';
+  await using place = await placeWith({
+    'etc/headgate.yaml': `${LOG}shelves: ${shelves}\n`,
+    'etc/node_modules/@post/shelves/package.json': '{ "type": "module", "exports": { "./all": { "import": "./dist/all.js" } } }',
+    'etc/node_modules/@post/shelves/dist/all.js': stripTypeScriptTypes(SHELVES_MODULE),
+  });
+  expect(await place.headgate('check', '--config', 'etc/headgate.yaml')).toMatchObject({ code: 0 });
 });
 
 test('a headgate.config.ts with wrong options is told with their keys, and where they stand if a pipeline refuses them', async () => {
