@@ -45,6 +45,8 @@ export interface QueryOptions extends WalkOptions {
   readonly signal?: AbortSignal;
   /** Queries of one walk take their turns together. Default: each query is a walk of its own. */
   readonly walk?: object;
+  /** How many requests of its caller it stands for, as a batch does: a service that is down costs a few of them at most. Default 1. */
+  readonly requests?: number;
 }
 
 /** How a source's budgets stand and who waits for what. */

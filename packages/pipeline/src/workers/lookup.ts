@@ -26,7 +26,7 @@ export interface LookupDefinition<Api extends SourceControls, Request, Answers, 
   query(
     api: Api,
     keys: readonly string[],
-    options: { readonly credits: CreditPool; readonly signal: AbortSignal; readonly walk?: object },
+    options: { readonly credits: CreditPool; readonly signal: AbortSignal; readonly walk?: object; readonly requests?: number },
   ): Promise<Delivery<Answers>>;
   /** Most keys of one HTTP request. */
   readonly size: number;
@@ -280,7 +280,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       delivery = await definition.query(
         source,
         keys.map(({ key }) => key),
-        { credits, signal: abort.signal, ...(tracing !== undefined && { walk: keys }) },
+        { credits, signal: abort.signal, requests: keys.length, ...(tracing !== undefined && { walk: keys }) },
       );
     } catch (error) {
       if (isStop(error) || endsSource(error) || abort.signal.aborted) throw error;

@@ -119,7 +119,7 @@ export function books(options: BooksOptions): Books {
       const credit = await waitForCredit({ credits, items: entries.length, ...(signal !== undefined && { signal }) });
       return { value: invalid, credit };
     }
-    const { value, credit } = await query('batch', { kind: 'batch', entries }, options);
+    const { value, credit } = await query('batch', { kind: 'batch', entries }, { requests: entries.length, ...options });
     ignoredRecords += value.ignored;
     return { value: value.answers, credit };
   };

@@ -33,7 +33,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
   const names = Object.keys(options.budgets);
   const interrupted = Symbol('interrupted');
 
-  return async (query, { credits, signal, walk, share }) => {
+  return async (query, { credits, signal, walk, share, requests }) => {
     const subject = ofDefinition({ service, name: 'subject', call: () => definition.subject(query) });
     const items = ofDefinition({ service, subject, name: 'items', call: () => wholeNumber(atOnce(definition.items(query))) });
     const weights = ofDefinition({
@@ -54,7 +54,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       stale: false,
     };
     const { deadline } = progress;
-    const turn = outage.begin({ label: subject, weights, ...(walk !== undefined && { walk }) });
+    const turn = outage.begin({ label: subject, weights, ...(walk !== undefined && { walk }) }, requests);
 
     /** One attempt with a permit: the answer's value, or what to do next. */
     const attemptWith = async (

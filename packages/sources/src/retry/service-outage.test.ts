@@ -100,9 +100,9 @@ function service({ meets, weights, lookMs = 0, ...options }: ServiceOptions) {
   const credits = creditPool({ max: 1_000 });
   const ended = new Map<string, { readonly atMs: number; readonly how: string }>();
   const errors: SourceError[] = [];
-  const query = (path: string, signal?: AbortSignal): void => {
+  const query = (path: string, signal?: AbortSignal, requests?: number): void => {
     const end = (how: string): void => void ended.set(path, { atMs: clock.monotonicMs(), how });
-    source.query(path, { credits, ...(signal !== undefined && { signal }) }).then(
+    source.query(path, { credits, ...(signal !== undefined && { signal }), ...(requests !== undefined && { requests }) }).then(
       ({ credit }) => {
         credit.release();
         end('answered');
@@ -416,6 +416,25 @@ describe('a few requests that meet nothing but faults, with no other to compare 
     expect(scene.count('answered')).toBe(3);
   });
 
+  it('are waited for a day of their own, whatever became of others the day before', async () => {
+    const scene = service({ meets: (path) => (path === '/failed/0' ? 500 : 503) });
+    const abort = new AbortController();
+    scene.query('/failed/0');
+    await scene.clock.advance(HOUR_MS);
+    expect(scene.count('HEADGATE_GAVE_UP')).toBe(1);
+    scene.query('/aborted/0', abort.signal);
+    await scene.clock.advance(HOUR_MS);
+    abort.abort('enough');
+    await scene.clock.advance(24 * HOUR_MS);
+    scene.query('/bad/0');
+    await scene.clock.advance(23 * HOUR_MS);
+    scene.query('/bad/1');
+    await scene.clock.advance(22 * HOUR_MS);
+    expect(scene.ended.size).toBe(2);
+    await scene.clock.advance(3 * HOUR_MS);
+    expect(scene.count('HEADGATE_GAVE_UP')).toBe(3);
+  });
+
   it('count those alone that are still there', async () => {
     const scene = service({ meets: () => 503 });
     const abort = new AbortController();
@@ -423,8 +442,40 @@ describe('a few requests that meet nothing but faults, with no other to compare 
     for (const path of paths(2, 'bad')) scene.query(path);
     await scene.clock.advance(HOUR_MS);
     abort.abort('enough');
-    await scene.clock.advance(23.5 * HOUR_MS);
+    await scene.clock.advance(24 * HOUR_MS);
+    expect(scene.count('HEADGATE_GAVE_UP')).toBe(0);
+    await scene.clock.advance(HOUR_MS / 2);
     expect(scene.count('HEADGATE_GAVE_UP')).toBe(2);
+  });
+
+  it('are ten in an outage, however many come one after the other, until one is answered', async () => {
+    let isDown = true;
+    const scene = service({ meets: () => (isDown ? 503 : 200) });
+    const names = paths(12);
+    const givenUp: number[] = [];
+    for (let day = 0; day < 3; day += 1) {
+      for (const path of names.splice(0, 4)) scene.query(path);
+      await scene.clock.advance(25 * HOUR_MS);
+      givenUp.push(scene.count('HEADGATE_GAVE_UP'));
+    }
+    expect(givenUp).toEqual([4, 8, 8]);
+    isDown = false;
+    await scene.clock.advance(MINUTE_MS);
+    expect(scene.count('answered')).toBe(4);
+    isDown = true;
+    scene.query('/bad/0');
+    await scene.clock.advance(25 * HOUR_MS);
+    expect(scene.count('HEADGATE_GAVE_UP')).toBe(9);
+  });
+
+  it('are not a batch that stands for more than ten', async () => {
+    const scene = service({ meets: () => 503 });
+    scene.query('/batch/0', undefined, 6);
+    scene.query('/batch/1', undefined, 5);
+    await scene.clock.advance(30 * HOUR_MS);
+    expect(scene.ended.size).toBe(0);
+    scene.source.stop();
+    await scene.clock.settle();
   });
 });
 
@@ -472,7 +523,11 @@ describe('evidence', () => {
     const { clock, turn, fails } = evidence();
     const [one, two] = [turn('one'), turn('two')];
     expect([fails(one), fails(two)]).toEqual([false, true]);
-    await clock.advance(24 * HOUR_MS - 1);
+    for (let hour = 1; hour < 24; hour += 1) {
+      await clock.advance(HOUR_MS);
+      expect(fails(one)).toBe(true);
+    }
+    await clock.advance(HOUR_MS - 1);
     expect([fails(one), fails(two)]).toEqual([true, true]);
     await clock.advance(1);
     expect([fails(one), fails(two), fails(two)]).toEqual([false, false, false]);
@@ -480,6 +535,15 @@ describe('evidence', () => {
     two.answered();
     await clock.advance(1);
     expect([fails(one), fails(one), fails(two), fails(two)]).toEqual([false, false, false, true]);
+  });
+
+  it('of a day that the machine has slept through is against no request', async () => {
+    const { clock, turn, fails } = evidence();
+    const one = turn('one');
+    await clock.advance(25 * HOUR_MS);
+    expect([fails(one, 25 * HOUR_MS), fails(one)]).toEqual([false, true]);
+    await clock.advance(25 * HOUR_MS);
+    expect([fails(one), one.blame]).toEqual([true, undefined]);
   });
 
   it('of a request that never went out is against the service, however often others were answered', async () => {

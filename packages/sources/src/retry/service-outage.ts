@@ -59,7 +59,8 @@ export interface WaitingForService {
 }
 
 export interface ServiceOutage {
-  begin(request: WaitingForService): Turn;
+  /** `requests`: so many of its caller's it stands for, default 1. */
+  begin(request: WaitingForService, requests?: number): Turn;
   /** Monotonic ms, without the time in which the service was down. */
   upMs(): number;
   readonly current: SourceOutage | undefined;
@@ -69,6 +70,7 @@ export interface ServiceOutage {
 
 interface Asker {
   readonly request: WaitingForService;
+  readonly requests: number;
   interrupt: () => void;
   /** Attempts in the current outage. */
   tried: number;
@@ -90,8 +92,17 @@ interface Faults {
   isService: boolean;
   /** They are of several requests. */
   isShared: boolean;
-  /** Of the attempts that went out since one that didn't: the monotonic ms when the first began, and the requests they were of. */
-  sent: { readonly fromMs: number; readonly of: Set<Asker> } | undefined;
+  /** Of the attempts that went out since one that didn't. */
+  sent: Sent | undefined;
+}
+
+interface Sent {
+  /** Ms in which few requests were tried. */
+  triedMs: number;
+  /** Monotonic ms of the last fault. */
+  lastMs: number;
+  /** By request, `triedMs` when the first of its attempts began. */
+  readonly of: Map<Asker, number>;
 }
 
 interface Down {
@@ -111,6 +122,8 @@ const STRIKES = 3;
 /** So few requests that meet nothing but faults, and may cause them, are waited for this long. */
 const FEW = 10;
 const LONGEST_FOR_FEW_MS = 24 * 60 * 60_000;
+/** So much of the time between two attempts counts as one in which they were tried: a machine may sleep for days. */
+const LONGEST_BETWEEN_MS = 60 * 60_000;
 /** The longest believable wait that a failing service requests. */
 const LONGEST_HOLD_MS = 24 * 60 * 60_000;
 
@@ -122,8 +135,9 @@ const LONGEST_HOLD_MS = 24 * 60 * 60_000;
  *    are answers like 500, which one request may cause, they have to be of two requests. One fault of the other kinds is enough where the
  *    request would be given up for it. The outage began with the first of the faults.
  * 3. A request that met faults three times while others were answered is at fault **itself**: until it is answered, its faults show
- *    nothing of the service, unless no byte of it went out. So are ten requests at most that for a day were the only ones to be sent, and
- *    met nothing but faults. A service that can't be reached is waited for without end.
+ *    nothing of the service, unless no byte of it went out. So are ten requests at most, each after a day in which it was tried and no more
+ *    than ten were sent, and all met nothing but faults; those that were given up so since the last answer are among the ten. A service that
+ *    can't be reached is waited for without end.
  * 4. While the service is down one request is the **probe**; all others wait. After each fault a request that was tried least is the next,
  *    after half to all of a delay that doubles from 500 ms to 30 s, and no sooner than the answers say (`Retry-After`): the first that
  *    says so speaks for itself, the second for all. A probe whose budgets keep it waiting longer than the delay gets company in the queue;
@@ -142,6 +156,8 @@ export function serviceOutage({ clock, random, isWaitedOut, onChange }: ServiceO
   let faults: Faults | undefined;
   let down: Down | undefined;
   let answeredAtMs = -Infinity;
+  /** Requests that were taken to be at fault for being few, and have ended since the last answer. */
+  let blamed = 0;
   /** Of the outages that are over. */
   let downMs = 0;
   /** When it is looked for a probe next; Infinity: not before something happens. */
@@ -211,17 +227,32 @@ export function serviceOutage({ clock, random, isWaitedOut, onChange }: ServiceO
     suspects.clear();
     by.strikes = 0;
     by.blame = undefined;
+    blamed = 0;
     over();
+  };
+
+  const areFew = (askers: ReadonlyMap<Asker, unknown>): boolean => {
+    if (askers.size > FEW) return false;
+    let all = blamed;
+    for (const { requests } of askers.keys()) all += requests;
+    return all <= FEW;
   };
 
   /** Notes that an attempt has gone out and met a fault: a few requests that have met nothing else for a day are at fault. */
   const noteSent = (asker: Asker, known: Faults, fromMs: number): void => {
-    known.sent ??= { fromMs, of: new Set() };
-    const { of } = known.sent;
-    of.add(asker);
-    if (of.size > FEW || clock.monotonicMs() - known.sent.fromMs < LONGEST_FOR_FEW_MS) return;
-    const others = of.size === 1 ? '' : ` and ${of.size - 1} other${of.size === 2 ? '' : 's'}`;
-    for (const one of of) one.blame = `It${others} had been tried for 24 hours, and no request was answered.`;
+    const now = clock.monotonicMs();
+    const sent = (known.sent ??= { triedMs: 0, lastMs: fromMs, of: new Map() });
+    const { of } = sent;
+    const isNew = !of.has(asker);
+    if (isNew) of.set(asker, 0);
+    const few = areFew(of);
+    if (few) sent.triedMs += Math.min(now - sent.lastMs, LONGEST_BETWEEN_MS);
+    sent.lastMs = now;
+    if (isNew) of.set(asker, Math.max(0, sent.triedMs - Math.min(now - fromMs, LONGEST_BETWEEN_MS)));
+    if (!few) return;
+    const atFault = [...of].filter(([, triedFromMs]) => sent.triedMs - triedFromMs >= LONGEST_FOR_FEW_MS);
+    const others = atFault.length === 1 ? '' : ` and ${atFault.length - 1} other${atFault.length === 2 ? '' : 's'}`;
+    for (const [one] of atFault) one.blame ??= `It${others} had been tried for 24 hours, and no request was answered.`;
   };
 
   const failed = (asker: Asker, { kind, reason, fromMs, retryInMs = 0, isLast }: Fault): number | undefined => {
@@ -267,8 +298,8 @@ export function serviceOutage({ clock, random, isWaitedOut, onChange }: ServiceO
   };
 
   return {
-    begin(request) {
-      const asker: Asker = { request, interrupt: () => undefined, tried: 0, notBeforeMs: -Infinity, strikes: 0, blame: undefined };
+    begin(request, requests = 1) {
+      const asker: Asker = { request, requests, interrupt: () => undefined, tried: 0, notBeforeMs: -Infinity, strikes: 0, blame: undefined };
       const released = (): void => {
         if (down?.probe !== asker) return;
         down.probe = undefined;
@@ -308,6 +339,7 @@ export function serviceOutage({ clock, random, isWaitedOut, onChange }: ServiceO
           waiting.delete(asker);
           suspects.delete(asker);
           faults?.sent?.of.delete(asker);
+          if (asker.blame !== undefined) blamed += requests;
           released();
         },
         get blame() {
