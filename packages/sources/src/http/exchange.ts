@@ -2,7 +2,7 @@ import type { Clock } from '@headgate/throttle';
 import type { Dispatcher } from 'undici';
 import { connectionFailure } from './connection-failure.ts';
 import type { Connections, ConnectionContext } from './connections.ts';
-import { type HttpResponse, decodedBody, oversizeReason } from './response.ts';
+import { DamagedBodyError, type HttpResponse, decodedBody, oversizeReason } from './response.ts';
 import type { WireRequest } from './wire-request.ts';
 
 export interface ExchangeOptions {
@@ -30,7 +30,7 @@ export interface ExchangeOptions {
 export class ExchangeError extends Error {
   /** The status of the answer, where its headers had come. */
   readonly status: number | undefined;
-  /** The answer's headers had come, and its end didn't. */
+  /** The answer's headers had come, and not all of its body. */
   readonly brokeOff: boolean;
   /** A kept-alive connection turned out to be dead: a fresh one works, as a rule. */
   readonly stale: boolean;
@@ -146,7 +146,8 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
         const raw = chunks.length > 1 ? Buffer.concat(chunks, bytes) : only;
         const ended = (body: Buffer): void => settle(() => resolve({ status: answered, headers, body }));
         const decoded = decodedBody({ raw, encoding: headers['content-encoding'], maxBytes: maxBodyBytes });
-        if (decoded instanceof Promise) decoded.then(ended, ({ message }: Error) => settle(() => reject(failed(message))));
+        const damaged = (error: Error): ExchangeError => failed(error.message, { brokeOff: error instanceof DamagedBodyError });
+        if (decoded instanceof Promise) decoded.then(ended, (error: Error) => settle(() => reject(damaged(error))));
         else ended(decoded);
       },
       onResponseError(_, error) {

@@ -13,6 +13,11 @@ export interface HttpResponse {
 /** The content encodings that requests accept and this package decodes. */
 export const ACCEPT_ENCODING: string = 'gzip, br';
 
+/** The end of a compressed body is missing, or a part of it is damaged. */
+export class DamagedBodyError extends Error {
+  override readonly name = 'DamagedBodyError';
+}
+
 export interface DecodedBodyOptions {
   /** As it came. */
   readonly raw: Buffer;
@@ -24,7 +29,7 @@ export interface DecodedBodyOptions {
 
 /**
  * Undoes the content encoding of a body, at once where there is none; stops at the limit, so that a bomb costs no more than that. Rejects
- * with the reason in words.
+ * with the reason in words; with a `DamagedBodyError` where another answer may be whole.
  */
 export function decodedBody({ raw, encoding = 'identity', maxBytes }: DecodedBodyOptions): Buffer | Promise<Buffer> {
   const name = encoding.trim().toLowerCase();
@@ -34,7 +39,7 @@ export function decodedBody({ raw, encoding = 'identity', maxBytes }: DecodedBod
     const done = (error: NodeJS.ErrnoException | null, body: Buffer): void => {
       if (error === null) resolve(body);
       else if (error.code === 'ERR_BUFFER_TOO_LARGE') reject(new Error(oversizeReason(maxBytes)));
-      else reject(new Error(`its ${name} body is damaged or cut off`));
+      else reject(new DamagedBodyError(`its ${name} body is damaged or cut off`));
     };
     if (name === 'gzip' || name === 'x-gzip') gunzip(raw, options, done);
     else if (name === 'br') brotliDecompress(raw, options, done);

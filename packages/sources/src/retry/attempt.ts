@@ -48,7 +48,7 @@ export interface Attempted<Value> {
   readonly verdict: Verdict<Value>;
   /** The status of the answer, where one came. */
   readonly status?: number;
-  /** The end of the answer didn't come. */
+  /** Not all of the answer's body came. */
   readonly brokeOff?: boolean;
   /** Lost on a kept-alive connection that had died while it lay idle. */
   readonly stale?: boolean;

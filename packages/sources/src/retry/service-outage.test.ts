@@ -1,13 +1,15 @@
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { creditPool } from '@headgate/throttle';
 import { type VirtualClock, virtualClock } from '@headgate/throttle/testing';
 import fc from 'fast-check';
 import type { Dispatcher } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { defineSource } from '../define-source.ts';
-import { credential } from '../scene.fixture.ts';
+import { credential, play } from '../scene.fixture.ts';
 import { retryAfterMs } from '../http/rate-headers.ts';
 import { SourceError } from '../source-error.ts';
 import type { AttemptEvent, SourceOptions } from '../source-options.ts';
+import type { Respond } from '../testing/scripted-server.ts';
 import { type Fault, serviceOutage } from './service-outage.ts';
 
 /** What an attempt meets: a status, or none. `cut`: a 200 that breaks off; `endless`: one that neither goes on nor ends. */
@@ -263,6 +265,24 @@ describe('an outage of everybody', () => {
     expect(more).toBeLessThan(0);
     expect(scene.count('answered')).toBe(21);
   });
+
+  it.each(['gzip', 'br'] as const)(
+    'is one of answers of which a proxy has half, and ends them as if that were all: %s',
+    async (encoding) => {
+      const bytes = encoding === 'gzip' ? gzipSync('"good"') : brotliCompressSync('"good"');
+      const half: Respond = (_, response) =>
+        response.writeHead(200, { 'content-encoding': encoding }).end(bytes.subarray(0, bytes.length >> 1));
+      const scene = await play([half, half, half, half, half, half, half, half], {
+        waitOutOutages: true,
+        retryForMs: 5_000,
+        random: () => 0.5,
+      });
+      expect((await scene.drive(scene.query(), 1_000)).value).toBe('good');
+      expect(scene.events).toHaveLength(9);
+      expect(scene.events[0]?.reason).toBe(`its ${encoding} body is damaged or cut off`);
+      expect(scene.source.gauges().budgets).toMatchObject([{ used: 9 }]);
+    },
+  );
 
   it('costs its probe none of its time, however long each attempt takes', async () => {
     const answers = [429, 500];

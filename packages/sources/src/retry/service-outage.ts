@@ -299,7 +299,15 @@ export function serviceOutage({ clock, random, isWaitedOut, onChange }: ServiceO
 
   return {
     begin(request, requests = 1) {
-      const asker: Asker = { request, requests, interrupt: () => undefined, tried: 0, notBeforeMs: -Infinity, strikes: 0, blame: undefined };
+      const asker: Asker = {
+        request,
+        requests,
+        interrupt: () => undefined,
+        tried: 0,
+        notBeforeMs: -Infinity,
+        strikes: 0,
+        blame: undefined,
+      };
       const released = (): void => {
         if (down?.probe !== asker) return;
         down.probe = undefined;
