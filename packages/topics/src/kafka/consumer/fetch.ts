@@ -117,16 +117,24 @@ export interface FetchedMessages {
  */
 export async function fetchMessages(cluster: Cluster, options: FetchOptions): Promise<FetchedMessages> {
   const { topic, partition } = options;
-  const ask = (at: number, maxWaitMs: number): Promise<FetchedPartition> =>
-    fetchPartition(cluster, { ...options, offset: at, maxWaitMs, isolationLevel: READ_COMMITTED });
+  const ask = (at: number, maxWaitMs: number, maxBytes = options.maxBytes): Promise<FetchedPartition> =>
+    fetchPartition(cluster, {
+      ...options,
+      offset: at,
+      maxWaitMs,
+      ...(maxBytes !== undefined && { maxBytes }),
+      isolationLevel: READ_COMMITTED,
+    });
   let { offset } = options;
   let data = await ask(offset, options.maxWaitMs);
   if (!lacksMessages(data, offset)) return { offset, data };
   if (await isCompacted(cluster, topic, partition)) {
+    // A small answer may end amid the batch behind one without records.
+    data = await ask(offset, 0, BYTES.most);
     // kafkajs doesn't report how far a batch without records reaches.
     for (let steps = 0; steps < MOST_STEPS && lacksMessages(data, offset); steps += 1) {
       offset += 1;
-      if (offset < Number(data.lastStableOffset)) data = await ask(offset, 0);
+      if (offset < Number(data.lastStableOffset)) data = await ask(offset, 0, BYTES.most);
     }
     return { offset, data };
   }

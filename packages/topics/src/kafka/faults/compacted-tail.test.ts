@@ -1,21 +1,32 @@
 import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { kafkaTopicLog } from '../index.ts';
+import type { Broker } from '../client/broker.ts';
 import { committedRecords, plainKafka } from './committed-records.fixture.ts';
 
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
-describe.skipIf(why !== undefined)(`a batch whose last records compaction has taken${because}`, () => {
+const require = createRequire(import.meta.url);
+const { prototype } = require('kafkajs/src/broker') as { readonly prototype: Pick<Broker, 'fetch'> };
+const realFetch = prototype.fetch;
+
+describe.skipIf(why !== undefined)(`a batch of which compaction has taken${because}`, () => {
   let broker: KafkaBroker;
   beforeAll(async () => {
     broker = await startKafkaBroker({ settings: { 'log.cleaner.backoff.ms': '100' } });
   });
+  afterEach(() => Object.assign(prototype, { fetch: realFetch }));
   afterAll(() => broker.close());
 
-  it('is read past, also where an answer has room for that batch alone', async ({ expect }) => {
-    const topic = 'tail';
+  /** Makes a topic that is compacted at once, of batches that each lie in a segment of their own, and waits until these keys are left. */
+  const compacted = async (
+    topic: string,
+    batches: readonly (readonly (readonly [key: string, value: string])[])[],
+    left: readonly string[],
+  ) => {
     const settings = {
       'cleanup.policy': 'compact',
       'max.message.bytes': '6000000',
@@ -25,21 +36,44 @@ describe.skipIf(why !== undefined)(`a batch whose last records compaction has ta
     };
     const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
     const kafka = plainKafka(broker.brokers);
-    const [admin, producer] = [kafka.admin(), kafka.producer()];
-    await Promise.all([admin.connect(), producer.connect()]);
+    const admin = kafka.admin();
+    await admin.connect();
     await admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }], waitForLeaders: true });
-    const batch = ['first', 'second', 'third'].map((key) => ({ key, value: 'old' }));
-    await producer.send({ topic, messages: batch });
-    for (const key of ['second', 'third']) {
+    for (const [i, batch] of batches.entries()) {
+      // A broker keeps the frame of an idempotent producer's last batch, for its sequence number.
+      const producer = kafka.producer({ idempotent: i === 0, maxInFlightRequests: 1 });
+      await producer.connect();
+      await producer.send({ topic, messages: batch.map(([key, value]) => ({ key, value })) });
+      await producer.disconnect();
       await sleep(150);
-      await producer.send({ topic, messages: [{ key, value: 'x'.repeat(5_000_000) }] });
     }
+    await admin.disconnect();
     const keys = async (): Promise<(string | null)[]> => (await committedRecords(broker.brokers, topic)).map(({ key }) => key);
-    await expect.poll(keys, { interval: 200 }).toEqual(['first', 'second', 'third']);
+    await expect.poll(keys, { interval: 200, timeout: 30_000 }).toEqual(left);
+  };
+  const keysOf = async (topic: string): Promise<(string | null)[]> => {
     await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
     const read: (string | null)[] = [];
     for await (const { key } of log.read({ topic })) if (key !== '$end') read.push(key);
-    expect(read).toEqual(['first', 'second', 'third']);
-    await Promise.all([admin.disconnect(), producer.disconnect()]);
+    return read;
+  };
+
+  it('the last records is read past, also where an answer has room for that batch alone', async () => {
+    const batch = ['first', 'second', 'third'].map((key) => [key, 'old'] as const);
+    const newer = ['second', 'third'].map((key) => [[key, 'x'.repeat(5_000_000)] as const]);
+    await compacted('tail', [batch, ...newer], ['first', 'second', 'third']);
+    expect(await keysOf('tail')).toEqual(['first', 'second', 'third']);
+  });
+
+  it('all records is passed at once, also where a small answer ends amid the batch behind it', async () => {
+    const many = Array.from({ length: 2_000 }, () => ['many', 'old'] as const);
+    await compacted('frame', [many, [['large', 'x'.repeat(1_000_000)]], [['many', 'new']], [['last', '']]], ['large', 'many', 'last']);
+    let fetches = 0;
+    prototype.fetch = async function (this: Broker, options) {
+      fetches += 1;
+      return await realFetch.call(this, options);
+    };
+    expect(await keysOf('frame')).toEqual(['large', 'many', 'last']);
+    expect(fetches).toBeLessThan(20);
   });
 });
