@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
 import { withinTime } from '../client/time-limit.ts';
-import type { Cluster } from '../client/broker.ts';
+import type { Broker, Cluster } from '../client/broker.ts';
 import { createErrorFromCode } from '../client/kafkajs-internals.ts';
 import { type MetadataAnswer, type PartitionMetadata, askBroker } from '../client/metadata-request.ts';
 
@@ -21,8 +21,8 @@ const ASK_AGAIN_MS = 200;
 const ANSWER_WITHIN_MS = 1_000;
 
 /** The topics as one broker knows them now; those it doesn't know are left out. `names`: null for all. Throws a `MissingRightError`. */
-export async function topicMetadata(cluster: Cluster, names: readonly string[] | null): Promise<TopicMetadata> {
-  return partitionsOfEach(await askBroker(await cluster.brokerPool.findConnectedBroker(), names));
+export async function topicMetadata(broker: Broker, names: readonly string[] | null): Promise<TopicMetadata> {
+  return partitionsOfEach(await askBroker(broker, names));
 }
 
 /**

@@ -3,6 +3,7 @@ import { Backoff } from '../../backoff.ts';
 import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
 import { type TopicMismatch, TopicMismatchError } from '../../topic-errors.ts';
 import type { CreatedTopics, NewTopicSpec, TopicSpec } from '../../topic-log.ts';
+import type { Broker } from '../client/broker.ts';
 import type { ClusterAdmin } from '../client/kafkajs-cluster.ts';
 import { chain, refusalText, verdictOf } from '../client/driver-errors.ts';
 import { ConfigResourceTypes } from '../client/kafkajs-internals.ts';
@@ -68,8 +69,7 @@ export async function createTopics({ admin, topics, replication, validateOnly }:
   await assertMayGrow(admin, grown);
   if (!validateOnly) for (const spec of grown) await grow(admin, spec, false);
   const changed = validateOnly ? [] : [...missing, ...grown];
-  const now =
-    changed.length === 0 ? there : new Map([...there, ...(await describedTopics(admin, await untilKnown(admin, changed, there)))]);
+  const now = changed.length === 0 ? there : new Map([...there, ...(await knownTopics(admin, changed, there))]);
   return {
     descriptions: descriptionsOf(now),
     created: missing.map(({ name }) => name),
@@ -109,37 +109,43 @@ async function grow(admin: ClusterAdmin, { name, partitions }: TopicSpec, valida
   await growing.catch((error: unknown) => refuse(error, name, `can't get ${partitions} partitions`));
 }
 
-/** A broker learns of what its controller has made a moment later, and of its leaders. Partitions that were there before may have none. */
-async function untilKnown(
+/**
+ * Those that were made or have grown: a broker learns of what its controller has made a moment later, and of its leaders. Partitions that were
+ * there before may have none.
+ */
+async function knownTopics(
   { cluster }: ClusterAdmin,
   wanted: readonly TopicSpec[],
   before: ReadonlyMap<string, FoundTopic>,
-): Promise<TopicMetadata> {
+): Promise<ReadonlyMap<string, FoundTopic>> {
   const names = wanted.map(({ name }) => name);
   for (const deadline = performance.now() + KNOWN_WITHIN_MS; performance.now() < deadline; await sleep(LOOK_AGAIN_MS)) {
-    const there = await topicMetadata(cluster, names);
+    const broker = await cluster.brokerPool.findConnectedBroker();
+    const there = await topicMetadata(broker, names);
     const isKnown = ({ name, partitions }: TopicSpec): boolean => {
       const found = there.get(name) ?? [];
       const old = before.get(name)?.partitions ?? 0;
       return found.length >= partitions && found.every(({ partitionId, leader }) => partitionId < old || leader >= 0);
     };
-    if (wanted.every(isKnown)) return there;
+    if (wanted.every(isKnown)) return await describedTopics(broker, there);
   }
   throw new Error(`The brokers do not list new topics within ${KNOWN_WITHIN_MS / 1_000} s: ${names.join(', ')}`);
 }
 
 /** The descriptions of all topics but the brokers' own. */
-export async function describeAllTopics(admin: ClusterAdmin): Promise<ReadonlyMap<string, TopicDescription>> {
-  const all = [...(await topicMetadata(admin.cluster, null))].filter(([name]) => !name.startsWith('__'));
-  return descriptionsOf(await describedTopics(admin, new Map(all)));
+export async function describeAllTopics({ cluster }: ClusterAdmin): Promise<ReadonlyMap<string, TopicDescription>> {
+  const broker = await cluster.brokerPool.findConnectedBroker();
+  const all = [...(await topicMetadata(broker, null))].filter(([name]) => !name.startsWith('__'));
+  return descriptionsOf(await describedTopics(broker, new Map(all)));
 }
 
 /** Describes the topics that exist. A topic that is missing here, or has fewer partitions than `wanted` says, is so for certain. */
 export async function describeTopics(
-  admin: ClusterAdmin,
+  { cluster }: ClusterAdmin,
   wanted: ReadonlyMap<string, number>,
 ): Promise<ReadonlyMap<string, TopicDescription>> {
-  return descriptionsOf(await describedTopics(admin, await certainTopicMetadata(admin.cluster, wanted)));
+  const found = await certainTopicMetadata(cluster, wanted);
+  return descriptionsOf(await describedTopics(await cluster.brokerPool.findConnectedBroker(), found));
 }
 
 function descriptionsOf(topics: ReadonlyMap<string, FoundTopic>): ReadonlyMap<string, TopicDescription> {
@@ -194,16 +200,15 @@ async function refuseCopies({ cluster }: ClusterAdmin, topic: string, replicatio
 }
 
 /** The topics as one broker knows them; a missing topic may be unknown to this broker only. */
-async function findTopics(admin: ClusterAdmin, names: readonly string[]): Promise<ReadonlyMap<string, FoundTopic>> {
-  return await describedTopics(admin, await topicMetadata(admin.cluster, names));
+async function findTopics({ cluster }: ClusterAdmin, names: readonly string[]): Promise<ReadonlyMap<string, FoundTopic>> {
+  const broker = await cluster.brokerPool.findConnectedBroker();
+  return await describedTopics(broker, await topicMetadata(broker, names));
 }
 
-/** With their settings, sorted by name. */
-async function describedTopics({ cluster }: ClusterAdmin, topics: TopicMetadata): Promise<ReadonlyMap<string, FoundTopic>> {
+/** With their settings, sorted by name: `broker` is one that knows of them, as another may not yet. kafkajs's own way finds the controller first. */
+async function describedTopics(broker: Broker, topics: TopicMetadata): Promise<ReadonlyMap<string, FoundTopic>> {
   if (topics.size === 0) return new Map();
   const names = [...topics.keys()].toSorted();
-  // Any broker knows them; kafkajs's own way finds the controller first.
-  const broker = await cluster.brokerPool.findConnectedBroker();
   const { resources } = await broker.describeConfigs({
     resources: names.map((name) => ({ type: ConfigResourceTypes.TOPIC, name, configNames: [...READ_SETTINGS] })),
   });

@@ -211,7 +211,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     const { topic, partitions } = this.#options.read;
     if (partitions !== undefined || performance.now() - this.#partitionsAskedMs < LOOK_FOR_PARTITIONS_MS) return;
     await this.#run(async (cluster) => {
-      const there = (await topicMetadata(cluster, [topic])).get(topic) ?? [];
+      const there = (await topicMetadata(await cluster.brokerPool.findConnectedBroker(), [topic])).get(topic) ?? [];
       const known = new Set(positions.map(({ partition }) => partition));
       const added = there.map(({ partitionId }) => partitionId).filter((partition) => !known.has(partition));
       if (added.length === 0) return;
