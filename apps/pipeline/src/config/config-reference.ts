@@ -24,8 +24,7 @@ Every key of a \`headgate.yaml\`. \`headgate schema --reference\` writes this pa
   the file, or the name of a package that is installed beside it (\`use: parcels\`). The module finds \`headgate\`, \`@headgate/*\`,
   \`rxjs\` and \`zod\` in the running installation where its own folder has none.
 
-The same in code is a \`headgate.config.ts\` (or \`.mjs\`, \`.js\`), which every command takes in place of the YAML. Node warns
-of it where the folder's \`package.json\` has no \`"type": "module"\`:
+The same in code is a \`headgate.config.ts\` (or \`.mjs\`, \`.js\`), which every command takes in place of the YAML:
 
 \`\`\`ts
 import { books, defineConfig, followers } from 'headgate';

@@ -24,7 +24,10 @@ export async function defaultExportOf(module: string, from?: string): Promise<un
       resolve(specifier, context, next) {
         try {
           const parentURL = context.parentURL === import.meta.url ? (namedBy.get(specifier) ?? context.parentURL) : context.parentURL;
-          return next(specifier, { ...context, parentURL });
+          const resolved = next(specifier, { ...context, parentURL });
+          // Node would take it for CommonJS first, and warn of what it finds.
+          const isUntold = resolved.format == null && resolved.url.endsWith('.ts');
+          return isUntold ? { ...resolved, format: 'module-typescript' } : resolved;
         } catch (error) {
           const { code } = error as { code?: unknown };
           if (!OURS.test(specifier) || (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND')) throw error;

@@ -191,6 +191,15 @@ test('a headgate.config.ts with wrong options is told with their keys, and where
   expect(await checked('--config', 'headgate.none.ts')).toContain('has no configuration as its default export.');
 });
 
+test('of a module in a folder whose package.json says no type, Node has nothing to say', async () => {
+  await using place = await placeWith({
+    'package.json': '{}',
+    'headgate.yaml': `${LOG}shelves: { use: ./shelves.ts, baseUrl: "http://127.0.0.1:1", token: "\${TOKEN}", lists: [a] }\n`,
+    'shelves.ts': SHELVES_MODULE,
+  });
+  expect(await place.headgate('check')).toMatchObject({ code: 0, stderr: '' });
+});
+
 test('a pipeline of its own runs beside followers, on topics with a prefix and names of their own', async () => {
   const { startFollowers } = await import('@headgate/sandbox');
   await using service = await startShelves({ pages: 2 });
