@@ -37,7 +37,7 @@ export type {
   SourceRequest,
   UrlRequest,
 } from './source-definition.ts';
-export { SourceError, type SourceErrorOptions } from './source-error.ts';
+export { SourceError, type SourceErrorCode, type SourceErrorOptions } from './source-error.ts';
 export type { AttemptEvent, Budgets, Credential, Limit, LimitMismatch, Quota, SourceOptions } from './source-options.ts';
 export type { Verdict } from './verdict.ts';
 // The types that declarations of this package name, and what they are made with: its users need no other package for them.

@@ -1,7 +1,47 @@
+/** The cases that the sources themselves know; the README has what each says. A definition's `classify` and `parse` bring codes of their own. */
+export type SourceErrorCode =
+  | 'HEADGATE_AUTHENTICATION_BAD'
+  | 'HEADGATE_AUTHENTICATION_FAILED'
+  | 'HEADGATE_AUTHOR_NOT_FOUND'
+  | 'HEADGATE_BAD_REQUEST'
+  | 'HEADGATE_BATCH_NOT_FOUND'
+  | 'HEADGATE_BATCH_REFUSED'
+  | 'HEADGATE_BOOK_NOT_FOUND'
+  | 'HEADGATE_CLASSIFY'
+  | 'HEADGATE_CLOCK_WRONG'
+  | 'HEADGATE_CLOSED'
+  | 'HEADGATE_CREDENTIAL_LOCKED'
+  | 'HEADGATE_CREDENTIAL_SHARED'
+  | 'HEADGATE_CREDENTIAL_SUSPENDED'
+  | 'HEADGATE_CREDENTIAL_UNUSABLE'
+  | 'HEADGATE_CURSOR_LOOP'
+  | 'HEADGATE_DEFINITION'
+  | 'HEADGATE_EMPTY_PAGES'
+  | 'HEADGATE_FORBIDDEN'
+  | 'HEADGATE_FOREIGN_ADDRESS'
+  | 'HEADGATE_GAVE_UP'
+  | 'HEADGATE_INVALID_ISBN'
+  | 'HEADGATE_INVALID_OPTION'
+  | 'HEADGATE_INVALID_RECORD'
+  | 'HEADGATE_INVALID_REQUEST'
+  | 'HEADGATE_KEY_REFUSED'
+  | 'HEADGATE_OVER_BUDGET'
+  | 'HEADGATE_PAGE_LIMIT'
+  | 'HEADGATE_REDIRECTED'
+  | 'HEADGATE_STOPPED'
+  | 'HEADGATE_TOKEN_INVALID'
+  | 'HEADGATE_UNAUTHORIZED'
+  | 'HEADGATE_UNEXPECTED_STATUS'
+  | 'HEADGATE_UNFIT_ANSWER'
+  | 'HEADGATE_UNSIGNABLE_REQUEST'
+  | 'HEADGATE_USER_NOT_FOUND'
+  | 'HEADGATE_USER_PROTECTED'
+  | 'HEADGATE_USER_SUSPENDED';
+
 /** Options of a {@link SourceError}. */
 export interface SourceErrorOptions {
   /** Names the case: `HEADGATE_`, and words in capitals. */
-  readonly code: `HEADGATE_${string}`;
+  readonly code: SourceErrorCode | (`HEADGATE_${string}` & {});
   /** Says what happened, to which user, ISBN or credential, and what to do. */
   readonly message: string;
   /** True where the same request may succeed later. */
@@ -25,7 +65,7 @@ export class SourceError extends Error {
   /** Stays the same where a bundler renames classes. */
   override readonly name: string = 'SourceError';
   /** Names the case, such as `HEADGATE_USER_NOT_FOUND`; a definition brings codes of its own. */
-  readonly code: `HEADGATE_${string}`;
+  readonly code: SourceErrorCode | (`HEADGATE_${string}` & {});
   /** True where the same request may succeed later. */
   readonly retryable: boolean;
   /** The definition's `service`. */

@@ -141,19 +141,33 @@ it("a package's README tells to install each package that its examples import", 
   }
 });
 
-it("a package's README has each code of its errors", async () => {
-  for (const name of await readdir(join(ROOT, 'packages'))) {
+it("a package's README has each code of its errors, and a report each that a source names", async () => {
+  const packages = await readdir(join(ROOT, 'packages'));
+  const all = new Set<string>();
+  for (const name of packages) {
     const readme = await readFile(join(ROOT, 'packages', name, 'README.md'), 'utf8');
-    const reports = await Promise.all(
-      (await readdir(join(ROOT, 'docs/api', name))).map(async (report) => await readFile(join(ROOT, 'docs/api', name, report), 'utf8')),
-    );
-    const codes = new Set(reports.join('').match(/HEADGATE_[A-Z_]+/g));
+    const reports = (await filesBelow(join(ROOT, 'docs/api', name))).join('');
+    const codes = new Set(reports.match(/HEADGATE_[A-Z_]+/g));
+    for (const code of codes) all.add(code);
     expect(
       [...codes].filter((code) => !readme.includes(code) && !readme.includes(`\`${code.replace('HEADGATE_', '')}\``)),
       name,
     ).toEqual([]);
   }
+  for (const name of packages) {
+    const source = (await filesBelow(join(ROOT, 'packages', name, 'src'), /(?<!\.(?:test|fixture))\.ts$/)).join('');
+    const named = Array.from(source.matchAll(/code: '(HEADGATE_[A-Z_]+)'/g), ([, code = '']) => code);
+    expect(
+      named.filter((code) => !all.has(code)),
+      name,
+    ).toEqual([]);
+  }
 });
+
+async function filesBelow(folder: string, names = /\.md$/): Promise<readonly string[]> {
+  const found = await readdir(folder, { recursive: true });
+  return await Promise.all(found.filter((name) => names.test(name)).map(async (name) => await readFile(join(folder, name), 'utf8')));
+}
 
 describe('scripts', () => {
   const whole = scripts.filter(({ from }) => from === undefined);
