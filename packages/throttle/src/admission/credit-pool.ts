@@ -4,7 +4,10 @@ export interface CreditPoolOptions {
   readonly max: number;
 }
 
-/** Room downstream, counted in items. One pool may be shared by any number of walks. */
+/**
+ * Room downstream, counted in items. One pool may be shared by any number of walks, and of sources. Each source has a queue of its own: small
+ * pages of one may take the room that a large page of another waits for, unless `max` has room for that page beside all that the others ask for.
+ */
 export interface CreditPool {
   /** Most items that may be outstanding, as given; `Infinity` where there is no bound. */
   readonly max: number;
