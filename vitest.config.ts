@@ -15,6 +15,8 @@ const EMBEDDED = [
   'scripts/*.test.ts',
   EXAMPLES,
 ];
+/** They replace a module of Node's, or measure the memory of their process. */
+const ALONE = ['packages/throttle/src/budget/file-journal/*.test.ts', 'packages/operators/src/crawl-changes.test.ts'];
 
 /** After those that wait, and no more at once than the cores need. */
 const COMPUTING = { maxWorkers: 3, sequence: { groupOrder: 1 } };
@@ -39,8 +41,16 @@ export default defineConfig({
       { extends: true, test: { name: 'kafka', include: [KAFKA], exclude: ['**/node_modules/**'], globalSetup: COMMAND } },
       {
         extends: true,
-        test: { name: 'unit', include: [TESTS], exclude: [KAFKA, ...EMBEDDED, '**/node_modules/**'], ...COMPUTING },
+        test: {
+          name: 'unit',
+          include: [TESTS],
+          exclude: [KAFKA, ...EMBEDDED, ...ALONE, '**/node_modules/**'],
+          // One process for many files: to load the modules for each was a third of their CPU.
+          isolate: false,
+          ...COMPUTING,
+        },
       },
+      { extends: true, test: { name: 'alone', include: ALONE, ...COMPUTING } },
       { extends: true, test: { name: 'pack', include: [PACK], ...COMPUTING } },
     ],
   },
