@@ -18,21 +18,27 @@ export interface EncodeRecordsOptions {
   readonly from?: number;
   /** As many records as fit into this. Default: all. */
   readonly maxBytes?: number;
+  /** No more records than these. Default: all. */
+  readonly maxRecords?: number;
   /** A buffer to write to, where it is large enough. */
   readonly room?: Buffer<ArrayBuffer> | undefined;
 }
 
 /** Encodes records; their offset deltas begin at 0 and their timestamp deltas are 0 (Kafka protocol, RecordBatch). */
-export function encodeRecords(records: BatchRecords, { from = 0, maxBytes = Infinity, room }: EncodeRecordsOptions = {}): EncodedRecords {
+export function encodeRecords(
+  records: BatchRecords,
+  { from = 0, maxBytes = Infinity, maxRecords = Infinity, room }: EncodeRecordsOptions = {},
+): EncodedRecords {
   const writer = new RecordWriter(Math.min(likeTheFirst(records, from), maxBytes), room);
   const series = seriesWriter(records, from);
-  for (let index = from; index < records.length; index += 1) {
+  const end = Math.min(records.length, from + maxRecords);
+  for (let index = from; index < end; index += 1) {
     const before = writer.length;
     if (series?.write(writer, index, index - from) !== true) writeRecord(writer, recordAt(records, index), index - from);
     if (writer.length > maxBytes)
       return { bytes: writer.written(before), room: writer.room, count: index - from, nextBytes: writer.length - before };
   }
-  return { bytes: writer.written(), room: writer.room, count: Math.max(records.length - from, 0), nextBytes: 0 };
+  return { bytes: writer.written(), room: writer.room, count: Math.max(end - from, 0), nextBytes: 0 };
 }
 
 function writeRecord(writer: RecordWriter, record: BatchRecord, offsetDelta: number): void {

@@ -30,7 +30,7 @@ export class BatchSplitter {
   #room: Buffer<ArrayBuffer> | undefined;
 
   /**
-   * Splits the records, in their order, into batches of at most `maxBytes`, each as full as possible, and encodes each on demand. Taking
+   * Splits the records, in their order, into batches of at most `maxBytes` and 50,000 records, each as full as possible, and encodes each on demand. Taking
    * the next batch means that the one before has been sent: its buffer is reused. Throws `RecordTooLargeError` at a record that exceeds
    * `maxBytes` by itself.
    */
@@ -38,7 +38,7 @@ export class BatchSplitter {
     for (let from = 0; from < records.length;) {
       const room = this.#room;
       this.#room = undefined;
-      const encoded = encodeRecords(records, { from, maxBytes: maxBytes - BATCH_HEADER_BYTES, room });
+      const encoded = encodeRecords(records, { from, maxBytes: maxBytes - BATCH_HEADER_BYTES, maxRecords: MOST_RECORDS, room });
       const { count } = encoded;
       if (count === 0) throw new RecordTooLargeError({ index: from, bytes: encoded.nextBytes + BATCH_HEADER_BYTES, maxBytes });
       const bytes = encoded.bytes.length + BATCH_HEADER_BYTES;
@@ -61,6 +61,8 @@ export class BatchSplitter {
   }
 }
 
+/** kafkajs can't read a batch of some 120,000 records: it hands them to a function as so many arguments. */
+const MOST_RECORDS = 50_000;
 /** To compress less than this, a checkpoint for one, costs more than it saves. */
 const SMALL_BYTES = 1_024;
 /** A larger buffer isn't kept. */

@@ -45,6 +45,16 @@ describe('splitting', () => {
     );
   });
 
+  it('puts no more than 50,000 records into a batch, more than which kafkajs could not read', () => {
+    const record = { key: null, value: '1' };
+    const records = { length: 120_001, at: () => record };
+    const counts = Array.from(
+      splitter.split(records, { timestampMs: 0, maxBytes: Infinity, compression: COMPRESSIONS.none }),
+      ({ count }) => count,
+    );
+    expect(counts).toEqual([50_000, 50_000, 20_001]);
+  });
+
   it('fills a batch to the last byte', async () => {
     const records = pageOfRecords(300);
     const bytes = await plainBytes(records);
