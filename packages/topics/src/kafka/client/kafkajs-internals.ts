@@ -69,9 +69,8 @@ export interface RequestQueue {
   destroy(): void;
 }
 
-interface SentRequest {
-  /** Milliseconds since the epoch. */
-  readonly sentAt: number;
+export interface SentRequest {
+  /** Milliseconds. */
   readonly requestTimeout: number;
   timeoutRequest(): void;
 }

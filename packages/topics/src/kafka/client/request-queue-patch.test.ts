@@ -46,16 +46,45 @@ describe('the request queue', () => {
   it('looks for overdue requests once a second, until the connection is gone', () => {
     patchRequestQueue();
     let overdue = 0;
-    const request = { sentAt: Date.now(), requestTimeout: 1_500, timeoutRequest: () => void overdue++ };
+    const request = { requestTimeout: 1_500, timeoutRequest: () => void overdue++ };
     const connected = queue({ enforceRequestTimeout: true, requestTimeout: 15_000, inflight: new Map([[1, request]]) });
     connected.scheduleRequestTimeoutCheck();
-    vi.advanceTimersByTime(1_999);
+    // As it does on each connection that comes about.
+    connected.scheduleRequestTimeoutCheck();
+    expect(vi.getTimerCount()).toBe(1);
+    vi.advanceTimersByTime(2_999);
     expect(overdue).toBe(0);
     vi.advanceTimersByTime(1);
     expect(overdue).toBe(1);
     Object.assign(connected, { isConnected: () => false });
     vi.advanceTimersByTime(1_000);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('looks for them as often as their limit is, where that is less than a second', () => {
+    patchRequestQueue();
+    let overdue = 0;
+    const request = { requestTimeout: 300, timeoutRequest: () => void overdue++ };
+    queue({ enforceRequestTimeout: true, requestTimeout: 300, inflight: new Map([[1, request]]) }).scheduleRequestTimeoutCheck();
+    vi.advanceTimersByTime(600);
+    expect(overdue).toBe(1);
+  });
+
+  it.each([
+    ['forward', 3_600_000],
+    ['back', -3_600_000],
+  ])('takes no request for overdue, nor for in time, because the wall clock was set %s', (_, byMs) => {
+    patchRequestQueue();
+    let overdue = 0;
+    // As kafkajs's own look reads it.
+    const sent = { sentAt: Date.now() };
+    const request = { ...sent, requestTimeout: 5_000, timeoutRequest: () => void overdue++ };
+    queue({ enforceRequestTimeout: true, requestTimeout: 5_000, inflight: new Map([[1, request]]) }).scheduleRequestTimeoutCheck();
+    vi.setSystemTime(Date.now() + byMs);
+    vi.advanceTimersByTime(4_999);
+    expect(overdue).toBe(0);
+    vi.advanceTimersByTime(2_000);
+    expect(overdue).toBe(1);
   });
 
   it('looks for none where requests have no limit', () => {

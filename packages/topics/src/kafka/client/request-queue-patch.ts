@@ -1,4 +1,4 @@
-import { type RequestQueue, requestQueuePrototype } from './kafkajs-internals.ts';
+import { type RequestQueue, requestQueuePrototype, type SentRequest } from './kafkajs-internals.ts';
 
 /** How long requests that can't be sent yet wait for the next look, as kafkajs has it. */
 const LOOK_AGAIN_MS = 10;
@@ -8,7 +8,7 @@ const OVERDUE_MS = 1_000;
 /**
  * Patches two timers in the request queue of kafkajs 2.2.4, which each connection keeps going, also an idle one. One has a negative delay: it
  * costs CPU all the time, and Node prints a TimeoutNegativeWarning (tulios/kafkajs#1704, #1751). The other looks for overdue requests 10 times a
- * second: with five connections, a process that waits would wake 50 times. To be called before the first connection, and as often as one likes.
+ * second, by the wall clock: with five connections, a process that waits would wake 50 times. To be called before the first connection, and as often as one likes.
  */
 export function patchRequestQueue(): void {
   Object.assign(requestQueuePrototype, {
@@ -32,11 +32,15 @@ function lookWhenSomethingWaits(this: RequestQueue): void {
 function lookForOverdue(this: RequestQueue): void {
   if (!this.enforceRequestTimeout) return;
   this.destroy();
-  this.requestTimeoutIntervalId = setInterval(
-    () => {
-      for (const request of this.inflight.values()) if (Date.now() - request.sentAt > request.requestTimeout) request.timeoutRequest();
-      if (!this.isConnected()) this.destroy();
-    },
-    Math.min(this.requestTimeout, OVERDUE_MS),
-  );
+  const everyMs = Math.min(this.requestTimeout, OVERDUE_MS);
+  // They are counted, not timed: the wall clock may be set, and a process that was stopped finds its answers only when it goes on.
+  const looksWithoutAnswer = new WeakMap<SentRequest, number>();
+  this.requestTimeoutIntervalId = setInterval(() => {
+    for (const request of this.inflight.values()) {
+      const before = looksWithoutAnswer.get(request) ?? 0;
+      looksWithoutAnswer.set(request, before + 1);
+      if (before * everyMs >= request.requestTimeout) request.timeoutRequest();
+    }
+    if (!this.isConnected()) this.destroy();
+  }, everyMs);
 }
