@@ -374,7 +374,7 @@ class KafkaTopicLog implements TopicLog {
     });
     this.#memberships.set(membership, options.group);
     const leave = async (): Promise<void> => {
-      faults.reached();
+      faults.gaveUp();
       this.#memberships.delete(membership);
       await membership.leave();
     };

@@ -8,8 +8,10 @@ export interface Patience {
   waitsOut(error: unknown): boolean;
   /** `sinceMs`: since when nothing has come back, epoch ms; default now. */
   missed(error: unknown, sinceMs?: number): void;
-  /** It works again, or is given up. */
+  /** It works again, or fails for another reason. */
   reached(): void;
+  /** It is given up: where brokers were away for it, they are so until another reaches them. */
+  gaveUp(): void;
 }
 
 export interface PatienceOptions {
@@ -44,6 +46,10 @@ export function patience({ watcher, failureText, waitsForRights }: PatienceOptio
     reached() {
       unknownSinceMs = undefined;
       watcher.reached();
+    },
+    gaveUp() {
+      unknownSinceMs = undefined;
+      watcher.gaveUp();
     },
   };
 }

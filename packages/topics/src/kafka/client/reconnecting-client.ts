@@ -47,7 +47,8 @@ export class ReconnectingClient<C extends Connection> {
         await backoff.pause(over);
       }
     } finally {
-      patience.reached();
+      if (over.aborted) patience.gaveUp();
+      else patience.reached();
     }
   }
 

@@ -136,6 +136,27 @@ describe
       for (const { changes } of logs) await expect.poll(() => changes.at(-1)).toEqual({ available: true });
     });
 
+    it('killed, and not back when its log is closed: nobody says that it is', async ({ expect }) => {
+      await using broker = await start();
+      await using opening = await opened(broker);
+      const { log, changes } = opening;
+      const pages = await newPages(log);
+      const writer = await log.openLane(pages.lane);
+      await pages.write(writer);
+      const stop = new AbortController();
+      const reading = (async () => {
+        for await (const _ of log.read({ topic: pages.topic, follow: true, signal: stop.signal }));
+      })();
+      await broker.node.kill();
+      const writing = expect(pages.write(writer)).rejects.toThrow();
+      await expect.poll(() => changes, { timeout: 20_000 }).toHaveLength(1);
+      stop.abort();
+      await reading;
+      await log.close();
+      await writing;
+      expect(changes).toMatchObject([{ available: false }]);
+    });
+
     it('and no broker listens: opening says so soon', async ({ expect }) => {
       const opening = kafkaTopicLog({ brokers: ['127.0.0.1:1'] });
       const refused = expect(opening).rejects.toThrow(

@@ -65,7 +65,12 @@ async function writer({ look, connect, write }: Parts): Promise<KafkaLaneWriter>
     session: () => session as object as LaneSession,
     readYourWrites: new ReadYourWrites(),
     client: client as ReconnectingClient<Cluster>,
-    patience: { waitsOut: (error) => verdictOf(error) === 'passes', missed: () => undefined, reached: () => undefined },
+    patience: {
+      waitsOut: (error) => verdictOf(error) === 'passes',
+      missed: () => undefined,
+      reached: () => undefined,
+      gaveUp: () => undefined,
+    },
     placed: async (content) => await Promise.resolve(content),
     assertThere: nothing,
     member: () => undefined,

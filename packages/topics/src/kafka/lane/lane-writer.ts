@@ -88,7 +88,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     this.#over.abort(this.closedError());
     const session = this.#session;
     this.#session = undefined;
-    this.#options.patience.reached();
+    this.#options.patience.gaveUp();
     await session?.disconnect();
   }
 
