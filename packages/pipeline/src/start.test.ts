@@ -1,6 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { virtualClock } from '@headgate/throttle/testing';
 import type { TopicLog } from '@headgate/topics';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -9,6 +11,7 @@ import type { RunEvent } from './events.ts';
 import { leftToDo } from './plan/left-to-do.ts';
 import { replayDeadLetters } from './requests/replay.ts';
 import { start } from './start.ts';
+import { logWith, temporaryLog } from './temporary-log.fixture.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -170,6 +173,40 @@ test('takes requests while it follows, and refuses what is none by its index', a
   await completed.promise;
   expect((await running.stop()).outcome).toBe('stopped');
   expect(await values(log, 'catalogue.records')).toEqual([{ item: 'b-0' }]);
+});
+
+test('a lane at rest looks for requests once a second, and sooner after one has come', async () => {
+  await using place = await temporaryLog();
+  const clock = virtualClock();
+  let looks = 0;
+  const log = logWith(place.log, {
+    readBytes(options) {
+      if (options.topic === 'catalogue.requests') looks += 1;
+      return place.log.readBytes(options);
+    },
+  });
+  const stop = new AbortController();
+  const pipeline = catalogue()({ baseUrl: 'http://127.0.0.1:1', token: 't' });
+  await using running = await start({ log, pipelines: [pipeline], clock, follow: true, signal: stop.signal });
+  const afterMs = async (ms: number): Promise<number> => {
+    const before = looks;
+    for (let passed = 0; passed < ms; passed += 250) {
+      await clock.advance(250);
+      // A look ends in real time.
+      await sleep(30);
+    }
+    return looks - before;
+  };
+  await afterMs(3_000);
+  expect(await afterMs(10_000)).toBeLessThan(12);
+  const request = { topic: 'catalogue.requests', key: 'none', value: 'no JSON' };
+  await log.append([request]);
+  await expect.poll(async () => (await afterMs(250), running.snapshot().deadLetters.total)).toBe(1);
+  await log.append([request]);
+  await afterMs(500);
+  await expect.poll(() => running.snapshot().deadLetters.total).toBe(2);
+  stop.abort();
+  await expect.poll(async () => (await afterMs(250), running.snapshot().lanes)).toEqual([]);
 });
 
 test('a request that another client wrote as bytes ends as a dead letter with its place, and holds up nothing', async () => {

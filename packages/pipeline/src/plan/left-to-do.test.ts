@@ -1,6 +1,8 @@
 import { virtualClock } from '@headgate/throttle/testing';
 import { partitionForKey } from '@headgate/topics';
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { definePipeline } from '../define-pipeline.ts';
 import type { RunEvent } from '../events.ts';
 import { type Shelf, type ShelvesApi, shelves, shelvesApi, type shelvesTopics, workedOff } from '../shelves.fixture.ts';
 import { topicNames } from '../names.ts';
@@ -65,6 +67,29 @@ describe('leftToDo', () => {
       },
     ]);
     expect(calls).toEqual(['stop', 'close']);
+  });
+
+  it('finds of each pipeline what its own list has', async () => {
+    await using place = await temporaryLog();
+    const others = definePipeline({
+      name: 'others',
+      options: z.strictObject({}),
+      request: z.strictObject({ shelf: z.string() }),
+      topics: {},
+      keyOf: ({ shelf }) => shelf,
+      listed: () => [{ shelf: 'other' }],
+      open: () =>
+        walk({
+          source: shelvesApi(),
+          pages: (source, { shelf }: Shelf) => source.pages(shelf, 0),
+          records: () => [],
+          checkpoint: () => undefined,
+        }),
+    });
+    const pipelines = [walking()({ shelves: ['ada'] }), others({})];
+    await place.log.createTopics(topicSpecs(pipelines, { lanes: 1, names: topicNames() }));
+    const left = await leftToDo({ log: place.log, pipelines, clock: virtualClock() });
+    expect(left.map(({ lanes }) => lanes.flatMap(({ walks }) => walks.map(({ key }) => key)))).toEqual([['ada'], ['other']]);
   });
 
   it('knows where a walk goes on, and how many pages the last whole one of its key had', async () => {

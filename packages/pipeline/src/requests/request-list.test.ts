@@ -15,13 +15,13 @@ const names = topicNames();
 type Entry = { readonly word: string } | { readonly phrase: string };
 
 /** A pipeline that has a list and is never run. */
-function listing(name: string, words: readonly (string | Entry)[], every?: string): Pipeline {
+function listing(name: string, words: readonly (string | Entry)[], every?: string, keyOf = (text: string): string => text): Pipeline {
   return definePipeline({
     name,
     options: z.strictObject({ note: z.string().optional() }),
     request: z.union([z.strictObject({ word: z.string() }), z.strictObject({ phrase: z.string() })]),
     topics: {},
-    keyOf: (request) => ('word' in request ? request.word : request.phrase),
+    keyOf: (request) => keyOf('word' in request ? request.word : request.phrase),
     listed: () => words.map((word) => (typeof word === 'string' ? { word } : word)),
     open: () => {
       throw new Error('nothing runs it');
@@ -131,6 +131,18 @@ test('another process that writes a list is waited for, until a signal', async (
   await clock.advance(401);
   await patient;
   expect([await count(), clock.pending]).toEqual([[2, 2], 0]);
+});
+
+test('a list that names a request twice means it once, as it is spelled first: written, and foretold', async () => {
+  await using place = await listPlace();
+  const twice = listing('shelves', ['Ada', { phrase: 'Ada' }, 'ADA', { phrase: 'ADA' }], undefined, (text) => text.toLowerCase());
+  const options = { ...place.options, pipelines: [twice] };
+  const state = await options.log.readState('headgate.state', 0);
+  const due = listedAndDue({ ...options, state }).map(({ value }) => value);
+  await enqueueLists(options);
+  const written: (string | null)[] = [];
+  for await (const { value } of options.log.read({ topic: 'shelves.requests' })) written.push(value);
+  expect([written, due]).toEqual(Array.from({ length: 2 }, () => ['{"word":"Ada"}', '{"phrase":"Ada"}']));
 });
 
 test('a list of thousands, each named twice, is all there, once, also when a signal has cut its writing short', async () => {

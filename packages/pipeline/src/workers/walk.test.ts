@@ -277,9 +277,14 @@ describe('a record that no log takes ends its request, not the lane:', () => {
       'one of a series that is too large, in bytes alone',
       {
         records: ({ shelf }, { topics }) => [
-          topics.log.series({ key: shelf, count: 3, textAt: (i) => JSON.stringify(shelf === 'bad' && i === 1 ? 'é'.repeat(600) : shelf) }),
+          topics.log.series({ key: shelf, count: 3, textAt: (i) => JSON.stringify(shelf === 'bad' && i === 1 ? '本'.repeat(340) : shelf) }),
         ],
       },
+      /^bad: .* needs \d+ bytes, more than shelves\.log takes \(1000 bytes\)/,
+    ],
+    [
+      'one that is too large, in bytes alone',
+      { records: ({ shelf }, { topics }) => [topics.log({ key: shelf, value: shelf === 'bad' ? '本'.repeat(340) : shelf })] },
       /^bad: .* needs \d+ bytes, more than shelves\.log takes \(1000 bytes\)/,
     ],
     [

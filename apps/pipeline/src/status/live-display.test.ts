@@ -1,0 +1,37 @@
+import { virtualClock } from '@headgate/throttle/testing';
+import { expect, test } from 'vitest';
+import { FakeTerminal } from './fake-terminal.fixture.ts';
+import { createLiveDisplay } from './live-display.ts';
+import { busyView } from './page/busy-view.fixture.ts';
+
+test('a terminal is redrawn five times a second while something happens, and once a second while nothing does', async () => {
+  const clock = virtualClock();
+  const terminal = new FakeTerminal({ isTTY: true, columns: 100 });
+  let views = 0;
+  const display = createLiveDisplay({
+    stderr: terminal,
+    clock,
+    view: () => busyView({ now: clock.epochMs() + (views += 1) }),
+    units: {},
+    header: 'headgate run',
+    color: false,
+    readCommand: (topic) => topic,
+    timeZone: 'UTC',
+  });
+  const drawn = async (ms: number, onStep: () => void = () => undefined): Promise<number> => {
+    const before = views;
+    for (let passed = 0; passed < ms; passed += 100) {
+      onStep();
+      await clock.advance(100);
+    }
+    return views - before;
+  };
+  expect(views).toBe(1);
+  expect(await drawn(10_000)).toBe(10);
+  expect(await drawn(10_000, () => display.event({ type: 'notice', level: 'info', message: 'news' }))).toBe(50);
+  expect(await drawn(10_000)).toBeLessThanOrEqual(11);
+  display.event({ type: 'notice', level: 'warn', message: 'the last of all' });
+  display.close();
+  expect(terminal.text).toContain('the last of all');
+  expect(clock.pending).toBe(0);
+});
