@@ -15,7 +15,9 @@ const [major, minor] = process.versions.node.split('.').map(Number);
 // The Node under .tools isn't the machine's own: to take it for that would prune it away.
 const ownNodeFits = (major > 22 || (major === 22 && minor >= 19)) && !process.execPath.startsWith(tools);
 
-const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)));
+// What `npm run` says of itself is nothing to the npm that is run within, but where its user publishes to, and as whom.
+const ofUser = /^npm_config_(?:userconfig|registry|provenance|otp|cafile|https?_proxy|noproxy)$/i;
+const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name) || ofUser.test(name)));
 const pathName = Object.keys(env).find((name) => name.toUpperCase() === 'PATH') ?? 'PATH';
 env[pathName] = [join(tools, '.bin'), join(root, 'node_modules', '.bin'), env[pathName]].join(delimiter);
 Object.assign(env, { TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1', HEADGATE_COMMAND: ownCommand() });

@@ -25,18 +25,14 @@ process.on('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
 
-const tarballs = from === undefined ? join(folder, 'tarballs') : resolve(process.env['INIT_CWD'] ?? process.cwd(), from);
-if (from === undefined) must(root, ['node', 'scripts/release.ts', '--no-test', '--out', tarballs]);
-
 const npm = ['npm', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
 const runtimes = join(folder, 'runtimes');
 const app = join(folder, 'app');
 let failures = 0;
 
 await startRegistry();
-for (const name of readdirSync(tarballs).filter((each) => each.endsWith('.tgz'))) {
-  must(folder, [...npm, 'publish', '--provenance=false', join(tarballs, name)]);
-}
+if (from === undefined) release();
+else publish(resolve(process.env['INIT_CWD'] ?? process.cwd(), from));
 const platform = `${process.platform}-${process.arch}`;
 install(runtimes, { node22: `npm:node-${platform}@22.19.0`, node20: `npm:node-${platform}@20.20.2`, deno: '2.9.6', bun: '1.4.5' });
 install(app, {
@@ -105,6 +101,27 @@ told(
 
 process.stdout.write(failures === 0 ? 'All of it holds.\n' : `${failures} of it fail.\n`);
 process.exit(failures === 0 ? 0 : 1);
+
+function publish(tarballs: string): void {
+  for (const name of readdirSync(tarballs).filter((each) => each.endsWith('.tgz'))) must(folder, [...npm, 'publish', join(tarballs, name)]);
+}
+
+/** As `npm run release -- --publish` does from a clone; a package is missing from the registry when it is called again. */
+function release(): void {
+  const clone = join(folder, 'clone');
+  must(folder, ['git', 'clone', '--quiet', root, clone]);
+  for (const [key, value] of Object.entries({ name: 'Proof', email: 'proof@localhost' }))
+    must(clone, ['git', 'config', `user.${key}`, value]);
+  // What is proved here has been tested, or is elsewhere.
+  must(clone, [...npm, 'pkg', 'set', 'scripts.test=true']);
+  must(clone, ['git', 'commit', '--quiet', '--all', '--message', 'Test nothing']);
+  const released = [...npm, 'run', 'release', '--', '--publish'];
+  proof('a release', released, undefined, clone);
+  const last = publishedPackages(clone).at(-1)?.manifest.name ?? '';
+  must(clone, [...npm, 'unpublish', '--force', last]);
+  proof(`a release that broke off before ${last}`, released, undefined, clone);
+  proof('nothing but a commit and a tag', ['git', 'status', '--porcelain'], '', clone);
+}
 
 /** verdaccio on a free port, which takes what isn't ours from the registry that npm is set to. */
 async function startRegistry(): Promise<void> {
