@@ -245,11 +245,12 @@ it('fits any terminal, in cells, and keeps what holds the run up', async () => {
       expect(frame.map(displayWidth).filter((width) => width > columns)).toEqual([]);
     }
   }
-  const short = run.frame({ columns: 40, rows: 8 });
+  const short = run.frame({ columns: 40, rows: 5 });
   expect(short.at(-1)).toMatch(/^ {2}books key {2}1 \/ 1 {2}next at \S+ {2}<.*…$/u);
   expect(short.join('\n')).toContain(`  ${wide}`);
   run.stop();
-  expect(run.frame({ columns: 40 }).at(-1)).toMatch(/^ {2}stopping: .*…$/u);
+  expect(run.frame({ columns: 40 }).join(' ')).toMatch(/ {2}stopping: .*; +the next +run goes on with what is not done$/u);
+  expect(run.frame({ columns: 40, rows: 5 }).at(-1)).toMatch(/^ {2}stopping: .*…$/u);
 });
 
 it('says a wait once as JSON, though the clock is corrected by a few ms meanwhile', async () => {

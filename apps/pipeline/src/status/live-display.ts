@@ -10,7 +10,7 @@ import { safeText } from './text/safe-text.ts';
 import { type TableLine, tableLines } from './text/table.ts';
 import { wrappedLine } from './text/wrapped-line.ts';
 import { createTimeWords, type TimeWords } from './text/time-words.ts';
-import { budgetRows, lanesWords, progressWords, waits, workRows } from './view-words.ts';
+import { type Wait, budgetRows, lanesWords, progressWords, waits, workRows } from './view-words.ts';
 import type { Reporter, ReporterOptions } from './reporter.ts';
 
 const REDRAW_MS = 200;
@@ -91,11 +91,7 @@ export function liveFrame({ header, view, columns, rows, color, times, readComma
     words: `${countWords(count, 'dead letter')}: ${safeText(readCommand(topic))}`,
     tone: 'bad' as const,
   }));
-  const notes = [...waits(view, times, columns - 2), ...letters].map(({ words, tone }): TableLine => ({
-    text: fitWidth(`  ${words}`, columns),
-    toneFrom: 2,
-    ...(tone !== undefined && { tone }),
-  }));
+  const notes = noteLines([...waits(view, times, columns - 2), ...letters], columns, Math.floor(rows / 3));
   const progress = progressWords(view, times);
   const top = [headerLine(header, view, columns), ...(progress === '' ? [] : [plain(`  ${progress}`)])];
   const spaced = rows >= ROOMY_ROWS ? 1 : 0;
@@ -118,6 +114,14 @@ function headerLine(header: string, view: RunView, columns: number): TableLine {
   const name = safeText(header, 1000);
   const text = lanes === '' ? name : `${fitWidth(name, room - displayWidth(lanes) - 3)}   ${lanes}`.trimStart();
   return plain(`${padWidth(text, room)}  ${elapsed}`);
+}
+
+/** The notes in full, on as many lines as they take; where these are more than `most`, each is cut to one. */
+function noteLines(notes: readonly Wait[], columns: number, most: number): readonly TableLine[] {
+  const whole = notes.map(({ words, tone }) => ({ texts: wrappedLine(`  ${words}`, columns), tone }));
+  const isRoomy = whole.reduce((sum, { texts }) => sum + texts.length, 0) <= most;
+  const shown = isRoomy ? whole : notes.map(({ words, tone }) => ({ texts: [fitWidth(`  ${words}`, columns)], tone }));
+  return shown.flatMap(({ texts, tone }) => texts.map((text) => ({ text, toneFrom: 2, ...(tone !== undefined && { tone }) })));
 }
 
 /** The first lines, those that hold everything up before all others. */

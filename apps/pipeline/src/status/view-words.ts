@@ -121,10 +121,12 @@ function keysRow(row: Extract<WorkRow, { kind: 'keys' }>, view: RunView, times: 
   };
 }
 
-/** How much is done and when the rest will be, or what is certain of it: `62 % of 1,224 requests, done at 14:20:00`. */
+/** How much is done and when the rest will be, or what is certain of it: `62 % of 1,224 requests, done at 14:20:00`. In a stop only what is done. */
 export function progressWords(view: RunView, times: TimeWords): string {
   const { done, left, isExact, doneAt } = view.progress;
   if (done + left === 0) return '';
+  // Lanes that are given up take along what they had left.
+  if (view.isStopping) return `${countWords(done, 'request')} done`;
   if (isExact && left === 0) return `all ${countWords(done, 'request')} done`;
   if (isExact) {
     const when = doneAt === undefined ? '' : `, done at ${times.when(doneAt, view.now)}`;
