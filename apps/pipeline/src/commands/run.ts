@@ -108,7 +108,7 @@ async function serveStatus(
     const server = await startStatusServer({ port, host, names, ...shown });
     const isMoved = port !== 0 && server.port !== port;
     // Probes and Prometheus may ask at the port that was meant.
-    const moved = isMoved ? ` (port ${port} is another program's: end that, or set status.port)` : '';
+    const moved = isMoved ? ` (port ${port} is taken, perhaps by another run: give each its own with status.port)` : '';
     emit({ type: 'notice', level: isMoved ? 'warn' : 'info', message: `status at ${server.url}${moved}` });
     return server;
   } catch (error) {
