@@ -50,9 +50,13 @@ const lines = (run: ShownRun): string => run.frame().join('\n');
 
 describe('a row says what its request does now', () => {
   it('answer pending, and for how long: then nothing is idle', async () => {
-    await using api = await service({ alpha: { followers: 30 } }, { latencyMs: 600_000 });
+    const requested = Promise.withResolvers<void>();
+    const silent = createServer(() => requested.resolve());
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     await using here = await place();
-    const run = await here.run([crawl({ url: api.url, users: ['alpha'] })]);
+    const run = await here.run([crawl({ url: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`, users: ['alpha'] })]);
+    // A permit that isn't used soon is given back.
+    await requested.promise;
     await run.shows(/@alpha +first page +answer pending$/mu);
     await here.clock.advance(3_000);
     await run.shows(/@alpha +first page +answer pending for 3 s$/mu);
@@ -61,6 +65,8 @@ describe('a row says what its request does now', () => {
     expect(run.view().work).toMatchObject([{ key: '@alpha', doing: { state: 'asking', since: START } }]);
     run.stop();
     expect(lines(run)).toContain('stopping: waits for 1 answer, 10 s at most; the next run goes on with what is not done');
+    silent.closeAllConnections();
+    silent.close();
   });
 
   it('waits for budget until it is free, and the budget says who waits', async () => {
