@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { RunView } from './run-view.ts';
 import { displayWidth } from './text/cells.ts';
 import { createTimeWords } from './text/time-words.ts';
-import { failingLines } from './view-words.ts';
+import { failingLines, rateWords } from './view-words.ts';
 
 it('a service that fails: the first line has the time of the next attempt, however narrow the terminal is', () => {
   const now = Date.UTC(2026, 0, 1, 12, 0, 0);
@@ -23,4 +23,19 @@ it('a service that fails: the first line has the time of the next attempt, howev
   expect(lines(78)).toEqual(['followers: fails since 11:00:00, again at 12:00:20:', `  1,234 attempts; ${reason}`]);
   expect(displayWidth(lines(78)[0] ?? '')).toBeLessThanOrEqual(78);
   expect(lines(40)[0]).toBe('followers: fails, again at 12:00:20, since 11:00:00:');
+});
+
+it('how fast a first walk can go: a longer window is named where it permits less than shorter ones in a row', () => {
+  const budget = (limit: number, windowMs: number) => ({ pipeline: 'issues', limit, windowMs });
+  const words = (...budgets: readonly ReturnType<typeof budget>[]): string[] => rateWords('issues', { unit: 'issues' }, budgets);
+  const [second, hour, day] = [1_000, 3_600_000, 86_400_000];
+  expect(words()).toEqual([]);
+  expect(words(budget(5_000, day), budget(3, second))).toEqual(['at most 3 requests a second and 5,000 requests in 1 d']);
+  // Each credential has both.
+  expect(words(budget(3, second), budget(5_000, day), budget(3, second), budget(5_000, day))).toEqual([
+    'at most 6 requests a second and 10,000 requests in 1 d',
+  ]);
+  expect(words(budget(1, second), budget(3_600, hour), budget(1_000, day))).toEqual([
+    'at most 1 request a second and 1,000 requests in 1 d',
+  ]);
 });

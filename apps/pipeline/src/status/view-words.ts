@@ -141,19 +141,26 @@ export function progressWords(view: RunView, times: TimeWords): string {
   return [`${countWords(done, 'request')} done${rest}`, ...(left === 0 ? [] : rates)].join('; ');
 }
 
-/** `at most 75,000 ids in 15 m`: how fast a first walk can go. */
+/** `at most 75,000 ids in 15 m`, or `at most 3 requests a second and 5,000 in 1 d`: how fast a first walk can go. */
 export function rateWords(
   pipeline: string,
   { unit, pageItems }: { readonly unit: string; readonly pageItems?: number | undefined },
   budgets: readonly Pick<Budget, 'pipeline' | 'limit' | 'windowMs' | 'unit'>[],
 ): string[] {
-  const own = budgets.filter((one) => one.pipeline === pipeline && one.unit === undefined);
-  const windowMs = Math.min(...own.map((one) => one.windowMs));
-  const limit = own.reduce((sum, one) => sum + (one.windowMs === windowMs ? one.limit : 0), 0);
-  if (limit === 0) return [];
-  const time = windowMs === 60_000 ? 'a minute' : windowMs === 1_000 ? 'a second' : `in ${durationWords(windowMs)}`;
-  const most = pageItems === undefined ? countWords(limit, 'request') : itemsWords(limit * pageItems, pipeline, { [pipeline]: unit });
-  return [`at most ${most} ${time}`];
+  const own = budgets.filter((one) => one.pipeline === pipeline && one.unit === undefined && one.limit > 0);
+  const limits = Array.from(
+    Map.groupBy(own, ({ windowMs }) => windowMs),
+    ([windowMs, all]) => ({ windowMs, limit: all.reduce((sum, { limit }) => sum + limit, 0) }),
+  ).toSorted((a, b) => a.windowMs - b.windowMs);
+  if (limits.length === 0) return [];
+  const most = limits
+    // A longer window says something where it permits less than the shorter ones in a row.
+    .filter(({ windowMs, limit }, i) => limits.slice(0, i).every((shorter) => limit / windowMs < shorter.limit / shorter.windowMs))
+    .map(({ windowMs, limit }) => {
+      const amount = pageItems === undefined ? countWords(limit, 'request') : itemsWords(limit * pageItems, pipeline, { [pipeline]: unit });
+      return `${amount} ${windowMs === 60_000 ? 'a minute' : windowMs === 1_000 ? 'a second' : `in ${durationWords(windowMs)}`}`;
+    });
+  return [`at most ${most.join(' and ')}`];
 }
 
 /** A budget's name on a line: its pipeline, its credential, and itself where the credential has several. */
