@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { type Server, createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { workplace } from '../headgate-process.fixture.ts';
@@ -42,8 +43,9 @@ describe.skipIf(WHY_NOT !== undefined)(`a sandbox with Kafka${BECAUSE}`, () => {
   });
 });
 
+/** At a port behind which four are free, as a rule: systems give those above 32,768 to whoever connects. */
 async function listening(): Promise<Server> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const server = createServer().listen(20_000 + Math.floor(Math.random() * 10_000), '127.0.0.1');
+  await once(server, 'listening');
   return server;
 }
