@@ -149,12 +149,12 @@ describe
       })();
       await broker.node.kill();
       const writing = expect(pages.write(writer)).rejects.toThrow();
-      await expect.poll(() => changes, { timeout: 20_000 }).toHaveLength(1);
+      await expect.poll(() => changes.at(-1)?.available, { timeout: 60_000 }).toBe(false);
       stop.abort();
       await reading;
       await log.close();
       await writing;
-      expect(changes).toMatchObject([{ available: false }]);
+      expect(changes.at(-1)?.available).toBe(false);
     });
 
     it('and no broker listens: opening says so soon', async ({ expect }) => {
