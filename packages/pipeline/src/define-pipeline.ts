@@ -8,6 +8,7 @@ import { type OptionIssue, parseOptions } from './parse-options.ts';
 import { InvalidOptionsError, PipelineError } from './pipeline-error.ts';
 import { DEAD_LETTERS } from './requests/dead-letter.ts';
 import { parseRequest } from './requests/request.ts';
+import { requestIdentity } from './requests/request-identity.ts';
 import { secretIssues } from './secret.ts';
 import type { RecordMakers, TopicMap } from './topic.ts';
 import type { Left, SourceControls, StateOfLane, Work, Worker, WorkerContext } from './worker.ts';
@@ -209,7 +210,7 @@ export interface Pipeline {
    * Its configuration's own requests, one after the other. Throws a {@link PipelineError} (HEADGATE_MALFORMED_REQUEST) for one that is none,
    * by its index.
    */
-  listed(): Iterable<KeyedRequest>;
+  listed(): Iterable<ListedRequest>;
   /** Opens the sources for one lane. Takes nothing of the log. */
   open(io: LaneIo): OpenedPipeline;
   /** True when the definition has a probe. */
@@ -229,6 +230,12 @@ export interface KeyedRequest {
   readonly key: string;
   /** JSON. */
   readonly value: string;
+}
+
+/** A request of a configuration's list. */
+export interface ListedRequest extends KeyedRequest {
+  /** The same for requests that are the same once their schema has read them, and no others: the list has such a request once. */
+  readonly identity: string;
 }
 
 /** The part of a pipeline's world that its caller gives; the definition has the rest. */
@@ -314,7 +321,10 @@ export function definePipeline<
       requests,
       *listed() {
         const all = called('listed', () => [...(atOnce(definition.listed?.(value)) ?? [])]);
-        for (const [i, one] of all.entries()) yield listedRequest(requests, one, i);
+        for (const [i, one] of all.entries()) {
+          const keyed = listedRequest(requests, one, i);
+          yield { ...keyed, identity: requestIdentity(readAgain(keyed.value), keyed.value) };
+        }
       },
       open({ lane, lanes, ...io }) {
         const own = (credentials ?? []).filter((_, i) => i % lanes === lane);

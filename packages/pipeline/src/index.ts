@@ -10,6 +10,7 @@ export {
   type DefinitionInfo,
   definePipeline,
   type KeyedRequest,
+  type ListedRequest,
   type LaneIo,
   type LaneWorker,
   type NamedCredential,

@@ -223,7 +223,7 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
       throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: 'books' });
     }
   },
-  listed: ({ isbns, authors }) => [...isbns.map((isbn) => ({ isbn })), ...authors.map((author) => ({ author }))],
+  listed: ({ isbns, authors }) => [...isbns.map((isbn) => ({ isbn: isbnKey(isbn) })), ...authors.map((author) => ({ author }))],
   *warnings(given) {
     yield* plainHttpWarning(baseUrlOf(given), given.baseUrl === undefined ? ['baseUrls', given.plan] : ['baseUrl'], given);
     yield* listWarnings(given);

@@ -259,7 +259,8 @@ export const followers: DefinedPipeline<typeof options> = definePipeline({
   readsBack: ({ emit }) => (emit.includes('changes') ? ['pages'] : []),
   keyOf: userLabel,
   parse: userOf,
-  listed: ({ users }) => users,
+  // A user in two spellings is crawled once.
+  listed: ({ users }) => Array.from(Map.groupBy(users, userLabel).values(), ([first]) => first).filter((first) => first !== undefined),
   credentials: (given) => given.credentials,
   agreed: ({ limit }) => ({ ...limit }),
   *warnings(given) {

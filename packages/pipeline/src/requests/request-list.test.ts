@@ -14,14 +14,17 @@ const names = topicNames();
 
 type Entry = { readonly word: string } | { readonly phrase: string };
 
-/** A pipeline that has a list and is never run. */
-function listing(name: string, words: readonly (string | Entry)[], every?: string, keyOf = (text: string): string => text): Pipeline {
+/** A pipeline that has a list and is never run. `spelling`: the one that its schema gives. */
+function listing(name: string, words: readonly (string | Entry)[], every?: string, spelling = (text: string): string => text): Pipeline {
   return definePipeline({
     name,
     options: z.strictObject({ note: z.string().optional() }),
-    request: z.union([z.strictObject({ word: z.string() }), z.strictObject({ phrase: z.string() })]),
+    request: z.union([
+      z.strictObject({ word: z.string().transform(spelling) }),
+      z.strictObject({ phrase: z.string().transform(spelling) }),
+    ]),
     topics: {},
-    keyOf: (request) => keyOf('word' in request ? request.word : request.phrase),
+    keyOf: (request) => ('word' in request ? request.word : request.phrase),
     listed: () => words.map((word) => (typeof word === 'string' ? { word } : word)),
     open: () => {
       throw new Error('nothing runs it');
@@ -66,11 +69,33 @@ test('a list without a period is enqueued once, and what is added to it, once', 
   expect(await count()).toEqual([3, 0]);
 });
 
-test('requests of different kinds may have the same key', async () => {
+test('requests that differ in anything are requests of their own, whatever key they share', async () => {
   await using place = await listPlace();
-  const { options, count } = place;
-  await enqueueLists({ ...options, pipelines: [listing('shelves', ['7', { phrase: '7' }])] });
-  expect(await count()).toEqual([2, 0]);
+  const pipeline = definePipeline({
+    name: 'shelves',
+    options: z.strictObject({}),
+    request: z.strictObject({ kind: z.string(), key: z.string(), page: z.int().default(1) }),
+    topics: {},
+    keyOf: ({ key }) => key,
+    listed: () => [
+      { kind: 'orders', key: 'a' },
+      { kind: 'products', key: 'a' },
+      { page: 1, key: 'a', kind: 'orders' },
+      { kind: 'orders', key: 'a', page: 2 },
+    ],
+    open: () => {
+      throw new Error('nothing runs it');
+    },
+  })({});
+  const options = { ...place.options, pipelines: [pipeline] };
+  const written = ['{"kind":"orders","key":"a"}', '{"kind":"products","key":"a"}', '{"kind":"orders","key":"a","page":2}'];
+  const state = await options.log.readState('headgate.state', 0);
+  expect(listedAndDue({ ...options, state }).map(({ value }) => value)).toEqual(written);
+  await enqueueLists(options);
+  await enqueueLists(options);
+  const values: (string | null)[] = [];
+  for await (const { key, value } of options.log.read({ topic: 'shelves.requests' })) values.push(`${key} ${value}`);
+  expect(values).toEqual(written.map((value) => `a ${value}`));
 });
 
 test('a marker is forgotten when its request was off the list for 30 days, and no earlier', async () => {

@@ -1,6 +1,6 @@
 import type { Clock } from '@headgate/throttle';
 import { LaneHeldError, LaneLostError, type LaneWriter, type TopicLog } from '@headgate/topics';
-import type { KeyedRequest, Pipeline } from '../define-pipeline.ts';
+import type { KeyedRequest, ListedRequest, Pipeline } from '../define-pipeline.ts';
 import { GROUP_STATE, listLane, requestsTopic } from '../names.ts';
 import type { TopicNames } from '../topic.ts';
 import { pause } from '../wait.ts';
@@ -61,14 +61,14 @@ export async function enqueueLists(options: RequestListOptions): Promise<Nothing
 }
 
 /** Requests by their markers: a list that names one twice means it once, as it is spelled first. */
-type Chunk = ReadonlyMap<string, ListedRequest>;
+type Chunk = ReadonlyMap<string, MarkedRequest>;
 
 /** The next requests; `nothingDue`: behind the last of them. */
 function nextChunk(
-  due: Generator<ListedRequest, NothingDue>,
+  due: Generator<MarkedRequest, NothingDue>,
   size: number,
 ): { readonly chunk: Chunk; readonly nothingDue: NothingDue | undefined } {
-  const chunk = new Map<string, ListedRequest>();
+  const chunk = new Map<string, MarkedRequest>();
   while (chunk.size < size) {
     const next = due.next();
     if (next.done === true) return { chunk, nothingDue: next.value };
@@ -80,7 +80,7 @@ function nextChunk(
 async function enqueueChunk(lane: LaneWriter, chunk: Chunk, now: number): Promise<void> {
   if (chunk.size === 0) return;
   await lane.transaction((tx) => {
-    tx.append(Array.from(chunk.values(), ({ topic, request }) => ({ topic, ...request })));
+    tx.append(Array.from(chunk.values(), ({ topic, request: { key, value } }) => ({ topic, key, value })));
     for (const marker of chunk.keys()) tx.checkpoint(marker, String(now));
   });
 }
@@ -114,7 +114,7 @@ function* dueRequests(
   options: ListOptions,
   state: ReadonlyMap<string, string>,
   now: number,
-): Generator<ListedRequest, NothingDue, undefined> {
+): Generator<MarkedRequest, NothingDue, undefined> {
   let [from, until] = [-Infinity, Infinity];
   for (const one of listedRequests(options)) {
     let times = notDue(Number(state.get(one.marker)), one.everyMs);
@@ -135,8 +135,8 @@ function notDue(markedAt: number, everyMs: number): NothingDue {
 
 type ListOptions = Pick<RequestListOptions, 'group' | 'pipelines' | 'names'>;
 
-interface ListedRequest {
-  readonly request: KeyedRequest;
+interface MarkedRequest {
+  readonly request: ListedRequest;
   readonly topic: string;
   /** The key under which it is marked as enqueued. */
   readonly marker: string;
@@ -145,19 +145,14 @@ interface ListedRequest {
 }
 
 /** The requests of all lists, one after the other: a list may be long. */
-function* listedRequests({ group, pipelines, names }: ListOptions): Generator<ListedRequest, void, undefined> {
+function* listedRequests({ group, pipelines, names }: ListOptions): Generator<MarkedRequest, void, undefined> {
   for (const pipeline of pipelines) {
     const { everyMs = Infinity } = pipeline;
     const topic = requestsTopic(pipeline, names);
     for (const request of pipeline.listed()) {
-      const marker = `${group}/listed/${topic}/${fieldsOf(request.value)}${request.key}`;
+      // Requests may share a key: a customer's orders and its invoices.
+      const marker = `${group}/listed/${topic}/${request.identity}/${request.key}`;
       yield { topic, request, marker, everyMs };
     }
   }
-}
-
-/** Requests of different kinds may have the same key: an author may be called by digits. */
-function fieldsOf(value: string): string {
-  const request = JSON.parse(value) as unknown;
-  return request !== null && typeof request === 'object' ? `${Object.keys(request).sort().join('+')}/` : '';
 }
