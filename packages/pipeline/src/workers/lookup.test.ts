@@ -462,6 +462,40 @@ describe('a worker alone', () => {
     expect([worker.load, worker.isBusy]).toEqual([0, false]);
   });
 
+  it('cuts a batch that has lost its turn to what the quota has left', async () => {
+    await using place = await temporaryLog(plainTopics());
+    let room = 6;
+    const [api, queued] = [shelvesApi(), new Set<object>()];
+    const requested: string[] = [];
+    const answers: (() => void)[] = [];
+    await using scene = await working(place.log, {
+      room: () => room,
+      source: { ...api, gauges: () => ({ budgets: [], waiting: Array.from(queued, (walk) => ({ label: '', for: 'budget', walk })) }) },
+      query: async (_, keys, { credits, signal, walk = {} }) => {
+        requested.push(keys.join('+'));
+        // The first one waits in the source's queue for good.
+        if (requested.length === 1) queued.add(walk);
+        await new Promise<void>((resolve, reject) => {
+          answers.push(resolve);
+          signal.addEventListener('abort', () => (queued.delete(walk), reject(signal.reason as Error)));
+        });
+        return { value: [...keys], credit: credits.reserve(keys.length) };
+      },
+    });
+    scene.take('a+b+c+d+e+f');
+    scene.worker.flush();
+    expect(requested).toEqual(['a+b+c+d', 'e+f']);
+    room = 3;
+    answers[1]?.();
+    await expect.poll(() => requested).toEqual(['a+b+c+d', 'e+f', 'a+b+c']);
+    room = 0;
+    answers[2]?.();
+    await expect.poll(() => requested).toEqual(['a+b+c+d', 'e+f', 'a+b+c', 'd']);
+    answers[3]?.();
+    await expect.poll(() => [scene.worker.load, scene.worker.isBusy]).toEqual([0, false]);
+    expect(scene.events.filter(({ type }) => type === 'keys-queued')).toMatchObject([{ count: 6 }]);
+  });
+
   it('tells what an answer brought when that is durable, and gives its credit back', async () => {
     await using place = await temporaryLog(plainTopics());
     await using scene = await working(place.log, {

@@ -145,12 +145,13 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   const { pipeline, lane, notifier, clock, emit, credits, topics, tracing } = context;
   const { source, size } = definition;
   const requests = lookupRequests<Request>(pipeline, lane);
-  const abort = new AbortController();
+  /** The batches that have no answer yet. */
+  const underWay = new Map<readonly WaitingKey<Request>[], AbortController>();
   let waiting: WaitingKey<Request>[] = [];
   let cancelTimer: (() => void) | undefined;
   let stopping = false;
+  let isAbandoned = false;
   let inFlight = 0;
-  let batches = 0;
   let queued = 0;
 
   /** Work goes on by itself; its failure is the lane's. */
@@ -158,7 +159,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     inFlight += 1;
     work
       .catch((error: unknown) => {
-        if (!stopping || !(isStop(error) || abort.signal.aborted)) notifier.fail(error);
+        if (!stopping || !(isStop(error) || isAbandoned)) notifier.fail(error);
       })
       .finally(() => {
         inFlight -= 1;
@@ -219,7 +220,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
    */
   const sendBatches = (least: number): void => {
     let room = waiting.length >= least ? roomNow() : 0;
-    while (waiting.length >= least && (room > 0 || batches === 0)) {
+    while (waiting.length >= least && (room > 0 || underWay.size === 0)) {
       const keys = waiting.splice(0, Math.min(size, room || size));
       room = Math.max(0, room - keys.length);
       run(traced(keys));
@@ -254,13 +255,34 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   const waitedLongest = (): void => {
     tellQueued();
     cancelTimer = undefined;
-    if (batches === 0) sendBatches(1);
+    if (underWay.size === 0) sendBatches(1);
   };
 
   /** A batch is answered: perhaps the quota has room again for those that had to wait. */
-  const batchAnswered = (): void => {
-    batches -= 1;
-    if (cancelTimer === undefined) sendBatches(batches === 0 ? 1 : size);
+  const batchAnswered = (keys: readonly WaitingKey<Request>[]): void => {
+    underWay.delete(keys);
+    if (cancelTimer === undefined) sendBatches(underWay.size === 0 ? 1 : size);
+    takeBack();
+  };
+
+  /**
+   * Cuts batches to the quota's room that wait for its reset: a batch has lost its turn when its permit came too late or its attempt failed,
+   * and other requests have used a part of the room that it was made for.
+   */
+  const takeBack = (): void => {
+    if (definition.room === undefined || stopping) return;
+    const queued = new Set(
+      source.gauges().waiting.flatMap(({ walk, for: what }) => (what === 'budget' && walk !== undefined ? [walk] : [])),
+    );
+    const unsent = [...underWay].filter(([keys]) => queued.has(keys));
+    const room = unsent.length > 0 ? roomNow() : 0;
+    const tooLarge = unsent.filter(([keys]) => room > 0 && keys.length > room);
+    for (const [keys, abort] of tooLarge) {
+      underWay.delete(keys);
+      abort.abort();
+    }
+    waiting = [...tooLarge.flatMap(([keys]) => keys), ...waiting];
+    if (tooLarge.length > 0) sendBatches(1);
   };
 
   const traced = async (keys: readonly WaitingKey<Request>[]): Promise<void> => {
@@ -274,23 +296,25 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
 
   const lookUp = async (keys: readonly WaitingKey<Request>[]): Promise<void> => {
     tellQueued();
-    batches += 1;
+    const abort = new AbortController();
+    underWay.set(keys, abort);
     let delivery: Delivery<Answers>;
     try {
       delivery = await definition.query(
         source,
         keys.map(({ key }) => key),
-        { credits, signal: abort.signal, requests: keys.length, ...(tracing !== undefined && { walk: keys }) },
+        { credits, signal: abort.signal, requests: keys.length, walk: keys },
       );
     } catch (error) {
-      if (isStop(error) || endsSource(error) || abort.signal.aborted) throw error;
-      batchAnswered();
+      if (!underWay.has(keys)) return;
+      if (isStop(error) || endsSource(error) || isAbandoned) throw error;
+      batchAnswered(keys);
       const reason =
         reasonOf(error).code === 'HEADGATE_UNEXPECTED' ? userError({ pipeline, key: keys[0]?.key ?? '', name: 'query' }, error) : error;
       await writeFailed(keys, reason);
       return;
     }
-    batchAnswered();
+    batchAnswered(keys);
     try {
       await deliver(keys, delivery.value);
     } finally {
@@ -375,7 +399,10 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     get isBusy() {
       return inFlight > 0;
     },
-    abandon: () => abort.abort(),
+    abandon() {
+      isAbandoned = true;
+      for (const abort of underWay.values()) abort.abort();
+    },
     inWork: () => ({ walks: [], keys: requests.load }),
     lastCrawl: () => undefined,
   };
