@@ -11,7 +11,7 @@ import { parseRequest } from './requests/request.ts';
 import { requestIdentity } from './requests/request-identity.ts';
 import { secretIssues } from './secret.ts';
 import type { RecordMakers, TopicMap } from './topic.ts';
-import type { Left, SourceControls, StateOfLane, Work, Worker, WorkerContext } from './worker.ts';
+import type { CrawlSize, Left, SourceControls, StateOfLane, Work, Worker, WorkerContext } from './worker.ts';
 
 /**
  * A service's way into topics, for {@link definePipeline}. A function about a request that throws ends that request as a dead letter, with
@@ -66,7 +66,7 @@ export interface PipelineDefinition<
   /** How its requests are worked: `walk`, `lookup` or `route`. Called once for each lane. */
   open(options: z.output<Options>, io: PipelineIo<Credential>): Work<z.output<RequestSchema>, Topics>;
   /** HTTP requests that a request takes; `last`: of the key's last whole walk. Default: as many as last time. */
-  expect?(request: z.output<RequestSchema>, last: { readonly pages: number; readonly items: number } | undefined): number | undefined;
+  expect?(request: z.output<RequestSchema>, last: CrawlSize | undefined): number | undefined;
 }
 
 /** A request that is made to find out about a credential. */
@@ -221,7 +221,7 @@ export interface Pipeline {
    * HTTP requests that `request` takes; undefined where that isn't known. `last`: of the key's last whole walk. Throws what the
    * definition's `expect` throws.
    */
-  expect(request: KeyedRequest, last: { readonly pages: number; readonly items: number } | undefined): number | undefined;
+  expect(request: KeyedRequest, last: CrawlSize | undefined): number | undefined;
 }
 
 /** A request, as its topic takes it. */
@@ -254,24 +254,22 @@ export interface OpenedPipeline {
   /** Sources that requests go to; whoever opened the pipeline closes them. */
   readonly sources: Work<unknown, TopicMap>['sources'];
   /** Makes the lane's worker, which reads requests by the definition's schema. */
-  worker(context: Omit<WorkerContext<unknown, TopicMap>, 'parse' | 'keyOf'>): LaneWorker;
+  worker(context: Omit<WorkerContext<unknown, TopicMap>, 'parse' | 'keyOf' | 'kind'>): LaneWorker;
   /**
    * As `Work.left`, for a record's value. The function it gives throws a {@link PipelineError} (HEADGATE_MALFORMED_REQUEST) for a value
    * that is no request.
    */
   left(state: StateOfLane): (offset: number, value: string | null) => Left;
-  /** As `Work.resumed`. */
-  resumed(state: StateOfLane): ReturnType<Work<unknown, TopicMap>['resumed']>;
-  /** As `Work.lastCrawls`. */
-  lastCrawls: Work<unknown, TopicMap>['lastCrawls'];
-  /** As `Work.unfinishedAfter`. */
-  unfinishedAfter: Work<unknown, TopicMap>['unfinishedAfter'];
+  /** As `Work.lastCrawl`, for a record's value. */
+  lastCrawl(state: StateOfLane): (value: string | null, key: string) => CrawlSize | undefined;
 }
 
 /** A worker that reads requests itself. */
-export type LaneWorker = Omit<Worker<unknown>, 'take'> & {
+export type LaneWorker = Omit<Worker<unknown>, 'take' | 'lastCrawl'> & {
   /** Starts the work on a request. Throws a `PipelineError` for a record that is none. */
   take(record: Parameters<Worker<unknown>['take']>[0]): void;
+  /** As `Worker.lastCrawl`, for a record's value. */
+  lastCrawl(value: string | null, key: string): CrawlSize | undefined;
 };
 
 const RESERVED = ['requests', DEAD_LETTERS, 'state'];
@@ -408,6 +406,7 @@ function opened<Options extends z.ZodObject, RequestSchema extends z.ZodType, To
     worker(context) {
       const worker = work.open({
         ...context,
+        kind: '',
         topics: context.topics as RecordMakers<Topics>,
         parse,
         keyOf: (request) => definition.keyOf(request),
@@ -425,16 +424,17 @@ function opened<Options extends z.ZodObject, RequestSchema extends z.ZodType, To
         stop: () => worker.stop(),
         abandon: () => worker.abandon(),
         inWork: () => worker.inWork(),
-        lastCrawl: (key) => worker.lastCrawl(key),
+        lastCrawl: (value, key) => worker.lastCrawl(readAgain(value), key),
       };
     },
     left(state) {
       const left = work.left(state);
       return (offset, value) => left(offset, readAgain(value));
     },
-    resumed: (state) => work.resumed(state, definition.name),
-    lastCrawls: (state) => work.lastCrawls(state),
-    unfinishedAfter: (state) => work.unfinishedAfter(state),
+    lastCrawl(state) {
+      const lastCrawl = work.lastCrawl(state, '');
+      return (value, key) => lastCrawl(readAgain(value), key);
+    },
   };
 }
 

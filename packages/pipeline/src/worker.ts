@@ -35,12 +35,16 @@ export interface Work<Request, Topics extends TopicMap> {
   open(context: WorkerContext<Request, Topics>): Worker<Request>;
   /** Reads from a lane's state what is left of a request. */
   left(state: StateOfLane): (offset: number, request: Request) => Left;
-  /** The unfinished requests in a lane's state. */
-  resumed(state: StateOfLane, pipeline: string): readonly RequestRecord[];
-  /** The last whole walks that a lane's state knows of, by key. */
-  lastCrawls(state: StateOfLane): ReadonlyMap<string, { readonly pages: number; readonly items: number }>;
-  /** How many pieces of work behind walks a lane's state holds that are not finished: they need no HTTP request. */
-  unfinishedAfter(state: StateOfLane): number;
+  /** Reads from a lane's state how large the last whole walk was that had a request's key. `kind`: as in `WorkerContext`. */
+  lastCrawl(state: StateOfLane, kind: string): (request: Request, key: string) => CrawlSize | undefined;
+}
+
+/** How large a whole walk was. */
+export interface CrawlSize {
+  /** Pages of the walk. */
+  readonly pages: number;
+  /** Items of its pages, as `WalkDefinition.items` counts them. */
+  readonly items: number;
 }
 
 /** Reads a lane's state: the entries whose keys begin with a prefix, each with the rest of its key, its value and its age in ms. */
@@ -48,7 +52,7 @@ export type StateOfLane = Lane['stateUnder'];
 
 /** The rest of a request. */
 export type Left =
-  /** A walk goes on at this page, 1-based. `whole`: it is for all pages there are. `lastPages`: of the key's last complete crawl. */
+  /** A walk goes on at this page, 1-based. `whole`: it is for all pages there are. */
   | { readonly kind: 'walk'; readonly page: number; readonly from: Json | undefined; readonly whole: boolean }
   /** Keys without an answer; `size`: of one HTTP request. */
   | { readonly kind: 'lookup'; readonly keys: number; readonly size: number };
@@ -57,6 +61,8 @@ export type Left =
 export interface WorkerContext<Request, Topics extends TopicMap> {
   /** Name of the pipeline. */
   readonly pipeline: string;
+  /** Keeps apart what several works of a lane know of one key. Empty, or the work's kind in its `route` and a slash. */
+  readonly kind: string;
   /** Commits records, checkpoints and finished requests. */
   readonly lane: Lane;
   /** Log that has the lane, to be read back. */
@@ -99,8 +105,8 @@ export interface Worker<Request> {
   abandon(): void;
   /** The requests taken and not finished, as they stand now. */
   inWork(): InWork;
-  /** The last whole walk of a key, as of now. */
-  lastCrawl(key: string): { readonly pages: number; readonly items: number } | undefined;
+  /** How large the last whole walk was that had the key of a request, as of now. */
+  lastCrawl(request: Request, key: string): CrawlSize | undefined;
 }
 
 /** Requests that a worker has in work, for gauges and forecasts. */

@@ -18,6 +18,7 @@ import { requestSizes, requestsBehind } from '../plan/request-sizes.ts';
 import { laneGauges, laneWork } from './lane-gauges.ts';
 import { drainInFlight } from '../wait.ts';
 import { refuse } from '../workers/letters.ts';
+import { resumedRequests } from '../workers/resumed-requests.ts';
 import { limitNotice } from '../limit-notice.ts';
 import type { Tracing } from '../tracing.ts';
 
@@ -110,7 +111,7 @@ export async function openPipelineLane(
       for (const source of sources) await source.close();
     };
     const topics = recordMakers({ pipeline: name, topics: pipeline.topics, names, partition: number, validate, serializers });
-    const resumed = opened.resumed(lane.stateUnder);
+    const resumed = resumedRequests(lane.stateUnder);
     const worker = opened.worker({ pipeline: name, lane, log, clock, notifier: waker, credits, names, topics, emit, tracing });
     const sizes = requestSizes(pipeline, opened, lane.stateUnder);
     const behind = requestsBehind({
@@ -123,7 +124,7 @@ export async function openPipelineLane(
     });
     const expected = new Map<number, number>();
     // Those behind are counted by what the lane knew at first: what counts one and what takes it off again must agree.
-    const sizesNow = requestSizes(pipeline, opened, lane.stateUnder, { get: (key) => worker.lastCrawl(key) });
+    const sizesNow = requestSizes(pipeline, opened, lane.stateUnder, (value, key) => worker.lastCrawl(value, key));
     const taking = (record: RequestRecord): void => {
       behind.taken(record);
       const size = sizesNow(record.offset, record.value);

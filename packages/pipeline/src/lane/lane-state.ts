@@ -50,8 +50,10 @@ export const STATE_KEYS = {
   answered: 'answered/',
   /** `keys/<offset>/<part>`: the keys of a lookup. */
   keys: 'keys/',
-  /** `last/<key>`: the last complete crawl of a key. */
+  /** `text/<offset>/<part>`: the request of a lookup, as its topic had it. */
+  text: 'text/',
+  /** `last/<kind><key>`: the last complete crawl of a key. */
   last: 'last/',
-  /** `after/<number>`: work behind a crawl that isn't finished. */
+  /** `after/<kind><number>`: work behind a crawl that isn't finished. */
   after: 'after/',
 } as const;

@@ -8,6 +8,7 @@ import { GROUP_STATE, lanesOf, requestsTopic, stateTopic, topicNames } from '../
 import { listedAndDue } from '../requests/request-list.ts';
 import { requestsInOrder } from '../requests/requests-in-order.ts';
 import type { TopicNames } from '../topic.ts';
+import { resumedRequests } from '../workers/resumed-requests.ts';
 import type { LaneWork, WalkSize } from './forecast.ts';
 import { requestSizes } from './request-sizes.ts';
 
@@ -102,13 +103,13 @@ async function leftOf(
         else
           walks.push({ key: size.key, request: request ?? 'null', page: size.page, from: size.from, whole: size.whole, ...pagesOf(size) });
       };
-      const resumed = opened.resumed(state.under);
+      const resumed = resumedRequests(state.under);
       for await (const { offset, value } of requestsInOrder({ log, topic, partition: lane, from: finished.next, resumed }))
         if (!finished.has(offset)) add(offset, value);
       for (const { key, value } of listed) if (count === 1 || partitionForKey(key, count) === lane) add(-1, value);
       const budgets = opened.sources.flatMap((source) => source.slots?.() ?? []);
       lanes.push({ pipeline: pipeline.name, lane, walks, keys, keysAtOnce, budgets });
-      after += opened.unfinishedAfter(state.under);
+      after += state.under(STATE_KEYS.after).length;
     } finally {
       for (const source of opened.sources) await source.close();
     }

@@ -158,7 +158,7 @@ describe('requestSizes', () => {
         value === request('keys')
           ? { kind: 'lookup', keys: 3, size: 2 }
           : { kind: 'walk', page: offset, from: undefined, whole: value !== request('some') },
-      lastCrawls: () => new Map(['ada', 'some'].map((key) => [key, { pages: 8, items: 0 }])),
+      lastCrawl: () => (_, key) => (key === 'ada' || key === 'some' ? { pages: 8, items: 0 } : undefined),
     },
     () => [],
   );

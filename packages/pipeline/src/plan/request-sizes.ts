@@ -17,9 +17,9 @@ export type RequestSizes = (offset: number, value: string | null) => RequestSize
 /** Estimates sizes from the started walks in a lane's state, and from the last walk of each key: by default those of that state. */
 export function requestSizes(
   pipeline: Pick<Pipeline, 'requests' | 'expect'>,
-  opened: Pick<OpenedPipeline, 'left' | 'lastCrawls'>,
+  opened: Pick<OpenedPipeline, 'left' | 'lastCrawl'>,
   state: StateOfLane,
-  last: Pick<ReturnType<OpenedPipeline['lastCrawls']>, 'get'> = opened.lastCrawls(state),
+  lastCrawl: ReturnType<OpenedPipeline['lastCrawl']> = opened.lastCrawl(state),
 ): RequestSizes {
   const leftAt = opened.left(state);
   return (offset, value) => {
@@ -27,7 +27,7 @@ export function requestSizes(
       const request = pipeline.requests.parse(value);
       const left = leftAt(offset, value);
       if (left.kind === 'lookup') return left;
-      const pages = left.whole ? pipeline.expect(request, last.get(request.key)) : undefined;
+      const pages = left.whole ? pipeline.expect(request, lastCrawl(value, request.key)) : undefined;
       return { ...left, key: request.key, ...(pages !== undefined && { pages }) };
     } catch {
       return undefined;

@@ -1,11 +1,10 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { bearer } from '@headgate/auth';
 import { SourceError, defineSource, jsonBody } from '@headgate/sources';
 import * as z from 'zod';
 import { type DefinedPipeline, type PipelineIo, definePipeline } from '../define-pipeline.ts';
 import { topic } from '../topic.ts';
 import { walk } from '../workers/walk.ts';
+import { limitedService } from './limited-service.fixture.ts';
 import type { ContractService } from './pipeline-contract.ts';
 
 const LIMIT = 4;
@@ -14,39 +13,12 @@ const PAGES = 5;
 
 /** A shop's orders, five pages for each customer, and no more than four requests of one token in any 400 ms. */
 export async function ordersService(customers: readonly string[]): Promise<ContractService> {
-  const counted = new Map<string, number[]>();
-  let requests = 0;
-  let refused = 0;
-  const server = createServer((request, response) => {
-    requests += 1;
-    const now = performance.now();
-    const token = request.headers.authorization ?? '';
-    const times = (counted.get(token) ?? []).filter((time) => now - time < WINDOW_MS);
-    counted.set(token, times);
-    const [, customer = '', page = ''] = (request.url ?? '').split('/');
-    if (times.length >= LIMIT) {
-      refused += 1;
-      response.writeHead(429, { 'retry-after': '1' }).end();
-      return;
-    }
-    times.push(now);
-    if (!customers.includes(customer)) {
-      response.writeHead(404).end();
-      return;
-    }
+  return await limitedService({ limit: LIMIT, windowMs: WINDOW_MS }, ({ pathname }) => {
+    const [, customer = '', page = ''] = pathname.split('/');
+    if (!customers.includes(customer)) return undefined;
     const last = Number(page) >= PAGES;
-    response.end(JSON.stringify({ orders: [`${customer}-${page}-0`, `${customer}-${page}-1`], next: last ? null : Number(page) + 1 }));
+    return { orders: [`${customer}-${page}-0`, `${customer}-${page}-1`], next: last ? null : Number(page) + 1 };
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requests: () => requests,
-    refused: () => refused,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise<void>((resolve) => server.close(() => resolve()));
-    },
-  };
 }
 
 interface Query {

@@ -5,6 +5,7 @@ import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { type ContractCheck, type ContractService, pipelineContract } from './index.ts';
 import { type Mistakes, orders, ordersService } from './orders.fixture.ts';
+import { shop, shopService } from './shop.fixture.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -26,6 +27,29 @@ function checksOf(mistakes: Mistakes = {}): readonly ContractCheck[] {
 
 describe('a pipeline that keeps the contract passes', () => {
   it.concurrent.for(checksOf())('$name', async (check, { expect }) => {
+    await expect(check.run()).resolves.toBeUndefined();
+  });
+});
+
+describe('a pipeline with two kinds of walks and two of lookups that share keys passes', () => {
+  const articles = ['m', 'n', 'o', 'p', 'q'];
+  const checks = pipelineContract({
+    openLog: () => sqliteTopicLog({ file: join(folder, 'log.db') }),
+    startService: ({ mended }) => shopService(['a', 'b', ...(mended ? ['new'] : [])]),
+    pipeline: ({ url }: ContractService) => shop({ baseUrl: url }),
+    requests: [
+      ...['a', 'b'].flatMap((name) => [
+        { kind: 'orders', name },
+        { kind: 'invoices', name },
+      ]),
+      { kind: 'prices', name: 'a', articles },
+      { kind: 'stocks', name: 'a', articles },
+    ],
+    records: { orders: 6, invoices: 6, prices: 5, stocks: 5, ends: 4 },
+    failing: { request: { kind: 'orders', name: 'new' }, code: 'HEADGATE_NO_CUSTOMER', records: { orders: 3, ends: 1 } },
+    seeds: [1, 2],
+  });
+  it.concurrent.for(checks)('$name', async (check, { expect }) => {
     await expect(check.run()).resolves.toBeUndefined();
   });
 });

@@ -12,7 +12,8 @@ import { notifier } from '../notifier.ts';
 import { logWith, temporaryLog } from '../temporary-log.fixture.ts';
 import { recordMakers, topic } from '../topic.ts';
 import { topicSpecs } from '../topics.ts';
-import { type After, type AfterWork, afterWork, lastCrawls, unfinishedAfter } from './after.ts';
+import { STATE_KEYS } from '../lane/lane-state.ts';
+import { type After, type AfterWork, afterWork, lastCrawls } from './after.ts';
 
 const names = topicNames();
 const clock = virtualClock();
@@ -118,7 +119,7 @@ test('a walk whose records lie nobody knows where has no work behind it', async 
     const ending = work.ending({ key: 'a', id: 'one', pages: 1, items: 1, whole: true, offsets: undefined });
     await lane.commit({ records: [], state: ending.state });
     ending.start();
-    expect([work.load, lastCrawls(lane.stateUnder).size, unfinishedAfter(lane.stateUnder)]).toEqual([0, 1, 0]);
+    expect([work.load, lastCrawls(lane.stateUnder, '').size, lane.stateUnder(STATE_KEYS.after).length]).toEqual([0, 1, 0]);
   });
 });
 
@@ -188,7 +189,7 @@ test('a walk of a part is neither remembered nor followed by work', async () => 
     const ending = work.ending({ key: 'a', id: 'part', pages: 1, items: 1, whole: false, offsets: undefined });
     expect(ending.state).toEqual([]);
     ending.start();
-    expect([work.load, lastCrawls(lane.stateUnder).size, unfinishedAfter(lane.stateUnder)]).toEqual([0, 0, 0]);
+    expect([work.load, lastCrawls(lane.stateUnder, '').size, lane.stateUnder(STATE_KEYS.after).length]).toEqual([0, 0, 0]);
   });
   expect(await written(place.log)).toEqual([]);
 });
@@ -267,6 +268,7 @@ async function inLane(
   });
   const work = afterWork<typeof topics>({ after, afterName: 'the comparison' }, {
     pipeline: 'shelves',
+    kind: '',
     lane: stopping,
     log,
     names,

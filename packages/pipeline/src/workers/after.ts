@@ -111,33 +111,30 @@ const CHUNK = 5_000;
 /** A key that hasn't been walked for so long is forgotten: the state must not grow with every key there ever was. */
 const FORGET_AFTER_MS = 90 * 86_400_000;
 
-/** How many pieces of work a lane's state holds that are not finished. */
-export function unfinishedAfter(state: StateOfLane): number {
-  return state(STATE_KEYS.after).length;
-}
-
-/** The last whole walks that a lane's state knows of, by key. */
-export function lastCrawls(state: StateOfLane): ReadonlyMap<string, LastCrawl> {
-  return new Map(state(STATE_KEYS.last).map(({ key, value }) => [key, value as LastCrawl]));
+/** The last whole walks that a lane's state knows of, by key. `kind`: as in `WorkerContext`. */
+export function lastCrawls(state: StateOfLane, kind: string): ReadonlyMap<string, LastCrawl> {
+  return new Map(state(STATE_KEYS.last + kind).map(({ key, value }) => [key, value as LastCrawl]));
 }
 
 /** Goes on with the work that the lane's state holds. Without `after` it only remembers each key's last walk. */
 export function afterWork<Topics extends TopicMap>(
   { after, afterName = 'the work behind its walk' }: { readonly after?: After<Topics>; readonly afterName?: string },
-  { pipeline, lane, log, names, notifier, clock, emit, topics }: Omit<WorkerContext<unknown, Topics>, 'parse' | 'keyOf'>,
+  { pipeline, kind, lane, log, names, notifier, clock, emit, topics }: Omit<WorkerContext<unknown, Topics>, 'parse' | 'keyOf'>,
 ): AfterWork {
   const { partition } = lane;
-  const kept = lane.stateUnder(STATE_KEYS.last);
+  const lastKey = STATE_KEYS.last + kind;
+  const afterKey = STATE_KEYS.after + kind;
+  const kept = lane.stateUnder(lastKey);
   const last = new Map(kept.map(({ key, value }) => [key, value as LastCrawl]));
   let expired = kept.filter(({ ageMs }) => ageMs > FORGET_AFTER_MS).map(({ key }) => key);
   for (const key of expired) last.delete(key);
   lane.beforeCommit(() => {
-    const changes = expired.filter((key) => !last.has(key)).map((key): StateChange => [STATE_KEYS.last + key, null]);
+    const changes = expired.filter((key) => !last.has(key)).map((key): StateChange => [lastKey + key, null]);
     expired = [];
     return changes;
   });
   const queue = lane
-    .stateUnder(STATE_KEYS.after)
+    .stateUnder(afterKey)
     .map(({ key, value }) => ({ number: Number(key), work: value as Unfinished }))
     .toSorted((one, other) => one.number - other.number);
   let lastNumber = queue.at(-1)?.number ?? 0;
@@ -150,7 +147,7 @@ export function afterWork<Topics extends TopicMap>(
     isBusy = true;
     try {
       for (let next = queue[0]; next !== undefined && !signal.aborted; next = queue[0]) {
-        await workOn(after, next.work, STATE_KEYS.after + String(next.number));
+        await workOn(after, next.work, afterKey + String(next.number));
         queue.shift();
         notifier.notify();
       }
@@ -234,14 +231,14 @@ export function afterWork<Topics extends TopicMap>(
       const crawl = offsets && { id, pages, items, offsets };
       const now: LastCrawl = { pages, items, crawl: crawl ?? before?.crawl, carried };
       last.set(key, now);
-      const noted: StateChange = [STATE_KEYS.last + key, now];
+      const noted: StateChange = [lastKey + key, now];
       if (crawl === undefined || after === undefined) return { state: [noted], start: () => undefined };
       lastNumber += 1;
       const number = lastNumber;
       const previous = before?.crawl && { key, ...before.crawl };
       const work: Unfinished = { crawl: { key, ...crawl }, ...(previous !== undefined && { previous }), written: 0 };
       return {
-        state: [noted, [STATE_KEYS.after + String(number), work]],
+        state: [noted, [afterKey + String(number), work]],
         start() {
           queue.push({ number, work });
           void run();

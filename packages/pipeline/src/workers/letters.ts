@@ -52,9 +52,9 @@ export async function refuse(context: Context, request: RequestRecord, error: un
 /** The changes that remove what a lane's state holds of a request. */
 function forgetting({ stateUnder }: Lane, offset: number): readonly StateChange[] {
   const progress = [STATE_KEYS.walk, STATE_KEYS.answered].map((prefix) => `${prefix}${offset}`);
-  const parts = `${STATE_KEYS.keys}${offset}/`;
+  const parts = [STATE_KEYS.keys, STATE_KEYS.text].map((prefix) => `${prefix}${offset}/`);
   return [
     ...progress.filter((of) => stateUnder(of).some(({ key }) => key === '')).map((of): StateChange => [of, null]),
-    ...stateUnder(parts).map(({ key }): StateChange => [parts + key, null]),
+    ...parts.flatMap((of) => stateUnder(of).map(({ key }): StateChange => [of + key, null])),
   ];
 }

@@ -50,9 +50,15 @@ export interface LookupRequests<Request> {
 /** Bytes of keys in one key of the state: half of what the state takes at the least. */
 const PART_BYTES = 32_000;
 
+/** Characters of a request in one key of the state: as JSON each takes six bytes at the most. */
+const TEXT_PART = 5_000;
+
 /** A lane's state of requests that are partly answered. */
 interface Kept {
+  /** Parts of its keys. */
   readonly parts: number;
+  /** Parts of its own text. */
+  readonly texts: number;
   readonly answered: OffsetRangesSnapshot;
 }
 
@@ -72,17 +78,15 @@ export function keptLookups(state: StateOfLane): {
   };
 }
 
-/** The unfinished requests in a lane's state. Where `requestOf` throws, only the keys of the request are left. */
-export function resumedLookups(state: StateOfLane, requestOf: (keys: readonly string[]) => unknown): readonly RequestRecord[] {
+/** The requests in a lane's state that are partly answered, each as its topic had it. */
+export function resumedLookups(state: StateOfLane): readonly RequestRecord[] {
   const { kept, keys } = keptLookups(state);
-  return [...kept.keys()].map((offset) => {
-    const own = keys(offset) ?? [];
-    try {
-      return { offset, key: null, value: JSON.stringify(requestOf(own)) };
-    } catch (refusal) {
-      return { offset, key: own[0] ?? null, value: JSON.stringify(own), refusal };
-    }
-  });
+  const parts = new Map(state(STATE_KEYS.text).map(({ key, value }) => [key, value as string]));
+  return Array.from(kept, ([offset, { texts }]) => ({
+    offset,
+    key: keys(offset)?.[0] ?? null,
+    value: Array.from({ length: texts }, (_, part) => parts.get(`${offset}/${part}`) ?? '').join(''),
+  }));
 }
 
 export function lookupRequests<Request>(pipeline: string, lane: Lane): LookupRequests<Request> {
@@ -95,19 +99,19 @@ export function lookupRequests<Request>(pipeline: string, lane: Lane): LookupReq
 
   /** A request that one transaction answers needs no state of its own: it is finished or it is not. */
   const stateOf = (one: LookupRequest<Request>): readonly StateChange[] => {
-    const { offset, keys, valid, answered } = one;
+    const { offset, record, keys, valid, answered } = one;
     // An invalid key need not be kept: its dead letter is written first.
-    const parts = partsOf(keys.slice(0, valid));
+    const parts = partsOf(keys.slice(0, valid)).map((some, i): StateChange => [`${STATE_KEYS.keys}${offset}/${i}`, some]);
+    const texts = textParts(record.value ?? '').map((text, i): StateChange => [`${STATE_KEYS.text}${offset}/${i}`, text]);
     const at = STATE_KEYS.answered + String(offset);
-    const part = (i: number): string => `${STATE_KEYS.keys}${offset}/${i}`;
     if (isDone(one)) {
       if (!inState.delete(offset)) return [];
-      return [[at, null], ...parts.map((_, i): StateChange => [part(i), null])];
+      return [[at, null], ...[...parts, ...texts].map(([key]): StateChange => [key, null])];
     }
-    const goesOn: StateChange = [at, { parts: parts.length, answered: answered.snapshot() } satisfies Kept];
+    const goesOn: StateChange = [at, { parts: parts.length, texts: texts.length, answered: answered.snapshot() } satisfies Kept];
     if (inState.has(offset)) return [goesOn];
     inState.add(offset);
-    return [goesOn, ...parts.map((keys, i): StateChange => [part(i), keys])];
+    return [goesOn, ...parts, ...texts];
   };
 
   return {
@@ -161,4 +165,8 @@ function partsOf(keys: readonly string[]): string[][] {
     parts.at(-1)?.push(key);
   }
   return parts;
+}
+
+function textParts(text: string): string[] {
+  return Array.from({ length: Math.ceil(text.length / TEXT_PART) }, (_, i) => text.slice(i * TEXT_PART, (i + 1) * TEXT_PART));
 }

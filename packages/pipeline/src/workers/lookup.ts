@@ -9,7 +9,7 @@ import { type PendingRecord, type RecordMakers, type TopicMap, logRecords } from
 import type { SourceControls, Work, Worker, WorkerContext } from '../worker.ts';
 import { fitting } from './fitting.ts';
 import { type Letter, letter } from './letters.ts';
-import { type LookupKey, type LookupRequest, keptLookups, lookupRequests, resumedLookups } from './lookup-requests.ts';
+import { type LookupKey, type LookupRequest, keptLookups, lookupRequests } from './lookup-requests.ts';
 import { BACKLOG } from './walk.ts';
 
 /** Options of {@link lookup}. */
@@ -20,7 +20,7 @@ export interface LookupDefinition<Api extends SourceControls, Request, Answers, 
   keys(request: Request): readonly string[];
   /** One spelling for each key; throws for a text that is none, which becomes a dead letter of its own. Default: the text. */
   normalize?(text: string): string;
-  /** The request for some keys: for the dead letter of one, and to resume the others. */
+  /** The request for some keys, for the dead letter of one. */
   requestOf(keys: readonly string[]): Request;
   /** Requests up to `size` keys under credit. */
   query(
@@ -107,10 +107,7 @@ export function lookup<Api extends SourceControls, Request, Answers, Topics exte
         return { kind: 'lookup', keys: valid.filter((_, index) => !answered.has(index)).length, size };
       };
     },
-    resumed: (state, pipeline) =>
-      resumedLookups(state, (keys) => callUser({ pipeline, key: keys[0] ?? '', name: 'requestOf' }, () => definition.requestOf(keys))),
-    lastCrawls: () => new Map(),
-    unfinishedAfter: () => 0,
+    lastCrawl: () => () => undefined,
   };
 }
 

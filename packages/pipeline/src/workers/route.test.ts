@@ -88,6 +88,76 @@ test('a run that is stopped goes on with requests of every kind', async () => {
   }
 });
 
+/** Two kinds of walks of one shelf. The work after them waits for a stop if it `isStuck`. */
+function twoWalks(carried: string[], ends: string[], isStuck = false): Work<Shelf, Topics> {
+  const source = shelvesApi();
+  const walked = (kind: string) =>
+    walk<ShelvesApi, Shelf, ItemsPage, Topics>({
+      source,
+      pages(api, { shelf }, from, at) {
+        if (from === undefined) carried.push(`${kind} of ${shelf} since ${JSON.stringify(at.carried)}`);
+        return api.pages(shelf, typeof from === 'number' ? from : 0);
+      },
+      records: ({ items }, { topics, key }) => items.map((item) => topics.records({ key, value: { item: `${kind} ${item}` } })),
+      checkpoint: ({ next }) => next,
+      carry: ({ items }) => `${kind} ${items.at(-1)}`,
+      async *after(crawl, previous, { topics, signal }) {
+        if (isStuck) await new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))));
+        ends.push(`${kind} ${crawl.id} after ${previous?.id ?? 'none'}`);
+        yield await Promise.resolve(topics.log({ key: crawl.key, value: kind }));
+      },
+    });
+  return route((request: Shelf) => (request.shelf.endsWith('!') ? ['loud', { shelf: request.shelf.slice(0, -1) }] : ['low', request]), {
+    low: walked('low'),
+    loud: walked('loud'),
+  });
+}
+
+test('a kind of walk sees neither what another kind carried for its key, nor its crawls, and walks the request that pick gives', async () => {
+  await using place = await temporaryLog();
+  const carried: string[] = [];
+  const ends: string[] = [];
+  const pipeline = shelves(
+    () => twoWalks(carried, ends),
+    ({ shelf }) => shelf.replace('!', ''),
+  );
+  for (const shelf of ['a', 'a!', 'a', 'a!']) expect(await workedOff(place.log, pipeline, [shelf])).toMatchObject({ outcome: 'done' });
+  expect(carried).toEqual([
+    'low of a since undefined',
+    'loud of a since undefined',
+    'low of a since "low a-4"',
+    'loud of a since "loud a-4"',
+  ]);
+  const id = (offset: number): string => `shelves.requests-0-${offset}`;
+  expect(ends).toEqual([
+    `low ${id(0)} after none`,
+    `loud ${id(1)} after none`,
+    `low ${id(2)} after ${id(0)}`,
+    `loud ${id(3)} after ${id(1)}`,
+  ]);
+});
+
+test('work after walks of two kinds that a stop has left unfinished is done once for each', async () => {
+  await using place = await temporaryLog();
+  const ends: string[] = [];
+  const pipeline = (isStuck: boolean) =>
+    shelves(
+      () => twoWalks([], ends, isStuck),
+      ({ shelf }) => shelf.replace('!', ''),
+    );
+  const stop = new AbortController();
+  let completed = 0;
+  await workedOff(place.log, pipeline(true), ['a', 'a!'], {
+    signal: stop.signal,
+    onEvent({ type }) {
+      if (type === 'request-completed' && (completed += 1) === 2) stop.abort();
+    },
+  });
+  expect(ends).toEqual([]);
+  await workedOff(place.log, pipeline(false), []);
+  expect(ends.toSorted()).toEqual(['loud shelves.requests-0-1 after none', 'low shelves.requests-0-0 after none']);
+});
+
 describe('only a request of unknown kind is a dead letter:', () => {
   it.each([
     [

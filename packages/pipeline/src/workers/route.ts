@@ -1,4 +1,5 @@
 import { callUser } from '../endings.ts';
+import { atOnce } from '../thrown.ts';
 import type { TopicMap } from '../topic.ts';
 import type { Work, Worker, WorkerContext } from '../worker.ts';
 
@@ -11,7 +12,7 @@ type RequestOf<Picked, Kind> = Picked extends readonly [infer Kinds, infer Reque
 
 /**
  * Works requests of several kinds: `pick` names the work of each, as `[kind, request]`. Every kind has a worker of its own in each lane,
- * and they share its budget and credit.
+ * and they share its budget and credit. Requests of two kinds may share a key: neither sees the other's last crawl, nor the value it carried.
  */
 export function route<Request, const Picked extends readonly [kind: string, request: Request], Topics extends TopicMap>(
   pick: (request: Request) => Picked,
@@ -26,11 +27,18 @@ export function route<Request, const Picked extends readonly [kind: string, requ
     open: (context) => routeWorker(pick, byKind, context),
     left(state) {
       const left = new Map([...byKind].map(([kind, work]) => [kind, work.left(state)]));
-      return (offset, request) => picked(pick, left, request)(offset, request);
+      return (offset, request) => {
+        const [of, own] = picked(pick, left, request);
+        return of(offset, own);
+      };
     },
-    resumed: (state, pipeline) => all.flatMap((work) => work.resumed(state, pipeline)),
-    lastCrawls: (state) => new Map(all.flatMap((work) => [...work.lastCrawls(state)])),
-    unfinishedAfter: (state) => Math.max(0, ...all.map((work) => work.unfinishedAfter(state))),
+    lastCrawl(state, above) {
+      const lastCrawl = new Map([...byKind].map(([kind, work]) => [kind, work.lastCrawl(state, stateKind(above, kind))]));
+      return (request, key) => {
+        const [of, own] = picked(pick, lastCrawl, request);
+        return of(own, key);
+      };
+    },
   };
 }
 
@@ -41,7 +49,7 @@ function routeWorker<Request, Topics extends TopicMap>(
   works: ReadonlyMap<string, Work<Request, Topics>>,
   context: WorkerContext<Request, Topics>,
 ): Worker<Request> {
-  const workers = new Map([...works].map(([kind, work]) => [kind, work.open(context)]));
+  const workers = new Map([...works].map(([kind, work]) => [kind, work.open({ ...context, kind: stateKind(context.kind, kind) })]));
   const all = [...workers.values()];
   return {
     backlog: Math.max(...all.map(({ backlog }) => backlog)),
@@ -50,7 +58,8 @@ function routeWorker<Request, Topics extends TopicMap>(
     },
     take(record, request) {
       const name = { pipeline: context.pipeline, key: record.key ?? '', name: 'route' };
-      callUser(name, () => picked(pick, workers, request)).take(record, request);
+      const [worker, own] = callUser(name, () => picked(pick, workers, request));
+      worker.take(record, own);
     },
     flush() {
       for (const worker of all) worker.flush();
@@ -72,13 +81,22 @@ function routeWorker<Request, Topics extends TopicMap>(
         behind: some.find(({ behind }) => behind !== undefined)?.behind,
       };
     },
-    lastCrawl: (key) => all.map((worker) => worker.lastCrawl(key)).find((last) => last !== undefined),
+    lastCrawl(request, key) {
+      const [worker, own] = picked(pick, workers, request);
+      return worker.lastCrawl(own, key);
+    },
   };
 }
 
-function picked<Request, One>(pick: Pick<Request>, ones: ReadonlyMap<string, One>, request: Request): One {
-  const [kind] = pick(request);
+/** What a request's kind has, and the request as `pick` gives it. */
+function picked<Request, One>(pick: Pick<Request>, ones: ReadonlyMap<string, One>, request: Request): readonly [One, Request] {
+  const [kind, own] = atOnce(pick(request));
   const one = ones.get(kind);
   if (one === undefined) throw new RangeError(`there is no work "${kind}" (${[...ones.keys()].join(', ')})`);
-  return one;
+  return [one, own];
+}
+
+/** No kind's name is the beginning of another's. */
+function stateKind(above: string, kind: string): string {
+  return `${above}${encodeURIComponent(kind)}/`;
 }

@@ -10,7 +10,7 @@ import { reasonOf } from '../requests/dead-letter.ts';
 import type { Reason } from '../events.ts';
 import { type PendingRecord, type RecordMakers, type TopicMap, logRecords } from '../topic.ts';
 import type { SourceControls, StateOfLane, Work, Worker, WorkerContext } from '../worker.ts';
-import { type After, afterWork, lastCrawls, unfinishedAfter } from './after.ts';
+import { type After, afterWork, lastCrawls } from './after.ts';
 import { fitting } from './fitting.ts';
 import { letter, requestId } from './letters.ts';
 import { type SeenCheckpoints, seenCheckpoints } from './seen-checkpoints.ts';
@@ -147,10 +147,16 @@ export function walk<Api extends SourceControls, Request, Page, Topics extends T
         return { kind: 'walk', page, from, whole: atOnce(definition.whole?.(request)) ?? true };
       };
     },
-    resumed: (state) => [...walkStates(state)].map(([offset, { key, request }]) => ({ offset, key, value: request })),
-    lastCrawls,
-    unfinishedAfter,
+    lastCrawl(state, kind) {
+      const last = lastCrawls(state, kind);
+      return (_, key) => last.get(key);
+    },
   };
+}
+
+/** The unfinished walks in a lane's state. */
+export function resumedWalks(state: StateOfLane): readonly RequestRecord[] {
+  return [...walkStates(state)].map(([offset, { key, request }]) => ({ offset, key, value: request }));
 }
 
 function walkStates(state: StateOfLane): ReadonlyMap<number, WalkState> {
@@ -353,7 +359,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
   /** As its last walk's, in the state of its key. */
   const fittingCarried = ({ key, carried, items }: WalkState, page: number): void => {
     const value = { pages: page, items, carried: carried?.now };
-    const record = callUser({ pipeline, key, name: 'carry' }, () => lane.stateRecord([STATE_KEYS.last + key, value]));
+    const record = callUser({ pipeline, key, name: 'carry' }, () => lane.stateRecord([STATE_KEYS.last + context.kind + key, value]));
     fitting([record], { pipeline, key, lane, name: 'carry', which: `the value that page ${page} carries on` });
   };
 
@@ -449,7 +455,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
       keys: 0,
       behind: after.current,
     }),
-    lastCrawl: (key) => after.lastCrawl(key),
+    lastCrawl: (_, key) => after.lastCrawl(key),
   };
 }
 

@@ -1,0 +1,39 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ContractService } from './pipeline-contract.ts';
+
+/** A service that answers with JSON, 404 where there is nothing, and 429 to more requests of one token in any window than its limit. */
+export async function limitedService(
+  { limit, windowMs }: { readonly limit: number; readonly windowMs: number },
+  answer: (url: URL) => object | undefined,
+): Promise<ContractService> {
+  const counted = new Map<string, number[]>();
+  let requests = 0;
+  let refused = 0;
+  const server = createServer((request, response) => {
+    requests += 1;
+    const now = performance.now();
+    const token = request.headers.authorization ?? '';
+    const times = (counted.get(token) ?? []).filter((time) => now - time < windowMs);
+    counted.set(token, times);
+    if (times.length >= limit) {
+      refused += 1;
+      response.writeHead(429, { 'retry-after': '1' }).end();
+      return;
+    }
+    times.push(now);
+    const body = answer(new URL(request.url ?? '/', 'http://localhost'));
+    if (body === undefined) response.writeHead(404).end();
+    else response.end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests: () => requests,
+    refused: () => refused,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
