@@ -2,6 +2,7 @@ import type { Clock } from '@headgate/throttle';
 import { Argument, Command, CommanderError, Help, InvalidArgumentError, Option } from 'commander';
 import type { CheckOptions } from './commands/check.ts';
 import type { Shell } from './commands/completion.ts';
+import type { CloseChoice, LetterChoice } from './commands/dead-letters.ts';
 import type { CommandContext } from './commands/command-context.ts';
 import type { ExportOptions } from './commands/export.ts';
 import type { ReadOptions } from './commands/read.ts';
@@ -51,6 +52,13 @@ function messagesOf(error: unknown): readonly string[] {
   return error.problems.map((problem) => sayProblem(error.fileName, problem));
 }
 
+interface RunFlags {
+  readonly follow?: boolean;
+  readonly sandbox?: boolean;
+  readonly kafka?: boolean;
+  readonly failOnDeadLetters?: boolean;
+}
+
 /** The arguments of each command's two examples. */
 const EXAMPLES = {
   init: ['', ' --config jobs/books.yaml'],
@@ -63,7 +71,9 @@ const EXAMPLES = {
   read: [' followers.ids --key @alpha --since 24h --json', ' followers.ids --tail 10 --follow'],
   backup: [' copy.db', ' backups/monday.db --config jobs/books.yaml'],
   export: [' followers.ids --out ids.parquet', ' followers.crawls --format csv'],
-  replay: [' followers.dead-letters', ' books.dead-letters'],
+  'dead-letters': [' followers', ' followers --json --code HEADGATE_GONE'],
+  replay: [' followers --dry-run', ' followers --key @alpha'],
+  dismiss: [' followers --code HEADGATE_GONE', ' books --key 9780792712305'],
   completion: [' bash > ~/.local/share/bash-completion/completions/headgate', ' fish | source'],
   sandbox: [' --user alpha=12000 --limit 15/60s', ' --fault cut@3 --port 0'],
 } as const;
@@ -157,21 +167,20 @@ function commandLine(world: World, exit: (code: number) => void): Command {
 
   command('run', 'work until all requests are done')
     .option('--follow', 'stay, and work what is enqueued')
+    .option('--fail-on-dead-letters', 'exit with 1 also if earlier runs have left dead letters open')
     .option('--sandbox', 'start emulators of both services and a small job for them')
     .option('--kafka', 'with --sandbox: into a real Kafka, which it starts (needs Java 17) and keeps until it is stopped')
-    .action(
-      async ({ follow = false, sandbox: sandboxed = false, kafka = false }: { follow?: boolean; sandbox?: boolean; kafka?: boolean }) => {
-        if (kafka && !sandboxed)
-          throw new UsageError('run: --kafka goes with --sandbox. To work with brokers of yours, name them under topics.');
-        if (sandboxed) {
-          const { runSandbox } = await import('./commands/run-sandbox.ts');
-          exit(await runSandbox({ follow, kafka }, context()));
-        } else {
-          const [{ run }, { readConfig }] = await Promise.all([import('./commands/run.ts'), import('./commands/command-context.ts')]);
-          exit(await run({ config: await readConfig(context()), follow }, context()));
-        }
-      },
-    );
+    .action(async ({ follow = false, sandbox: sandboxed = false, kafka = false, failOnDeadLetters = false }: RunFlags) => {
+      if (kafka && !sandboxed)
+        throw new UsageError('run: --kafka goes with --sandbox. To work with brokers of yours, name them under topics.');
+      if (sandboxed) {
+        const { runSandbox } = await import('./commands/run-sandbox.ts');
+        exit(await runSandbox({ follow, kafka }, context()));
+      } else {
+        const [{ run }, { readConfig }] = await Promise.all([import('./commands/run.ts'), import('./commands/command-context.ts')]);
+        exit(await run({ config: await readConfig(context()), follow, failOnDeadLetters }, context()));
+      }
+    });
 
   command('enqueue', 'add requests to a requests topic; without any they are read from stdin, one a line')
     .argument('<pipeline>', 'followers, books, or one of your own')
@@ -212,11 +221,25 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     exit(await exportTopic({ ...options, topic }, context()));
   });
 
-  command('replay', 'put the requests of a dead-letters topic back into their requests topic')
-    .argument('<topic>', 'followers.dead-letters, books.dead-letters, or of a pipeline of your own')
-    .action(async (topic: string) => {
-      const { replay } = await import('./commands/replay.ts');
-      exit(await replay(topic, context()));
+  letterOptions(command('dead-letters', 'list the open dead letters of a pipeline by code: neither replayed nor dismissed')).action(
+    async (of: string, options: Omit<LetterChoice, 'of'>) => {
+      const { deadLetters } = await import('./commands/dead-letters.ts');
+      exit(await deadLetters({ ...options, of }, context()));
+    },
+  );
+
+  letterOptions(command('replay', 'request open dead letters again: put their requests back into the requests topic'))
+    .option('--dry-run', 'only say how many')
+    .action(async (of: string, options: Omit<CloseChoice, 'of'>) => {
+      const { replay } = await import('./commands/dead-letters.ts');
+      exit(await replay({ ...options, of }, context()));
+    });
+
+  letterOptions(command('dismiss', 'acknowledge open dead letters: they stay in their topic and no longer count as open'))
+    .option('--dry-run', 'only say how many')
+    .action(async (of: string, options: Omit<CloseChoice, 'of'>) => {
+      const { dismiss } = await import('./commands/dead-letters.ts');
+      exit(await dismiss({ ...options, of }, context()));
     });
 
   sandboxOptions(command('sandbox', 'run the emulators of both services alone')).action(async (options: SandboxCommandOptions) => {
@@ -240,6 +263,13 @@ function recordOptions(command: Command): Command {
     .option('--since <when>', 'records of the last 15m, 24h or so, or since a time as 2026-11-22T10:00Z')
     .option('--key <key>', 'records with this key alone, as @alpha')
     .option('--tail <n>', 'the last so many records', wholeNumber);
+}
+
+function letterOptions(command: Command): Command {
+  return command
+    .argument('<pipeline>', 'followers, books, or one of your own; or its topic of dead letters')
+    .option('--code <code>', 'only letters with this code, as HEADGATE_NOT_FOUND')
+    .option('--key <key>', 'only letters with this key, as @alpha');
 }
 
 function sandboxOptions(command: Command): Command {

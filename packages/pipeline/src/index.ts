@@ -34,7 +34,20 @@ export { findOtherGroups, type OtherGroupsOptions } from './lane/other-groups.ts
 export { lanesOf, type TopicNaming, topicNames } from './names.ts';
 export { type OptionIssue, type ParsedOptions, parseOptions } from './parse-options.ts';
 export { InvalidOptionsError, PipelineError, type PipelineErrorCode, type PipelineErrorOptions } from './pipeline-error.ts';
-export { replayDeadLetters, type ReplayOptions } from './requests/replay.ts';
+export {
+  countOpenDeadLetters,
+  type DeadLettersOptions,
+  type OpenByCode,
+  type OpenDeadLetter,
+  openDeadLetters,
+} from './requests/open-dead-letters.ts';
+export {
+  type CloseLettersOptions,
+  dismissDeadLetters,
+  type DismissOptions,
+  replayDeadLetters,
+  type ReplayOptions,
+} from './requests/replay.ts';
 export {
   forecast,
   type Forecast,

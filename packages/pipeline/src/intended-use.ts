@@ -25,7 +25,8 @@ export function intendedUse({ pipelines, group, lanes, names }: IntendedUseOptio
     return [
       { name: requestsTopic(pipeline, names), reads: true, writes: listed.includes(pipeline) },
       ...Object.keys(pipeline.topics).map((topic) => ({ name: names(`${name}.${topic}`), reads: readsBack.includes(topic), writes: true })),
-      { name: names(`${name}.${DEAD_LETTERS}`), reads: false, writes: true },
+      // They are read to say how many are open.
+      { name: names(`${name}.${DEAD_LETTERS}`), reads: true, writes: true },
       { name: stateTopic(pipeline, names), reads: true, writes: true },
     ];
   });
@@ -38,5 +39,5 @@ export function intendedUse({ pipelines, group, lanes, names }: IntendedUseOptio
 
 /** The further use of the log by `enqueue` and `replay`. */
 export function intendedUseBeside({ group }: { readonly group: string }): IntendedUse {
-  return { groups: [replayGroup(group)], lanes: [replayGroup(group)], appends: true };
+  return { lanes: [replayGroup(group)], appends: true };
 }

@@ -41,7 +41,7 @@ export function listLane(group: string): string {
   return `${group}.request-list`;
 }
 
-/** The lane, and the group, in which dead letters are replayed. */
+/** The lane in which dead letters are replayed and dismissed. */
 export function replayGroup(group: string): string {
   return `${group}.replay`;
 }

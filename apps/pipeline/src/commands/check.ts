@@ -4,6 +4,7 @@ import { formatProblems, messageColumnOf } from '../config/format-problems.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { LoadConfigOptions } from '../config/load-config.ts';
 import type { Problem } from '../config/problem.ts';
+import type { OpenLetters } from '../status/open-letters.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
 
 /** Something outside the file that a run will need. It has a time limit of its own. */
@@ -21,6 +22,8 @@ export interface ProbeResult {
   readonly message: string;
   /** What is not wrong but unwise. Default none. */
   readonly warnings?: readonly string[];
+  /** Of the log: open dead letters by pipeline and code. */
+  readonly openDeadLetters?: OpenLetters;
 }
 
 export interface CheckOptions extends LoadConfigOptions {
@@ -44,8 +47,12 @@ interface CheckReport {
   readonly problems: readonly PlainProblem[];
   readonly warnings: readonly PlainProblem[];
   /** The probes' results. */
-  readonly environment: readonly Required<ProbeResult & { readonly name: string }>[];
+  readonly environment: readonly (Outcome & { readonly name: string })[];
+  /** By pipeline and code; absent where the log wasn't read. */
+  readonly open_dead_letters?: OpenLetters;
 }
+
+type Outcome = Required<Omit<ProbeResult, 'openDeadLetters'>>;
 
 type PlainProblem = Pick<Problem, 'line' | 'column' | 'key' | 'message'>;
 
@@ -87,10 +94,22 @@ async function checkJson(
   output: CheckOptions['output'],
 ): Promise<number> {
   const environment: CheckReport['environment'][number][] = [];
-  for (const probe of probes) environment.push({ name: probe.name, ...(await outcome(probe)) });
+  let open: OpenLetters | undefined;
+  for (const probe of probes) {
+    const { openDeadLetters, ...found } = await outcome(probe);
+    open ??= openDeadLetters;
+    environment.push({ name: probe.name, ...found });
+  }
   const all = message === undefined ? problems : [{ key: '', message }];
   const code = exitCode(all.length, environment.filter(({ ok }) => !ok).length);
-  const report: CheckReport = { file: fileName, ok: code === 0, problems: all.map(plain), warnings: warnings.map(plain), environment };
+  const report: CheckReport = {
+    file: fileName,
+    ok: code === 0,
+    problems: all.map(plain),
+    warnings: warnings.map(plain),
+    environment,
+    ...(open !== undefined && { open_dead_letters: open }),
+  };
   output.write(`${escapedControls(JSON.stringify(report))}\n`);
   return code;
 }
@@ -134,10 +153,9 @@ function spending({ pipelines = [] }: SoundConfig): string {
     : `--online: one request is spent, and noted in the log, for each of: ${spent.join(', ')}`;
 }
 
-async function outcome(probe: Probe): Promise<Required<ProbeResult>> {
+async function outcome(probe: Probe): Promise<Outcome & Pick<ProbeResult, 'openDeadLetters'>> {
   try {
-    const { ok, message, warnings = [] } = await probe.run();
-    return { ok, message, warnings };
+    return { warnings: [], ...(await probe.run()) };
   } catch (error) {
     return { ok: false, message: error instanceof Error ? error.message : 'failed for an unknown reason.', warnings: [] };
   }

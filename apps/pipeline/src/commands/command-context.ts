@@ -9,6 +9,7 @@ import type { TopicsConfig } from '../config/topics-section.ts';
 import { formatProblems, sayProblem } from '../config/format-problems.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { openTopicLog } from '../run/open-topic-log.ts';
+import type { CommandFor } from '../status/open-letters.ts';
 import { goneWords, logEventWords } from '../status/log-words.ts';
 import { jsonMessage } from '../status/text/json-message.ts';
 import type { Output } from '../status/text/plain-output.ts';
@@ -33,10 +34,10 @@ export interface CommandContext {
   readonly json: boolean;
 }
 
-/** The command line that reads a topic, as it has to be typed here: from a clone the command has no name of its own. */
-export function readCommandFor({ env, file, cwd }: Pick<CommandContext, 'env' | 'file' | 'cwd'>): (topic: string) => string {
-  const command = env['HEADGATE_COMMAND'] ?? 'headgate';
-  return (topic) => `${command} read ${topic}${file === defaultConfigFile(cwd) ? '' : ` --config ${file}`}`;
+/** Command lines as they have to be typed here: from a clone the command has another name. */
+export function commandsFor({ env, file, cwd }: Pick<CommandContext, 'env' | 'file' | 'cwd'>): CommandFor {
+  const program = env['HEADGATE_COMMAND'] ?? 'headgate';
+  return (command, argument) => `${program} ${command} ${argument}${file === defaultConfigFile(cwd) ? '' : ` --config ${file}`}`;
 }
 
 /** Reads the whole config; what is unwise in it is said on stderr, in lines of the kind that logs have. Throws a `ConfigError`. */

@@ -32,8 +32,17 @@ it.skipIf(!isThere('bash'))('bash completes commands, their options and the word
   expect(await offered('re')).toEqual(['read', 'replay']);
   expect(await offered('')).toEqual(expect.arrayContaining(['init', 'run', 'sandbox', 'completion', 'help']));
   expect(await offered('--ver')).toEqual(['--version']);
-  expect(await offered('run --')).toEqual(['--follow', '--sandbox', '--kafka', '--help', '--version', '--config', '--json']);
-  expect(await offered('--config re run --f')).toEqual(['--follow']);
+  expect(await offered('run --')).toEqual([
+    '--follow',
+    '--fail-on-dead-letters',
+    '--sandbox',
+    '--kafka',
+    '--help',
+    '--version',
+    '--config',
+    '--json',
+  ]);
+  expect(await offered('--config re run --fo')).toEqual(['--follow']);
   expect(await offered('read followers.ids --ta')).toEqual(['--tail']);
   expect(await offered('completion ')).toEqual(['bash', 'zsh', 'fish']);
   expect(await offered('help pl')).toEqual(['plan']);
@@ -47,9 +56,9 @@ it.skipIf(!isThere('bash'))('bash completes commands, their options and the word
 const TYPED: readonly (readonly [line: string, offered: readonly string[]])[] = [
   ['re', ['read', 'replay']],
   ['--ver', ['--version']],
-  ['run --', ['--config', '--follow', '--help', '--json', '--kafka', '--sandbox', '--version']],
+  ['run --', ['--config', '--fail-on-dead-letters', '--follow', '--help', '--json', '--kafka', '--sandbox', '--version']],
   ['--config x.yaml ru', ['run']],
-  ['--config re run --f', ['--follow']],
+  ['--config re run --fo', ['--follow']],
   ['read --since 15m followers.ids --ta', ['--tail']],
   ['enqueue read --au', ['--author']],
   ['enqueue read --ta', []],

@@ -1,7 +1,15 @@
 import { access, mkdtemp, rmdir, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type Pipeline, assertStatesKept, findOtherGroups, intendedUseBeside, topicNames } from '@headgate/pipeline';
-import { type Clock, type Journal, creditPool } from '@headgate/throttle';
+import {
+  type OpenByCode,
+  type Pipeline,
+  assertStatesKept,
+  countOpenDeadLetters,
+  findOtherGroups,
+  intendedUseBeside,
+  topicNames,
+} from '@headgate/pipeline';
+import { type Journal, creditPool } from '@headgate/throttle';
 import { MissingRightError, type TopicLog, rightsWords } from '@headgate/topics';
 import type { SoundConfig } from '../config/config-error.ts';
 import { runsUse } from '../run/intended-use.ts';
@@ -11,7 +19,8 @@ import { type ConfigOfLog, growthWords, prepareTopics } from '../run/topics.ts';
 import type { Probe, ProbeResult } from './check.ts';
 import { onlineProbes } from './online-probes.ts';
 import { ANSWER_WITHIN_MS, withLog } from './with-log.ts';
-import type { CommandContext } from './command-context.ts';
+import { openLetterLines } from '../status/open-letters.ts';
+import { type CommandContext, commandsFor } from './command-context.ts';
 
 export interface EnvironmentProbesOptions {
   readonly sound: SoundConfig;
@@ -33,7 +42,7 @@ export function environmentProbes({ sound, online, context }: EnvironmentProbesO
   if (topics !== undefined) {
     const name = topics.driver === 'sqlite' ? `log ${topics.file}` : logAddress(topics);
     const run = async (): Promise<ProbeResult> => {
-      const result = await probeLog({ topics, pipelines }, context.clock);
+      const result = await probeLog({ topics, pipelines }, context);
       isLogSound = result.ok;
       return result;
     };
@@ -73,9 +82,10 @@ const NO_JOURNAL: Journal = {
   open: () => ({ restored: undefined, granted: () => Promise.resolve(), settled: () => undefined, learned: () => undefined }),
 };
 
-async function probeLog(config: ConfigOfLog, clock: Clock): Promise<ProbeResult> {
+async function probeLog(config: ConfigOfLog, context: CommandContext): Promise<ProbeResult> {
   const { topics } = config;
-  const looked = (): Promise<ProbeResult> => withLog({ topics, clock }, (log, within) => within(ANSWER_WITHIN_MS, lookAt(log, config)));
+  const looked = (): Promise<ProbeResult> =>
+    withLog({ topics, clock: context.clock }, (log, within) => within(ANSWER_WITHIN_MS, lookAt(log, config, context)));
   if (topics.driver !== 'sqlite') return await looked();
   const folder = await nearestFolder(dirname(topics.file));
   const result = (await isLogThere(topics)) ? await looked() : await probeFolder(folder);
@@ -107,7 +117,7 @@ async function probeFolder(folder: string): Promise<ProbeResult> {
   }
 }
 
-async function lookAt(log: TopicLog, config: ConfigOfLog): Promise<ProbeResult> {
+async function lookAt(log: TopicLog, config: ConfigOfLog, context: CommandContext): Promise<ProbeResult> {
   const { topics } = config;
   const missing = [...(await log.missingRights(runsUse(config)))];
   // Rights that are missing go before what doesn't fit: it may be for lack of them.
@@ -128,8 +138,12 @@ async function lookAt(log: TopicLog, config: ConfigOfLog): Promise<ProbeResult> 
   const lookedAt = { log, group, pipelines, names: topicNames(topics), missing: made.created };
   await assertStatesKept({ ...lookedAt, lanes }).catch((error: unknown) => Promise.reject(withStateAdvice(error, topics)));
   warnings.push(...(await findOtherGroups(lookedAt)));
+  const openDeadLetters: Record<string, OpenByCode> = {};
+  for (const { name: pipeline } of pipelines)
+    openDeadLetters[pipeline] = await countOpenDeadLetters({ log, group, pipeline, names: topicNames(topics) });
+  warnings.push(...openLetterLines(openDeadLetters, commandsFor(context)));
   const growth = made.grown.length === 0 ? '' : `, partitions will be added to ${growthWords(made.grown)}`;
-  return { ok: true, message: `${found}, ${topicsToMake(made.created)}${growth}`, warnings };
+  return { ok: true, message: `${found}, ${topicsToMake(made.created)}${growth}`, warnings, openDeadLetters };
 }
 
 function topicsToMake({ length }: readonly string[]): string {

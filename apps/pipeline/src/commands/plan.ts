@@ -6,6 +6,7 @@ import {
   type Pipeline,
   type PipelineLeft,
   type WalkLeft,
+  countOpenDeadLetters,
   forecast,
   leftToDo,
   savedByCredential,
@@ -13,8 +14,10 @@ import {
   walksDone,
 } from '@headgate/pipeline';
 import type { StateReading, TopicLog } from '@headgate/topics';
+import type { Config } from '../config/config.ts';
 import { isLogThere } from '../run/open-topic-log.ts';
 import { topicsThere } from '../run/topics.ts';
+import { type OpenLetters, openLetterLines } from '../status/open-letters.ts';
 import { padWidth, displayWidth } from '../status/text/cells.ts';
 import { durationWords } from '../status/text/duration-words.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
@@ -24,7 +27,7 @@ import { safeText } from '../status/text/safe-text.ts';
 import { createTimeWords } from '../status/text/time-words.ts';
 import { rateWords } from '../status/view-words.ts';
 import { warnOfClosedStdout } from './closed-stdout.ts';
-import { type CommandContext, openLog, readConfig } from './command-context.ts';
+import { type CommandContext, commandsFor, openLog, readConfig } from './command-context.ts';
 
 /** More walks than these are summed in one line. */
 const LISTED = 50;
@@ -49,9 +52,19 @@ export async function plan(context: CommandContext): Promise<number> {
       now,
     ),
   );
-  if (json) stdout.write(`${escapedControls(JSON.stringify(planJson(plans, now)))}\n`);
-  else plainOutput(stdout).write(planText(plans, now));
+  const open = await openLettersOf(opened, config);
+  if (json) stdout.write(`${escapedControls(JSON.stringify({ ...planJson(plans, now), open_dead_letters: open }))}\n`);
+  else
+    plainOutput(stdout).write([planText(plans, now), ...openLetterLines(open, commandsFor(context)).map((line) => `${line}\n`)].join(''));
   return 0;
+}
+
+async function openLettersOf(log: TopicLog | undefined, { pipelines, topics }: Config): Promise<OpenLetters> {
+  if (log === undefined) return {};
+  const where = { log, group: topics.group, names: topicNames(topics) };
+  return Object.fromEntries(
+    await Promise.all(pipelines.map(async ({ name: pipeline }) => [pipeline, await countOpenDeadLetters({ ...where, pipeline })] as const)),
+  );
 }
 
 /** Looks at a log without making anything there. `partitions`: of the topics that are there. */

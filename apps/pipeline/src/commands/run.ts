@@ -14,37 +14,41 @@ import type { DisplayEvent } from '../status/display-event.ts';
 import { type RunView, logEvent, runViewer } from '../status/run-view.ts';
 import { type StatusServerOptions, startStatusServer } from '../status/status-server.ts';
 import { summaryText } from '../status/summary-text.ts';
-import { type CommandContext, readCommandFor } from './command-context.ts';
+import { type CommandFor, type OpenLettersWatch, openCount, watchOpenLetters } from '../status/open-letters.ts';
+import { type CommandContext, commandsFor } from './command-context.ts';
 
 export interface RunOptions {
   readonly config: Config;
   /** Stay when nothing is left. */
   readonly follow: boolean;
+  /** Exit with 1 also for dead letters that earlier runs have left open. Default false. */
+  readonly failOnDeadLetters?: boolean;
 }
 
 /** The longest that a stop waits before the summary is written: the process ends soon after. */
 const STOP_WITHIN_MS = 8_700;
 
 /** Works all requests there are. Resolves to the exit code: 0, 1 when something failed in this run, 130 when it was stopped. */
-export async function run({ config, follow }: RunOptions, context: CommandContext): Promise<number> {
+export async function run({ config, follow, failOnDeadLetters = false }: RunOptions, context: CommandContext): Promise<number> {
   const { clock, env, signal, terminal, json } = context;
-  const readCommand = readCommandFor(context);
-  const replayCommand = (topic: string): string => readCommand(topic).replace(' read ', ' replay ');
+  const commandFor = commandsFor(context);
   const viewer = runViewer({ clock, signal, about: runAbout(config, context.file) });
   // A terminal of 0 columns doesn't say how wide it is.
   const live = terminal.isTTY === true && terminal.columns !== 0 && env['TERM'] !== 'dumb';
   const color = live && !env['NO_COLOR'];
   const header = `headgate run   ${context.file}   -> ${logShown(config.topics, context.cwd)}`;
   let reporter: Reporter | undefined;
+  let letters: OpenLettersWatch | undefined;
   const unreported: DisplayEvent[] = [];
   const emit = (event: DisplayEvent): void => {
     viewer.apply(event);
+    if (event.type === 'dead-letter') letters?.changed();
     if (reporter === undefined) unreported.push(event);
     else reporter.event(event);
   };
   const { driver, group, lanes } = config.topics;
   // Before anything is waited for: a probe that asks whether a run is alive or ready gets an answer from the first moment on.
-  const status = await serveStatus(config, { view: () => viewer.view(), clock, replayCommand, emit });
+  const status = await serveStatus(config, { view: () => viewer.view(), clock, commandFor, emit });
   let log: TopicLog | undefined;
   const giveUp = (): void => void log?.close();
   let result: RunResult | undefined;
@@ -56,7 +60,7 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
     const { pipelines } = config;
     const units = Object.fromEntries(pipelines.map(({ name, unit }) => [name, unit]));
     // What fails before that is said by its error alone.
-    reporter = await createReporter({ stderr: terminal, live, json, color, clock, view: () => viewer.view(), units, header, readCommand });
+    reporter = await createReporter({ stderr: terminal, live, json, color, clock, view: () => viewer.view(), units, header, commandFor });
     for (const event of unreported.splice(0)) reporter.event(event);
     signal.addEventListener('abort', giveUp, { once: true });
     signal.throwIfAborted();
@@ -71,21 +75,32 @@ export async function run({ config, follow }: RunOptions, context: CommandContex
     };
     const running = await start({ log, pipelines, group, lanes, follow, signal, topics: config.topics, clock, env, onEvent });
     viewer.attach(running);
+    const names = topicNames(config.topics);
+    letters = watchOpenLetters({ log, pipelines, group, names, clock, onCounted: (open) => viewer.counted(open) });
     limitHeapGrowth('pages');
     signal.removeEventListener('abort', giveUp);
     result = await Promise.race([running.done, stopped]);
+    if (result !== undefined && viewer.view().logUnavailable === undefined) await Promise.race([letters.count(), stopped]);
     viewer.end(result?.outcome ?? 'stopped', result?.snapshot);
   } catch (error) {
     viewer.end(signal.aborted ? 'stopped' : 'failed');
     // A start that a signal has ended is a stop like any other.
     if (!signal.aborted) throw withStateAdvice(error, config.topics);
   } finally {
+    letters?.close();
     const closing = closeAll([() => reporter?.close(), () => status?.close(), () => log?.close()], signal);
     await Promise.race([closing, stopped]);
     over.abort();
   }
   const failures = (result?.failures ?? []).map((failure) => withStateAdvice(failure, config.topics));
-  return await conclude({ view: viewer.view(), failures, names: topicNames(config.topics), readCommand, replayCommand, context });
+  return await conclude({
+    view: viewer.view(),
+    failures,
+    names: topicNames(config.topics),
+    commandFor,
+    failsOnOlder: failOnDeadLetters,
+    context,
+  });
 }
 
 /** Resolves when a stop has lasted as long as it may: a log that can't be reached must not keep the summary from being written. */
@@ -100,7 +115,7 @@ async function afterStop({ clock, signal }: Pick<CommandContext, 'clock' | 'sign
 
 async function serveStatus(
   config: Config,
-  { emit, ...shown }: Pick<StatusServerOptions, 'view' | 'clock' | 'replayCommand'> & { readonly emit: (event: DisplayEvent) => void },
+  { emit, ...shown }: Pick<StatusServerOptions, 'view' | 'clock' | 'commandFor'> & { readonly emit: (event: DisplayEvent) => void },
 ): Promise<{ close(): Promise<void> } | undefined> {
   if (config.status === false) return undefined;
   const { port, host, names } = config.status;
@@ -122,15 +137,19 @@ interface ConcludeOptions {
   readonly view: RunView;
   readonly failures: readonly unknown[];
   readonly names: (topic: string) => string;
-  readonly readCommand: (topic: string) => string;
-  readonly replayCommand: (topic: string) => string;
+  readonly commandFor: CommandFor;
+  /** Dead letters of earlier runs count, too. */
+  readonly failsOnOlder: boolean;
   readonly context: CommandContext;
 }
 
-async function conclude({ view, failures, names, readCommand, replayCommand, context }: ConcludeOptions): Promise<number> {
+async function conclude({ view, failures, names, commandFor, failsOnOlder, context }: ConcludeOptions): Promise<number> {
   const { stderr, signal, json, clock } = context;
   const outcome = failures.length > 0 ? 'failed' : signal.aborted ? 'stopped' : 'done';
-  const code = signal.aborted ? 130 : failures.length > 0 || view.deadLetters.total > 0 ? 1 : 0;
+  const open = view.openLetters ?? {};
+  const didFail =
+    failures.length > 0 || view.deadLetters.total > 0 || (failsOnOlder && Object.values(open).some((counts) => openCount(counts) > 0));
+  const code = signal.aborted ? 130 : didFail ? 1 : 0;
   // Several lanes may have met the same.
   const messages = [...new Set(failures.map(failureText))];
   if (json) {
@@ -141,7 +160,7 @@ async function conclude({ view, failures, names, readCommand, replayCommand, con
     const totals = { pipelines, dead_letters: deadLetters.total };
     // Of a lane that has failed nobody knows what is left.
     const left = progressFields({ ...progress, isExact: progress.isExact && outcome !== 'failed' });
-    const ended = { event: 'run-ended', outcome, exit_code: code, totals, left };
+    const ended = { event: 'run-ended', outcome, exit_code: code, totals, open_dead_letters: open, left };
     log.info(ended, `the run is over: ${outcome}`);
     return code;
   }
@@ -149,7 +168,7 @@ async function conclude({ view, failures, names, readCommand, replayCommand, con
   const somethingWasDone = failures.length === 0 || Object.values(view.pipelines).some(({ records }) => Object.keys(records).length > 0);
   if (somethingWasDone) {
     const goesOn = !failures.some(needsRepair);
-    stderr.write(`${summaryText({ view, names, readCommand, replayCommand, outcome, goesOn })}\n`);
+    stderr.write(`${summaryText({ view, names, commandFor, outcome, goesOn })}\n`);
   }
   return code;
 }

@@ -224,7 +224,7 @@ test('a pipeline of its own runs beside followers, on topics with a prefix and n
   expect((await place.headgate('enqueue', 'shelves', 'b')).stderr).toBe('1 added to prod.social.shelves.requests\n');
   expect((await place.headgate('plan', '--json')).code).toBe(0);
   expect((await place.headgate('replay', 'shelves.dead-letters')).stderr).toBe(
-    '0 put back into prod.social.shelves.requests: prod.social.shelves.dead-letters holds no dead letter that an earlier replay has not seen\n',
+    '0 put back into prod.social.shelves.requests: prod.social.shelves.dead-letters has no open dead letter\n',
   );
   expect(await place.headgate('run')).toMatchObject({ code: 0 });
   expect(await place.records('prod.social.shelves.records')).toHaveLength(40);

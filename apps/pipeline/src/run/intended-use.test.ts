@@ -24,7 +24,7 @@ function sorted(config: Parameters<typeof runsUse>[0]) {
 
 it('a service needs its own topics and lanes; its requests are written where it has a list', () => {
   expect(sorted({ topics, pipelines: [followers({ baseUrl, credentials })] })).toEqual({
-    reads: ['followers.requests', 'followers.state', 'headgate.state'],
+    reads: ['followers.requests', 'followers.dead-letters', 'followers.state', 'headgate.state'],
     writes: [
       'followers.pages',
       'followers.ids',
@@ -39,7 +39,7 @@ it('a service needs its own topics and lanes; its requests are written where it 
     lanes: ['crew.followers.requests.0', 'crew.followers.requests.1'],
   });
   const { reads, writes, lanes } = sorted({ topics, pipelines: [books({ baseUrl, key: () => 'k', authors: ['Ada'] })] });
-  expect(reads).toEqual(['books.requests', 'books.state', 'headgate.state']);
+  expect(reads).toEqual(['books.requests', 'books.dead-letters', 'books.state', 'headgate.state']);
   expect(writes).toEqual([
     'books.requests',
     'books.records',

@@ -15,7 +15,7 @@ test('a terminal is redrawn five times a second while something happens, and onc
     units: {},
     header: 'headgate run',
     color: false,
-    readCommand: (topic) => topic,
+    commandFor: (_, topic) => topic,
     timeZone: 'UTC',
   });
   const drawn = async (ms: number, onStep: () => void = () => undefined): Promise<number> => {

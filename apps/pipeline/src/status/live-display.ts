@@ -2,6 +2,7 @@ import { styleText } from 'node:util';
 import { createLogUpdate } from 'log-update';
 import { told } from './event-words.ts';
 import { logLines } from './log-words.ts';
+import { type CommandFor, olderOpenLetters, openLetterLines } from './open-letters.ts';
 import { every, type RunView } from './run-view.ts';
 import { displayWidth, fitWidth, padWidth } from './text/cells.ts';
 import { elapsedWords } from './text/duration-words.ts';
@@ -21,7 +22,7 @@ const REDRAW_MS = 200;
  * The cursor stays visible, so that nothing is left to be repaired after a kill.
  */
 export function createLiveDisplay(options: Omit<ReporterOptions, 'json' | 'live'>): Reporter {
-  const { stderr, clock, view, color, header, readCommand, units } = options;
+  const { stderr, clock, view, color, header, commandFor, units } = options;
   const times = createTimeWords(options);
   const logLine = logLines(() => clock.epochMs());
   const draw = createLogUpdate(stderr, { showCursor: true });
@@ -39,7 +40,7 @@ export function createLiveDisplay(options: Omit<ReporterOptions, 'json' | 'live'
     // One column and one row are left free: a terminal wraps or scrolls when its last one is written.
     const columns = Math.max(1, (stderr.columns ?? 80) - 1);
     const rows = Math.max(1, (stderr.rows ?? 24) - 1);
-    draw(liveFrame({ header, view: view(), columns, rows, color, times, readCommand }).join('\n'));
+    draw(liveFrame({ header, view: view(), columns, rows, color, times, commandFor }).join('\n'));
   };
   const writeStaying = (): void => {
     const columns = stderr.columns ?? 80;
@@ -75,7 +76,7 @@ export interface LiveFrameOptions {
   readonly rows: number;
   readonly color: boolean;
   readonly times: TimeWords;
-  readonly readCommand: (topic: string) => string;
+  readonly commandFor: CommandFor;
 }
 
 /** Cells of `waits for budget until 11:15:00`, and of `next at 11:15:00  <- everything waits for this`. */
@@ -85,13 +86,14 @@ const BUDGET_NOTE = 46;
 const ROOMY_ROWS = 16;
 
 /** One picture of a run: what each request does, what the budgets allow, and why nothing happens where nothing does. */
-export function liveFrame({ header, view, columns, rows, color, times, readCommand }: LiveFrameOptions): readonly string[] {
+export function liveFrame({ header, view, columns, rows, color, times, commandFor }: LiveFrameOptions): readonly string[] {
   const budgets = shorten(tableLines(budgetRows(view, times), columns, BUDGET_NOTE), Math.max(2, Math.floor(rows / 4)));
   const letters = Object.entries(view.deadLetters.byTopic).map(([topic, count]) => ({
-    words: `${countWords(count, 'dead letter')}: ${safeText(readCommand(topic))}`,
+    words: `${countWords(count, 'dead letter')}: ${safeText(commandFor('read', topic))}`,
     tone: 'bad' as const,
   }));
-  const notes = noteLines([...waits(view, times, columns - 2), ...letters], columns, Math.floor(rows / 3));
+  const open = openLetterLines(olderOpenLetters(view), commandFor).map((words) => ({ words, tone: 'bad' as const }));
+  const notes = noteLines([...waits(view, times, columns - 2), ...letters, ...open], columns, Math.floor(rows / 3));
   const progress = progressWords(view, times);
   const top = [headerLine(header, view, columns), ...(progress === '' ? [] : [plain(`  ${progress}`)])];
   const spaced = rows >= ROOMY_ROWS ? 1 : 0;

@@ -1,5 +1,6 @@
 import type { Clock } from '@headgate/throttle';
 import type { Units } from './event-words.ts';
+import type { CommandFor } from './open-letters.ts';
 import type { DisplayEvent } from './display-event.ts';
 import type { RunView } from './run-view.ts';
 import type { Terminal } from './terminal.ts';
@@ -20,8 +21,7 @@ export interface ReporterOptions {
   readonly header: string;
   /** A live display: a terminal that understands more than lines. */
   readonly live: boolean;
-  /** The command that reads a topic. */
-  readonly readCommand: (topic: string) => string;
+  readonly commandFor: CommandFor;
   /** The zone times are said in; default: the machine's. */
   readonly timeZone?: 'UTC';
 }

@@ -34,7 +34,7 @@ it('counts a run by credential, outcome and time, and what may happen stands at 
   await expect.poll(() => run.view().pipelines['books']?.keys.answered).toBe(1);
   await using closing = new AsyncDisposableStack();
   const { clock } = here;
-  const server = await startStatusServer({ port: 0, host: '127.0.0.1', clock, view: () => run.view(), replayCommand: (topic) => topic });
+  const server = await startStatusServer({ port: 0, host: '127.0.0.1', clock, view: () => run.view(), commandFor: (_, topic) => topic });
   closing.defer(async () => await server.close());
   const scrape = scraped(await (await fetch(`${server.url}metrics`)).text());
   const value = (name: string, labels: Readonly<Record<string, string>> = {}): number | undefined => {

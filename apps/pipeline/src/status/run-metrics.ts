@@ -114,6 +114,13 @@ function standingMetrics(view: RunView): Metric[] {
       each(({ progress }) => progress.left),
     ),
     gauge(
+      'headgate_dead_letters_open',
+      'Dead letters that were neither replayed nor dismissed, of this run and of earlier ones, by the code of their error.',
+      Object.entries(view.openLetters ?? {}).flatMap(([pipeline, counts]) =>
+        Object.entries(counts).map(([code, value]) => [{ pipeline, code }, value] as const),
+      ),
+    ),
+    gauge(
       'headgate_walks_unknown',
       '1 while walks of unknown size are left, so that more requests may be; else 0.',
       each(({ progress }) => (progress.isExact ? 0 : 1)),

@@ -2,6 +2,7 @@ import type { Running, RunResult, RunSnapshot } from '@headgate/pipeline';
 import type { AvailabilityChange } from '@headgate/topics';
 import type { Clock } from '@headgate/throttle';
 import type { DisplayEvent, LogDriver, LogEvent, LogUnavailable } from './display-event.ts';
+import type { OpenLetters } from './open-letters.ts';
 import { type RunHistory, runHistory } from './run-history.ts';
 
 /** A run as its displays see it: the engine's snapshot, and what the engine does not know. */
@@ -21,6 +22,8 @@ export interface RunView extends RunSnapshot {
   /** The process and its configuration, without secrets. */
   readonly about: RunAbout;
   readonly history: RunHistory;
+  /** Dead letters that were neither replayed nor dismissed, of this run and earlier ones, by pipeline and code; absent before they are counted. */
+  readonly openLetters?: OpenLetters;
 }
 
 export type RunOutcome = RunResult['outcome'];
@@ -50,6 +53,8 @@ export interface RunAbout {
 
 export interface RunViewer {
   apply(event: DisplayEvent): void;
+  /** The open dead letters were counted. */
+  counted(open: OpenLetters): void;
   /** The run has begun. */
   attach(running: Pick<Running, 'snapshot'>): void;
   /** The snapshot at its end stands from now on; by default the last one. */
@@ -72,6 +77,7 @@ export function runViewer({ clock, signal, about }: RunViewerOptions): RunViewer
   let outcome: RunOutcome | undefined;
   const past = runHistory(clock);
   let logUnavailable: RunView['logUnavailable'];
+  let openLetters: OpenLetters | undefined;
   let isLaneLeft = false;
   /** Lanes that were opened and not left: who has done a lane's work closes it, and leaves it to nobody. */
   const kept = new Set<string>();
@@ -86,6 +92,9 @@ export function runViewer({ clock, signal, about }: RunViewerOptions): RunViewer
         isLaneLeft = true;
         kept.delete(`${event.pipeline}/${event.lane}`);
       }
+    },
+    counted(open) {
+      openLetters = open;
     },
     attach(begun) {
       running = begun;
@@ -110,6 +119,7 @@ export function runViewer({ clock, signal, about }: RunViewerOptions): RunViewer
         ...(outcome !== undefined && { outcome }),
         about,
         history: past.history(),
+        ...(openLetters !== undefined && { openLetters }),
       };
     },
   };

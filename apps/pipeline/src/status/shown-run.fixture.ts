@@ -148,7 +148,7 @@ export async function place(): Promise<Place> {
         header: 'headgate run',
         live: false,
         color: false,
-        readCommand: (topic: string) => `headgate read ${topic}`,
+        commandFor: (command: string, argument: string) => `headgate ${command} ${argument}`,
         timeZone: 'UTC' as const,
       };
       const reporters = [
@@ -188,7 +188,7 @@ export async function place(): Promise<Place> {
         view,
         frame,
         header: (size) => all(size)[0] ?? '',
-        summary: () => summaryText({ ...shown, view: view(), outcome, replayCommand: (topic) => `headgate replay ${topic}` }),
+        summary: () => summaryText({ ...shown, view: view(), outcome }),
         plain,
         json,
         lastAnswerAt() {

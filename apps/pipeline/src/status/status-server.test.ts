@@ -34,8 +34,8 @@ async function serve(
   { clock }: Pick<Place, 'clock'>,
   options: Partial<StatusServerOptions> & Pick<StatusServerOptions, 'view'>,
 ): Promise<StatusServer> {
-  const replayCommand = (topic: string): string => `headgate replay ${topic}`;
-  return await startStatusServer({ port: 0, host: '127.0.0.1', clock, replayCommand, timeZone: 'UTC', ...options });
+  const commandFor = (command: string, argument: string): string => `headgate ${command} ${argument}`;
+  return await startStatusServer({ port: 0, host: '127.0.0.1', clock, commandFor, timeZone: 'UTC', ...options });
 }
 
 it('serves a run as page, JSON and metrics, one view an answer, and shows nothing that a browser would obey', async () => {

@@ -6,6 +6,7 @@ import { createTimeWords } from './text/time-words.ts';
 import { failingLines } from './view-words.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '@headgate/throttle';
+import type { CommandFor } from './open-letters.ts';
 import type { LivePages } from './page/live-pages.ts';
 import type { RunView } from './run-view.ts';
 
@@ -19,8 +20,7 @@ export interface StatusServerOptions {
   readonly view: () => RunView;
   /** The clock by which open pages are kept up to date. */
   readonly clock: Clock;
-  /** The command that puts a topic's dead letters back. */
-  readonly replayCommand: (topic: string) => string;
+  readonly commandFor: CommandFor;
   /** The zone the page says times in; default: the machine's. */
   readonly timeZone?: 'UTC';
 }

@@ -1,5 +1,6 @@
 import type { Reason } from '@headgate/pipeline';
 import { elsewhereWords, itemsWords, reasonWithout } from './event-words.ts';
+import { type CommandFor, olderOpenLetters, openLetterLines } from './open-letters.ts';
 import type { RunView } from './run-view.ts';
 import { displayWidth, padWidth } from './text/cells.ts';
 import { durationWords } from './text/duration-words.ts';
@@ -12,9 +13,7 @@ export interface SummaryOptions {
   readonly view: RunView;
   /** A topic's name on the log. Default: its own. */
   readonly names?: (topic: string) => string;
-  /** The command that reads a topic, and the one that puts its dead letters back. */
-  readonly readCommand: (topic: string) => string;
-  readonly replayCommand: (topic: string) => string;
+  readonly commandFor: CommandFor;
   /** Done, stopped before that, or unable to go on. */
   readonly outcome: 'done' | 'stopped' | 'failed';
   /** Whether the same command goes on with what is left; default true. */
@@ -27,12 +26,13 @@ const NAMED_FAILURES = 10;
 export function summaryText(options: SummaryOptions): string {
   const { view, outcome, goesOn = true, names = (topic) => topic } = options;
   const isOver = outcome === 'done';
-  const read = (topic: string): string => safeText(options.readCommand(topic), 1000);
-  const replay = (topic: string): string => safeText(options.replayCommand(topic), 1000);
+  const read = (topic: string): string => safeText(options.commandFor('read', topic), 1000);
+  const replay = (topic: string): string => safeText(options.commandFor('replay', topic), 1000);
+  const open = openLetterLines(olderOpenLetters(view), options.commandFor).map((words) => `${'Not mended:'.padEnd(18)}${words}`);
   const last = topicToRead(view, names);
   const reading = last === undefined ? [] : [`${'Read it:'.padEnd(18)}${read(last)} --max 10`];
   if (isOver && isNothing(view) && view.logUnavailable === undefined) {
-    return [nothingWords(view), ...elsewhere(view)].join('\n');
+    return [nothingWords(view), ...open, ...elsewhere(view)].join('\n');
   }
   const arrived = arrivals(view, names, isOver);
   const { walks, answered } = totalsOf(view);
@@ -42,6 +42,7 @@ export function summaryText(options: SummaryOptions): string {
     ...block(title, arrived.length > 0 ? arrived : [{ what: 'nothing was written', where: '' }]),
     ...requestLine(view),
     ...failures(view, { names, read, replay }),
+    ...open,
     ...unreachedLog(view),
     ...(isOver ? [] : failingServices(view)),
     ...elsewhere(view),

@@ -1,11 +1,12 @@
-import { LaneHeldError, type NewRecord, type TopicLog } from '@headgate/topics';
+import { LaneHeldError, type NewRecord } from '@headgate/topics';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { definePipeline } from '../define-pipeline.ts';
 import { topicNames } from '../names.ts';
 import { logWith, temporaryLog } from '../temporary-log.fixture.ts';
 import { topicSpecs } from '../topics.ts';
-import { replayDeadLetters } from './replay.ts';
+import { countOpenDeadLetters } from './open-dead-letters.ts';
+import { type CloseLettersOptions, dismissDeadLetters, replayDeadLetters } from './replay.ts';
 
 const names = topicNames({ prefix: 'test.' });
 const pipeline = definePipeline({
@@ -33,7 +34,8 @@ const dead = (key: string | null, value: unknown): NewRecord => ({
 });
 
 test('each dead letter’s request is put back once, also when the replay was cut short', async () => {
-  await using place = await letters([1, 2, 3].map((n) => dead(`k${n}`, { request: { shelf: `s${n}` }, error: {} })));
+  const all = Array.from({ length: 450 }, (_, n) => n);
+  await using place = await letters(all.map((n) => dead(`k${n}`, { request: { shelf: `s${n}` }, error: {} })));
   const { log, requests, replay } = place;
   const stop = new AbortController();
   const cutShort = logWith(log, {
@@ -49,13 +51,13 @@ test('each dead letter’s request is put back once, also when the replay was cu
     },
   });
   await replay({ log: cutShort, signal: stop.signal });
-  expect(await requests()).toEqual([['k1', '{"shelf":"s1"}']]);
-  expect(await replay()).toEqual({ replayed: 2, left: 0 });
+  expect(await requests()).toHaveLength(200);
+  expect(await replay()).toEqual({ replayed: 250, left: 0 });
   expect(await replay()).toEqual({ replayed: 0, left: 0 });
-  expect(await requests()).toEqual([1, 2, 3].map((n) => [`k${n}`, `{"shelf":"s${n}"}`]));
+  expect(await requests()).toEqual(all.map((n) => [`k${n}`, `{"shelf":"s${n}"}`]));
 });
 
-test('a dead letter whose request no run could work stays, with the reason, once', async () => {
+test('a dead letter whose request no run could work stays open, with the reason, until it is dismissed', async () => {
   await using place = await letters([
     dead('large', { request: null, error: {} }),
     dead('part', { record: { no: 'shelf' }, error: {} }),
@@ -75,7 +77,52 @@ test('a dead letter whose request no run could work stays, with the reason, once
     { key: 'thrower', reason: expect.stringMatching(/no key/) },
   ]);
   expect(await place.requests()).toEqual([[null, '{"shelf":"a"}']]);
+  expect(await place.replay()).toEqual({ replayed: 0, left: 6 });
+  expect(await place.dismiss()).toBe(6);
   expect(await place.replay()).toEqual({ replayed: 0, left: 0 });
+});
+
+const failed = (key: string, code: string): NewRecord => dead(key, { request: { shelf: key }, error: { code, message: `${key} failed` } });
+
+test('open letters are counted by code, chosen by a predicate, and closed by a replay or a dismissal, in any order', async () => {
+  await using place = await letters([
+    failed('a', 'GONE'),
+    failed('b', 'DENIED'),
+    failed('c', 'GONE'),
+    failed('d', 'DENIED'),
+    dead('e', 'odd'),
+  ]);
+  expect(await place.open()).toEqual({ GONE: 2, DENIED: 2, HEADGATE_UNREADABLE_LETTER: 1 });
+  expect(await place.replay({ where: ({ code }) => code === 'DENIED', dryRun: true })).toEqual({ replayed: 2, left: 0 });
+  expect(await place.open()).toEqual({ GONE: 2, DENIED: 2, HEADGATE_UNREADABLE_LETTER: 1 });
+  expect(await place.replay({ where: ({ code }) => code === 'DENIED' })).toEqual({ replayed: 2, left: 0 });
+  expect(await place.open()).toEqual({ GONE: 2, HEADGATE_UNREADABLE_LETTER: 1 });
+  expect(await place.dismiss({ where: ({ key }) => key === 'c' })).toBe(1);
+  expect(await place.open()).toEqual({ GONE: 1, HEADGATE_UNREADABLE_LETTER: 1 });
+  expect(await place.replay()).toEqual({ replayed: 1, left: 1 });
+  expect((await place.requests()).map(([key]) => key)).toEqual(['b', 'd', 'a']);
+  await place.log.append([failed('f', 'GONE')]);
+  expect(await place.open()).toEqual({ GONE: 1, HEADGATE_UNREADABLE_LETTER: 1 });
+});
+
+test('letters are open for each group by itself, and without the topics there is none', async () => {
+  await using place = await letters([failed('a', 'GONE')]);
+  expect(await place.dismiss()).toBe(1);
+  const { log } = place;
+  expect(await countOpenDeadLetters({ log, pipeline: 'shelves', group: 'other', names })).toEqual({ GONE: 1 });
+  expect(await countOpenDeadLetters({ log, pipeline: 'missing', names })).toEqual({});
+});
+
+test('thousands of letters of which every other is closed take notes of a bounded size', async () => {
+  const all = Array.from({ length: 20_500 }, (_, n) => failed(`k${n}`, n % 2 === 0 ? 'EVEN' : 'ODD'));
+  await using place = await letters(all);
+  expect(await place.dismiss({ where: ({ code }) => code === 'ODD' })).toBe(10_250);
+  expect(await place.open()).toEqual({ EVEN: 10_250 });
+  const state = await place.log.readState('test.headgate.state', 0);
+  expect(state.size).toBe(11);
+  expect(Math.max(...Array.from(state.values(), ({ length }) => length))).toBeLessThan(20_000);
+  expect(await place.dismiss()).toBe(10_250);
+  expect(await place.open()).toEqual({});
 });
 
 test('letters of bytes, and of requests that were bytes, stay and hold up nothing; a key of bytes is put back as it is', async () => {
@@ -93,7 +140,7 @@ test('letters of bytes, and of requests that were bytes, stay and hold up nothin
   ]);
   const [request] = await Array.fromAsync(place.log.readBytes({ topic: 'test.shelves.requests' }));
   expect(request).toMatchObject({ key: bytes, value: new TextEncoder().encode('{"shelf":"a"}') });
-  expect(await place.replay()).toEqual({ replayed: 0, left: 0 });
+  expect(await place.replay()).toEqual({ replayed: 0, left: 2 });
 });
 
 test('two replays at once don’t put a request back twice: the second finds the lane held', async () => {
@@ -113,10 +160,12 @@ async function letters(records: readonly NewRecord[]) {
   return {
     log,
     left,
-    replay: (more: { readonly log?: TopicLog; readonly signal?: AbortSignal } = {}) =>
+    open: () => countOpenDeadLetters({ log, pipeline: 'shelves', names }),
+    dismiss: (more: Partial<CloseLettersOptions> = {}) => dismissDeadLetters({ log, pipeline: 'shelves', names, ...more }),
+    replay: (more: Partial<CloseLettersOptions> = {}) =>
       replayDeadLetters({ log, group: 'headgate', requests: pipeline.requests, names, signal, onLeft: (one) => left.push(one), ...more }),
-    requests: async (): Promise<unknown[]> => {
-      const found: unknown[] = [];
+    requests: async (): Promise<unknown[][]> => {
+      const found: unknown[][] = [];
       for await (const { key, value } of log.read({ topic: 'test.shelves.requests' })) found.push([key, value]);
       return found;
     },

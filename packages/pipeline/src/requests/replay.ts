@@ -1,53 +1,115 @@
-import { type TopicLog, type TopicRecord, textOf, textRecord } from '@headgate/topics';
+import { type LaneTransaction, type LaneWriter, type TopicLog, type TopicRecord } from '@headgate/topics';
 import type { PipelineRequests } from '../define-pipeline.ts';
 import { GROUP_STATE, replayGroup, requestsTopic, topicNames } from '../names.ts';
 import type { TopicNames } from '../topic.ts';
-import { DEAD_LETTERS } from './dead-letter.ts';
+import type { ClosedLetters } from './closed-letters.ts';
+import { type OpenDeadLetter, letterValue, lettersOf, openDeadLetters } from './open-dead-letters.ts';
 
-/** Options of {@link replayDeadLetters}. */
-export interface ReplayOptions {
+/** Which dead letters {@link dismissDeadLetters} and {@link replayDeadLetters} close. */
+export interface CloseLettersOptions {
   /** Log that has the pipeline's topics. Stays open. */
   readonly log: TopicLog;
-  /** Of the pipeline: `issues.definition.requests`. */
-  readonly requests: PipelineRequests;
   /** Of the runs. Default `headgate`. */
   readonly group?: string;
   /** The topics' names on the log. Default: their own, as `topicNames()` gives them. */
   readonly names?: TopicNames;
   /** Ends it with the signal's reason. Default: none does. */
   readonly signal?: AbortSignal;
-  /** Called with each dead letter that stays: no run could work its request. */
-  readonly onLeft?: (left: {
-    readonly partition: number;
-    readonly offset: number;
-    readonly key: string | null;
-    readonly reason: string;
-  }) => void;
+  /** Chooses among those that are open. Default: all. */
+  readonly where?: (letter: OpenDeadLetter) => boolean;
+  /** Only count: write nothing. Default false. */
+  readonly dryRun?: boolean;
 }
 
-/** Puts the requests of a pipeline's dead letters back into its requests topic, each once. Returns how many were, and how many stay. */
+/** Options of {@link replayDeadLetters}. */
+export interface ReplayOptions extends CloseLettersOptions {
+  /** Of the pipeline: `issues.definition.requests`. */
+  readonly requests: PipelineRequests;
+  /** Called with each dead letter that stays open: no run could work its request. */
+  readonly onLeft?: (left: Pick<OpenDeadLetter, 'partition' | 'offset' | 'key'> & { readonly reason: string }) => void;
+}
+
+/**
+ * Puts the requests of a pipeline's open dead letters back into its requests topic, each once, and closes these letters. Returns how many were, and
+ * how many stay.
+ */
 export async function replayDeadLetters(options: ReplayOptions): Promise<{ readonly replayed: number; readonly left: number }> {
-  const { log, requests, names = topicNames(), signal = new AbortController().signal, onLeft } = options;
-  const topic = names(`${requests.name}.${DEAD_LETTERS}`);
+  const { requests, names = topicNames(), onLeft } = options;
   const target = requestsTopic(requests, names);
-  const group = replayGroup(options.group ?? 'headgate');
-  // Two at once would put each request back twice: the second finds the lane held.
-  await using lane = await log.openLane({ name: group, state: { topic: names(GROUP_STATE), partition: 0 } }, signal);
-  let replayed = 0;
   let left = 0;
-  for await (const record of log.readBytes({ topic, group, signal })) {
-    const { partition, offset, key } = record;
-    const request = workableRequest(record, requests);
-    if ('reason' in request) {
-      left += 1;
-      onLeft?.({ partition, offset, key: key === null ? null : (textOf(key) ?? null), reason: request.reason });
-    } else replayed += 1;
-    await lane.transaction((tx) => {
-      if ('text' in request) tx.append([{ topic: target, key, value: request.text }]);
-      tx.commitOffset({ group, topic, partition, nextOffset: offset + 1 });
-    });
-  }
+  const replayed = await closeLetters(options, requests.name, (letter) => {
+    const { partition, offset, key } = letter;
+    const request = workableRequest(letter.record, requests);
+    if ('text' in request) return (tx) => tx.append([{ topic: target, key: letter.record.key, value: request.text }]);
+    left += 1;
+    onLeft?.({ partition, offset, key, reason: request.reason });
+    return undefined;
+  });
   return { replayed, left };
+}
+
+/** Options of {@link dismissDeadLetters}. */
+export interface DismissOptions extends CloseLettersOptions {
+  /** Name of the pipeline. */
+  readonly pipeline: string;
+}
+
+/** Closes open dead letters of a pipeline without requesting anything: they stay in their topic, and are told of no more. Returns how many. */
+export async function dismissDeadLetters(options: DismissOptions): Promise<number> {
+  return await closeLetters(options, options.pipeline, () => () => undefined);
+}
+
+/** Letters that one transaction closes at most, and the bytes of their records. */
+const CLOSED_TOGETHER = { letters: 200, bytes: 500_000 } as const;
+
+/** `closing` gives what a letter's transaction writes besides its note; undefined for one that stays open. Returns how many were closed. */
+async function closeLetters(
+  options: CloseLettersOptions,
+  pipeline: string,
+  closing: (letter: OpenDeadLetter) => ((tx: LaneTransaction) => void) | undefined,
+): Promise<number> {
+  const { log, names = topicNames(), group = 'headgate', signal, where = () => true, dryRun = false } = options;
+  const from = { log, pipeline, names, group, ...(signal !== undefined && { signal }) };
+  let count = 0;
+  if (dryRun) {
+    for await (const letter of openDeadLetters(from)) if (where(letter) && closing(letter) !== undefined) count += 1;
+    return count;
+  }
+  // Two at once would put each request back twice: the second finds the lane held.
+  const state = { topic: names(GROUP_STATE), partition: 0 };
+  await using lane = await log.openLane({ name: replayGroup(group), state }, signal);
+  for (const { closed, open } of await lettersOf(from, lane.state)) {
+    let batch = newBatch();
+    for await (const letter of open()) {
+      const write = where(letter) ? closing(letter) : undefined;
+      if (write === undefined) continue;
+      batch.writes.push(write);
+      closed.close(letter.offset, letter.after);
+      batch.bytes += letter.record.value?.length ?? 0;
+      if (batch.writes.length < CLOSED_TOGETHER.letters && batch.bytes < CLOSED_TOGETHER.bytes) continue;
+      count += await commitBatch(lane, batch, closed);
+      batch = newBatch();
+    }
+    if (batch.writes.length > 0) count += await commitBatch(lane, batch, closed);
+  }
+  return count;
+}
+
+interface Batch {
+  readonly writes: ((tx: LaneTransaction) => void)[];
+  bytes: number;
+}
+
+function newBatch(): Batch {
+  return { writes: [], bytes: 0 };
+}
+
+async function commitBatch(lane: LaneWriter, { writes }: Batch, closed: ClosedLetters): Promise<number> {
+  await lane.transaction((tx) => {
+    for (const write of writes) write(tx);
+    for (const [key, note] of closed.notes()) tx.checkpoint(key, note);
+  });
+  return writes.length;
 }
 
 /** A dead letter lacks a request that was too large to keep, and any client may write to the topic. */
@@ -56,11 +118,7 @@ function workableRequest(
   requests: PipelineRequests,
 ): { readonly text: string } | { readonly reason: string } {
   try {
-    const { value } = textRecord({ ...record, key: null, headers: {} });
-    const found: unknown = JSON.parse(value ?? 'null');
-    const letter: { readonly request?: unknown; readonly requestBase64?: unknown } =
-      typeof found === 'object' && found !== null ? found : {};
-    const { request, requestBase64 } = letter;
+    const { request, requestBase64 } = letterValue(record);
     if (requestBase64 !== undefined) return { reason: 'Its request is bytes, and no run reads any but text of JSON.' };
     if (request === undefined || request === null) return { reason: 'It holds no request.' };
     const text = JSON.stringify(request);

@@ -47,8 +47,8 @@ afterEach(async () => {
 });
 
 async function serve(port = 0): Promise<StatusServer> {
-  const replayCommand = (topic: string): string => `headgate replay ${topic}`;
-  return await startStatusServer({ port, host: '127.0.0.1', clock: systemClock(), timeZone: 'UTC', replayCommand, view: () => view });
+  const commandFor = (command: string, argument: string): string => `headgate ${command} ${argument}`;
+  return await startStatusServer({ port, host: '127.0.0.1', clock: systemClock(), timeZone: 'UTC', commandFor, view: () => view });
 }
 
 /** Opens the page; it must tell of no error, nor ask anybody else. */

@@ -1,4 +1,5 @@
 import type { Clock } from '@headgate/throttle';
+import type { CommandFor } from '../open-letters.ts';
 import type { RunView } from '../run-view.ts';
 import type { TimeWords } from '../text/time-words.ts';
 import { type PageFrame, sharedParts, workParts } from './page-parts.ts';
@@ -10,8 +11,7 @@ export interface LivePagesOptions {
   readonly view: () => RunView;
   readonly clock: Clock;
   readonly times: TimeWords;
-  /** The command that puts a topic's dead letters back. */
-  readonly replayCommand: (topic: string) => string;
+  readonly commandFor: CommandFor;
 }
 
 /** The status page, and what keeps it up to date. */
@@ -22,11 +22,11 @@ export interface LivePages {
   readonly streams: PageStreams;
 }
 
-export async function livePages({ view, clock, times, replayCommand }: LivePagesOptions): Promise<LivePages> {
+export async function livePages({ view, clock, times, commandFor }: LivePagesOptions): Promise<LivePages> {
   const assets = await pageAssets();
   const look = (): ((filter: WorkFilter) => PageFrame) => {
     const now = view();
-    const shared = sharedParts(now, { times, replayCommand });
+    const shared = sharedParts(now, { times, commandFor });
     return (filter) => ({ ...shared, parts: new Map([...shared.parts, ...workParts(now, filter, times)]) });
   };
   return {

@@ -1,4 +1,5 @@
 import type { WorkRow } from '@headgate/pipeline';
+import { type CommandFor, openLetterLines } from '../open-letters.ts';
 import { itemsWords, reasonWithout, told } from '../event-words.ts';
 import { type RunState, runState } from '../run-state.ts';
 import type { Fault, Minute } from '../run-history.ts';
@@ -24,8 +25,7 @@ export interface PageFrame {
 
 export interface PartsOptions {
   readonly times: TimeWords;
-  /** The command that puts a topic's dead letters back. */
-  readonly replayCommand: (topic: string) => string;
+  readonly commandFor: CommandFor;
 }
 
 /** The page but for its requests: the same for all who look. */
@@ -45,10 +45,15 @@ export function sharedParts(view: RunView, options: PartsOptions): PageFrame {
     charts: charts(view, times),
     faults: view.history.faults.map((fault) => faultRow(fault, view, times)),
     letters: letters(view, times),
-    replays: Object.keys(view.deadLetters.byTopic).map((topic) => {
-      const command = options.replayCommand(topic);
-      return [topic, markup`<p data-key="${topic}">To try again: <code>${command}</code></p>`] as const;
-    }),
+    replays: [
+      ...openLetterLines(view.openLetters ?? {}, options.commandFor).map(
+        (words) => [words, markup`<p data-key="${words}" class="bad">${words}</p>`] as const,
+      ),
+      ...Object.keys(view.deadLetters.byTopic).map((topic) => {
+        const command = options.commandFor('replay', topic);
+        return [topic, markup`<p data-key="${topic}">To try again: <code>${command}</code></p>`] as const;
+      }),
+    ],
     events: events(view, times),
     about: about(view),
   };

@@ -44,7 +44,12 @@ async function watch(server: StatusServer, query = '', headers: OutgoingHttpHead
 
 async function serve(view: () => RunView) {
   const clock = virtualClock();
-  const options = { port: 0, host: '127.0.0.1', timeZone: 'UTC' as const, replayCommand: (topic: string) => `headgate replay ${topic}` };
+  const options = {
+    port: 0,
+    host: '127.0.0.1',
+    timeZone: 'UTC' as const,
+    commandFor: (command: string, argument: string) => `headgate ${command} ${argument}`,
+  };
   return { clock, server: await startStatusServer({ ...options, clock, view }) };
 }
 

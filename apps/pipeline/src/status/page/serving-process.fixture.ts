@@ -9,7 +9,7 @@ const { url } = await startStatusServer({
   port: Number(port),
   host: '127.0.0.1',
   clock: systemClock(),
-  replayCommand: (topic) => `headgate replay ${topic}`,
+  commandFor: (command, argument) => `headgate ${command} ${argument}`,
   view: () => busyView({ changed: { about: { ...ABOUT, version } } }),
 });
 process.stdout.write(`${url}\n`);

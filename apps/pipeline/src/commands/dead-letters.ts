@@ -1,0 +1,198 @@
+import {
+  type DefinitionInfo,
+  type OpenDeadLetter,
+  dismissDeadLetters,
+  openDeadLetters,
+  replayDeadLetters,
+  topicNames,
+} from '@headgate/pipeline';
+import { prepareTopics } from '../run/topics.ts';
+import { padWidth } from '../status/text/cells.ts';
+import { escapedControls } from '../status/text/escaped-controls.ts';
+import { countWords, groupedNumber } from '../status/text/number-words.ts';
+import { plainOutput } from '../status/text/plain-output.ts';
+import { safeText } from '../status/text/safe-text.ts';
+import { createTimeWords } from '../status/text/time-words.ts';
+import { type CommandContext, type LogConfig, commandsFor, openLog, readLogConfig } from './command-context.ts';
+import { pacedOutput } from './paced-output.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Chooses among the open dead letters of a pipeline. */
+export interface LetterChoice {
+  /** The pipeline, or its topic of dead letters. */
+  readonly of: string;
+  /** Only with this code. Default: every code. */
+  readonly code?: string;
+  /** Only with this key. Default: every key. */
+  readonly key?: string;
+}
+
+/** What `replay` and `dismiss` take. */
+export interface CloseChoice extends LetterChoice {
+  /** Only say how many. Default false. */
+  readonly dryRun?: boolean;
+}
+
+/** More letters than these that stay are counted, not listed. */
+const LISTED = 10;
+/** Keys that a line names. */
+const NAMED = 3;
+
+/** Writes the open dead letters of a pipeline to stdout: grouped by code, or with `--json` one line of JSON for each. Resolves to the exit code. */
+export async function deadLetters(choice: LetterChoice, context: CommandContext): Promise<number> {
+  const { stdout, signal, json } = context;
+  const { config, definition } = await chosen('dead-letters', choice.of, context);
+  const { topics } = config;
+  const names = topicNames(topics);
+  const topic = names(`${definition.name}.dead-letters`);
+  const log = await openLog(context, topics);
+  const output = pacedOutput({ stream: stdout, signal });
+  try {
+    const groups = new Map<string, LetterGroup>();
+    for await (const letter of openDeadLetters({ log, pipeline: definition.name, group: topics.group, names, signal: output.over })) {
+      if (!isChosen(letter, choice)) continue;
+      if (json) await output.write(`${letterLine(letter, topic)}\n`);
+      else group(groups, letter);
+    }
+    if (!json && !signal.aborted) plainOutput(stdout).write(groupLines(groups, { topic, pipeline: definition.name, context }));
+    return signal.aborted ? 130 : 0;
+  } finally {
+    await log.close();
+  }
+}
+
+/**
+ * Puts the requests of open dead letters back into their requests topic, each once; one that no run could work stays open, with its reason on
+ * stderr. Resolves to the exit code, which is 0 whatever stays: the run that wrote such a letter has failed for it.
+ */
+export async function replay(choice: CloseChoice, context: CommandContext): Promise<number> {
+  const { stderr } = context;
+  const { dryRun = false } = choice;
+  let told = 0;
+  return await closing('replay', choice, context, async ({ definition, topic, ...options }) => {
+    const { requests } = definition;
+    const { replayed, left } = await replayDeadLetters({
+      ...options,
+      dryRun,
+      requests,
+      onLeft({ partition, offset, key, reason }) {
+        told += 1;
+        if (told <= LISTED) stderr.write(`left in ${topic} ${partition}:${offset}: ${safeText(`${key ?? 'no key'}: ${reason}`)}\n`);
+      },
+    });
+    const none = replayed === 0 ? `: ${noneOpen(topic, choice)}` : '';
+    const stay = left > 0 ? `, ${left} left where they are: no run could work them; dismiss acknowledges them` : none;
+    return `${replayed} ${dryRun ? 'would be ' : ''}put back into ${options.names(`${requests.name}.requests`)}${stay}`;
+  });
+}
+
+/** Acknowledges open dead letters: they stay in their topic, and are told of no more. Resolves to the exit code. */
+export async function dismiss(choice: CloseChoice, context: CommandContext): Promise<number> {
+  const { dryRun = false } = choice;
+  return await closing('dismiss', choice, context, async ({ definition, topic, ...options }) => {
+    const dismissed = await dismissDeadLetters({ ...options, dryRun, pipeline: definition.name });
+    const none = dismissed === 0 ? `: ${noneOpen(topic, choice)}` : '';
+    return `${countWords(dismissed, 'dead letter')} ${dryRun ? 'would be ' : ''}dismissed${none}`;
+  });
+}
+
+function noneOpen(topic: string, { code, key }: LetterChoice): string {
+  const chosenBy = [...(code === undefined ? [] : [`code ${code}`]), ...(key === undefined ? [] : [`key ${key}`])];
+  return `${topic} has no open dead letter${chosenBy.length === 0 ? '' : ` with ${chosenBy.join(' and ')}`}`;
+}
+
+async function closing(
+  command: 'replay' | 'dismiss',
+  choice: CloseChoice,
+  context: CommandContext,
+  close: (
+    options: Pick<Parameters<typeof replayDeadLetters>[0], 'log' | 'group' | 'signal' | 'where'> & {
+      readonly names: (topic: string) => string;
+      readonly definition: DefinitionInfo;
+      readonly topic: string;
+    },
+  ) => Promise<string>,
+): Promise<number> {
+  const { stderr, signal } = context;
+  const { config, definition } = await chosen(command, choice.of, context);
+  const { topics, pipelines } = config;
+  const names = topicNames(topics);
+  const log = await openLog(context, topics);
+  try {
+    if (choice.dryRun !== true) await prepareTopics({ log, config: { topics, pipelines, definitions: [definition] } });
+    const where = (letter: OpenDeadLetter): boolean => isChosen(letter, choice);
+    const topic = names(`${definition.name}.dead-letters`);
+    stderr.write(`${await close({ log, group: topics.group, names, signal, where, definition, topic })}\n`);
+    return signal.aborted ? 130 : 0;
+  } finally {
+    await log.close();
+  }
+}
+
+/** The pipeline that is meant: by its name, or by that of its topic of dead letters. */
+async function chosen(
+  command: string,
+  of: string,
+  context: CommandContext,
+): Promise<{ readonly config: LogConfig; readonly definition: DefinitionInfo }> {
+  const config = await readLogConfig(context);
+  const names = topicNames(config.topics);
+  const { definitions } = config;
+  const definition = definitions.find(({ name }) => [name, `${name}.dead-letters`, names(`${name}.dead-letters`)].includes(of));
+  if (definition !== undefined) return { config, definition };
+  throw new UsageError(`${command}: ${of} is neither a pipeline nor its topic of dead letters. It takes ${oneOf(definitions)}.`);
+}
+
+function isChosen(letter: OpenDeadLetter, { code, key }: LetterChoice): boolean {
+  return (code === undefined || letter.code === code) && (key === undefined || letter.key === key);
+}
+
+function oneOf(definitions: readonly DefinitionInfo[]): string {
+  const names = definitions.map(({ name }) => name);
+  return names.length > 1 ? `${names.slice(0, -1).join(', ')} or ${names.at(-1)}` : names.join('');
+}
+
+function letterLine({ partition, offset, key, code, message, timestampMs }: OpenDeadLetter, topic: string): string {
+  return escapedControls(JSON.stringify({ topic, partition, offset, time: new Date(timestampMs).toISOString(), key, code, message }));
+}
+
+/** The open dead letters of one code. */
+interface LetterGroup {
+  count: number;
+  readonly keys: Set<string>;
+  readonly firstAt: number;
+  message: string;
+}
+
+function group(groups: Map<string, LetterGroup>, { code, key, message, timestampMs }: OpenDeadLetter): void {
+  const own = groups.get(code) ?? { count: 0, keys: new Set<string>(), firstAt: timestampMs, message };
+  groups.set(code, own);
+  own.count += 1;
+  own.message = message;
+  if (own.keys.size < NAMED) own.keys.add(key ?? 'no key');
+}
+
+interface GroupLinesOptions {
+  readonly topic: string;
+  readonly pipeline: string;
+  readonly context: CommandContext;
+}
+
+function groupLines(groups: ReadonlyMap<string, LetterGroup>, { topic, pipeline, context }: GroupLinesOptions): string {
+  if (groups.size === 0) return `No open dead letter in ${topic}.\n`;
+  const times = createTimeWords();
+  const now = context.clock.epochMs();
+  const sorted = [...groups].toSorted(([, one], [, other]) => other.count - one.count);
+  const width = Math.max(...sorted.map(([code]) => safeText(code, 60).length));
+  const lines = sorted.flatMap(([code, { count, keys, firstAt, message }]) => {
+    const more = count > keys.size ? ` and ${groupedNumber(count - keys.size)} more` : '';
+    const named = [...keys].map((key) => safeText(key, 40)).join(', ');
+    return [
+      `${padWidth(safeText(code, 60), width)}  ${countWords(count, 'letter')} since ${times.when(firstAt, now)}: ${named}${more}`,
+      `  the last: ${safeText(message, 500)}`,
+    ];
+  });
+  const commandFor = commandsFor(context);
+  const choose = '[--code CODE] [--key KEY]';
+  return `${lines.join('\n')}\nTo try again:     ${commandFor('replay', pipeline)} ${choose}\nTo acknowledge:   ${commandFor('dismiss', pipeline)} ${choose}\n`;
+}

@@ -1,0 +1,78 @@
+import { once } from 'node:events';
+import { startFollowers } from '@headgate/sandbox';
+import { describe, expect, it } from 'vitest';
+import { followersYaml, workplace } from './headgate-process.fixture.ts';
+
+const FREELY = { window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 } } as const;
+
+describe('open dead letters', () => {
+  it('are told by run, plan, check, the page and /metrics until they are replayed or dismissed', async () => {
+    const users = { a: { protected: true }, b: { protected: true }, c: { followers: 3 } };
+    await using service = await startFollowers({ ...FREELY, users });
+    await using place = await workplace(followersYaml({ url: service.url, users: ['a', 'b', 'c', 'nobody'] }));
+    const first = await place.headgate('run');
+    expect(first.code).toBe(1);
+
+    const again = await place.headgate('run');
+    expect(again.code).toBe(0);
+    expect(again.stderr).toMatch(
+      /^Nothing to do[^]*followers: 3 dead letters are open \((HEADGATE_\w+) 2, (HEADGATE_\w+) 1\): headgate dead-letters followers$/mu,
+    );
+    const [, twice = '', single = ''] = /open \((HEADGATE_\w+) 2, (HEADGATE_\w+) 1\)/u.exec(again.stderr) ?? [];
+    expect((await place.headgate('run', '--fail-on-dead-letters')).code).toBe(1);
+    const open = { open_dead_letters: { followers: { [twice]: 2, [single]: 1 } } };
+    expect(ended((await place.headgate('run', '--json')).stderr)).toMatchObject({ exit_code: 0, ...open });
+    expect((await place.headgate('plan')).stdout).toMatch(/^followers: 3 dead letters are open/mu);
+    expect(JSON.parse((await place.headgate('plan', '--json')).stdout)).toMatchObject(open);
+    expect((await place.headgate('check')).stdout).toMatch(/warning: followers: 3 dead letters are open/u);
+    expect(JSON.parse((await place.headgate('check', '--json')).stdout)).toMatchObject({ ok: true, ...open });
+
+    const list = await place.headgate('dead-letters', 'followers');
+    expect(list.stdout).toMatch(new RegExp(`^${twice} +2 letters since .*: @[ab], @[ab]$`, 'mu'));
+    expect(list.stdout).toContain('headgate replay followers [--code CODE] [--key KEY]');
+    const lines = (await place.headgate('dead-letters', 'followers.dead-letters', '--json', '--code', twice)).stdout.trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+      expect.objectContaining({ topic: 'followers.dead-letters', partition: 0, key: expect.stringMatching(/@[ab]/u), code: twice }),
+      expect.objectContaining({ key: expect.stringMatching(/@[ab]/u) }),
+    ]);
+
+    expect((await place.headgate('replay', 'followers', '--key', '@a', '--dry-run')).stderr).toContain('1 would be put back');
+    expect((await place.headgate('replay', 'followers', '--key', '@a')).stderr).toBe('1 put back into followers.requests\n');
+    expect((await place.headgate('dismiss', 'followers', '--code', single)).stderr).toBe('1 dead letter dismissed\n');
+    expect((await place.headgate('dismiss', 'followers', '--code', single)).stderr).toContain('has no open dead letter with code');
+    expect((await place.headgate('plan')).stdout).toMatch(/followers: 1 dead letter is open/u);
+    const requested = service.requests.length;
+    expect((await place.headgate('run')).code).toBe(1);
+    expect(service.requests.length).toBe(requested + 1);
+    expect((await place.headgate('dismiss', 'followers')).stderr).toBe('2 dead letters dismissed\n');
+    expect((await place.headgate('run', '--fail-on-dead-letters')).code).toBe(0);
+    expect((await place.headgate('dead-letters', 'followers')).stdout).toBe('No open dead letter in followers.dead-letters.\n');
+    expect((await place.headgate('dead-letters', 'followers.pages')).code).toBe(2);
+    // A letter that is closed stays in its topic.
+    expect(await place.records('followers.dead-letters')).toHaveLength(4);
+  });
+
+  it('of earlier runs are on the page and in /metrics of a run that follows', async () => {
+    await using service = await startFollowers({ ...FREELY, users: { a: { protected: true } } });
+    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
+    expect((await place.headgate('run')).code).toBe(1);
+    await place.write('headgate.yaml', followersYaml({ url: service.url, users: ['a'] }).replace('status: false', 'status: { port: 0 }'));
+    const run = place.start('run', '--follow');
+    await expect.poll(() => /status at (http:\S+)/u.exec(run.text().stderr)?.[1]).toBeDefined();
+    const url = /status at (http:\S+)/u.exec(run.text().stderr)?.[1] ?? '';
+    const body = async (path: string): Promise<string> => await (await fetch(new URL(path, url))).text();
+    await expect.poll(() => body('metrics')).toMatch(/^headgate_dead_letters_open\{pipeline="followers",code="HEADGATE_\w+"\} 1$/mu);
+    expect(await body('')).toMatch(/followers: 1 dead letter is open \(HEADGATE_\w+ 1\): headgate dead-letters followers/u);
+    run.child.kill('SIGTERM');
+    if (run.child.exitCode === null) await once(run.child, 'exit');
+    expect((await run.ended).code).toBe(130);
+  });
+});
+
+function ended(stderr: string): unknown {
+  return stderr
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { readonly event?: string })
+    .find(({ event }) => event === 'run-ended');
+}
