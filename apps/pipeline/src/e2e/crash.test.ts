@@ -1,3 +1,5 @@
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { startFollowers } from '@headgate/sandbox';
 import { describe, expect, it } from 'vitest';
 import { followersYaml, workplace } from './headgate-process.fixture.ts';
@@ -95,11 +97,11 @@ describe('headgate run, killed', () => {
     await using service = await startFollowers({
       users: { alpha: { followers: 2_000, pageSize: 100 } },
       window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 },
-      latencyMs: 600,
     });
-    await using place = await workplace(followersYaml({ url: service.url, users: ['alpha'], more: '  count: 100\n' }));
+    await using gate = await gateBefore(service.url, 2);
+    await using place = await workplace(followersYaml({ url: gate.url, users: ['alpha'], more: '  count: 100\n  timeout: 1h\n' }));
     const first = place.start('run');
-    while (service.requests.length < 2) await tick(5);
+    await gate.held;
     const second = await place.headgate('run');
     expect(second.code).toBe(1);
     expect(second.stderr).toMatch(new RegExp(`process ${first.child.pid}|pid ${first.child.pid}`));
@@ -107,10 +109,38 @@ describe('headgate run, killed', () => {
     expect((await place.headgate('read', 'followers.pages', '--max', '1', '--json')).stdout).toContain('"page":1');
     expect((await place.headgate('enqueue', 'followers', 'alpha')).code).toBe(0);
     expect((await place.headgate('plan')).stdout).toContain('@alpha');
+    gate.open();
     expect((await first.ended).code).toBe(0);
     expect((await place.records('followers.crawls')).filter(({ value }) => value['state'] === 'completed')).toHaveLength(2);
   });
 });
+
+/** A door before a service that lets some requests pass, and holds the others until it is opened. */
+async function gateBefore(url: string, passing: number) {
+  const [held, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let passed = 0;
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    passed += 1;
+    if (passed > passing) {
+      held.resolve();
+      await opened.promise;
+    }
+    const answer = await fetch(`${url}${request.url}`, { headers: { authorization: request.headers.authorization ?? '' } });
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
+  };
+  const server = createServer((request, response) => void serve(request, response).catch(() => response.destroy()));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** Resolves when a request is held. */
+    held: held.promise,
+    open: () => opened.resolve(),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
 
 function tick(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));

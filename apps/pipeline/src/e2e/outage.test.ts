@@ -139,7 +139,7 @@ it('a service that cuts its answers or never ends them, and refuses for the rate
   const { code, stderr } = await first.ended;
   expect(code).toBe(130);
   expect(stderr).toMatch(
-    /^Waited for: {7}followers: no attempt has succeeded for the last .* \(\d+ attempts\): the answer (?:broke off|was not complete).*\. 12 crawls stay for the next run\.$/mu,
+    /^Waited for: {7}followers: no attempt has succeeded for the last .* \(\d+ attempts\): .+\. 12 crawls stay for the next run\.$/mu,
   );
 
   const second = place.start('run', '--json');
