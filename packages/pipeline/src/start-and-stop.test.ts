@@ -169,11 +169,11 @@ test('a lane whose work can’t be opened ends the start, which gives everything
   const api = { ...shelvesApi(), close: async () => await Promise.resolve(void (closed += 1)) };
   const broken = shelves(() => ({
     ...walking(api),
-    resumed: () => {
-      throw new TypeError('no resuming');
+    open: () => {
+      throw new TypeError('no opening');
     },
   }));
-  await expect(start({ log, pipelines: [broken({})], clock })).rejects.toThrow('no resuming');
+  await expect(start({ log, pipelines: [broken({})], clock })).rejects.toThrow('no opening');
   expect([closed, clock.pending]).toEqual([1, 0]);
   await takeEveryLane(log);
 });
