@@ -3,7 +3,7 @@ import { type OptionIssue, optionsText } from './parse-options.ts';
 
 /** The cases of a {@link PipelineError}. */
 export type PipelineErrorCode =
-  /** A definition can't be: two topics of one name, a reserved name, a lane without a credential. */
+  /** A definition can't be: two topics of one name, a reserved name, a walk whose pages and checkpoint don't end together. */
   | 'HEADGATE_DEFINITION'
   /** A pipeline's options don't fit its schema. */
   | 'HEADGATE_INVALID_OPTION'

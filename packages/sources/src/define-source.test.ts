@@ -347,7 +347,7 @@ test.each(['toRequest', 'classify', 'subject', 'items', 'itemsOf', 'weights', 'e
     const scene = await play([], {}, { [name]: asynchronous as never });
     await expect(scene.query()).rejects.toMatchObject({
       code: name === 'classify' ? 'HEADGATE_CLASSIFY' : 'HEADGATE_DEFINITION',
-      message: expect.stringContaining('it gives a promise, and has to answer at once'),
+      message: expect.stringContaining('it returns a promise, and has to answer synchronously'),
     });
   },
 );
@@ -510,6 +510,29 @@ describe('aborting', () => {
 });
 
 describe('a walk', () => {
+  test('ends where next returns null, too', async () => {
+    const scene = await play([ok, ok]);
+    const paths = ['/2', null];
+    const got: string[] = [];
+    for await (const value of scene.source.walk('/1', () => paths.shift())) got.push(value);
+    expect(got).toEqual(['good', 'good']);
+  });
+
+  test('ends with an error that names next where that returns a promise, whose rejection ends no process', async () => {
+    const scene = await play([ok]);
+    const got: string[] = [];
+    const walk = scene.source.walk('/1', (() => Promise.reject(new Error('too late'))) as never);
+    await expect(
+      (async () => {
+        for await (const value of walk) got.push(value);
+      })(),
+    ).rejects.toMatchObject({
+      code: 'HEADGATE_DEFINITION',
+      message: expect.stringMatching(/next of the toy source threw TypeError: it returns a promise/),
+    });
+    expect([got, scene.server.requests.length]).toEqual([['good'], 1]);
+  });
+
   test('goes from query to query, and its error comes after the page that caused it', async () => {
     const scene = await play([ok, ok]);
     const got: string[] = [];

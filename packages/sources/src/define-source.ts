@@ -8,7 +8,7 @@ import { executor } from './retry/executor.ts';
 import { serviceOutage } from './retry/service-outage.ts';
 import { sourceCredential } from './retry/source-credential.ts';
 import type { SourceDefinition } from './source-definition.ts';
-import { SourceError } from './source-error.ts';
+import { SourceError, ofDefinition } from './source-error.ts';
 import type { SourceOptions } from './source-options.ts';
 import type { QueryInFlight, Source, SourceGauges, SourceWaiting } from './source.ts';
 
@@ -118,7 +118,11 @@ export function defineSource<Query, Value>(definition: SourceDefinition<Query, V
         new PageStream(
           () => {
             const turns = { walk: {}, ...(share !== undefined && { share }) };
-            return walkReader({ first, next, query: (query, reading) => source.query(query, { ...turns, ...reading }) });
+            return walkReader({
+              first,
+              next: (value, query) => ofDefinition({ service, name: 'next', call: () => next(value, query) }),
+              query: (query, reading) => source.query(query, { ...turns, ...reading }),
+            });
           },
           { signal },
         ),
@@ -141,20 +145,20 @@ export function defineSource<Query, Value>(definition: SourceDefinition<Query, V
 
 interface WalkReaderOptions<Query, Value> {
   readonly first: Query;
-  /** The query after this page, or undefined when it was the last. */
-  readonly next: (value: Value, query: Query) => Query | undefined;
+  /** The query after this page; undefined or null when it was the last. */
+  readonly next: (value: Value, query: Query) => Query | null | undefined;
   readonly query: (query: Query, options: ReadOptions) => Promise<Delivery<Value>>;
 }
 
 /** Reads a walk query by query. An error of `next` comes after its page, which is good. */
 function walkReader<Query, Value>({ first, next, query }: WalkReaderOptions<Query, Value>): PageReader<Value> {
-  let coming: Query | undefined = first;
+  let coming: Query | null | undefined = first;
   let failure: { readonly error: unknown } | undefined;
   return {
     async read(options) {
       if (failure !== undefined) throw failure.error;
       const current = coming;
-      if (current === undefined) return undefined;
+      if (current === undefined || current === null) return undefined;
       const delivery = await query(current, options);
       try {
         coming = next(delivery.value, current);

@@ -130,7 +130,7 @@ export function thrown(cause: unknown): string {
 export function atOnce<T>(given: T): T {
   if (!(given instanceof Promise)) return given;
   given.catch(() => undefined);
-  throw new TypeError('it gives a promise, and has to answer at once');
+  throw new TypeError('it returns a promise, and has to answer synchronously');
 }
 
 /** Returns the result of a definition's function. Throws a `RangeError` unless it is a whole number, 0 or more. */

@@ -10,10 +10,10 @@ export interface Source<Query, Value> extends AsyncDisposable {
    */
   query(query: Query, options: QueryOptions): Promise<Delivery<Value>>;
   /**
-   * A walk from query to query. `next` returns undefined after the last page and may throw a `SourceError`, which the walk ends with
-   * after the page it was given.
+   * A walk from query to query. `next` returns undefined or null after the last page, synchronously. The walk ends with its error after the
+   * page it was given.
    */
-  walk(first: Query, next: (value: Value, query: Query) => Query | undefined, options?: WalkOptions): PageStream<Value>;
+  walk(first: Query, next: (value: Value, query: Query) => Query | null | undefined, options?: WalkOptions): PageStream<Value>;
   /** How its budgets stand, who waits for what, and since when the service is down. */
   gauges(): SourceGauges;
   /** When the slots of each budget come free: what a forecast is made of. */

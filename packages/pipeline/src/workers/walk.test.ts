@@ -1,7 +1,7 @@
-import { transform } from '@headgate/throttle';
+import { PageStream, transform } from '@headgate/throttle';
 import { type TopicLog, TopicLogError } from '@headgate/topics';
 import { describe, expect, it, test } from 'vitest';
-import { type ItemsPage, type Shelf, shelves, shelvesApi, shelvesTopics, valuesOf, workedOff } from '../shelves.fixture.ts';
+import { type ItemsPage, type Shelf, shelves, shelvesApi, shelvesTopics, stopped, valuesOf, workedOff } from '../shelves.fixture.ts';
 import { logWith, temporaryLog } from '../temporary-log.fixture.ts';
 import * as z from 'zod';
 import { definePipeline } from '../define-pipeline.ts';
@@ -320,6 +320,86 @@ describe('a record that no log takes ends its request, not the lane:', () => {
     expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([
       { request: { shelf: 'bad' }, error: { message: expect.stringMatching(says) } },
     ]);
+  });
+});
+
+describe('checkpoint and pages have to agree on the last page:', () => {
+  /** A shelf of seven items: four pages. */
+  const counting = (more: Partial<Definition>) => {
+    const api = shelvesApi({ items: 7 });
+    return { api, pipeline: shelves(() => walking(more, api)) };
+  };
+
+  it('null is the last page, as undefined is', async () => {
+    await using place = await temporaryLog();
+    const { api, pipeline } = counting({ checkpoint: ({ next }) => next ?? null });
+    for (const shelf of [['a'], []]) {
+      const { outcome, snapshot } = await workedOff(place.log, pipeline, shelf);
+      expect(outcome).toBe('done');
+      expect(snapshot.pipelines['shelves']).toMatchObject({ walks: { started: shelf.length, completed: shelf.length }, deadLetters: 0 });
+    }
+    expect(api.requested).toEqual(['a 0', 'a 2', 'a 4', 'a 6']);
+    expect(await valuesOf(place.log, 'shelves.records')).toHaveLength(7);
+  });
+
+  it.each<[name: string, more: Partial<Definition>, pages: number, says: RegExp]>([
+    ['a page after the last one', { checkpoint: () => undefined }, 0, /gave a page after page 1, which checkpoint called the last one/],
+    [
+      'a page after a later last one',
+      { checkpoint: ({ next }) => (next === 6 ? null : next) },
+      2,
+      /gave a page after page 3, which checkpoint called the last one/,
+    ],
+    [
+      'pages that end while the checkpoint continues',
+      { checkpoint: ({ next }) => next ?? 'more' },
+      4,
+      /ended after page 4, though checkpoint says that the walk continues/,
+    ],
+    [
+      'pages without any page',
+      { pages: () => new PageStream<ItemsPage>(() => ({ read: () => Promise.resolve(undefined) })) },
+      0,
+      /gave no page/,
+    ],
+  ])('%s is an error that names the definition', async (_, more, pages, says) => {
+    await using place = await temporaryLog();
+    const { pipeline } = counting(more);
+    const { outcome, snapshot } = await workedOff(place.log, pipeline, ['a']);
+    expect(outcome).toBe('done');
+    expect(snapshot.pipelines['shelves']).toMatchObject({ walks: { completed: 0, failed: 1 }, deadLetters: 1 });
+    expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([
+      { request: { shelf: 'a' }, error: { code: 'HEADGATE_DEFINITION', message: expect.stringMatching(says) } },
+    ]);
+    expect(await valuesOf(place.log, 'shelves.records')).toHaveLength(Math.min(7, 2 * pages));
+  });
+
+  it('a last page that is not yet known to be one is not written by a stop, and no request is finished with it', async () => {
+    await using place = await temporaryLog();
+    const stop = new AbortController();
+    const api = shelvesApi({
+      async onPage(page) {
+        if (page !== 'a 2') return;
+        stop.abort();
+        await new Promise((resolve) => setImmediate(resolve));
+        throw stopped('a');
+      },
+    });
+    const { outcome } = await workedOff(
+      place.log,
+      shelves(() => walking({ checkpoint: () => undefined }, api)),
+      ['a'],
+      { signal: stop.signal },
+    );
+    expect(outcome).toBe('stopped');
+    expect(await valuesOf(place.log, 'shelves.records')).toEqual([]);
+    const again = await workedOff(
+      place.log,
+      shelves(() => walking()),
+      [],
+    );
+    expect(again.snapshot.pipelines['shelves']).toMatchObject({ walks: { completed: 1 } });
+    expect(await valuesOf(place.log, 'shelves.records')).toHaveLength(5);
   });
 });
 

@@ -1,4 +1,4 @@
-import type { Json, PageStream, Transform } from '@headgate/throttle';
+import { type Json, PageStream, type Transform, creditPool } from '@headgate/throttle';
 import type { NewRecord, RecordSeries } from '@headgate/topics';
 import { type Subscription, defer, mergeMap } from 'rxjs';
 import { callUser, endsLane, endsSource, isStop, userError } from '../endings.ts';
@@ -25,7 +25,10 @@ export interface WalkDefinition<Api extends SourceControls, Request, Page, Value
   readonly through?: readonly Transform<Page, Page>[] | readonly [Transform<Page, Value>];
   /** The records of a page, written in one transaction with its checkpoint. */
   records(value: Value, at: WalkPosition<Request, Topics>): Iterable<PendingRecord>;
-  /** Where the walk goes on behind a page; undefined: it was the last one. `before`: where it went on before that page, if it did. */
+  /**
+   * Where the walk continues after a page; undefined or null: it was the last one, and `pages` ends with it. `before`: where the walk
+   * continued before that page, if it did.
+   */
   checkpoint(page: Page, before: Json | undefined): Json | undefined;
   /**
    * Makes the next walk of a key an incremental one: called for each page with the value it gave before, first with the one of the key's last
@@ -112,6 +115,8 @@ interface Walk<Request> {
   readonly record: RequestRecord;
   readonly seen: SeenCheckpoints;
   state: WalkState;
+  /** Set when `checkpoint` has called a page the last: resolves when `pages` has ended as well, and rejects when it has not. */
+  end?: PromiseWithResolvers<void>;
   isWriting: boolean;
   /** Epoch ms at which the request for its next page began. */
   since: number;
@@ -174,20 +179,27 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
   const isWhole = ({ request, key }: Pick<Walk<Request>, 'request' | 'key'>): boolean =>
     callUser({ pipeline, key, name: 'whole' }, () => definition.whole?.(request) ?? true);
   const after = afterWork(definition, context);
+  let isStopping = false;
   let laneFailed = false;
   lane.onFailure(() => {
     laneFailed = true;
   });
 
-  const ended = (offset: number): void => {
+  const release = (offset: number): void => {
     active.delete(offset);
     notifier.notify();
   };
 
-  /** The walk has ended, or goes on elsewhere. */
+  /** The walk is complete, or continues where its lane is opened next. */
   const left = (current: Walk<Request>, error?: Reason): void => {
     tracing?.end(current, error);
-    ended(current.offset);
+    release(current.offset);
+  };
+
+  /** Its pages have ended. */
+  const ended = (current: Walk<Request>): void => {
+    if (current.end !== undefined || isStopping) left(current);
+    else stopWalk(current, endedEarly(pipeline, current.state));
   };
 
   const begin = (record: RequestRecord, request: Request): void => {
@@ -222,7 +234,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     tracing?.begin(current, { pipeline, lane: lane.partition, key, request: current.id, page: state.page });
     current.subscription = defer(async () => await offsetsOf(current))
       .pipe(mergeMap((offsets) => pagesOf(current, offsets)))
-      .subscribe({ error: (error: unknown) => stopWalk(current, error), complete: () => left(current) });
+      .subscribe({ error: (error: unknown) => stopWalk(current, error), complete: () => ended(current) });
   };
 
   const carriedBefore = (key: string): Pick<WalkState, 'carried'> => {
@@ -260,12 +272,38 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     const pages = callUser(name('pages'), () =>
       definition.pages(source, request, state.from, { page: state.page, carried: state.carried?.before }),
     );
-    return pages.drain((page) => defer(() => write(current, page, { values: transformed(page), through: remembered(), offsets })), {
-      credits,
-      readAhead: 1,
-      walk: current,
-    });
+    return untilLast(current, pages).drain(
+      (page) => defer(() => write(current, page, { values: transformed(page), through: remembered(), offsets })),
+      {
+        credits,
+        readAhead: 1,
+        walk: current,
+      },
+    );
   };
+
+  /** The pages, of which none may come after the one that `checkpoint` calls the last. */
+  const untilLast = (current: Walk<Request>, pages: PageStream<Page>): PageStream<Page> =>
+    new PageStream(() => {
+      const reader = pages.reader();
+      return {
+        async read(options) {
+          const { end } = current;
+          if (end === undefined) return await reader.read(options);
+          try {
+            // The last page keeps its credit until this one has come, or has not.
+            const more = await reader.read({ ...options, credits: creditPool({ max: Infinity }) });
+            more?.credit.release();
+            if (more !== undefined) throw pageAfterLast(pipeline, current.state);
+            end.resolve();
+            return undefined;
+          } catch (error) {
+            end.reject(error);
+            throw error;
+          }
+        },
+      };
+    });
 
   const write = async (
     current: Walk<Request>,
@@ -285,7 +323,11 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     };
     const items = callUser(name('items'), () => itemsOf(values, pending));
     const credential = callUser(name('credentialOf'), () => definition.credentialOf?.(page));
-    const isLast = from === undefined;
+    const isLast = from === undefined || from === null;
+    if (isLast) {
+      current.end = Promise.withResolvers();
+      current.end.promise.catch(() => undefined);
+    }
     const total = state.items + items;
     const records = [
       ...startedRecords(current),
@@ -310,6 +352,8 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     };
     if (!isLast) fittingCheckpoint(offset, next, state.page);
     if (isLast && carried?.now !== undefined) fittingCarried(next, state.page);
+    // Before the request is finished: after that nobody would ask for a page more.
+    if (isLast) await current.end?.promise;
     // Behind all that may throw: it remembers the walk as complete.
     const ending = isLast
       ? after.ending({ key, id, pages: state.page, items: total, whole: isWhole(current), offsets, carried: carried?.now })
@@ -429,7 +473,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
         lane.commit({ records: [dead.record], finished: [record.offset] }).then(
           () => {
             dead.tell();
-            ended(record.offset);
+            release(record.offset);
           },
           (failure: unknown) => notifier.fail(failure),
         );
@@ -437,6 +481,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     },
     flush: () => undefined,
     stop() {
+      isStopping = true;
       source.stop();
       after.stop();
     },
@@ -471,6 +516,22 @@ function countsOf(pending: readonly PendingRecord[]): Readonly<Record<string, nu
   const counts: Record<string, number> = {};
   for (const { name, count } of pending) counts[name] = (counts[name] ?? 0) + count;
   return counts;
+}
+
+function endedEarly(pipeline: string, { key, page, from }: WalkState): PipelineError {
+  const message =
+    from === undefined
+      ? `${key}: pages of pipeline ${pipeline} gave no page. Without a last page nothing says that the request is complete. Mend it: give one page at least.`
+      : `${key}: pages of pipeline ${pipeline} ended after page ${page - 1}, though checkpoint says that the walk continues after it. ` +
+        'Mend one of the two: checkpoint gives undefined or null for the last page.';
+  return new PipelineError({ code: 'HEADGATE_DEFINITION', pipeline, key, message });
+}
+
+function pageAfterLast(pipeline: string, { key, page }: WalkState): PipelineError {
+  const message =
+    `${key}: pages of pipeline ${pipeline} gave a page after page ${page}, which checkpoint called the last one: it gave neither where the walk ` +
+    'continues, nor did pages end. Mend one of the two: checkpoint gives undefined or null for the last page alone.';
+  return new PipelineError({ code: 'HEADGATE_DEFINITION', pipeline, key, message });
 }
 
 function cursorLoop(pipeline: string, key: string, checkpoint: string): PipelineError {
