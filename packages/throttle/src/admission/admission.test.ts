@@ -47,6 +47,30 @@ describe('admission', () => {
     expect(second).toBe(true);
   });
 
+  it('grants nothing while its credential is held, and one by one where each grant holds it again', async () => {
+    const { clock, gate: door } = gate();
+    let heldUntilMs = 300;
+    const budgets = [rateBudget({ limit: 9, windowMs: 1_000, guardMs: 0, clock })];
+    const pool = credentialPool({ members: [{ name: 'app', budgets, heldUntilMs: () => heldUntilMs }], clock });
+    const granted: string[] = [];
+    for (const label of ['a', 'b', 'c']) {
+      const onGranted = (): void => void (heldUntilMs = Infinity);
+      void door
+        .acquire({ pool, credits: plenty(), items: 1, label, onGranted })
+        .then(() => granted.push(`${label}@${clock.monotonicMs()}`));
+    }
+    await clock.advance(299);
+    expect(granted).toEqual([]);
+    expect(door.waiting()[0]).toMatchObject({ label: 'a', for: 'budget', until: clock.epochMs() + 1 });
+    await clock.advance(10_000);
+    expect(granted).toEqual(['a@300']);
+    expect(door.waiting()[0]).toEqual({ label: 'b', for: 'budget' });
+    heldUntilMs = -Infinity;
+    door.wake();
+    await clock.settle();
+    expect(granted).toEqual(['a@300', 'b@10299']);
+  });
+
   it('lets no request wait behind the downstream of another', async () => {
     const { pool, gate: door } = gate();
     const stuck = creditPool({ max: 1 });

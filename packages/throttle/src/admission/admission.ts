@@ -36,6 +36,8 @@ export interface AcquireOptions {
   readonly share?: number;
   /** Leaves the queue. */
   readonly signal?: AbortSignal;
+  /** Called with the credential's name in the step of the grant, before anybody else is served. It must not throw. */
+  readonly onGranted?: (credential: string) => void;
 }
 
 /**
@@ -167,6 +169,7 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
 
   /** Gives the permit over, once its grant is durable. */
   const hand = (waiter: Waiter, grant: Grant, credit: Credit): void => {
+    waiter.onGranted?.(grant.credential);
     const permit = permitOf(grant, credit, look);
     if (grant.durable === undefined) {
       waiter.resolve(permit);

@@ -21,26 +21,31 @@ function countingJournal() {
 describe('credentialPool', () => {
   it('gives the permit of whichever may go first, for any interleaving, as looking at each of them would', () => {
     const steps = fc.array(
-      fc.record({ do: fc.constantFrom(...(['take', 'answer', 'abort', 'wait', 'hold'] as const)), which: fc.nat(20) }),
+      fc.record({ do: fc.constantFrom(...(['take', 'answer', 'abort', 'wait', 'hold', 'keep', 'free'] as const)), which: fc.nat(20) }),
       { maxLength: 120, size: 'max' },
     );
     fc.assert(
       fc.property(steps, fc.integer({ min: 1, max: 5 }), (all, size) => {
         const clock = handClock();
         const budgets = Array.from({ length: size }, () => rateBudget({ limit: 2, windowMs: 1_000, guardMs: 0, clock }));
-        const pool = credentialPool({ members: budgets.map((budget, i) => ({ name: String(i), budgets: [budget] })), clock });
+        const heldUntil = budgets.map(() => -Infinity);
+        const members = budgets.map((budget, i) => ({ name: String(i), budgets: [budget], heldUntilMs: () => heldUntil[i] ?? 0 }));
+        const pool = credentialPool({ members, clock });
+        const freeAt = (i: number): number => Math.max(budgets[i]?.freeAt() ?? 0, heldUntil[i] ?? 0);
         const open: Grant[] = [];
         for (const { do: what, which } of all) {
           if (what === 'wait') clock.now += which * 40;
           if (what === 'hold') budgets[which % size]?.holdUntil(clock.now + 300);
+          if (what === 'keep') heldUntil[which % size] = which > 15 ? Infinity : clock.now + which * 60;
+          if (what === 'free') heldUntil[which % size] = -Infinity;
           const [grant] = what === 'answer' || what === 'abort' ? open.splice(which % Math.max(1, open.length), 1) : [];
           grant?.sent();
           if (what === 'answer') grant?.answered();
           if (what === 'abort') grant?.aborted();
-          const least = Math.min(...budgets.map((budget) => budget.freeAt()));
+          const least = Math.min(...budgets.map((_, i) => freeAt(i)));
           expect(pool.freeAt([])).toBe(least <= clock.now ? -Infinity : least);
           if (what === 'take' && least <= clock.now) {
-            const free = budgets.flatMap((budget, i) => (budget.freeAt() <= clock.now ? [String(i)] : []));
+            const free = budgets.flatMap((_, i) => (freeAt(i) <= clock.now ? [String(i)] : []));
             const taken = pool.take([]);
             if (!free.includes(taken.credential)) throw new Error(`${taken.credential} was not free`);
             open.push(taken);

@@ -11,6 +11,11 @@ export interface PoolMember {
   readonly budgets: readonly RateBudget[];
   /** Where its grants are made durable before they are used. Default: nowhere. */
   readonly journal?: JournalEntry;
+  /**
+   * Monotonic ms before which it carries nothing, whatever its budgets permit; `Infinity` while that isn't known. Call `Admission.wake` when
+   * it has become earlier. Default: `-Infinity`, always.
+   */
+  readonly heldUntilMs?: () => number;
 }
 
 /** Options of {@link credentialPool}. */
@@ -89,7 +94,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
   let grants = 0;
   let exhausted: Error | undefined;
 
-  const freeAt = ({ member }: Node, weights: readonly number[], now: number): number => {
+  const budgetsFreeAt = ({ member }: Node, weights: readonly number[], now: number): number => {
     if (!bears(member, weights)) return Infinity;
     let latest = -Infinity;
     for (const [i, budget] of member.budgets.entries()) {
@@ -97,10 +102,14 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     }
     return latest <= now ? -Infinity : latest;
   };
+  const notHeld = ({ member }: Node, at: number, now: number): number => {
+    const heldUntil = member.heldUntilMs?.() ?? -Infinity;
+    return heldUntil <= now ? at : Math.max(at, heldUntil);
+  };
   /** A member's known time is never too late, so no other can be better once the best is no later than the next one's. */
   const best = (weights: readonly number[], now: number): { node: Node | undefined; at: number } => {
     const head = heap.peek();
-    if (head !== undefined && freeAt(head, weights, now) === -Infinity) {
+    if (head !== undefined && notHeld(head, budgetsFreeAt(head, weights, now), now) === -Infinity) {
       if (weights.length === 0) head.notBefore = -Infinity;
       return { node: head, at: -Infinity };
     }
@@ -113,8 +122,10 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
         if (isBound && node.notBefore >= found.at) break;
         heap.remove(node);
         seen.push(node);
-        const at = freeAt(node, weights, now);
-        if (weights.length === 0) node.notBefore = at;
+        const own = budgetsFreeAt(node, weights, now);
+        // Without the time that it is held, which may become earlier.
+        if (weights.length === 0) node.notBefore = own;
+        const at = notHeld(node, own, now);
         if (at < found.at) found = { node, at };
       }
     } finally {
@@ -128,7 +139,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
   };
   const changed = (node: Node): void => {
     if (node.place === -1) return;
-    node.notBefore = freeAt(node, [], clock.monotonicMs());
+    node.notBefore = budgetsFreeAt(node, [], clock.monotonicMs());
     heap.moved(node);
   };
 
