@@ -4,8 +4,8 @@ import { budgetSlots, type BudgetSlotsOptions } from './budget-slots.ts';
 import { nextReset } from './budgets.ts';
 import { checkedOptions } from './checked-options.ts';
 import { connections } from './http/connections.ts';
+import { CircuitBreaker } from './retry/circuit-breaker.ts';
 import { executor } from './retry/executor.ts';
-import { serviceOutage } from './retry/service-outage.ts';
 import { sourceCredential } from './retry/source-credential.ts';
 import type { SourceDefinition } from './source-definition.ts';
 import { SourceError, ofDefinition } from './source-error.ts';
@@ -25,8 +25,27 @@ export function defineSource<Query, Value>(definition: SourceDefinition<Query, V
     const members = options.credentials.map((credential) =>
       sourceCredential({ credential, budgets, maxDelayMs, clock, journal: options.journal }),
     );
-    const pool = credentialPool({ members, clock });
     const queue = admission({ clock });
+    const outageChanges = new Subject<void>();
+    const breaker = new CircuitBreaker({
+      clock,
+      random: options.random,
+      waitsOutOutages: options.waitOutOutages,
+      credentials: () => pool.members.map(({ name }) => name),
+      onChange() {
+        queue.wake();
+        outageChanges.next();
+      },
+    });
+    const pool = credentialPool({
+      members: members.map(({ name, budgets: own, journal }) => ({
+        name,
+        budgets: own,
+        ...(journal !== undefined && { journal }),
+        heldUntilMs: () => breaker.heldUntilMs(name),
+      })),
+      clock,
+    });
     const wires = connections({
       env,
       dispatcher,
@@ -38,13 +57,6 @@ export function defineSource<Query, Value>(definition: SourceDefinition<Query, V
     const credentials = new Map(members.map((member) => [member.name, member]));
     const stopping = new AbortController();
     const inFlight = new Set<QueryInFlight>();
-    const outageChanges = new Subject<void>();
-    const outage = serviceOutage({
-      clock,
-      random: options.random,
-      isWaitedOut: options.waitOutOutages,
-      onChange: () => outageChanges.next(),
-    });
     const execute = executor({
       definition,
       options,
@@ -52,7 +64,7 @@ export function defineSource<Query, Value>(definition: SourceDefinition<Query, V
       pool,
       credentials,
       connections: wires,
-      outage,
+      breaker,
       inFlight,
       stop: stopping.signal,
     });
@@ -83,20 +95,19 @@ export function defineSource<Query, Value>(definition: SourceDefinition<Query, V
         };
       });
     };
-    const named = ({ weights = [], ...waiting }: Omit<Waiting, 'for'> & Pick<SourceWaiting, 'for'>): SourceWaiting => ({
-      ...waiting,
-      weights: Object.fromEntries(Object.keys(budgets).map((name, i) => [name, weights[i] ?? 1])),
-    });
-    const gauges = (waiting: readonly Waiting[]): SourceGauges => {
-      const down = outage.current;
-      const until = down?.retryAt;
-      const held = outage.waiting().map((one) => ({ ...one, for: 'service' as const, ...(until !== undefined && { until }) }));
-      return {
-        budgets: budgetGauges(),
-        waiting: [...waiting, ...held].map(named),
-        inFlight: [...inFlight],
-        ...(down !== undefined && { outage: down }),
+    const gauges = (queued: readonly Waiting[]): SourceGauges => {
+      const outage = breaker.outage(queued.filter((one) => one.for === 'budget').length);
+      const shown = ({ weights = [], for: reason, until, ...one }: Waiting): SourceWaiting => {
+        const isHeld = outage !== undefined && reason === 'budget';
+        const at = isHeld ? outage.retryAt : until;
+        return {
+          ...one,
+          for: isHeld ? 'service' : reason,
+          weights: Object.fromEntries(Object.keys(budgets).map((name, i) => [name, weights[i] ?? 1])),
+          ...(at !== undefined && { until: at }),
+        };
       };
+      return { budgets: budgetGauges(), waiting: queued.map(shown), inFlight: [...inFlight], ...(outage !== undefined && { outage }) };
     };
 
     const source: Source<Query, Value> = {

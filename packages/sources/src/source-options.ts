@@ -22,11 +22,10 @@ export interface SourceOptions {
    */
   readonly retryForMs?: number;
   /**
-   * Waits as long as the service is down for everybody: one request probes it with back-off while all others wait, and `retryForMs` counts
-   * only the time in which it is up. No request is given up because of an outage, so a request may take as long as one lasts; `signal` and
-   * `stop` end it at once. A request that fails while others are answered is still given up after `retryForMs`, and so are ten requests at most
-   * that could be sent for a day, with no other to be answered. Default false: each request tries again by itself, and `retryForMs` counts
-   * outages, too.
+   * Waits as long as the service is down: a circuit breaker lets one request at a time probe it, and `retryForMs` counts only the time in which
+   * it is up. No request is given up because of an outage, so a request may take as long as one lasts; `signal` and `stop` end it at once. A
+   * request that fails while others are answered is still given up after `retryForMs`. With ten requests or fewer under way, those that were tried for 24 hours are
+   * given up, too. Default false: each request tries again on its own, and `retryForMs` counts outages, too.
    */
   readonly waitOutOutages?: boolean;
   /** Longest a request that was sent may take to be counted by the service. Default 5,000 ms. */

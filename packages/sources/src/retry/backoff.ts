@@ -74,19 +74,30 @@ export interface PauseOptions {
   readonly clock: Clock;
   readonly ms: number;
   readonly signal: AbortSignal;
+  /** Calls what it is given to end the wait early. Returns what cancels that. Default: nothing does. */
+  readonly early?: (end: () => void) => () => void;
 }
 
 /** Waits; rejects with `signal.reason` when aborted. */
-export function pause({ clock, ms, signal }: PauseOptions): Promise<void> {
+export function pause({ clock, ms, signal, early }: PauseOptions): Promise<void> {
   return abortable(signal, (resolve) => {
     const until = clock.monotonicMs() + ms;
-    let cancel = (): void => undefined;
+    let cancelTimer = (): void => undefined;
+    const cancel = (): void => {
+      cancelTimer();
+      cancelEarly?.();
+    };
+    const end = (): void => {
+      cancel();
+      resolve();
+    };
+    const cancelEarly = early?.(end);
     const look = (): void => {
       const left = until - clock.monotonicMs();
-      if (left > 0) cancel = clock.schedule(left, look);
-      else resolve();
+      if (left > 0) cancelTimer = clock.schedule(left, look);
+      else end();
     };
     look();
-    return () => cancel();
+    return cancel;
   });
 }

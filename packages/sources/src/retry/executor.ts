@@ -7,14 +7,14 @@ import type { QueryInFlight, QueryOptions } from '../source.ts';
 import { anySignal } from './any-signal.ts';
 import { attempt, type AttemptContext } from './attempt.ts';
 import { pause, backoff } from './backoff.ts';
+import type { CircuitBreaker } from './circuit-breaker.ts';
 import { type Progress, retryDecision, type RetryDecision } from './retry-decision.ts';
-import type { ServiceOutage } from './service-outage.ts';
 import { sharedSecret } from './shared-secret.ts';
 
 export interface ExecutorOptions<Query, Value> extends AttemptContext<Query, Value> {
   readonly admission: Admission;
   readonly pool: CredentialPool;
-  readonly outage: ServiceOutage;
+  readonly breaker: CircuitBreaker;
   /** Filled with the queries that have a permit, for gauges. */
   readonly inFlight: Set<QueryInFlight>;
   /** Aborts when no new request may start; requests in flight go on. */
@@ -25,15 +25,14 @@ export interface ExecutorOptions<Query, Value> extends AttemptContext<Query, Val
 export type Executor<Query, Value> = (query: Query, options: QueryOptions & { readonly signal: AbortSignal }) => Promise<Delivery<Value>>;
 
 export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Executor<Query, Value> {
-  const { definition, options, connections, credentials, admission, pool, outage, inFlight, stop } = given;
+  const { definition, options, connections, credentials, admission, pool, breaker, inFlight, stop } = given;
   const { service } = definition;
   const { clock, random, retryForMs } = options;
   const shared = sharedSecret();
   const limitCheck = new LimitCheck();
   const names = Object.keys(options.budgets);
-  const interrupted = Symbol('interrupted');
 
-  return async (query, { credits, signal, walk, share, requests }) => {
+  return async (query, { credits, signal, walk, share = 1, requests }) => {
     const subject = ofDefinition({ service, name: 'subject', call: () => definition.subject(query) });
     const items = ofDefinition({ service, subject, name: 'items', call: () => wholeNumber(atOnce(definition.items(query))) });
     const weights = ofDefinition({
@@ -46,7 +45,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
     const countedWithinMs = (options.journal?.leaseMs ?? 0) + options.timeoutMs + options.maxDelayMs;
     checkWeights({ service, subject, weights, names, pool });
     const progress: Progress = {
-      deadline: backoff({ nowMs: () => outage.upMs(), random, retryForMs }),
+      deadline: backoff({ nowMs: () => breaker.upMs(), random, retryForMs }),
       wasAmbiguous: false,
       wasUnfit: false,
       redirect: undefined,
@@ -54,7 +53,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       stale: false,
     };
     const { deadline } = progress;
-    const turn = outage.begin({ label: subject, weights, ...(walk !== undefined && { walk }) }, requests);
+    const call = breaker.begin(requests);
 
     /** One attempt with a permit: the answer's value, or what to do next. */
     const attemptWith = async (
@@ -79,7 +78,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         signal,
       });
       if (attempted === 'lapsed') return attempted;
-      const { verdict, status, brokeOff = false } = attempted;
+      const { verdict, status } = attempted;
       const limitMismatch = limitCheck.take();
       const tell = (event: Pick<AttemptEvent, 'outcome' | 'reason' | 'retryInMs'>): void =>
         options.onAttempt({
@@ -92,7 +91,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
           ...(walk !== undefined && { walk }),
           ...event,
         });
-      if (status !== undefined && !brokeOff && (status < 500 || verdict.kind !== 'transient')) turn.answered();
+      if (status !== undefined && verdict.kind !== 'transient') breaker.answered(call);
       if (verdict.kind === 'ok') {
         credential.accepted();
         tell({ outcome: 'ok' });
@@ -108,8 +107,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         clockRefusals,
         secretRefusals,
         progress,
-        faulted: (fault) => turn.failed({ ...fault, fromMs: grantedAtMs }),
-        blame: () => turn.blame,
+        faulted: (fault) => breaker.failed(call, fault),
         retire: (error) => {
           // Only requests that wait when the last credential leaves see it.
           pool.retire(credential.name, lastOne(error));
@@ -133,14 +131,11 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       if (next !== undefined) inFlight.add(next);
       shown = next;
     };
-    let waiting = anySignal([signal, stop]);
-    /** Undefined where the service is down, and the turn to ask is another request's. */
-    const permitted = async (): Promise<Permit | undefined> => {
-      const waitedFromMs = outage.upMs();
+    const waiting = anySignal([signal, stop]);
+    const permitted = async (): Promise<Permit> => {
+      const waitedFromMs = breaker.upMs();
       try {
-        const isUp = turn.enter(waiting.signal, () => waiting.abort(interrupted));
-        if (isUp !== undefined) await isUp;
-        const permit = await admission.acquire({
+        return await admission.acquire({
           pool,
           weights,
           countedWithinMs,
@@ -148,29 +143,22 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
           items,
           label: subject,
           signal: waiting.signal,
+          share: share * breaker.shareOf(call),
+          onGranted: (credential) => breaker.granted(call, credential),
           ...(walk !== undefined && { walk }),
-          ...(share !== undefined && { share }),
         });
-        if (turn.asks()) return permit;
-        permit[Symbol.dispose]();
-        return undefined;
       } catch (error) {
-        if (error === interrupted) {
-          waiting = anySignal([signal, stop]);
-          return undefined;
-        }
         // The last credential that could bear it may have left.
         checkWeights({ service, subject, weights, names, pool });
         throw error;
       } finally {
         // An outage is known when it has begun already.
-        deadline.waited(Math.max(0, outage.upMs() - waitedFromMs));
+        deadline.waited(Math.max(0, breaker.upMs() - waitedFromMs));
       }
     };
     try {
       for (;;) {
         const permit = await permitted();
-        if (permit === undefined) continue;
         const running: QueryInFlight = {
           label: subject,
           credential: permit.credential,
@@ -179,6 +167,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         };
         show(running);
         let pauseMs = 0;
+        let isUntilUp = false;
         let reason = '';
         let delivered = false;
         try {
@@ -193,18 +182,20 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
               delivered = true;
               return { value, credit: permit.credit };
             }
-            ({ pauseMs, reason } = next);
+            ({ pauseMs, reason, isUntilUp = false } = next);
           }
         } finally {
           // After the budgets were held, so that no request that waits for room slips past them.
           if (!delivered) permit.credit.release();
+          breaker.released(call);
         }
         show(pauseMs > 0 ? { ...running, retry: { at: clock.epochMs() + pauseMs, reason } } : undefined);
-        if (pauseMs > 0) await pause({ clock, ms: pauseMs, signal: waiting.signal });
+        const early = isUntilUp ? { early: (end: () => void) => breaker.onceUp(end) } : {};
+        if (pauseMs > 0) await pause({ clock, ms: pauseMs, signal: waiting.signal, ...early });
         show();
       }
     } finally {
-      turn.left();
+      breaker.ended(call);
       show();
       waiting.forget();
     }

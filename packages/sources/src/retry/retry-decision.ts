@@ -3,7 +3,7 @@ import { SourceError } from '../source-error.ts';
 import type { Verdict } from '../verdict.ts';
 import { type About, type Attempted, MOST_REDIRECTS, type Redirect } from './attempt.ts';
 import type { Backoff } from './backoff.ts';
-import type { Fault } from './service-outage.ts';
+import type { AfterFault, Fault } from './circuit-breaker.ts';
 import { MOST_CLOCK_REFUSALS, type SourceCredential } from './source-credential.ts';
 
 /** Between two looks for a secret that somebody has to bring. */
@@ -37,10 +37,8 @@ export interface RetryDecisionOptions {
   /** The credential's count when the request was signed. */
   readonly secretRefusals: number;
   readonly progress: Progress;
-  /** Reports a fault that may be the service's. Returns the ms until the next attempt of any request while the service is down. */
-  readonly faulted: (fault: Omit<Fault, 'fromMs'>) => number | undefined;
-  /** The reason, in a sentence, why the request is taken to be at fault itself though no other was answered, where it is. */
-  readonly blame: () => string | undefined;
+  /** Reports a fault that may be the service's. */
+  readonly faulted: (fault: Fault) => AfterFault;
   /** Takes the credential out of the pool. */
   readonly retire: (error: SourceError) => void;
 }
@@ -55,6 +53,8 @@ export type RetryDecision =
       readonly retryInMs: number;
       /** The wait before the next permit is acquired, ms. */
       readonly pauseMs: number;
+      /** The wait ends as soon as another request is answered. */
+      readonly isUntilUp?: boolean;
     }
   | { readonly kind: 'reject'; readonly outcome: AttemptEvent['outcome']; readonly error: SourceError };
 
@@ -89,15 +89,27 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
           pauseMs: 0,
         };
       }
-      const kind = faultKind(options);
+      if (attempted.awaitsSecret === true) {
+        // The request isn't at fault: as for a budget, it waits as long as it takes.
+        return { kind: 'retry', outcome: 'transient', reason, retryInMs: SECRET_PAUSE_MS, pauseMs: SECRET_PAUSE_MS };
+      }
       // Known once: a moment later the time may be over, and the fault was not taken for its last.
+      const isOver = progress.deadline.isOver();
       const isLast = progress.deadline.isOver(retryInMs);
-      const downForMs = kind && options.faulted({ kind, reason, retryInMs, isLast });
-      if (downForMs !== undefined) return { kind: 'retry', outcome: 'transient', reason, retryInMs: downForMs, pauseMs: 0 };
-      // The request isn't at fault: as for a budget, it waits as long as it takes.
-      const pauseMs = attempted.awaitsSecret === true ? SECRET_PAUSE_MS : progress.deadline.failed(retryInMs, isLast);
-      if (pauseMs === undefined) return { kind: 'reject', outcome: 'transient', error: gaveUp(options, reason, retryInMs) };
-      return { kind: 'retry', outcome: 'transient', reason, retryInMs: pauseMs, pauseMs };
+      const after = options.faulted({ kind: faultKind(options), reason, retryInMs, isLast });
+      switch (after.kind) {
+        case 'wait':
+          return { kind: 'retry', outcome: 'transient', reason, retryInMs: after.retryInMs, pauseMs: after.ms, isUntilUp: true };
+        case 'give up':
+          return { kind: 'reject', outcome: 'transient', error: gaveUp(options, reason, { why: after.why }) };
+        case 'back off': {
+          // A wait beyond its time is not for a request alone to obey while others are answered.
+          const heeded = after.isAtFault && isLast && !isOver ? undefined : retryInMs;
+          const pauseMs = progress.deadline.failed(heeded, heeded === undefined ? isOver : isLast);
+          if (pauseMs === undefined) return { kind: 'reject', outcome: 'transient', error: gaveUp(options, reason, { retryInMs: heeded }) };
+          return { kind: 'retry', outcome: 'transient', reason, retryInMs: pauseMs, pauseMs };
+        }
+      }
     }
     case 'unfit': {
       const { where } = verdict;
@@ -141,12 +153,10 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
   }
 }
 
-/** Undefined for a transient verdict that shows nothing of an outage: on a whole answer below 500, or for want of a secret. */
-function faultKind({ attempted, about: { status } }: RetryDecisionOptions): Fault['kind'] | undefined {
-  if (attempted.awaitsSecret === true) return undefined;
+function faultKind({ attempted, about: { status } }: RetryDecisionOptions): Fault['kind'] {
   if (attempted.unsent === true) return 'unreached';
   if (status === undefined || attempted.brokeOff === true || UNAVAILABLE.has(status) || status >= 520) return 'unavailable';
-  return status < 500 ? undefined : 'error';
+  return 'error';
 }
 
 /** Bad Gateway, Service Unavailable, Gateway Timeout; proxies have 520 to 530 for a service that they can't reach. */
@@ -159,14 +169,16 @@ function withoutCredential({ retire }: RetryDecisionOptions, error: SourceError)
 }
 
 /** The time for retries is over, or ends before the wait that the service requests. */
-function gaveUp({ about, blame, progress: { deadline } }: RetryDecisionOptions, reason: string, retryInMs = 0): SourceError {
+function gaveUp(
+  { about, progress: { deadline } }: RetryDecisionOptions,
+  reason: string,
+  { retryInMs = 0, why }: { readonly retryInMs?: number | undefined; readonly why?: string },
+): SourceError {
   const { failures, elapsedMs } = deadline;
-  const over = `${failures} ${failures === 1 ? 'attempt' : `attempts over ${seconds(elapsedMs)}`}`;
+  const over = why === undefined ? ` after ${failures} ${failures === 1 ? 'attempt' : `attempts over ${seconds(elapsedMs)}`}` : '';
   const left = Math.max(0, deadline.leftMs);
   const wait = retryInMs > left ? ` The service requests a wait of ${seconds(retryInMs)}, and ${seconds(left)} are left.` : '';
-  const blamed = blame();
-  const why = blamed === undefined ? '' : ` ${blamed}`;
-  const message = `${about.subject}: gave up after ${over}: ${reason}.${why}${wait} Retry ${wait === '' ? 'later' : 'after that'}, or allow more time (retryForMs).`;
+  const message = `${about.subject}: gave up${over}: ${reason}.${why === undefined ? '' : ` ${why}`}${wait} Retry ${wait === '' ? 'later' : 'after that'}, or allow more time (retryForMs).`;
   return new SourceError({ ...about, code: 'HEADGATE_GAVE_UP', retryable: true, message });
 }
 

@@ -10,7 +10,7 @@ import { retryAfterMs } from '../http/rate-headers.ts';
 import { SourceError } from '../source-error.ts';
 import type { AttemptEvent, SourceOptions } from '../source-options.ts';
 import type { Respond } from '../testing/scripted-server.ts';
-import { type Fault, serviceOutage } from './service-outage.ts';
+import { type Fault, CircuitBreaker } from './circuit-breaker.ts';
 
 /** What an attempt meets: a status, or none. `cut`: a 200 that breaks off; `endless`: one that neither goes on nor ends. */
 type Meets = number | 'refused' | 'reset' | 'silence' | 'cut' | 'endless' | { readonly status: number; readonly retryAfter: number };
@@ -20,7 +20,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const LATENCY_MS = 20;
 
 interface ServiceOptions extends Partial<SourceOptions> {
-  readonly meets: (path: string, nowMs: number) => Meets;
+  readonly meets: (path: string, nowMs: number, token: string) => Meets;
   readonly weights?: (path: string) => Readonly<Record<string, number>>;
   /** What each look at the clock costs, as on a busy machine. */
   readonly lookMs?: number;
@@ -35,8 +35,8 @@ function service({ meets, weights, lookMs = 0, ...options }: ServiceOptions) {
   let probing = 0;
   let mostProbing = 0;
   const dispatcher = {
-    dispatch({ path }: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
-      const met = meets(path, clock.monotonicMs());
+    dispatch({ path, headers }: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
+      const met = meets(path, clock.monotonicMs(), JSON.stringify(headers));
       const isDown = source.gauges().outage !== undefined;
       attempts.push({ path, atMs: clock.monotonicMs(), meets: met, isDown });
       if (isDown) mostProbing = Math.max(mostProbing, (probing += 1));
@@ -305,17 +305,29 @@ describe('an outage of everybody', () => {
     }
   });
 
-  it('is not made of one request that is asked to wait: the others go on', async () => {
+  it('is not made of one request that is asked to wait: it waits alone, and longer than its time only until others are answered', async () => {
     const scene = service({ meets: (path) => (path === '/bad' ? { status: 503, retryAfter: 3_600 } : 200) });
     scene.query('/bad');
     await scene.clock.advance(30 * MINUTE_MS);
-    expect(scene.ended.has('/bad')).toBe(false);
-    for (const round of ['one', 'two', 'three']) {
+    expect(scene.attempts).toHaveLength(1);
+    for (const round of ['one', 'two', 'three', 'four']) {
       for (const path of paths(20, round)) scene.query(path);
-      await scene.clock.advance(1_000);
+      await scene.clock.advance(30_000);
     }
-    expect(scene.count('answered')).toBe(60);
+    expect(scene.count('answered')).toBe(80);
+    await scene.clock.advance(9 * MINUTE_MS);
+    expect(scene.ended.get('/bad')).toBeUndefined();
+    await scene.clock.advance(3 * MINUTE_MS);
     expect(scene.ended.get('/bad')?.how).toBe('HEADGATE_GAVE_UP');
+  });
+
+  it.each([30, 3_600])('is not made of half of the machines that request a wait of %i s', async (retryAfter) => {
+    let state = 7;
+    const isIll = (): boolean => (state = (state * 1_664_525 + 1_013_904_223) >>> 0) / 2 ** 32 < 0.5;
+    const scene = service({ meets: () => (isIll() ? { status: 503, retryAfter } : 200), limit: { requests: 10, windowMs: 10_000 } });
+    for (const path of paths(200)) scene.query(path);
+    await scene.clock.advance(20 * MINUTE_MS);
+    expect(scene.count('answered')).toBe(200);
   });
 
   it('is not prolonged by a probe whose own budget is used up', async () => {
@@ -342,7 +354,7 @@ describe('a request that fails by itself', () => {
       for (const path of paths(3, 'bad')) scene.query(path);
       for (const path of paths(40)) {
         scene.query(path);
-        await scene.clock.advance(5_000);
+        await scene.clock.advance(12_000);
         expect(scene.ended.get(path)?.how).toBe('answered');
       }
       await scene.clock.advance(12 * MINUTE_MS);
@@ -382,58 +394,79 @@ describe('a request that fails by itself', () => {
   });
 });
 
+describe('a credential that is ill', () => {
+  it.each<Meets>([500, 503, 'silence', 'reset', 'cut', { status: 503, retryAfter: 3_600 }])(
+    '%s: is asked now and then, and the others carry the requests at full pace',
+    async (fault) => {
+      let isWell = false;
+      const carried = { a: 0, b: 0 };
+      const scene = service({
+        meets(_, __, headers) {
+          const name = headers.includes('token-of-a') ? 'a' : 'b';
+          carried[name] += 1;
+          return name === 'b' || isWell ? 200 : fault;
+        },
+        credentials: [credential('a'), credential('b')],
+        limit: { requests: 5, windowMs: 1_000 },
+        timeout: 5_000,
+      });
+      for (const path of paths(600)) scene.query(path);
+      await scene.clock.advance(10_000);
+      const before = scene.count('answered');
+      await scene.clock.advance(60_000);
+      // 5 per 1,000 ms and what an answer takes.
+      expect(scene.count('answered') - before).toBeGreaterThanOrEqual(5 * 58);
+      expect(scene.source.gauges().outage).toBeUndefined();
+      expect(carried.a).toBeLessThan(30);
+      isWell = true;
+      await until(scene.clock, () => scene.ended.size === 600);
+      expect(scene.count('answered')).toBe(600);
+      expect(carried.a).toBeGreaterThan(typeof fault === 'object' ? 0 : 30);
+      expect(scene.clock.pending).toBe(0);
+    },
+  );
+
+  it('is waited for where no other is left', async () => {
+    const scene = service({
+      meets: (_, now, headers) => (now < HOUR_MS && headers.includes('token-of-a') ? 503 : now > 2_000 && now < HOUR_MS ? 503 : 200),
+      credentials: [credential('a'), credential('b')],
+      limit: { requests: 5, windowMs: 1_000 },
+    });
+    for (const path of paths(100)) scene.query(path);
+    await scene.clock.advance(HOUR_MS);
+    expect(scene.source.gauges().outage).toBeDefined();
+    await scene.clock.advance(MINUTE_MS);
+    expect(scene.count('answered')).toBe(100);
+  });
+});
+
 describe('a few requests that meet nothing but faults, with no other to compare them with', () => {
   it.each<readonly [string, readonly Meets[]]>([
     ['one that gets 503', [503]],
     ['two that get 500', [500, 500]],
     ['one whose answer breaks off', ['cut']],
     ['ten of all kinds', [500, 502, 503, 504, 522, 'reset', 'silence', 'cut', 'endless', { status: 503, retryAfter: 3_600 }]],
-  ])('%s: are waited for a day, and given up after their time with that reason', async (_, met) => {
+  ])('%s: are waited for a day, and given up with that reason', async (_, met) => {
     const scene = service({ meets: (path) => met[Number(path.split('/')[2])] ?? 200, timeout: 5_000 });
     const names = paths(met.length, 'bad');
     for (const path of names) scene.query(path);
     await scene.clock.advance(24 * HOUR_MS);
     expect(scene.ended.size).toBe(0);
     expect(scene.source.gauges().outage?.attempts).toBeGreaterThan(24);
-    // The time for retries, and where one of them is requested to wait for an hour, that.
-    const atMostMs = met.some((one) => typeof one === 'object') ? 2 * HOUR_MS : HOUR_MS / 2;
-    await until(scene.clock, () => scene.ended.size === met.length, { atMostMs });
+    await until(scene.clock, () => scene.ended.size === met.length, { atMostMs: 2 * HOUR_MS });
     expect(scene.count('HEADGATE_GAVE_UP')).toBe(met.length);
-    const reasons = scene.errors.map(({ message }) => message);
-    const who = met.length === 1 ? 'It' : `It and ${met.length - 1} other${met.length === 2 ? '' : 's'}`;
-    for (const reason of reasons) expect(reason).toContain(` ${who} had been tried for 24 hours, and no request was answered. `);
-    expect(scene.source.gauges().outage).toBeUndefined();
+    for (const { message } of scene.errors) expect(message).toContain(' It had been tried for 24 hours, and no request was answered. ');
     expect(scene.clock.pending).toBe(0);
   });
 
-  it('are waited for without end where they are more than ten, or the service was not reached for once', async () => {
-    const kind = fc.constantFrom<Meets>(500, 503, 'reset', 'cut', 'refused');
-    const scenario = fc.record({ met: fc.array(kind, { minLength: 2, maxLength: 13 }), isAwayForOnce: fc.boolean() });
-    const unreached = { met: [503, 'refused'] satisfies Meets[], isAwayForOnce: false };
-    const often = { met: Array.from({ length: 11 }, () => 503), isAwayForOnce: false };
-    const once = { met: [503, 500] satisfies Meets[], isAwayForOnce: true };
-    await fc.assert(
-      fc.asyncProperty(scenario, async ({ met, isAwayForOnce }) => {
-        const isAway = (now: number): boolean => isAwayForOnce && now > 12 * HOUR_MS && now < 12 * HOUR_MS + MINUTE_MS;
-        const scene = service({
-          meets: (path, now) => (now > 30 * HOUR_MS ? 200 : isAway(now) ? 'refused' : (met[Number(path.split('/')[2])] ?? 200)),
-        });
-        for (const path of paths(met.length, 'bad')) scene.query(path);
-        await scene.clock.advance(24 * HOUR_MS);
-        expect(scene.ended.size).toBe(0);
-        await scene.clock.advance(6 * HOUR_MS + MINUTE_MS);
-        const isEndless = met.length > 10 || met.includes('refused') || isAwayForOnce;
-        expect([scene.count('HEADGATE_GAVE_UP'), scene.count('answered')]).toEqual(isEndless ? [0, met.length] : [met.length, 0]);
-      }),
-      { numRuns: 6, examples: [unreached, often, once].map((example): [typeof example] => [example]) },
-    );
-  });
-
-  it('go on where the service is back in the time they have then', async () => {
-    const scene = service({ meets: (_, now) => (now < 24 * HOUR_MS + 5 * MINUTE_MS ? 503 : 200) });
-    for (const path of paths(3)) scene.query(path);
-    await until(scene.clock, () => scene.ended.size === 3, { atMostMs: 25 * HOUR_MS });
-    expect(scene.count('answered')).toBe(3);
+  it.each<readonly [string, readonly Meets[]]>([
+    ['more than ten', Array.from({ length: 11 }, () => 503)],
+    ['not reached', ['refused', 'refused']],
+  ])('are waited for without end where they are %s', async (_, met) => {
+    const scene = service({ meets: (path, now) => (now > 30 * HOUR_MS ? 200 : (met[Number(path.split('/')[2])] ?? 200)) });
+    for (const path of paths(met.length, 'bad')) scene.query(path);
+    await scene.clock.advance(30 * HOUR_MS + MINUTE_MS);
+    expect(scene.count('answered')).toBe(met.length);
   });
 
   it('are waited for a day of their own, whatever became of others the day before', async () => {
@@ -448,11 +481,9 @@ describe('a few requests that meet nothing but faults, with no other to compare 
     await scene.clock.advance(24 * HOUR_MS);
     scene.query('/bad/0');
     await scene.clock.advance(23 * HOUR_MS);
-    scene.query('/bad/1');
-    await scene.clock.advance(22 * HOUR_MS);
     expect(scene.ended.size).toBe(2);
-    await scene.clock.advance(3 * HOUR_MS);
-    expect(scene.count('HEADGATE_GAVE_UP')).toBe(3);
+    await scene.clock.advance(2 * HOUR_MS);
+    expect(scene.count('HEADGATE_GAVE_UP')).toBe(2);
   });
 
   it('count those alone that are still there', async () => {
@@ -460,10 +491,9 @@ describe('a few requests that meet nothing but faults, with no other to compare 
     const abort = new AbortController();
     for (const path of paths(9, 'aborted')) scene.query(path, abort.signal);
     for (const path of paths(2, 'bad')) scene.query(path);
-    await scene.clock.advance(HOUR_MS);
+    await scene.clock.advance(25 * HOUR_MS);
+    expect(scene.ended.size).toBe(0);
     abort.abort('enough');
-    await scene.clock.advance(24 * HOUR_MS);
-    expect(scene.count('HEADGATE_GAVE_UP')).toBe(0);
     await scene.clock.advance(HOUR_MS / 2);
     expect(scene.count('HEADGATE_GAVE_UP')).toBe(2);
   });
@@ -502,100 +532,83 @@ describe('a few requests that meet nothing but faults, with no other to compare 
 describe('evidence', () => {
   const FAULT = { reason: '503', retryInMs: undefined, isLast: false } as const;
 
-  function evidence() {
+  function evidence(names: readonly string[] = ['a']) {
     const clock = virtualClock();
-    const outage = serviceOutage({ clock, random: () => 0.5, isWaitedOut: true, onChange: () => undefined });
-    const turn = (label: string) => outage.begin({ label, weights: [] });
-    /** Whether the service is down after a fault of an attempt that began so long ago. */
-    const fails = (one: ReturnType<typeof turn>, agoMs = 0, kind: Fault['kind'] = 'unavailable'): boolean =>
-      one.failed({ ...FAULT, kind, fromMs: clock.monotonicMs() - agoMs }) !== undefined;
-    return { clock, outage, turn, fails };
+    const breaker = new CircuitBreaker({
+      clock,
+      random: () => 0.5,
+      waitsOutOutages: true,
+      credentials: () => names,
+      onChange: () => undefined,
+    });
+    const attempt = (call: ReturnType<typeof breaker.begin>, credential = 'a') => {
+      breaker.granted(call, credential);
+      return {
+        answered: () => breaker.answered(call),
+        failed: (kind: Fault['kind'] = 'unavailable') => breaker.failed(call, { ...FAULT, kind }).kind,
+      };
+    };
+    return { clock, breaker, attempt, begin: () => breaker.begin() };
   }
 
-  it('of three faults while others are answered is against the request, until it is answered itself', async () => {
+  it('of three faults while others are answered is against the request, until it is answered itself', () => {
     for (const isAnswered of [false, true]) {
-      const { clock, turn, fails } = evidence();
-      const [one, other] = [turn('one'), turn('other')];
+      const { attempt, begin } = evidence();
+      const [one, other] = [begin(), begin()];
       for (let i = 0; i < 3; i += 1) {
-        expect(fails(one)).toBe(false);
-        await clock.advance(1);
-        other.answered();
-        await clock.advance(1);
+        const failing = attempt(one);
+        attempt(other).answered();
+        expect(failing.failed()).toBe('back off');
       }
-      if (isAnswered) one.answered();
-      await clock.advance(1);
-      expect([fails(one), fails(one)]).toEqual([false, isAnswered]);
+      if (isAnswered) attempt(one).answered();
+      expect([attempt(one).failed(), attempt(one).failed()]).toEqual(['back off', isAnswered ? 'wait' : 'back off']);
     }
   });
 
-  it('of an attempt that began before the last answer is against the request alone', async () => {
-    const { clock, turn, fails } = evidence();
-    const [one, two, other] = [turn('one'), turn('two'), turn('other')];
-    await clock.advance(1_000);
-    other.answered();
-    await clock.advance(10);
-    expect([fails(one, 500), fails(two, 500), fails(one, 500), fails(one, 500)]).toEqual([false, false, false, false]);
-    expect([fails(one), fails(one)]).toEqual([false, false]);
-    expect([fails(two), fails(two)]).toEqual([false, true]);
+  it('of an attempt that began before the last answer is against the request alone', () => {
+    const { attempt, begin } = evidence();
+    const [one, two, other] = [begin(), begin(), begin()];
+    const late = [one, two, one, two].map((call) => attempt(call));
+    attempt(other).answered();
+    expect(late.map((failing) => failing.failed())).toEqual(Array.from({ length: 4 }, () => 'back off'));
+    expect([attempt(one).failed(), attempt(two).failed()]).toEqual(['back off', 'wait']);
   });
 
-  it('of a day is against the few requests that were sent, until they are answered themselves', async () => {
-    const { clock, turn, fails } = evidence();
-    const [one, two] = [turn('one'), turn('two')];
-    expect([fails(one), fails(two)]).toEqual([false, true]);
-    for (let hour = 1; hour < 24; hour += 1) {
-      await clock.advance(HOUR_MS);
-      expect(fails(one)).toBe(true);
-    }
-    await clock.advance(HOUR_MS - 1);
-    expect([fails(one), fails(two)]).toEqual([true, true]);
-    await clock.advance(1);
-    expect([fails(one), fails(two), fails(two)]).toEqual([false, false, false]);
-    expect([one.blame, two.blame]).toEqual(Array.from({ length: 2 }, () => expect.stringContaining('1 other had been tried') as string));
-    two.answered();
-    await clock.advance(1);
-    expect([fails(one), fails(one), fails(two), fails(two)]).toEqual([false, false, false, true]);
-  });
-
-  it('of a day that the machine has slept through is against no request', async () => {
-    const { clock, turn, fails } = evidence();
-    const one = turn('one');
-    await clock.advance(25 * HOUR_MS);
-    expect([fails(one, 25 * HOUR_MS), fails(one)]).toEqual([false, true]);
-    await clock.advance(25 * HOUR_MS);
-    expect([fails(one), one.blame]).toEqual([true, undefined]);
-  });
-
-  it('of a request that never went out is against the service, however often others were answered', async () => {
-    const { clock, turn, fails } = evidence();
-    const [one, other] = [turn('one'), turn('other')];
+  it('of a request that never went out is against the service, however often others were answered', () => {
+    const { attempt, begin } = evidence();
+    const [one, other] = [begin(), begin()];
     for (let i = 0; i < 5; i += 1) {
-      expect(fails(one, 0, 'unreached')).toBe(false);
-      await clock.advance(1);
-      other.answered();
-      await clock.advance(1);
+      expect(attempt(one).failed('unreached')).toBe('back off');
+      attempt(other).answered();
     }
-    expect([fails(one), fails(one)]).toEqual([false, true]);
+    expect([attempt(one).failed(), attempt(one).failed()]).toEqual(['back off', 'wait']);
   });
 
-  it('is looked for by another request where the probe goes away', async () => {
-    const { clock, outage, turn, fails } = evidence();
-    const [one, two] = [turn('one'), turn('two')];
-    expect([fails(one), fails(two)]).toEqual([false, true]);
-    const gone: string[] = [];
-    const { signal } = new AbortController();
-    for (const [name, asker] of Object.entries({ one, two })) void asker.enter(signal, () => undefined)?.then(() => gone.push(name));
-    await clock.advance(400);
-    expect(gone).toEqual(['one']);
-    expect(one.asks()).toBe(true);
-    await clock.advance(MINUTE_MS);
-    expect(gone).toEqual(['one']);
-    one.left();
-    await clock.advance(400);
-    expect(gone).toEqual(['one', 'two']);
-    two.left();
-    expect(outage.current).toMatchObject({ waiting: 0, attempts: 2 });
-    expect(clock.pending).toBe(0);
+  it('of three faults of a credential while another is answered is against it, and no request waits for it', () => {
+    const { attempt, begin, breaker } = evidence(['a', 'b']);
+    for (let i = 0; i < 3; i += 1) {
+      const failing = attempt(begin(), 'a');
+      attempt(begin(), 'b').answered();
+      failing.failed();
+    }
+    expect(breaker.outage(0)).toBeUndefined();
+    expect([breaker.heldUntilMs('a'), breaker.heldUntilMs('b')]).toEqual([375, -Infinity]);
+    attempt(begin(), 'a').answered();
+    expect(breaker.heldUntilMs('a')).toBe(-Infinity);
+  });
+
+  it('is looked for by another request where the probe goes away', () => {
+    const { attempt, begin, breaker } = evidence();
+    const [one, two] = [begin(), begin()];
+    expect([attempt(one).failed(), attempt(two).failed()]).toEqual(['back off', 'wait']);
+    expect(breaker.heldUntilMs('a')).toBe(375);
+    attempt(one);
+    expect(breaker.heldUntilMs('a')).toBe(Infinity);
+    breaker.ended(two);
+    expect(breaker.heldUntilMs('a')).toBe(Infinity);
+    breaker.ended(one);
+    expect(breaker.heldUntilMs('a')).toBe(375);
+    expect(breaker.outage(0)).toMatchObject({ attempts: 2 });
   });
 });
 

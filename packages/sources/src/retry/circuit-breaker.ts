@@ -1,0 +1,286 @@
+import type { Clock } from '@headgate/throttle';
+import type { SourceOutage } from '../source.ts';
+import { Circuit } from './circuit.ts';
+import { Suspect } from './suspect.ts';
+
+export interface CircuitBreakerOptions {
+  readonly clock: Clock;
+  /** A number in [0, 1). */
+  readonly random: () => number;
+  /** False: the service's circuit stays closed, and each request tries again on its own. */
+  readonly waitsOutOutages: boolean;
+  /** The names of the credentials in use. */
+  readonly credentials: () => readonly string[];
+  /** Called when a circuit has changed: look again who may go. */
+  readonly onChange: () => void;
+}
+
+/** A fault that may be the service's, as against an answer in the service's own form, which shows that it is up. */
+export interface Fault {
+  /**
+   * - `unreached`: no byte of the request went out, so it can't be at fault.
+   * - `unavailable`: sent, and no answer came, or not all of it, or 502, 503 or 504.
+   * - `error`: another answer that may pass, such as 500 or a page of HTML, which one request alone may cause.
+   */
+  readonly kind: 'unreached' | 'unavailable' | 'error';
+  /** In words. */
+  readonly reason: string;
+  /** The least wait that the answer requests, ms. */
+  readonly retryInMs: number | undefined;
+  /** The request would be given up now. */
+  readonly isLast: boolean;
+}
+
+/** The next step of a request after a fault. */
+export type AfterFault =
+  /** It tries again on its own, under its deadline. `isAtFault`: others are answered. */
+  | { readonly kind: 'back off'; readonly isAtFault: boolean }
+  /** It queues for a permit again after `ms`, or when the service is up. `retryInMs`: when a request may go. */
+  | { readonly kind: 'wait'; readonly ms: number; readonly retryInMs: number }
+  /** It is given up. `why`: a sentence. */
+  | { readonly kind: 'give up'; readonly why: string };
+
+/** One request of the source, from its first attempt to its end. */
+export interface Call {
+  readonly suspect: Suspect;
+  /** The number of its caller's requests that it stands for. */
+  readonly requests: number;
+  /** The credential of its current attempt. */
+  credential: string;
+  /** When the attempt began, monotonic ms, and how many answers the source had had. */
+  fromMs: number;
+  startedAt: number;
+  /** The outage in which it was sent, how often, and since when, monotonic ms. */
+  outage: Outage | undefined;
+  sent: number;
+  sentFromMs: number;
+  /** Monotonic ms until which its last answer has asked it to wait. */
+  toldUntilMs: number;
+}
+
+interface Outage {
+  readonly fromMs: number;
+  attempts: number;
+  reason: string;
+  /** Requests that were given up in it. */
+  givenUp: number;
+}
+
+/** In an outage of no more requests than this each is given up after this time and this many attempts: they may be what fails. */
+const MOST_GIVEN_UP = 10;
+const GIVE_UP_AFTER_MS = 24 * 60 * 60_000;
+const GIVE_UP_AFTER_ATTEMPTS = 20;
+/** Faults in a row that request a wait before all requests obey it: a long one perhaps concerns only some machines. */
+const SHORT_WAIT_MS = 60_000;
+const SHORT_WAITS = 2;
+const LONG_WAITS = 7;
+/** The longest believable wait that a failing service requests. */
+const LONGEST_WAIT_MS = 24 * 60 * 60_000;
+/** A request that has failed in an outage queues behind others of at most this many later rounds. */
+const MOST_ROUNDS_BEHIND = 4;
+
+/**
+ * Tells an outage of a service from the faults of one request or one credential, by a circuit for the service and one for each credential.
+ *
+ * - An answer in the service's own form, of whatever status, closes the service's circuit and its credential's.
+ * - Two faults without an answer between open the service's circuit. If one request alone may cause both, such as two 500, they have to be
+ *   of two requests. One fault of another kind is enough if its request would be given up for it.
+ * - Three faults while others are answered show that a request or a credential fails itself. Such a request's faults say nothing of the
+ *   service: it is given up in its time. Such a credential's circuit opens, and others carry its requests.
+ * - `Retry-After` holds its own request. It holds all requests when two faults in a row request it, for more than a minute seven, unless an
+ *   answer has come in that time.
+ * - `upMs` stands still while the service's circuit is open, so that an outage brings no request nearer to its end. If ten requests or fewer
+ *   are under way, one that was sent twenty times over a day of the outage is given up; of an outage ten at most.
+ */
+export class CircuitBreaker {
+  readonly #options: CircuitBreakerOptions;
+  readonly #service: Circuit;
+  readonly #credentials = new Map<string, { readonly circuit: Circuit; readonly suspect: Suspect }>();
+  readonly #calls = new Set<Call>();
+  readonly #untilUp = new Set<() => void>();
+  #answers = 0;
+  #answeredAtMs = -Infinity;
+  /** The first fault since the last answer, and how many there are. */
+  #faults: { readonly call: Call; readonly kind: Fault['kind']; readonly fromMs: number; count: number } | undefined;
+  #outage: Outage | undefined;
+  /** Of the outages that are over, ms. */
+  #downMs = 0;
+  /** Faults in a row that requested a wait, the latest end of the waits, and when the waits end that an answer has contradicted. */
+  #told = 0;
+  #toldUntilMs = -Infinity;
+  #deniedUntilMs = -Infinity;
+
+  constructor(options: CircuitBreakerOptions) {
+    this.#options = options;
+    this.#service = new Circuit(options);
+  }
+
+  begin(requests: number = 1): Call {
+    const suspect = new Suspect();
+    const attempt = { credential: '', fromMs: 0, startedAt: 0, toldUntilMs: -Infinity };
+    const call: Call = { suspect, requests, ...attempt, outage: undefined, sent: 0, sentFromMs: 0 };
+    this.#calls.add(call);
+    return call;
+  }
+
+  /** The request's share of the turns, against 1 of others: in an outage, requests that have not failed in it go first. */
+  shareOf({ outage, sent }: Call): number {
+    return outage === undefined || outage !== this.#outage ? 1 : 1 / (1 + Math.min(sent, MOST_ROUNDS_BEHIND));
+  }
+
+  /** A permit was granted: call it in the same step. */
+  granted(call: Call, credential: string): void {
+    Object.assign(call, { credential, fromMs: this.#options.clock.monotonicMs(), startedAt: this.#answers, toldUntilMs: -Infinity });
+    this.#service.granted(call);
+    this.#of(credential).circuit.granted(call);
+  }
+
+  /** An answer has come that shows that the service is up. */
+  answered(call: Call): void {
+    const { circuit, suspect } = this.#of(call.credential);
+    const wasOpen = this.#service.isOpen || circuit.isOpen;
+    this.#answers += 1;
+    this.#answeredAtMs = this.#options.clock.monotonicMs();
+    this.#told = 0;
+    this.#deniedUntilMs = this.#toldUntilMs;
+    call.suspect.answered(this.#answers);
+    suspect.answered(this.#answers);
+    circuit.close();
+    this.#isUp();
+    if (wasOpen) this.#options.onChange();
+  }
+
+  /** An attempt has met a fault. */
+  failed(call: Call, fault: Fault): AfterFault {
+    const { kind, reason, isLast, retryInMs = 0 } = fault;
+    const { clock, waitsOutOutages, onChange } = this.#options;
+    const now = clock.monotonicMs();
+    const waitMs = retryInMs <= LONGEST_WAIT_MS ? retryInMs : 0;
+    const toldUntilMs = now + waitMs;
+    this.#told = waitMs > 0 ? this.#told + 1 : 0;
+    this.#toldUntilMs = Math.max(this.#toldUntilMs, toldUntilMs);
+    if (this.#isCredentials(call, toldUntilMs)) {
+      onChange();
+      return { kind: 'wait', ms: 0, retryInMs: 0 };
+    }
+    if (!waitsOutOutages) return { kind: 'back off', isAtFault: false };
+    const isSent = kind !== 'unreached';
+    if (isSent) call.suspect.failed(call.startedAt, this.#answers);
+    const isAtFault = isSent && call.suspect.isAtFault;
+    // An answer that came while it was under way says more than it does.
+    const isLate = call.startedAt < this.#answers;
+    if (!isAtFault && (!isLate || (isLast && kind !== 'error'))) this.#note(call, fault);
+    if (isAtFault && this.#outage !== undefined && [...this.#calls].every(({ suspect }) => suspect.isAtFault)) {
+      this.#isUp();
+      onChange();
+    }
+    const outage = this.#outage;
+    if (outage === undefined) return { kind: 'back off', isAtFault };
+    outage.reason = reason;
+    outage.attempts += 1;
+    call.toldUntilMs = toldUntilMs;
+    const isForAll = this.#told >= (waitMs > SHORT_WAIT_MS ? LONG_WAITS : SHORT_WAITS) && now >= this.#deniedUntilMs;
+    this.#service.failed(call, isForAll ? toldUntilMs : undefined);
+    onChange();
+    if (isSent && this.#isHopeless(call, outage)) {
+      return { kind: 'give up', why: 'It had been tried for 24 hours, and no request was answered.' };
+    }
+    const probeAtMs = this.#service.freeAtMs;
+    return { kind: 'wait', ms: waitMs, retryInMs: Math.max(waitMs, probeAtMs < Infinity ? probeAtMs - now : 0) };
+  }
+
+  /** An attempt is over, and has perhaps shown nothing. */
+  released(call: Call): void {
+    const { circuit } = this.#of(call.credential);
+    const isProbe = this.#service.released(call);
+    if (circuit.released(call) || isProbe) this.#options.onChange();
+  }
+
+  /** The request has ended. */
+  ended(call: Call): void {
+    this.#calls.delete(call);
+    this.released(call);
+  }
+
+  /** Calls `end` when the service is up again. Returns the function that cancels that. */
+  onceUp(end: () => void): () => void {
+    this.#untilUp.add(end);
+    return () => this.#untilUp.delete(end);
+  }
+
+  /** Monotonic ms before which the credential carries nothing: `-Infinity` while its circuit and the service's are closed. */
+  heldUntilMs(credential: string): number {
+    return Math.max(this.#service.freeAtMs, this.#credentials.get(credential)?.circuit.freeAtMs ?? -Infinity);
+  }
+
+  /** Monotonic ms, without the time in which the service was down. */
+  upMs(): number {
+    return (this.#outage?.fromMs ?? this.#options.clock.monotonicMs()) - this.#downMs;
+  }
+
+  /** Set while the service is down; `queued`: the requests in the queue. */
+  outage(queued: number): SourceOutage | undefined {
+    if (this.#outage === undefined) return undefined;
+    const { clock } = this.#options;
+    const now = clock.monotonicMs();
+    const offset = clock.epochMs() - now;
+    const { fromMs, attempts, reason } = this.#outage;
+    const atMs = Math.max(this.#service.freeAtMs, Math.min(...Array.from(this.#calls, ({ toldUntilMs }) => toldUntilMs)));
+    const retryAt = atMs > now && atMs < Infinity ? { retryAt: atMs + offset } : {};
+    return { since: fromMs + offset, attempts, reason, ...retryAt, waiting: queued + this.#untilUp.size };
+  }
+
+  #of(credential: string): { readonly circuit: Circuit; readonly suspect: Suspect } {
+    const found = this.#credentials.get(credential) ?? { circuit: new Circuit(this.#options), suspect: new Suspect() };
+    this.#credentials.set(credential, found);
+    return found;
+  }
+
+  #isUp(): void {
+    this.#faults = undefined;
+    if (this.#outage === undefined) return;
+    this.#downMs += this.#options.clock.monotonicMs() - this.#outage.fromMs;
+    this.#outage = undefined;
+    this.#service.close();
+    for (const end of this.#untilUp) end();
+  }
+
+  /** True if the fault is its credential's: others are well, and answered. */
+  #isCredentials(call: Call, toldUntilMs: number): boolean {
+    const { circuit, suspect } = this.#of(call.credential);
+    suspect.failed(call.startedAt, this.#answers);
+    const isWell = (name: string): boolean => name !== call.credential && !this.#of(name).circuit.isOpen;
+    const isIll = suspect.isAtFault && this.#options.credentials().some(isWell);
+    if (isIll) {
+      circuit.open();
+      this.#service.released(call);
+    }
+    circuit.failed(call, toldUntilMs);
+    return isIll;
+  }
+
+  /** Takes a fault for the service's, and opens its circuit if that is enough. */
+  #note(call: Call, { kind, reason, isLast }: Fault): void {
+    const before = this.#faults;
+    const isOfOne = kind === 'error' && (before === undefined || (before.call === call && before.kind === 'error'));
+    const faults = before ?? { call, kind, fromMs: Math.max(call.fromMs, this.#answeredAtMs), count: 0 };
+    faults.count += 1;
+    this.#faults = faults;
+    if (this.#outage !== undefined || isOfOne || (before === undefined && !isLast)) return;
+    this.#outage = { fromMs: faults.fromMs, attempts: faults.count - 1, reason, givenUp: 0 };
+    this.#service.open();
+  }
+
+  /** Counts an attempt that was sent in an outage: true if its request is given up for it. */
+  #isHopeless(call: Call, outage: Outage): boolean {
+    if (call.outage !== outage) Object.assign(call, { outage, sent: 0, sentFromMs: Math.max(call.fromMs, outage.fromMs) });
+    call.sent += 1;
+    const triedMs = this.#options.clock.monotonicMs() - call.sentFromMs;
+    if (call.sent < GIVE_UP_AFTER_ATTEMPTS || triedMs < GIVE_UP_AFTER_MS) return false;
+    let underWay = 0;
+    for (const { requests } of this.#calls) underWay += requests;
+    if (outage.givenUp + underWay > MOST_GIVEN_UP) return false;
+    outage.givenUp += call.requests;
+    return true;
+  }
+}
