@@ -51,7 +51,9 @@ export class RequestWriter {
     const length = Buffer.byteLength(value);
     if (this.#flexible) this.#unsignedVarint(length + 1);
     else this.int16(length);
-    this.#end += this.#room(length).write(value, this.#end);
+    // More room moves the end, which `+=` would read before.
+    const bytes = this.#room(length);
+    this.#end += bytes.write(value, this.#end);
     return this;
   }
 
