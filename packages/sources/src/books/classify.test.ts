@@ -115,12 +115,22 @@ test('404 that says something else is believed, unless we were refused a moment 
 
 test.each([
   ['no body', ''],
-  ['HTML', '<h1>Not Found</h1>'],
   ['empty words', { errorMessage: '  ' }],
   ['words of another type', { errorMessage: 404 }],
   ['a name with limit words in it', { errorMessage: 'Author "Too Many Limits" was not found' }],
 ])('404 with %s leaves a doubt', (_, body) => {
   expect(judged(book, 404, { body })).toMatchObject({ kind: 'doubtful', error: { code: 'HEADGATE_BOOK_NOT_FOUND' } });
+});
+
+test.each([400, 401, 403, 404, 410, 413])('%s with HTML or another text is the answer of a gateway', (status) => {
+  for (const query of [book, author, batch]) {
+    const reason = `HTML came instead of JSON (${status})`;
+    expect(judged(query, status, { body: '<h1>Not Found</h1>' })).toEqual({ kind: 'transient', reason });
+    expect(judged(query, status, { body: 'page not found', headers: { 'retry-after': '7' } })).toMatchObject({
+      kind: 'transient',
+      retryInMs: 7_000,
+    });
+  }
 });
 
 test('404 to a batch is never about an ISBN', () => {

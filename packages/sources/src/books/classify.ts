@@ -1,3 +1,4 @@
+import { foreignBody } from '../http/json-body.ts';
 import { retryAfterMs } from '../http/rate-headers.ts';
 import type { HttpResponse } from '../http/response.ts';
 import type { ClassifyContext } from '../source-definition.ts';
@@ -29,6 +30,12 @@ export function classifyBooks({
     const refusal = { answer, epochMs, quotaReset };
     if (status === 200) return readAnswer({ answer, answered, refusal });
     if (status === 429) return { kind: 'rate-limited', ...readLimit(refusal) };
+    const foreign = status < 300 || status >= 500 ? undefined : foreignBody(answer);
+    if (foreign !== undefined || status >= 500 || status === 408 || status === 425 || status < 300) {
+      const retryInMs = retryAfterMs({ headers: answer.headers, epochMs });
+      const reason = foreign === undefined ? `the service answered ${status}` : `${foreign} (${status})`;
+      return { kind: 'transient', reason, ...(retryInMs !== undefined && { retryInMs }) };
+    }
     if (status === 401 || status === 403) return { kind: 'unauthorized', error: keyRefused({ ...answered, plan }) };
     if (status === 404) {
       const said = readRefusal(refusal);
@@ -36,10 +43,6 @@ export function classifyBooks({
       // A batch leaves out what the service doesn't know: a 404 to one is not about an ISBN.
       const plain = said.about === 'the request' && !recentlyRefused && query.kind !== 'batch';
       return { kind: plain ? 'gone' : 'doubtful', error: notFound(answered) };
-    }
-    if (status >= 500 || status === 408 || status === 425 || (status > 200 && status < 300)) {
-      const retryInMs = retryAfterMs({ headers: answer.headers, epochMs });
-      return { kind: 'transient', reason: `the service answered ${status}`, ...(retryInMs !== undefined && { retryInMs }) };
     }
     if (query.kind === 'batch' && (status === 400 || status === 413 || status === 422)) {
       return { kind: 'fatal', error: batchRefused({ ...answered, maxBatch }) };

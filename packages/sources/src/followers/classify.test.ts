@@ -141,6 +141,22 @@ test.each([
   expect(judge(status, body)).toMatchObject({ kind: 'transient', reason: expect.any(String) });
 });
 
+describe.each([400, 401, 403, 404, 410, 418])('%i in another form than the service has', (status) => {
+  test.each([
+    ['HTML', '<!DOCTYPE html><title>Prove that you are human</title>', `HTML came instead of JSON with status ${status}`],
+    ['a text', '404 page not found', `the JSON is truncated or malformed with status ${status}`],
+    ['other JSON', '{"message":"no Route matched with those values"}', `JSON of another form came with status ${status}`],
+    ['JSON without a field', '[]', `JSON of another form came with status ${status}`],
+  ])('is the answer of a gateway: %s', (_, body, reason) => {
+    expect(judge(status, body)).toEqual({ kind: 'transient', reason });
+    expect(judge(status, body, { 'retry-after': '7' })).toEqual({ kind: 'transient', reason, retryInMs: 7_000 });
+  });
+
+  test.each(['', '{"errors":[]}', '{"errors":[{}]}', '{"error":"no"}'])('is its own without a word, and with one: %s', (body) => {
+    expect(judge(status, body).kind).not.toBe('transient');
+  });
+});
+
 const digits = 'expected digits of at most 64 bits';
 const cursor = 'expected a whole number or its digits';
 test.each([

@@ -1,4 +1,4 @@
-import { jsonBody } from '../http/json-body.ts';
+import { foreignBody, jsonBody } from '../http/json-body.ts';
 import { httpDate, refusalWaitMs, retryAfterMs } from '../http/rate-headers.ts';
 import type { HttpResponse } from '../http/response.ts';
 import type { ClassifyContext } from '../source-definition.ts';
@@ -6,7 +6,7 @@ import type { Verdict } from '../verdict.ts';
 import { followerError, type FollowerErrorCode } from './follower-error.ts';
 import { idCount } from './id-count.ts';
 import { pageFastPath } from './page-fast-path.ts';
-import { type FollowerPage, type PageContent, readPage, spokenErrors } from './page.ts';
+import { type FollowerPage, type PageContent, readPage, isSpokenError, spokenErrors } from './page.ts';
 import type { FollowersQuery } from './query.ts';
 
 /** The verdict on an answer of the followers service. */
@@ -21,7 +21,14 @@ export function classify(answer: HttpResponse, context: ClassifyContext<Follower
     if (ids > mostIds) return { kind: 'unfit', where: `ids: expected at most ${inWords(count)} (count), got ${inWords(ids)}` };
   }
   const body = jsonBody(answer, JSON.parse);
-  if (status !== 200) return judged(answer, context, body.kind === 'json' ? body.value : undefined);
+  if (status !== 200) {
+    const reason = foreignBody(answer) ?? (body.kind === 'json' && !isSpokenError(body.value) ? 'JSON of another form came' : undefined);
+    if (reason !== undefined && !isPassing(status)) {
+      const retryInMs = retryAfterMs({ headers: answer.headers, epochMs: context.epochMs });
+      return { kind: 'transient', reason: `${reason} with status ${status}`, ...(retryInMs !== undefined && { retryInMs }) };
+    }
+    return judged(answer, context, body.kind === 'json' ? body.value : undefined);
+  }
   if (body.kind === 'broken') return { kind: 'transient', reason: `${body.reason} with status 200` };
   const page = readPage(body.value, { text: () => answer.body.toString('utf8'), needed });
   if (page.kind === 'page') return okay(page.content, context);
@@ -68,9 +75,7 @@ function judged(answer: HttpResponse, context: ClassifyContext<FollowersQuery>, 
   const known = errors.find(({ code }) => code !== undefined && CODES.has(code));
   const words = known?.message ?? errors[0]?.message ?? error;
   const said = words === undefined ? undefined : context.redact(words);
-  // A service that fails or refuses for the rate says nothing about users and credentials, whatever its codes.
-  const isPassing = status >= 500 || status === 420 || status === 429;
-  const meaning = (isPassing ? undefined : CODES.get(known?.code ?? NaN)) ?? byStatus(status, error);
+  const meaning = (isPassing(status) ? undefined : CODES.get(known?.code ?? NaN)) ?? byStatus(status, error);
   switch (meaning) {
     case 'rate-limited': {
       const retryInMs = refusalWaitMs({ answer, epochMs });
@@ -104,6 +109,11 @@ function judged(answer: HttpResponse, context: ClassifyContext<FollowersQuery>, 
     case 'HEADGATE_UNEXPECTED_STATUS':
       return { kind: 'fatal', error: followerError({ code: meaning, user: query.label, credential, status, said }) };
   }
+}
+
+/** A service that fails or refuses for the rate says nothing about users and credentials, whatever its body. */
+function isPassing(status: number): boolean {
+  return status >= 500 || status === 420 || status === 429;
 }
 
 function byStatus(status: number, error: string | undefined): FollowerErrorCode | 'rate-limited' | 'transient' {

@@ -29,6 +29,12 @@ export function spokenErrors(value: unknown): SpokenErrors {
   return { errors: data?.errors ?? [], error: data?.error };
 }
 
+/** True for one of the two envelopes in which the service speaks of errors. */
+export function isSpokenError(value: unknown): boolean {
+  const { data } = wireErrors.safeParse(value);
+  return data?.errors !== undefined || data?.error !== undefined;
+}
+
 export interface PageContent {
   readonly ids: readonly string[];
   readonly nextCursor: string;

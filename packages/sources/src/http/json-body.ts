@@ -5,12 +5,23 @@ import type { HttpResponse } from './response.ts';
 /** A body that was parsed, or the reason why it can't be, without any of its text. */
 export type JsonBody = { readonly kind: 'json'; readonly value: unknown } | { readonly kind: 'broken'; readonly reason: string };
 
+/**
+ * Why an answer with an error's status isn't of a service that speaks JSON, but of a gateway before it: HTML or another text came. Undefined
+ * for JSON, and for no body, which any service may leave out.
+ */
+export function foreignBody(answer: HttpResponse): string | undefined {
+  const body = jsonBody(answer, JSON.parse);
+  return body.kind === 'json' || body.reason === EMPTY ? undefined : body.reason;
+}
+
+const EMPTY = 'an empty body came instead of JSON';
+
 /** Parses an answer's body with `parse`; HTML, truncated and otherwise broken ones come with the reason in words. */
 export function jsonBody(answer: HttpResponse, parse: (text: string) => unknown): JsonBody {
   const text = decoded(answer.body);
   if (text === undefined) return { kind: 'broken', reason: 'what came is no UTF-8 text' };
   if (/^\s*</.test(text)) return { kind: 'broken', reason: 'HTML came instead of JSON' };
-  if (/^\s*$/.test(text)) return { kind: 'broken', reason: 'an empty body came instead of JSON' };
+  if (/^\s*$/.test(text)) return { kind: 'broken', reason: EMPTY };
   try {
     return { kind: 'json', value: parse(text) };
   } catch (error) {
