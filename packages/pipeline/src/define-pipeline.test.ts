@@ -179,7 +179,7 @@ describe('a definition whose functions fail', () => {
     expect(() => [...pipeline.listed()]).toThrow(expect.objectContaining({ code: 'HEADGATE_MALFORMED_REQUEST', message }) as Error);
   });
 
-  it.each(['use', 'every', 'maxOutstanding'])('can’t have the option %s, which every section has', (name) => {
+  it.each(['use', 'every', 'maxOutstanding', 'stopAfterFailures'])('can’t have the option %s, which every section has', (name) => {
     const message = expect.stringContaining(`every pipeline has ${name} in its section.`);
     expect(() => shelves({ options: z.strictObject({ [name]: z.string() }) as never })).toThrow(
       expect.objectContaining({ message }) as Error,

@@ -25,7 +25,7 @@ export interface PipelineDefinition<
 > {
   /** Prefix of its topics and its key in a configuration: lower-case letters, digits and hyphens. */
   readonly name: string;
-  /** Its section of a configuration. `every` and `maxOutstanding` are added to it. */
+  /** Its section of a configuration. `every`, `maxOutstanding` and `stopAfterFailures` are added to it. */
   readonly options: Options;
   /** The value of `<name>.requests`: enqueue, replay and other clients' requests are read with it. */
   readonly request: RequestSchema;
@@ -99,6 +99,8 @@ export interface PipelineIo<Credential extends NamedCredential = NamedCredential
   readonly onAttempt: (event: AttemptEvent) => void;
   /** `true` for a lane: its requests wait as long as the service is down, and none becomes a dead letter for it. */
   readonly waitOutOutages: boolean;
+  /** After this many equal failures in a row, without a success, a source sends nothing more: the option of that name. */
+  readonly stopAfterFailures?: number;
   /** The lane's share of the definition's credentials. */
   readonly credentials: readonly Credential[];
 }
@@ -125,6 +127,11 @@ function commonOptions(maxOutstanding: number) {
       .describe('Request the list again after this time.')
       .meta({ examples: ['24h'] }),
     maxOutstanding: z.int().positive().default(maxOutstanding).describe('Items that may be requested or in flight and not yet written.'),
+    stopAfterFailures: z
+      .int()
+      .positive()
+      .default(10)
+      .describe('Stop after this many requests in a row that fail alike, without a success; the others stay for the next run.'),
   };
 }
 
@@ -134,6 +141,8 @@ export type CommonOptions = {
   readonly every?: string | number | undefined;
   /** Most items of a lane that are requested or in flight and not yet written. Default: the definition's. */
   readonly maxOutstanding?: number | undefined;
+  /** Stops a lane after this many requests in a row that fail alike, without a success. Default: 10. */
+  readonly stopAfterFailures?: number | undefined;
 };
 
 /** A defined pipeline: called with its options it gives what `start` and `defineConfig` take. */
@@ -239,7 +248,7 @@ export interface ListedRequest extends KeyedRequest {
 }
 
 /** The part of a pipeline's world that its caller gives; the definition has the rest. */
-export type SharedIo = Omit<PipelineIo, 'credentials' | 'waitOutOutages'>;
+export type SharedIo = Omit<PipelineIo, 'credentials' | 'waitOutOutages' | 'stopAfterFailures'>;
 
 /** The world of one lane, for `Pipeline.open`. */
 export interface LaneIo extends SharedIo {
@@ -295,7 +304,7 @@ export function definePipeline<
   const configured = (given: z.input<Options> & CommonOptions): Pipeline => {
     const parsed = parseOptions(options, given);
     if (parsed.issues !== undefined) throw new InvalidOptionsError(name, parsed.issues, options);
-    const value = parsed.value as z.output<Options> & { every?: number; maxOutstanding: number };
+    const value = parsed.value as z.output<Options> & { every?: number; maxOutstanding: number; stopAfterFailures: number };
     const called = <Result>(of: string, call: () => Result): Result => callDefinition(name, of, call);
     const credentials = called('credentials', () => definition.credentials?.(value));
     return {
@@ -326,7 +335,9 @@ export function definePipeline<
       },
       open({ lane, lanes, ...io }) {
         const own = (credentials ?? []).filter((_, i) => i % lanes === lane);
-        const work = called('open', () => definition.open(value, { ...io, waitOutOutages: true, credentials: own }));
+        const work = called('open', () =>
+          definition.open(value, { ...io, waitOutOutages: true, stopAfterFailures: value.stopAfterFailures, credentials: own }),
+        );
         return opened(definition, work, { read, readAgain });
       },
       canProbe: definition.probe !== undefined,
@@ -500,7 +511,7 @@ function check(definition: {
     if (part !== undefined && !test(part)) refuse(`${key} must be ${words}.`);
   }
   if (typeof options.safeExtend !== 'function') refuse(`options must be ${KINDS.schema.words}.`);
-  const taken = ['use', 'every', 'maxOutstanding'].find((key) => Object.hasOwn(options.shape, key));
+  const taken = ['use', 'every', 'maxOutstanding', 'stopAfterFailures'].find((key) => Object.hasOwn(options.shape, key));
   if (taken !== undefined) refuse(`every pipeline has ${taken} in its section. Give the option ${taken} another name.`);
   if (!(maxOutstanding === undefined || (Number.isSafeInteger(maxOutstanding) && maxOutstanding > 0))) {
     refuse(`maxOutstanding must be a whole number above 0, got ${maxOutstanding}.`);

@@ -18,6 +18,7 @@ export interface CheckedOptions {
   readonly maxBodyBytes: number;
   readonly retryForMs: number;
   readonly waitOutOutages: boolean;
+  readonly stopAfterFailures: number;
   readonly maxDelayMs: number;
   readonly userAgent: string;
   readonly proxy: string | undefined;
@@ -70,6 +71,7 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
     maxBodyBytes: between('maxBodyBytes', maxBodyBytes, 1, 2 ** 30),
     retryForMs: between('retryForMs', retryForMs, 0, Infinity),
     waitOutOutages: options.waitOutOutages ?? false,
+    stopAfterFailures: between('stopAfterFailures', options.stopAfterFailures ?? Infinity, 1, Infinity),
     maxDelayMs: between('maxDelayMs', maxDelayMs, 0, LONGEST_TIMEOUT_MS),
     userAgent,
     proxy,

@@ -509,6 +509,43 @@ describe('aborting', () => {
   });
 });
 
+describe('equal failures in a row', () => {
+  const refuse = (kind: 'gone' | 'fatal', times: number) => Array.from({ length: times }, () => said(kind));
+  const ends = { code: 'HEADGATE_FAILURES_IN_A_ROW', endsSource: true };
+  const own = { code: 'HEADGATE_TOY', endsSource: false };
+
+  test('end the source: the last of them fails as the others do, and later requests send nothing', async () => {
+    const scene = await play(refuse('fatal', 9), { stopAfterFailures: 3 });
+    for (let i = 0; i < 3; i += 1) await expect(scene.query()).rejects.toMatchObject(own);
+    await expect(scene.query()).rejects.toMatchObject(ends);
+    expect(scene.server.requests).toHaveLength(3);
+    await expect(scene.query()).rejects.toThrow(/^toy: 3 requests in a row ended with HEADGATE_TOY \(200\), and none succeeded\. /);
+  });
+
+  test('are counted from 0 again after a success', async () => {
+    const scene = await play([...refuse('fatal', 2), ok, ...refuse('fatal', 3)], { stopAfterFailures: 3 });
+    for (let i = 0; i < 2; i += 1) await expect(scene.query()).rejects.toMatchObject(own);
+    await scene.query();
+    for (let i = 0; i < 3; i += 1) await expect(scene.query()).rejects.toMatchObject(own);
+    await expect(scene.query()).rejects.toMatchObject(ends);
+  });
+
+  test('count for what does not exist only until there is a success', async () => {
+    const early = await play(refuse('gone', 9), { stopAfterFailures: 3 });
+    for (let i = 0; i < 3; i += 1) await expect(early.query()).rejects.toMatchObject(own);
+    await expect(early.query()).rejects.toMatchObject(ends);
+    const late = await play([ok, ...refuse('gone', 9)], { stopAfterFailures: 3 });
+    await late.query();
+    for (let i = 0; i < 9; i += 1) await expect(late.query()).rejects.toMatchObject(own);
+  });
+
+  test('change nothing by default', async () => {
+    const scene = await play(refuse('fatal', 20));
+    for (let i = 0; i < 20; i += 1) await expect(scene.query()).rejects.toMatchObject(own);
+    await scene.query();
+  });
+});
+
 describe('a walk', () => {
   test('ends where next returns null, too', async () => {
     const scene = await play([ok, ok]);

@@ -17,6 +17,7 @@ export type SourceErrorCode =
   | 'HEADGATE_CURSOR_LOOP'
   | 'HEADGATE_DEFINITION'
   | 'HEADGATE_EMPTY_PAGES'
+  | 'HEADGATE_FAILURES_IN_A_ROW'
   | 'HEADGATE_FORBIDDEN'
   | 'HEADGATE_FOREIGN_ADDRESS'
   | 'HEADGATE_GAVE_UP'
@@ -54,7 +55,7 @@ export interface SourceErrorOptions {
   readonly subject?: string;
   /** Status of the answer, where one came. */
   readonly status?: number;
-  /** True when no credential is left, so that every further request fails. Default false. */
+  /** True when no credential is left, or none is used any more, so that every further request fails. Default false. */
   readonly endsSource?: boolean;
   /** The error behind it. Default: none. */
   readonly cause?: unknown;
@@ -76,7 +77,7 @@ export class SourceError extends Error {
   readonly subject: string | undefined;
   /** Status of the last answer; undefined where none came. */
   readonly status: number | undefined;
-  /** True when no credential is left, so that every further request fails. */
+  /** True when no credential is left, or none is used any more, so that every further request fails. */
   readonly endsSource: boolean;
 
   constructor({ code, message, retryable, service, credential, subject, status, endsSource = false, cause }: SourceErrorOptions) {

@@ -28,6 +28,11 @@ export interface SourceOptions {
    * given up, too. Default false: each request tries again on its own, and `retryForMs` counts outages, too.
    */
   readonly waitOutOutages?: boolean;
+  /**
+   * Ends the source after this many requests in a row that an answer ended with the same code and status: later requests reject with `HEADGATE_FAILURES_IN_A_ROW`, and nothing more is
+   * sent. A `gone` counts only before the first success. Default: never.
+   */
+  readonly stopAfterFailures?: number;
   /** Longest a request that was sent may take to be counted by the service. Default 5,000 ms. */
   readonly maxDelayMs?: number;
   /** Default `headgate/<version>`. */

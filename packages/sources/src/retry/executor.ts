@@ -8,6 +8,7 @@ import { anySignal } from './any-signal.ts';
 import { attempt, type AttemptContext } from './attempt.ts';
 import { pause, backoff } from './backoff.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
+import { FailureStreak } from './failure-streak.ts';
 import { type Progress, retryDecision, type RetryDecision } from './retry-decision.ts';
 import { sharedSecret } from './shared-secret.ts';
 
@@ -30,6 +31,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
   const { clock, random, retryForMs } = options;
   const shared = sharedSecret();
   const limitCheck = new LimitCheck();
+  const streak = new FailureStreak({ service, stopAfter: options.stopAfterFailures });
   const names = Object.keys(options.budgets);
 
   return async (query, { credits, signal, walk, share = 1, requests }) => {
@@ -94,6 +96,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       if (status !== undefined && verdict.kind !== 'transient') breaker.answered(call);
       if (verdict.kind === 'ok') {
         credential.accepted();
+        streak.succeeded();
         tell({ outcome: 'ok' });
         return { kind: 'answered', value: verdict.value };
       }
@@ -117,6 +120,13 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       // No page's transaction will carry what this answer has shown of the budgets.
       if (decision.kind === 'retry' && status !== undefined) credential.journal?.learned();
       const { outcome } = decision;
+      if (decision.kind === 'reject' && status !== undefined) {
+        const end = streak.failed(decision.error, { status, isGone: outcome === 'gone' });
+        if (end !== undefined) {
+          for (const { name } of pool.members) pool.retire(name, end);
+          admission.wake();
+        }
+      }
       tell(
         decision.kind === 'retry'
           ? { outcome, reason: decision.reason, retryInMs: decision.retryInMs }

@@ -1,0 +1,49 @@
+import { SourceError } from '../source-error.ts';
+
+export interface FailureStreakOptions {
+  readonly service: string;
+  /** So many equal failures end the source. */
+  readonly stopAfter: number;
+}
+
+/** Counts the requests of a source that have failed alike since the last success: then the cause isn't theirs, and the next ones would fail, too. */
+export class FailureStreak {
+  readonly #options: FailureStreakOptions;
+  #hasSucceeded = false;
+  #kind = '';
+  #count = 0;
+
+  constructor(options: FailureStreakOptions) {
+    this.#options = options;
+  }
+
+  succeeded(): void {
+    this.#hasSucceeded = true;
+    this.#count = 0;
+  }
+
+  /**
+   * Returns the error that ends the source, if this failure is one too many. After a success, a resource that doesn't exist (`isGone`) is the
+   * request's own failure and says nothing of others.
+   */
+  failed(
+    { code, message }: SourceError,
+    { status, isGone }: { readonly status: number; readonly isGone: boolean },
+  ): SourceError | undefined {
+    if (isGone && this.#hasSucceeded) return undefined;
+    const kind = `${code} (${status})`;
+    this.#count = kind === this.#kind ? this.#count + 1 : 1;
+    this.#kind = kind;
+    const { service, stopAfter } = this.#options;
+    if (this.#count < stopAfter) return undefined;
+    return new SourceError({
+      code: 'HEADGATE_FAILURES_IN_A_ROW',
+      retryable: true,
+      endsSource: true,
+      service,
+      message:
+        `${service}: ${this.#count} requests in a row ended with ${kind}, and none succeeded. ` +
+        `No further request is sent, because it would fail as well (stopAfterFailures). The last said: ${message}`,
+    });
+  }
+}
