@@ -47,33 +47,44 @@ function typeOf({ type, items }: JsonType): ExportColumn['type'] {
   return type === 'array' && items?.type === 'string' ? 'texts' : 'json';
 }
 
-/** A number that may lose digits as a JavaScript number. */
-const LONG_NUMBER = /[:[,]\s*-?\d[\d.eE+-]{15}/;
+/** A number that JavaScript may spell otherwise: a long one, one with a fraction or an exponent, or a negative zero. */
+const RESPELLED_NUMBER = /[:[,]\s*-?(?:\d[\d.eE+-]{15}|\d+[.eE]|0)/;
 
 /** The cells of a record, in the order of the columns. */
 export function cellsOf(record: TopicRecord<Uint8Array>, columns: readonly ExportColumn[]): Cell[] {
   const { partition, offset, timestampMs, key, value } = record;
   const text = value && textOf(value);
-  const fields = objectOf(text);
   const own = columns.slice(RECORD.length, -1);
-  const cells = own.map(({ name, type }) => (fields !== undefined && Object.hasOwn(fields, name) ? cellOf(fields[name], type) : null));
-  const fits =
-    fields !== undefined && !cells.includes(undefined) && Object.keys(fields).every((name) => own.some((one) => one.name === name));
+  const cells = fittingCells(text, own);
   return [
     partition,
     offset,
     timestampMs,
     key && (textOf(key) ?? base64(key)),
-    ...cells.map((cell) => (fits ? (cell ?? null) : null)),
-    fits || value === null ? null : (text ?? base64(value)),
+    ...(cells ?? own.map(() => null)),
+    cells !== undefined || value === null ? null : (text ?? base64(value)),
   ];
+}
+
+/** Undefined where the columns don't hold all of the value. */
+function fittingCells(text: string | null | undefined, columns: readonly ExportColumn[]): Cell[] | undefined {
+  const fields = objectOf(text);
+  if (fields === undefined || !Object.keys(fields).every((name) => columns.some((one) => one.name === name))) return undefined;
+  try {
+    const cells = columns.map(({ name, type }) => (Object.hasOwn(fields, name) ? cellOf(fields[name], type) : null));
+    return cells.every((cell) => cell !== undefined) ? cells : undefined;
+  } catch (error) {
+    // It is nested deeper than the stack reaches.
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }
 
 /** Undefined where the text is no JSON of an object. */
 function objectOf(text: string | null | undefined): Readonly<Record<string, unknown>> | undefined {
   if (text === null || text === undefined) return undefined;
   try {
-    const value: unknown = LONG_NUMBER.test(text) ? JSON.parse(text, exact) : JSON.parse(text);
+    const value: unknown = RESPELLED_NUMBER.test(text) ? JSON.parse(text, exact) : JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : undefined;
   } catch {
     return undefined;

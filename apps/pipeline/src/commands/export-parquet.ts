@@ -59,7 +59,16 @@ function schemaOf({ name, type }: ExportColumn): SchemaElement[] {
     case 'whole':
       return [{ name, type: 'INT64', repetition_type: 'OPTIONAL' }];
     case 'time':
-      return [{ name, type: 'INT64', converted_type: 'TIMESTAMP_MILLIS', repetition_type: 'OPTIONAL' }];
+      // Readers that know the converted type alone take its times for local ones.
+      return [
+        {
+          name,
+          type: 'INT64',
+          converted_type: 'TIMESTAMP_MILLIS',
+          logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
+          repetition_type: 'OPTIONAL',
+        },
+      ];
     case 'truth':
       return [{ name, type: 'BOOLEAN', repetition_type: 'OPTIONAL' }];
     case 'texts':

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { access, readFile, readdir } from 'node:fs/promises';
+import { access, lstat, mkdir, readFile, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -99,6 +99,44 @@ test('CSV quotes what it has to, and what does not fit the columns is kept whole
   );
 });
 
+test('every number is as it is spelled, and a record nested too deep is kept as its text', async () => {
+  const spelled = '{"price":9.90,"huge":1e400,"zero":-0,"exponent":1E2}';
+  const deep = `{"isbn":"1","record":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
+  const cwd = await logWith({ 'books.records': [`{"isbn":"1","record":${spelled}}`, deep] });
+  const [first = '', second = ''] = (await exported(cwd, { topic: 'books.records' })).out.split('\n');
+  expect(first).toContain(`"record":${spelled}}`);
+  expect((JSON.parse(second) as { record_value: string }).record_value).toBe(deep);
+});
+
+test('two exports into one file leave one of them, whole', async () => {
+  const cwd = await logWith({ 'followers.ids': Array.from({ length: 3_000 }, (_, i) => idValue(String(i))) });
+  const out = join(cwd, 'ids.ndjson');
+  await Promise.all([exported(cwd, { topic: 'followers.ids', out }), exported(cwd, { topic: 'followers.ids', out })]);
+  const lines = (await readFile(out, 'utf8')).trim().split('\n');
+  expect(lines.map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(Array.from({ length: 3_000 }, (_, i) => String(i)));
+  expect((await readdir(cwd)).toSorted()).toEqual(['headgate.db', 'headgate.yaml', 'ids.ndjson']);
+});
+
+test('a pipe and a device are written into, and a link keeps leading where it did', async () => {
+  const cwd = await logWith({ 'followers.ids': [idValue('7')] });
+  const line = expect.stringContaining('"id":"7"');
+  const fifo = join(cwd, 'fifo');
+  await run('mkfifo', [fifo]);
+  const [read] = await Promise.all([readFile(fifo, 'utf8'), exported(cwd, { topic: 'followers.ids', out: fifo })]);
+  expect(read).toEqual(line);
+  expect((await lstat(fifo)).isFIFO()).toBe(true);
+  await symlink('/dev/null', join(cwd, 'null'));
+  expect((await exported(cwd, { topic: 'followers.ids', out: 'null' })).code).toBe(0);
+  expect((await stat('/dev/null')).isCharacterDevice()).toBe(true);
+  await mkdir(join(cwd, 'elsewhere'));
+  await writeFile(join(cwd, 'elsewhere/ids.ndjson'), 'old');
+  await symlink('elsewhere/ids.ndjson', join(cwd, 'link'));
+  expect((await exported(cwd, { topic: 'followers.ids', out: 'link' })).code).toBe(0);
+  expect((await lstat(join(cwd, 'link'))).isSymbolicLink()).toBe(true);
+  expect(await readFile(join(cwd, 'elsewhere/ids.ndjson'), 'utf8')).toEqual(line);
+  await expect(exported(cwd, { topic: 'followers.ids', out: 'elsewhere' })).rejects.toThrow(/elsewhere is a folder/);
+});
+
 const page = (ids: readonly string[]): string =>
   JSON.stringify({ user: '@alpha', crawl: 'c', page: 1, cursor: '-1', nextCursor: '0', previousCursor: '0', ids });
 
@@ -119,6 +157,8 @@ test('Parquet has columns with types, and is a file only when it is whole', asyn
     { record_offset: 0n, record_time: new Date('2026-11-22T10:00:00.123Z'), record_key: '@alpha', page: 1n, cursor: '-1', ids: [] },
     { ids: [LARGEST], record_value: null },
   ]);
+  const time = parquetMetadata(new Uint8Array(await readFile(out)).buffer).schema.find(({ name }) => name === 'record_time');
+  expect(time?.logical_type).toEqual({ type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' });
   expect(rows.at(-1)).toMatchObject({ record_value: 'odd' });
   expect(rows.slice(2, -1).flatMap(({ ids }) => ids)).toEqual(many.flatMap((value) => (JSON.parse(value) as { ids: string[] }).ids));
   await expect(exported(cwd, { topic: 'followers.pages', out: join(cwd, 'no/such.csv') })).rejects.toThrow(

@@ -1,6 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { realpath, rename, rm, stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { topicNames } from '@headgate/pipeline';
 import { shown } from '../config/problem.ts';
@@ -51,8 +52,10 @@ export async function exportTopic(
     const there = (await log.listTopics()).map(({ name }) => name);
     throw new UsageError(`export: there is no topic ${shown(asked)}. There are: ${there.join(', ')}.`);
   }
-  const path = out === undefined ? undefined : resolve(cwd, out);
-  const partial = `${path}.part`;
+  const target = out === undefined ? undefined : await targetOf(resolve(cwd, out));
+  const path = target?.path;
+  // Of this export alone: another may write into the same file.
+  const partial = target?.isStream === true ? target.path : `${path}.${process.pid}-${randomBytes(4).toString('hex')}.part`;
   const stream: NodeJS.WritableStream & { destroy?(): unknown } = path === undefined ? stdout : createWriteStream(partial);
   const output = pacedOutput({ stream, signal, failsWhenClosed: path !== undefined });
   const { over } = output;
@@ -74,14 +77,27 @@ export async function exportTopic(
     if (output.failure !== undefined) throw new ExportError(out ?? 'stdout', output.failure);
     if (signal.aborted) return 130;
     if (path === undefined) return 0;
-    await rename(partial, path);
+    if (partial !== path) await rename(partial, path);
     stderr.write(`${rows} records of ${topic} in ${out}\n`);
     return 0;
   } finally {
     if (path !== undefined) {
       stream.destroy?.();
-      await rm(partial, { force: true });
+      if (partial !== path) await rm(partial, { force: true });
     }
+  }
+}
+
+/** Where `out` leads. A pipe or a device is written into; in the place of a file, or of what a link leads to, comes another file. */
+async function targetOf(out: string): Promise<{ readonly path: string; readonly isStream: boolean }> {
+  try {
+    const path = await realpath(out);
+    const found = await stat(path);
+    if (found.isDirectory()) throw new UsageError(`export: ${out} is a folder. Name a file in it.`);
+    return { path, isStream: !found.isFile() };
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    return { path: out, isStream: false };
   }
 }
 
