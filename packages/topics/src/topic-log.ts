@@ -42,6 +42,11 @@ export interface TopicLog extends AsyncDisposable {
   /** The offset a group reads next in a partition; undefined where it has committed none. */
   groupOffset(topicPartition: TopicPartition & { readonly group: string }): Promise<number | undefined>;
   /**
+   * The offset of the first record of a partition that was appended at this time or later, milliseconds since the epoch; undefined where there
+   * is none. Absent where times ascend within a partition, so that a search by them finds it.
+   */
+  offsetSince?(topicPartition: TopicPartition, sinceMs: number): Promise<number | undefined>;
+  /**
    * The rights that this log's user lacks for `use`; none where the log knows no users. Changes nothing. `createTopics` reports missing
    * rights to create topics.
    */

@@ -11,7 +11,7 @@ export async function backup(to: string, context: CommandContext): Promise<numbe
   if (topics.driver !== 'sqlite') throw new UsageError('backup: the log is on Kafka, which keeps copies itself: see topics.replication.');
   const { file } = topics;
   if (!(await isLogThere(topics))) throw new UsageError(`backup: there is no log at ${file} yet.`);
-  const done = await backupSqliteTopicLog({ file, to: resolve(context.cwd, to) });
+  const done = await backupSqliteTopicLog({ file, to: resolve(context.cwd, to), signal: context.signal });
   const what = `${countWords(done.topics, 'topic')}, ${countWords(done.records, 'record')}, ${groupedNumber(done.bytes)} bytes`;
   context.stderr.write(`${to} is a copy of ${file}: ${what}, all of them read.\n`);
   return 0;

@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
@@ -60,6 +60,29 @@ describe('a backup', () => {
     await expect(backupSqliteTopicLog({ file, to: join(folder, 'none', 'copy.db') })).rejects.toMatchObject({
       code: 'HEADGATE_TOPIC_LOG_OPEN',
     });
+  });
+
+  it('that is stopped leaves no file, and one whose name is taken meanwhile overwrites nothing', async () => {
+    const folder = temporaryFolder();
+    const [file, to] = [join(folder, 'log.db'), join(folder, 'copy.db')];
+    {
+      await using log = await sqliteTopicLog({ file });
+      await log.createTopics([{ name: 'pages', partitions: 1 }]);
+      await log.append(Array.from({ length: 5_000 }, (_, i) => ({ topic: 'pages', key: 'k', value: String(i) })));
+    }
+    const stop = new AbortController();
+    const stopped = backupSqliteTopicLog({ file, to, signal: stop.signal });
+    stop.abort(new Error('stopped by SIGTERM'));
+    await expect(stopped).rejects.toThrow('stopped by SIGTERM');
+    expect(readdirSync(folder).filter((name) => name.startsWith('copy'))).toEqual([]);
+
+    const taken = backupSqliteTopicLog({ file, to });
+    // While it copies the final name isn't there.
+    expect(readdirSync(folder)).not.toContain('copy.db');
+    writeFileSync(to, 'precious');
+    await expect(taken).rejects.toThrow('Nothing is overwritten');
+    expect(readFileSync(to, 'utf8')).toBe('precious');
+    expect(readdirSync(folder).filter((name) => name.startsWith('copy'))).toEqual(['copy.db']);
   });
 
   it('of a damaged log fails, and leaves nothing', async () => {

@@ -1,4 +1,4 @@
-import { open, rename, rm } from 'node:fs/promises';
+import { access, link, open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { TopicLogError } from '../topic-log-error.ts';
 import { sqliteTopicLog } from './sqlite-topic-log.ts';
@@ -10,6 +10,8 @@ export interface BackupOptions {
   readonly file: string;
   /** Where the copy goes: a file that isn't there. */
   readonly to: string;
+  /** Ends it, and leaves no file. Default: none does. */
+  readonly signal?: AbortSignal;
 }
 
 /** What a copy holds. */
@@ -23,57 +25,89 @@ export interface BackedUp {
 }
 
 /**
- * Copies a log as it stands at one moment into a file that has all of it, and none of the space that is free; reads the whole copy; then gives it
- * its name, synced. It needs room for the copy, beside which `<to>.part` lies until then. Throws a `TopicLogError`, HEADGATE_TOPIC_LOG_OPEN where
- * `to` is there already.
+ * Copies a log as it is at one moment into a file that has all of it, and none of the space that is free; reads the whole copy; then gives it
+ * its name, synced. The log is only read. It needs room for the copy, which lies beside `to` until then, as `<to>.<process id>.part`. Throws a
+ * `TopicLogError`, HEADGATE_TOPIC_LOG_OPEN where `to` is there already, and the reason of `signal`.
  */
-export async function backupSqliteTopicLog({ file, to }: BackupOptions): Promise<BackedUp> {
+export async function backupSqliteTopicLog({ file, to, signal = new AbortController().signal }: BackupOptions): Promise<BackedUp> {
   const target = resolve(to);
-  const part = `${target}.part`;
-  await claim(target);
+  const part = `${target}.${process.pid}.part`;
+  if (await isThere(target)) throw cannotBeMade(target, THERE);
   try {
+    signal.throwIfAborted();
     await rm(part, { force: true });
     await claim(part);
-    await copy(resolve(file), part);
-    const { topics, records } = await readWhole(part);
+    await copy(resolve(file), part, signal);
+    const { topics, records } = await readWhole(part, signal);
     const bytes = await synced(part);
-    await rename(part, target);
+    await giveName(part, target);
     await synced(dirname(target));
     return { topics, records, bytes };
-  } catch (error) {
-    await Promise.all([target, ...['', '-wal', '-shm'].map((end) => part + end)].map(async (path) => await rm(path, { force: true })));
-    throw error;
+  } finally {
+    await Promise.all(['', '-wal', '-shm', '-journal'].map(async (end) => await rm(part + end, { force: true })));
   }
 }
 
-/** Makes an empty file for its owner alone: the name is ours from now on. */
+const THERE = 'it is there already. Nothing is overwritten: name another file.';
+
+async function isThere(path: string): Promise<boolean> {
+  return await access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+function cannotBeMade(path: string, why: string, cause?: unknown): TopicLogError {
+  return new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_OPEN', message: `The backup ${path} can't be made: ${why}` }, { cause });
+}
+
+/** A link is refused where the name is taken; renaming would overwrite. */
+async function giveName(part: string, target: string): Promise<void> {
+  try {
+    await link(part, target);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === 'EEXIST' || (await isThere(target))) throw cannotBeMade(target, THERE, cause);
+    // Not every filesystem has links.
+    await rename(part, target);
+  }
+}
+
+/** Makes an empty file for its owner alone. */
 async function claim(path: string): Promise<void> {
   try {
     await (await open(path, 'wx', 0o600)).close();
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    const why = code === 'EEXIST' ? 'it is there already. Nothing is overwritten: name another file.' : message;
-    throw new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_OPEN', message: `The backup ${path} can't be made: ${why}` }, { cause });
+    throw cannotBeMade(path, (cause as NodeJS.ErrnoException).message, cause);
   }
 }
 
-async function copy(file: string, to: string): Promise<void> {
-  const link = new WorkerLink({ file, busyTimeoutMs: 5_000, pollMs: 50, tombstoneRetentionMs: 0, maxFileBytes: 0 });
+async function copy(file: string, to: string, signal: AbortSignal): Promise<void> {
+  const worker = new WorkerLink({ file, busyTimeoutMs: 5_000, pollMs: 50, tombstoneRetentionMs: 0, maxFileBytes: 0, readOnly: true });
+  const over = new AbortController();
+  const stopped = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { signal: over.signal });
+  });
+  const copied = worker.call('open', null).then(() => worker.call('backup', { to }));
   try {
-    await link.call('open', null);
-    await link.call('backup', { to });
+    await Promise.race([copied, stopped]);
   } finally {
-    await link.close();
+    over.abort();
+    // A thread that copies hears nothing before it is done.
+    const closed = worker.close();
+    if (signal.aborted) copied.catch(() => undefined);
+    else await closed;
   }
 }
 
-async function readWhole(file: string): Promise<Pick<BackedUp, 'topics' | 'records'>> {
-  await using log = await sqliteTopicLog({ file });
+async function readWhole(file: string, signal: AbortSignal): Promise<Pick<BackedUp, 'topics' | 'records'>> {
+  await using log = await sqliteTopicLog({ file, readOnly: true });
   const topics = await log.listTopics();
   let records = 0;
   for (const { name } of topics) {
-    for await (const _ of log.readBytes({ topic: name })) records += 1;
+    for await (const _ of log.readBytes({ topic: name, signal })) records += 1;
   }
+  signal.throwIfAborted();
   return { topics: topics.length, records };
 }
 

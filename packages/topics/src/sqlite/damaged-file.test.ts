@@ -51,6 +51,24 @@ describe('a damaged file', () => {
     await expect(readAll(file)).rejects.toThrow(reason);
   });
 
+  it.each([
+    ['next_offset', 'next_offset + 1'],
+    ['group_name', "'headgatf'"],
+    ['partition_id', 'partition_id + 1'],
+  ])('is reported where the %s of a group was altered', async (column, altered) => {
+    const file = await writtenLog();
+    {
+      await using log = await sqliteTopicLog({ file });
+      for await (const record of log.read({ topic: 'topic', group: 'headgate' })) if (record.offset === 3) break;
+      const reader = log.read({ topic: 'topic', group: 'headgate' });
+      await reader.commit({ topic: 'topic', partition: 0, offset: 3 });
+      expect(await log.groupOffset({ topic: 'topic', partition: 0, group: 'headgate' })).toBe(4);
+    }
+    alter(file, `UPDATE group_offsets SET ${column} = ${altered}`);
+    await using log = await sqliteTopicLog({ file });
+    await expect(log.groupOffset({ topic: 'topic', partition: 0, group: 'headgate' })).rejects.toThrow(/offset of a group doesn't match/);
+  });
+
   it('is reported when its end is cut off', async () => {
     const file = await writtenLog();
     truncateSync(file, Math.floor(statSync(file).size / 8192) * 4096);

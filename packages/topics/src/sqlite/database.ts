@@ -1,9 +1,10 @@
 import { type Stats, accessSync, chmodSync, constants, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { DatabaseSync } from 'node:sqlite';
 import { integer } from './column.ts';
 import { LogFiles } from './log-files.ts';
-import { checkSchema, makeSchema } from './schema.ts';
+import { checkSchema, makeSchema, viewSchema } from './schema.ts';
 import { sqliteFailure } from './sqlite-failure.ts';
 import { type WorkerOptions, WorkerFailure } from './worker-protocol.ts';
 
@@ -13,6 +14,7 @@ import { type WorkerOptions, WorkerFailure } from './worker-protocol.ts';
  */
 export function openDatabase(options: WorkerOptions): { readonly db: DatabaseSync; readonly files: LogFiles } {
   const { file, busyTimeoutMs } = options;
+  if (options.readOnly === true) return openToRead(options);
   const isNew = preparePath(file);
   let db: DatabaseSync | undefined;
   try {
@@ -32,6 +34,60 @@ export function openDatabase(options: WorkerOptions): { readonly db: DatabaseSyn
   } catch (error) {
     closeQuietly(db);
     throw sqliteFailure(error, { file, busyTimeoutMs });
+  }
+}
+
+/** The log's file as it is, for reading. Where this user may write, SQLite has its `-wal` and `-shm` as ever; where not, none is made. */
+function openToRead(options: WorkerOptions): ReturnType<typeof openDatabase> {
+  const { file, busyTimeoutMs } = options;
+  try {
+    const found = statSync(file, { throwIfNoEntry: false });
+    if (found === undefined) throw new WorkerFailure({ kind: 'open', file, reason: 'it is missing.', detail: 'ENOENT' });
+    if (found.isDirectory())
+      throw new WorkerFailure({ kind: 'open', file, reason: 'it is a folder. Name a file in it.', detail: 'EISDIR' });
+    const wal = statSync(`${file}-wal`, { throwIfNoEntry: false });
+    if ((wal?.size ?? 0) > 0 && found.size === 0) throw leftAlone(file);
+    const mayWrite = [file, dirname(file)].every((path) => mayBe(path, constants.W_OK));
+    try {
+      if (mayWrite) return openedToRead(options, 'beside writers');
+    } catch (error) {
+      // A right may be missing that the system doesn't tell of.
+      if (sqliteFailure(error, { file, busyTimeoutMs }).failure.kind !== 'open') throw error;
+    }
+    // A clean stop leaves no -wal: the file has all of the log then, and nobody writes it.
+    return openedToRead(options, wal === undefined ? 'unchanging' : 'without rights');
+  } catch (error) {
+    throw sqliteFailure(error, { file, busyTimeoutMs });
+  }
+}
+
+function openedToRead(
+  { file, busyTimeoutMs }: WorkerOptions,
+  how: 'beside writers' | 'without rights' | 'unchanging',
+): ReturnType<typeof openDatabase> {
+  let db: DatabaseSync | undefined;
+  try {
+    const path = how === 'unchanging' ? new URL(`${pathToFileURL(file).href}?immutable=1`) : file;
+    db = new DatabaseSync(path, { timeout: busyTimeoutMs, readOnly: how !== 'beside writers' });
+    const files = new LogFiles(file);
+    checkSchema(db, file);
+    viewSchema(db);
+    // The copy that a backup makes has no -wal before it is written.
+    const hasWal = how !== 'unchanging' && db.prepare('PRAGMA journal_mode').get()?.['journal_mode'] === 'wal';
+    if (hasWal) files.addWriteAheadLog();
+    return { db, files };
+  } catch (error) {
+    closeQuietly(db);
+    throw error;
+  }
+}
+
+function mayBe(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
   }
 }
 

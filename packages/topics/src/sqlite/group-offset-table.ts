@@ -1,38 +1,64 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { integer, integerOrNull } from './column.ts';
+import { crc32 } from 'node:zlib';
+import { integer, integerOrNull, text } from './column.ts';
+import { WorkerFailure } from './worker-protocol.ts';
+
+interface GroupOffset {
+  readonly group: string;
+  readonly partitionId: number;
+  readonly next: number;
+}
 
 /** Per group and partition the offset that is read next. */
 export class GroupOffsetTable {
-  readonly #get: StatementSync;
-  readonly #set: StatementSync;
-  readonly #advance: StatementSync;
-  readonly #least: StatementSync;
+  readonly #db: DatabaseSync;
+  readonly #file: string;
+  readonly #all: StatementSync;
+  #set: StatementSync | undefined;
 
-  constructor(db: DatabaseSync) {
-    const insert =
-      'INSERT INTO group_offsets (group_name, partition_id, next_offset) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET next_offset =';
-    this.#get = db.prepare('SELECT next_offset FROM group_offsets WHERE group_name = ? AND partition_id = ?');
-    this.#set = db.prepare(`${insert} excluded.next_offset`);
-    this.#advance = db.prepare(`${insert} max(next_offset, excluded.next_offset)`);
-    this.#least = db.prepare('SELECT min(next_offset) AS least FROM group_offsets WHERE partition_id = ?');
+  constructor(db: DatabaseSync, file: string) {
+    this.#db = db;
+    this.#file = file;
+    this.#all = db.prepare('SELECT group_name, partition_id, next_offset, checksum FROM group_offsets');
   }
 
   get(group: string, partitionId: number): number | null {
-    const row = this.#get.get(group, partitionId);
-    return row === undefined ? null : integer(row['next_offset']);
+    return this.#verified().find((row) => row.group === group && row.partitionId === partitionId)?.next ?? null;
   }
 
   /** The least that any group has committed; undefined where none has. */
   least(partitionId: number): number | undefined {
-    return integerOrNull(this.#least.get(partitionId)?.['least']) ?? undefined;
+    const offsets = this.#verified().flatMap((row) => (row.partitionId === partitionId ? [row.next] : []));
+    return offsets.length === 0 ? undefined : Math.min(...offsets);
   }
 
   set(group: string, partitionId: number, next: number): void {
-    this.#set.run(group, partitionId, next);
+    // A log that is only read may have a view in its place.
+    this.#set ??= this.#db.prepare(
+      'INSERT INTO group_offsets (group_name, partition_id, next_offset, checksum) VALUES (?, ?, ?, ?) ' +
+        'ON CONFLICT DO UPDATE SET next_offset = excluded.next_offset, checksum = excluded.checksum',
+    );
+    this.#set.run(group, partitionId, next, checksum({ group, partitionId, next }));
   }
 
   /** Never goes back: readers may commit out of order. */
   advance(group: string, partitionId: number, next: number): void {
-    this.#advance.run(group, partitionId, next);
+    if (next > (this.get(group, partitionId) ?? -1)) this.set(group, partitionId, next);
   }
+
+  /** All rows: one whose group or partition was damaged is missed under its own. */
+  #verified(): readonly GroupOffset[] {
+    return this.#all.all().map((row) => {
+      const found = { group: text(row['group_name']), partitionId: integer(row['partition_id']), next: integer(row['next_offset']) };
+      const sum = integerOrNull(row['checksum']);
+      // An older release has written none.
+      if (sum !== null && sum !== checksum(found))
+        throw new WorkerFailure({ kind: 'corrupt', file: this.#file, detail: "the offset of a group doesn't match its checksum" });
+      return found;
+    });
+  }
+}
+
+function checksum({ group, partitionId, next }: GroupOffset): number {
+  return crc32(`${group}\n${partitionId}\n${next}`);
 }

@@ -40,7 +40,7 @@ export class LogStore {
     this.#db = db;
     this.topics = new TopicTable(db);
     this.records = new RecordTable(db, files.file);
-    this.groups = new GroupOffsetTable(db);
+    this.groups = new GroupOffsetTable(db, files.file);
     this.#lanes = new LaneTable(db);
     this.#dataVersion = db.prepare('PRAGMA data_version');
   }
@@ -105,6 +105,11 @@ export class LogStore {
     } finally {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
     }
+  }
+
+  offsetSince({ topic, partition, sinceMs }: TopicPartition & { readonly sinceMs: number }): number | null {
+    this.files.assertThere();
+    return this.records.since(partitionOf(this.topics.get(topic), partition).id, sinceMs);
   }
 
   /** Deletes some of a topic's oldest records. Answers whether there may be more to delete. */
@@ -232,7 +237,7 @@ export class LogStore {
 
   #transaction<T>(work: () => T, end: 'COMMIT' | 'ROLLBACK' = 'COMMIT'): T {
     try {
-      this.#db.exec('BEGIN IMMEDIATE');
+      this.#db.exec(this.#options.readOnly === true ? 'BEGIN' : 'BEGIN IMMEDIATE');
       this.files.assertThere();
       const result = work();
       this.#db.exec(end);

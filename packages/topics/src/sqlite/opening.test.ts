@@ -46,7 +46,7 @@ describe('opening', () => {
     const before = readFileSync(file);
     const error: unknown = await sqliteTopicLog({ file }).catch((refusal: unknown) => refusal);
     expect(error).toMatchObject({ code: 'HEADGATE_TOPIC_LOG_VERSION' });
-    expect(String(error)).toMatch(/version 99.*up to 4\. Update/);
+    expect(String(error)).toMatch(/version 99.*up to 5\. Update/);
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
@@ -113,7 +113,7 @@ describe('opening', () => {
       return prepare(sql);
     };
     checkSchema(db, file);
-    expect(other.prepare('PRAGMA user_version').get()).toEqual({ user_version: 4 });
+    expect(other.prepare('PRAGMA user_version').get()).toEqual({ user_version: 5 });
     other.close();
     db.close();
   });

@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 
 import { crc32 } from 'node:zlib';
 import { noText, textOf } from '../record-fields.ts';
 import type { TopicPartition } from '../topic-log.ts';
-import { fieldOrNull, integer, text, textOrNull } from './column.ts';
+import { fieldOrNull, integer, integerOrNull, text, textOrNull } from './column.ts';
 import { type SeriesValues, isSeriesValues, recordCount } from './series-values.ts';
 import type { StoredPartition } from './topic-table.ts';
 import { type RecordChunk, type StateEntries, WorkerFailure } from './worker-protocol.ts';
@@ -41,6 +41,7 @@ export class RecordTable {
   readonly #chunk: StatementSync;
   readonly #state: StatementSync;
   readonly #purge: StatementSync;
+  readonly #since: StatementSync;
   readonly #oldest: StatementSync;
   readonly #deleteBefore: StatementSync;
 
@@ -56,6 +57,7 @@ export class RecordTable {
     this.#state = db.prepare(`${columns} WHERE partition_id = ? AND compacted = 1 AND value IS NOT NULL ORDER BY base_offset`);
     for (const statement of [this.#chunk, this.#state]) statement.setReturnArrays(true);
     this.#purge = db.prepare('DELETE FROM batches WHERE partition_id = ? AND compacted = 1 AND value IS NULL AND timestamp_ms < ?');
+    this.#since = db.prepare('SELECT min(base_offset) AS first FROM batches WHERE partition_id = ? AND timestamp_ms >= ?');
     this.#oldest = db.prepare(
       `SELECT base_offset, count, timestamp_ms FROM batches WHERE partition_id = ? ORDER BY base_offset LIMIT ${ROWS_PER_DELETION}`,
     );
@@ -123,6 +125,11 @@ export class RecordTable {
       timestampsMs.push(integer(row[AT.timestamp_ms]));
     }
     return { keys, values, timestampsMs };
+  }
+
+  /** The first record that was appended at this time or later; null where there is none. Times may go back with the machine's clock. */
+  since(partitionId: number, sinceMs: number): number | null {
+    return integerOrNull(this.#since.get(partitionId, sinceMs)?.['first']);
   }
 
   /** Tombstones have done their work once every reader may be supposed to have seen them. */

@@ -84,7 +84,7 @@ describe('retention', () => {
       await log.append(numbered('pages', 3));
     }
     const db = new DatabaseSync(file);
-    db.exec('ALTER TABLE partitions DROP COLUMN start_offset; PRAGMA user_version = 3');
+    db.exec('ALTER TABLE partitions DROP COLUMN start_offset; ALTER TABLE group_offsets DROP COLUMN checksum; PRAGMA user_version = 3');
     db.close();
     await using log = await sqliteTopicLog({ file });
     expect(await valuesOf(log, 'pages')).toEqual(['0', '1', '2']);

@@ -6,9 +6,17 @@ import { integer } from './column.ts';
 const APPLICATION_ID = 0x48644774;
 
 /** One more with each schema. */
-const VERSION = 4;
+const VERSION = 5;
 /** What makes the next schema of each older one that a release has written. */
-const MIGRATIONS: Readonly<Record<number, string>> = { 3: 'ALTER TABLE partitions ADD COLUMN start_offset INTEGER NOT NULL DEFAULT 0' };
+const MIGRATIONS: Readonly<Record<number, string>> = {
+  3: 'ALTER TABLE partitions ADD COLUMN start_offset INTEGER NOT NULL DEFAULT 0',
+  4: 'ALTER TABLE group_offsets ADD COLUMN checksum INTEGER',
+};
+/** What stands in for a migration where nothing may be written: the tables of each older schema as the next one has them. */
+const VIEWS: Readonly<Record<number, string>> = {
+  3: 'CREATE TEMP VIEW partitions AS SELECT *, 0 AS start_offset FROM main.partitions',
+  4: 'CREATE TEMP VIEW group_offsets AS SELECT *, NULL AS checksum FROM main.group_offsets',
+};
 
 /**
  * Records before `start_offset` were deleted for their age. A key that is text is stored as text, so that a compacted topic has one record of it, whichever way it was given. A row of `batches` is one
@@ -55,6 +63,7 @@ const SCHEMA = `
     group_name TEXT NOT NULL,
     partition_id INTEGER NOT NULL,
     next_offset INTEGER NOT NULL,
+    checksum INTEGER,
     PRIMARY KEY (group_name, partition_id)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE lanes (
@@ -96,6 +105,11 @@ export function makeSchema(db: DatabaseSync, file: string): void {
     if (db.isTransaction) db.exec('ROLLBACK');
     throw error;
   }
+}
+
+/** Lets a file of an older release be read as one of this, and changes nothing in it. */
+export function viewSchema(db: DatabaseSync): void {
+  for (let version = pragma(db, 'user_version'); version > 0 && version < VERSION; version++) db.exec(VIEWS[version] ?? '');
 }
 
 /** To be called within a transaction. */

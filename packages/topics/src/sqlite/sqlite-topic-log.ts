@@ -44,6 +44,8 @@ export interface SqliteTopicLogOptions {
   readonly tombstoneRetentionMs?: number;
   /** The file may not grow beyond this, bytes; writes that would throw a `TopicLogError` (HEADGATE_TOPIC_LOG_FULL). Default 0: the disk is the limit. */
   readonly maxFileBytes?: number;
+  /** Open for reading alone: the file is neither made nor migrated, and this user needs no right to write. Default false. */
+  readonly readOnly?: boolean;
   /** Deletes old records as long as the log is open. Default: all are kept. */
   readonly retention?: SqliteRetention;
   /**
@@ -74,13 +76,14 @@ export async function sqliteTopicLog(options: SqliteTopicLogOptions): Promise<To
     pollMs = 50,
     tombstoneRetentionMs = 86_400_000,
     maxFileBytes = 0,
+    readOnly = false,
     retention,
     onAvailability,
     now: clock = Date.now,
   } = options;
   const now = (): number => Math.floor(clock());
   const file = resolve(options.file);
-  const link = new WorkerLink({ file, busyTimeoutMs, pollMs, tombstoneRetentionMs, maxFileBytes }, options.worker);
+  const link = new WorkerLink({ file, busyTimeoutMs, pollMs, tombstoneRetentionMs, maxFileBytes, readOnly }, options.worker);
   try {
     await link.call('open', null);
   } catch (error) {
@@ -209,6 +212,12 @@ class SqliteTopicLog implements TopicLog {
   async groupOffset(topicPartition: TopicPartition & { readonly group: string }): Promise<number | undefined> {
     this.#assertOpen();
     return (await this.#link.call('group-offset', topicPartition)) ?? undefined;
+  }
+
+  /** The offset of the first record that was appended at this time or later; undefined where there is none. */
+  async offsetSince(topicPartition: TopicPartition, sinceMs: number): Promise<number | undefined> {
+    this.#assertOpen();
+    return (await this.#link.call('offset-since', { ...topicPartition, sinceMs })) ?? undefined;
   }
 
   missingRights(): Promise<readonly MissingRight[]> {

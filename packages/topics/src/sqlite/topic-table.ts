@@ -20,6 +20,13 @@ export interface StoredTopic {
   readonly partitions: readonly StoredPartition[];
 }
 
+interface Writes {
+  readonly insertTopic: StatementSync;
+  readonly insertPartition: StatementSync;
+  readonly setNextOffset: StatementSync;
+  readonly setStartOffset: StatementSync;
+}
+
 /** Kafka's rule for names, so that a topic can move there. */
 const TOPIC_NAME = /^[A-Za-z0-9._-]{1,249}$/;
 const MAX_PARTITIONS = 10_000;
@@ -28,10 +35,8 @@ const MAX_PARTITIONS = 10_000;
 export class TopicTable {
   readonly #topic: StatementSync;
   readonly #topics: StatementSync;
-  readonly #insertTopic: StatementSync;
-  readonly #insertPartition: StatementSync;
-  readonly #setNextOffset: StatementSync;
-  readonly #setStartOffset: StatementSync;
+  readonly #db: DatabaseSync;
+  #writes: Writes | undefined;
   readonly #earliest: StatementSync;
 
   constructor(db: DatabaseSync) {
@@ -39,13 +44,22 @@ export class TopicTable {
       'SELECT t.name, t.compacted, p.id, p.partition, p.next_offset, p.start_offset FROM topics t JOIN partitions p ON p.topic_id = t.id';
     this.#topic = db.prepare(`${columns} WHERE t.name = ? ORDER BY p.partition`);
     this.#topics = db.prepare(`${columns} ORDER BY t.name, p.partition`);
-    this.#insertTopic = db.prepare('INSERT INTO topics (name, compacted) VALUES (?, ?)');
-    this.#insertPartition = db.prepare(
-      'INSERT INTO partitions (topic_id, partition, next_offset) VALUES ((SELECT id FROM topics WHERE name = ?), ?, 0)',
-    );
-    this.#setNextOffset = db.prepare('UPDATE partitions SET next_offset = ? WHERE id = ?');
-    this.#setStartOffset = db.prepare('UPDATE partitions SET start_offset = max(start_offset, ?) WHERE id = ?');
+    this.#db = db;
     this.#earliest = db.prepare('SELECT min(base_offset) AS earliest FROM batches WHERE partition_id = ?');
+  }
+
+  /** Prepared when they are needed: a log that is only read may have views in the place of tables. */
+  get #write(): Writes {
+    const db = this.#db;
+    this.#writes ??= {
+      insertTopic: db.prepare('INSERT INTO topics (name, compacted) VALUES (?, ?)'),
+      insertPartition: db.prepare(
+        'INSERT INTO partitions (topic_id, partition, next_offset) VALUES ((SELECT id FROM topics WHERE name = ?), ?, 0)',
+      ),
+      setNextOffset: db.prepare('UPDATE partitions SET next_offset = ? WHERE id = ?'),
+      setStartOffset: db.prepare('UPDATE partitions SET start_offset = max(start_offset, ?) WHERE id = ?'),
+    };
+    return this.#writes;
   }
 
   find(name: string): StoredTopic | null {
@@ -80,7 +94,7 @@ export class TopicTable {
       throw new WorkerFailure({ kind: 'range', reason: `Topic "${name}" can't have ${partitions} partitions: 1 to ${MAX_PARTITIONS}` });
     }
     const existing = this.find(name);
-    if (existing === null) this.#insertTopic.run(name, compacted ? 1 : 0);
+    if (existing === null) this.#write.insertTopic.run(name, compacted ? 1 : 0);
     else if (existing.compacted !== compacted) {
       const reason = `is ${existing.compacted ? '' : 'not '}compacted and can't be changed. Use another topic name or another log.`;
       throw new WorkerFailure({ kind: 'topic-mismatch', topic: name, reason });
@@ -88,16 +102,17 @@ export class TopicTable {
       const reason = `has ${existing.partitions.length} partitions and can't shrink to ${partitions}. Request ${existing.partitions.length} or more.`;
       throw new WorkerFailure({ kind: 'topic-mismatch', topic: name, reason, partitions: existing.partitions.length });
     }
-    for (let partition = existing?.partitions.length ?? 0; partition < partitions; partition++) this.#insertPartition.run(name, partition);
+    for (let partition = existing?.partitions.length ?? 0; partition < partitions; partition++)
+      this.#write.insertPartition.run(name, partition);
     return existing?.partitions.length ?? 0;
   }
 
   setNextOffset(partitionId: number, nextOffset: number): void {
-    this.#setNextOffset.run(nextOffset, partitionId);
+    this.#write.setNextOffset.run(nextOffset, partitionId);
   }
 
   setStartOffset(partitionId: number, startOffset: number): void {
-    this.#setStartOffset.run(startOffset, partitionId);
+    this.#write.setStartOffset.run(startOffset, partitionId);
   }
 }
 

@@ -10,6 +10,8 @@ export interface WorkerOptions {
   readonly tombstoneRetentionMs: number;
   /** 0: no limit but the disk's. */
   readonly maxFileBytes: number;
+  /** Nothing is made, changed or migrated. Default false. */
+  readonly readOnly?: boolean;
 }
 
 /** Every call the worker answers, in the order they were sent; `next-chunk` of a following reader may be answered later. */
@@ -32,6 +34,7 @@ export interface WorkerCalls {
   'close-reader': { args: { readonly reader: number }; result: null };
   'commit-read': { args: OffsetCommit; result: null };
   'group-offset': { args: TopicPartition & { readonly group: string }; result: number | null };
+  'offset-since': { args: TopicPartition & { readonly sinceMs: number }; result: number | null };
   /** Answers whether there may be more to delete. */
   'delete-old': { args: DeleteOldArgs; result: boolean };
   backup: { args: { readonly to: string }; result: null };

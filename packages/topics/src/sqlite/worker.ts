@@ -63,6 +63,7 @@ function serve(port: NonNullable<typeof parentPort>, options: WorkerOptions): vo
       return null;
     },
     'group-offset': (topicPartition) => log().store.groupOffset(topicPartition),
+    'offset-since': (args) => log().store.offsetSince(args),
     'delete-old': (args) => log().store.deleteOld(args),
     backup: ({ to }) => {
       log().store.backup(to);
