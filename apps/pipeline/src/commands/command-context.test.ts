@@ -29,6 +29,17 @@ test('a file that is locked is called so, not brokers that are away', async () =
   await rm(folder, { recursive: true });
 });
 
+test('a command that is stopped while its log opens goes no further', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-open-'));
+  const topics = { driver: 'sqlite', file: join(folder, 'headgate.db'), group: 'g', lanes: 1, prefix: '', names: {} } as const;
+  const stop = new AbortController();
+  const opening = openLog({ stderr: new PassThrough(), signal: stop.signal }, topics);
+  stop.abort(new Error('stopped by SIGINT'));
+  await expect(opening).rejects.toThrow('stopped by SIGINT');
+  await expect(openLog({ stderr: new PassThrough(), signal: stop.signal }, topics)).rejects.toThrow('stopped by SIGINT');
+  await rm(folder, { recursive: true });
+});
+
 test('what is unwise in the configuration is said before a run, as lines or as JSON', async () => {
   const cwd = await configFolder({ 'headgate.yaml': BOOKS.replace('https', 'http') });
   const warned = async (json: boolean): Promise<string> => {

@@ -1,6 +1,6 @@
 import type { DefinitionInfo, Pipeline } from '@headgate/pipeline';
 import type { Clock } from '@headgate/throttle';
-import type { TopicLog } from '@headgate/topics';
+import type { AvailabilityChange, TopicLog } from '@headgate/topics';
 import { ConfigError } from '../config/config-error.ts';
 import { BUILT_IN } from '../config/built-in.ts';
 import { defaultConfigFile } from '../config/default-config-file.ts';
@@ -8,7 +8,7 @@ import type { Config } from '../config/config.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import { formatProblems, sayProblem } from '../config/format-problems.ts';
 import { loadConfig } from '../config/load-config.ts';
-import { openTopicLog } from '../run/open-topic-log.ts';
+import { isLogThere, openTopicLog } from '../run/open-topic-log.ts';
 import type { CommandFor } from '../status/open-letters.ts';
 import { goneWords, logEventWords } from '../status/log-words.ts';
 import { jsonMessage } from '../status/text/json-message.ts';
@@ -51,11 +51,15 @@ export async function readConfig({ file, cwd, env, stderr, json, clock }: Comman
 }
 
 /** Opens the log for a command that shows nothing else while it waits for brokers, or for a file. Throws what the driver throws. */
-export async function openLog({ stderr, signal }: Pick<CommandContext, 'stderr' | 'signal'>, topics: TopicsConfig): Promise<TopicLog> {
+export async function openLog(
+  { stderr, signal }: Pick<CommandContext, 'stderr' | 'signal'>,
+  topics: TopicsConfig,
+  { readOnly = false }: { readonly readOnly?: boolean } = {},
+): Promise<TopicLog> {
   const { driver } = topics;
   let isOpen = false;
   let isSaid = false;
-  const log = await openTopicLog(topics, (change) => {
+  const told = (change: AvailabilityChange): void => {
     // Opening gives up by itself, and says so.
     if (change.available ? !isSaid : !isOpen) return;
     isSaid = !change.available;
@@ -64,10 +68,41 @@ export async function openLog({ stderr, signal }: Pick<CommandContext, 'stderr' 
         ? `${logEventWords({ type: 'log-available', driver })}\n`
         : `${goneWords({ driver })} (${change.reason}): waiting for it, Ctrl-C ends that\n`,
     );
+  };
+  signal.throwIfAborted();
+  const opening = openTopicLog(topics, told, { readOnly });
+  const log = await orAborted(signal, opening).catch(async (error: unknown) => {
+    // Nobody waits for it any more.
+    opening.then(
+      (late) => late.close(),
+      () => undefined,
+    );
+    throw error;
   });
   isOpen = true;
   signal.addEventListener('abort', () => void log.close(), { once: true });
   return log;
+}
+
+/** As `openLog`, for a command that writes nothing; undefined where there is no embedded log yet. */
+export async function openLogToRead(
+  context: Pick<CommandContext, 'stderr' | 'signal'>,
+  topics: TopicsConfig,
+): Promise<TopicLog | undefined> {
+  return (await isLogThere(topics)) ? await openLog(context, topics, { readOnly: true }) : undefined;
+}
+
+/** Rejects with the signal's reason where that aborts first. */
+async function orAborted<Value>(signal: AbortSignal, work: Promise<Value>): Promise<Value> {
+  const over = new AbortController();
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true, signal: over.signal });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    over.abort();
+  }
 }
 
 /** What a command that only looks at the topic log has of the config. */

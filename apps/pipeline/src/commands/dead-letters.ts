@@ -13,7 +13,7 @@ import { countWords, groupedNumber } from '../status/text/number-words.ts';
 import { plainOutput } from '../status/text/plain-output.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { createTimeWords } from '../status/text/time-words.ts';
-import { type CommandContext, type LogConfig, commandsFor, openLog, readLogConfig } from './command-context.ts';
+import { type CommandContext, type LogConfig, commandsFor, openLog, openLogToRead, readLogConfig } from './command-context.ts';
 import { pacedOutput } from './paced-output.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -45,20 +45,17 @@ export async function deadLetters(choice: LetterChoice, context: CommandContext)
   const { topics } = config;
   const names = topicNames(topics);
   const topic = names(`${definition.name}.dead-letters`);
-  const log = await openLog(context, topics);
+  await using log = await openLogToRead(context, topics);
   const output = pacedOutput({ stream: stdout, signal });
-  try {
-    const groups = new Map<string, LetterGroup>();
-    for await (const letter of openDeadLetters({ log, pipeline: definition.name, group: topics.group, names, signal: output.over })) {
-      if (!isChosen(letter, choice)) continue;
-      if (json) await output.write(`${letterLine(letter, topic)}\n`);
-      else group(groups, letter);
-    }
-    if (!json && !signal.aborted) plainOutput(stdout).write(groupLines(groups, { topic, pipeline: definition.name, context }));
-    return signal.aborted ? 130 : 0;
-  } finally {
-    await log.close();
+  const groups = new Map<string, LetterGroup>();
+  const where = { pipeline: definition.name, group: topics.group, names, signal: output.over };
+  for await (const letter of log === undefined ? [] : openDeadLetters({ log, ...where })) {
+    if (!isChosen(letter, choice)) continue;
+    if (json) await output.write(`${letterLine(letter, topic)}\n`);
+    else group(groups, letter);
   }
+  if (!json && !signal.aborted) plainOutput(stdout).write(groupLines(groups, { topic, pipeline: definition.name, context }));
+  return signal.aborted ? 130 : 0;
 }
 
 /**

@@ -8,7 +8,7 @@ import { shown } from '../config/problem.ts';
 import { topicSchemas } from '../records/topic-schemas.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
 import { warnOfClosedStdout } from './closed-stdout.ts';
-import { type CommandContext, openLog, readLogConfig } from './command-context.ts';
+import { type CommandContext, openLogToRead, readLogConfig } from './command-context.ts';
 import { type Cell, type ExportColumn, type RowWriter, cellsOf, exportColumns } from './export-columns.ts';
 import { type Sink, pacedOutput } from './paced-output.ts';
 import { type RecordChoice, selectedRecords, selectionOf } from './selected-records.ts';
@@ -46,10 +46,10 @@ export async function exportTopic(
   const known = schemas.find(({ topic }) => names(topic) === asked || topic === asked);
   const topic = known === undefined ? asked : names(known.topic);
   const columns = exportColumns(known?.value ?? {});
-  await using log = await openLog(context, topics);
-  const [found] = await log.listTopics([topic]);
+  await using log = await openLogToRead(context, topics);
+  const [found] = (await log?.listTopics([topic])) ?? [];
   if (found === undefined && known === undefined) {
-    const there = (await log.listTopics()).map(({ name }) => name);
+    const there = ((await log?.listTopics()) ?? []).map(({ name }) => name);
     throw new UsageError(`export: there is no topic ${shown(asked)}. There are: ${there.join(', ')}.`);
   }
   const target = out === undefined ? undefined : await targetOf(resolve(cwd, out));
@@ -62,7 +62,7 @@ export async function exportTopic(
   let rows = 0;
   try {
     const writer = await rowWriter(format, columns, output);
-    if (found !== undefined) {
+    if (log !== undefined && found !== undefined) {
       for await (const record of selectedRecords(log, found, selection, over)) {
         await writer.row(cellsOf(record, columns));
         rows += 1;

@@ -15,7 +15,6 @@ import {
 } from '@headgate/pipeline';
 import type { StateReading, TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
-import { isLogThere } from '../run/open-topic-log.ts';
 import { topicsThere } from '../run/topics.ts';
 import { type OpenLetters, openLetterLines } from '../status/open-letters.ts';
 import { padWidth, displayWidth } from '../status/text/cells.ts';
@@ -27,7 +26,7 @@ import { safeText } from '../status/text/safe-text.ts';
 import { createTimeWords } from '../status/text/time-words.ts';
 import { rateWords } from '../status/view-words.ts';
 import { warnOfClosedStdout } from './closed-stdout.ts';
-import { type CommandContext, commandsFor, openLog, readConfig } from './command-context.ts';
+import { type CommandContext, commandsFor, openLogToRead, readConfig } from './command-context.ts';
 
 /** More walks than these are summed in one line. */
 const LISTED = 50;
@@ -40,7 +39,7 @@ export async function plan(context: CommandContext): Promise<number> {
   await warnOfClosedStdout(context);
   const config = await readConfig(context);
   const { pipelines, topics } = config;
-  await using opened = (await isLogThere(topics)) ? await openLog(context, topics) : undefined;
+  await using opened = await openLogToRead(context, topics);
   const partitions = opened === undefined ? new Map<string, number>() : await topicsThere({ log: opened, config });
   const log = logView(opened, partitions);
   const left = await leftToDo({ log, pipelines, group: topics.group, lanes: topics.lanes, names: topicNames(topics), clock, env });

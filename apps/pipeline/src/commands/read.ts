@@ -4,7 +4,7 @@ import { runTopics } from '../run/topics.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { warnOfClosedStdout } from './closed-stdout.ts';
-import { type CommandContext, openLog, readLogConfig } from './command-context.ts';
+import { type CommandContext, openLogToRead, readLogConfig } from './command-context.ts';
 import { pacedOutput } from './paced-output.ts';
 import { type RecordChoice, base64, isOneLineOfJson, selectedRecords, selectionOf, valueLine } from './selected-records.ts';
 import { UsageError } from './usage-error.ts';
@@ -32,31 +32,27 @@ export async function read(
   await warnOfClosedStdout(context);
   const { topics, pipelines } = await readLogConfig(context);
   const own = runTopics({ topics, pipelines }).map(({ name }) => name);
-  const log = await openLog(context, topics);
+  await using log = await openLogToRead(context, topics);
   const output = pacedOutput({ stream: stdout, signal });
-  try {
-    const named = topicNames(topics)(asked);
-    const topic = own.includes(named) ? named : asked;
-    const [found] = await log.listTopics([topic]);
-    if (found === undefined) {
-      // One that a run will create has no records yet.
-      if (own.includes(topic)) return 0;
-      const there = (await log.listTopics()).map(({ name }) => name);
-      throw new UsageError(`There is no topic ${topic}. There are: ${[...new Set([...own, ...there])].join(', ')}.`);
-    }
-    let left = max;
-    if (left <= 0) return 0;
-    for await (const record of selectedRecords(log, found, selection, output.over)) {
-      await output.write(`${asLine(record)}\n`);
-      left -= 1;
-      if (left <= 0 || output.over.aborted) break;
-    }
-    if (output.failure !== undefined)
-      throw new OutputError(`The records could not be written to stdout (${output.failure.code}). What was written before is not all.`);
-    return signal.aborted ? 130 : 0;
-  } finally {
-    await log.close();
+  const named = topicNames(topics)(asked);
+  const topic = own.includes(named) ? named : asked;
+  const [found] = (await log?.listTopics([topic])) ?? [];
+  if (log === undefined || found === undefined) {
+    // One that a run will create has no records yet.
+    if (own.includes(topic)) return 0;
+    const there = ((await log?.listTopics()) ?? []).map(({ name }) => name);
+    throw new UsageError(`There is no topic ${topic}. There are: ${[...new Set([...own, ...there])].join(', ')}.`);
   }
+  let left = max;
+  if (left <= 0) return 0;
+  for await (const record of selectedRecords(log, found, selection, output.over)) {
+    await output.write(`${asLine(record)}\n`);
+    left -= 1;
+    if (left <= 0 || output.over.aborted) break;
+  }
+  if (output.failure !== undefined)
+    throw new OutputError(`The records could not be written to stdout (${output.failure.code}). What was written before is not all.`);
+  return signal.aborted ? 130 : 0;
 }
 
 type BytesRecord = TopicRecord<Uint8Array>;

@@ -1,5 +1,5 @@
 import { duration } from '@headgate/pipeline';
-import { type TopicInfo, type TopicLog, type TopicReader, type TopicRecord, textOf } from '@headgate/topics';
+import { type TopicInfo, type TopicLog, type TopicPartition, type TopicReader, type TopicRecord, textOf } from '@headgate/topics';
 import { shown } from '../config/problem.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -55,7 +55,8 @@ export async function* selectedRecords(
   const parts: Part[] = [];
   for (const [partition, { earliest, end }] of offsets.entries()) {
     const part = { start: Math.min(end, Math.max(earliest, from ?? 0)), end, open: (start: number) => open(partition, start) };
-    parts.push(sinceMs === undefined ? part : { ...part, start: await startAt(part, sinceMs - CLOCKS_APART_MS) });
+    const start = sinceMs === undefined ? part.start : await startSince(log, { topic, partition }, part, sinceMs);
+    parts.push({ ...part, start: Math.max(part.start, start) });
   }
   for (const part of tail === undefined ? parts : await lastParts(parts, tail, fits)) yield* within(part, fits);
   if (!follow || signal.aborted) return;
@@ -79,7 +80,13 @@ async function* within({ start, end, open }: Part, fits: (record: BytesRecord) =
   }
 }
 
-/** The offset before which all records are older than `ms`: times ascend within a partition. */
+/** The offset before which all records are older. */
+async function startSince(log: TopicLog, of: TopicPartition, part: Part, sinceMs: number): Promise<number> {
+  if (log.offsetSince === undefined) return await startAt(part, sinceMs - CLOCKS_APART_MS);
+  return (await log.offsetSince(of, sinceMs)) ?? part.end;
+}
+
+/** The offset before which all records are older than `ms`, where times ascend within a partition. */
 async function startAt(part: Part, ms: number): Promise<number> {
   let { start, end } = part;
   while (end - start > SEARCHED) {
@@ -141,10 +148,16 @@ export function momentOf(text: string, now: number): number {
   if (ago.success) return now - ago.data;
   const [, date, time = '00:00', zone = ''] =
     /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? [];
-  const ms = date === undefined ? Number.NaN : Date.parse(`${date}T${time}${zone}`);
+  const ms = date === undefined || !isDay(date) ? Number.NaN : Date.parse(`${date}T${time}${zone}`);
   if (Number.isNaN(ms))
     throw new UsageError(`--since: ${shown(text)} is neither a duration, as in 15m or 24h, nor a time, as in 2026-11-22T10:00:00Z.`);
   return ms;
+}
+
+/** `Date` takes 30 February for 2 March. */
+function isDay(date: string): boolean {
+  const day = new Date(`${date}T00:00Z`);
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(date);
 }
 
 /** A record's value as a line of JSON: JSON as it stands there, so that no number of it is spelled anew; other text as a string; bytes in base64. */

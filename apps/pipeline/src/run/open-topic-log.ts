@@ -8,6 +8,8 @@ import { kafkaOptions } from './kafka-options.ts';
 export interface OpenToWorkOptions {
   /** As of the driver that knows users; default 'throw'. */
   readonly onMissingRight?: 'throw' | 'wait';
+  /** Open for reading alone: an embedded log is neither made nor migrated. Default false. */
+  readonly readOnly?: boolean;
   /** Delete what is older than the config keeps. Default false: who only looks deletes nothing. */
   readonly deleteOld?: boolean;
 }
@@ -16,7 +18,7 @@ export interface OpenToWorkOptions {
 export async function openTopicLog(
   config: TopicsConfig,
   onAvailability?: (change: AvailabilityChange) => void,
-  { onMissingRight = 'throw', deleteOld = false }: OpenToWorkOptions = {},
+  { onMissingRight = 'throw', deleteOld = false, readOnly = false }: OpenToWorkOptions = {},
 ): Promise<TopicLog> {
   const told = onAvailability !== undefined && { onAvailability };
   // Of the drivers the one that is used is loaded.
@@ -25,6 +27,7 @@ export async function openTopicLog(
       const { sqliteTopicLog } = await import('@headgate/topics/sqlite');
       return await sqliteTopicLog({
         file: config.file,
+        readOnly,
         ...told,
         ...(deleteOld && config.retain !== undefined && { retention: { maxAgeMs: config.retain, untilCommitted: requestsTopics(config) } }),
       });

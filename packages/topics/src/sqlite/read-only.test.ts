@@ -47,7 +47,9 @@ it('a log of an older release is read as it is, and not migrated', async () => {
   expect(await read(file)).toEqual(['a', 'b']);
   await using log = await sqliteTopicLog({ file, readOnly: true });
   expect(await log.groupOffset({ topic: 'pages', partition: 0, group: 'g' })).toBeUndefined();
-  await expect(log.append([{ topic: 'pages', key: 'k', value: 'c' }])).rejects.toThrow();
+  await expect(log.append([{ topic: 'pages', key: 'k', value: 'c' }])).rejects.toMatchObject({
+    code: expect.stringMatching(/^HEADGATE_TOPIC_LOG/u),
+  });
   await log.close();
   expect(readFileSync(file).equals(before)).toBe(true);
 });
