@@ -169,9 +169,26 @@ describe('a definition whose functions fail', () => {
         threw(new RegExp(`${called}: out of luck \\(at .*define-pipeline\\.test.*\\)\\. Mend it\\.`)),
       );
       const late = () => Promise.reject(new Error('too late'));
-      expect(() => made({ [name]: late })).toThrow(threw(new RegExp(`${called}: it gives a promise`)));
+      expect(() => made({ [name]: late })).toThrow(threw(new RegExp(`^${name} of pipeline shelves can't be used: it returns a promise`)));
     },
   );
+
+  it.each([
+    ['open', () => undefined, 'returns undefined. It has to return the work of walk, lookup or route'],
+    ['credentials', () => 7, 'returns 7. It has to return a list'],
+    ['credentials', () => [7], 'gives a credential without a name'],
+    ['listed', () => [Promise.reject(new Error('too late'))], 'returns a list with a promise'],
+    ['listed', async function* () {}, 'returns an async iterable'],
+    ['agreed', () => ({ most: 1n }), 'threw TypeError: Do not know how to serialize a BigInt'],
+    ['keyOf', () => 7, 'returns 7. It has to return text'],
+  ])('is told which and what it gives: %s, %#', (name, give, says) => {
+    const made = (): void => {
+      const pipeline = shelves({ listed: () => [{ shelf: 'a' }], [name]: give as never })({});
+      void [...pipeline.listed()];
+      pipeline.open({ lane: 0, lanes: 1 } as Parameters<typeof pipeline.open>[0]);
+    };
+    expect(made).toThrow(new RegExp(`${name} of pipeline shelves .*${says.replaceAll(/[.()]/g, '.')}`));
+  });
 
   it('is told which request of its list is none', () => {
     const pipeline = shelves({ listed: () => [{ shelf: 'a' }, { shelf: 7 as never }] })({});

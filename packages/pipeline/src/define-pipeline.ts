@@ -1,8 +1,6 @@
 import type { Clock, CreditPool, Journal, Json } from '@headgate/throttle';
 import * as z from 'zod';
 import { duration } from './duration.ts';
-import { callDefinition } from './endings.ts';
-import { atOnce } from './thrown.ts';
 import type { RunEvent } from './events.ts';
 import { type OptionIssue, parseOptions } from './parse-options.ts';
 import { InvalidOptionsError, PipelineError } from './pipeline-error.ts';
@@ -11,6 +9,8 @@ import { parseRequest } from './requests/request.ts';
 import { requestIdentity } from './requests/request-identity.ts';
 import { secretIssues } from './secret.ts';
 import type { RecordMakers, TopicMap } from './topic.ts';
+import { textOf } from './thrown.ts';
+import { type UserFunction, answered, callUser, callUserList, misuse } from './user-function.ts';
 import type { CrawlSize, Left, SourceControls, StateOfLane, Work, Worker, WorkerContext } from './worker.ts';
 
 /**
@@ -305,13 +305,15 @@ export function definePipeline<
     const parsed = parseOptions(options, given);
     if (parsed.issues !== undefined) throw new InvalidOptionsError(name, parsed.issues, options);
     const value = parsed.value as z.output<Options> & { every?: number; maxOutstanding: number; stopAfterFailures: number };
-    const called = <Result>(of: string, call: () => Result): Result => callDefinition(name, of, call);
-    const credentials = called('credentials', () => definition.credentials?.(value));
+    const called = <Result>(of: string, call: () => Result): Result => callUser({ pipeline: name, name: of }, call);
+    const list = <Item>(of: string, call: () => Iterable<Item> | undefined): Item[] => callUserList({ pipeline: name, name: of }, call);
+    const credentials = definition.credentials && list('credentials', () => definition.credentials?.(value));
+    for (const credential of credentials ?? []) assertNamed({ pipeline: name, name: 'credentials' }, credential);
     return {
       name,
       definition: info,
       options: value,
-      warnings: called('warnings', () => [...(atOnce(definition.warnings?.(value)) ?? [])]),
+      warnings: list('warnings', () => definition.warnings?.(value)),
       secretIssues: () => secretIssues(value),
       unit,
       topics,
@@ -319,15 +321,15 @@ export function definePipeline<
       maxOutstanding: value.maxOutstanding,
       pageItems: called('pageItems', () => definition.pageItems?.(value)),
       usualBytes: called('usualBytes', () => definition.usualBytes?.(value)) ?? {},
-      readsBack: called('readsBack', () => definition.readsBack?.(value)) ?? [],
+      readsBack: list('readsBack', () => definition.readsBack?.(value)),
       credentials: credentials?.map((credential) => credential.name),
       agreed: {
         credentials: credentials?.map((credential) => credential.name),
-        ...objectOf(called('agreed', () => definition.agreed?.(value))),
+        ...objectOf(called('agreed', () => jsonOf(definition.agreed?.(value)))),
       },
       requests,
       *listed() {
-        const all = called('listed', () => [...(atOnce(definition.listed?.(value)) ?? [])]);
+        const all = list('listed', () => definition.listed?.(value));
         for (const [i, one] of all.entries()) {
           const keyed = listedRequest(requests, one, i);
           yield { ...keyed, identity: requestIdentity(readAgain(keyed.value), keyed.value) };
@@ -338,17 +340,22 @@ export function definePipeline<
         const work = called('open', () =>
           definition.open(value, { ...io, waitOutOutages: true, stopAfterFailures: value.stopAfterFailures, credentials: own }),
         );
+        if (typeof work?.open !== 'function')
+          throw misuse({ pipeline: name, name: 'open' }, `returns ${textOf(work)}`, 'It has to return the work of walk, lookup or route');
         return opened(definition, work, { read, readAgain });
       },
       canProbe: definition.probe !== undefined,
       probe: (io, credential) =>
-        definition.probe?.(value, {
-          ...io,
-          retryForMs: 0,
-          waitOutOutages: false,
-          credentials: credentials?.slice(credential, credential + 1) ?? [],
-        }),
-      expect: (of, last) => (definition.expect === undefined ? last?.pages : atOnce(definition.expect(readAgain(of.value), last))),
+        called('probe', () =>
+          definition.probe?.(value, {
+            ...io,
+            retryForMs: 0,
+            waitOutOutages: false,
+            credentials: credentials?.slice(credential, credential + 1) ?? [],
+          }),
+        ),
+      expect: (of, last) =>
+        definition.expect === undefined ? last?.pages : called('expect', () => definition.expect?.(readAgain(of.value), last)),
     };
   };
   return Object.assign(configured, { definition: info });
@@ -377,7 +384,7 @@ function requestsOf<
   Credential extends NamedCredential,
 >(definition: PipelineDefinition<Options, RequestSchema, Topics, Credential>, read: RequestReader<RequestSchema>): PipelineRequests {
   const { name } = definition;
-  const parse = (value: string | null): KeyedRequest => ({ key: atOnce(definition.keyOf(read(value))), value: value ?? 'null' });
+  const parse = (value: string | null): KeyedRequest => ({ key: keyOf(definition, read(value)), value: value ?? 'null' });
   const keyed = (input: unknown): KeyedRequest => {
     const text: string | undefined = JSON.stringify(input);
     return parse(text ?? null);
@@ -388,12 +395,35 @@ function requestsOf<
     parse,
     parseLine(line) {
       if (/^\s*\{/.test(line)) return parse(line);
-      if (definition.parse !== undefined) return keyed(atOnce(definition.parse(line)));
+      if (definition.parse !== undefined) return keyed(answered({ pipeline: name, name: 'parse' }, definition.parse(line)));
       const message = `${name} takes requests as JSON objects, and no other lines.`;
       throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: name });
     },
-    check: (value) => atOnce(definition.check?.(read(value))),
+    check: (value) => answered({ pipeline: name, name: 'check' }, definition.check?.(read(value))),
   };
+}
+
+/** The key of a request. `recordKey`: of its record. */
+function keyOf<Request>(
+  definition: { readonly name: string; keyOf(request: Request): string },
+  request: Request,
+  recordKey?: string,
+): string {
+  const of: UserFunction = { pipeline: definition.name, name: 'keyOf', ...(recordKey !== undefined && { key: recordKey }) };
+  const key: unknown = callUser(of, () => definition.keyOf(request));
+  if (typeof key !== 'string') throw misuse(of, `returns ${textOf(key)}`, 'It has to return text');
+  return key;
+}
+
+function assertNamed(of: UserFunction, credential: unknown): void {
+  const name: unknown = typeof credential === 'object' && credential !== null && 'name' in credential ? credential.name : undefined;
+  if (typeof name !== 'string') throw misuse(of, 'gives a credential without a name', 'It has to return a list of { name, … }');
+}
+
+/** Throws for what JSON can't hold. */
+function jsonOf(value: Json | undefined): Json | undefined {
+  JSON.stringify(value);
+  return value;
 }
 
 function listedRequest(requests: PipelineRequests, input: unknown, index: number): KeyedRequest {
@@ -420,7 +450,7 @@ function opened<Options extends z.ZodObject, RequestSchema extends z.ZodType, To
         kind: '',
         topics: context.topics as RecordMakers<Topics>,
         parse,
-        keyOf: (request) => definition.keyOf(request),
+        keyOf: (request, key) => keyOf(definition, request, key),
       });
       return {
         get load() {
@@ -439,11 +469,11 @@ function opened<Options extends z.ZodObject, RequestSchema extends z.ZodType, To
       };
     },
     left(state) {
-      const left = work.left(state);
+      const left = work.left(state, definition.name);
       return (offset, value) => left(offset, readAgain(value));
     },
     lastCrawl(state) {
-      const lastCrawl = work.lastCrawl(state, '');
+      const lastCrawl = work.lastCrawl(state, { pipeline: definition.name, kind: '' });
       return (value, key) => lastCrawl(readAgain(value), key);
     },
   };

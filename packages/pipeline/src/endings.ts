@@ -1,17 +1,7 @@
 import { type NewRecord, TopicLogError } from '@headgate/topics';
 import { type Lane, recordBytes } from './lane/lane.ts';
 import { PipelineError } from './pipeline-error.ts';
-import { atOnce, placeOf, textOf } from './thrown.ts';
-
-/** Every error of a source has these: read by shape, so that two copies of a package understand each other. */
-interface SourceErrorShape {
-  readonly code: string;
-  readonly endsSource: boolean;
-}
-
-function isSourceError(error: unknown): error is SourceErrorShape {
-  return error instanceof Error && 'endsSource' in error && 'code' in error && typeof error.code === 'string';
-}
+import { isSourceError } from './thrown.ts';
 
 /** True when a request failed because its source was stopped. */
 export function isStop(error: unknown): boolean {
@@ -26,39 +16,6 @@ export function endsSource(error: unknown): boolean {
 /** True when the log failed, so that its lane can't go on. */
 export function endsLane(error: unknown): boolean {
   return error instanceof TopicLogError;
-}
-
-export interface UserFunctionOptions {
-  readonly pipeline: string;
-  readonly key: string;
-  /** The function's name in the definition: `records`. */
-  readonly name: string;
-}
-
-/** Calls a function of a definition. Its error ends the request it was called for, and names the function and where it threw. */
-export function callUser<Result>({ pipeline, key, name }: UserFunctionOptions, call: () => Result): Result {
-  try {
-    return atOnce(call());
-  } catch (cause) {
-    if (cause instanceof PipelineError || isSourceError(cause)) throw cause;
-    throw userError({ pipeline, key, name }, cause);
-  }
-}
-
-/** Calls a function of a definition that is about no request. Its error names the function and where it threw. */
-export function callDefinition<Result>(pipeline: string, name: string, call: () => Result): Result {
-  try {
-    return atOnce(call());
-  } catch (cause) {
-    if (cause instanceof PipelineError || isSourceError(cause)) throw cause;
-    const message = `${name} of pipeline ${pipeline} threw ${textOf(cause)}${placeOf(cause)}. Mend it.`;
-    throw new PipelineError({ code: 'HEADGATE_USER_FUNCTION', message, pipeline, cause });
-  }
-}
-
-export function userError({ pipeline, key, name }: UserFunctionOptions, cause: unknown): PipelineError {
-  const message = `${key}: ${name} of pipeline ${pipeline} threw ${textOf(cause)}${placeOf(cause)}. Mend it, then put the request back with replay.`;
-  return new PipelineError({ code: 'HEADGATE_USER_FUNCTION', message, pipeline, key, cause });
 }
 
 export interface RecordTooLargeOptions {

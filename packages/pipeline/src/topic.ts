@@ -2,6 +2,8 @@ import { cloudEventHeaders } from '@headgate/operators';
 import { type NewRecord, type RecordSeries, partitionForKey } from '@headgate/topics';
 import type { z } from 'zod';
 import { PipelineError } from './pipeline-error.ts';
+import { isPromise } from './thrown.ts';
+import { type UserFunction, callUserList, misuse } from './user-function.ts';
 
 /** Turns a value into a record's value: text, or bytes. Synchronous, and the same for the same value: a record may be made again. */
 export type Serialize<Value> = (value: Value) => string | Uint8Array;
@@ -108,6 +110,42 @@ export interface PendingRecord {
   readonly count: number;
 }
 
+/** Only makers make these: a copy with another topic in it is none. */
+class MadeRecord implements PendingRecord {
+  readonly #isMade = true;
+  readonly name: string;
+  readonly record: NewRecord | RecordSeries;
+  readonly id: string | undefined;
+  readonly kind: string;
+  readonly contentType: string | undefined;
+  readonly count: number;
+
+  constructor({ name, record, id, kind, contentType, count }: PendingRecord) {
+    this.name = name;
+    this.record = record;
+    this.id = id;
+    this.kind = kind;
+    this.contentType = contentType;
+    this.count = count;
+  }
+
+  static isOne(value: unknown): boolean {
+    return typeof value === 'object' && value !== null && #isMade in value && value.#isMade;
+  }
+}
+
+/** The records of a list that a function of a definition gives. Throws for one that no maker has made: it would go to any topic. */
+export function pendingRecords(of: UserFunction, call: () => Iterable<PendingRecord> | undefined): PendingRecord[] {
+  return callUserList(of, call).map((record) => madeRecord(of, record));
+}
+
+/** One such record. */
+export function madeRecord(of: UserFunction, record: PendingRecord): PendingRecord {
+  if (MadeRecord.isOne(record)) return record;
+  const what = isPromise(record) ? 'gives a promise as a record' : 'gives a record that was made otherwise, or changed';
+  throw misuse(of, what, 'Make each record with topics.<name>({ key, value }), and give it as it is');
+}
+
 export interface RecordMakersOptions {
   readonly pipeline: string;
   readonly topics: TopicMap;
@@ -168,7 +206,14 @@ function recordMaker(
 ): RecordMaker<unknown> {
   const topicName = names(`${pipeline}.${name}`);
   const { partitions, value: schema, key: keySchema } = definition;
-  const serialize = serializers.get(topicName) ?? JSON.stringify;
+  const serializer = serializers.get(topicName) ?? JSON.stringify;
+  const serialize = (value: unknown): string | Uint8Array => {
+    const serialized = isPromise(value) ? undefined : serializer(value);
+    // A promise is {} in JSON. To look into every value would take longer than to write it.
+    if (serialized === undefined ? isPromise(value) : typeof serialized === 'string' && serialized.includes('{}') && holdsPromise(value))
+      throw invalid("a record's value is or holds a promise. Await it before you make the record.");
+    return serialized as string;
+  };
   const contentType = definition.contentType ?? (definition.serialize === undefined ? undefined : 'application/octet-stream');
   const partitionOf = (key: RecordContent['key']): number => (partitions === undefined ? lane : partitionForKey(key ?? '', partitions));
   const invalid = (reason: string): PipelineError =>
@@ -192,7 +237,7 @@ function recordMaker(
     assertField(topicName, 'value', serialized);
     for (const header of Object.values(headers ?? {})) assertField(topicName, 'header', header);
     const record = { topic: topicName, partition: partitionOf(key), key, value: serialized, ...(headers !== undefined && { headers }) };
-    return { name, record, id, kind, contentType, count: 1 };
+    return new MadeRecord({ name, record, id, kind, contentType, count: 1 });
   };
   const series = ({ key, count, textAt, valueAt, before = '', after = '' }: RecordSeriesContent<unknown>): PendingRecord => {
     if (textAt !== undefined && definition.serialize !== undefined)
@@ -215,9 +260,17 @@ function recordMaker(
         : { valueAt: (i) => before + partAt(i) + after, parts: { before, partAt, after } };
     if (validate) for (let i = 0; i < count; i += 1) checkValue(textAt === undefined ? valueAt(i) : JSON.parse(before + partAt(i) + after));
     const record = { topic: topicName, partition: partitionOf(key), key, count, ...values };
-    return { name, record, id: undefined, kind: name, contentType, count };
+    return new MadeRecord({ name, record, id: undefined, kind: name, contentType, count });
   };
   return Object.assign(maker, { series });
+}
+
+/** Values of records are trees: what is deeper has been written as JSON already, and so isn't endless. */
+function holdsPromise(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  let isAny = isPromise(value);
+  for (const part of Object.values(value)) isAny = holdsPromise(part) || isAny;
+  return isAny;
 }
 
 /**

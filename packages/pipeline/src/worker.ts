@@ -34,9 +34,12 @@ export interface Work<Request, Topics extends TopicMap> {
   /** Makes the worker of one lane. */
   open(context: WorkerContext<Request, Topics>): Worker<Request>;
   /** Reads from a lane's state what is left of a request. */
-  left(state: StateOfLane): (offset: number, request: Request) => Left;
-  /** Reads from a lane's state how large the last whole walk was that had a request's key. `kind`: as in `WorkerContext`. */
-  lastCrawl(state: StateOfLane, kind: string): (request: Request, key: string) => CrawlSize | undefined;
+  left(state: StateOfLane, pipeline: string): (offset: number, request: Request) => Left;
+  /** Reads from a lane's state how large the last whole walk was that had a request's key. */
+  lastCrawl(
+    state: StateOfLane,
+    context: Pick<WorkerContext<Request, Topics>, 'pipeline' | 'kind'>,
+  ): (request: Request, key: string) => CrawlSize | undefined;
 }
 
 /** How large a whole walk was. */
@@ -79,8 +82,8 @@ export interface WorkerContext<Request, Topics extends TopicMap> {
   readonly topics: RecordMakers<Topics>;
   /** Reads a request. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
   readonly parse: (value: string | null) => Request;
-  /** The key of a request, as the definition's `keyOf` gives it. */
-  readonly keyOf: (request: Request) => string;
+  /** The key of a request, as the definition's `keyOf` gives it. `recordKey`: of its record, for the error of `keyOf`. */
+  readonly keyOf: (request: Request, recordKey: string) => string;
   /** Emits an event of the run. */
   readonly emit: (event: RequestEvent | Extract<RunEvent, { type: 'notice' }>) => void;
   /** Default: nobody records traces. */

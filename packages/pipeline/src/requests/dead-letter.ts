@@ -98,7 +98,7 @@ function contentText(content: DeadLetterContent): string {
 
 /** Reads `code`, `message` and `retryable` of an error, whichever package it comes from. */
 export function reasonOf(error: unknown): DeadLetterReason {
-  const { code, message, retryable } = error as Partial<Record<'code' | 'message' | 'retryable', unknown>>;
+  const { code, message, retryable } = Object(error) as Partial<Record<'code' | 'message' | 'retryable', unknown>>;
   return {
     code: typeof code === 'string' ? code : 'HEADGATE_UNEXPECTED',
     message: typeof message === 'string' ? message : String(error),

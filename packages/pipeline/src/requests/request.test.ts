@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { parseRequest, refusedContent, requestText } from './request.ts';
+import { parseRequest, requestContent, requestText } from './request.ts';
 
 describe('requestText', () => {
   it.each(['{"shelfId":12345678901234567890}', '{ "a": 1.10 }', '[1,"]]]{{"]', '"text"'])('keeps %s as it is', (value) => {
@@ -22,7 +22,7 @@ describe('requestText', () => {
 });
 
 it('keeps of bytes all, or the beginning where they are too many', () => {
-  const content = (bytes: Uint8Array): unknown => refusedContent({ offset: 0, key: null, value: null, bytes });
+  const content = (bytes: Uint8Array): unknown => requestContent({ offset: 0, key: null, value: null, bytes });
   expect(content(Uint8Array.of(0, 0xff))).toEqual({ requestBytes: Uint8Array.of(0, 0xff) });
   expect(content(new Uint8Array(100_000_000))).toEqual({ requestBytes: new Uint8Array(500) });
 });

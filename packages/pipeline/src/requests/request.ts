@@ -2,6 +2,7 @@ import { type TopicRecord, textOf, textRecord } from '@headgate/topics';
 import type { z } from 'zod';
 import { optionWords } from '../parse-options.ts';
 import { PipelineError } from '../pipeline-error.ts';
+import { placeOf, textOf as wordsOf } from '../thrown.ts';
 import type { DeadLetterContent } from './dead-letter.ts';
 
 /** A request as its topic has it, or as the state of a lane has kept it. */
@@ -32,7 +33,13 @@ export function parseRequest<Request>(schema: z.ZodType<Request>, value: string 
   } catch (cause) {
     throw malformed(`The request is not JSON: ${(cause as Error).message}`, cause);
   }
-  const parsed = schema.safeParse(json, { error: optionWords });
+  let parsed: z.ZodSafeParseResult<Request>;
+  try {
+    parsed = schema.safeParse(json, { error: optionWords });
+  } catch (cause) {
+    const message = `The schema of requests threw ${wordsOf(cause)}${placeOf(cause)}. Mend it: refinements and transforms have to answer synchronously.`;
+    throw new PipelineError({ code: 'HEADGATE_USER_FUNCTION', message, cause });
+  }
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map(({ path, message }) => {
     const words = message.replace(/\.$/, '');
@@ -47,8 +54,8 @@ function malformed(message: string, cause?: unknown): PipelineError {
   return new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, cause });
 }
 
-/** The content that a dead letter keeps of a record that isn't a request. */
-export function refusedContent({ value, bytes }: RequestRecord): DeadLetterContent {
+/** The content that a dead letter keeps of a record of a requests topic: its own value, whatever its schema would make of it. */
+export function requestContent({ value, bytes }: RequestRecord): DeadLetterContent {
   if (bytes === undefined) return { requestText: requestText(value) };
   return { requestBytes: bytes.length > LARGEST ? bytes.subarray(0, KEPT) : bytes };
 }

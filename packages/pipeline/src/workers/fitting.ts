@@ -1,7 +1,8 @@
 import type { NewRecord, RecordSeries } from '@headgate/topics';
-import { callUser, recordTooLarge } from '../endings.ts';
+import { recordTooLarge } from '../endings.ts';
 import type { Lane } from '../lane/lane.ts';
 import { assertField } from '../topic.ts';
+import { callUser } from '../user-function.ts';
 
 export interface FittingOptions {
   readonly pipeline: string;

@@ -2,7 +2,7 @@ import { DEAD_LETTERS, type DeadLetterContent, deadLetter, reasonOf } from '../r
 import type { NewRecord } from '@headgate/topics';
 import { STATE_KEYS } from '../lane/lane-state.ts';
 import type { Lane, StateChange } from '../lane/lane.ts';
-import { type RequestRecord, refusedContent } from '../requests/request.ts';
+import { type RequestRecord, requestContent } from '../requests/request.ts';
 import type { TopicMap } from '../topic.ts';
 import type { WorkerContext } from '../worker.ts';
 
@@ -40,11 +40,29 @@ export function requestId({ topic, partition }: { readonly topic: string; readon
   return `${topic}-${partition}-${offset}`;
 }
 
+export interface ReplayableOptions {
+  /** The request to replay, as the requests topic takes it; undefined: the record's own. */
+  readonly request: () => unknown;
+  /** True for the text of a request that can take the record's place. May throw. */
+  readonly isFor: (text: string) => boolean;
+}
+
+/** The request in a dead letter: the one that its definition gives if a run could work that, else the record's own value. */
+export function replayable(record: RequestRecord, { request, isFor }: ReplayableOptions): DeadLetterContent {
+  try {
+    const text: string | undefined = JSON.stringify(request());
+    if (text !== undefined && isFor(text)) return { requestText: text };
+  } catch {
+    // The request has failed already: a second error of its definition changes nothing.
+  }
+  return requestContent(record);
+}
+
 /** Writes that a record is no request, and finishes it. `isBegun`: the lane's state may hold how far an earlier run came with it. */
 export async function refuse(context: Context, request: RequestRecord, error: unknown, isBegun: boolean): Promise<void> {
   const { key, offset } = request;
   const id = requestId(context.lane, offset);
-  const { record, tell } = letter(context, { key: key || id, id, content: refusedContent(request), error });
+  const { record, tell } = letter(context, { key: key || id, id, content: requestContent(request), error });
   await context.lane.commit({ records: [record], state: isBegun ? forgetting(context.lane, offset) : [], finished: [offset] });
   tell();
 }

@@ -141,6 +141,66 @@ describe('a function of the definition that throws ends the keys it was called f
     expect(await valuesOf(place.log, 'shelves.records')).toEqual([{ item: 'b' }]);
   });
 
+  it.each<[name: string, more: Partial<Definition>, says: RegExp]>([
+    [
+      'keys that are none',
+      { keys: ({ shelf }) => (shelf === 'bad' ? [undefined as never] : [shelf]) },
+      /^bad: keys of .*: it gives undefined as a key/,
+    ],
+    ['keys that are no list', { keys: ({ shelf }) => (shelf === 'bad' ? (7 as never) : [shelf]) }, /^bad: keys of .*: it returns 7/],
+    [
+      'normalize that gives a promise',
+      { normalize: (text) => (text === 'bad' ? (Promise.reject(new Error('too late')) as never) : text) },
+      /^bad: normalize of .*: it returns a promise/,
+    ],
+    [
+      'query that gives no delivery',
+      { query: async (source, keys, options) => (keys[0] === 'bad' ? (undefined as never) : await source.find(keys, options)) },
+      /^bad: query of .*: it gives undefined/,
+    ],
+    [
+      'records that gives nothing',
+      {
+        records: (answers, { topics }) =>
+          answers[0] === 'bad'
+            ? (undefined as never)
+            : { records: answers.map((item, index) => ({ index, record: topics.records({ key: item, value: { item } }) })) },
+      },
+      /^bad: records of .*: it returns undefined/,
+    ],
+  ])('%s', async (_, more, says) => {
+    await using place = await temporaryLog();
+    expect(
+      await workedOff(
+        place.log,
+        shelves(() => looking(more)),
+        ['bad', 'good'],
+      ),
+    ).toMatchObject({ outcome: 'done', failures: [] });
+    expect(await letters(place.log)).toMatchObject([
+      { request: { shelf: 'bad' }, error: { code: 'HEADGATE_USER_FUNCTION', message: expect.stringMatching(says) } },
+    ]);
+    expect(await valuesOf(place.log, 'shelves.records')).toEqual([{ item: 'good' }]);
+  });
+
+  it.each([{}, 'much', NaN])('room that gives %j', async (room) => {
+    await using place = await temporaryLog();
+    const pipeline = shelves(() => looking({ room: () => room as never }));
+    expect(await workedOff(place.log, pipeline, ['a+b'])).toMatchObject({ outcome: 'done', failures: [] });
+    expect(await letters(place.log)).toMatchObject([
+      { request: { shelf: 'a' }, error: { message: expect.stringMatching(/^a: room of .*: it returns/) } },
+      { request: { shelf: 'b' } },
+    ]);
+  });
+
+  it.each([-1, 0.5])('room that is less than one key: %d', async (room) => {
+    await using place = await temporaryLog();
+    const api = shelvesApi();
+    const pipeline = shelves(() => looking({ size: 2, room: () => room }, api));
+    expect(await workedOff(place.log, pipeline, ['a+b+c'])).toMatchObject({ outcome: 'done', failures: [] });
+    expect(api.requested).toEqual(['a+b', 'c']);
+  });
+
   it('records that answers a key that was not requested', async () => {
     await using place = await temporaryLog();
     const pipeline = shelves(() =>
@@ -154,7 +214,7 @@ describe('a function of the definition that throws ends the keys it was called f
     expect(await letters(place.log)).toMatchObject([
       {
         request: { shelf: 'bad' },
-        error: { message: expect.stringMatching(/^bad: records of pipeline shelves threw RangeError: .*key 1 of 1/) },
+        error: { message: expect.stringMatching(/^bad: records of pipeline shelves .*: it answers key 1 of 1/) },
       },
     ]);
     expect(await valuesOf(place.log, 'shelves.records')).toEqual([{ item: 'good' }]);
@@ -617,7 +677,7 @@ test('what is left of a request are its keys without an answer, each once', asyn
   await requests.write([{ of, index: 1 }], []);
   await lane.close();
   const again = await shelvesLane({ log: place.log, clock: virtualClock() });
-  const left = looking({ size: 3 }).left(again.stateUnder);
+  const left = looking({ size: 3 }).left(again.stateUnder, 'shelves');
   expect(left(3, { shelf: 'kept+otherwise' })).toEqual({ kind: 'lookup', keys: 2, size: 3 });
   expect(left(4, { shelf: 'a+a+b+c+d' })).toEqual({ kind: 'lookup', keys: 4, size: 3 });
   await again.close();

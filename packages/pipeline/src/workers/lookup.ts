@@ -1,14 +1,16 @@
 import type { CreditPool, Delivery } from '@headgate/throttle';
 import type { NewRecord, RecordSeries } from '@headgate/topics';
-import { callUser, endsSource, isStop, userError } from '../endings.ts';
-import { atOnce } from '../thrown.ts';
+import { endsSource, isStop } from '../endings.ts';
+import { textOf } from '../thrown.ts';
+import { type UserFunction, answered, callUser, callUserList, misuse, userError } from '../user-function.ts';
 import { offsetRanges } from '../lane/offset-ranges.ts';
 import { PipelineError } from '../pipeline-error.ts';
 import { type DeadLetterContent, reasonOf } from '../requests/dead-letter.ts';
-import { type PendingRecord, type RecordMakers, type TopicMap, logRecords } from '../topic.ts';
+import { requestContent } from '../requests/request.ts';
+import { type PendingRecord, type RecordMakers, type TopicMap, logRecords, madeRecord } from '../topic.ts';
 import type { SourceControls, Work, Worker, WorkerContext } from '../worker.ts';
 import { fitting } from './fitting.ts';
-import { type Letter, letter } from './letters.ts';
+import { type Letter, letter, replayable, requestId } from './letters.ts';
 import { type LookupKey, type LookupRequest, keptLookups, lookupRequests } from './lookup-requests.ts';
 import { BACKLOG } from './walk.ts';
 
@@ -20,8 +22,11 @@ export interface LookupDefinition<Api extends SourceControls, Request, Answers, 
   keys(request: Request): readonly string[];
   /** One spelling for each key; throws for a text that is none, which becomes a dead letter of its own. Default: the text. */
   normalize?(text: string): string;
-  /** The request for some keys, for the dead letter of one. */
-  requestOf(keys: readonly string[]): Request;
+  /**
+   * The request for some keys, for the dead letter of one: as the requests topic takes it. Where it gives none for that key, the dead letter
+   * has the whole request.
+   */
+  requestOf(keys: readonly string[]): unknown;
   /** Requests up to `size` keys under credit. */
   query(
     api: Api,
@@ -99,12 +104,12 @@ export function lookup<Api extends SourceControls, Request, Answers, Topics exte
   return {
     sources: [definition.source],
     open: (context) => lookupWorker(definition, context),
-    left(state) {
+    left(state, pipeline) {
       const { kept, keys: keptKeys } = keptLookups(state);
       return (offset, request) => {
-        const answered = offsetRanges(kept.get(offset)?.answered);
-        const { valid } = keptKeys(offset) === undefined ? sortedKeys(definition, request) : { valid: keptKeys(offset) ?? [] };
-        return { kind: 'lookup', keys: valid.filter((_, index) => !answered.has(index)).length, size };
+        const done = offsetRanges(kept.get(offset)?.answered);
+        const valid = keptKeys(offset) ?? sortedKeys(definition, request, { pipeline }).valid;
+        return { kind: 'lookup', keys: valid.filter((_, index) => !done.has(index)).length, size };
       };
     },
     lastCrawl: () => () => undefined,
@@ -122,17 +127,25 @@ interface SortedKeys {
 function sortedKeys<Api extends SourceControls, Request, Answers, Topics extends TopicMap>(
   definition: LookupDefinition<Api, Request, Answers, Topics>,
   request: Request,
+  of: Omit<UserFunction, 'name'>,
 ): SortedKeys {
   const valid = new Set<string>();
   const invalid = new Map<string, unknown>();
-  for (const text of atOnce(definition.keys(request))) {
+  for (const text of callUserList({ ...of, name: 'keys' }, () => definition.keys(request))) {
+    assertText({ ...of, name: 'keys' }, text);
     try {
-      valid.add(definition.normalize === undefined ? text : definition.normalize(text));
+      const key = definition.normalize === undefined ? text : answered({ ...of, name: 'normalize' }, definition.normalize(text));
+      assertText({ ...of, name: 'normalize' }, key);
+      valid.add(key);
     } catch (error) {
       invalid.set(text, error);
     }
   }
   return { valid: [...valid], invalid: [...invalid.keys()], errors: [...invalid.values()] };
+}
+
+function assertText(of: UserFunction, key: unknown): void {
+  if (typeof key !== 'string') throw misuse(of, `gives ${textOf(key)} as a key`, 'A key has to be text');
 }
 
 function lookupWorker<Api extends SourceControls, Request, Answers, Topics extends TopicMap>(
@@ -178,17 +191,19 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   };
 
   const letterOf = (of: LookupRequest<Request>, key: string, error: unknown, part?: LookupDeadLetter['part']): Letter => {
-    const content: DeadLetterContent = part === undefined ? { request: requestOfKey(of, key) } : { record: part.record };
+    const content: DeadLetterContent = part === undefined ? requestOfKey(of, key) : { record: part.record };
     return letter(context, { key: part === undefined ? key : of.id, id: `${of.id}/${part?.id ?? key}`, content, error });
   };
 
-  const requestOfKey = (of: LookupRequest<Request>, key: string): unknown => {
-    try {
-      return definition.requestOf([key]);
-    } catch {
-      return of.request;
-    }
-  };
+  const requestOfKey = ({ record, keys }: LookupRequest<Request>, key: string): DeadLetterContent =>
+    replayable(record, {
+      // The only key of its request has all that the request says.
+      request: () => (keys.length > 1 ? callUser({ pipeline, key, name: 'requestOf' }, () => definition.requestOf([key])) : undefined),
+      isFor(text) {
+        const { valid, invalid } = sortedKeys(definition, context.parse(text), { pipeline, key });
+        return valid.length + invalid.length === 1 && (valid[0] ?? invalid[0]) === key;
+      },
+    });
 
   const writeFailed = async (keys: readonly WaitingKey<Request>[], error: unknown): Promise<void> =>
     await write(
@@ -225,8 +240,12 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   };
 
   const roomNow = (): number => {
+    const name = { pipeline, key: waiting[0]?.key ?? '', name: 'room' };
     try {
-      return callUser({ pipeline, key: waiting[0]?.key ?? '', name: 'room' }, () => definition.room?.(source) ?? Infinity);
+      const room: unknown = callUser(name, () => definition.room?.(source) ?? Infinity);
+      if (typeof room !== 'number' || Number.isNaN(room)) throw misuse(name, `returns ${textOf(room)}`, 'It has to return a number');
+      // A quota may be overdrawn.
+      return Math.max(0, Math.floor(room));
     } catch (error) {
       const keys = waiting;
       waiting = [];
@@ -296,19 +315,20 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     const abort = new AbortController();
     underWay.set(keys, abort);
     let delivery: Delivery<Answers>;
+    const name = { pipeline, key: keys[0]?.key ?? '', name: 'query' };
     try {
       delivery = await definition.query(
         source,
         keys.map(({ key }) => key),
         { credits, signal: abort.signal, requests: keys.length, walk: keys },
       );
+      if (typeof delivery?.credit?.release !== 'function')
+        throw misuse(name, `gives ${textOf(delivery)}`, 'It has to give what a query of the source does');
     } catch (error) {
       if (!underWay.has(keys)) return;
       if (isStop(error) || endsSource(error) || isAbandoned) throw error;
       batchAnswered(keys);
-      const reason =
-        reasonOf(error).code === 'HEADGATE_UNEXPECTED' ? userError({ pipeline, key: keys[0]?.key ?? '', name: 'query' }, error) : error;
-      await writeFailed(keys, reason);
+      await writeFailed(keys, reasonOf(error).code === 'HEADGATE_UNEXPECTED' ? userError(name, error) : error);
       return;
     }
     batchAnswered(keys);
@@ -319,10 +339,10 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     }
   };
 
-  const deliver = async (keys: readonly WaitingKey<Request>[], answers: Answers): Promise<void> => {
-    let answered: readonly KeyOutcome[];
+  const deliver = async (keys: readonly WaitingKey<Request>[], given: Answers): Promise<void> => {
+    let answers: readonly KeyOutcome[];
     try {
-      answered = callUser({ pipeline, key: keys[0]?.key ?? '', name: 'records' }, () => outcomesOf(keys, answers));
+      answers = outcomesOf(keys, given);
     } catch (error) {
       await writeFailed(keys, error);
       return;
@@ -331,7 +351,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     const records: (NewRecord | RecordSeries)[] = [];
     const counts: Record<string, number> = {};
     for (const [index, { of, key }] of keys.entries()) {
-      const { pending = [], deadLetters = [] } = answered[index] ?? {};
+      const { pending = [], deadLetters = [] } = answers[index] ?? {};
       let failure: Letter | undefined;
       try {
         const own = logRecords(pending, { pipeline, request: of.id, defaultId: key, headers: tracing?.headers(keys) });
@@ -350,16 +370,20 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
 
   /** The outcome of each key, by its index. Throws for a key that wasn't requested. */
   const outcomesOf = (keys: readonly WaitingKey<Request>[], answers: Answers): readonly KeyOutcome[] => {
+    const name = { pipeline, key: keys[0]?.key ?? '', name: 'records' };
     const outcomes = keys.map((): KeyOutcome => ({ pending: [], deadLetters: [] }));
     const outcomeOf = (index: number): KeyOutcome => {
       const found = outcomes[index];
-      if (found === undefined) throw new RangeError(`it answers key ${index} of ${keys.length}, which was not requested`);
+      if (found === undefined)
+        throw misuse(name, `answers key ${textOf(index)} of ${keys.length}`, 'It has to answer keys that were requested');
       return found;
     };
     const requested = keys.map(({ of, key }) => ({ key, request: of.request, id: of.id }));
-    const { records, deadLetters = [] } = atOnce(definition.records(answers, { requested, topics }));
-    for (const { index, record } of records) outcomeOf(index).pending.push(record);
-    for (const one of deadLetters) outcomeOf(one.index).deadLetters.push(one);
+    const outcome = callUser(name, () => definition.records(answers, { requested, topics }));
+    if (typeof outcome !== 'object' || outcome === null || !('records' in outcome))
+      throw misuse(name, `returns ${textOf(outcome)}`, 'It has to return { records, deadLetters }');
+    for (const { index, record } of callUserList(name, () => outcome.records)) outcomeOf(index).pending.push(madeRecord(name, record));
+    for (const one of callUserList(name, () => outcome.deadLetters)) outcomeOf(one.index).deadLetters.push(one);
     return outcomes;
   };
 
@@ -372,13 +396,14 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       const kept = requests.keptKeys(record.offset);
       let sorted: SortedKeys;
       try {
-        const name = { pipeline, key: record.key ?? '', name: 'keys' };
-        sorted = kept === undefined ? callUser(name, () => sortedKeys(definition, request)) : { valid: kept, invalid: [], errors: [] };
+        const of = { pipeline, key: record.key || requestId(lane, record.offset) };
+        sorted = kept === undefined ? sortedKeys(definition, request, of) : { valid: kept, invalid: [], errors: [] };
         if (kept === undefined) requests.check(record, sorted.valid);
       } catch (error) {
         const of = requests.open(record, request, { valid: [], invalid: [''] });
-        const content = { request };
-        run(write([{ of, index: 0 }], [], [letter(context, { key: record.key || of.id, id: of.id, content, error })]));
+        run(
+          write([{ of, index: 0 }], [], [letter(context, { key: record.key || of.id, id: of.id, content: requestContent(record), error })]),
+        );
         return;
       }
       const of = requests.open(record, request, sorted);

@@ -1,6 +1,6 @@
-import { callUser } from '../endings.ts';
-import { atOnce } from '../thrown.ts';
 import type { TopicMap } from '../topic.ts';
+import { textOf } from '../thrown.ts';
+import { callUser, misuse, type UserFunction } from '../user-function.ts';
 import type { Work, Worker, WorkerContext } from '../worker.ts';
 
 /** The work of each kind that `pick` names, which takes the requests that it names so. */
@@ -25,17 +25,19 @@ export function route<Request, const Picked extends readonly [kind: string, requ
     // Two works of one source close it once.
     sources: [...new Set(all.flatMap(({ sources }) => sources))],
     open: (context) => routeWorker(pick, byKind, context),
-    left(state) {
-      const left = new Map([...byKind].map(([kind, work]) => [kind, work.left(state)]));
+    left(state, pipeline) {
+      const left = new Map([...byKind].map(([kind, work]) => [kind, work.left(state, pipeline)]));
       return (offset, request) => {
-        const [of, own] = picked(pick, left, request);
+        const [of, own] = picked({ pipeline, name: 'route' }, { pick, ones: left, request });
         return of(offset, own);
       };
     },
-    lastCrawl(state, above) {
-      const lastCrawl = new Map([...byKind].map(([kind, work]) => [kind, work.lastCrawl(state, stateKind(above, kind))]));
+    lastCrawl(state, { pipeline, kind: above }) {
+      const lastCrawl = new Map(
+        [...byKind].map(([kind, work]) => [kind, work.lastCrawl(state, { pipeline, kind: stateKind(above, kind) })]),
+      );
       return (request, key) => {
-        const [of, own] = picked(pick, lastCrawl, request);
+        const [of, own] = picked({ pipeline, key, name: 'route' }, { pick, ones: lastCrawl, request });
         return of(own, key);
       };
     },
@@ -58,7 +60,7 @@ function routeWorker<Request, Topics extends TopicMap>(
     },
     take(record, request) {
       const name = { pipeline: context.pipeline, key: record.key ?? '', name: 'route' };
-      const [worker, own] = callUser(name, () => picked(pick, workers, request));
+      const [worker, own] = picked(name, { pick, ones: workers, request });
       worker.take(record, own);
     },
     flush() {
@@ -82,17 +84,24 @@ function routeWorker<Request, Topics extends TopicMap>(
       };
     },
     lastCrawl(request, key) {
-      const [worker, own] = picked(pick, workers, request);
+      const [worker, own] = picked({ pipeline: context.pipeline, key, name: 'route' }, { pick, ones: workers, request });
       return worker.lastCrawl(own, key);
     },
   };
 }
 
+interface PickedOptions<Request, One> {
+  readonly pick: Pick<Request>;
+  readonly ones: ReadonlyMap<string, One>;
+  readonly request: Request;
+}
+
 /** What a request's kind has, and the request as `pick` gives it. */
-function picked<Request, One>(pick: Pick<Request>, ones: ReadonlyMap<string, One>, request: Request): readonly [One, Request] {
-  const [kind, own] = atOnce(pick(request));
-  const one = ones.get(kind);
-  if (one === undefined) throw new RangeError(`there is no work "${kind}" (${[...ones.keys()].join(', ')})`);
+function picked<Request, One>(of: UserFunction, { pick, ones, request }: PickedOptions<Request, One>): readonly [One, Request] {
+  const given = callUser(of, () => pick(request));
+  const [kind, own] = callUser(of, () => [...given]) as [unknown, Request];
+  const one = typeof kind === 'string' ? ones.get(kind) : undefined;
+  if (one === undefined) throw misuse(of, `names no work: ${textOf(kind)}`, `There are ${[...ones.keys()].join(', ')}`);
   return [one, own];
 }
 

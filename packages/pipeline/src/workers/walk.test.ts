@@ -172,11 +172,62 @@ describe('a function of the definition that throws ends its request as one dead 
       );
       expect(outcome).toBe('done');
       const message = expect.stringMatching(
-        `^good: ${name} of pipeline shelves threw TypeError: it gives a promise, and has to answer at once`,
+        `^good: ${name} of pipeline shelves can't be used: it returns a promise\\. It has to answer synchronously\\. Mend it, then`,
       );
       expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([{ error: { code: 'HEADGATE_USER_FUNCTION', message } }]);
     },
   );
+
+  it.each<[name: string, more: Partial<Definition>, says: RegExp]>([
+    [
+      'a value that is a promise',
+      { records: ({ shelf }, { topics }) => [topics.log({ key: shelf, value: rejected() })] },
+      /log: .* is or holds a promise\. Await it/,
+    ],
+    [
+      'a value that holds a promise',
+      { records: ({ shelf }, { topics }) => [topics.log({ key: shelf, value: { deep: [{ item: rejected() }] } })] },
+      /log: .* is or holds a promise/,
+    ],
+    [
+      'a series of promises',
+      { records: ({ shelf }, { topics }) => [topics.log.series({ key: shelf, count: 2, valueAt: rejected })] },
+      /log: .* is or holds a promise/,
+    ],
+    ['records that are promises', { records: () => [rejected() as never] }, /records of .*: it returns a list with a promise/],
+    ['an asynchronous generator of records', { records: async function* () {} as never }, /records of .*: it returns an async iterable/],
+    [
+      'records that no maker made',
+      { records: () => [{ topic: 'shelves.log', key: 'a', value: '1' } as never] },
+      /records of .*: it gives a record that was made otherwise/,
+    ],
+    [
+      'a record whose topic was changed',
+      {
+        records(page, { topics }) {
+          const one = topics.records({ key: page.shelf, value: { item: '' } });
+          return [{ ...one, record: { ...one.record, topic: 'shelves.requests' } }];
+        },
+      },
+      /records of .*: it gives a record that was made otherwise, or changed/,
+    ],
+    ['pages that are no stream', { pages: async function* () {} as never }, /pages of .*: it returns .*AsyncGenerator.*PageStream/],
+    ['items that are no number', { items: () => 'many' as never }, /items of .*: it returns many\. It has to return a whole number/],
+    ['a checkpoint that JSON can not hold', { checkpoint: () => (() => 1) as never }, /checkpoint of .*: it returns .*Function/],
+    ['pages that throw null', { pages: () => throwNull() }, /pages of pipeline shelves threw null/],
+  ])('%s', async (_, more, says) => {
+    await using place = await temporaryLog();
+    const { outcome, failures } = await workedOff(
+      place.log,
+      shelves(() => walking(more)),
+      ['good'],
+    );
+    expect({ outcome, failures }).toEqual({ outcome: 'done', failures: [] });
+    expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([
+      { request: { shelf: 'good' }, error: { message: expect.stringMatching(says) } },
+    ]);
+    expect(await valuesOf(place.log, 'shelves.records')).toEqual([]);
+  });
 
   it('resumeAt, whose own error tells nothing more than the first', async () => {
     await using place = await temporaryLog();
@@ -198,6 +249,13 @@ describe('a function of the definition that throws ends its request as one dead 
     ]);
   });
 });
+
+const rejected = (): Promise<string> => Promise.reject(new Error('too late'));
+
+function throwNull(): never {
+  // oxlint-disable-next-line typescript/only-throw-error, no-throw-literal -- users do.
+  throw null;
+}
 
 /** Throws in one of its functions where it meets the bad shelf; `open` knows no shelf, and throws for the first. */
 function throwing(where: 'open' | 'next' | 'state') {
@@ -405,17 +463,19 @@ describe('checkpoint and pages have to agree on the last page:', () => {
 
 test('a walk that failed midway keeps its pages, and its dead letter goes on behind them', async () => {
   await using place = await temporaryLog();
-  const pipeline = shelves(() =>
-    walking({
-      records({ shelf, items }, { topics, page }) {
-        if (page === 3) throw new Error('boom');
-        return items.map((item) => topics.records({ key: shelf, value: { item } }));
-      },
-      resumeAt: ({ shelf }, from) => ({ shelf: `${shelf} from ${JSON.stringify(from)}` }),
-      *lifecycle({ state, pages, items }, { key, topics }) {
-        yield topics.log({ key, value: [state, pages, items] });
-      },
-    }),
+  const pipeline = shelves(
+    () =>
+      walking({
+        records({ shelf, items }, { topics, page }) {
+          if (page === 3) throw new Error('boom');
+          return items.map((item) => topics.records({ key: shelf, value: { item } }));
+        },
+        resumeAt: ({ shelf }, from) => ({ shelf: `${shelf} from ${JSON.stringify(from)}` }),
+        *lifecycle({ state, pages, items }, { key, topics }) {
+          yield topics.log({ key, value: [state, pages, items] });
+        },
+      }),
+    ({ shelf }) => shelf.replace(/ .*/, ''),
   );
   await workedOff(place.log, pipeline, ['good']);
   expect(await valuesOf(place.log, 'shelves.records')).toHaveLength(4);

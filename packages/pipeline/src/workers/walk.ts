@@ -1,18 +1,19 @@
 import { type Json, PageStream, type Transform, creditPool } from '@headgate/throttle';
 import type { NewRecord, RecordSeries } from '@headgate/topics';
 import { type Subscription, defer, mergeMap } from 'rxjs';
-import { callUser, endsLane, endsSource, isStop, userError } from '../endings.ts';
-import { atOnce } from '../thrown.ts';
+import { endsLane, endsSource, isStop } from '../endings.ts';
+import { textOf } from '../thrown.ts';
+import { callUser, callUserList, misuse, userError } from '../user-function.ts';
 import { STATE_KEYS } from '../lane/lane-state.ts';
 import { PipelineError } from '../pipeline-error.ts';
-import { type RequestRecord } from '../requests/request.ts';
+import { type RequestRecord, requestContent } from '../requests/request.ts';
 import { reasonOf } from '../requests/dead-letter.ts';
 import type { Reason } from '../events.ts';
-import { type PendingRecord, type RecordMakers, type TopicMap, logRecords } from '../topic.ts';
+import { type PendingRecord, type RecordMakers, type TopicMap, logRecords, pendingRecords } from '../topic.ts';
 import type { SourceControls, StateOfLane, Work, Worker, WorkerContext } from '../worker.ts';
 import { type After, afterWork, lastCrawls } from './after.ts';
 import { fitting } from './fitting.ts';
-import { letter, requestId } from './letters.ts';
+import { letter, replayable, requestId } from './letters.ts';
 import { type SeenCheckpoints, seenCheckpoints } from './seen-checkpoints.ts';
 
 /** Options of {@link walk}. */
@@ -46,8 +47,11 @@ export interface WalkDefinition<Api extends SourceControls, Request, Page, Value
   readonly smallerBy?: string;
   /** True for a request of all pages. Default: every request. `plan` and `after` don't compare a walk of some pages with others. */
   whole?(request: Request): boolean;
-  /** The request that goes on at a checkpoint, for the dead letter of a walk that failed midway. Default: the request itself. */
-  resumeAt?(request: Request, from: Json): Request;
+  /**
+   * The request that continues at a checkpoint, for the dead letter of a walk that failed midway: as the requests topic takes it, with the
+   * same key. Default, and where it gives no such request: the request itself, from its start.
+   */
+  resumeAt?(request: Request, from: Json): unknown;
   /** Work behind a whole walk that has completed, such as comparing it with the one before. */
   readonly after?: After<NoInfer<Topics>>;
   /** Name of that work, for notices: `the comparison of its last two crawls`. Default `the work behind its walk`. */
@@ -145,14 +149,14 @@ export function walk<Api extends SourceControls, Request, Page, Topics extends T
   return {
     sources: [definition.source],
     open: (context) => walker(definition, context),
-    left(state) {
+    left(state, pipeline) {
       const states = walkStates(state);
       return (offset, request) => {
         const { page = 1, from } = states.get(offset) ?? {};
-        return { kind: 'walk', page, from, whole: atOnce(definition.whole?.(request)) ?? true };
+        return { kind: 'walk', page, from, whole: callUser({ pipeline, name: 'whole' }, () => definition.whole?.(request)) ?? true };
       };
     },
-    lastCrawl(state, kind) {
+    lastCrawl(state, { kind }) {
       const last = lastCrawls(state, kind);
       return (_, key) => last.get(key);
     },
@@ -205,8 +209,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
   const begin = (record: RequestRecord, request: Request): void => {
     const { offset } = record;
     const saved = kept.get(offset);
-    const key =
-      saved?.key ?? callUser({ pipeline, key: record.key || requestId(lane, offset), name: 'keyOf' }, () => context.keyOf(request));
+    const key = saved?.key ?? context.keyOf(request, record.key || requestId(lane, offset));
     const state: WalkState = saved ?? { key, page: 1, items: 0, seen: '', request: record.value, ...carriedBefore(key) };
     const seen = seenCheckpoints(state.seen);
     const current: Walk<Request> = {
@@ -261,7 +264,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     const transformed = (page: Page): Value[] => {
       let values: unknown[] = [page];
       for (const { name: of, opened } of transforms)
-        values = callUser(name(`transform ${of}`), () => values.flatMap((value) => [...atOnce(opened.next(value as Page))]));
+        values = values.flatMap((value) => callUserList<unknown>(name(`transform ${of}`), () => opened.next(value as Page)));
       return values as Value[];
     };
     const remembered = (): WalkState['through'] => {
@@ -272,6 +275,8 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     const pages = callUser(name('pages'), () =>
       definition.pages(source, request, state.from, { page: state.page, carried: state.carried?.before }),
     );
+    if (typeof pages?.reader !== 'function')
+      throw misuse(name('pages'), `returns ${textOf(pages)}`, 'It has to return a PageStream, as api.walk does');
     return untilLast(current, pages).drain(
       (page) => defer(() => write(current, page, { values: transformed(page), through: remembered(), offsets })),
       {
@@ -315,13 +320,13 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     const warn = (message: string): void => void warnings.push(message);
     const at: WalkPosition<Request, Topics> = { request, key, id, page: state.page, topics, warn };
     const name = (of: string) => ({ pipeline, key, name: of });
-    const pending = callUser(name('records'), () => values.flatMap((value) => [...atOnce(definition.records(value, at))]));
+    const pending = values.flatMap((value) => pendingRecords(name('records'), () => definition.records(value, at)));
     const from = callUser(name('checkpoint'), () => definition.checkpoint(page, state.from));
     const carried = definition.carry && {
       ...state.carried,
       now: callUser(name('carry'), () => definition.carry?.(page, state.carried?.now)),
     };
-    const items = callUser(name('items'), () => itemsOf(values, pending));
+    const items = itemsOf(current, values, pending);
     const credential = callUser(name('credentialOf'), () => definition.credentialOf?.(page));
     const isLast = from === undefined || from === null;
     if (isLast) {
@@ -337,7 +342,8 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
       ),
       ...(isLast ? lifecycle(current, { state: 'completed', pages: state.page, items: total }) : []),
     ];
-    const text = isLast ? '' : callUser(name('checkpoint'), () => JSON.stringify(from));
+    const text: string | undefined = isLast ? '' : callUser(name('checkpoint'), () => JSON.stringify(from));
+    if (text === undefined) throw misuse(name('checkpoint'), `returns ${textOf(from)}`, 'It has to return what JSON can hold');
     const comesAgain = seen.add(text) && !isLast;
     const next: WalkState = {
       key,
@@ -383,12 +389,18 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     if (isLast) emit({ type: 'request-completed', pipeline, key, request: id, pages: state.page, items: total });
     ending?.start();
     // The source itself sees a circle since its start only, which was the last restart.
-    if (comesAgain) throw cursorLoop(pipeline, key, text);
+    if (comesAgain) throw cursorLoop(pipeline, state);
   };
 
-  const itemsOf = (values: readonly Value[], pending: readonly PendingRecord[]): number => {
+  const itemsOf = ({ key }: Walk<Request>, values: readonly Value[], pending: readonly PendingRecord[]): number => {
     if (definition.items === undefined) return pending.reduce((sum, { count }) => sum + count, 0);
-    return values.reduce((sum, value) => sum + (atOnce(definition.items?.(value)) ?? 0), 0);
+    const name = { pipeline, key, name: 'items' };
+    return values.reduce((sum, value) => {
+      const items = callUser(name, () => definition.items?.(value)) ?? 0;
+      if (!(Number.isSafeInteger(items) && items >= 0))
+        throw misuse(name, `returns ${textOf(items)}`, 'It has to return a whole number, 0 or more');
+      return sum + items;
+    }, 0);
   };
 
   const fittingPage = ({ key, page }: WalkState, records: readonly (NewRecord | RecordSeries)[]) =>
@@ -413,9 +425,9 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
 
   const lifecycle = (current: Walk<Request>, change: WalkChange) => {
     const { key, request, id } = current;
-    const pending = callUser({ pipeline, key, name: 'lifecycle' }, () => [
-      ...(atOnce(definition.lifecycle?.(change, { request, key, id, topics })) ?? []),
-    ]);
+    const pending = pendingRecords({ pipeline, key, name: 'lifecycle' }, () =>
+      definition.lifecycle?.(change, { request, key, id, topics }),
+    );
     const records = logRecords(pending, { pipeline, request: id, defaultId: change.state, headers: tracing?.headers(current) });
     return fitting(records, { pipeline, key, lane, name: 'lifecycle', which: `the record of its state "${change.state}"` });
   };
@@ -436,14 +448,18 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
   };
 
   const failWalk = async (current: Walk<Request>, thrown: unknown): Promise<void> => {
-    const { state, key, id, offset, request } = current;
+    const { state, key, id, offset, request, record } = current;
     const error = reasonOf(thrown).code === 'HEADGATE_UNEXPECTED' ? userError({ pipeline, key, name: 'pages' }, thrown) : thrown;
     const { code, message } = reasonOf(error);
     // Replayed, it goes on where it stopped; from inside a circle there is no going on.
-    const goesOn = state.from !== undefined && code !== 'HEADGATE_CURSOR_LOOP' && definition.resumeAt !== undefined;
+    const { from } = state;
+    const goesOn = from !== undefined && code !== 'HEADGATE_CURSOR_LOOP' && definition.resumeAt !== undefined;
     const change: WalkChange = { state: 'failed', pages: state.page - 1, items: state.items, reason: { code, message } };
     // The walk has failed already: a second error of its definition changes nothing.
-    const content = orElse(() => ({ request: goesOn ? definition.resumeAt?.(request, state.from ?? null) : request }), { request });
+    const content = replayable(record, {
+      request: () => (goesOn ? callUser({ pipeline, key, name: 'resumeAt' }, () => definition.resumeAt?.(request, from)) : undefined),
+      isFor: (text) => context.keyOf(context.parse(text), key) === key,
+    });
     const changes = orElse(() => [...startedRecords(current), ...lifecycle(current, change)], []);
     const dead = letter(context, { key, id, content, error, work: current });
     await lane.commit({
@@ -469,7 +485,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
         // keyOf threw: there is no key to speak of.
         active.set(record.offset, 'ending');
         const id = requestId(lane, record.offset);
-        const dead = letter(context, { key: record.key || id, id, content: { request }, error });
+        const dead = letter(context, { key: record.key || id, id, content: requestContent(record), error });
         lane.commit({ records: [dead.record], finished: [record.offset] }).then(
           () => {
             dead.tell();
@@ -534,7 +550,10 @@ function pageAfterLast(pipeline: string, { key, page }: WalkState): PipelineErro
   return new PipelineError({ code: 'HEADGATE_DEFINITION', pipeline, key, message });
 }
 
-function cursorLoop(pipeline: string, key: string, checkpoint: string): PipelineError {
-  const message = `${key}: the service sends the walk in circles: ${checkpoint} came back. The pages before it are kept. Start the walk again later.`;
+/** Without the checkpoint: the address of a page may hold a key. */
+function cursorLoop(pipeline: string, { key, page }: WalkState): PipelineError {
+  const message =
+    `${key}: the service sends the walk in circles: the checkpoint after page ${page} is that of an earlier page. ` +
+    'The pages so far are kept. Start the walk again later.';
   return new PipelineError({ code: 'HEADGATE_CURSOR_LOOP', retryable: true, pipeline, key, message });
 }

@@ -1,0 +1,65 @@
+import { PipelineError } from './pipeline-error.ts';
+import { isPromise, isSourceError, placeOf, textOf } from './thrown.ts';
+
+/** A function of a definition. */
+export interface UserFunction {
+  readonly pipeline: string;
+  /** Its name in the definition: `records`. */
+  readonly name: string;
+  /** Key of the request that it is called for. Default: it is about no request. */
+  readonly key?: string;
+}
+
+/**
+ * Calls a function of a definition. Its error names the function and where it threw; so does the
+ * error for a promise, which would end the process if it rejected.
+ */
+export function callUser<Result>(of: UserFunction, call: () => Result): Result {
+  let result: Result;
+  try {
+    result = call();
+  } catch (cause) {
+    if (cause instanceof PipelineError || isSourceError(cause)) throw cause;
+    throw userError(of, cause);
+  }
+  return answered(of, result);
+}
+
+/** The result of a function of a definition whose errors are passed on as they are. Throws for a promise. */
+export function answered<Result>(of: UserFunction, result: Result): Result {
+  if (isPromise(result)) throw misuse(of, 'returns a promise', 'It has to answer synchronously');
+  return result;
+}
+
+/** Calls a function of a definition that gives a list, and reads the list. */
+export function callUserList<Item>(of: UserFunction, call: () => Iterable<Item> | undefined): Item[] {
+  const list: unknown = callUser(of, call);
+  if (list === undefined || list === null) return [];
+  if (typeof list !== 'object' || !(Symbol.iterator in list)) {
+    const isAsync = typeof list === 'object' && Symbol.asyncIterator in list;
+    throw misuse(of, isAsync ? 'returns an async iterable' : `returns ${textOf(list)}`, 'It has to return a list, synchronously');
+  }
+  const items = callUser(of, () => [...(list as Iterable<Item>)]);
+  let isAnyLate = false;
+  for (const item of items) isAnyLate = isPromise(item) || isAnyLate;
+  if (isAnyLate) throw misuse(of, 'returns a list with a promise', 'It has to answer synchronously');
+  return items;
+}
+
+/** The error of a function of a definition that threw. */
+export function userError(of: UserFunction, cause: unknown): PipelineError {
+  return failure(of, `threw ${textOf(cause)}${placeOf(cause)}`, cause);
+}
+
+/** The error of a function of a definition that gave something it must not: `returns -1`. */
+export function misuse(of: UserFunction, what: string, why: string): PipelineError {
+  return failure(of, `can't be used: it ${what}. ${why}`);
+}
+
+function failure({ pipeline, name, key }: UserFunction, what: string, cause?: unknown): PipelineError {
+  const message =
+    key === undefined
+      ? `${name} of pipeline ${pipeline} ${what}. Mend it.`
+      : `${key}: ${name} of pipeline ${pipeline} ${what}. Mend it, then put the request back with replay.`;
+  return new PipelineError({ code: 'HEADGATE_USER_FUNCTION', message, pipeline, cause, ...(key !== undefined && { key }) });
+}
