@@ -22,6 +22,21 @@ it.each([
   expect(engines.node).toBe('>=22.19');
 });
 
+it('ends when a slow reader has all that was written, where pipes are asynchronous', () => {
+  // Takes each chunk later than the command lingers.
+  const slow = `import { writeSync } from 'node:fs';
+    import { Writable } from 'node:stream';
+    const write = (chunk, _, done) => setTimeout(() => { writeSync(1, chunk); done(); }, 700);
+    Object.defineProperty(process, 'stdout', { value: new Writable({ write, decodeStrings: false }) });`;
+  const flags = [
+    '--conditions=@headgate/source',
+    '--disable-warning=ExperimentalWarning',
+    `--import=data:text/javascript,${encodeURIComponent(slow)}`,
+  ];
+  const { status, stdout } = spawnSync(process.execPath, [...flags, BIN, '--version'], { encoding: 'utf8' });
+  expect([status, stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
+});
+
 /** Lines of a terminal are broken by it. */
 const WIDTHS = ['string-width', 'strip-ansi', 'ansi-regex', 'get-east-asian-width'];
 

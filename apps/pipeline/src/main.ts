@@ -49,7 +49,9 @@ const code = stop.signal.aborted
       signal: stop.signal,
     });
 process.exitCode ??= code;
-// A connection that a library has left open must not keep a command from ending; what was written has gone out by then.
+// Where a pipe is asynchronous, what was written may still be on its way to a slow reader.
+await Promise.all([stdout, stderr].map(async (stream) => await new Promise<void>((resolve) => void stream.write('', () => resolve()))));
+// A connection that a library has left open must not keep a command from ending.
 setTimeout(() => exit(), LINGER_MS).unref();
 
 /**

@@ -1,5 +1,6 @@
 import { type TopicRecord, textOf } from '@headgate/topics';
 import { topicNames } from '@headgate/pipeline';
+import { nearest } from '../config/nearest.ts';
 import { runTopics } from '../run/topics.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
 import { safeText } from '../status/text/safe-text.ts';
@@ -26,12 +27,12 @@ export async function read(
   { topic: asked, max = Infinity, values = false, ...choice }: ReadOptions,
   context: CommandContext,
 ): Promise<number> {
-  const { clock, stdout, signal, json } = context;
+  const { clock, stdout, stderr, signal, json } = context;
   const asLine = values ? (record: BytesRecord) => escapedControls(valueLine(record.value)) : json ? jsonLine : plainLine;
   const selection = selectionOf(choice, clock.epochMs());
   await warnOfClosedStdout(context);
-  const { topics, pipelines } = await readLogConfig(context);
-  const own = runTopics({ topics, pipelines }).map(({ name }) => name);
+  const { topics, pipelines, definitions } = await readLogConfig(context);
+  const own = runTopics({ topics, pipelines, definitions }).map(({ name }) => name);
   await using log = await openLogToRead(context, topics);
   const output = pacedOutput({ stream: stdout, signal });
   const named = topicNames(topics)(asked);
@@ -41,7 +42,11 @@ export async function read(
     // One that a run will create has no records yet.
     if (own.includes(topic)) return 0;
     const there = ((await log?.listTopics()) ?? []).map(({ name }) => name);
-    throw new UsageError(`There is no topic ${topic}. There are: ${[...new Set([...own, ...there])].join(', ')}.`);
+    const known = [...new Set([...own, ...there])];
+    const meant = nearest(topic, known);
+    throw new UsageError(
+      `There is no topic ${topic}. ${meant === undefined ? `There are: ${known.join(', ')}.` : `Did you mean ${meant}?`}`,
+    );
   }
   let left = max;
   if (left <= 0) return 0;
@@ -50,12 +55,17 @@ export async function read(
     left -= 1;
     if (left <= 0 || output.over.aborted) break;
   }
+  if (left === max && isChoice(choice) && !signal.aborted) stderr.write(`No record of ${topic} fits these options.\n`);
   if (output.failure !== undefined)
     throw new OutputError(`The records could not be written to stdout (${output.failure.code}). What was written before is not all.`);
   return signal.aborted ? 130 : 0;
 }
 
 type BytesRecord = TopicRecord<Uint8Array>;
+
+function isChoice({ since, key, from }: RecordChoice): boolean {
+  return since !== undefined || key !== undefined || from !== undefined;
+}
 
 class OutputError extends Error {
   override readonly name = 'OutputError';

@@ -64,7 +64,6 @@ export async function run({ config, follow, failOnDeadLetters = false }: RunOpti
     for (const event of unreported.splice(0)) reporter.event(event);
     signal.addEventListener('abort', giveUp, { once: true });
     signal.throwIfAborted();
-    // Topics of both services are made, whichever the configuration has.
     const { grown, warnings } = await prepareTopics({ log, config });
     if (grown.length > 0) emit({ type: 'notice', level: 'info', message: `partitions added for topics.lanes: ${growthWords(grown)}` });
     for (const message of warnings) emit({ type: 'notice', level: 'warn', message });

@@ -29,6 +29,13 @@ test('brokers may come from one variable', async () => {
   expect(await topics('{ driver: kafka, brokers: ["${BROKERS}", c:3] }')).toMatchObject({ brokers: ['a:1', 'b.example.com:2', 'c:3'] });
 });
 
+test('a variable chooses among alternatives as its text would', async () => {
+  const written = '{ driver: "${DRIVER}", brokers: [a:1], sasl: { mechanism: "${MECHANISM}", tokenFile: ./token } }';
+  const env = { ...ENV, DRIVER: 'kafka', MECHANISM: 'oauthbearer' };
+  const { config } = await load(`topics: ${written}\n${BOOKS}`, { env, files: { token: 'a.b.c' } });
+  expect(config.topics).toMatchObject({ sasl: { mechanism: 'oauthbearer', tokenFile: expect.stringMatching(/^\/.*\/token$/) as string } });
+});
+
 test('ssl and sasl', async () => {
   const config = await topics(
     `{ driver: kafka, brokers: [a:1], compression: zstd, replication: 1, ssl: { ca: ca.pem, cert: c.pem, key: k.pem }, sasl: { mechanism: plain, username: u, password: "\${KEY}" } }`,

@@ -57,7 +57,9 @@ export async function yamlValue(
       const pairs = pairsOf(node);
       const own = mappingSchema(schemaHere, (key) => {
         const value = pairs.find(({ name }) => name === key)?.value;
-        return isScalar(value) ? value.value : value;
+        if (!isScalar(value)) return value;
+        // The value that the variable holds chooses among alternatives.
+        return typeof value.value === 'string' ? substituteVariables({ text: value.source, lookup }).text : value.value;
       });
       // Without a prototype, so that a key such as __proto__ is a key like any other.
       const mapping: Record<string, unknown> = Object.create(null) as Record<string, unknown>;

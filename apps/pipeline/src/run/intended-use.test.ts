@@ -34,7 +34,7 @@ it('a service needs its own topics and lanes; its requests are written where it 
       'followers.state',
       'headgate.state',
     ],
-    looks: 14,
+    looks: 8,
     groups: ['crew'],
     lanes: ['crew.followers.requests.0', 'crew.followers.requests.1'],
   });

@@ -3,6 +3,7 @@ import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { expect, test } from 'vitest';
 import { configFolder } from '../config/config-folder.fixture.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';
+import { books } from '../pipelines/books.ts';
 import { logWith } from './log-with.fixture.ts';
 import { prepareTopics, runTopics, topicsThere } from './topics.ts';
 
@@ -18,6 +19,12 @@ const KAFKA: TopicsConfig = {
   prefix: '',
   names: {},
 };
+
+test('a run has the topics of its own pipelines alone', () => {
+  const pipelines = [books({ baseUrl: 'http://127.0.0.1:9', key: () => 'k' })];
+  const owners = new Set(runTopics({ topics: KAFKA, pipelines }).map(({ name }) => name.split('.')[0]));
+  expect([...owners]).toEqual(['books', 'headgate']);
+});
 
 test('a file made for more lanes says how many to set, and what is wanted of each topic', async () => {
   const folder = await configFolder({});

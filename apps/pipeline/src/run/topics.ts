@@ -49,17 +49,16 @@ async function withAdvice(config: ConfigOfLog, made: Promise<CreatedTopics>): Pr
   }
 }
 
-/** The topics of a run: of its pipelines, and of both that are built in where it has one of them. */
+/** The topics of a run: of its pipelines; of both that are built in where no pipeline is known. */
 export function runTopics(config: ConfigOfLog): NewTopicSpec[] {
   return topicSpecs(pipelinesWithTopics(config), { lanes: config.topics.lanes, names: topicNames(config.topics) });
 }
 
 function pipelinesWithTopics({ pipelines, definitions = [] }: ConfigOfLog): readonly PipelineTopics[] {
   const builtIn = BUILT_IN.map(({ definition }) => definition);
-  const hasBuiltIn =
-    pipelines.length === 0 || [...pipelines.map(({ definition }) => definition), ...definitions].some((one) => builtIn.includes(one));
+  const none = pipelines.length + definitions.length === 0;
   const all = new Map<string, PipelineTopics>();
-  for (const { name, topics, splitsCredentials } of [...(hasBuiltIn ? builtIn : []), ...definitions]) {
+  for (const { name, topics, splitsCredentials } of [...(none ? builtIn : []), ...definitions]) {
     all.set(name, { name, topics, credentials: splitsCredentials ? [] : undefined, usualBytes: {} });
   }
   for (const pipeline of pipelines) all.set(pipeline.name, pipeline);

@@ -1,7 +1,7 @@
 import type { Reason } from '@headgate/pipeline';
 import { logEventWords } from './log-words.ts';
 import { durationWords } from './text/duration-words.ts';
-import { countWords, groupedNumber } from './text/number-words.ts';
+import { countWords, groupedNumber, singularOf } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
 import type { DisplayEvent } from './display-event.ts';
 
@@ -147,13 +147,13 @@ export function isNews(event: DisplayEvent): boolean {
 /** `5,000 ids`, by the pipeline's own word. */
 export function itemsWords(count: number, pipeline: string, units: Units): string {
   const unit = units[pipeline] ?? 'records';
-  return countWords(count, count === 1 ? unit.replace(/s$/, '') : unit, unit);
+  return countWords(count, count === 1 ? singularOf(unit) : unit, unit);
 }
 
 /** `3 records, 1 missing`; `no record` where there is none. */
 export function countsWords(counts: Readonly<Record<string, number>>): string {
   const said = Object.entries(counts).map(
-    ([kind, count]) => `${groupedNumber(count)} ${safeText(count === 1 ? kind.replace(/s$/, '') : kind, 60)}`,
+    ([kind, count]) => `${groupedNumber(count)} ${safeText(count === 1 ? singularOf(kind) : kind, 60)}`,
   );
   return said.length === 0 ? 'no record' : said.join(', ');
 }

@@ -15,6 +15,14 @@ export function countWords(count: number, singular: string, plural: string = `${
   return `${numberWords(count)} ${count === 1 ? singular : plural}`;
 }
 
+/** The singular of a pipeline's word for its items or topics: `id`, `status`, `query`, `match`. */
+export function singularOf(plural: string): string {
+  if (plural === 'series') return plural;
+  if (/(?:[^aeiou]|qu)ies$/.test(plural) && plural !== 'movies') return `${plural.slice(0, -3)}y`;
+  if (/(?:ss|sh|ch|x|zz|[^aeou]us)es$/.test(plural)) return plural.slice(0, -2);
+  return /(?:ss|us|is)$/.test(plural) ? plural : plural.replace(/s$/, '');
+}
+
 /** A share as per cent with one decimal, rounded down so that only the whole is `100 %`: `99.9 %`. */
 export function percentWords(share: number): string {
   const tenths = Math.floor(share * 1000 + 1e-9);

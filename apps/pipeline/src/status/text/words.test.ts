@@ -2,8 +2,22 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { bar } from './cells.ts';
 import { durationWords, elapsedWords } from './duration-words.ts';
-import { countWords, groupedNumber, numberWords, percentWords } from './number-words.ts';
+import { countWords, groupedNumber, numberWords, percentWords, singularOf } from './number-words.ts';
 import { createTimeWords } from './time-words.ts';
+
+it.each([
+  ['ids', 'id'],
+  ['statuses', 'status'],
+  ['matches', 'match'],
+  ['queries', 'query'],
+  ['movies', 'movie'],
+  ['boxes', 'box'],
+  ['addresses', 'address'],
+  ['houses', 'house'],
+  ['series', 'series'],
+  ['missing', 'missing'],
+  ['status', 'status'],
+])('one of %s is %s', (plural, singular) => expect(singularOf(plural)).toBe(singular));
 
 describe('numbers', () => {
   it.each([
