@@ -1,6 +1,6 @@
 // Makes a release of what is committed, in a clean clone of its own: versions, builds, tests, packs, checks, and publishes if told to.
 //   npm run release                         a dry run: nothing is published, and nothing here changes
-//   npm run release -- --no-test            a dry run without npm test
+//   npm run release -- --no-test            a dry run without the tests
 //   npm run release -- --out DIR            leaves the tarballs in DIR
 //   npm run release -- --publish            publishes what the registry doesn't have; commit and tag arrive in this clone
 import { spawnSync } from 'node:child_process';
@@ -37,7 +37,7 @@ if (readdirSync(join(clone, '.changeset')).some((name) => name.endsWith('.md')))
 const packages = publishedPackages(clone);
 const version = packages[0]?.manifest.version ?? '';
 if (version === '0.0.0') fail('Nothing has a version yet, and .changeset names no change: npm run changeset');
-if (!untested) run(clone, 'npm', ['test']);
+if (!untested) run(clone, 'sh', ['.ci/run']);
 run(clone, 'node', ['scripts/pack.mjs', tarballs]);
 
 const packed = readdirSync(tarballs)

@@ -1,14 +1,73 @@
-// Everything that has to be green: build, types, lint, format, dead exports, package health, then the tests.
-//   node scripts/test.mjs [vitest arguments…]      with arguments only the tests they name run
-import { spawnSync } from 'node:child_process';
+// What has to be green, in three parts that run one after another or on machines of their own.
+//   node scripts/test.mjs [vitest arguments…]              types, lint, format, dead code, build and API reports, and the tests that need one broker at most
+//   node scripts/test.mjs --part faults [arguments…]       the tests that start, kill, freeze or configure brokers
+//   node scripts/test.mjs --part packages [arguments…]     the packages, bundles and documents as users have them
+// With arguments only the tests they name run. The last line says how many passed and failed; a check that fails counts as one.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const PARTS = {
+  tests: {
+    checks: ['typecheck', 'lint', 'format:check', 'deadcode', 'api:check'],
+    projects: ['unit', 'alone', 'embedded', 'kafka'],
+  },
+  faults: { checks: [], projects: ['faults'] },
+  packages: { checks: ['health', 'sizes:check', 'site'], projects: ['packages', 'pack'] },
+};
 
 const given = process.argv.slice(2);
-// Modules of users that tests write import what is built.
-const others = ['typecheck', 'lint', 'format:check', 'deadcode', 'health', 'api:check', 'sizes:check', 'site'];
-run('turbo', ['run', 'build', ...(given.length > 0 ? [] : others), '--output-logs=errors-only', '--log-order=grouped']);
-run('vitest', ['run', ...given]);
+const [part] = given[0] === '--part' ? given.splice(0, 2).slice(1) : ['tests'];
+const { checks, projects } = PARTS[part];
+const isAll = given.length === 0;
+const folder = mkdtempSync(join(tmpdir(), 'headgate-test-'));
+const totalsFile = join(folder, 'totals.json');
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 
-function run(command, args) {
-  const { status, signal } = spawnSync(command, args, { stdio: 'inherit', shell: process.platform === 'win32' });
-  if (status !== 0) process.exit(signal ? 130 : (status ?? 1));
+// Modules of users that tests write import what is built.
+const built = await turbo(['build']);
+if (built.status !== 0) process.exit(built.status);
+const chosen = part === 'tests' && !isAll ? [] : projects.flatMap((name) => ['--project', name]);
+// A check at a time: the tests leave a core idle now and then.
+const checking =
+  isAll && checks.length > 0 ? turbo([...checks, '--concurrency=1', '--continue']) : Promise.resolve({ status: 0, output: '' });
+// What packs builds all anew.
+if (part === 'packages') await checking;
+const tested = await run('vitest', ['run', ...chosen, ...given], {
+  stdio: 'inherit',
+  env: { ...process.env, HEADGATE_TOTALS_FILE: totalsFile },
+});
+const checked = await checking;
+process.stdout.write(checked.output);
+const { passed = 0, failed = 0, skipped = '' } = totals();
+const failedChecks =
+  checked.status === 0
+    ? 0
+    : Math.max(1, new Set(checked.output.match(/^ ?Failed: .*$/gmu)?.flatMap((line) => line.slice(line.indexOf(':') + 1).split(','))).size);
+if (failedChecks > 0) process.stdout.write('A check has failed: see above.\n');
+process.stdout.write(`${passed} passed, ${failed + failedChecks} failed${skipped}\n`);
+process.exitCode = tested.status || checked.status;
+
+function totals() {
+  try {
+    return JSON.parse(readFileSync(totalsFile, 'utf8'));
+  } catch {
+    return { failed: 1 };
+  }
+}
+
+/** Its output is shown when it has ended: the tests write meanwhile. */
+async function turbo(tasks) {
+  return await run('turbo', ['run', ...tasks, '--output-logs=errors-only', '--log-order=grouped'], { stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+function run(command, args, options) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { shell: process.platform === 'win32', ...options });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text) => (output += text));
+    child.on('error', reject);
+    child.on('close', (status, signal) => resolve({ status: signal ? 130 : (status ?? 1), output }));
+  });
 }

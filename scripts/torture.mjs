@@ -1,4 +1,4 @@
-// The long soaks: every kill, every window at full length. `npm test` runs samples of each.
+// The long soaks: every kill, every window at full length. `npm test` and `npm run test:faults` run samples of each.
 //   npm run torture [-- vitest arguments…]      with arguments only the tests they name run
 import { spawnSync } from 'node:child_process';
 

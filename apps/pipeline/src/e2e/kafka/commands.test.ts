@@ -1,16 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { committed } from './committed.fixture.ts';
 import { askedAgain, expectWhole, refusals } from './crawls.fixture.ts';
-import { BECAUSE, type KafkaPlace, WHY_NOT, kafkaPlace } from './kafka-place.fixture.ts';
+import { type SharedKafkaPlace, sharedKafkaPlace } from './kafka-place.fixture.ts';
 import { type PlainMessage, sendPlainly } from './kafkajs.fixture.ts';
 
-const REQUESTS = 'followers.requests';
+const { brokers, why } = inject('kafkaBroker');
+const because = why === undefined ? '' : `: skipped, ${why}`;
 
-describe.skipIf(WHY_NOT !== undefined)(`headgate's commands on Kafka${BECAUSE}`, () => {
+describe.skipIf(why !== undefined)(`headgate's commands on Kafka${because}`, () => {
   it('plan, run, read, enqueue and replay do what they say, and a malformed wish of any producer is a dead letter', async () => {
     const users = { alpha: { followers: 1_200, pageSize: 100 }, beta: { followers: 350, pageSize: 100 }, empty: { followers: 0 } };
-    await using place = await kafkaPlace({ users, lanes: 2, credentials: 2, more: '  count: 100\n' });
+    await using place = await sharedKafkaPlace(brokers, { users, lanes: 2, credentials: 2, more: '  count: 100\n' });
     await planAndRun(place);
     await readLikeAnybody(place);
     await enqueueFromListAndStdin(place);
@@ -20,10 +21,10 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate's commands on Kafka${BECAUSE}`,
   });
 });
 
-describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka, stopped${BECAUSE}`, () => {
+describe.skipIf(why !== undefined)(`headgate run on Kafka, stopped${because}`, () => {
   it('by SIGTERM it writes what is in hand within 10 s, and nothing is asked twice after that', async () => {
     const users = { alpha: { followers: 4_000, pageSize: 100 }, beta: { followers: 4_000, pageSize: 100 } };
-    await using place = await kafkaPlace({ users, latencyMs: 200, more: '  count: 100\n' });
+    await using place = await sharedKafkaPlace(brokers, { users, latencyMs: 200, more: '  count: 100\n' });
     const { fleet, service } = place;
     for (const [stops, args] of [
       [1, ['run']],
@@ -44,10 +45,10 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka, stopped${BECAUSE}
   });
 });
 
-describe.skipIf(WHY_NOT !== undefined)(`headgate check --online on Kafka${BECAUSE}`, () => {
+describe.skipIf(why !== undefined)(`headgate check --online on Kafka${because}`, () => {
   it('takes no lane from a run, and is counted by the next one', async () => {
     const users = { alpha: { followers: 1 }, beta: { followers: 1 } };
-    await using place = await kafkaPlace({ users, window: { kind: 'rolling', limit: 3, windowMs: 3_600_000 } });
+    await using place = await sharedKafkaPlace(brokers, { users, window: { kind: 'rolling', limit: 3, windowMs: 3_600_000 } });
     const { fleet, service, work } = place;
     const run = fleet.start('run', '--follow');
     await expect.poll(() => service.requests.length).toBe(2);
@@ -68,7 +69,7 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate check --online on Kafka${BECAUS
 });
 
 /** Plan says what will be done, run does it, and a second run asks for nothing. */
-async function planAndRun(place: KafkaPlace): Promise<void> {
+async function planAndRun(place: SharedKafkaPlace): Promise<void> {
   const { work, service } = place;
   const plan = await work.headgate('plan');
   expect([plan.code, plan.stdout]).toEqual([0, expect.stringMatching(/@alpha[\s\S]*@beta/)]);
@@ -82,9 +83,9 @@ async function planAndRun(place: KafkaPlace): Promise<void> {
 }
 
 /** Read gives what any reader of committed records sees, byte for byte. */
-async function readLikeAnybody(place: KafkaPlace): Promise<void> {
-  const { work, broker, service } = place;
-  for (const topic of ['followers.ids', 'followers.pages', 'followers.state']) {
+async function readLikeAnybody(place: SharedKafkaPlace): Promise<void> {
+  const { work, broker, prefix, service } = place;
+  for (const topic of [`${prefix}followers.ids`, `${prefix}followers.pages`, `${prefix}followers.state`]) {
     const { code, stdout } = await work.headgate('read', topic, '--json');
     const texts = stdout.split('\n').filter((line) => line !== '');
     const own = texts.map((line) => {
@@ -98,7 +99,7 @@ async function readLikeAnybody(place: KafkaPlace): Promise<void> {
     expect(byPlace(own)).toEqual(byPlace(spelled));
   }
   const ids = (...args: readonly string[]): Promise<string[]> =>
-    work.headgate('read', 'followers.ids', '--values', ...args).then(({ stdout }) => stdout.split('\n').slice(0, -1));
+    work.headgate('read', `${prefix}followers.ids`, '--values', ...args).then(({ stdout }) => stdout.split('\n').slice(0, -1));
   const [all, tail, ofBeta] = [await ids(), await ids('--tail', '7'), await ids('--key', '@beta', '--since', '1h')];
   expect([all.length, tail.length, ofBeta.length]).toEqual([1_550, 7, 350]);
   expect(tail.filter((line) => !all.includes(line))).toEqual([]);
@@ -108,20 +109,20 @@ async function readLikeAnybody(place: KafkaPlace): Promise<void> {
 }
 
 /** Enqueue takes a list and stdin; each is a new crawl; what is no user adds nothing. */
-async function enqueueFromListAndStdin({ work, service, broker }: KafkaPlace): Promise<void> {
-  const before = (await committed(broker.brokers, REQUESTS)).length;
+async function enqueueFromListAndStdin({ work, service, broker, prefix }: SharedKafkaPlace): Promise<void> {
+  const before = (await committed(broker.brokers, `${prefix}followers.requests`)).length;
   expect((await work.headgate('enqueue', 'followers', 'beta', '@empty')).code).toBe(0);
   expect((await work.headgateWith({ input: '# some\n\n@beta\n' }, 'enqueue', 'followers')).code).toBe(0);
   const refused = await work.headgate('enqueue', 'followers', 'beta', 'no user at all');
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('Nothing was added')]);
-  expect(await committed(broker.brokers, REQUESTS)).toHaveLength(before + 3);
+  expect(await committed(broker.brokers, `${prefix}followers.requests`)).toHaveLength(before + 3);
   const run = await work.headgate('run');
   expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('3 crawls, 9 pages')]);
   expect(service.requests).toHaveLength(17 + 9);
 }
 
 /** A malformed wish of any producer becomes a dead letter with its reason, and stops nothing. */
-async function takeMalformedWishes({ work, broker, service }: KafkaPlace): Promise<void> {
+async function takeMalformedWishes({ work, broker, prefix, service }: SharedKafkaPlace): Promise<void> {
   const garbage = 'x\u0000\u{1F4A9}"'.repeat(150_000);
   const wishes: readonly (PlainMessage & { readonly reason: RegExp })[] = [
     { key: 'a', value: 'not JSON', reason: /not JSON/ },
@@ -137,20 +138,24 @@ async function takeMalformedWishes({ work, broker, service }: KafkaPlace): Promi
     { key: null, value: '{"screenName":"empty"}', headers: { any: 'thing' } },
     { key: '@elsewhere', value: '{"screenName":"@beta","count":100,"more":"is ignored"}' },
   ];
-  await sendPlainly(broker.brokers, REQUESTS, [...wishes.map(({ key, value, headers = {} }) => ({ key, value, headers })), ...good]);
+  await sendPlainly(broker.brokers, `${prefix}followers.requests`, [
+    ...wishes.map(({ key, value, headers = {} }) => ({ key, value, headers })),
+    ...good,
+  ]);
   const asked = service.requests.length;
   const run = await work.headgate('run');
   expect([run.code, run.stderr]).toEqual([1, expect.stringContaining('2 crawls, 5 pages')]);
   expect(service.requests.length - asked).toBe(5);
 
-  const letters = await committed(broker.brokers, 'followers.dead-letters');
+  const letters = await committed(broker.brokers, `${prefix}followers.dead-letters`);
   const reasons = letters.map(({ key, value }) => {
     const { error } = JSON.parse(value ?? '') as { error: { code: string; message: string } };
     return { key, code: error.code, message: error.message };
   });
   expect(reasons).toHaveLength(wishes.length);
   for (const { key, reason } of wishes) {
-    const letter = key === null ? reasons.find((one) => one.key?.startsWith(REQUESTS)) : reasons.find((one) => one.key === key);
+    const letter =
+      key === null ? reasons.find((one) => one.key?.startsWith(`${prefix}followers.requests`)) : reasons.find((one) => one.key === key);
     expect(letter).toMatchObject({ code: 'HEADGATE_MALFORMED_REQUEST', message: expect.stringMatching(reason) as string });
   }
   const kept = letters.find(({ key }) => key === 'e')?.value ?? '';
@@ -161,19 +166,22 @@ async function takeMalformedWishes({ work, broker, service }: KafkaPlace): Promi
 }
 
 /** Replay says which letters stay: what is malformed would be a letter again. */
-async function replayOnce({ work, broker }: KafkaPlace): Promise<void> {
-  const replay = await work.headgate('replay', 'followers.dead-letters');
-  expect([replay.code, replay.stderr]).toEqual([0, expect.stringContaining(`0 put back into ${REQUESTS}, 8 left where they are`)]);
+async function replayOnce({ work, broker, prefix }: SharedKafkaPlace): Promise<void> {
+  const replay = await work.headgate('replay', `${prefix}followers.dead-letters`);
+  expect([replay.code, replay.stderr]).toEqual([
+    0,
+    expect.stringContaining(`0 put back into ${prefix}followers.requests, 8 left where they are`),
+  ]);
   expect(replay.stderr).toMatch(/c: The request is malformed: userId must be a string of digits/);
-  const none = await work.headgate('replay', 'followers.dead-letters');
+  const none = await work.headgate('replay', `${prefix}followers.dead-letters`);
   expect([none.code, none.stderr]).toEqual([0, expect.stringContaining('8 left where they are')]);
   expect((await work.headgate('plan')).stdout).toMatch(/^followers: 8 dead letters are open/mu);
   expect((await work.headgate('dismiss', 'followers', '--key', 'c')).stderr).toBe('1 dead letter dismissed\n');
   expect((await work.headgate('dismiss', 'followers')).stderr).toBe('7 dead letters dismissed\n');
   expect((await work.headgate('run', '--fail-on-dead-letters')).code).toBe(0);
-  expect(await committed(broker.brokers, 'followers.dead-letters')).toHaveLength(8);
-  expect((await work.headgate('replay', 'followers.pages')).code).toBe(2);
-  expect((await work.headgate('read', 'followers.idz')).code).toBe(2);
+  expect(await committed(broker.brokers, `${prefix}followers.dead-letters`)).toHaveLength(8);
+  expect((await work.headgate('replay', `${prefix}followers.pages`)).code).toBe(2);
+  expect((await work.headgate('read', `${prefix}followers.idz`)).code).toBe(2);
 }
 
 function byPlace<Place extends { readonly partition: number; readonly offset: number }>(records: readonly Place[]): readonly Place[] {

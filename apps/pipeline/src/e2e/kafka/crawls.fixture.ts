@@ -1,17 +1,17 @@
 import { partitionForKey } from '@headgate/topics';
 import { expect } from 'vitest';
 import { recordSchemas } from '../../records/index.ts';
-import type { KafkaPlace } from './kafka-place.fixture.ts';
+import type { SharedKafkaPlace } from './kafka-place.fixture.ts';
 import { type CommittedRecord, committed, eachCommitted } from './committed.fixture.ts';
 
 /** How many answers with pages were not the first of their user and cursor. */
-export function askedAgain({ service }: Pick<KafkaPlace, 'service'>): number {
+export function askedAgain({ service }: Pick<SharedKafkaPlace, 'service'>): number {
   const asked = service.requests.map(({ user, cursor }) => `${user} ${cursor}`);
   return asked.length - new Set(asked).size;
 }
 
 /** How many requests the service refused. */
-export function refusals({ service }: Pick<KafkaPlace, 'service'>): number {
+export function refusals({ service }: Pick<SharedKafkaPlace, 'service'>): number {
   return service.requests.filter(({ status }) => status === 429).length;
 }
 
@@ -19,8 +19,11 @@ export function refusals({ service }: Pick<KafkaPlace, 'service'>): number {
  * Proves on committed records that each user of the place was crawled once and whole: every id once and in order, every page once and in order,
  * in the partition of the user's key, and nothing else was written. Answers how many ids there are.
  */
-export async function expectWhole(place: KafkaPlace, emit: { readonly ids?: boolean; readonly pages?: boolean } = {}): Promise<number> {
-  const { broker, users, service } = place;
+export async function expectWhole(
+  place: SharedKafkaPlace,
+  emit: { readonly ids?: boolean; readonly pages?: boolean } = {},
+): Promise<number> {
+  const { broker, prefix, users, service } = place;
   const names = Object.keys(users);
   const brokers = broker.brokers;
   const expected = new Map(names.map((name) => [`@${name}`, service.followersOf(name)]));
@@ -28,7 +31,7 @@ export async function expectWhole(place: KafkaPlace, emit: { readonly ids?: bool
 
   const walks = new Walks(place, expected);
   if (emit.ids !== false) {
-    await eachCommitted(brokers, 'followers.ids', (record) => {
+    await eachCommitted(brokers, `${prefix}followers.ids`, (record) => {
       const { user, page, id } = recordSchemas['followers.ids'].parse(JSON.parse(record.value ?? ''));
       walks.see(record, user, page, [id]);
     });
@@ -37,7 +40,7 @@ export async function expectWhole(place: KafkaPlace, emit: { readonly ids?: bool
   if (emit.pages !== false) {
     const pages = new Walks(place, expected);
     const chain = new Map<string, { readonly page: number; readonly cursor: string }>();
-    await eachCommitted(brokers, 'followers.pages', (record) => {
+    await eachCommitted(brokers, `${prefix}followers.pages`, (record) => {
       const { user, page, ids, cursor, nextCursor } = recordSchemas['followers.pages'].parse(JSON.parse(record.value ?? ''));
       expect({ user, page, cursor }).toEqual({ user, ...(chain.get(user) ?? { page: 1, cursor: '-1' }) });
       chain.set(user, { page: page + 1, cursor: nextCursor });
@@ -46,7 +49,7 @@ export async function expectWhole(place: KafkaPlace, emit: { readonly ids?: bool
     expect({ topic: 'followers.pages', wrong: pages.wrong() }).toEqual({ topic: 'followers.pages', wrong: [] });
     expect([...chain.values()].map(({ cursor }) => cursor)).toEqual(names.map(() => '0'));
   }
-  const crawls = (await committed(brokers, 'followers.crawls')).map(({ value }) =>
+  const crawls = (await committed(brokers, `${prefix}followers.crawls`)).map(({ value }) =>
     recordSchemas['followers.crawls'].parse(JSON.parse(value ?? '')),
   );
   for (const [user, ids] of expected) {
@@ -54,7 +57,7 @@ export async function expectWhole(place: KafkaPlace, emit: { readonly ids?: bool
     expect([user, ...states]).toEqual([user, 'started 0', `completed ${ids.length}`]);
   }
   expect(crawls).toHaveLength(2 * names.length);
-  expect(await committed(brokers, 'followers.dead-letters')).toEqual([]);
+  expect(await committed(brokers, `${prefix}followers.dead-letters`)).toEqual([]);
   return total;
 }
 
@@ -65,7 +68,7 @@ class Walks {
   readonly #seen = new Map<string, { at: number; page: number }>();
   readonly #wrong: string[] = [];
 
-  constructor({ lanes }: Pick<KafkaPlace, 'lanes'>, expected: ReadonlyMap<string, readonly string[]>) {
+  constructor({ lanes }: Pick<SharedKafkaPlace, 'lanes'>, expected: ReadonlyMap<string, readonly string[]>) {
     this.#lanes = lanes;
     this.#expected = expected;
   }

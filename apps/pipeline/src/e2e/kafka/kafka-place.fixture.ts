@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type FollowersSandbox, type FollowersUser, type Latency, type WindowOptions, startFollowers } from '@headgate/sandbox';
 import { type KafkaBroker, type KafkaBrokerOptions, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
 import { SECRETS, type Workplace, workplace } from '../headgate-process.fixture.ts';
@@ -12,8 +13,15 @@ export const WHY_NOT: string | undefined = await whyNoKafkaBroker();
 export const BECAUSE: string = WHY_NOT === undefined ? '' : `: skipped, ${WHY_NOT}`;
 
 /** A broker, the emulated service, a folder with a config for both, and processes in it. */
-export interface KafkaPlace extends AsyncDisposable {
+export interface KafkaPlace extends SharedKafkaPlace {
   readonly broker: KafkaBroker;
+}
+
+/** A place on the broker that other files use at the same time. */
+export interface SharedKafkaPlace extends AsyncDisposable {
+  readonly broker: Pick<KafkaBroker, 'brokers'>;
+  /** What the names of all topics begin with, and the group's; empty on a broker of its own. */
+  readonly prefix: string;
   readonly service: FollowersSandbox;
   readonly work: Workplace;
   readonly fleet: Fleet;
@@ -56,16 +64,36 @@ export interface ConfigOptions {
 const FREELY: WindowOptions = { kind: 'rolling', limit: 100_000, windowMs: 1_000 };
 
 export async function kafkaPlace(options: KafkaPlaceOptions): Promise<KafkaPlace> {
-  const { users, window = FREELY, latencyMs = { min: 0, max: 20 }, lanes = 1, listed = Object.keys(users) } = options;
   await using started = new AsyncDisposableStack();
   const broker = started.use(await startKafkaBroker(options.broker));
+  const place = started.use(await placeOn(broker, '', options));
+  const all = started.move();
+  return { ...place, broker, [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
+
+/** A place on `brokers`, with topics and a group that nobody else names so. */
+export async function sharedKafkaPlace(
+  brokers: readonly string[],
+  options: Omit<KafkaPlaceOptions, 'broker' | 'group'>,
+): Promise<SharedKafkaPlace> {
+  const prefix = `${randomUUID()}.`;
+  return await placeOn({ brokers }, prefix, {
+    ...options,
+    group: `${prefix}headgate`,
+    topics: `${options.topics ?? ''}, prefix: ${prefix}`,
+  });
+}
+
+async function placeOn(broker: Pick<KafkaBroker, 'brokers'>, prefix: string, options: KafkaPlaceOptions): Promise<SharedKafkaPlace> {
+  const { users, window = FREELY, latencyMs = { min: 0, max: 20 }, lanes = 1, listed = Object.keys(users) } = options;
+  await using started = new AsyncDisposableStack();
   const credentials = Object.values(SECRETS).map((bearer, i) => ({ name: `app-${i}`, bearer }));
   const service = started.use(await startFollowers({ users, window, latencyMs, credentials }));
   const config = kafkaYaml({ ...options, listed, brokers: broker.brokers, url: service.url, window });
   const work = started.use(await workplace(config));
   const crew = started.use(fleet({ folder: work.folder }));
   const all = started.move();
-  return { broker, service, work, fleet: crew, users, lanes, [Symbol.asyncDispose]: () => all.disposeAsync() };
+  return { broker, prefix, service, work, fleet: crew, users, lanes, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
 /** A whole config for the followers service on Kafka. */

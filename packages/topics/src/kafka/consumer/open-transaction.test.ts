@@ -1,26 +1,26 @@
-import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
-import { expect, it } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { expect, it, inject } from 'vitest';
 import { kafkaTopicLog } from '../index.ts';
 import { plainKafka } from '../faults/committed-records.fixture.ts';
 
-const why = await whyNoKafkaBroker();
+const { why, ...broker } = inject('kafkaBroker');
 
 it.skipIf(why !== undefined)(
   `the earliest open transaction of a partition is the one that stops its readers${why === undefined ? '' : ` (skipped: ${why})`}`,
   { timeout: 600_000 },
   async () => {
-    await using broker = await startKafkaBroker();
     await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
-    const place = { topic: 'requests', partition: 0 };
-    await log.createTopics([{ name: 'requests', partitions: 2 }]);
+    const topic = `requests-${randomUUID()}`;
+    const place = { topic, partition: 0 };
+    await log.createTopics([{ name: topic, partitions: 2 }]);
     const request = { ...place, key: 'k', value: 'v' };
     expect(await log.openTransaction(place)).toBeUndefined();
     expect(await log.append([request])).toEqual([{ ...place, offset: 0 }]);
     expect(await log.openTransaction(place)).toBeUndefined();
 
     const before = Date.now();
-    await using producer = await begin(broker.brokers, 'stranger');
-    await producer.transaction.send({ topic: 'requests', messages: [request] });
+    await using producer = await begin(broker.brokers, `stranger-${randomUUID()}`);
+    await producer.transaction.send({ topic, messages: [request] });
     await log.append([request]);
     const openTransaction = await log.openTransaction(place);
     // Behind the record and the mark of what was appended.

@@ -1,28 +1,26 @@
-import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
 import type { Transaction } from 'kafkajs';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, inject } from 'vitest';
 import type { TopicLog, TopicRecord } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
 import { plainKafka } from './committed-records.fixture.ts';
 
-const why = await whyNoKafkaBroker();
+const { why, ...broker } = inject('kafkaBroker');
 const because = why === undefined ? '' : ` (skipped: ${why})`;
+const OWN = randomUUID();
 
 describe.skipIf(why !== undefined)(`records of transactions that overlap${because}`, () => {
-  let broker: KafkaBroker;
   let log: TopicLog;
   beforeAll(async () => {
-    broker = await startKafkaBroker();
     log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
   });
   afterAll(async () => {
     await log.close();
-    await broker.close();
   });
 
   async function begin(name: string): Promise<Transaction & AsyncDisposable> {
-    const producer = plainKafka(broker.brokers).producer({ transactionalId: name, maxInFlightRequests: 1, idempotent: true });
+    const producer = plainKafka(broker.brokers).producer({ transactionalId: `${name}-${OWN}`, maxInFlightRequests: 1, idempotent: true });
     await producer.connect();
     return Object.assign(await producer.transaction(), { [Symbol.asyncDispose]: () => producer.disconnect() });
   }
@@ -34,7 +32,7 @@ describe.skipIf(why !== undefined)(`records of transactions that overlap${becaus
   }
 
   it('are not read when both are aborted, the later one first', async () => {
-    const topic = 'aborted-crosswise';
+    const topic = `aborted-crosswise-${OWN}`;
     await log.createTopics([{ name: topic, partitions: 1 }]);
     await using earlier = await begin('earlier');
     await using later = await begin('later');
@@ -50,7 +48,7 @@ describe.skipIf(why !== undefined)(`records of transactions that overlap${becaus
   });
 
   it('are not read by one who has read up to the second of them', async () => {
-    const topic = 'aborted-in-turn';
+    const topic = `aborted-in-turn-${OWN}`;
     await log.createTopics([{ name: topic, partitions: 1 }]);
     await using earlier = await begin('first');
     await using later = await begin('second');

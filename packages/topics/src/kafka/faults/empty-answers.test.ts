@@ -1,11 +1,11 @@
-import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
-import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
+import { afterEach, describe, inject, it } from 'vitest';
 import type { AvailabilityChange } from '../../availability.ts';
 import { kafkaTopicLog } from '../index.ts';
 import type { Broker } from '../client/broker.ts';
 
-const why = await whyNoKafkaBroker();
+const { why, ...broker } = inject('kafkaBroker');
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
 const require = createRequire(import.meta.url);
@@ -26,14 +26,9 @@ function forgeSlowRemoteStorage(isSlow: () => boolean): void {
 }
 
 describe.skipIf(why !== undefined)(`an answer without records, where records are${because}`, () => {
-  let broker: KafkaBroker;
-  beforeAll(async () => {
-    broker = await startKafkaBroker();
-  });
   afterEach(() => {
     prototype.fetch = realFetch;
   });
-  afterAll(() => broker.close());
 
   it.for([true, false])('is requested again, and reported as a wait: no record is skipped (follow: %s)', async (follow, { expect }) => {
     let isSlow = false;
@@ -45,7 +40,7 @@ describe.skipIf(why !== undefined)(`an answer without records, where records are
       isSlow = false;
     };
     await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1, onAvailability });
-    const topic = `remote-${String(follow)}`;
+    const topic = `remote-${String(follow)}-${randomUUID()}`;
     await log.createTopics([{ name: topic, partitions: 1 }]);
     const values = ['0', '1', '2'];
     for (const value of values) await log.append([{ topic, key: null, value }]);

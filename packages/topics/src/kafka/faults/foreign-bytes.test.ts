@@ -1,34 +1,31 @@
-import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
 import type { Producer } from 'kafkajs';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, it, inject } from 'vitest';
 import { InvalidRecordError } from '../../topic-errors.ts';
 import type { TopicLog, TopicRecord } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
 import { plainKafka } from './committed-records.fixture.ts';
 
-const why = await whyNoKafkaBroker();
+const { why, ...broker } = inject('kafkaBroker');
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 /** As a schema registry's serializers frame a value. */
 const FRAMED = Buffer.from([0, 0, 0, 0, 1, 0xff, 0x80, 0x41, 0x42]);
 const TEXT = '\u0000\uFEFFé漢🌊';
 
 describe.skipIf(why !== undefined)(`a record that another client has written as bytes${because}`, () => {
-  let broker: KafkaBroker;
   let log: TopicLog;
   let producer: Producer;
   beforeAll(async () => {
-    broker = await startKafkaBroker();
     log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
     producer = plainKafka(broker.brokers).producer();
     await producer.connect();
   });
   afterAll(async () => {
     await Promise.allSettled([producer.disconnect(), log.close()]);
-    await broker.close();
   });
 
   it('is refused with topic, partition, offset and fields, and never handed on as text', async ({ expect }) => {
-    const topic = 'refused';
+    const topic = `refused-${randomUUID()}`;
     await log.createTopics([{ name: topic, partitions: 2 }]);
     const headers = { good: TEXT, ...Object.fromEntries(['a', 'b', 'c'.repeat(100)].map((name) => [name, Buffer.from([0xc3])])) };
     const good = { partition: 1, key: TEXT, value: TEXT };
@@ -40,7 +37,7 @@ describe.skipIf(why !== undefined)(`a record that another client has written as 
       expect(error).toBeInstanceOf(InvalidRecordError);
       expect(error).toMatchObject({ code: 'HEADGATE_INVALID_RECORD', topic, partition: 1, offset: 1, fields: ['value'] });
       expect(String(error)).toMatch(
-        /offset 1 of topic "refused", partition 1, .* its value \(9 bytes: 00 00 00 00 01 ff 80 41 …\): its writer/u,
+        /offset 1 of topic "refused-[^"]+", partition 1, .* its value \(9 bytes: 00 00 00 00 01 ff 80 41 …\): its writer/u,
       );
     }
     const [, second] = await readUntilError({ topic, from: 2 });
@@ -50,7 +47,7 @@ describe.skipIf(why !== undefined)(`a record that another client has written as 
   });
 
   it('is read as bytes, its last header of a name', async ({ expect }) => {
-    const topic = 'bytes';
+    const topic = `bytes-${randomUUID()}`;
     await log.createTopics([{ name: topic, partitions: 1 }]);
     const headers = { twice: ['x', FRAMED], text: TEXT };
     await producer.send({ topic, messages: [{ key: FRAMED, value: FRAMED, headers }] });

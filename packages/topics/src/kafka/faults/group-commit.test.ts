@@ -1,22 +1,20 @@
-import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, it, inject } from 'vitest';
 import type { GroupMember, RecordPosition, TopicLog } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
 import { newPages } from './pages.fixture.ts';
 
-const why = await whyNoKafkaBroker();
+const { why, ...broker } = inject('kafkaBroker');
 const because = why === undefined ? '' : ` (skipped: ${why})`;
+const OWN = randomUUID();
 
 describe.skipIf(why !== undefined).concurrent(`what a group has read${because}`, () => {
-  let broker: KafkaBroker;
   let log: TopicLog;
   beforeAll(async () => {
-    broker = await startKafkaBroker();
     log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
   });
   afterAll(async () => {
     await log.close();
-    await broker.close();
   });
 
   async function groupAtWork(group: string): Promise<{ readonly member: GroupMember; readonly record: RecordPosition }> {
@@ -28,21 +26,21 @@ describe.skipIf(why !== undefined).concurrent(`what a group has read${because}`,
   }
 
   it('is not committed past its members: an error names the group', async ({ expect }) => {
-    const { member, record } = await groupAtWork('at-work');
-    await using reader = log.read({ topic: 'at-work', group: 'at-work' });
+    const { member, record } = await groupAtWork(`at-work-${OWN}`);
+    await using reader = log.read({ topic: `at-work-${OWN}`, group: `at-work-${OWN}` });
     const refused = reader.commit(record);
     await expect(refused).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_GROUP_IN_USE' }));
-    await expect(refused).rejects.toThrow(/^Nothing can be committed for group "at-work"/u);
+    await expect(refused).rejects.toThrow(/^Nothing can be committed for group "at-work-/u);
     await member.leave();
     await reader.commit(record);
-    expect(await log.groupOffset({ group: 'at-work', topic: 'at-work', partition: 0 })).toBe(1);
+    expect(await log.groupOffset({ group: `at-work-${OWN}`, topic: `at-work-${OWN}`, partition: 0 })).toBe(1);
   });
 
   it('is committed as soon as its last member has left', async ({ expect }) => {
-    const { member, record } = await groupAtWork('leaving');
-    await using reader = log.read({ topic: 'leaving', group: 'leaving' });
+    const { member, record } = await groupAtWork(`leaving-${OWN}`);
+    await using reader = log.read({ topic: `leaving-${OWN}`, group: `leaving-${OWN}` });
     await Promise.all([reader.commit(record), member.leave()]);
-    expect(await log.groupOffset({ group: 'leaving', topic: 'leaving', partition: 0 })).toBe(1);
+    expect(await log.groupOffset({ group: `leaving-${OWN}`, topic: `leaving-${OWN}`, partition: 0 })).toBe(1);
   });
 
   it('is what another process has committed, where that is further than our own', async ({ expect }) => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { LaneSpec, LaneTransaction, LaneWriter, TopicLog } from '../../topic-log.ts';
 import { committedRecords, plainKafka } from './committed-records.fixture.ts';
@@ -18,11 +19,10 @@ export interface Pages {
 }
 
 const RECORDS = 3;
-let made = 0;
 
 /** Makes the topics of a lane of its own. `partitions` of records: default 2. */
 export async function newPages(log: TopicLog, { partitions = 2 }: { readonly partitions?: number } = {}): Promise<Pages> {
-  const name = `pages-${(made += 1)}`;
+  const name = `pages-${randomUUID()}`;
   const [topic, state, requests] = [`${name}.records`, `${name}.state`, `${name}.requests`];
   await log.createTopics([
     { name: topic, partitions },

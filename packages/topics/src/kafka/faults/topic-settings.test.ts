@@ -1,8 +1,8 @@
-import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
 import { type Admin, ConfigResourceTypes } from 'kafkajs';
+import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe, it, inject } from 'vitest';
 import { TopicLostError, TopicMismatchError, TopicUnknownError } from '../../topic-errors.ts';
 import type { NewTopicSpec, TopicLog } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
@@ -12,22 +12,20 @@ import { StatePartition } from '../lane/state-partition.ts';
 import { ReadYourWrites } from '../consumer/read-your-writes.ts';
 import { newPages } from './pages.fixture.ts';
 
-const why = await whyNoKafkaBroker();
+const { why, ...broker } = inject('kafkaBroker');
 const because = why === undefined ? '' : ` (skipped: ${why})`;
+const OWN = randomUUID();
 
 describe.skipIf(why !== undefined)(`topics that others have made, or deleted${because}`, () => {
-  let broker: KafkaBroker;
   let log: TopicLog;
   let admin: Admin;
   beforeAll(async () => {
-    broker = await startKafkaBroker();
     log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
     admin = plainKafka(broker.brokers).admin();
     await admin.connect();
   });
   afterAll(async () => {
     await Promise.allSettled([admin.disconnect(), log.close()]);
-    await broker.close();
   });
 
   async function made(name: string, settings: Readonly<Record<string, string>>, numPartitions = 1): Promise<void> {
@@ -60,7 +58,7 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
   ])(
     '$what is refused, the same when it is only looked at, and fits with the settings that the error has',
     async ({ what, settings, spec, says }, { expect }) => {
-      const name = what.replaceAll(' ', '-');
+      const name = `${what.replaceAll(' ', '-')}-${OWN}`;
       await made(name, settings);
       for (const validateOnly of [true, false]) {
         const refused = log.createTopics([{ name, partitions: 1, ...spec }], { validateOnly });
@@ -77,28 +75,30 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
   );
 
   it('all that does not fit is said at once, a line each', async ({ expect }) => {
-    await made('large', { 'max.message.bytes': '1000' }, 3);
-    await made('larger', {}, 4);
+    await made(`large-${OWN}`, { 'max.message.bytes': '1000' }, 3);
+    await made(`larger-${OWN}`, {}, 4);
     const refused = log.createTopics([
-      { name: 'large', partitions: 1, minRecordBytes: 2_000 },
-      { name: 'larger', partitions: 2 },
+      { name: `large-${OWN}`, partitions: 1, minRecordBytes: 2_000 },
+      { name: `larger-${OWN}`, partitions: 2 },
     ]);
-    await expect(refused).rejects.toThrow(/^Topic "large" has 3 part.*\nTopic "large" has max\.mess.*\nTopic "larger" has 4 part/u);
+    await expect(refused).rejects.toThrow(
+      /^Topic "large-\S+ has 3 part.*\nTopic "large-\S+ has max\.mess.*\nTopic "larger-\S+ has 4 part/u,
+    );
   });
 
   it('an existing topic with fewer copies than specified, or less room than usual records need, works with a warning', async ({
     expect,
   }) => {
     await using demanding = await kafkaTopicLog({ brokers: broker.brokers, replication: 3 });
-    await made('small', { 'max.message.bytes': '20000' });
-    await made('single', {});
+    await made(`small-${OWN}`, { 'max.message.bytes': '20000' });
+    await made(`single-${OWN}`, {});
     const { warnings } = await demanding.createTopics([
-      { name: 'small', partitions: 1, usualRecordBytes: 150_000 },
-      { name: 'single', partitions: 1 },
+      { name: `small-${OWN}`, partitions: 1, usualRecordBytes: 150_000 },
+      { name: `single-${OWN}`, partitions: 1 },
     ]);
     expect(warnings).toEqual([
-      expect.stringMatching(/^Each of the topics "small", "single" has one copy of its data, and topics\.replication is 3/u),
-      expect.stringMatching(/^Topic "small" has max\.message\.bytes=20000; its usual records may need 151642/u),
+      expect.stringMatching(/^Each of the topics "small-\S+, "single-\S+ has one copy of its data, and topics\.replication is 3/u),
+      expect.stringMatching(/^Topic "small-\S+ has max\.message\.bytes=20000; its usual records may need 151642/u),
     ]);
   });
 

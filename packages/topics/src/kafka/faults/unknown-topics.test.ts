@@ -1,30 +1,28 @@
-import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
 import type { Admin } from 'kafkajs';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe, it, inject } from 'vitest';
 import { TopicUnknownError } from '../../topic-errors.ts';
 import type { TopicLog } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
 import { plainKafka } from './committed-records.fixture.ts';
 
-const why = await whyNoKafkaBroker();
+const { why, ...broker } = inject('kafkaBroker');
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 /** A broker's answer takes some ms; the query is repeated for 3 s. */
 const UNKNOWN_FOR_MS = 300;
+const OWN = randomUUID();
 
 describe.skipIf(why !== undefined)(`topics a broker does not know${because}`, () => {
-  let broker: KafkaBroker;
   let log: TopicLog;
   let admin: Admin;
   beforeAll(async () => {
-    broker = await startKafkaBroker();
     log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
     admin = plainKafka(broker.brokers).admin();
     await admin.connect();
   });
   afterAll(async () => {
     await Promise.allSettled([admin.disconnect(), log.close()]);
-    await broker.close();
   });
 
   async function made(topic: string, compacted = false): Promise<void> {
@@ -51,7 +49,7 @@ describe.skipIf(why !== undefined)(`topics a broker does not know${because}`, ()
       answer: undefined,
     },
   ])('for a moment only: $what all the same', async ({ what, compacted, ask, answer }, { expect }) => {
-    const topic = `late-${what.replaceAll(' ', '-')}`;
+    const topic = `late-${what.replaceAll(' ', '-')}-${OWN}`;
     const asked = ask(topic);
     asked.catch(() => undefined);
     await sleep(UNKNOWN_FOR_MS);
@@ -60,30 +58,31 @@ describe.skipIf(why !== undefined)(`topics a broker does not know${because}`, ()
   });
 
   it('at all: reported within 3 s, however many are requested, and a first creation does not wait', async ({ expect }) => {
-    const names = Array.from({ length: 20 }, (_, index) => `nowhere-${index}`);
+    const names = Array.from({ length: 20 }, (_, index) => `nowhere-${OWN}-${index}`);
     let before = performance.now();
     expect(await log.listTopics(names)).toEqual([]);
     expect(performance.now() - before).toBeLessThan(20_000);
     before = performance.now();
-    await expect(keys('nowhere-0')).rejects.toThrow(TopicUnknownError);
+    await expect(keys(`nowhere-${OWN}-0`)).rejects.toThrow(TopicUnknownError);
     expect(performance.now() - before).toBeLessThan(20_000);
     before = performance.now();
     const specs = names.map((name) => ({ name, partitions: 1 }));
     expect((await log.createTopics(specs, { validateOnly: true })).created).toEqual(names);
     expect(performance.now() - before).toBeLessThan(2_900);
-    expect(await admin.listTopics()).not.toContain('nowhere-0');
+    expect(await admin.listTopics()).not.toContain(`nowhere-${OWN}-0`);
   });
 
   it('one that was read is deleted: another one is read for the first time, and is not blamed', async ({ expect }) => {
-    await log.createTopics(['deleted', 'kept'].map((name) => ({ name, partitions: 1 })));
-    await log.append(['deleted', 'kept'].map((topic) => ({ topic, key: topic, value: 'v' })));
+    const [deleted, kept] = [`deleted-${OWN}`, `kept-${OWN}`];
+    await log.createTopics([deleted, kept].map((name) => ({ name, partitions: 1 })));
+    await log.append([deleted, kept].map((topic) => ({ topic, key: topic, value: 'v' })));
     await using other = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
-    const first = other.read({ topic: 'deleted' });
-    for await (const { key } of first) expect(key).toBe('deleted');
-    await admin.deleteTopics({ topics: ['deleted'] });
+    const first = other.read({ topic: deleted });
+    for await (const { key } of first) expect(key).toBe(deleted);
+    await admin.deleteTopics({ topics: [deleted] });
     const seen: unknown[] = [];
-    for await (const { key } of other.read({ topic: 'kept' })) seen.push(key);
-    expect(seen).toEqual(['kept']);
-    await expect(other.readState('deleted', 0)).rejects.toThrow(TopicUnknownError);
+    for await (const { key } of other.read({ topic: kept })) seen.push(key);
+    expect(seen).toEqual([kept]);
+    await expect(other.readState(deleted, 0)).rejects.toThrow(TopicUnknownError);
   });
 });

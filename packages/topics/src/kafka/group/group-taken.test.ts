@@ -1,28 +1,28 @@
-import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
-import { describe, expect, it } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it, inject } from 'vitest';
 import { startChild } from '../../sqlite/child.fixture.ts';
 import { kafkaTopicLog } from '../index.ts';
 import { TopicLogError } from '../../topic-log-error.ts';
 
 const SESSION_MS = 6_000;
-const why = await whyNoKafkaBroker();
+const { why, ...broker } = inject('kafkaBroker');
 
 describe.skipIf(why !== undefined)(`a group of other consumers${why === undefined ? '' : ` (skipped: ${why})`}`, () => {
   it('is refused, and can be had when they have been dead for a session, as the refusal says', async () => {
-    await using broker = await startKafkaBroker();
     await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
-    await log.createTopics([{ name: 'requests', partitions: 1 }]);
+    const [topic, group] = [`requests-${randomUUID()}`, `shared-${randomUUID()}`];
+    await log.createTopics([{ name: topic, partitions: 1 }]);
     const join = () =>
       log.joinGroup({
-        group: 'shared',
-        topics: ['requests'],
+        group,
+        topics: [topic],
         agreement: 'same',
         onAssigned: () => undefined,
         onUncertain: () => undefined,
         onFailed: () => undefined,
       });
     const script = new URL('./stranger.fixture.ts', import.meta.url);
-    const stranger = startChild({ script, args: [broker.brokers[0] ?? '', 'shared', 'requests', String(SESSION_MS)] });
+    const stranger = startChild({ script, args: [broker.brokers[0] ?? '', group, topic, String(SESSION_MS)] });
     await stranger.line('joined');
     await stranger.kill();
     await expect(join()).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_GROUP_TAKEN' }));

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { kafkaBrokersForTests, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
 import { type Admin, Kafka, type KafkaConfig, type KafkaMessage, type ProducerRecord, logLevel, Partitioners } from 'kafkajs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, inject } from 'vitest';
 import { kafkajsSockets } from '../faults/kafkajs-sockets.fixture.ts';
 import { newCluster } from '../client/kafkajs-cluster.ts';
 import { HangingTransaction } from '../lane/hanging-transaction.ts';
@@ -15,18 +14,16 @@ import type { RecordBatch } from './record-batch.ts';
 import { BatchSplitter } from './split-batches.ts';
 import { plainMessages } from './wire-bytes.fixture.ts';
 
-const reason = await whyNoKafkaBroker();
+const { why: reason, ...broker } = inject('kafkaBroker');
 const at = { partition: 0, timestampMs: 1_795_000_000_000 };
 const all = { timestampMs: at.timestampMs, maxBytes: 1e9, compression: COMPRESSIONS.none };
 const splitter = new BatchSplitter();
 registerCodecs();
 
 describe.skipIf(reason !== undefined)(`record batches on a broker${reason === undefined ? '' : ` (skipped: ${reason})`}`, () => {
-  let broker: Awaited<ReturnType<typeof kafkaBrokersForTests>> | undefined;
   let config: KafkaConfig;
   let kafka: Kafka;
   beforeAll(async () => {
-    broker = await kafkaBrokersForTests();
     config = {
       brokers: [...broker.brokers],
       logLevel: logLevel.NOTHING,
@@ -42,9 +39,7 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
     await first.disconnect();
   });
   afterAll(async () => {
-    if (broker === undefined) return;
     await withAdmin(async (admin) => admin.deleteTopics({ topics }));
-    await broker[Symbol.asyncDispose]();
   });
 
   const topics: string[] = [];

@@ -1,33 +1,31 @@
 import { execFile } from 'node:child_process';
-import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it, inject } from 'vitest';
 import type { TopicLog } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
 import { verdictOf } from '../client/driver-errors.ts';
 import { LZ4, SNAPPY } from './foreign-codecs.ts';
 
-const why = await whyNoKafkaBroker();
+const { why, ...broker } = inject('kafkaBroker');
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
 describe.skipIf(why !== undefined)(`records that Kafka's own producer has compressed${because}`, () => {
-  let broker: KafkaBroker;
   let log: TopicLog;
   beforeAll(async () => {
-    broker = await startKafkaBroker();
     log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
   });
   afterAll(async () => {
     await log.close();
-    await broker.close();
   });
 
   it.for(['snappy', 'lz4', 'zstd', 'gzip'])('with %s', async (codec) => {
-    await log.createTopics([{ name: codec, partitions: 1 }]);
+    const topic = `${codec}-${randomUUID()}`;
+    await log.createTopics([{ name: topic, partitions: 1 }]);
     // Some larger than the blocks both formats are cut into, and one that can't be made smaller.
     const values = ['short', 'x'.repeat(200_000), Array.from({ length: 20_000 }, (_, i) => (i * 7_919) % 10_007).join(' '), 'last'];
-    await produce(broker, codec, values);
+    await produce(topic, codec, values);
     const read: (string | null)[] = [];
-    for await (const { value } of log.read({ topic: codec })) read.push(value);
+    for await (const { value } of log.read({ topic })) read.push(value);
     expect(read).toEqual(values);
   });
 });
@@ -39,9 +37,9 @@ it.for([SNAPPY, LZ4])('what is no such thing fails for good', async (codec) => {
 });
 
 /** A line of stdin is a record. */
-async function produce({ brokers, jars }: KafkaBroker, codec: string, lines: readonly string[]): Promise<void> {
-  const options = ['--bootstrap-server', brokers.join(','), '--topic', codec, '--compression-codec', codec];
-  const java = ['-cp', jars, 'org.apache.kafka.tools.ConsoleProducer', ...options, '--batch-size', '900000', '--timeout', '500'];
+async function produce(topic: string, codec: string, lines: readonly string[]): Promise<void> {
+  const options = ['--bootstrap-server', broker.brokers.join(','), '--topic', topic, '--compression-codec', codec];
+  const java = ['-cp', broker.jars, 'org.apache.kafka.tools.ConsoleProducer', ...options, '--batch-size', '900000', '--timeout', '500'];
   await new Promise<void>((resolve, reject) => {
     const child = execFile('java', java, (error) => (error === null ? resolve() : reject(error)));
     child.stdin?.end(`${lines.join('\n')}\n`);

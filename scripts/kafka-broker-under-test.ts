@@ -1,0 +1,27 @@
+import type { TestProject } from 'vitest/node';
+import { startKafkaBroker, whyNoKafkaBroker } from '../packages/sandbox/src/kafka-broker/index.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The one broker of the project `kafka`, whose files share it: each names its topics, groups and transactional ids at random. */
+    readonly kafkaBroker: {
+      readonly brokers: readonly string[];
+      /** Class path of Kafka's own tools. */
+      readonly jars: string;
+      /** Why there is none. */
+      readonly why?: string;
+    };
+  }
+}
+
+/** Starts one broker for all tests that only need any. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const why = await whyNoKafkaBroker();
+  if (why !== undefined) {
+    project.provide('kafkaBroker', { brokers: [], jars: '', why });
+    return async () => undefined;
+  }
+  const { brokers, jars, close } = await startKafkaBroker();
+  project.provide('kafkaBroker', { brokers, jars });
+  return close;
+}

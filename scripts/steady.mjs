@@ -1,0 +1,72 @@
+// Whether the tests are green on a machine that is too busy: runs them time and again beside loops that take the processor, at the same priority.
+//   npm run steady -- [N] [LOAD] [vitest arguments…]      N runs (default 5) beside LOAD loops (default 8); ends with what was red ever
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const [runs = 5, load = 8] = process.argv.slice(2, 4).map(wholeNumber);
+const given = process.argv.slice(4);
+const folder = mkdtempSync(join(tmpdir(), 'headgate-steady-'));
+const projects = given.length > 0 ? given : ['unit', 'alone', 'embedded', 'kafka'].flatMap((name) => ['--project', name]);
+// They end with this process, however that ends.
+const loops = Array.from({ length: load }, () => {
+  const loop =
+    'process.stdin.on("end", () => process.exit()).resume(); (function spin() { const end = Date.now() + 100; while (Date.now() < end); setImmediate(spin); })();';
+  return spawn(process.execPath, ['-e', loop], { stdio: ['pipe', 'ignore', 'inherit'] });
+});
+process.on('exit', () => {
+  for (const loop of loops) loop.kill('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+await run('turbo', ['run', 'build', '--output-logs=errors-only']);
+const red = new Map();
+let slowestMs = 0;
+for (let nth = 1; nth <= runs; nth += 1) {
+  const file = join(folder, `${nth}.json`);
+  const before = performance.now();
+  const status = await run('vitest', ['run', ...projects, '--reporter=json', `--outputFile=${file}`]);
+  const tookMs = performance.now() - before;
+  slowestMs = Math.max(slowestMs, tookMs);
+  const names = redIn(file, status);
+  for (const name of names) red.set(name, (red.get(name) ?? 0) + 1);
+  process.stdout.write(`run ${nth} of ${runs}: ${names.length} red, ${Math.round(tookMs / 1_000)} s\n`);
+  for (const name of names) process.stdout.write(`  ${name}\n`);
+}
+process.stdout.write(
+  `${runs} runs beside ${load} loops, the longest ${Math.round(slowestMs / 1_000)} s. ${red.size === 0 ? 'No test was red.' : 'Red:'}\n`,
+);
+for (const [name, times] of [...red].toSorted(([, one], [, other]) => other - one))
+  process.stdout.write(`  ${times} of ${runs}: ${name}\n`);
+process.exit(red.size === 0 ? 0 : 1);
+
+/** The names of the tests, and of the files that could not be loaded, that failed. */
+function redIn(file, status) {
+  let results;
+  try {
+    results = JSON.parse(readFileSync(file, 'utf8')).testResults;
+  } catch {
+    return [`vitest ended with ${status} and no report`];
+  }
+  const names = results.flatMap(({ name, status: ofFile, assertionResults }) => {
+    const tests = assertionResults.filter((test) => test.status === 'failed').map(({ fullName }) => `${name}: ${fullName}`);
+    return tests.length === 0 && ofFile === 'failed' ? [name] : tests;
+  });
+  return names.length === 0 && status !== 0 ? [`vitest ended with ${status}: an error outside of tests`] : names;
+}
+
+function run(command, args) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit'], shell: process.platform === 'win32' });
+    child.on('error', reject);
+    child.on('close', (status) => resolve(status ?? 1));
+  });
+}
+
+function wholeNumber(text) {
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  process.stderr.write(`steady: ${text} is not a whole number. Usage: npm run steady -- [N] [LOAD]\n`);
+  process.exit(2);
+}
