@@ -145,18 +145,21 @@ interface ConcludeOptions {
 async function conclude({ view, failures, names, commandFor, failsOnOlder, context }: ConcludeOptions): Promise<number> {
   const { stderr, signal, json, clock } = context;
   const outcome = failures.length > 0 ? 'failed' : signal.aborted ? 'stopped' : 'done';
-  const open = view.openLetters ?? {};
+  const open = view.openDeadLetters ?? {};
   const didFail =
     failures.length > 0 || view.deadLetters.total > 0 || (failsOnOlder && Object.values(open).some((counts) => openCount(counts) > 0));
   const code = signal.aborted ? 130 : didFail ? 1 : 0;
   // Several lanes may have met the same.
   const messages = [...new Set(failures.map(failureText))];
   if (json) {
-    const { jsonLog, progressFields } = await import('../status/json-lines.ts');
+    const [{ jsonLog, progressFields }, { snakeCased }] = await Promise.all([
+      import('../status/json-lines.ts'),
+      import('../status/text/snake-case.ts'),
+    ]);
     const log = jsonLog({ stderr, clock });
     for (const message of messages) log.error({ event: 'error' }, message);
     const { pipelines, progress, deadLetters } = view;
-    const totals = { pipelines, dead_letters: deadLetters.total };
+    const totals = { ...snakeCased({ pipelines }), dead_letters: deadLetters.total };
     // Of a lane that has failed nobody knows what is left.
     const left = progressFields({ ...progress, isExact: progress.isExact && outcome !== 'failed' });
     const ended = { event: 'run-ended', outcome, exit_code: code, totals, open_dead_letters: open, left };

@@ -6,7 +6,7 @@ import { type Workplace, followersYaml, workplace } from './headgate-process.fix
 const HOUR_MS = 3_600_000;
 
 interface Status {
-  readonly budgets: readonly { readonly windowMs: number; readonly used: number; readonly freeAt?: number }[];
+  readonly budgets: readonly { readonly window_ms: number; readonly used: number; readonly free_at?: number }[];
   readonly work: readonly { readonly doing?: { readonly state: string; readonly for?: string; readonly until?: number } }[];
 }
 
@@ -41,7 +41,7 @@ describe('headgate run, its budgets', () => {
     run.child.kill('SIGTERM');
     await run.ended;
     expect(service.requests).toHaveLength(3);
-    expect(budgets).toMatchObject([{ used: 3, windowMs: 60_000 }]);
+    expect(budgets).toMatchObject([{ used: 3, window_ms: 60_000 }]);
     expect(work.find(isToldWhen)?.doing?.until).toBeGreaterThanOrEqual((service.requests[0]?.at ?? Infinity) + 60_000);
   });
 
@@ -67,14 +67,14 @@ books:
     const run = place.start('run');
     const { budgets, work } = await statusWhere(
       run,
-      ({ budgets: [, day], work }) => day?.used === perDay && day.freeAt !== undefined && work.some(isToldWhen),
+      ({ budgets: [, day], work }) => day?.used === perDay && day.free_at !== undefined && work.some(isToldWhen),
     );
     run.child.kill('SIGTERM');
     await run.ended;
     expect(service.requests.filter(({ status }) => status !== 200)).toEqual([]);
     const [written, authors] = [await place.records('books.records'), await place.records('books.authors')];
     expect(written.length + authors.length).toBe(perDay);
-    for (const at of [budgets[1]?.freeAt, work.find(isToldWhen)?.doing?.until])
+    for (const at of [budgets[1]?.free_at, work.find(isToldWhen)?.doing?.until])
       expect(Math.abs((at ?? 0) - turn - 5_000)).toBeLessThan(1_000);
   });
 });

@@ -118,6 +118,9 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
   'log-available': { words: logEventWords, level: 'info', plain: 'each', stays: always },
 };
 
+/** Every event that a run tells. */
+export const EVENT_TYPES: readonly string[] = Object.keys(EVENTS);
+
 export interface ToldEvent {
   readonly words: string;
   readonly level: Level;

@@ -5,6 +5,7 @@ import type { Reporter, ReporterOptions } from './reporter.ts';
 import { every, type RunView } from './run-view.ts';
 import { escapedControls } from './text/escaped-controls.ts';
 import { safeText } from './text/safe-text.ts';
+import { snakeCased } from './text/snake-case.ts';
 import { createTimeWords } from './text/time-words.ts';
 import { budgetName, holdingBudgets, progressWords } from './view-words.ts';
 
@@ -64,7 +65,7 @@ export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock
     event(event) {
       const { type, ...fields } = event;
       const { level, words } = told(event, units);
-      log[level]({ event: type, ...(type === 'notice' ? {} : bounded(fields)) }, words);
+      log[level]({ event: type, ...(type === 'notice' ? {} : bounded(snakeCased(fields))) }, words);
     },
     close: stop,
   };

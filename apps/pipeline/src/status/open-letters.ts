@@ -32,9 +32,9 @@ export function openCount(counts: OpenByCode): number {
 }
 
 /** Open letters of pipelines that have more than this run has written. */
-export function olderOpenLetters({ openLetters = {}, pipelines }: Pick<RunView, 'openLetters' | 'pipelines'>): OpenLetters {
+export function olderOpenLetters({ openDeadLetters = {}, pipelines }: Pick<RunView, 'openDeadLetters' | 'pipelines'>): OpenLetters {
   return Object.fromEntries(
-    Object.entries(openLetters).filter(([pipeline, counts]) => openCount(counts) > (pipelines[pipeline]?.deadLetters ?? 0)),
+    Object.entries(openDeadLetters).filter(([pipeline, counts]) => openCount(counts) > (pipelines[pipeline]?.deadLetters ?? 0)),
   );
 }
 

@@ -116,7 +116,7 @@ function standingMetrics(view: RunView): Metric[] {
     gauge(
       'headgate_dead_letters_open',
       'Dead letters that were neither replayed nor dismissed, of this run and of earlier ones, by the code of their error.',
-      Object.entries(view.openLetters ?? {}).flatMap(([pipeline, counts]) =>
+      Object.entries(view.openDeadLetters ?? {}).flatMap(([pipeline, counts]) =>
         Object.entries(counts).map(([code, value]) => [{ pipeline, code }, value] as const),
       ),
     ),

@@ -23,7 +23,7 @@ export interface RunView extends RunSnapshot {
   readonly about: RunAbout;
   readonly history: RunHistory;
   /** Dead letters that were neither replayed nor dismissed, of this run and earlier ones, by pipeline and code; absent before they are counted. */
-  readonly openLetters?: OpenLetters;
+  readonly openDeadLetters?: OpenLetters;
 }
 
 export type RunOutcome = RunResult['outcome'];
@@ -77,7 +77,7 @@ export function runViewer({ clock, signal, about }: RunViewerOptions): RunViewer
   let outcome: RunOutcome | undefined;
   const past = runHistory(clock);
   let logUnavailable: RunView['logUnavailable'];
-  let openLetters: OpenLetters | undefined;
+  let openDeadLetters: OpenLetters | undefined;
   let isLaneLeft = false;
   /** Lanes that were opened and not left: who has done a lane's work closes it, and leaves it to nobody. */
   const kept = new Set<string>();
@@ -94,7 +94,7 @@ export function runViewer({ clock, signal, about }: RunViewerOptions): RunViewer
       }
     },
     counted(open) {
-      openLetters = open;
+      openDeadLetters = open;
     },
     attach(begun) {
       running = begun;
@@ -119,7 +119,7 @@ export function runViewer({ clock, signal, about }: RunViewerOptions): RunViewer
         ...(outcome !== undefined && { outcome }),
         about,
         history: past.history(),
-        ...(openLetters !== undefined && { openLetters }),
+        ...(openDeadLetters !== undefined && { openDeadLetters }),
       };
     },
   };

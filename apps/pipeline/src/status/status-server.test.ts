@@ -72,7 +72,7 @@ it('serves a run as page, JSON and metrics, one view an answer, and shows nothin
     expect(json).toMatchObject({
       ready: true,
       work: [{ key: '@alpha', pages: 2, items: 20, doing: { state: 'waiting', for: 'budget' } }],
-      progress: { done: 2, left: 1, isExact: false },
+      progress: { done: 2, left: 1, is_exact: false },
     });
     views = 0;
     const metrics = await ask(`${server.url}metrics`);

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { listenFree } from './listen-free.ts';
 import { failedLaneWords } from './event-words.ts';
 import { logUnavailableLines } from './log-words.ts';
+import { snakeCased } from './text/snake-case.ts';
 import { createTimeWords } from './text/time-words.ts';
 import { failingLines } from './view-words.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -149,7 +150,7 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
 
   function statusJson(): Answer {
     const run = view();
-    const body = `${JSON.stringify({ ready: notReady(run).length === 0, ...run })}\n`;
+    const body = `${JSON.stringify({ ready: notReady(run).length === 0, ...snakeCased(run) })}\n`;
     return { status: 200, headers: { 'content-type': 'application/json', vary: 'accept' }, body };
   }
 }

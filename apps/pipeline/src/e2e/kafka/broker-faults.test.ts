@@ -44,7 +44,7 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate run --follow on Kafka, its brok
         const readiness = await fetch(new URL('/readyz', status));
         expect([readiness.status, await readiness.text()]).toEqual([503, expect.stringContaining("kafka can't be reached since")]);
         const now = (await (await fetch(new URL('/status.json', status))).json()) as StatusJson;
-        expect(now.logUnavailable?.reason).toEqual(expect.any(String));
+        expect(now.log_unavailable?.reason).toEqual(expect.any(String));
         for (const { used, max } of now.credits) expect(used).toBeLessThanOrEqual(max);
         await sleep(frozenMs - 6_000);
         expect(service.requests.length - asked).toBeLessThanOrEqual(CRAWLS);
@@ -89,7 +89,7 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate run --follow on Kafka, its brok
 });
 
 interface StatusJson {
-  readonly logUnavailable?: { readonly reason: string };
+  readonly log_unavailable?: { readonly reason: string };
   readonly credits: readonly { readonly used: number; readonly max: number }[];
 }
 

@@ -91,7 +91,7 @@ export function busyView({ now = NOW, requests = 6, changed = {} }: BusyViewOpti
     isDoneHere: false,
     about: ABOUT,
     history: busyHistory(now),
-    openLetters: { followers: { HEADGATE_PROTECTED: 3 }, books: {} },
+    openDeadLetters: { followers: { HEADGATE_PROTECTED: 3 }, books: {} },
     ...changed,
   };
 }

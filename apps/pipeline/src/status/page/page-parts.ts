@@ -46,7 +46,7 @@ export function sharedParts(view: RunView, options: PartsOptions): PageFrame {
     faults: view.history.faults.map((fault) => faultRow(fault, view, times)),
     letters: letters(view, times),
     replays: [
-      ...openLetterLines(view.openLetters ?? {}, options.commandFor).map(
+      ...openLetterLines(view.openDeadLetters ?? {}, options.commandFor).map(
         (words) => [words, markup`<p data-key="${words}" class="bad">${words}</p>`] as const,
       ),
       ...Object.keys(view.deadLetters.byTopic).map((topic) => {
