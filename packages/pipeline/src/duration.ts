@@ -26,7 +26,7 @@ export function duration({ zero = false }: DurationOptions = {}): z.ZodType<numb
     if (flaw !== undefined) context.addIssue({ code: 'custom', message: flaw });
     return ms ?? z.NEVER;
   });
-  return schema.meta({ type: 'string', format: 'duration', examples: ['15m'] });
+  return schema.meta({ type: 'string', format: 'headgate-duration', pattern: '^\\d+(ms|s|m|h|d)$', examples: ['15m'] });
 }
 
 function msOf(text: string): number | undefined {

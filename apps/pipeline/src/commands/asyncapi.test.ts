@@ -1,9 +1,12 @@
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import specifications from '@asyncapi/specs';
+import { systemClock } from '@headgate/throttle';
 import { Ajv } from 'ajv';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../config/load-config.ts';
 import { BOOKS, ENV, FOLLOWERS, configFolder } from '../config/config-folder.fixture.ts';
-import { asyncapiDocument } from './asyncapi.ts';
+import { asyncapi, asyncapiDocument } from './asyncapi.ts';
 
 const specification: object = specifications.schemas['3.0.0'];
 // The specification brings the meta-schema of JSON Schema along; formats tell nothing of a document's shape.
@@ -21,7 +24,12 @@ interface AsyncApi {
   readonly servers?: object;
   readonly channels: Readonly<Record<string, { readonly address: string; readonly bindings?: object }>>;
   readonly operations: Readonly<Record<string, object>>;
-  readonly components: { readonly messages: Readonly<Record<string, { readonly payload: object; readonly headers?: object }>> };
+  readonly components: {
+    readonly messages: Readonly<
+      Record<string, { readonly payload: { readonly $ref: string }; readonly headers?: { readonly $ref: string } }>
+    >;
+    readonly schemas: Readonly<Record<string, object>>;
+  };
 }
 
 const KAFKA = 'topics: { driver: kafka, brokers: ["a:1", "b:2"], ssl: true, prefix: prod., lanes: 2 }\n';
@@ -47,9 +55,29 @@ test('it has names, partitions, keys, headers and payloads of all topics, and on
     'receive.followers.requests',
     ...['changes', 'crawls', 'dead-letters', 'ids', 'pages'].map((name) => `send.followers.${name}`),
   ]);
-  const { payload } = components.messages['followers.ids'] ?? {};
-  const takes = ajv.compile(payload ?? false);
+  expect(components.messages['followers.ids']?.payload).toEqual({ $ref: '#/components/schemas/FollowersIds' });
+  expect(Object.keys(components.schemas)).toContain('FollowersDeadLettersHeaders');
+  const takes = ajv.compile(components.schemas['FollowersIds'] ?? false);
   const record = { user: '@alpha', crawl: 'followers.requests-0-0', page: 1, id: '8882581338626179201' };
-  expect([takes(record), takes({ ...record, id: 8_882_581_338 })]).toEqual([true, false]);
-  expect(components.messages['followers.pages']?.headers).toMatchObject({ properties: { ce_type: { const: 'headgate.followers.pages' } } });
+  expect([takes(record), takes({ ...record, id: 8_882_581_338 }), takes({ ...record, id: 'x' }), takes({ ...record, more: 1 })]).toEqual([
+    true,
+    false,
+    false,
+    true,
+  ]);
+  expect(components.messages['followers.pages']?.headers).toEqual({ $ref: '#/components/schemas/FollowersPagesHeaders' });
+  expect(components.schemas['FollowersPagesHeaders']).toMatchObject({ properties: { ce_type: { const: 'headgate.followers.pages' } } });
+});
+
+test('without a configuration it has the topics that are built in; a configuration that is named has to be there', async () => {
+  const run = async (file: string): Promise<string> => {
+    const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+    const { signal } = new AbortController();
+    const cwd = await configFolder({});
+    const code = await asyncapi({ file, cwd, env: {}, stdin, stdout, stderr, terminal: stderr, clock: systemClock(), signal, json: false });
+    stdout.end();
+    return `${code} ${await text(stdout)}`;
+  };
+  expect(await run('headgate.yaml')).toMatch(/^0 \{[^]*"books\.records"/u);
+  await expect(run('other.yaml')).rejects.toThrow('other.yaml');
 });

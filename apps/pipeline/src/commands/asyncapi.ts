@@ -1,4 +1,7 @@
 import { topicNames } from '@headgate/pipeline';
+import { BUILT_IN } from '../config/built-in.ts';
+import { ConfigError } from '../config/config-error.ts';
+import { defaultConfigFile } from '../config/default-config-file.ts';
 import { type TopicSchema, topicSchemas } from '../records/topic-schemas.ts';
 import { runTopics } from '../run/topics.ts';
 import { version } from '../version.ts';
@@ -6,9 +9,21 @@ import { type CommandContext, type LogConfig, readLogConfig } from './command-co
 
 /** Writes an AsyncAPI document of all topics of the configuration to stdout. Secrets need not be there. Resolves to the exit code. */
 export async function asyncapi(context: CommandContext): Promise<number> {
-  const config = await readLogConfig(context);
+  const config = await configOrBuiltIn(context);
   context.stdout.write(`${JSON.stringify(asyncapiDocument(config), undefined, 2)}\n`);
   return 0;
+}
+
+/** Without a configuration the topics of the pipelines that are built in. */
+async function configOrBuiltIn(context: CommandContext): Promise<Pick<LogConfig, 'topics' | 'definitions' | 'configured'>> {
+  try {
+    return await readLogConfig(context);
+  } catch (error) {
+    const isMissing = error instanceof ConfigError && error.problems.length === 0 && context.file === defaultConfigFile(context.cwd);
+    if (!isMissing) throw error;
+    const topics = { driver: 'sqlite', file: '', group: 'headgate', lanes: 1, prefix: '', names: {} } as const;
+    return { topics, definitions: BUILT_IN.map(({ definition }) => definition), configured: undefined };
+  }
 }
 
 /** AsyncAPI 3.0: what Headgate receives and sends, with the names that topics have on the log. */
@@ -56,7 +71,15 @@ export function asyncapiDocument({ topics, definitions, configured }: Pick<LogCo
         { action: kind === 'requests' ? 'receive' : 'send', channel: { $ref: `#/channels/${topic}` } },
       ]),
     ),
-    components: { messages: Object.fromEntries(all.map((one) => [one.topic, message(one)])) },
+    components: {
+      messages: Object.fromEntries(all.map((one) => [one.topic, message(one)])),
+      schemas: Object.fromEntries(
+        all.flatMap((one): [string, object][] => [
+          [schemaName(one.topic), one.value],
+          ...(hasHeaders(one) ? [[`${schemaName(one.topic)}Headers`, headersOf(one)] as [string, object]] : []),
+        ]),
+      ),
+    },
   };
 }
 
@@ -73,10 +96,19 @@ function servers({ brokers, ssl }: Extract<LogConfig['topics'], { driver: 'kafka
   return Object.fromEntries(brokers.map((host, i) => [`broker-${i + 1}`, { host, protocol }]));
 }
 
-function message({ topic, kind, pipeline, value, key, contentType }: TopicSchema & { readonly pipeline: string }): object {
+/** Generators name types after it: `FollowersDeadLetters`. */
+function schemaName(topic: string): string {
+  return topic.replaceAll(/(?:^|[^A-Za-z\d]+)([A-Za-z\d])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function hasHeaders({ kind }: TopicSchema): boolean {
+  return kind === 'records' || kind === 'dead-letters';
+}
+
+function headersOf({ topic, pipeline, contentType }: TopicSchema & { readonly pipeline: string }): object {
   const name = topic.slice(pipeline.length + 1);
   const text = { type: 'string' };
-  const headers = {
+  return {
     type: 'object',
     description: 'CloudEvents in binary mode. Records that are written by thousands, one for each item of a page, carry none.',
     properties: {
@@ -88,11 +120,16 @@ function message({ topic, kind, pipeline, value, key, contentType }: TopicSchema
       'content-type': { const: contentType },
     },
   };
+}
+
+function message(one: TopicSchema & { readonly pipeline: string }): object {
+  const { topic, key, contentType } = one;
+  const of = `#/components/schemas/${schemaName(topic)}`;
   return {
     name: topic,
     contentType,
-    ...((kind === 'records' || kind === 'dead-letters') && { headers }),
-    payload: value,
+    ...(hasHeaders(one) && { headers: { $ref: `${of}Headers` } }),
+    payload: { $ref: of },
     bindings: { kafka: { key, bindingVersion: '0.5.0' } },
   };
 }

@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { systemClock } from '@headgate/throttle';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { BOOKS, configFolder } from '../config/config-folder.fixture.ts';
 import { recordJsonSchema } from '../records/schemas.ts';
@@ -23,9 +24,11 @@ test('of a topic that is built in, also where there is no configuration', async 
 });
 
 test('of requests: what other clients may write', async () => {
-  expect(await schemaIn({}, 'followers.requests')).toMatchObject({
-    properties: { screenName: { type: 'string' }, userId: { type: 'string' } },
-  });
+  const schema = await schemaIn({}, 'followers.requests');
+  expect(schema).toMatchObject({ properties: { screenName: { type: 'string' }, userId: { type: 'string' } } });
+  const takes = new Ajv2020({ strict: false }).compile(schema as object);
+  const verdicts = [{ screenName: '@a' }, { userId: '12' }, {}, { screenname: 'a' }, { userId: 'abc' }, { screenName: 'a', userId: '1' }];
+  expect(verdicts.map((request) => takes(request))).toEqual([true, true, false, false, false, false]);
 });
 
 test('by its name on the log, also without the secrets', async () => {

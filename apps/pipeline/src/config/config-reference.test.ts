@@ -39,7 +39,10 @@ test('the JSON Schema for editors has variables, files of lists, secrets by file
       { type: 'string', pattern: String.raw`^\$\{\w+\}$` },
     ],
   });
-  expect(followers?.properties['timeout']).toMatchObject({ type: 'string', format: 'duration', default: '30s' });
+  expect(followers?.properties['timeout']).toMatchObject({
+    default: '30s',
+    anyOf: [{ type: 'string', format: 'headgate-duration' }, { pattern: '^\\$\\{\\w+\\}$' }],
+  });
   expect(JSON.stringify(followers?.properties['users'])).toContain('"file"');
   expect(books?.properties['key']).toMatchObject({ writeOnly: true, anyOf: [{ type: 'string' }, { type: 'object', required: ['file'] }] });
   expect(schema.additionalProperties).toMatchObject({ required: ['use'] });

@@ -114,7 +114,7 @@ function typeWords(schema: JsonSchema, depth = 0): string {
   return [...new Set(kinds)].join(' or ');
 }
 
-const FORMATS: Readonly<Record<string, string>> = { duration: 'duration', 'byte-size': 'size', uri: 'address', path: 'path' };
+const FORMATS: Readonly<Record<string, string>> = { 'headgate-duration': 'duration', 'byte-size': 'size', uri: 'address', path: 'path' };
 
 function range(word: string, { minimum, exclusiveMinimum, maximum }: JsonSchema): string {
   const least = minimum ?? (exclusiveMinimum === undefined ? undefined : exclusiveMinimum + 1);

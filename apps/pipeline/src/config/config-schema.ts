@@ -66,7 +66,8 @@ function asWritten(schema: JsonSchema, root: string): JsonSchema {
       additionalProperties: typeof additionalProperties === 'object' ? within(additionalProperties) : additionalProperties,
     }),
   };
-  if (!['integer', 'number', 'boolean'].includes(schema.type ?? '') && schema.enum === undefined) return deeper;
+  if (!['integer', 'number', 'boolean'].includes(schema.type ?? '') && schema.enum === undefined && schema.pattern === undefined)
+    return deeper;
   const { description, default: usual, examples, ...value } = deeper;
   return {
     ...(description !== undefined && { description }),

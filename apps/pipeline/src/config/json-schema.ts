@@ -9,6 +9,7 @@ export interface JsonSchema {
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
   readonly format?: string;
+  readonly pattern?: string;
   /** A secret. */
   readonly writeOnly?: boolean;
   readonly minimum?: number;
@@ -200,5 +201,5 @@ export function usualOf(schema: JsonSchema): string | undefined {
 
 /** Whether its default shows how it is written: a duration, or a size. */
 export function isUnit({ format }: JsonSchema): boolean {
-  return format === 'duration' || format === 'byte-size';
+  return format === 'headgate-duration' || format === 'byte-size';
 }

@@ -6,11 +6,13 @@ export const FIRST_CURSOR = '-1';
 
 export const userId = z
   .string('must be a string of digits, in quotes: a bare number loses digits')
-  .refine(isUserId, 'must be digits, 18446744073709551615 at most, without a zero in front');
+  .refine(isUserId, 'must be digits, 18446744073709551615 at most, without a zero in front')
+  .meta({ pattern: '^(0|[1-9]\\d{0,19})$', description: 'Digits of a user id.' });
 export const screenName = z
   .string()
   .transform((name) => name.replace(/^@/, ''))
-  .refine(isScreenName, 'must be 1 to 50 letters, digits or underscores');
+  .refine(isScreenName, 'must be 1 to 50 letters, digits or underscores')
+  .meta({ type: 'string', pattern: '^@?\\w{1,50}$', description: 'Name of a user, with or without @.' });
 
 /** A request in `followers.requests`: crawl this user, all of it or from a cursor on. */
 export type FollowersRequest = UserChoice & { readonly cursor?: string | undefined; readonly count?: number | undefined };
@@ -23,13 +25,12 @@ export const followersRequest: z.ZodType<FollowersRequest> = z
     cursor: z
       .string('must be a string of digits, in quotes')
       .regex(/^-?\d{1,20}$/, 'must be a cursor: digits, perhaps with a minus sign')
+      .describe('Page to start at. Default: the first.')
       .optional(),
-    count: z.int().min(1).max(5_000).optional(),
+    count: z.int().min(1).max(5_000).describe("Ids per page. Default: the configuration's.").optional(),
   })
-  .refine(
-    (request) => (request.screenName === undefined) !== (request.userId === undefined),
-    'takes either screenName or userId',
-  ) as z.ZodType<FollowersRequest>;
+  .refine((request) => (request.screenName === undefined) !== (request.userId === undefined), 'takes either screenName or userId')
+  .meta({ oneOf: [{ required: ['screenName'] }, { required: ['userId'] }] }) as z.ZodType<FollowersRequest>;
 
 /** A request in `books.requests`: look these books up, or this author. ISBNs are checked one by one when they are looked up. */
 export type BooksRequest = { readonly isbn: string } | { readonly isbns: readonly string[] } | AuthorRequest;
@@ -37,12 +38,12 @@ export type BooksRequest = { readonly isbn: string } | { readonly isbns: readonl
 /** Checks the value of a record in `books.requests`. An ISBN's digits are checked later, when the book is looked up. */
 export const booksRequest: z.ZodType<BooksRequest> = z.union(
   [
-    z.object({ isbn: z.string() }),
-    z.object({ isbns: z.array(z.string()).min(1).max(100_000) }),
+    z.object({ isbn: z.string().describe('ISBN of a book, with 10 or 13 digits.') }),
+    z.object({ isbns: z.array(z.string()).min(1).max(100_000).describe('ISBNs of books.') }),
     z.object({
-      author: z.string().trim().min(1).max(1_000),
-      page: z.int().min(1).optional(),
-      pageSize: z.int().min(1).max(1_000).optional(),
+      author: z.string().trim().min(1).max(1_000).describe('Name of an author, as the service spells it.'),
+      page: z.int().min(1).describe('First page to look up. Default: 1.').optional(),
+      pageSize: z.int().min(1).max(1_000).describe("Books per page. Default: the configuration's.").optional(),
     }),
   ],
   'takes {"isbn": "…"}, {"isbns": ["…"]} or {"author": "…"}',

@@ -49,29 +49,55 @@ export type RecordTopic = keyof RecordValues;
 /** The value of a record of `Topic`, such as `RecordOf<'followers.pages'>`. */
 export type RecordOf<Topic extends RecordTopic> = RecordValues[Topic];
 
-const id = z.string().regex(/^\d{1,20}$/);
+const id = z
+  .string()
+  .regex(/^\d{1,20}$/)
+  .describe('Digits of a user id: it exceeds what a JavaScript number can hold.');
 const cursor = z.string().regex(/^-?\d{1,20}$/);
-const isbn = z.string().regex(/^\d{13}$/);
-const crawlPart = { user: z.string(), crawl: z.string() };
+const isbn = z
+  .string()
+  .regex(/^\d{13}$/)
+  .describe('ISBN with 13 digits.');
+const page = z.int().describe('Number of the page, from 1.');
+const crawlPart = {
+  user: z.string().describe('`@name`, or the digits of a user id.'),
+  crawl: z.string().describe('Id of the crawl: topic, partition and offset of its request.'),
+};
+const reason = {
+  code: z.string().describe('Code of the error, as HEADGATE_GONE.'),
+  message: z.string().describe('What happened, in words.'),
+};
 const deadLetter = {
-  error: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }),
-  at: z.iso.datetime(),
+  error: z.object({ ...reason, retryable: z.boolean().describe('Whether a replay may help without a change.') }),
+  at: z.iso.datetime().describe('When it was given up.'),
 };
 
 /** A zod schema of each topic's values. */
 export const recordSchemas: { readonly [Topic in RecordTopic]: z.ZodType<RecordValues[Topic]> } = {
-  'followers.pages': z.object({ ...crawlPart, page: z.int(), cursor, nextCursor: cursor, previousCursor: cursor, ids: z.array(id) }),
-  'followers.ids': z.object({ ...crawlPart, page: z.int(), id }),
-  'followers.changes': z.object({ ...crawlPart, change: z.enum(['followed', 'unfollowed']), id }),
+  'followers.pages': z.object({
+    ...crawlPart,
+    page,
+    cursor: cursor.describe('Cursor of this page.'),
+    nextCursor: cursor.describe('Cursor of the next page; 0 on the last.'),
+    previousCursor: cursor.describe('Cursor of the page before; 0 on the first.'),
+    ids: z.array(id).describe("Followers, in the service's order."),
+  }),
+  'followers.ids': z.object({ ...crawlPart, page, id }),
+  'followers.changes': z.object({ ...crawlPart, change: z.enum(['followed', 'unfollowed']).describe('Since the crawl before.'), id }),
   'followers.crawls': z.object({
     ...crawlPart,
-    state: z.enum(['started', 'completed', 'failed']),
-    pages: z.int(),
-    ids: z.int(),
-    reason: z.object({ code: z.string(), message: z.string() }).optional(),
+    state: z.enum(['started', 'completed', 'failed']).describe('New state of the crawl.'),
+    pages: z.int().describe('Pages written by then.'),
+    ids: z.int().describe('Ids written by then.'),
+    reason: z.object(reason).describe('Why it failed.').optional(),
   }),
-  'books.records': z.object({ isbn, record: z.looseObject({}) }),
-  'books.authors': z.object({ author: z.string(), page: z.int(), last: z.boolean(), record: z.looseObject({}) }),
+  'books.records': z.object({ isbn, record: z.looseObject({}).describe("The service's own record.") }),
+  'books.authors': z.object({
+    author: z.string().describe('Name of the author.'),
+    page,
+    last: z.boolean().describe('Whether the books end with this page.'),
+    record: z.looseObject({}).describe("The service's own record."),
+  }),
   'books.missing': z.object({ isbn }),
   'followers.dead-letters': z.object({ ...deadLetter, request: z.unknown() }),
   'books.dead-letters': z.object({ ...deadLetter, request: z.unknown().optional(), record: z.unknown().optional() }),

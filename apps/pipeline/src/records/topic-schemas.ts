@@ -15,7 +15,11 @@ export interface TopicSchema {
 }
 
 const deadLetter = z.looseObject({
-  error: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }),
+  error: z.object({
+    code: z.string().describe('Code of the error, as HEADGATE_GONE.'),
+    message: z.string().describe('What happened, in words.'),
+    retryable: z.boolean().describe('Whether a replay may help without a change.'),
+  }),
   at: z.iso.datetime().describe('When it was given up.'),
   request: z.unknown().optional().describe('The request; null where it was too large to keep, or no text.'),
   requestBase64: z.string().optional().describe('A request that is no text.'),
@@ -74,7 +78,10 @@ export function valueJsonSchema(schema: z.ZodType, { target = 'draft-2020-12', i
     target,
     io,
     unrepresentable: 'any',
-    override({ jsonSchema }) {
+    override({ zodSchema, jsonSchema }) {
+      // Properties may be added to what is written; only an author who forbids them has a closed schema.
+      const { type, catchall } = zodSchema._zod.def as { readonly type: string; readonly catchall?: unknown };
+      if (type === 'object' && catchall === undefined) delete jsonSchema.additionalProperties;
       // Every whole number of JavaScript lies between these.
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
