@@ -107,6 +107,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         about,
         credential,
         grantedAtMs,
+        weights,
         clockRefusals,
         secretRefusals,
         progress,

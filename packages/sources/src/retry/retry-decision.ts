@@ -32,6 +32,8 @@ export interface RetryDecisionOptions {
   readonly credential: SourceCredential;
   /** Monotonic ms when the permit of this attempt was granted. */
   readonly grantedAtMs: number;
+  /** The request's cost in each budget, in their order. */
+  readonly weights: readonly number[];
   /** The credential's count when the request was signed. */
   readonly clockRefusals: number;
   /** The credential's count when the request was signed. */
@@ -72,7 +74,11 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
   switch (verdict.kind) {
     case 'rate-limited': {
       const { retryInMs: given } = verdict;
-      const retryInMs = credential.refused({ grantedAtMs: options.grantedAtMs, ...(given !== undefined && { retryInMs: given }) });
+      const retryInMs = credential.refused({
+        grantedAtMs: options.grantedAtMs,
+        weights: options.weights,
+        ...(given !== undefined && { retryInMs: given }),
+      });
       // The credential's budgets are held; another credential may go at once.
       return { kind: 'retry', outcome: 'rate-limited', reason: verdict.reason, retryInMs, pauseMs: 0 };
     }
@@ -142,7 +148,7 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
     case 'doubtful': {
       if (progress.wasAmbiguous) return { kind: 'reject', outcome: 'gone', error: verdict.error };
       progress.wasAmbiguous = true;
-      const retryInMs = credential.backOffOneWindow();
+      const retryInMs = credential.backOffOneWindow(options.weights);
       const reason = `${verdict.error.message} Or a refusal for the rate: retried once after a quiet window.`;
       return { kind: 'retry', outcome: 'transient', reason, retryInMs, pauseMs: retryInMs };
     }

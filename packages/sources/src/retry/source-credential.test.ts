@@ -12,7 +12,7 @@ const make = (requests = 15, windowMs = 60_000): SourceCredential =>
     clock,
   });
 const refused = (credential: SourceCredential, retryInMs?: number): number =>
-  credential.refused({ grantedAtMs: clock.monotonicMs(), ...(retryInMs !== undefined && { retryInMs }) });
+  credential.refused({ grantedAtMs: clock.monotonicMs(), weights: [1], ...(retryInMs !== undefined && { retryInMs }) });
 
 test('refusals that say nothing: a window, doubling up to 15 minutes, and from the start again after an answer', () => {
   const credential = make();
@@ -25,8 +25,8 @@ test('requests refused together are one refusal', async () => {
   const credential = make();
   const grantedAtMs = clock.monotonicMs();
   await clock.advance(100);
-  expect(credential.refused({ grantedAtMs })).toBe(60_000);
-  expect(credential.refused({ grantedAtMs })).toBe(60_000);
+  expect(credential.refused({ grantedAtMs, weights: [1] })).toBe(60_000);
+  expect(credential.refused({ grantedAtMs, weights: [1] })).toBe(60_000);
 });
 
 test('what the service says is believed, within reason', () => {
@@ -47,6 +47,24 @@ test('nothing starts meanwhile, and it is remembered for a minute', async () => 
   expect(credential.recentlyRefused).toBe(true);
   await clock.advance(60_001);
   expect(credential.recentlyRefused).toBe(false);
+});
+
+test('a refusal holds the budgets that its request used, and no others', () => {
+  const credential = sourceCredential({
+    credential: { name: 'app', signer: bearer('token') },
+    budgets: { core: { requests: 15, windowMs: 60_000 }, search: { requests: 30, windowMs: 1_000 } },
+    maxDelayMs: 0,
+    clock,
+  });
+  const free = () => credential.budgets.map((budget) => budget.freeAt() - clock.monotonicMs());
+  const grantedAtMs = clock.monotonicMs();
+  expect(credential.refused({ grantedAtMs, weights: [0, 1], retryInMs: 5_000 })).toBe(5_000);
+  expect(free()).toEqual([0, 5_000]);
+  expect(credential.backOffOneWindow([1, 0])).toBeCloseTo(60_035);
+  expect(free()).toEqual([expect.closeTo(60_035) as number, 5_000]);
+  // A refusal of a request that costs nothing concerns all of them.
+  expect(credential.refused({ grantedAtMs, weights: [0, 0], retryInMs: 90_000 })).toBe(90_000);
+  expect(free()).toEqual([90_000, 90_000]);
 });
 
 describe('a clock that is refused', () => {

@@ -17,12 +17,12 @@ export interface SourceCredential {
   readonly recentlyRefused: boolean;
   /** How often its clock was refused: a refusal of a request signed before the last time says nothing new. */
   readonly clockRefusals: number;
-  /** Refused for its rate: lets nothing start for a while and returns how long, ms. */
+  /** Refused for its rate: lets nothing start that uses the same budgets for a while. Returns how long, ms. */
   refused(refusal: Refusal): number;
   /** An answer has come that was no refusal. */
   accepted(): void;
-  /** Lets nothing start for a whole window and returns how long that is, ms. */
-  backOffOneWindow(): number;
+  /** Lets nothing start for a whole window of the budgets that a request of these weights uses. Returns how long that is, ms. */
+  backOffOneWindow(weights: readonly number[]): number;
   /** How often its secret was refused: a refusal of a request signed before the last time says nothing new. */
   readonly secretRefusals: number;
   /** Its secret was refused: false where its signer can't have another, or has had its chance since the last answer. */
@@ -39,6 +39,8 @@ export type ClockCorrection = 'corrected' | 'too far off' | 'fatal';
 export interface Refusal {
   /** Monotonic ms when the permit of the refused request was granted. */
   readonly grantedAtMs: number;
+  /** The refused request's cost in each budget, in their order. */
+  readonly weights: readonly number[];
   /** Ms from now, where the answer says it. */
   readonly retryInMs?: number;
 }
@@ -73,8 +75,6 @@ export function sourceCredential({ credential, budgets: shared, maxDelayMs, cloc
   const budgets = [...byName.values()];
   const entry = journal?.open(name, () => Array.from(byName, ([budget, one]) => ({ name: budget, ...one.snapshot() })));
   for (const snapshot of entry?.restored ?? []) byName.get(snapshot.name ?? '')?.restore(snapshot);
-  // A refusal is about the shortest window unless the answer says otherwise; a daily quota beside it says so.
-  const windowMs = Math.min(...budgets.map((budget) => budget.windowMs));
   const longestHoldMs = Math.max(LONGEST_HOLD_MS, ...budgets.map((budget) => budget.windowMs));
   let refusedAtMs = -Infinity;
   let refusals = 0;
@@ -84,10 +84,19 @@ export function sourceCredential({ credential, budgets: shared, maxDelayMs, cloc
   let clockRefusals = 0;
   let clockRefusalsInARow = 0;
 
-  const hold = (ms: number): number => {
-    const until = clock.monotonicMs() + ms;
-    for (const budget of budgets) budget.holdUntil(until);
-    return ms;
+  /** The budgets that a request uses: its refusal says nothing of the others. */
+  const used = (weights: readonly number[]): { readonly windowMs: number; hold(ms: number): number } => {
+    const own = budgets.filter((_, i) => weights[i] !== 0);
+    const held = own.length === 0 ? budgets : own;
+    return {
+      // A refusal is about the shortest window unless the answer says otherwise; a daily quota beside it says so.
+      windowMs: Math.min(...held.map((budget) => budget.windowMs)),
+      hold(ms) {
+        const until = clock.monotonicMs() + ms;
+        for (const budget of held) budget.holdUntil(until);
+        return ms;
+      },
+    };
   };
 
   return {
@@ -102,7 +111,8 @@ export function sourceCredential({ credential, budgets: shared, maxDelayMs, cloc
     get clockRefusals() {
       return clockRefusals;
     },
-    refused({ grantedAtMs, retryInMs }) {
+    refused({ grantedAtMs, weights, retryInMs }) {
+      const { windowMs, hold } = used(weights);
       // Requests in flight at the same time are refused together: that counts as one refusal.
       if (grantedAtMs >= refusedAtMs) refusals += 1;
       refusedAtMs = clock.monotonicMs();
@@ -115,7 +125,8 @@ export function sourceCredential({ credential, budgets: shared, maxDelayMs, cloc
       clockRefusalsInARow = 0;
       secretRefusalsInARow = 0;
     },
-    backOffOneWindow() {
+    backOffOneWindow(weights) {
+      const { windowMs, hold } = used(weights);
       return hold(windowMs * 1.0005 + 5);
     },
     get secretRefusals() {
