@@ -13,7 +13,7 @@ export function limitedFetch(tokens: readonly Token[]): (url: string, options?: 
     await run(
       async ({ token }) => {
         const response = await fetch(url, { signal: signal ?? null, headers: { authorization: `Bearer ${token}` } });
-        if (response.status === 429) return refused({ retryInMs: 1_000 * Number(response.headers.get('retry-after') ?? 1) });
+        if (response.status === 429) return refused(response);
         return response;
       },
       { signal },

@@ -21,6 +21,8 @@ export { dailyBudget, type DailyBudgetOptions, monthlyBudget, type MonthlyBudget
 export { drain, type DrainOptions } from './pages/drain.ts';
 export { gather, type GatherOptions } from './pages/gather.ts';
 export {
+  failed,
+  type Failed,
   limiter,
   type Limiter,
   type LimiterCredential,
@@ -40,4 +42,5 @@ export { PageStream, type PageStreamOptions } from './pages/page-stream.ts';
 export { resumable } from './pages/resumable.ts';
 export { type BudgetEvidence, type RateBudget, type RateBudgetOptions, rateBudget, type Slot } from './budget/rate-budget.ts';
 export { type Json, type OpenTransform, type Transform, transform, type TransformOptions } from './pages/transform.ts';
+export { httpDate, retryAfterMs, type RetryAfterOptions } from './retry-after.ts';
 export type { PageStage, Stage } from './pages/through.ts';

@@ -1,5 +1,5 @@
-import { nextTimeOfDay } from '@headgate/throttle';
-import { httpDate, retryAfterMs } from '../http/rate-headers.ts';
+import { httpDate, nextTimeOfDay } from '@headgate/throttle';
+import { retryAfterMs } from '../http/rate-headers.ts';
 import type { HttpResponse } from '../http/response.ts';
 import type { QuotaReset } from './options.ts';
 import { refusalAnswer } from './schema.ts';

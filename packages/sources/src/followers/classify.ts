@@ -1,5 +1,6 @@
+import { httpDate } from '@headgate/throttle';
 import { foreignBody, jsonBody } from '../http/json-body.ts';
-import { httpDate, refusalWaitMs, retryAfterMs } from '../http/rate-headers.ts';
+import { refusalWaitMs, retryAfterMs } from '../http/rate-headers.ts';
 import type { HttpResponse } from '../http/response.ts';
 import type { ClassifyContext } from '../source-definition.ts';
 import type { Verdict } from '../verdict.ts';

@@ -1,5 +1,6 @@
+import { httpDate } from '@headgate/throttle';
 import { describe, expect, test } from 'vitest';
-import { httpDate, budgetEvidence, refusalWaitMs, retryAfterMs } from './rate-headers.ts';
+import { budgetEvidence, refusalWaitMs, retryAfterMs } from './rate-headers.ts';
 
 const DATE = 'Sun, 06 Nov 1994 08:49:37 GMT';
 const AT = Date.UTC(1994, 10, 6, 8, 49, 37);

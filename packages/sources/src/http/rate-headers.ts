@@ -1,4 +1,4 @@
-import type { BudgetEvidence } from '@headgate/throttle';
+import { type BudgetEvidence, httpDate, retryAfterMs as waitMs } from '@headgate/throttle';
 import type { HttpResponse } from './response.ts';
 
 /** Options of {@link retryAfterMs}. */
@@ -14,10 +14,7 @@ export interface RateHeadersOptions {
  * counts against the same answer's Date, so that the clocks need not agree.
  */
 export function retryAfterMs({ headers, epochMs }: RateHeadersOptions): number | undefined {
-  const retryAfter = headers['retry-after']?.trim();
-  if (retryAfter !== undefined && /^\d{1,9}$/.test(retryAfter)) return Number(retryAfter) * 1000;
-  const retryAt = httpDate(retryAfter);
-  return retryAt === undefined ? undefined : Math.max(0, retryAt - answeredAt(headers, epochMs));
+  return waitMs({ retryAfter: headers['retry-after'], date: headers['date'], epochMs });
 }
 
 /** Options of {@link refusalWaitMs}. */
@@ -102,12 +99,4 @@ function plainNumber(text: string | undefined): number | undefined {
 
 function answeredAt(headers: HttpResponse['headers'], epochMs: number): number {
   return httpDate(headers['date']) ?? epochMs;
-}
-
-/** Reads an HTTP date (RFC 9110, section 5.6.7) in any of its three forms, as epoch ms; undefined for anything else. */
-export function httpDate(text: string | undefined): number | undefined {
-  if (text === undefined || !/^\s*(mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s/i.test(text)) return undefined;
-  // The asctime form names no zone and means UTC, which Date.parse doesn't know.
-  const ms = Date.parse(/(gmt|utc|[+-]\d{4})\s*$/i.test(text) ? text : `${text} GMT`);
-  return Number.isNaN(ms) ? undefined : ms;
 }

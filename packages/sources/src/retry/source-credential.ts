@@ -85,13 +85,13 @@ export function sourceCredential({ credential, budgets: shared, maxDelayMs, cloc
   let clockRefusalsInARow = 0;
 
   /** The budgets that a request uses: its refusal says nothing of the others. */
-  const used = (weights: readonly number[]): { readonly windowMs: number; hold(ms: number): number } => {
+  const used = (weights: readonly number[]): { readonly windowMs: number; readonly hold: (ms: number) => number } => {
     const own = budgets.filter((_, i) => weights[i] !== 0);
     const held = own.length === 0 ? budgets : own;
     return {
       // A refusal is about the shortest window unless the answer says otherwise; a daily quota beside it says so.
       windowMs: Math.min(...held.map((budget) => budget.windowMs)),
-      hold(ms) {
+      hold: (ms) => {
         const until = clock.monotonicMs() + ms;
         for (const budget of held) budget.holdUntil(until);
         return ms;

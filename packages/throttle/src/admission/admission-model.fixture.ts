@@ -198,6 +198,10 @@ function permitOf(grant: Grant, credit: Credit, wake: () => void): Permit {
       grant.answered();
       wake();
     },
+    unsent: () => {
+      grant.unsent();
+      wake();
+    },
     aborted: () => {
       grant.aborted();
       wake();

@@ -298,6 +298,10 @@ function permitOf(grant: Grant, credit: Credit, wake: () => void): Permit {
       grant.corrected(costs);
       wake();
     },
+    unsent: () => {
+      grant.unsent();
+      wake();
+    },
     aborted,
     [Symbol.dispose]: () => {
       aborted();

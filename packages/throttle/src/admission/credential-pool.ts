@@ -55,7 +55,7 @@ export interface CredentialPool {
 }
 
 /** A slot of every budget that one request is charged to, and the credential that carries it. */
-export interface Grant extends Omit<Slot, 'answered' | 'corrected' | 'unsent'> {
+export interface Grant extends Omit<Slot, 'answered' | 'corrected'> {
   /** Name of the pool's member whose budgets were taken. */
   readonly credential: string;
   /** Its answer has come, with what it says of each budget, in their order. */
@@ -200,6 +200,10 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
             const cost = costs[i];
             if (cost !== undefined) slot?.corrected(cost);
           }
+          settled();
+        },
+        unsent() {
+          for (const slot of slots) slot?.unsent();
           settled();
         },
         aborted() {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { limiter, QueueFullError, refused, RefusedError } from './limiter.ts';
+import { failed, limiter, QueueFullError, refused, RefusedError } from './limiter.ts';
 import { type RateBudget, rateBudget } from '../budget/rate-budget.ts';
 import { virtualClock } from '../testing/index.ts';
 
@@ -8,6 +8,9 @@ const perSecond = (limit: number, clock = virtualClock()) => ({
   clock,
   budgets: [rateBudget({ limit, windowMs: 1_000, guardMs: 0, maxDelayMs: 300, clock })],
 });
+function thrown(job: number): never {
+  throw new Error(`job ${job}`);
+}
 /** How a promise came out so far. */
 function watched<T>(promise: Promise<T>) {
   const seen: { value?: T; error?: unknown } = {};
@@ -32,7 +35,7 @@ describe('limiter', () => {
             watched(
               run(async () => {
                 starts.push(clock.monotonicMs());
-                if (how === 'throws') throw new Error(`job ${i}`);
+                if (how === 'throws') await new Promise<void>((resolve) => void clock.schedule(1, resolve)).then(() => thrown(i));
                 if (how === 'slow') await new Promise<void>((resolve) => void clock.schedule(250, resolve));
                 return i;
               }),
@@ -51,18 +54,71 @@ describe('limiter', () => {
     );
   });
 
-  it('settles the permit of work that throws, also before its first await, and charges it as late as it may be counted', async () => {
+  it('charges work that throws as late as the service may count it', async () => {
     const { clock, budgets } = perSecond(1);
     const api = limiter({ budgets, clock, concurrency: 1 });
-    const thrown = watched(
-      api.run(() => {
-        throw new Error('at once');
-      }),
+    const sent = watched(api.run(() => new Promise<void>((resolve) => void clock.schedule(100, resolve)).then(() => thrown(1))));
+    let startedAt: number | undefined;
+    void api.run(() => (startedAt = clock.monotonicMs()));
+    await clock.advance(5_000);
+    expect([sent.error, startedAt, api.running]).toEqual([new Error('job 1'), 100 + 1_300, 0]);
+  });
+
+  it.each<readonly [string, () => unknown]>([
+    ['before its first await', () => thrown(1)],
+    ['as an async function', async () => thrown(1)],
+    ['after work that waits for nothing outside', async () => thrown(await Promise.resolve(1))],
+  ])('charges nothing for work that throws before it can have sent anything: %s', async (_, work) => {
+    const { clock, budgets } = perSecond(1);
+    const api = limiter({ budgets, clock });
+    const ends = Array.from({ length: 30 }, () => watched(api.run(work)));
+    let startedAt: number | undefined;
+    void api.run(() => (startedAt = clock.monotonicMs()));
+    await clock.advance(0);
+    expect(ends.map(({ error }) => error)).toEqual(ends.map(() => new Error('job 1')));
+    expect([startedAt, api.running]).toEqual([0, 0]);
+  });
+
+  it('charges an answer that work has no use for as any answer, and rejects with its error', async () => {
+    const { clock, budgets } = perSecond(1);
+    const api = limiter({ budgets, clock });
+    const answered = watched(
+      api.run(() => new Promise<void>((resolve) => void clock.schedule(100, resolve)).then(() => failed(new Error('status 500')))),
     );
     let startedAt: number | undefined;
     void api.run(() => (startedAt = clock.monotonicMs()));
     await clock.advance(5_000);
-    expect([thrown.error, startedAt, api.running]).toEqual([new Error('at once'), 1_300, 0]);
+    expect([answered.error, startedAt]).toEqual([new Error('status 500'), 1_100]);
+  });
+
+  it('holds only the budgets that refused work has used', async () => {
+    const clock = virtualClock();
+    const budgets = [1, 2].map(() => rateBudget({ limit: 5, windowMs: 1_000, guardMs: 0, clock }));
+    const { run } = limiter({ budgets, clock });
+    const answers = [refused({ retryInMs: 7_000 }), 'taken'];
+    void run(() => answers.shift(), { weight: [0, 1] });
+    await clock.advance(1);
+    let other: number | undefined;
+    void run(() => (other = clock.monotonicMs()), { weight: [1, 0] });
+    await clock.advance(8_000);
+    expect([other, answers]).toEqual([1, []]);
+  });
+
+  it.each([
+    ['12', undefined, 12_000],
+    ['Thu, 01 Jan 2026 00:00:30 GMT', 'Thu, 01 Jan 2026 00:00:10 GMT', 20_000],
+    ['Thu, 01 Jan 2026 00:00:30 GMT', undefined, 30_000],
+    ['Thu, 01 Jan 2026 00:00:00 GMT', 'Thu, 01 Jan 2026 00:00:10 GMT', 0],
+    ['soon', undefined, 1_000],
+    [undefined, undefined, 1_000],
+  ])('reads the wait of a refused answer: Retry-After %s, Date %s', async (retryAfter, date, waitMs) => {
+    const { clock, budgets } = perSecond(100);
+    const { run } = limiter({ budgets, clock });
+    const headers = new Headers({ ...(retryAfter !== undefined && { 'retry-after': retryAfter }), ...(date !== undefined && { date }) });
+    const starts: number[] = [];
+    void run(() => (starts.push(clock.monotonicMs()) < 2 ? refused(new Response(null, { status: 429, headers })) : 'taken'));
+    await clock.advance(60_000);
+    expect(starts).toEqual([0, waitMs]);
   });
 
   it('runs refused work again when the service allows it, and gives up in the end', async () => {
@@ -179,7 +235,7 @@ describe('limiter', () => {
     expect(() => limiter({ budgets, concurrency: Infinity, maxQueue: Infinity })).not.toThrow();
     expect(() => limiter({ credentials: [{ name: 'a' }, { name: 'a' }], budgets: () => budgets })).toThrow(/two credentials are named a/);
     for (const retryInMs of [-1, Infinity, NaN]) expect(() => refused({ retryInMs })).toThrow(RangeError);
-    expect(refused({ retryInMs: 0 }).retryInMs).toBe(0);
+    expect(() => refused({ retryInMs: 0 })).not.toThrow();
   });
 
   it('gives the place of work up whose signal is aborted, and charges weights', async () => {

@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import { credentialPool } from './credential-pool.ts';
 import { creditPool } from './credit-pool.ts';
 import type { RateBudget } from '../budget/rate-budget.ts';
+import { retryAfterMs } from '../retry-after.ts';
 
 /** A credential: its name, or anything that has one. */
 export type LimiterCredential = string | { readonly name: string };
@@ -30,7 +31,7 @@ export interface RunOptions {
 }
 
 /** Work for a {@link Limiter}: called with the credential that carries it, and again each time it returns {@link refused}. */
-export type Work<C, R> = (credential: C) => R | Refused | PromiseLike<R | Refused>;
+export type Work<C, R> = (credential: C) => R | Refused | Failed | PromiseLike<R | Refused | Failed>;
 
 /** Runs work as its budgets permit. */
 export interface Limiter<C extends LimiterCredential = string> {
@@ -39,8 +40,10 @@ export interface Limiter<C extends LimiterCredential = string> {
    *
    * Rejects with the error of `work`, with `signal.reason` when aborted before its turn, with a `QueueFullError` where `maxQueue` others wait,
    * with a `RangeError` for a weight above a limit, and with a `RefusedError` when the service has refused it ten times.
-   * Work that throws is charged as if the service had counted it as late as `maxDelayMs` of its budgets allows, since the true moment is
-   * unknown.
+   *
+   * Work that throws is charged as if the service had counted it as late as `maxDelayMs` of its budgets allows (default 5 s), since nobody knows
+   * whether and when it did. It costs nothing if it throws before the event loop turns, when no request can have failed yet; return
+   * {@link failed} for an answer that is an error, which costs what any answer costs.
    */
   readonly run: <R>(work: Work<C, R>, options?: RunOptions) => Promise<R>;
   /** Work that waits for its turn. */
@@ -49,27 +52,55 @@ export interface Limiter<C extends LimiterCredential = string> {
   readonly running: number;
 }
 
-/** The answer of a service that would not take the request now. */
+/** The answer of a service that would not take the request now; made by {@link refused}. */
 export class Refused {
-  /** How long the credential starts nothing, in ms. */
-  readonly retryInMs: number;
+  /** How long the credential starts nothing, in ms; `epochMs`: when the answer came. */
+  readonly retryInMs: (epochMs: number) => number;
 
-  constructor(retryInMs: number) {
+  constructor(retryInMs: (epochMs: number) => number) {
     this.retryInMs = retryInMs;
   }
 }
 
-/** Options of {@link refused}. */
-export interface RefusedOptions {
-  /** How long the credential starts nothing, in ms, as the answer's Retry-After says. */
-  readonly retryInMs: number;
+/** The answer to work that has no use for it; made by {@link failed}. */
+export class Failed {
+  /** `run` rejects with it. */
+  readonly error: unknown;
+
+  constructor(error: unknown) {
+    this.error = error;
+  }
 }
 
-/** Returned by work for an answer 429: its credential starts nothing for so long, and the work runs again. Throws a `RangeError` for a time that can't be. */
-export function refused({ retryInMs }: RefusedOptions): Refused {
+/** What {@link refused} is made of: a time, or the answer, such as a `Response`, whose headers say it. */
+export type RefusedOptions =
+  | {
+      /** How long the credential starts nothing that uses the same budgets, in ms. */
+      readonly retryInMs: number;
+    }
+  | {
+      /** Its `Retry-After` (seconds, or a date, counted from its `Date`) is read; 1,000 ms where there is none. */
+      readonly headers: { get(name: string): string | null };
+    };
+
+/**
+ * Returned by work for an answer 429: its credential starts nothing that uses the same budgets for so long, and the work runs again:
+ * `refused(response)`. Throws a `RangeError` for a time that can't be.
+ */
+export function refused(from: RefusedOptions): Refused {
+  if ('headers' in from) {
+    const [retryAfter, date] = ['retry-after', 'date'].map((name) => from.headers.get(name) ?? undefined);
+    return new Refused((epochMs) => retryAfterMs({ retryAfter, date, epochMs }) ?? UNSAID_WAIT_MS);
+  }
+  const { retryInMs } = from;
   if (!(retryInMs >= 0 && retryInMs < Infinity))
     throw new RangeError(`refused: retryInMs must be a number of ms from 0 on, got ${retryInMs}`);
-  return new Refused(retryInMs);
+  return new Refused(() => retryInMs);
+}
+
+/** Returned by work for an answer that is an error: `run` rejects with `error`, and the work costs what any answer costs. Thrown, it costs more. */
+export function failed(error: unknown): Failed {
+  return new Failed(error);
 }
 
 /** More work waits than `maxQueue` allows. */
@@ -97,6 +128,7 @@ interface Attempt {
   readonly weights: readonly number[];
 }
 
+const UNSAID_WAIT_MS = 1_000;
 const MAX_QUEUE = 10_000;
 const MAX_REFUSALS = 10;
 
@@ -130,20 +162,34 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
   const isFree = (weights: readonly number[]): boolean => pool.freeAt(weights) <= clock.monotonicMs() && credits.hasRoom(1);
 
   /** Runs it once; undefined where it has to wait again. */
-  const attempt = async <R>(work: Work<C, R>, { signal, weights }: Attempt): Promise<{ readonly result: R | Refused } | undefined> => {
+  const attempt = async <R>(
+    work: Work<C, R>,
+    { signal, weights }: Attempt,
+  ): Promise<{ readonly result: R | Refused | Failed } | undefined> => {
     const permit = await door.acquire({ pool, credits, items: 1, weights, ...(signal !== undefined && { signal }) });
+    let isNew = true;
+    const turned = (): void => void (isNew = false);
+    // The next turn of the event loop, and in virtual time the next instant.
+    const turn = setImmediate(turned);
+    const cancelInstant = clock.schedule(0, turned);
     try {
       const member = byName.get(permit.credential);
       // The lease of a grant may have run out.
       if (member === undefined || !permit.sent()) return undefined;
       const result = await work(member.credential);
       if (result instanceof Refused) {
-        const until = clock.monotonicMs() + result.retryInMs;
-        for (const budget of member.budgets) budget.holdUntil(until);
+        const until = clock.monotonicMs() + result.retryInMs(clock.epochMs());
+        for (const [i, budget] of member.budgets.entries()) if (weights[i] !== 0) budget.holdUntil(until);
       }
       permit.answered();
       return { result };
+    } catch (error) {
+      // A request that it had sent could not have failed so soon.
+      if (isNew) permit.unsent();
+      throw error;
     } finally {
+      clearImmediate(turn);
+      cancelInstant();
       permit[Symbol.dispose]();
     }
   };
@@ -157,6 +203,7 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
         for (let refusals = 0; refusals < MAX_REFUSALS;) {
           const outcome = await attempt(work, { signal, weights });
           if (outcome === undefined) continue;
+          if (outcome.result instanceof Failed) throw outcome.result.error;
           if (!(outcome.result instanceof Refused)) return outcome.result;
           refusals += 1;
         }

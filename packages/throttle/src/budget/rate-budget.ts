@@ -83,7 +83,7 @@ export interface Slot {
   corrected(weight: number): void;
   /** It was given up: at once free again when it was never sent, else busy until the service must have counted it plus a window. */
   aborted(): void;
-  /** Nothing went out though `sent` allowed it, because another budget of the same request did not: free again at once. */
+  /** Nothing went out though `sent` allowed it: free again at once. */
   unsent(): void;
 }
 

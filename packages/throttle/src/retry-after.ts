@@ -1,0 +1,28 @@
+/** Options of {@link retryAfterMs}. */
+export interface RetryAfterOptions {
+  /** The answer's `Retry-After`, if it has one. */
+  readonly retryAfter: string | undefined;
+  /** The answer's `Date`, if it has one. */
+  readonly date: string | undefined;
+  /** Our own clock, in ms, for answers without a Date. */
+  readonly epochMs: number;
+}
+
+/**
+ * Reads `Retry-After` (RFC 9110, section 10.2.3: seconds, or a date) as ms from now; undefined where it is absent or malformed. A date
+ * counts against the same answer's Date, so that the clocks need not agree.
+ */
+export function retryAfterMs({ retryAfter, date, epochMs }: RetryAfterOptions): number | undefined {
+  const given = retryAfter?.trim();
+  if (given !== undefined && /^\d{1,9}$/.test(given)) return Number(given) * 1000;
+  const retryAt = httpDate(given);
+  return retryAt === undefined ? undefined : Math.max(0, retryAt - (httpDate(date) ?? epochMs));
+}
+
+/** Reads an HTTP date (RFC 9110, section 5.6.7) in any of its three forms, as epoch ms; undefined for anything else. */
+export function httpDate(text: string | undefined): number | undefined {
+  if (text === undefined || !/^\s*(mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s/i.test(text)) return undefined;
+  // The asctime form names no zone and means UTC, which Date.parse doesn't know.
+  const ms = Date.parse(/(gmt|utc|[+-]\d{4})\s*$/i.test(text) ? text : `${text} GMT`);
+  return Number.isNaN(ms) ? undefined : ms;
+}
