@@ -17,7 +17,7 @@ export type PipelineErrorCode =
   | 'HEADGATE_RECORD_TOO_LARGE'
   /** A record doesn't fit its topic's schema; checked with `validate` only. */
   | 'HEADGATE_INVALID_RECORD'
-  /** A topic that a lane works with was deleted. */
+  /** A topic that a lane works with was deleted, or records that work after a walk reads back are gone. */
   | 'HEADGATE_STATE_LOST'
   /** A secret's file is missing, empty or can't be read: requests wait for it. */
   | 'HEADGATE_SECRET_AWAITED';

@@ -3,6 +3,7 @@ import { virtualClock } from '@headgate/throttle/testing';
 import type { TopicLog } from '@headgate/topics';
 import { describe, expect, it, test } from 'vitest';
 import { type Shelf, type ShelvesPipeline, shelves, shelvesApi, type shelvesTopics, valuesOf } from './shelves.fixture.ts';
+import type { RunEvent } from './events.ts';
 import { type StartOptions, start } from './start.ts';
 import { temporaryLog } from './temporary-log.fixture.ts';
 import type { Work } from './worker.ts';
@@ -175,6 +176,24 @@ test('a lane whose work can’t be opened ends the start, which gives everything
   }));
   await expect(start({ log, pipelines: [broken({})], clock })).rejects.toThrow('no opening');
   expect([closed, clock.pending]).toEqual([1, 0]);
+  await takeEveryLane(log);
+});
+
+test('a source that can’t be closed keeps neither its lane nor the others open, and the run says so', async () => {
+  await using place = await temporaryLog();
+  const { log } = place;
+  const broken = {
+    ...shelvesApi(),
+    close: () => Promise.reject(new Error('still busy')),
+  };
+  let closed = 0;
+  const other = { ...shelvesApi(), close: async () => await Promise.resolve(void (closed += 1)) };
+  const events: RunEvent[] = [];
+  const pipeline = shelves(() => ({ ...walking(broken), sources: [broken, other] }));
+  const running = await start({ log, pipelines: [pipeline({ shelves: ['a'] })], onEvent: (event) => void events.push(event) });
+  expect(await running.done).toMatchObject({ outcome: 'done', failures: [] });
+  expect(closed).toBe(1);
+  expect(events).toContainEqual({ type: 'notice', level: 'warn', message: 'shelves: a source could not be closed: still busy' });
   await takeEveryLane(log);
 });
 

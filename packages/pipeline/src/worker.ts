@@ -21,7 +21,7 @@ export interface SourceControls {
   };
   /** When its budgets' slots come free, for forecasts. Default: not known. */
   slots?(): readonly BudgetSlots[];
-  /** Starts no further request; requests in flight end as they end. */
+  /** Starts no further request; requests in flight end as they end. An error that comes after it makes no dead letter. */
   stop(): void;
   /** Aborts requests in flight and closes the connections. */
   close(): Promise<void>;

@@ -69,7 +69,7 @@ function pagesGone({
   const message =
     `Page ${page} of ${pages} of crawl ${id} is no longer in ${topic}, so its changes are not all in followers.changes. ` +
     "Keep that topic for longer than a user's crawls are apart.";
-  return new PipelineError({ code: 'HEADGATE_USER_FUNCTION', message, pipeline: 'followers', key });
+  return new PipelineError({ code: 'HEADGATE_STATE_LOST', message, pipeline: 'followers', key });
 }
 
 /** Undefined for a record that another client has put into the topic. */

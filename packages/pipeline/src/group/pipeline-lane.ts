@@ -11,6 +11,7 @@ import { lanesOf } from '../names.ts';
 import { type Notifier, notifier } from '../notifier.ts';
 import type { RequestRecord } from '../requests/request.ts';
 import { requestsInOrder } from '../requests/requests-in-order.ts';
+import { reasonOf } from '../requests/dead-letter.ts';
 import { type Serializers, type TopicNames, recordMakers } from '../topic.ts';
 import { openJournalledLane } from './journalled-lane.ts';
 import type { LaneWork } from '../plan/forecast.ts';
@@ -108,7 +109,12 @@ export async function openPipelineLane(
     const { sources } = opened;
     closeSources = async () => {
       leaving.abort();
-      for (const source of sources) await source.close();
+      // One that can't be closed keeps neither the others open nor the lane held.
+      const closing = await Promise.allSettled(sources.map(async (source) => await source.close()));
+      for (const closed of closing) {
+        if (closed.status === 'fulfilled') continue;
+        emit({ type: 'notice', level: 'warn', message: `${name}: a source could not be closed: ${reasonOf(closed.reason).message}` });
+      }
     };
     const topics = recordMakers({ pipeline: name, topics: pipeline.topics, names, partition: number, validate, serializers });
     const resumed = resumedRequests(lane.stateUnder);

@@ -111,7 +111,7 @@ async function leftOf(
       lanes.push({ pipeline: pipeline.name, lane, walks, keys, keysAtOnce, budgets });
       after += state.under(STATE_KEYS.after).length;
     } finally {
-      for (const source of opened.sources) await source.close();
+      await Promise.allSettled(opened.sources.map(async (source) => await source.close()));
     }
   }
   return { pipeline: pipeline.name, lanes, after, journals };

@@ -9,6 +9,7 @@ import type { Lane } from '../lane/lane.ts';
 import { openLane } from '../lane/lane.ts';
 import { topicNames } from '../names.ts';
 import { notifier } from '../notifier.ts';
+import { PipelineError } from '../pipeline-error.ts';
 import { logWith, temporaryLog } from '../temporary-log.fixture.ts';
 import { recordMakers, topic } from '../topic.ts';
 import { topicSpecs } from '../topics.ts';
@@ -146,7 +147,7 @@ test.each([
   expect(await written(place.log)).toEqual(Array.from({ length: 12 }, (_, i) => `${i + 1} after ${i === 0 ? 'none' : i} 0`));
 });
 
-test('work that throws is given up with a warning, and the next walk is compared with the later one', async () => {
+test('work that throws is one dead letter, and is done when the lane is opened with what mends it; the next walk does not wait for it', async () => {
   await using place = await afterPlace();
   const failing: Work = (crawl, previous, io) => {
     if (crawl.id === 'two') throw new Error('boom');
@@ -155,15 +156,62 @@ test('work that throws is given up with a warning, and the next walk is compared
   const events = await inLane(place.log, failing, async ({ crawl }) => {
     for (const id of ['one', 'two', 'three']) await crawl(id);
   });
-  expect(events.filter(({ type }) => type === 'notice')).toEqual([
-    { type: 'notice', level: 'warn', message: 'a: the comparison was given up (two): boom' },
-  ]);
+  const message = 'a: the comparison failed (two): boom. It is tried again when the pipeline is started next.';
+  expect(events).toContainEqual(
+    expect.objectContaining({ type: 'dead-letter', key: 'a', error: expect.objectContaining({ code: 'HEADGATE_USER_FUNCTION', message }) }),
+  );
   expect(events.flatMap((event) => (event.type === 'after-written' ? event.request : []))).toEqual(['one', 'three']);
   expect(await written(place.log)).toEqual(['one after none 0', 'three after two 0']);
-  expect(await inLane(place.log, failing, async () => await Promise.resolve())).toEqual([]);
+  // Still not mended: it says so, and is no dead letter again.
+  expect(await inLane(place.log, failing, async () => await Promise.resolve())).toEqual([
+    { type: 'notice', level: 'info', message: 'a: the comparison goes on' },
+    { type: 'notice', level: 'warn', message },
+  ]);
+  await inLane(place.log, writing(2), async () => await Promise.resolve());
+  expect(await written(place.log)).toEqual(['one after none 0', 'three after two 0', 'two after one 0', 'two after one 1']);
+  expect(await inLane(place.log, writing(2), async () => await Promise.resolve())).toEqual([]);
+  expect(await letters(place.log)).toEqual([{ crawl: 'two', previous: 'one' }]);
 });
 
-test('work whose record its topic does not take is given up, and its lane goes on', async () => {
+test('work whose records are gone is given up, with a warning', async () => {
+  await using place = await afterPlace();
+  const gone: Work = () => {
+    throw new PipelineError({ code: 'HEADGATE_STATE_LOST', message: 'Page 1 is gone.' });
+  };
+  expect((await inLane(place.log, gone, async ({ crawl }) => await crawl('one')))[0]).toEqual({
+    type: 'notice',
+    level: 'warn',
+    message: 'a: the comparison was given up (one): Page 1 is gone.',
+  });
+  expect(await inLane(place.log, gone, async () => await Promise.resolve())).toEqual([]);
+  expect(await letters(place.log)).toEqual([]);
+});
+
+test('work that fails midway writes the rest of its records when it is done again', async () => {
+  await using place = await afterPlace();
+  const breaking: Work = async function* (crawl, previous, io) {
+    yield* writing(CHUNK)(crawl, previous, io);
+    throw new Error('boom');
+  };
+  await inLane(place.log, breaking, async ({ crawl }) => await crawl('one'));
+  await inLane(place.log, writing(CHUNK + 2), async () => await Promise.resolve());
+  expect(await written(place.log)).toEqual(Array.from({ length: CHUNK + 2 }, (_, i) => `one after none ${i}`));
+});
+
+test('unfinished work of a pipeline that no longer has any is given up, with a warning', async () => {
+  await using place = await afterPlace();
+  await inLane(place.log, writing(1), async ({ crawl, work }) => {
+    work.stop();
+    await crawl('one');
+  });
+  const events = await inLane(place.log, undefined, async ({ work }) => await Promise.resolve(expect(work.load).toBe(0)));
+  expect(events).toEqual([
+    { type: 'notice', level: 'warn', message: 'a: the work after its walk one is given up: the pipeline no longer has any' },
+  ]);
+  expect(await inLane(place.log, writing(1), async () => await Promise.resolve())).toEqual([]);
+});
+
+test('work whose record its topic does not take fails, and its lane goes on', async () => {
   await using place = await afterPlace();
   const small = logWith(place.log, { recordRoom: () => Promise.resolve({ bytes: 1_000 }) });
   const large: Work = async function* (crawl, _, io) {
@@ -176,8 +224,11 @@ test('work whose record its topic does not take is given up, and its lane goes o
   });
   expect(events).toContainEqual(
     expect.objectContaining({
-      level: 'warn',
-      message: expect.stringMatching(/given up \(one\): .*more than shelves\.records takes \(1000 bytes\)/),
+      type: 'dead-letter',
+      error: expect.objectContaining({
+        code: 'HEADGATE_RECORD_TOO_LARGE',
+        message: expect.stringMatching(/failed \(one\): .*more than shelves\.records takes \(1000 bytes\)/),
+      }),
     }),
   );
   expect(await written(place.log)).toEqual(['small']);
@@ -214,6 +265,27 @@ test('a key’s last walk is forgotten when it has not been walked for 90 days, 
   ).toEqual(['g/last/again', 'g/last/kept']);
 });
 
+test('a lane that is held for years forgets keys as well', async () => {
+  await using place = await afterPlace();
+  await inLane(place.log, writing(0), async ({ crawl, work }) => {
+    await crawl('1', 'old');
+    await clock.advance(60 * DAY);
+    await crawl('2', 'kept');
+    await clock.advance(30 * DAY + 1);
+    expect([work.lastCrawl('old'), work.lastCrawl('kept')]).toEqual([undefined, expect.anything()]);
+    await crawl('3', 'new');
+    const state = await place.log.readState('shelves.state', 0);
+    expect([...state.keys()].filter((key) => key.startsWith('g/last/')).sort()).toEqual(['g/last/kept', 'g/last/new']);
+  });
+});
+
+async function letters(log: TopicLog): Promise<unknown[]> {
+  const records: unknown[] = [];
+  for await (const { value } of log.read({ topic: 'shelves.dead-letters' }))
+    records.push((JSON.parse(value ?? '') as { readonly record: unknown }).record);
+  return records;
+}
+
 async function afterPlace() {
   return await temporaryLog(topicSpecs([{ name: 'shelves', topics, credentials: undefined, usualBytes: {} }], { lanes: 1, names }));
 }
@@ -228,7 +300,7 @@ interface Use {
 /** Holds the lane until the work behind walks has ended, or for so many chunks; returns the events. `ages`: of last walks, by key, ms. */
 async function inLane(
   log: TopicLog,
-  after: Work,
+  after: Work | undefined,
   use: (use: Use) => Promise<void>,
   stopAfter = Infinity,
   ages: Readonly<Record<string, number>> = {},
@@ -239,7 +311,7 @@ async function inLane(
     topic: 'shelves.requests',
     partition: 0,
     state: { topic: 'shelves.state', partition: 0 },
-    writes: [{ topic: 'shelves.records', partition: 0 }],
+    writes: ['records', 'dead-letters'].map((name) => ({ topic: `shelves.${name}`, partition: 0 })),
     clock,
   });
   const waker = notifier({ clock });
@@ -266,7 +338,7 @@ async function inLane(
     validate: false,
     serializers: new Map(),
   });
-  const work = afterWork<typeof topics>({ after, afterName: 'the comparison' }, {
+  const work = afterWork<typeof topics>({ ...(after !== undefined && { after }), afterName: 'the comparison' }, {
     pipeline: 'shelves',
     kind: '',
     lane: stopping,

@@ -3,14 +3,18 @@ import type { TopicLog } from '@headgate/topics';
 import { endsLane } from '../endings.ts';
 import type { StateChange } from '../lane/lane.ts';
 import { STATE_KEYS } from '../lane/lane-state.ts';
-import { type PendingRecord, type RecordMakers, type TopicMap, type TopicNames, logRecords } from '../topic.ts';
+import { PipelineError } from '../pipeline-error.ts';
+import { reasonOf } from '../requests/dead-letter.ts';
+import { type PendingRecord, type RecordMakers, type TopicMap, type TopicNames, logRecords, madeRecord } from '../topic.ts';
 import type { StateOfLane, WorkerContext } from '../worker.ts';
 import { fitting } from './fitting.ts';
+import { letter } from './letters.ts';
 
 /**
  * Work behind a whole walk that has completed: it may read the log back, and its records are written in chunks, each in a transaction.
  * After a crash it is called again and the records that are durable are skipped by counting: it has to give the same records in the same
- * order. A lane runs one at a time. `previous` is the key's last whole walk before this one, where its records are known.
+ * order. Work that throws becomes a dead letter, and is called again when the lane is opened next; with `HEADGATE_STATE_LOST` as the error's
+ * code, for records that are gone, it is given up with a warning. A lane runs one at a time. `previous` is the key's last whole walk before this one, where its records are known.
  */
 export type After<Topics extends TopicMap> = (
   crawl: Crawl,
@@ -98,6 +102,14 @@ interface Unfinished {
   readonly previous?: Crawl | undefined;
   /** Records written so far: they come in the same order whenever the work is done again. */
   readonly written: number;
+  /** It has failed, and its dead letter says so. */
+  readonly failed?: true;
+}
+
+interface LastWalk {
+  readonly crawl: LastCrawl;
+  /** When it was complete, ms on the monotonic clock. */
+  readonly atMs: number;
 }
 
 /** Records written, by topic and by kind. */
@@ -124,20 +136,45 @@ export function afterWork<Topics extends TopicMap>(
   const { partition } = lane;
   const lastKey = STATE_KEYS.last + kind;
   const afterKey = STATE_KEYS.after + kind;
-  const kept = lane.stateUnder(lastKey);
-  const last = new Map(kept.map(({ key, value }) => [key, value as LastCrawl]));
-  let expired = kept.filter(({ ageMs }) => ageMs > FORGET_AFTER_MS).map(({ key }) => key);
-  for (const key of expired) last.delete(key);
-  lane.beforeCommit(() => {
-    const changes = expired.filter((key) => !last.has(key)).map((key): StateChange => [lastKey + key, null]);
-    expired = [];
-    return changes;
-  });
+  const now = clock.monotonicMs();
+  /** The oldest first. */
+  const last = new Map<string, LastWalk>(
+    lane
+      .stateUnder(lastKey)
+      .toSorted((one, other) => other.ageMs - one.ageMs)
+      .map(({ key, value, ageMs }) => [key, { crawl: value as LastCrawl, atMs: now - ageMs }]),
+  );
+  const forgotten = new Set<string>();
+  const lastOf = (key: string): LastCrawl | undefined => {
+    const found = last.get(key);
+    return found === undefined || isOld(found) ? undefined : found.crawl;
+  };
+  const isOld = ({ atMs }: LastWalk): boolean => clock.monotonicMs() - atMs > FORGET_AFTER_MS;
+  /** A lane may be held for years. */
+  const forgetOld = (): void => {
+    for (const [key, walk] of last) {
+      if (!isOld(walk)) return;
+      last.delete(key);
+      forgotten.add(key);
+    }
+  };
   const queue = lane
     .stateUnder(afterKey)
     .map(({ key, value }) => ({ number: Number(key), work: value as Unfinished }))
     .toSorted((one, other) => one.number - other.number);
   let lastNumber = queue.at(-1)?.number ?? 0;
+  /** Nobody would ever do it. */
+  const dropped = after === undefined ? queue.splice(0) : [];
+  for (const { work } of dropped) {
+    const message = `${work.crawl.key}: the work after its walk ${work.crawl.id} is given up: the pipeline no longer has any`;
+    emit({ type: 'notice', level: 'warn', message });
+  }
+  lane.beforeCommit(() => {
+    forgetOld();
+    const keys = [...forgotten].filter((key) => !last.has(key)).map((key) => lastKey + key);
+    forgotten.clear();
+    return [...keys, ...dropped.splice(0).map(({ number }) => afterKey + String(number))].map((key): StateChange => [key, null]);
+  });
   let isBusy = false;
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -170,12 +207,41 @@ export function afterWork<Topics extends TopicMap>(
       isDone = true;
     } catch (error) {
       if (signal.aborted || endsLane(error)) throw error;
-      await lane.commit({ records: [], state: [[stateKey, null]] });
-      emit({ type: 'notice', level: 'warn', message: `${key}: ${afterName} was given up (${id}): ${(error as Error).message}` });
+      await fail(
+        unfinished,
+        stateKey,
+        error,
+        Object.values(counts).reduce((sum, count) => sum + count, 0),
+      );
     } finally {
       if ((unfinished.written === 0 && isDone) || Object.keys(counts).length > 0)
         emit({ type: 'after-written', pipeline, key, request: id, counts, kinds });
     }
+  };
+
+  /** Keeps the work for the next opening of the lane: the next walk is compared with this one, and nothing else would make its records. */
+  const fail = async (unfinished: Unfinished, stateKey: string, thrown: unknown, written: number): Promise<void> => {
+    const { crawl, previous } = unfinished;
+    const { code, message } = reasonOf(thrown);
+    if (code === 'HEADGATE_STATE_LOST') {
+      await lane.commit({ records: [], state: [[stateKey, null]] });
+      emit({ type: 'notice', level: 'warn', message: `${crawl.key}: ${afterName} was given up (${crawl.id}): ${message}` });
+      return;
+    }
+    const error = new PipelineError({
+      code: 'HEADGATE_USER_FUNCTION',
+      message: `${crawl.key}: ${afterName} failed (${crawl.id}): ${message}. It is tried again when the pipeline is started next.`,
+      pipeline,
+      key: crawl.key,
+      cause: thrown,
+    });
+    const reason = code === 'HEADGATE_UNEXPECTED' ? error : { code, message: error.message, retryable: true };
+    const content = { record: { crawl: crawl.id, previous: previous?.id ?? null } };
+    const dead = letter({ pipeline, lane, names, clock, emit }, { key: crawl.key, id: `${crawl.id}/after`, content, error: reason });
+    const kept: Unfinished = { ...unfinished, written: unfinished.written + written, failed: true };
+    await lane.commit({ records: unfinished.failed === true ? [] : [dead.record], state: [[stateKey, kept]] });
+    if (unfinished.failed === true) emit({ type: 'notice', level: 'warn', message: error.message });
+    else dead.tell();
   };
 
   /** Counts records as they become durable. */
@@ -195,6 +261,7 @@ export function afterWork<Topics extends TopicMap>(
       inFlight = [];
     };
     for await (const record of work(crawl, previous, { log, names, partition, topics, clock, signal, warn })) {
+      madeRecord({ pipeline, key: crawl.key, name: 'after' }, record);
       written += 1;
       if (written <= unfinished.written) continue;
       inFlight.push(record);
@@ -218,8 +285,8 @@ export function afterWork<Topics extends TopicMap>(
       const [next] = queue;
       return isBusy && next !== undefined ? { key: next.work.crawl.key, request: next.work.crawl.id, name: afterName } : undefined;
     },
-    carried: (key) => last.get(key)?.carried,
-    lastCrawl: (key) => last.get(key),
+    carried: (key) => lastOf(key)?.carried,
+    lastCrawl: lastOf,
     async offsets() {
       const onLog = new Map(Object.keys(topics).map((name) => [names(`${pipeline}.${name}`), name]));
       const infos = await log.listTopics([...onLog.keys()]);
@@ -227,11 +294,12 @@ export function afterWork<Topics extends TopicMap>(
     },
     ending({ key, id, pages, items, whole, offsets, carried }) {
       if (!whole) return { state: [], start: () => undefined };
-      const before = last.get(key);
+      const before = lastOf(key);
       const crawl = offsets && { id, pages, items, offsets };
-      const now: LastCrawl = { pages, items, crawl: crawl ?? before?.crawl, carried };
-      last.set(key, now);
-      const noted: StateChange = [lastKey + key, now];
+      const ended: LastCrawl = { pages, items, crawl: crawl ?? before?.crawl, carried };
+      last.delete(key);
+      last.set(key, { crawl: ended, atMs: clock.monotonicMs() });
+      const noted: StateChange = [lastKey + key, ended];
       if (crawl === undefined || after === undefined) return { state: [noted], start: () => undefined };
       lastNumber += 1;
       const number = lastNumber;

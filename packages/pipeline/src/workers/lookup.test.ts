@@ -348,6 +348,33 @@ test('a request that its topic has lost goes on as it was written, with its keys
   ]);
 });
 
+test('an error that a source has only because it was stopped makes no dead letter of a key', async () => {
+  await using place = await temporaryLog();
+  const stop = new AbortController();
+  const api = shelvesApi({
+    async onPage(keys) {
+      if (keys === 'a') return;
+      stop.abort();
+      await new Promise((resolve) => setImmediate(resolve));
+      throw new DOMException('This operation was aborted', 'AbortError');
+    },
+  });
+  const first = await workedOff(
+    place.log,
+    shelves(() => looking({}, api)),
+    ['a+b'],
+    { signal: stop.signal },
+  );
+  expect(first).toMatchObject({ outcome: 'stopped', failures: [] });
+  await workedOff(
+    place.log,
+    shelves(() => looking()),
+    [],
+  );
+  expect((await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item).sort()).toEqual(['a', 'b']);
+  expect(await letters(place.log)).toEqual([]);
+});
+
 test('a request with a key that the state can’t keep ends as a dead letter', async () => {
   await using place = await temporaryLog();
   const small = logWith(place.log, {

@@ -327,6 +327,8 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     } catch (error) {
       if (!underWay.has(keys)) return;
       if (isStop(error) || endsSource(error) || isAbandoned) throw error;
+      // Whatever a source rejects with when it is stopped: the keys are requested again.
+      if (stopping) return;
       batchAnswered(keys);
       await writeFailed(keys, reasonOf(error).code === 'HEADGATE_UNEXPECTED' ? userError(name, error) : error);
       return;

@@ -381,6 +381,47 @@ describe('a record that no log takes ends its request, not the lane:', () => {
   });
 });
 
+test('an error that a source has only because it was stopped makes no dead letter', async () => {
+  await using place = await temporaryLog();
+  const stop = new AbortController();
+  const api = shelvesApi({
+    async onPage(page) {
+      if (page !== 'a 2') return;
+      stop.abort();
+      await new Promise((resolve) => setImmediate(resolve));
+      throw new DOMException('This operation was aborted', 'AbortError');
+    },
+  });
+  const first = await workedOff(
+    place.log,
+    shelves(() => walking({}, api)),
+    ['a'],
+    { signal: stop.signal },
+  );
+  expect(first).toMatchObject({ outcome: 'stopped', failures: [] });
+  const again = shelvesApi();
+  await workedOff(
+    place.log,
+    shelves(() => walking({}, again)),
+    [],
+  );
+  expect(again.requested).toEqual(['a 2', 'a 4']);
+  expect(await valuesOf(place.log, 'shelves.records')).toHaveLength(5);
+  expect(await valuesOf(place.log, 'shelves.dead-letters')).toEqual([]);
+});
+
+test('a walk whose source was stopped by somebody else fails its lane, and the run is not done', async () => {
+  await using place = await temporaryLog();
+  const api = shelvesApi({ onPage: (page) => void (page === 'a 2' && api.stop()) });
+  const { outcome, failures } = await workedOff(
+    place.log,
+    shelves(() => walking({}, api)),
+    ['a'],
+  );
+  expect(outcome).toBe('failed');
+  expect(failures).toMatchObject([{ code: 'HEADGATE_STOPPED' }]);
+});
+
 describe('checkpoint and pages have to agree on the last page:', () => {
   /** A shelf of seven items: four pages. */
   const counting = (more: Partial<Definition>) => {

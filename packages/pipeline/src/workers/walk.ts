@@ -433,14 +433,20 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
   };
 
   const stopWalk = (current: Walk<Request>, error: unknown): void => {
-    if (laneFailed || isStop(error)) {
+    if (laneFailed) {
       left(current);
       return;
     }
-    if (endsSource(error) || endsLane(error)) {
+    // A source that somebody else has stopped sends nothing more.
+    if (endsSource(error) || endsLane(error) || (isStop(error) && !isStopping)) {
       // First: what is left when the lane fails has this walk.
       notifier.fail(error);
       left(current, reasonOf(error));
+      return;
+    }
+    // Whatever a source rejects with when it is stopped: the walk continues at its checkpoint.
+    if (isStopping) {
+      left(current);
       return;
     }
     active.set(current.offset, 'ending');
