@@ -23,6 +23,15 @@ test('of secrets, addresses and what can not be told from them, dots show', asyn
   expect(await excerpts('books: { plan: pro, key: "s3cret }\n')).toEqual([['books: { plan: ···, key: "······ }', `${' '.repeat(25)}^`]]);
 });
 
+test('of thousands of problems the first are shown, and the others counted', async () => {
+  const users = Array.from({ length: 5_000 }, () => '{"userId":"x"}').join(',');
+  const yaml = `followers: { baseUrl: "https://a.example", credentials: [{ name: a, bearer: "\${TOKEN}" }], users: [${users}] }\n`;
+  const { problems, message } = await refusal(yaml, { env: ENV });
+  expect(problems).toHaveLength(51);
+  expect(problems.at(-1)?.message).toMatch(/^and 4950 more\. /);
+  expect(message.length).toBeLessThan(20_000);
+});
+
 test('a long line is cut around the mark, and a wide letter has two cells', () => {
   const [problem] = withExcerpts([{ line: 1, column: 501, length: 3, key: '', message: '' }], {
     text: `${' '.repeat(400)}${'-'.repeat(100)}[[[${'-'.repeat(400)}`,

@@ -1,4 +1,5 @@
 import { displayWidth } from '../status/text/cells.ts';
+import { inOrder } from './format-problems.ts';
 import { nearest } from './nearest.ts';
 import type { Problem } from './problem.ts';
 import { shownVariable } from './variables.ts';
@@ -14,17 +15,28 @@ export interface ExcerptOptions {
 
 /** More of a line is cut off. */
 const WIDTH = 68;
+/** More problems are counted: a list of thousands may be wrong in each of its entries. */
+const MOST = 50;
 /** In place of a letter that may be one of a secret. */
 const HIDDEN = '\u00b7';
 
-/** Gives problems the line they stand in, with `^^^` under what is meant. Words show that are keys, variables, or open values; others as dots. */
+/** Gives the first problems the line they are in, with `^^^` under what is meant, and counts the others. Words show that are keys, variables, or open values; others as dots. */
 export function withExcerpts(problems: readonly Problem[], { text, known, open = new Map() }: ExcerptOptions): Problem[] {
   const lines = linesOf(text);
-  return problems.map((problem) => {
+  const shownLines = new Map<number, string>();
+  const shownAt = (line: number, source: string, start: number): string => {
+    const found = shownLines.get(line) ?? shownLine(source, start, { known, open });
+    shownLines.set(line, found);
+    return found;
+  };
+  const first = problems.length > MOST ? problems.toSorted(inOrder).slice(0, MOST) : problems;
+  const rest = problems.length - first.length;
+  const others: Problem[] = rest === 0 ? [] : [{ key: '', message: `and ${rest} more. Mend these first.` }];
+  const excerpts = first.map((problem): Problem => {
     const { line = 0, column = 1, length = 1 } = problem;
     const { start, source } = lines[line - 1] ?? { start: 0, source: '' };
     if (source.trim() === '') return problem;
-    const shown = withoutComment(shownLine(source, start, { known, open }), column - 1 + length);
+    const shown = withoutComment(shownAt(line, source, start), column - 1 + length);
     const from = Math.max(0, Math.min(column - 1 - WIDTH / 2, shown.length - WIDTH));
     const before = `${from > 0 ? '…' : ''}${shown.slice(from, column - 1)}`;
     const cut = shown.length > from + WIDTH;
@@ -37,6 +49,7 @@ export function withExcerpts(problems: readonly Problem[], { text, known, open =
       ],
     };
   });
+  return [...excerpts, ...others];
 }
 
 function linesOf(text: string): { readonly start: number; readonly source: string }[] {

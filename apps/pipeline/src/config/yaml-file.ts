@@ -42,6 +42,7 @@ export function yamlFile(text: string): YamlFile {
   const syntax = errors.map(({ code, pos: [offset] }) => ({ ...placeAt(offset), message: yamlSyntaxMessage({ code, text, offset }) }));
   const slip = foreignBlank(text) ?? slipIn(text, codes);
   const root = syntax.length > 0 || slip !== undefined ? undefined : (document.contents ?? undefined);
+  const childOf = childFinder();
   const rangeOf = (path: KeyPath, at: 'key' | 'value'): Range => {
     let node: ParsedNode | null | undefined = root;
     let range: Range = root?.range ?? [0, 1];
@@ -73,16 +74,31 @@ export function yamlFile(text: string): YamlFile {
 
 type Range = readonly [start: number, end: number, ...rest: number[]];
 
-function childOf(
-  node: ParsedNode | null | undefined,
-  part: string | number,
-): { readonly key?: ParsedNode; readonly value: ParsedNode | null } | undefined {
-  if (isSeq(node) && typeof part === 'number') {
-    const value = node.items[part];
-    return value === undefined ? undefined : { value };
-  }
-  const pair = isMap(node) ? pairsOf(node).find(({ name }) => name === part) : undefined;
-  return pair && { key: pair.key, value: pair.value };
+interface Child {
+  readonly key?: ParsedNode;
+  readonly value: ParsedNode | null;
+}
+
+/** Finds what a mapping has under a name, or a list at a place; each mapping is gone through once. */
+function childFinder(): (node: ParsedNode | null | undefined, part: string | number) => Child | undefined {
+  const found = new Map<YAMLMap.Parsed, ReadonlyMap<string | undefined, Child>>();
+  return (node, part) => {
+    if (isSeq(node) && typeof part === 'number') {
+      const value = node.items[part];
+      return value === undefined ? undefined : { value };
+    }
+    if (!isMap(node)) return undefined;
+    // The first of two that have one name.
+    const children =
+      found.get(node) ??
+      new Map(
+        pairsOf(node)
+          .map(({ name, key, value }) => [name, { key, value }] as const)
+          .toReversed(),
+      );
+    found.set(node, children);
+    return typeof part === 'string' ? children.get(part) : undefined;
+  };
 }
 
 /** The keys of a mapping as they are written, with their values. A key that isn't a single word has no name. */
