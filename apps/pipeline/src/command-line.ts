@@ -127,9 +127,10 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     .option('--force', 'overwrite the file')
     .action(async ({ force = false }: { force?: boolean }) => {
       const [{ init }, { terminalPrompt }] = await Promise.all([import('./commands/init.ts'), import('./commands/terminal-prompt.ts')]);
-      const { cwd, stderr, stdin, terminal } = context();
+      const { cwd, env, stderr, stdin, terminal } = context();
+      const { HEADGATE_COMMAND: typed = 'headgate' } = env;
       const { config: file = 'headgate.yaml' } = program.opts<{ config?: string }>();
-      exit(await init({ file, cwd, force, stderr, prompt: terminalPrompt({ input: stdin, output: terminal }) }));
+      exit(await init({ file, cwd, force, stderr, command: typed, prompt: terminalPrompt({ input: stdin, output: terminal }) }));
     });
 
   command('check', 'look at the configuration, the secrets and what a run needs')

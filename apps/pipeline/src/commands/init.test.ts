@@ -88,6 +88,14 @@ test.each([
   expect((followersOptions(config.pipelines) ?? booksOptions(config.pipelines))?.baseUrl).toBe(address);
 });
 
+test('the folder of a file is made, and the next step is the command as it is typed here', async () => {
+  const cwd = await configFolder({});
+  const stderr = new Said();
+  expect(await init({ cwd, stderr, file: 'jobs/books.yaml', command: 'npm start --' })).toBe(0);
+  expect(stderr.text).toContain('  4. npm start -- check --config jobs/books.yaml\n');
+  expect(await readFile(join(cwd, 'jobs/books.yaml'), 'utf8')).toContain('books:');
+});
+
 test('an existing file is left alone, before anything is asked', async () => {
   const cwd = await configFolder({ 'headgate.yaml': 'mine' });
   const stderr = new Said();
@@ -115,11 +123,11 @@ test('force overwrites', async () => {
   expect(await readFile(join(cwd, 'headgate.yaml'), 'utf8')).toContain('followers:');
 });
 
-test('a folder that is not there is told', async () => {
-  const cwd = await configFolder({});
+test('a folder that can not be made is told', async () => {
+  const cwd = await configFolder({ no: 'a file' });
   const stderr = new Said();
   expect(await init({ cwd, file: 'no/where.yaml', stderr })).toBe(2);
-  expect(stderr.text).toContain('no/where.yaml can not be written (ENOENT).');
+  expect(stderr.text).toContain('no/where.yaml can not be written (ENOTDIR).');
 });
 
 test('who breaks off leaves nothing behind', async () => {

@@ -1,5 +1,5 @@
-import { access, writeFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { access, mkdir, writeFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { addressFlaw } from '../config/address.ts';
 import { configTemplate, templateVariables } from '../config/config-template.ts';
 import type { ConfigTemplateOptions } from '../config/config-template.ts';
@@ -15,15 +15,24 @@ export interface InitOptions {
   /** Asks on a terminal; default: nothing is asked, both services are written with example addresses. */
   readonly prompt?: Prompt | undefined;
   readonly stderr: { readonly write: (text: string) => unknown };
+  /** The command as it is typed here. Default `headgate`. */
+  readonly command?: string;
 }
 
 const EXAMPLES = { followers: 'https://api.example.com', books: 'https://books.example.com' };
 
 /** Writes a commented headgate.yaml, without secrets. Resolves to the exit code: 0, 2 where the file exists or can't be written, 130 where the user broke off. */
-export async function init({ file = 'headgate.yaml', cwd = process.cwd(), force = false, prompt, stderr }: InitOptions): Promise<number> {
+export async function init({
+  file = 'headgate.yaml',
+  cwd = process.cwd(),
+  force = false,
+  prompt,
+  stderr,
+  command = 'headgate',
+}: InitOptions): Promise<number> {
   const path = resolve(cwd, file);
   // Looked at before anything is asked; writing itself is what refuses.
-  if (!force && (await exists(path))) return alreadyThere({ file, stderr });
+  if (!force && (await exists(path))) return alreadyThere({ file, stderr, command });
   let answers: ConfigTemplateOptions;
   try {
     answers = prompt === undefined ? everything() : await ask(prompt, stderr);
@@ -32,15 +41,23 @@ export async function init({ file = 'headgate.yaml', cwd = process.cwd(), force 
     return 130;
   }
   try {
+    await makeFolder(dirname(path));
     await writeFile(path, configTemplate(answers), { flag: force ? 'w' : 'wx' });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'EEXIST') return alreadyThere({ file, stderr });
+    if (code === 'EEXIST') return alreadyThere({ file, stderr, command });
     stderr.write(`${file} can not be written (${String(code)}). Look at the folder: does it exist, and may you write there?\n`);
     return 2;
   }
-  stderr.write(nextSteps({ file, answers, asked: prompt !== undefined }));
+  stderr.write(nextSteps({ file, answers, asked: prompt !== undefined, command }));
   return 0;
+}
+
+/** A file in its place is no configuration that is there already. */
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true }).catch((cause: NodeJS.ErrnoException) => {
+    throw Object.assign(new Error(cause.message, { cause }), { code: cause.code === 'EEXIST' ? 'ENOTDIR' : cause.code });
+  });
 }
 
 function everything(): ConfigTemplateOptions {
@@ -78,9 +95,9 @@ async function ask(prompt: Prompt, stderr: InitOptions['stderr']): Promise<Confi
   }
 }
 
-function alreadyThere({ file, stderr }: { readonly file: string; readonly stderr: InitOptions['stderr'] }): number {
+function alreadyThere({ file, stderr, command }: Required<Pick<InitOptions, 'file' | 'stderr' | 'command'>>): number {
   const config = file === 'headgate.yaml' ? '' : ` --config ${file}`;
-  stderr.write(`${file} is there already and was left as it is. Overwrite it with: headgate init --force${config}\n`);
+  stderr.write(`${file} is there already and was left as it is. Overwrite it with: ${command} init --force${config}\n`);
   return 2;
 }
 
@@ -88,16 +105,17 @@ interface NextStepsOptions {
   readonly file: string;
   readonly answers: ConfigTemplateOptions;
   readonly asked: boolean;
+  readonly command: string;
 }
 
-function nextSteps({ file, answers, asked }: NextStepsOptions): string {
+function nextSteps({ file, answers, asked, command }: NextStepsOptions): string {
   const variables = templateVariables(answers);
   const wishes = [...(answers.followers ? ['users'] : []), ...(answers.books ? ['isbns and authors'] : [])].join(', ');
   const steps = [
     ...(asked ? [] : ['put the addresses of your services in, or remove a service']),
     `export ${variables.join(' and ')}, or put ${variables.length > 1 ? 'them' : 'it'} into .env`,
     `fill in ${wishes}`,
-    `headgate check${file === 'headgate.yaml' ? '' : ` --config ${file}`}`,
+    `${command} check${file === 'headgate.yaml' ? '' : ` --config ${file}`}`,
   ];
   return `${file} is written. Next:\n${steps.map((step, index) => `  ${index + 1}. ${step}\n`).join('')}`;
 }

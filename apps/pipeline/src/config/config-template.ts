@@ -38,8 +38,8 @@ export function templateVariables({ followers, books }: ConfigTemplateOptions): 
 }
 
 const HEAD = [
-  '# yaml-language-server: $schema=headgate.schema.json',
-  '# An editor completes and checks the keys below with that file: headgate schema > headgate.schema.json',
+  '# An editor completes and checks the keys after `headgate schema > headgate.schema.json` and with this first line:',
+  '# "# yaml-language-server: $schema=headgate.schema.json"',
   '#',
   "# Headgate's configuration. Look it over with: headgate check",
   '# "${NAME}" takes an environment variable, or a line NAME=value of the file .env beside this one:',

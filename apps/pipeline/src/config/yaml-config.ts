@@ -38,7 +38,9 @@ export async function yamlConfig({ file, path, source, lookup, readText }: YamlC
   const [topicsSchema, statusSchema] = [jsonSchemaOf(topicsSection), jsonSchemaOf(statusSection)];
   const known = ['topics', 'status', 'use', ...defined.keys(), ...[topicsSchema, statusSchema].flatMap(keysOf)];
   if (yaml.syntax.length > 0) refuse(yaml.syntax.map((problem) => ({ ...problem, key: '' })));
-  if (root === undefined) refuse([{ line: 1, column: 1, key: '', message: 'the file is empty. Write one with: headgate init --force' }]);
+  const ofFile = file === 'headgate.yaml' ? '' : ` --config ${file}`;
+  if (root === undefined)
+    refuse([{ line: 1, column: 1, key: '', message: `the file is empty. Write one with: headgate init --force${ofFile}` }]);
   if (!isMap(root)) {
     return refuse([{ ...yaml.placeOf([]), key: '', message: 'must be a mapping with followers: or books: in it.' }]);
   }
