@@ -94,6 +94,24 @@ it('gives requests for one user in several spellings one key, and asks as it is 
   ]);
 });
 
+it('says which requests are given twice, or wait already', async () => {
+  const cwd = await configFolder({ 'headgate.yaml': `topics: { driver: sqlite, file: ./headgate.db }\n${FOLLOWERS}` });
+  const told = async (...entries: readonly string[]): Promise<string> => {
+    const stderr = new PassThrough({ encoding: 'utf8' });
+    const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr, terminal: stderr };
+    const { signal } = new AbortController();
+    await enqueue(
+      { pipeline: 'followers', entries, authors: [] },
+      { ...streams, file: 'headgate.yaml', cwd, env: ENV, clock: systemClock(), signal, json: false },
+    );
+    return String(stderr.read());
+  };
+  expect(await told('alpha', 'beta')).toBe('2 added to followers.requests\n');
+  expect(await told('gamma', 'gamma', 'alpha', 'delta')).toBe(
+    '4 added to followers.requests\nrequested more than once: @gamma, @alpha. Each request is worked, and paid for, by itself.\n',
+  );
+});
+
 type Named = { readonly screenName: string; readonly userId: undefined } | { readonly screenName: undefined; readonly userId: string };
 
 function everywhere(taken: boolean) {

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { type DefinitionInfo, type KeyedRequest, topicNames } from '@headgate/pipeline';
-import type { NewRecord } from '@headgate/topics';
+import { type NewRecord, type TopicLog, textOf } from '@headgate/topics';
+import { safeText } from '../status/text/safe-text.ts';
 import { prepareTopics } from '../run/topics.ts';
 import { type CommandContext, openLog, readLogConfig } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
@@ -27,8 +28,10 @@ export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, co
   const requests = requestRecords(definition, lines, authors).map((request): NewRecord => ({ topic, ...request }));
   if (requests.length === 0) throw new UsageError('enqueue: nothing to add. Name requests, or write them to stdin, one a line.');
   const log = await openLog(context, topics);
+  let repeated: readonly string[];
   try {
     await prepareTopics({ log, config: { topics, pipelines, definitions: [definition] } });
+    repeated = await repeatedKeys({ log, topic, group: topics.group, requests, signal: context.signal });
     // All or nothing: after a failure the same command may be typed again.
     await log.append(requests);
   } finally {
@@ -38,7 +41,44 @@ export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, co
   if (configured?.includes(pipeline) === false)
     context.stderr.write(`${context.file} has no ${pipeline}: section; what is added waits until a run has one.\n`);
   context.stderr.write(`${requests.length} added to ${topic}\n`);
+  if (repeated.length > 0) {
+    const named = repeated.slice(0, NAMED).map((key) => safeText(key, 60));
+    const more = repeated.length > NAMED ? ` and ${repeated.length - NAMED} more` : '';
+    context.stderr.write(`requested more than once: ${named.join(', ')}${more}. Each request is worked, and paid for, by itself.\n`);
+  }
   return 0;
+}
+
+/** Keys that a warning names. */
+const NAMED = 3;
+/** Waiting requests that are compared at most. */
+const LOOKED_AT = 100_000;
+
+interface RepeatedKeysOptions {
+  readonly log: TopicLog;
+  readonly topic: string;
+  readonly group: string;
+  readonly requests: readonly NewRecord[];
+  readonly signal: AbortSignal;
+}
+
+/** Keys of these requests that another of them has, or one that the group hasn't finished. */
+async function repeatedKeys({ log, topic, group, requests, signal }: RepeatedKeysOptions): Promise<readonly string[]> {
+  const wanted = new Set<string>();
+  const repeated = new Set<string>();
+  for (const { key } of requests) if (typeof key === 'string') (wanted.has(key) ? repeated : wanted).add(key);
+  try {
+    let looked = 0;
+    for await (const { key } of log.readBytes({ topic, group, signal })) {
+      const text = key === null ? undefined : textOf(key);
+      if (text !== undefined && wanted.has(text)) repeated.add(text);
+      looked += 1;
+      if (looked >= LOOKED_AT) break;
+    }
+  } catch {
+    // Who may add requests need not be allowed to read them.
+  }
+  return [...repeated];
 }
 
 interface RequestLine {
