@@ -150,7 +150,7 @@ function spending({ pipelines = [] }: SoundConfig): string {
   });
   return spent.length === 0
     ? '--online: no credential can be tried'
-    : `--online: one request is spent, and noted in the log, for each of: ${spent.join(', ')}`;
+    : `--online: up to one request is spent, and noted in the log, for each of: ${spent.join(', ')}`;
 }
 
 async function outcome(probe: Probe): Promise<Outcome & Pick<ProbeResult, 'openDeadLetters'>> {

@@ -1,8 +1,16 @@
 import { SourceError } from '@headgate/sources';
+import { LaneHeldError } from '@headgate/topics';
+import { createTimeWords } from '../status/text/time-words.ts';
 import { errorText } from './error-text.ts';
 
 /** Why the work ended: as `errorText`, and of a refused credential whose it is and that nothing but a start is needed once it is right. */
 export function failureText(error: unknown): string {
+  if (error instanceof LaneHeldError) {
+    const { pid, sinceMs } = error;
+    const since = sinceMs === null ? '' : `, since ${createTimeWords().time(sinceMs)}`;
+    const who = pid === null ? 'Another process' : `Another run (process ${pid}${since})`;
+    return `${who} works on this log. Stop it, or wait for its end: nothing is lost.`;
+  }
   const said = errorText(error);
   if (!(error instanceof SourceError) || error.credential === undefined) return said;
   const whose = said.startsWith(`${error.credential}: `) ? `${error.service} credential ` : '';

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest';
 import type { RunView } from './run-view.ts';
 import { displayWidth } from './text/cells.ts';
 import { createTimeWords } from './text/time-words.ts';
-import { failingLines, rateWords } from './view-words.ts';
+import { busyView } from './page/busy-view.fixture.ts';
+import { failingLines, progressWords, rateWords, waits } from './view-words.ts';
 
 it('a service that fails: the first line has the time of the next attempt, however narrow the terminal is', () => {
   const now = Date.UTC(2026, 0, 1, 12, 0, 0);
@@ -38,4 +39,25 @@ it('how fast a first walk can go: a longer window is named where it permits less
   expect(words(budget(1, second), budget(3_600, hour), budget(1_000, day))).toEqual([
     'at most 1 request a second and 1,000 requests in 1 d',
   ]);
+});
+
+it('while a service fails the end is said as the time after it is back', () => {
+  const times = createTimeWords({ timeZone: 'UTC' });
+  const view = busyView();
+  const { followers, ...others } = view.pipelines;
+  if (followers === undefined) throw new Error('no followers');
+  const failing = { since: view.now - 60_000, attempts: 3, reason: 'is down' };
+  const down = busyView({ changed: { pipelines: { ...others, followers: { ...followers, failing } } } });
+  expect(progressWords(view, times)).toMatch(/, done at \S+/u);
+  expect(progressWords(down, times)).toMatch(/, done 9 h after followers is back$/u);
+});
+
+it('a run that has stopped no longer says that it stops', () => {
+  const times = createTimeWords({ timeZone: 'UTC' });
+  const words = (changed: Partial<RunView>): string =>
+    waits(busyView({ changed }), times)
+      .map((wait) => wait.words)
+      .join('\n');
+  expect(words({ isStopping: true })).toContain('stopping: ');
+  expect(words({ isStopping: true, outcome: 'stopped' })).not.toContain('stopping');
 });

@@ -129,7 +129,13 @@ export function progressWords(view: RunView, times: TimeWords): string {
   if (view.isStopping) return `${countWords(done, 'request')} done`;
   if (isExact && left === 0) return `all ${countWords(done, 'request')} done`;
   if (isExact) {
-    const when = doneAt === undefined ? '' : `, done at ${times.when(doneAt, view.now)}`;
+    const failing = failingPipelines(view).map(({ pipeline }) => pipeline);
+    const when =
+      doneAt === undefined
+        ? ''
+        : failing.length === 0
+          ? `, done at ${times.when(doneAt, view.now)}`
+          : `, done ${durationWords(doneAt - view.now)} after ${failing.join(' and ')} ${failing.length === 1 ? 'is' : 'are'} back`;
     return `${percentWords(done / (done + left))} of ${countWords(done + left, 'request')}${when}`;
   }
   const all = Object.entries(view.pipelines);
@@ -246,7 +252,7 @@ export function waits(view: RunView, times: TimeWords, width: number = Infinity)
     return [`${pipeline}: ${itemsWords(used, pipeline, unitsOf(view))} not yet written (maxOutstanding): the next request waits`];
   });
   const blocked = blockedLanes.map((lane) => blockedLaneWords(lane, times.when(lane.since, now)));
-  const stopping = view.isStopping ? [stoppingWords(view)] : [];
+  const stopping = view.isStopping && view.outcome === undefined ? [stoppingWords(view)] : [];
   const idle =
     !view.isStopping && outage.length + blocked.length + failedLanes.length === 0 && isIdle(view)
       ? [lanes.length === 0 ? noLaneWords(view) : 'nothing left to do: waits for new requests']

@@ -13,6 +13,8 @@ let heardAt = Date.now();
 let lostAt;
 let kind;
 let again;
+/** The run has said its end: the next one may answer here. */
+let hasEnded = false;
 
 function connect() {
   clearTimeout(again);
@@ -35,13 +37,17 @@ function show({ version, title, icon: href, kind: isNow, words, parts }) {
   if (kind !== undefined && (kind !== isNow || lostAt !== undefined)) announcement.textContent = words;
   kind = isNow;
   lostAt = undefined;
+  hasEnded = false;
+  pause.hidden = false;
   say('Live');
 }
 
 function end() {
   close();
+  hasEnded = true;
   say('The run has ended: this is how it stood then.');
   pause.hidden = true;
+  again = setTimeout(connect, AGAIN_MS);
 }
 
 function close() {
@@ -51,6 +57,7 @@ function close() {
 }
 
 function lost() {
+  if (hasEnded) return end();
   if (lostAt === undefined) {
     lostAt = heardAt;
     document.title = 'connection lost · headgate';
