@@ -6,6 +6,16 @@ export interface Clock {
   epochMs(): number;
   /** Calls back once after `delayMs`, perhaps a millisecond early, as timers do: look at the clock again. Returns what cancels it. */
   schedule(delayMs: number, callback: () => void): () => void;
+  /** How long the machine has been up, where the platform says it: no correction of the wall clock changes that. Default: not known. */
+  boot?(): BootTime | undefined;
+}
+
+/** A start of the machine, and the time since then. */
+export interface BootTime {
+  /** Identifies the start. */
+  readonly id: string;
+  /** Ms since the start, suspended time included. */
+  readonly ms: number;
 }
 
 /** The longest delay `setTimeout` takes; a longer one would fire at once. */
@@ -16,9 +26,20 @@ export function systemClock(): Clock {
   return {
     monotonicMs: () => performance.now(),
     epochMs: () => Date.now(),
+    boot: bootTime,
     schedule: (delayMs, callback) => {
       const timer = setTimeout(callback, Math.min(Math.max(0, Math.ceil(delayMs)), LONGEST_TIMER_MS));
       return () => clearTimeout(timer);
     },
   };
+}
+
+/** Linux alone names its start. */
+function bootTime(): BootTime | undefined {
+  try {
+    const id = process.getBuiltinModule('node:fs').readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    return { id, ms: process.getBuiltinModule('node:os').uptime() * 1_000 };
+  } catch {
+    return undefined;
+  }
 }

@@ -6,8 +6,8 @@
  */
 export { type AcquireOptions, type Admission, type AdmissionOptions, admission, type Permit } from './admission/admission.ts';
 export type { Waiting } from './admission/waiting-changes.ts';
-export { agedSnapshots } from './budget/aged-snapshots.ts';
-export { type Clock, systemClock } from './clock.ts';
+export { agedSnapshots, stampedSnapshots } from './budget/aged-snapshots.ts';
+export { type BootTime, type Clock, systemClock } from './clock.ts';
 export {
   type CredentialPool,
   credentialPool,

@@ -1,4 +1,4 @@
-import { rateBudget } from '@headgate/throttle';
+import { type Clock, rateBudget } from '@headgate/throttle';
 import { virtualClock } from '@headgate/throttle/testing';
 import type { TopicLog } from '@headgate/topics';
 import { expect, test } from 'vitest';
@@ -12,9 +12,9 @@ const clock = virtualClock();
 
 const budget = () => rateBudget({ limit: 15, windowMs: WINDOW_MS, clock });
 
-function journalled(lane: Lane) {
+function journalled(lane: Lane, of: Clock = clock) {
   const own = budget();
-  const entry = laneJournal({ lane, clock }).open('app', () => [own.snapshot()]);
+  const entry = laneJournal({ lane, clock: of }).open('app', () => [own.snapshot()]);
   for (const snapshot of entry.restored ?? []) own.restore(snapshot);
   return { budget: own, entry };
 }
@@ -61,6 +61,22 @@ test('a credential goes on with the requests it has used when its lane is opened
     await lane.close();
   }
   expect(used).toEqual([0, 5, 10]);
+});
+
+test.each<readonly [string, string, number]>([
+  ['the time since the machine started', 'start-1', 0],
+  ['the clock of the log, after another start of the machine', 'start-2', 5],
+])('a journal is as old as %s says', async (_, laterBoot, used) => {
+  await using place = await temporaryLog(shelvesTopics());
+  const first = await shelvesLane({ log: place.log, clock });
+  const { budget: own, entry } = journalled(first, { ...clock, boot: () => ({ id: 'start-1', ms: 1_000 }) });
+  own.take(5).answered();
+  await entry.granted();
+  await first.close();
+  const second = await shelvesLane({ log: place.log, clock });
+  const later = journalled(second, { ...clock, boot: () => ({ id: laterBoot, ms: 1_000 + 2 * WINDOW_MS }) });
+  expect(later.budget.used).toBe(used);
+  await second.close();
 });
 
 test('a credential that comes from another lane goes on with the requests it has used there, too', async () => {

@@ -1,4 +1,4 @@
-import { agedSnapshots, type BudgetSnapshot, type Clock, type Journal } from '@headgate/throttle';
+import { agedSnapshots, type BootTime, type BudgetSnapshot, type Clock, type Journal, stampedSnapshots } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import type { Lane } from './lane.ts';
 import { type LaneState, STATE_KEYS, laneState } from './lane-state.ts';
@@ -28,7 +28,8 @@ const LONGEST_LEASE_MS = 60_000;
  * Keeps the budgets of a lane's credentials in the lane's state. A grant is in the next transaction: that of the page before it,
  * as a rule, so that it costs nothing extra. A settlement is written with the next transaction, at the latest when the lane is given up;
  * evidence of an answer without a page, at once.
- * The journal holds durations, which count from their commit by the log's clock: no two machines need agree on the time.
+ * The journal holds durations, which count from their commit by the log's clock: no two machines need agree on the time. On the machine
+ * that has written them they count by the time since its start, because an embedded log's clock is the machine's, which may jump.
  */
 export function laneJournal({ lane, clock, inherited = [] }: LaneJournalOptions): Journal {
   const openedMs = clock.monotonicMs();
@@ -37,7 +38,10 @@ export function laneJournal({ lane, clock, inherited = [] }: LaneJournalOptions)
   const changed = new Set<string>();
 
   lane.beforeCommit(() => {
-    const entries = [...changed].map((credential) => [STATE_KEYS.budget + credential, snapshots.get(credential)?.() ?? null] as const);
+    const entries = [...changed].map((credential) => {
+      const own = snapshots.get(credential)?.();
+      return [STATE_KEYS.budget + credential, own === undefined ? null : stampedSnapshots(own, clock)] as const;
+    });
     changed.clear();
     return entries;
   });
@@ -53,7 +57,7 @@ export function laneJournal({ lane, clock, inherited = [] }: LaneJournalOptions)
         return lane.commit({ records: [] });
       };
       return {
-        restored: restored(records, credential, clock.monotonicMs() - openedMs),
+        restored: restored(records, credential, { sinceMs: clock.monotonicMs() - openedMs, boot: clock.boot?.() }),
         granted,
         settled() {
           changed.add(credential);
@@ -95,10 +99,21 @@ export async function inheritedBudgets({
   return (await Promise.all(found)).flat();
 }
 
-/** All that journals say of a credential's budgets, `sinceMs` after they were read; undefined where they say nothing. */
-export function restored(records: readonly JournalRecord[], credential: string, sinceMs: number): readonly BudgetSnapshot[] | undefined {
+interface RestoredOptions {
+  /** Ms since the journals were read. */
+  readonly sinceMs: number;
+  /** Of this machine, where it is known. */
+  readonly boot: BootTime | undefined;
+}
+
+/** All that journals say of a credential's budgets; undefined where they say nothing. */
+export function restored(
+  records: readonly JournalRecord[],
+  credential: string,
+  { sinceMs, boot }: RestoredOptions,
+): readonly BudgetSnapshot[] | undefined {
   const own = records.filter((record) => record.credential === credential);
-  return own.length === 0 ? undefined : merged(own.map(({ value, ageMs }) => agedSnapshots(value, ageMs + sinceMs)));
+  return own.length === 0 ? undefined : merged(own.map(({ value, ageMs }) => agedSnapshots(value, ageMs + sinceMs, boot)));
 }
 
 /** Merges several journals' records of the same budgets, matched by their names, or else by their order. */

@@ -142,7 +142,7 @@ function openToLook(pipeline: Pipeline, { clock, env, lane, lanes, journals }: O
     journal: {
       leaseMs: 1_000,
       open: (credential) => ({
-        restored: restored(journals, credential, 0),
+        restored: restored(journals, credential, { sinceMs: 0, boot: clock.boot?.() }),
         granted: () => Promise.resolve(),
         settled: () => undefined,
         learned: () => undefined,

@@ -1,17 +1,28 @@
+import type { BootTime, Clock } from '../clock.ts';
 import type { BudgetSnapshot } from './journal.ts';
 
+/** Snapshots as a journal writes them: with the time for which the machine has been up. */
+export function stampedSnapshots(snapshots: readonly BudgetSnapshot[], clock: Clock): readonly BudgetSnapshot[] {
+  const boot = clock.boot?.();
+  return boot === undefined ? snapshots : snapshots.map((snapshot) => ({ ...snapshot, boot }));
+}
+
 /**
- * Ages snapshots by `elapsedMs`. Slots that are no longer busy stay, because they may be busy for a longer window. A wall clock that was
- * set back lengthens nothing.
+ * Ages snapshots by the time since they were written. If `boot` shows that the machine hasn't started again since then, this is the time by
+ * which it has been up longer, else `elapsedMs`, by a wall clock that may have jumped. Slots that are no longer busy stay, since a budget
+ * with a longer window may still count them. A wall clock that was set back lengthens nothing.
  */
-export function agedSnapshots(snapshots: readonly BudgetSnapshot[], elapsedMs: number): BudgetSnapshot[] {
-  const gone = Math.max(0, elapsedMs);
-  return snapshots.map(({ name, windowMs, busy, others, heldMs = 0, freedMs = 0 }) => ({
-    ...(name !== undefined && { name }),
-    windowMs,
-    busy: busy.map(([ms, weight]) => [ms - gone, weight] as const),
-    ...(others !== undefined && { others: others.map(([ms, weight]) => [ms - gone, weight] as const) }),
-    ...(heldMs > gone && { heldMs: heldMs - gone }),
-    freedMs: freedMs === null ? null : freedMs + gone,
-  }));
+export function agedSnapshots(snapshots: readonly BudgetSnapshot[], elapsedMs: number, boot?: BootTime): BudgetSnapshot[] {
+  return snapshots.map(({ name, windowMs, busy, others, heldMs = 0, freedMs = 0, boot: written }) => {
+    const isSameStart = written !== undefined && written.id === boot?.id && written.ms <= boot.ms;
+    const gone = isSameStart ? boot.ms - written.ms : Math.max(0, elapsedMs);
+    return {
+      ...(name !== undefined && { name }),
+      windowMs,
+      busy: busy.map(([ms, weight]) => [ms - gone, weight] as const),
+      ...(others !== undefined && { others: others.map(([ms, weight]) => [ms - gone, weight] as const) }),
+      ...(heldMs > gone && { heldMs: heldMs - gone }),
+      freedMs: freedMs === null ? null : freedMs + gone,
+    };
+  });
 }

@@ -1,3 +1,5 @@
+import type { BootTime } from '../clock.ts';
+
 /**
  * Makes grants durable before their requests are sent, so that a process that takes over continues the same windows. It writes durations,
  * not instants: a later reader subtracts the time that has passed.
@@ -17,7 +19,7 @@ export interface JournalEntry {
   granted(): Promise<void>;
   /** A grant was settled: the next write includes it. */
   settled(): void;
-  /** An answer that brings nothing to write has said something of the budgets: to be written now, without being waited for. */
+  /** Writes the budgets in the background: an answer without a page has changed them. */
   learned(): void;
 }
 
@@ -35,4 +37,6 @@ export interface BudgetSnapshot {
   readonly heldMs?: number;
   /** How long ago the last came free of what `busy` does not show; null where nothing ever did. Default: just then. */
   readonly freedMs?: number | null;
+  /** How long the machine had been up when the snapshot was written, where that is known. */
+  readonly boot?: BootTime;
 }

@@ -54,6 +54,31 @@ async function startedAfterDeath(clock: ReturnType<typeof virtualClock>) {
 }
 
 describe('fileJournal', () => {
+  it.each<readonly [string, string, number]>([
+    ['counts the time since the machine started, though its wall clock has jumped ahead', 'start-1', 0],
+    ['counts by the wall clock after another start of the machine', 'start-2', 3],
+  ])('%s', async (_, laterBoot, free) => {
+    const time = virtualClock();
+    let id = 'start-1';
+    const clock = { ...time, boot: () => ({ id, ms: 70_000 + time.monotonicMs() }) };
+    const first = await started(clock);
+    for (let i = 0; i < 3; i += 1) {
+      const permit = await first.acquire();
+      permit.sent();
+      permit.answered();
+    }
+    await first.journal.close();
+    await time.advance(1_000);
+    time.stepEpoch(3_600_000);
+    id = laterBoot;
+    const second = await started(clock);
+    expect(second.budget.used).toBe(3 - free);
+    await time.advance(8_999);
+    expect(second.budget.used).toBe(3 - free);
+    await time.advance(1);
+    expect(second.budget.used).toBe(0);
+  });
+
   it('lets the next process continue the same window: a request in flight counts until the service must have counted it', async () => {
     const first = await started();
     const answered = await first.acquire();

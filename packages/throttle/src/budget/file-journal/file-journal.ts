@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Clock, systemClock } from '../../clock.ts';
 import type { BudgetSnapshot, Journal } from '../journal.ts';
-import { agedSnapshots } from '../aged-snapshots.ts';
+import { agedSnapshots, stampedSnapshots } from '../aged-snapshots.ts';
 import { JournalFile, makeFolder } from './journal-file.ts';
 import { type JournalLock, takeJournalLock } from './journal-lock.ts';
 
@@ -68,7 +68,11 @@ export async function fileJournal(options: FileJournalOptions): Promise<FileJour
   const write = async (): Promise<void> => {
     const startedMs = clock.monotonicMs();
     const at = clock.epochMs();
-    const lines = [...changed].map((credential): Line => ({ credential, at, budgets: snapshots.get(credential)?.() ?? [] }));
+    const lines = [...changed].map((credential): Line => ({
+      credential,
+      at,
+      budgets: stampedSnapshots(snapshots.get(credential)?.() ?? [], clock),
+    }));
     changed.clear();
     const text = textOf(lines);
     try {
@@ -127,7 +131,7 @@ export async function fileJournal(options: FileJournalOptions): Promise<FileJour
         return written();
       };
       return {
-        restored: line === undefined ? undefined : agedSnapshots(line.budgets, clock.epochMs() - line.at),
+        restored: line === undefined ? undefined : agedSnapshots(line.budgets, clock.epochMs() - line.at, clock.boot?.()),
         granted,
         settled: () => void changed.add(credential),
         // Where it can't be written the next grant can't, and says so.
