@@ -110,39 +110,22 @@ export interface PendingRecord {
   readonly count: number;
 }
 
-/** Only makers make these: a copy with another topic in it is none. */
-class MadeRecord implements PendingRecord {
-  readonly #isMade = true;
-  readonly name: string;
-  readonly record: NewRecord | RecordSeries;
-  readonly id: string | undefined;
-  readonly kind: string;
-  readonly contentType: string | undefined;
-  readonly count: number;
-
-  constructor({ name, record, id, kind, contentType, count }: PendingRecord) {
-    this.name = name;
-    this.record = record;
-    this.id = id;
-    this.kind = kind;
-    this.contentType = contentType;
-    this.count = count;
-  }
-
-  static isOne(value: unknown): boolean {
-    return typeof value === 'object' && value !== null && #isMade in value && value.#isMade;
-  }
+/** The topics that a definition may write: those of its record makers. */
+export interface OwnTopics {
+  readonly names: TopicNames;
+  readonly topics: Readonly<Record<string, unknown>>;
 }
 
-/** The records of a list that a function of a definition gives. Throws for one that no maker has made: it would go to any topic. */
-export function pendingRecords(of: UserFunction, call: () => Iterable<PendingRecord> | undefined): PendingRecord[] {
-  return callUserList(of, call).map((record) => madeRecord(of, record));
+/** The records of a list that a function of a definition gives. Throws for one that no maker made: it could go to any topic. */
+export function pendingRecords(of: UserFunction, own: OwnTopics, call: () => Iterable<PendingRecord> | undefined): PendingRecord[] {
+  return callUserList(of, call).map((record) => madeRecord(of, own, record));
 }
 
-/** One such record. */
-export function madeRecord(of: UserFunction, record: PendingRecord): PendingRecord {
-  if (MadeRecord.isOne(record)) return record;
-  const what = isPromise(record) ? 'gives a promise as a record' : 'gives a record that was made otherwise, or changed';
+/** One such record. By its shape: a definition's module may have a copy of this package of its own. */
+export function madeRecord(of: UserFunction, { names, topics }: OwnTopics, pending: PendingRecord): PendingRecord {
+  const { name, record } = Object(pending) as { readonly name?: unknown; readonly record?: { readonly topic?: unknown } };
+  if (typeof name === 'string' && Object.hasOwn(topics, name) && record?.topic === names(`${of.pipeline}.${name}`)) return pending;
+  const what = isPromise(pending) ? 'gives a promise as a record' : 'gives a record that was made otherwise, or changed';
   throw misuse(of, what, 'Make each record with topics.<name>({ key, value }), and give it as it is');
 }
 
@@ -237,7 +220,7 @@ function recordMaker(
     assertField(topicName, 'value', serialized);
     for (const header of Object.values(headers ?? {})) assertField(topicName, 'header', header);
     const record = { topic: topicName, partition: partitionOf(key), key, value: serialized, ...(headers !== undefined && { headers }) };
-    return new MadeRecord({ name, record, id, kind, contentType, count: 1 });
+    return { name, record, id, kind, contentType, count: 1 };
   };
   const series = ({ key, count, textAt, valueAt, before = '', after = '' }: RecordSeriesContent<unknown>): PendingRecord => {
     if (textAt !== undefined && definition.serialize !== undefined)
@@ -260,7 +243,7 @@ function recordMaker(
         : { valueAt: (i) => before + partAt(i) + after, parts: { before, partAt, after } };
     if (validate) for (let i = 0; i < count; i += 1) checkValue(textAt === undefined ? valueAt(i) : JSON.parse(before + partAt(i) + after));
     const record = { topic: topicName, partition: partitionOf(key), key, count, ...values };
-    return new MadeRecord({ name, record, id: undefined, kind: name, contentType, count });
+    return { name, record, id: undefined, kind: name, contentType, count };
   };
   return Object.assign(maker, { series });
 }

@@ -261,7 +261,7 @@ export function afterWork<Topics extends TopicMap>(
       inFlight = [];
     };
     for await (const record of work(crawl, previous, { log, names, partition, topics, clock, signal, warn })) {
-      madeRecord({ pipeline, key: crawl.key, name: 'after' }, record);
+      madeRecord({ pipeline, key: crawl.key, name: 'after' }, { names, topics }, record);
       written += 1;
       if (written <= unfinished.written) continue;
       inFlight.push(record);

@@ -384,7 +384,8 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     const outcome = callUser(name, () => definition.records(answers, { requested, topics }));
     if (typeof outcome !== 'object' || outcome === null || !('records' in outcome))
       throw misuse(name, `returns ${textOf(outcome)}`, 'It has to return { records, deadLetters }');
-    for (const { index, record } of callUserList(name, () => outcome.records)) outcomeOf(index).pending.push(madeRecord(name, record));
+    for (const { index, record } of callUserList(name, () => outcome.records))
+      outcomeOf(index).pending.push(madeRecord(name, context, record));
     for (const one of callUserList(name, () => outcome.deadLetters)) outcomeOf(one.index).deadLetters.push(one);
     return outcomes;
   };

@@ -320,7 +320,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
     const warn = (message: string): void => void warnings.push(message);
     const at: WalkPosition<Request, Topics> = { request, key, id, page: state.page, topics, warn };
     const name = (of: string) => ({ pipeline, key, name: of });
-    const pending = values.flatMap((value) => pendingRecords(name('records'), () => definition.records(value, at)));
+    const pending = values.flatMap((value) => pendingRecords(name('records'), context, () => definition.records(value, at)));
     const from = callUser(name('checkpoint'), () => definition.checkpoint(page, state.from));
     const carried = definition.carry && {
       ...state.carried,
@@ -425,7 +425,7 @@ function walker<Api extends SourceControls, Request, Page, Value, Topics extends
 
   const lifecycle = (current: Walk<Request>, change: WalkChange) => {
     const { key, request, id } = current;
-    const pending = pendingRecords({ pipeline, key, name: 'lifecycle' }, () =>
+    const pending = pendingRecords({ pipeline, key, name: 'lifecycle' }, context, () =>
       definition.lifecycle?.(change, { request, key, id, topics }),
     );
     const records = logRecords(pending, { pipeline, request: id, defaultId: change.state, headers: tracing?.headers(current) });
