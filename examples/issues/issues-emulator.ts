@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net';
 export interface IssuesEmulatorOptions {
   /** How many issues each repository has. */
   readonly repos: Readonly<Record<string, number>>;
+  /** Repositories that it answers 451 for. Default: none. */
+  readonly blocked?: readonly string[];
   /** Of each token: most requests in any window, and in a month. A 304 counts as none. Default: 5,000 an hour, 100,000 a month. */
   readonly limits?: { readonly window?: number; readonly windowMs?: number; readonly month?: number };
   /** Default 3. */
@@ -29,7 +31,7 @@ const MOST_OF_A_BATCH = 100;
 
 /** A service of issues: `GET /repos/{owner}/{name}/issues` in pages with a Link header and an ETag, `POST /issues/batch` for single ones. */
 export async function startIssues(options: IssuesEmulatorOptions): Promise<IssuesEmulator> {
-  const { repos, limits = {}, pageSize = 3, port = 0 } = options;
+  const { repos, blocked = [], limits = {}, pageSize = 3, port = 0 } = options;
   const { window = 5_000, windowMs = 3_600_000, month = 100_000 } = limits;
   const requests: IssuesEmulator['requests'][number][] = [];
   const counted = new Map<string, Counted>();
@@ -76,6 +78,7 @@ export async function startIssues(options: IssuesEmulatorOptions): Promise<Issue
     own.times.push(Date.now());
     own.month += 1;
 
+    if (blocked.includes(repo)) return send(451, { message: 'unavailable for legal reasons' });
     if (count !== undefined) {
       const from = (page - 1) * pageSize;
       const issues = Array.from({ length: Math.min(pageSize, count - from) }, (_, i) => issueOf(repo, from + i + 1));

@@ -95,6 +95,13 @@ test('single issues share a POST, and one that is not there is a dead letter', a
   expect(snapshot.deadLetters.last).toMatchObject([{ key: 'o/a#9', error: { code: 'HEADGATE_NO_ISSUE' } }]);
 });
 
+test('a status that the pipeline does not know ends its request at once, and costs one request', async () => {
+  await using service = await startIssues({ repos: { 'o/a': 2 }, blocked: ['o/b'] });
+  const { deadLetters } = await run('blocked', issues({ baseUrl: service.url, tokens, repos: ['o/b', 'o/a'] }));
+  expect(statuses(service).toSorted()).toEqual([200, 451]);
+  expect(deadLetters.last).toMatchObject([{ key: 'o/b', error: { code: 'HEADGATE_ISSUES_REFUSED' } }]);
+});
+
 test('a token that is refused leaves the work to the others', async () => {
   await using service = await startIssues({ repos: { 'o/a': 5 } });
   const revoked = { name: 'old', token: 'revoked' };

@@ -50,7 +50,9 @@ const issuesSource = defineSource<Query, Page>({
     if (status === 429 || (status === 403 && headers['x-month-left'] === '0')) {
       return { kind: 'rate-limited', reason: 'a budget is used up', retryInMs: refusalWaitMs({ answer, epochMs }) };
     }
-    return { kind: 'transient', reason: `answered ${status}` };
+    if (status >= 500 || status === 408) return { kind: 'transient', reason: `answered ${status}` };
+    // Asked again it answers the same, out of the budget.
+    return { kind: 'fatal', error: failed('HEADGATE_ISSUES_REFUSED', `${subject(query)}: the service refuses the request (${status}).`) };
   },
   // Another program may use the token.
   evidence: ({ headers }) => ({ window: left(headers, 'window'), month: left(headers, 'month') }),
