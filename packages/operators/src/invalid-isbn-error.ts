@@ -8,7 +8,7 @@ export class InvalidIsbnError extends Error {
   readonly retryable = false;
   /** The text as it was given. */
   readonly isbn: string;
-  /** What is wrong with it, for a sentence that names it in another way. */
+  /** Its flaw, as the end of a sentence that names the ISBN itself. */
   readonly reason: string;
 
   /**

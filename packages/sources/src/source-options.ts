@@ -90,7 +90,7 @@ export interface Limit {
 export interface Quota {
   /** Most requests, or units of weight, from one reset to the next: a whole number from 1. */
   readonly requests: number;
-  /** What passes from one reset to the next. */
+  /** The period from one reset to the next. */
   readonly per: 'day' | 'month';
   /** Time of the reset, `HH:MM`. Default `00:00`. */
   readonly resetsAt?: string;
@@ -110,7 +110,7 @@ export interface AttemptEvent {
   readonly credential: string;
   /** The query's user, ISBN or page, as the definition's `subject` names it. */
   readonly subject: string;
-  /** What became of it. `transient` stands for all that is tried again, but a refused rate or credential: also where no answer came. */
+  /** Its result. `transient`: it is tried again for another reason than a refused rate or credential, also because no answer came. */
   readonly outcome: 'ok' | 'rate-limited' | 'transient' | 'unauthorized' | 'gone' | 'fatal';
   /** The status of the answer, where one came. */
   readonly status?: number;
@@ -120,7 +120,7 @@ export interface AttemptEvent {
   readonly retryInMs?: number;
   /** From its permit to its outcome, in ms: signing, connecting, sending and the answer. */
   readonly durationMs: number;
-  /** The walk that the query was of, where that was said. */
+  /** The query's walk, if the query named one. */
   readonly walk?: object;
   /** This answer, or an earlier one, shows another limit than the configured one; reported once. */
   readonly limitMismatch?: LimitMismatch;

@@ -67,7 +67,7 @@ export interface SourceOutage {
   readonly since: number;
   /** Attempts that met a fault since then. */
   readonly attempts: number;
-  /** Of the last of them, in words. */
+  /** The last fault, in words. */
   readonly reason: string;
   /** Epoch ms of the next attempt; absent while a request is being tried, or waits for a budget. */
   readonly retryAt?: number;
@@ -87,7 +87,7 @@ export interface SourceWaiting extends Omit<Waiting, 'weights' | 'for'> {
 export interface QueryInFlight {
   /** The subject of the query. */
   readonly label: string;
-  /** The walk that it is of, where that was said. */
+  /** Its walk, if the query named one. */
   readonly walk?: object;
   /** Name of the credential that carries it. */
   readonly credential: string;

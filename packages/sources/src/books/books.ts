@@ -66,7 +66,7 @@ export interface Books extends AsyncDisposable {
   gauges(): BooksGauges;
   /** When the slots of each budget come free: what a forecast is made of. */
   slots(): readonly BudgetSlots[];
-  /** The same as `gauges`, at once and whenever who waits or what for has changed; completes never. */
+  /** The source's part of `gauges`, without `leftToday` and `ignoredRecords`: at once and whenever the waiting requests have changed. Never completes. */
   readonly changes: Observable<SourceGauges>;
   /**
    * Starts no further request: calls that wait for one, and later calls, reject with `HEADGATE_STOPPED`; requests in flight run to their

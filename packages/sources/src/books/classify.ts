@@ -14,7 +14,7 @@ export interface ClassifyBooksOptions {
   readonly plan: BooksPlan;
   /** Most ISBNs in one batch, for the message where a batch is refused. */
   readonly maxBatch: number;
-  /** Time of day, UTC, at which the daily quota resets. */
+  /** When the daily quota resets: a time of day in its zone. */
   readonly quotaReset: QuotaReset;
 }
 

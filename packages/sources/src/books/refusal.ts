@@ -8,7 +8,7 @@ export interface RefusalOptions {
   readonly answer: HttpResponse;
   /** Epoch ms when the answer came, for want of its own Date. */
   readonly epochMs: number;
-  /** Time of day, UTC, at which the daily quota resets. */
+  /** When the daily quota resets: a time of day in its zone. */
   readonly quotaReset: QuotaReset;
 }
 

@@ -63,7 +63,7 @@ export function budgetEvidence({ head: { status, headers }, epochMs }: BudgetEvi
 }
 
 interface RateHeaders {
-  /** Whole requests. */
+  /** Requests left, rounded down: some services send fractions. */
   readonly remaining: number | undefined;
   readonly resetInMs: number | undefined;
   readonly limit: number | undefined;

@@ -103,7 +103,7 @@ export class CircuitBreaker {
   /** The first fault since the last answer, and how many there are. */
   #faults: { readonly call: Call; readonly kind: Fault['kind']; readonly fromMs: number; count: number } | undefined;
   #outage: Outage | undefined;
-  /** Of the outages that are over, ms. */
+  /** Ms that the outages lasted that are over. */
   #downMs = 0;
   /** Faults in a row that requested a wait, the latest end of the waits, and when the waits end that an answer has contradicted. */
   #told = 0;

@@ -72,7 +72,7 @@ export class Failed {
   }
 }
 
-/** What {@link refused} is made of: a time, or the answer, such as a `Response`, whose headers say it. */
+/** Options of {@link refused}: a time, or the answer whose headers name it, such as a `Response`. */
 export type RefusedOptions =
   | {
       /** How long the credential starts nothing that uses the same budgets, in ms. */

@@ -9,9 +9,9 @@ export interface Waiting {
   readonly for: 'budget' | 'downstream';
   /** Epoch ms at which the wait ends, where that is known. */
   readonly until?: number;
-  /** Its cost in each budget, where that was said. */
+  /** Its cost in each budget, if the request named one. */
   readonly weights?: readonly number[];
-  /** The walk that it is of, where that was said. */
+  /** Its walk, if the request named one. */
   readonly walk?: object;
 }
 

@@ -26,15 +26,27 @@ export interface ObservedAnswer {
 const MOST_SIGHTINGS = 16;
 
 /**
- * Requests of others with the same credential, as far as answers show them. Instants are monotonic ms.
+ * Requests of other clients of the credential, as far as answers show them. Instants are monotonic ms.
  *
- * An answer proves `limit - remaining - own` of others, where `own` is all of ours that the service may have counted by then: those in its
- * window that are answered, the request itself, and those in flight. Too much is taken for ours while several are in flight, never too
- * little, so a credential that no other client uses loses nothing. The greatest weight counts that was seen during the last window. A
- * window later the same is expected: on a rolling window those seen stay until then, and on windows that start anew the same users come
- * again at the same time. Only then does the sighting lapse. One that cost a refusal is expected for up to another window, until an answer
- * leaves more: others may come after our last answer of each window, and each lapse would cost a refusal again. Where others have left
- * nothing at all they may as well be we ourselves before a restart: an answer after the reset is believed.
+ * ```text
+ *   |<-------------------- limit -------------------->|
+ *   |  own: answered, in flight  |  others  | remaining |
+ * ```
+ *
+ * An answer proves `limit - remaining - own` of others. `own` is all of ours that the service may have counted by then: those answered in its
+ * window, the request itself, and those in flight. While several are in flight this is too much and never too little, so a credential that
+ * no other client uses loses nothing.
+ *
+ * ```text
+ *   seen                     the same is expected      lapses
+ *    |------- window -----------------|
+ *    |------- window -----------------|---- and if it cost a refusal, up to another window ----|
+ * ```
+ *
+ * The greatest weight that was seen during the last window counts. On a rolling window it stays that long, and on other windows the same
+ * clients come again at the same time. A sighting that cost a refusal stays for up to another window, until an answer leaves more: others may come after our
+ * last answer of each window, and each lapse would cost a refusal again. Others who have left nothing at all may be ourselves before a restart: an
+ * answer after the reset is believed.
  */
 export class ObservedUse {
   /** Falling in weight, rising in end. */

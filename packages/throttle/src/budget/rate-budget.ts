@@ -22,14 +22,24 @@ export interface RateBudgetOptions {
 /**
  * How many requests may start per window, as a rolling log anchored at responses.
  *
- * The service counted a request somewhere between its sending and its answer, so a slot is busy until the answer plus a
- * window: safe on windows that start with the first request, on wall-clock windows and on rolling ones alike. Nothing is taken
+ * ```text
+ *   sent        counted         answered                        the slot is free
+ *    |----- somewhere in here -----|----------- window -----------|
+ * ```
+ *
+ * The service counted a request at some moment between its sending and its answer, so a slot is busy until the answer plus a window. This is
+ * safe on windows that start with the first request, on wall-clock windows and on rolling ones. Nothing is taken
  * off for the way back: a service may count right before it answers, and the next request right when it comes.
  *
- * Where answers tell what remains, others who use the same credential are seen (`ObservedUse`) and left their part. What they do since the
- * last answer is not known, so a request goes where an answer that has just come leaves room for it beside all in flight, or else alone:
- * whatever others do, one request finds it out, and the rest follow its answer. It waits for that a tenth of a request's share of the
- * window at most, so that slow answers cost nothing.
+ * If answers report what remains, they show the use of other clients of the credential (`ObservedUse`), and the budget leaves them their part.
+ *
+ * ```text
+ *   answer: 3 remain       others may have used some since then
+ *    |----------------------------|-- one request goes alone --|-- its answer: the rest follow --|
+ * ```
+ *
+ * A request goes at once while an answer that has just come leaves room for it beside all in flight. Later the next one goes alone, and the rest follow its answer.
+ * They wait for it a tenth of a request's share of the window at most, so that slow answers cost nothing.
  */
 export interface RateBudget {
   /** Requests, or units of weight, that may start per window. */
