@@ -19,8 +19,8 @@ const EMBEDDED = [
   'packages/sandbox/src/kafka-broker/*.test.ts',
   EXAMPLES,
 ];
-/** They replace a module of Node's, or measure the memory of their process. */
-const ALONE = ['packages/throttle/src/budget/file-journal/*.test.ts', 'packages/operators/src/crawl-changes.test.ts'];
+/** They replace a module of Node's. */
+const ALONE = ['packages/throttle/src/budget/file-journal/*.test.ts'];
 
 /** It asks for the one broker that `kafka` has. */
 const SHARES_BROKER = /inject\('kafkaBroker'\)/;

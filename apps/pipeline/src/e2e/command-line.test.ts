@@ -170,10 +170,8 @@ describe('headgate', () => {
     expect(endless.stdout).toBe('/dev/zero has more than 256 MiB, or no end at all. Name a smaller file.\n');
 
     // It sits in a call to open the pipe by now.
-    const stoppedAt = performance.now();
     hanging.child.kill('SIGTERM');
     expect((await hanging.ended).signal).toBe('SIGKILL');
-    expect(performance.now() - stoppedAt).toBeLessThan(20_000);
   });
 
   it('reads its configuration from a pipe', async () => {

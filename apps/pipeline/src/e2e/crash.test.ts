@@ -70,7 +70,7 @@ describe('headgate run, killed', () => {
     expect(took).toBeLessThan(least + 3_000 * (kills + 1) + 2 * windowMs);
   });
 
-  it('ends within ten seconds of a SIGTERM with what is in hand written, and goes on from there', async () => {
+  it('ends by itself after a SIGTERM, with what is in hand written, and goes on from there', async () => {
     await using service = await startFollowers({
       users: { alpha: { followers: 4_000, pageSize: 100 } },
       window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 },
@@ -79,11 +79,10 @@ describe('headgate run, killed', () => {
     await using place = await workplace(followersYaml({ url: service.url, users: ['alpha'], more: '  count: 100\n' }));
     const run = place.start('run');
     while (service.requests.length < 4) await tick(5);
-    const stopped = performance.now();
     run.child.kill('SIGTERM');
     const { code, stderr } = await run.ended;
     expect(code).toBe(130);
-    expect(performance.now() - stopped).toBeLessThan(10_000);
+    // A stop that is cut short, after 9.5 s, says nothing.
     expect(stderr).toContain('Stopped after');
     // The request that was under way when the signal came was not wasted.
     expect(await place.records('followers.pages')).toHaveLength(service.requests.length);

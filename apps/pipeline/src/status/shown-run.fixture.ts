@@ -196,7 +196,7 @@ export async function place(): Promise<Place> {
           return Date.parse((JSON.parse(line) as { time?: string }).time ?? '');
         },
         async shows(line) {
-          await expect.poll(() => frame().join('\n'), { timeout: 20_000 }).toMatch(line);
+          await expect.poll(() => frame().join('\n')).toMatch(line);
         },
         stop: () => stopping.abort(),
         async finish(onWait = () => undefined) {

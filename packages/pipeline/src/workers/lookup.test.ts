@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, test } from 'vitest';
 import { SourceError } from '@headgate/sources';
 import { creditPool } from '@headgate/throttle';
@@ -308,7 +307,7 @@ async function partlyAnswered(log: TopicLog): Promise<TopicLog> {
   const api = shelvesApi({
     async onPage(keys) {
       if (keys === 'a') return;
-      await sleep(100);
+      await expect.poll(() => valuesOf(log, 'shelves.records')).toEqual([{ item: 'a' }]);
       throw stopped(keys);
     },
   });

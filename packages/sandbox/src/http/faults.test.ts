@@ -167,6 +167,7 @@ test('drip: it stops when the client goes', async () => {
   body.destroy();
   await closed.promise;
   const before = written[0]?.mock.calls.length;
+  // oxlint-disable-next-line machine/no-sleep -- that nothing more is written has no event
   await new Promise((resolve) => setTimeout(resolve, 30));
   expect(written[0]?.mock.calls.length).toBe(before);
   server.close();
@@ -257,13 +258,11 @@ test('close ends hanging, dripping, streaming and idle connections at once, more
   const idle = once(socket, 'close');
   const busy = [failureOf(get()), failureOf(get()), failureOf(get())];
   while (sandbox.requests.length < 3) await new Promise((resolve) => setImmediate(resolve));
-  const startedMs = performance.now();
   await Promise.all([sandbox.close(), sandbox.close()]);
   await sandbox.close();
   socket.destroy();
   await idle;
   expect(await Promise.all(busy)).not.toContain('none');
-  expect(performance.now() - startedMs).toBeLessThan(10_000);
   expect(await failureOf(get())).toBe('ECONNREFUSED');
 });
 
@@ -272,9 +271,11 @@ test('close does not wait for latencies, and latencies are kept', async () => {
   running = await startFollowers({ latencyMs: { min: 40, max: 60 } });
   const startedMs = performance.now();
   await get();
+  // oxlint-disable-next-line machine/no-machine-time -- a machine that is busy takes longer still
   expect(performance.now() - startedMs).toBeGreaterThan(35);
   const slow = await startFollowers({ latencyMs: 600_000 });
   const pending = failureOf(fetch(slow.url));
+  // oxlint-disable-next-line machine/no-sleep -- the request has to arrive, or not: it is refused in any case
   await new Promise((resolve) => setTimeout(resolve, 30));
   await slow.close();
   expect(await pending).not.toBe('none');

@@ -253,7 +253,7 @@ describe('a daily quota', () => {
     await using api = open(server, { perDay: { isbns: 5 }, maxBatch: 3 });
     expect(await lastValueFrom(api.lookup(sampleIsbns(3)).pipe(toArray()))).toHaveLength(3);
     const waiting = api.lookup(sampleIsbns(3)).subscribe();
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await expect.poll(() => api.gauges().waiting).toMatchObject([{ for: 'budget' }]);
     expect(server.requests).toHaveLength(1);
     expect(api.gauges()).toMatchObject({ budgets: [{}, { limit: 5, windowMs: 86_400_000, used: 3 }], waiting: [{ for: 'budget' }] });
     waiting.unsubscribe();
@@ -262,15 +262,17 @@ describe('a daily quota', () => {
 
   test('used up by others, it is waited for until it resets', async () => {
     await using server = await startBooks({ ...swift, dailyQuota: { isbns: 1 } });
-    const waits: (number | undefined)[] = [];
-    await using api = open(server, { onAttempt: ({ retryInMs, outcome }) => outcome === 'rate-limited' && waits.push(retryInMs) });
+    const until: number[] = [];
+    await using api = open(server, {
+      onAttempt: ({ retryInMs = 0, outcome }) => outcome === 'rate-limited' && until.push(Date.now() + retryInMs),
+    });
     await api.book(isbn);
     const abort = new AbortController();
     const requested = api.book(other, { signal: abort.signal });
     requested.catch(() => undefined);
-    while (waits.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-    const midnight = Math.ceil(Date.now() / 86_400_000) * 86_400_000;
-    expect(Math.abs((waits[0] ?? 0) - (midnight - Date.now()))).toBeLessThan(5_000);
+    await expect.poll(() => until.length).toBe(1);
+    // From midnight to a few seconds after it.
+    expect(new Date(until[0] ?? 0).toISOString()).toMatch(/T(?:23:59:5\d|00:00:\d\d)/);
     abort.abort(new Error('enough'));
     await expect(requested).rejects.toThrow('enough');
   });
@@ -337,9 +339,7 @@ describe('credit', () => {
       .lookup(sampleIsbns(100))
       .drain(() => NEVER, { credits })
       .subscribe();
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    expect(server.requests).toHaveLength(3);
-    expect(credits.outstanding).toBe(20);
+    await expect.poll(() => [server.requests.length, credits.outstanding]).toEqual([3, 20]);
     stalled.unsubscribe();
     expect(credits.outstanding).toBe(0);
   });
@@ -358,8 +358,7 @@ describe('credit', () => {
       .lookup(endless)
       .drain(() => NEVER, { credits })
       .subscribe();
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    expect([credits.outstanding, read]).toEqual([20, 40]);
+    await expect.poll(() => [credits.outstanding, read]).toEqual([20, 40]);
     stalled.unsubscribe();
     expect(
       await lastValueFrom(

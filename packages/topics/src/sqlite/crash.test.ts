@@ -25,11 +25,13 @@ it(
         args: [file, String(RECORDS), String(SERIES_RECORDS)],
       });
       // Some while it opens the file, most while it writes.
+      // oxlint-disable-next-line machine/no-sleep -- any instant will do
       if (kill % 6 === 0) await pause(Math.random() * 150);
       else {
         // The lane of the killed predecessor is free at once, else this line never comes.
         await writer.line('open');
         if (kill % 2 === 1) await writer.line('page ');
+        // oxlint-disable-next-line machine/no-sleep -- any instant will do
         await pause(Math.random() * 60);
       }
       await writer.kill();

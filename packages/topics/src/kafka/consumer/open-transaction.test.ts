@@ -25,7 +25,8 @@ it.skipIf(why !== undefined)(
     const openTransaction = await log.openTransaction(place);
     // Behind the record and the mark of what was appended.
     expect(openTransaction).toEqual({ offset: 2, sinceMs: expect.any(Number) });
-    expect(Math.abs((openTransaction?.sinceMs ?? 0) - before)).toBeLessThan(60_000);
+    // By the broker's clock, which is this machine's: a few ms may be lost on the way.
+    expect(openTransaction?.sinceMs).toBeGreaterThan(before - 1_000);
     expect(await log.openTransaction({ ...place, partition: 1 })).toBeUndefined();
     await producer.transaction.abort();
     await expect.poll(() => log.openTransaction(place)).toBeUndefined();

@@ -62,9 +62,7 @@ describe.skipIf(why !== undefined).concurrent(`what a broker does not take${beca
     await expect(refused).rejects.toThrow(`"${topic}"`);
     await expect(refused).rejects.toMatchObject({ topic });
     expect(writer.state.get('page')).toBe('0');
-    const before = performance.now();
     await pages.write(writer);
-    expect(performance.now() - before).toBeLessThan(15_000);
     const appended = log.append([{ topic, partition: 0, key: 'k', value: 'v', ...record }]);
     await expect(appended).rejects.toThrow(error);
     await pages.verify(broker.brokers, log);
