@@ -74,7 +74,7 @@ function asWritten(schema: JsonSchema, root: string): JsonSchema {
     ...(usual !== undefined && { default: usual }),
     ...(examples !== undefined && { examples }),
     anyOf: [value, { type: 'string', pattern: '^\\$\\{\\w+\\}$' }],
-  } as JsonSchema;
+  };
 }
 
 function itemsAsWritten(list: JsonSchema, items: JsonSchema, root: string): JsonSchema {
