@@ -68,6 +68,7 @@ const EXAMPLES = {
   plan: ['', ' --json'],
   run: [' --sandbox', ' --follow'],
   enqueue: [' followers @alpha id:12', ' books - < isbns.txt'],
+  cancel: [' followers @alpha', ' books 9780792712305'],
   read: [' followers.ids --key @alpha --since 24h --json', ' followers.ids --tail 10 --follow'],
   backup: [' copy.db', ' backups/monday.db --config jobs/books.yaml'],
   export: [' followers.ids --out ids.parquet', ' followers.crawls --format csv'],
@@ -193,6 +194,14 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     .action(async (pipeline: string, entries: string[], { author }: { author: string[] }) => {
       const { enqueue } = await import('./commands/enqueue.ts');
       exit(await enqueue({ pipeline, entries, authors: author }, context()));
+    });
+
+  command('cancel', 'withdraw the requests of a key that no run has begun; stop the run first')
+    .argument('<pipeline>', 'followers, books, or one of your own')
+    .argument('<key>', 'key of the requests, as @alpha')
+    .action(async (of: string, key: string) => {
+      const { cancel } = await import('./commands/cancel.ts');
+      exit(await cancel({ of, key }, context()));
     });
 
   recordOptions(

@@ -34,6 +34,7 @@ export { findOtherGroups, type OtherGroupsOptions } from './lane/other-groups.ts
 export { lanesOf, type TopicNaming, topicNames } from './names.ts';
 export { type OptionIssue, type ParsedOptions, parseOptions } from './parse-options.ts';
 export { InvalidOptionsError, PipelineError, type PipelineErrorCode, type PipelineErrorOptions } from './pipeline-error.ts';
+export { cancelRequests, type CancelRequestsOptions } from './requests/cancel-requests.ts';
 export {
   countOpenDeadLetters,
   type DeadLettersOptions,

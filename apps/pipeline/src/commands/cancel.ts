@@ -1,0 +1,46 @@
+import { cancelRequests, topicNames } from '@headgate/pipeline';
+import { LaneHeldError } from '@headgate/topics';
+import { failureText } from '../run/failure-text.ts';
+import { prepareTopics } from '../run/topics.ts';
+import { countWords } from '../status/text/number-words.ts';
+import { safeText } from '../status/text/safe-text.ts';
+import { type CommandContext, openLog, readLogConfig } from './command-context.ts';
+import { UsageError } from './usage-error.ts';
+
+export interface CancelOptions {
+  /** Name of the pipeline. */
+  readonly of: string;
+  /** Key of the requests. */
+  readonly key: string;
+}
+
+/** Withdraws requests of a key that no run has begun. Resolves to the exit code: 1 where none was. */
+export async function cancel({ of, key }: CancelOptions, context: CommandContext): Promise<number> {
+  const { stderr, clock, signal } = context;
+  const { topics, pipelines, definitions } = await readLogConfig(context);
+  const definition = definitions.find(({ name }) => name === of);
+  if (definition === undefined)
+    throw new UsageError(`cancel: there is no pipeline ${of}. There are ${definitions.map(({ name }) => name).join(', ')}.`);
+  const { group, lanes } = topics;
+  const names = topicNames(topics);
+  const log = await openLog(context, topics);
+  try {
+    await prepareTopics({ log, config: { topics, pipelines, definitions: [definition] } });
+    const { name, topics: own, splitsCredentials } = definition;
+    const pipeline = { name, topics: own, credentials: splitsCredentials ? [] : undefined, usualBytes: {} };
+    const { canceled, begun } = await cancelRequests({ log, pipeline, key, group, lanes, names, clock, signal });
+    const stay =
+      begun === 0
+        ? ''
+        : `; ${countWords(begun, 'request')} of it ${begun === 1 ? 'has' : 'have'} begun and ${begun === 1 ? 'stays' : 'stay'}`;
+    const none = canceled + begun === 0 ? `: no request of ${safeText(key, 100)} waits` : '';
+    stderr.write(`${countWords(canceled, 'request')} withdrawn${stay}${none}\n`);
+    return canceled > 0 ? 0 : 1;
+  } catch (error) {
+    if (!(error instanceof LaneHeldError)) throw error;
+    stderr.write(`headgate: ${failureText(error)} Nothing was withdrawn.\n`);
+    return 1;
+  } finally {
+    await log.close();
+  }
+}
