@@ -173,7 +173,7 @@ function charts({ history: { minutes }, startedAt, now, pipelines }: RunView, ti
   return [
     ['requests', markup`<figure data-key="requests">${minutesChart({ ...of, what: 'Requests', series: requests })}</figure>`],
     ...amounts.map(({ name, unit, of: count }): Child => {
-      const key = `${name} ${unit}`;
+      const key = name === unit ? name : `${name}: ${unit}`;
       const series = [{ name: 'amount', words: unit, of: count }];
       return [key, markup`<figure data-key="${key}">${minutesChart({ ...of, what: key, series })}</figure>`];
     }),
