@@ -146,7 +146,18 @@ function commandLine(world: World, exit: (code: number) => void): Command {
       const { file, cwd, env, json } = own;
       await warnOfClosedStdout(own);
       const probes: CheckOptions['probes'] = (sound) => environmentProbes({ sound, online, context: own });
-      exit(await check({ file, cwd, env, output: json ? own.stdout : plainOutput(own.stdout), json, online, probes }));
+      exit(
+        await check({
+          file,
+          cwd,
+          env,
+          ...(own.importing !== undefined && { importing: own.importing }),
+          output: json ? own.stdout : plainOutput(own.stdout),
+          json,
+          online,
+          probes,
+        }),
+      );
     });
 
   command('schema', "write the JSON Schema of a topic's values, or of headgate.yaml, for editors, with the pipelines of the configuration")

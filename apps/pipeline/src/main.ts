@@ -14,19 +14,28 @@ const SAME_SIGNAL_MS = 1_000;
 // Before anything is loaded: who is stopped while it starts ends like any other.
 const stop = new AbortController();
 let stoppedAt = 0;
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.on(signal, () => {
-    const now = performance.now();
-    if (!stop.signal.aborted) {
-      stoppedAt = now;
-      stop.abort(new Error(`stopped by ${signal}`));
-      setTimeout(() => exit(130), STOP_WITHIN_MS).unref();
-    } else if (now - stoppedAt > SAME_SIGNAL_MS) {
-      // The second one means it.
-      exit(130);
-    }
-  });
-}
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const onSignal = (signal: NodeJS.Signals): void => {
+  const now = performance.now();
+  if (!stop.signal.aborted) {
+    stoppedAt = now;
+    stop.abort(new Error(`stopped by ${signal}`));
+    setTimeout(() => exit(130), STOP_WITHIN_MS).unref();
+  } else if (now - stoppedAt > SAME_SIGNAL_MS) {
+    // The second one means it.
+    exit(130);
+  }
+};
+for (const signal of SIGNALS) process.on(signal, onSignal);
+/** Leaves signals to the system, which ends a thread that hears none: a module of the user's may loop, and nothing is open yet. */
+const importing = async (load: () => Promise<unknown>): Promise<unknown> => {
+  for (const signal of SIGNALS) process.off(signal, onSignal);
+  try {
+    return await load();
+  } finally {
+    for (const signal of SIGNALS) process.on(signal, onSignal);
+  }
+};
 
 const { stdin, stdout, stderr, env } = process;
 for (const stream of [stdout, stderr]) {
@@ -47,6 +56,7 @@ const code = stop.signal.aborted
       stderr,
       clock: async () => (await import('@headgate/throttle')).systemClock(),
       signal: stop.signal,
+      importing,
     });
 process.exitCode ??= code;
 // Where a pipe is asynchronous, what was written may still be on its way to a slow reader.

@@ -7,7 +7,7 @@ import { defaultConfigFile } from '../config/default-config-file.ts';
 import type { Config } from '../config/config.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import { formatProblems, sayProblem } from '../config/format-problems.ts';
-import { loadConfig } from '../config/load-config.ts';
+import { type Importing, loadConfig } from '../config/load-config.ts';
 import { isLogThere, openTopicLog } from '../run/open-topic-log.ts';
 import type { CommandFor } from '../status/open-letters.ts';
 import { goneWords, logEventWords } from '../status/log-words.ts';
@@ -32,6 +32,8 @@ export interface CommandContext {
   readonly signal: AbortSignal;
   /** Logs as JSON. */
   readonly json: boolean;
+  /** As of `loadConfig`. */
+  readonly importing?: Importing;
 }
 
 /** Command lines as they have to be typed here: from a clone the command has another name. */
@@ -41,8 +43,9 @@ export function commandsFor({ env, file, cwd }: Pick<CommandContext, 'env' | 'fi
 }
 
 /** Reads the whole config; what is unwise in it is said on stderr, in lines of the kind that logs have. Throws a `ConfigError`. */
-export async function readConfig({ file, cwd, env, stderr, json, clock }: CommandContext): Promise<Config> {
-  const { config, warnings } = await loadConfig({ file, cwd, env });
+export async function readConfig(context: CommandContext): Promise<Config> {
+  const { file, stderr, json, clock } = context;
+  const { config, warnings } = await loadConfig(context);
   if (json) {
     const at = clock.epochMs();
     for (const warning of warnings) stderr.write(jsonMessage({ level: 'warn', at, event: 'config', message: sayProblem(file, warning) }));
@@ -117,9 +120,9 @@ export interface LogConfig {
 }
 
 /** Reads the config for those who only look at the topic log: they need no secrets. Throws a `ConfigError` where `topics` is wrong. */
-export async function readLogConfig({ file, cwd, env }: CommandContext): Promise<LogConfig> {
+export async function readLogConfig(context: CommandContext): Promise<LogConfig> {
   try {
-    const { config } = await loadConfig({ file, cwd, env });
+    const { config } = await loadConfig(context);
     const { topics, pipelines } = config;
     const own = pipelines.map(({ definition }) => definition);
     const builtIn = BUILT_IN.map(({ definition }) => definition).filter(({ name }) => !own.some((one) => one.name === name));

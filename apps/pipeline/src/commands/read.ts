@@ -1,5 +1,6 @@
 import { type TopicRecord, textOf } from '@headgate/topics';
 import { topicNames } from '@headgate/pipeline';
+import { BUILT_IN } from '../config/built-in.ts';
 import { nearest } from '../config/nearest.ts';
 import { runTopics } from '../run/topics.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
@@ -32,7 +33,9 @@ export async function read(
   const selection = selectionOf(choice, clock.epochMs());
   await warnOfClosedStdout(context);
   const { topics, pipelines, definitions } = await readLogConfig(context);
-  const own = runTopics({ topics, pipelines, definitions }).map(({ name }) => name);
+  // Where one of the built-in pipelines is configured the other's topics are known, too.
+  const knowsBuiltIn = pipelines.length === 0 || BUILT_IN.some(({ definition: { name } }) => pipelines.some((one) => one.name === name));
+  const own = runTopics({ topics, pipelines, ...(knowsBuiltIn && { definitions }) }).map(({ name }) => name);
   await using log = await openLogToRead(context, topics);
   const output = pacedOutput({ stream: stdout, signal });
   const named = topicNames(topics)(asked);

@@ -43,9 +43,9 @@ async function allDefinitions(context: CommandContext): Promise<readonly Definit
 }
 
 /** Of the configuration, whatever else is wrong with it; none where there is none. */
-async function configuredDefinitions({ file, cwd, env }: CommandContext): Promise<readonly DefinitionInfo[]> {
+async function configuredDefinitions(context: CommandContext): Promise<readonly DefinitionInfo[]> {
   try {
-    return (await loadConfig({ file, cwd, env })).config.pipelines.map(({ definition }) => definition);
+    return (await loadConfig(context)).config.pipelines.map(({ definition }) => definition);
   } catch (error) {
     if (error instanceof ConfigError) return error.sound.definitions ?? [];
     throw error;

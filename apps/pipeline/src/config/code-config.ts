@@ -5,6 +5,7 @@ import { BUILT_IN, isPipeline } from './built-in.ts';
 import { ConfigError } from './config-error.ts';
 import { type JsonSchema, alternatives, itemSchema, jsonSchemaOf, mappingSchema, propertySchema } from './json-schema.ts';
 import { isPem } from './pem.ts';
+import type { Importing } from './load-config.ts';
 import type { KeyPath, Problem } from './problem.ts';
 import { optionProblems } from './section-problems.ts';
 import { statusSection, statusWarnings } from './status-section.ts';
@@ -19,6 +20,7 @@ export interface CodeConfigOptions {
   readonly path: string;
   /** The environment, with `.env` beside the file. */
   readonly settings: Readonly<Record<string, string | undefined>>;
+  readonly importing: Importing;
 }
 
 const whole = z.strictObject({
@@ -30,14 +32,14 @@ const whole = z.strictObject({
 });
 
 /** Loads a headgate.config.ts. `.env` beside it is put into `process.env` first. Throws a `ConfigError` where it can't be loaded. */
-export async function codeConfig({ file, path, settings }: CodeConfigOptions): Promise<ReadConfig> {
+export async function codeConfig({ file, path, settings, importing }: CodeConfigOptions): Promise<ReadConfig> {
   for (const [name, value] of Object.entries(settings)) process.env[name] ??= value;
   const refuse = (problems: readonly Problem[]): never => {
     throw new ConfigError({ fileName: file, problems });
   };
   let given: unknown;
   try {
-    given = await defaultExportOf(path);
+    given = await importing(async () => await defaultExportOf(path));
   } catch (error) {
     const place = placeInModule(error, path) ?? {};
     if (!(error instanceof Error && error.name === 'InvalidOptionsError' && 'issues' in error)) {

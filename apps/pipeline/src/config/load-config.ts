@@ -19,7 +19,12 @@ export interface LoadConfigOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Reads a file as UTF-8 by its absolute path. Default: `readTextFile`. */
   readonly readFile?: (path: string) => Promise<string>;
+  /** Loads modules of the user's, whose code may keep the thread. Default: calls what it is given. */
+  readonly importing?: Importing;
 }
+
+/** Calls what loads a module. */
+export type Importing = (load: () => Promise<unknown>) => Promise<unknown>;
 
 export interface LoadedConfig {
   readonly config: Config;
@@ -33,6 +38,7 @@ export async function loadConfig({
   file = defaultConfigFile(cwd),
   env,
   readFile = readTextFile,
+  importing = async (load) => await load(),
 }: LoadConfigOptions): Promise<LoadedConfig> {
   const path = resolve(cwd, file);
   const source = await readConfigText({ file, path, readFile });
@@ -40,8 +46,8 @@ export async function loadConfig({
   const settings = { ...(await readEnvFile({ file, path: envPath, readFile })), ...definedOnly(env) };
   const lookup = (name: string): string | undefined => (Object.hasOwn(settings, name) ? settings[name] : undefined);
   const read: ReadConfig = isCode(file)
-    ? await codeConfig({ file, path, settings })
-    : await yamlConfig({ file, path, source, lookup, readText: readFile });
+    ? await codeConfig({ file, path, settings, importing })
+    : await yamlConfig({ file, path, source, lookup, readText: readFile, importing });
 
   const warnings = [...read.warnings];
   if (await isPublic(envPath)) {

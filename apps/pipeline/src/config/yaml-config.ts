@@ -6,6 +6,7 @@ import { type AnyPipeline, BUILT_IN, isDefinedPipeline } from './built-in.ts';
 import { ConfigError } from './config-error.ts';
 import { withExcerpts } from './excerpt.ts';
 import { type JsonSchema, jsonSchemaOf, keysOf } from './json-schema.ts';
+import type { Importing } from './load-config.ts';
 import { type KeyPath, type Problem, formatKey, isShowable, quoted, shownPath } from './problem.ts';
 import { sectionProblems, unknownKeyMessage } from './section-problems.ts';
 import { statusSection, statusWarnings } from './status-section.ts';
@@ -24,10 +25,11 @@ export interface YamlConfigOptions {
   /** The value of an environment variable (or of .env), undefined where it is not set. */
   readonly lookup: (name: string) => string | undefined;
   readonly readText: (path: string) => Promise<string>;
+  readonly importing: Importing;
 }
 
 /** Reads the sections of a headgate.yaml. Throws a `ConfigError` for a file that is no mapping. */
-export async function yamlConfig({ file, path, source, lookup, readText }: YamlConfigOptions): Promise<ReadConfig> {
+export async function yamlConfig({ file, path, source, lookup, readText, importing }: YamlConfigOptions): Promise<ReadConfig> {
   const yaml = yamlFile(source);
   const { root } = yaml;
   const refuse = (problems: readonly Problem[]): never => {
@@ -112,7 +114,7 @@ export async function yamlConfig({ file, path, source, lookup, readText }: YamlC
     const isPackage = isPackageName(use.source) && !existsSync(modulePath);
     let found: unknown;
     try {
-      found = isPackage ? await defaultExportOf(use.source, path) : await defaultExportOf(modulePath);
+      found = await importing(async () => (isPackage ? await defaultExportOf(use.source, path) : await defaultExportOf(modulePath)));
     } catch (error) {
       if (isPackage && isMissing(error, 'package', packageOf(use.source))) {
         return complain(`${shownUse} is neither a file beside this one nor a package that is installed for it (npm install).`);
