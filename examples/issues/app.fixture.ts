@@ -63,7 +63,7 @@ export async function throughTheApp({ topics, openLog }: ThroughTheAppOptions): 
   const { code, stderr } = await place.headgate('run');
   expect([0, 1], stderr).toContain(code);
   const { stdout: letters } = await place.headgate('read', 'issues.dead-letters', '--json');
-  expect(JSON.parse(letters)).toMatchObject({ key: 'o/gone', value: { error: { code: 'HEADGATE_NO_REPOSITORY' } } });
+  expect(JSON.parse(letters)).toMatchObject({ key: 'o/gone', value: { error: { code: 'HEADGATE_NOT_FOUND' } } });
   for (const repo of ['o/a', 'o/b', 'o/c']) expect(await numbers(repo)).toEqual(upTo(repos[repo] ?? 0));
   expect(refused(service)).toBe(0);
 

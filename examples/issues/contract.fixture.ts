@@ -20,5 +20,5 @@ export const issuesContract: Omit<PipelineContractOptions<ContractService>, 'ope
   pipeline: ({ url }) => issues({ baseUrl: url, tokens: TOKENS, window: { requests: LIMIT.window, per: LIMIT.windowMs }, perMonth: 1_000 }),
   requests: [...Object.keys(REPOS).map((repo) => ({ repo })), ...[1, 2, 3, 4, 5, 6].map((number) => ({ issue: `o/a#${number}` }))],
   records: { records: 15 + 14 + 10 + 6 },
-  failing: { request: { repo: 'o/new' }, code: 'HEADGATE_NO_REPOSITORY', records: { records: 7 } },
+  failing: { request: { repo: 'o/new' }, code: 'HEADGATE_NOT_FOUND', records: { records: 7 } },
 };

@@ -99,7 +99,7 @@ test('a status that the pipeline does not know ends its request at once, and cos
   await using service = await startIssues({ repos: { 'o/a': 2 }, blocked: ['o/b'] });
   const { deadLetters } = await run('blocked', issues({ baseUrl: service.url, tokens, repos: ['o/b', 'o/a'] }));
   expect(statuses(service).toSorted()).toEqual([200, 451]);
-  expect(deadLetters.last).toMatchObject([{ key: 'o/b', error: { code: 'HEADGATE_ISSUES_REFUSED' } }]);
+  expect(deadLetters.last).toMatchObject([{ key: 'o/b', error: { code: 'HEADGATE_UNEXPECTED_STATUS' } }]);
 });
 
 test('a token that is refused leaves the work to the others', async () => {

@@ -1,6 +1,6 @@
 import { bearer } from '@headgate/auth';
 import { definePipeline, duration, lookup, route, secret, topic, walk } from '@headgate/pipeline';
-import { SourceError, defineSource, jsonVerdict, refusalWaitMs } from '@headgate/sources';
+import { SourceError, defineSource, refusalWaitMs, statusVerdict } from '@headgate/sources';
 import { z } from 'zod';
 
 const issue = z.object({ number: z.int(), title: z.string() });
@@ -20,9 +20,6 @@ interface Page {
   readonly etag?: string | undefined;
 }
 
-const failed = (code: `HEADGATE_${string}`, message: string): SourceError =>
-  new SourceError({ code, message, retryable: false, service: 'issues' });
-
 /** The requests to the service, and the verdicts on its answers. */
 const issuesSource = defineSource<Query, Page>({
   service: 'issues',
@@ -34,25 +31,17 @@ const issuesSource = defineSource<Query, Page>({
     const headers = query.kept?.etag === undefined ? {} : { 'if-none-match': query.kept.etag };
     return query.at === undefined ? { path: `/repos/${query.repo}/issues`, headers } : { url: query.at, headers };
   },
-  classify(answer, { query, epochMs }) {
+  classify(answer, context) {
+    const { query, epochMs } = context;
     const { status, headers } = answer;
-    if (status === 200 && 'names' in query) return jsonVerdict(answer, batch);
-    if (status === 200) {
-      return jsonVerdict(
-        answer,
-        list.transform((issues): Page => ({ issues, next: nextOf(headers['link']), etag: headers['etag'] })),
-      );
-    }
     if (status === 304 && 'kept' in query && query.kept !== undefined)
       return { kind: 'ok', value: query.kept, cost: { window: 0, month: 0 } };
-    if (status === 401) return { kind: 'unauthorized', error: failed('HEADGATE_UNAUTHORIZED', 'The token is refused. Get a new one.') };
-    if (status === 404) return { kind: 'gone', error: failed('HEADGATE_NO_REPOSITORY', `${subject(query)}: there is no such repository.`) };
-    if (status === 429 || (status === 403 && headers['x-month-left'] === '0')) {
-      return { kind: 'rate-limited', reason: 'a budget is used up', retryInMs: refusalWaitMs({ answer, epochMs }) };
-    }
-    if (status >= 500 || status === 408) return { kind: 'transient', reason: `answered ${status}` };
-    // Asked again it answers the same, out of the budget.
-    return { kind: 'fatal', error: failed('HEADGATE_ISSUES_REFUSED', `${subject(query)}: the service refuses the request (${status}).`) };
+    if (status === 403 && headers['x-month-left'] === '0')
+      return { kind: 'rate-limited', reason: 'the quota of the month is used up', retryInMs: refusalWaitMs({ answer, epochMs }) };
+    if ('names' in query) return statusVerdict(answer, context, batch);
+    // A page comes without the addresses: its headers have them.
+    const page = list.transform((issues): Page => ({ issues, next: nextOf(headers['link']), etag: headers['etag'] }));
+    return statusVerdict(answer, context, page);
   },
   // Another program may use the token.
   evidence: ({ headers }) => ({ window: left(headers, 'window'), month: left(headers, 'month') }),
@@ -156,4 +145,5 @@ export default definePipeline({
   },
 });
 
-const noIssue = (key: string): SourceError => failed('HEADGATE_NO_ISSUE', `${key}: there is no such issue.`);
+const noIssue = (key: string): SourceError =>
+  new SourceError({ code: 'HEADGATE_NO_ISSUE', message: `${key}: there is no such issue.`, retryable: false, service: 'issues' });

@@ -53,6 +53,10 @@ export interface EvidenceContext<Query> {
 
 /** The circumstances of an answer, for `SourceDefinition.classify`. */
 export interface ClassifyContext<Query> extends EvidenceContext<Query> {
+  /** The definition's `service`. */
+  readonly service: string;
+  /** The query's user, ISBN or page, as the definition's `subject` names it. */
+  readonly subject: string;
   /** Removes from a text every repetition of the request's Authorization header. Apply it to quoted words of the service. */
   readonly redact: (text: string) => string;
   /** True when this credential was refused for its rate during the last minute though our own log had room. */

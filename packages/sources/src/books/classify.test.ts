@@ -24,7 +24,10 @@ function judged(
 ): Verdict<BooksValue> {
   const classify = classifyBooks({ plan: 'premium', maxBatch: 100, quotaReset: { resetsAt: '00:00', zone: 'UTC' } });
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  return classify({ status, headers, body: bytes }, { query, credential: 'reader', epochMs, recentlyRefused, redact: (text) => text });
+  return classify(
+    { status, headers, body: bytes },
+    { query, service: 'books', subject: 'it', credential: 'reader', epochMs, recentlyRefused, redact: (text) => text },
+  );
 }
 
 test('a book comes untouched: order of fields, unknown ones, numbers that JavaScript would spell otherwise', () => {

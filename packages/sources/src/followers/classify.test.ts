@@ -17,6 +17,8 @@ function judge(
   const answer = { status, headers: { date: DATE, ...headers }, body: Buffer.from(body) };
   return classify(answer, {
     query: firstQuery({ screenName: 'alpha', direction }),
+    service: 'followers',
+    subject: '@alpha',
     credential: 'app',
     epochMs,
     recentlyRefused: false,

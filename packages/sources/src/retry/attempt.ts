@@ -149,7 +149,7 @@ export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>)
   signal.throwIfAborted();
   const { status } = answer;
   const { recentlyRefused } = credential;
-  const context = { query, credential: credential.name, epochMs: clock.epochMs(), redact, recentlyRefused };
+  const context = { query, service, subject, credential: credential.name, epochMs: clock.epochMs(), redact, recentlyRefused };
   if (definition.evidence !== undefined) {
     const refused = status === 429;
     const call = () =>

@@ -1,0 +1,53 @@
+import type { z } from 'zod';
+import { foreignBody, jsonVerdict } from './http/json-body.ts';
+import { refusalWaitMs, retryAfterMs } from './http/rate-headers.ts';
+import type { HttpResponse } from './http/response.ts';
+import type { ClassifyContext } from './source-definition.ts';
+import { SourceError, type SourceErrorCode } from './source-error.ts';
+import type { Verdict } from './verdict.ts';
+
+/** Options of {@link statusVerdict}. */
+export interface StatusVerdictOptions {
+  /** Parses the body. Default: `JSON.parse`, which rounds numbers of more than 53 bits; `parseExact` keeps them. */
+  readonly parse?: (text: string) => unknown;
+}
+
+/**
+ * The verdict on an answer of a JSON service by its status; handle what differs before you call it.
+ *
+ * - 2xx: `jsonVerdict` of the schema.
+ * - 420, 429, and 403 whose headers name a wait: `rate-limited`.
+ * - 408, 425, 5xx, and an error that isn't JSON, which a gateway sends: `transient`.
+ * - 401: `unauthorized`. 404, 410: `gone`. Any other: `fatal`, because asked again the service answers the same.
+ */
+export function statusVerdict<Value>(
+  answer: HttpResponse,
+  context: ClassifyContext<unknown>,
+  schema: z.ZodType<Value>,
+  { parse = JSON.parse }: StatusVerdictOptions = {},
+): Verdict<Value> {
+  const { status, headers } = answer;
+  const { service, subject, credential, epochMs } = context;
+  if (status >= 200 && status < 300) return jsonVerdict(answer, schema, parse);
+  const waitMs = refusalWaitMs({ answer, epochMs });
+  if (status === 420 || status === 429 || (status === 403 && waitMs !== undefined)) {
+    return { kind: 'rate-limited', reason: `the rate limit is reached (${status})`, retryInMs: waitMs };
+  }
+  const retryInMs = retryAfterMs({ headers, epochMs });
+  if (status >= 500 || status === 408 || status === 425) return { kind: 'transient', reason: `the service answered ${status}`, retryInMs };
+  const foreign = foreignBody(answer);
+  if (foreign !== undefined) return { kind: 'transient', reason: `${foreign} (${status})`, retryInMs };
+  const error = (code: SourceErrorCode, message: string): SourceError =>
+    new SourceError({ code, message, retryable: false, service, subject, credential, status });
+  if (status === 401) {
+    const message = `${credential}: ${service} refuses the credential (401). Check its secret.`;
+    return { kind: 'unauthorized', error: error('HEADGATE_UNAUTHORIZED', message) };
+  }
+  if (status === 404 || status === 410) {
+    const message = `${subject}: ${service} doesn't have it (${status}). Check the request; if everything is missing, check baseUrl.`;
+    return { kind: 'gone', error: error('HEADGATE_NOT_FOUND', message) };
+  }
+  const code = status === 403 ? 'HEADGATE_FORBIDDEN' : status === 400 ? 'HEADGATE_BAD_REQUEST' : 'HEADGATE_UNEXPECTED_STATUS';
+  const message = `${subject}: ${service} refuses the request (${status}), and a retry won't change that. Check the request and the credential's rights.`;
+  return { kind: 'fatal', error: error(code, message) };
+}
