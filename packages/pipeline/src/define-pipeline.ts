@@ -146,9 +146,9 @@ export type CommonOptions = {
 };
 
 /** A defined pipeline: called with its options it gives what `start` and `defineConfig` take. */
-export interface DefinedPipeline<Options extends z.ZodObject> {
+export interface DefinedPipeline<Options extends z.ZodObject, Request = unknown> {
   /** Gives the pipeline with its options. Throws an {@link InvalidOptionsError} (HEADGATE_INVALID_OPTION) where they don't fit. */
-  (options: z.input<Options> & CommonOptions): Pipeline;
+  (options: z.input<Options> & CommonOptions): Pipeline<Request>;
   /** The definition, independent of any options. */
   readonly definition: DefinitionInfo;
 }
@@ -170,11 +170,11 @@ export interface DefinitionInfo {
 }
 
 /** The requests of a pipeline, independent of its options. */
-export interface PipelineRequests {
+export interface PipelineRequests<Request = unknown> {
   /** The pipeline's name. */
   readonly name: string;
   /** A request as its topic takes it. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
-  keyed(request: unknown): KeyedRequest;
+  keyed(request: Request): KeyedRequest;
   /** Reads a record's value. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
   parse(value: string | null): KeyedRequest;
   /** The request of a line, JSON or text. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
@@ -183,8 +183,8 @@ export interface PipelineRequests {
   check(value: string): void;
 }
 
-/** A pipeline with its options. */
-export interface Pipeline {
+/** A pipeline with its options. `Request`: the value of its requests topic. */
+export interface Pipeline<Request = unknown> {
   /** The definition's: the prefix of its topics, unique within a run. */
   readonly name: string;
   /** The definition that it was made of. */
@@ -214,7 +214,7 @@ export interface Pipeline {
   /** All that the processes of one group have to agree on. */
   readonly agreed: Json;
   /** Reads requests, as `enqueue` and `replay` do. */
-  readonly requests: PipelineRequests;
+  readonly requests: PipelineRequests<Request>;
   /**
    * Its configuration's own requests, one after the other. Throws a {@link PipelineError} (HEADGATE_MALFORMED_REQUEST) for one that is none,
    * by its index.
@@ -292,7 +292,7 @@ export function definePipeline<
   RequestSchema extends z.ZodType,
   Topics extends TopicMap,
   Credential extends NamedCredential = NamedCredential,
->(definition: PipelineDefinition<Options, RequestSchema, Topics, Credential>): DefinedPipeline<Options> {
+>(definition: PipelineDefinition<Options, RequestSchema, Topics, Credential>): DefinedPipeline<Options, z.input<RequestSchema>> {
   check(definition);
   const { name, request, topics, unit = 'records' } = definition;
   const options = definition.options.safeExtend(commonOptions(definition.maxOutstanding ?? 20_000));
@@ -301,7 +301,7 @@ export function definePipeline<
   const requests = requestsOf(definition, readAgain);
   const info: DefinitionInfo = { name, options, request, requests, topics, splitsCredentials: definition.credentials !== undefined };
 
-  const configured = (given: z.input<Options> & CommonOptions): Pipeline => {
+  const configured = (given: z.input<Options> & CommonOptions): Pipeline<z.input<RequestSchema>> => {
     const parsed = parseOptions(options, given);
     if (parsed.issues !== undefined) throw new InvalidOptionsError(name, parsed.issues, options);
     const value = parsed.value as z.output<Options> & { every?: number; maxOutstanding: number; stopAfterFailures: number };

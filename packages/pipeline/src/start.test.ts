@@ -169,7 +169,11 @@ test('takes requests while it follows, and refuses what is none by its index', a
   await expect(running.enqueue('catalogue', [{ shelf: 'a' }, { shelf: 'No Word' }])).rejects.toThrow(
     /request 1 of catalogue: .*must be a word/,
   );
-  await running.enqueue('catalogue', [{ shelf: 'b' }]);
+  await expect(running.enqueue('catalogue', { shelf: 'a' } as never)).rejects.toMatchObject({
+    code: 'HEADGATE_INVALID_OPTION',
+    message: 'enqueue: the requests of catalogue must be a list, such as [request].',
+  });
+  expect(await running.enqueue('catalogue', [{ shelf: 'b' }])).toEqual([expect.stringMatching(/^catalogue\.requests-0-\d+$/)]);
   await completed.promise;
   expect((await running.stop()).outcome).toBe('stopped');
   expect(await values(log, 'catalogue.records')).toEqual([{ item: 'b-0' }]);

@@ -15,6 +15,7 @@ import { serviceWatch } from './service-watch.ts';
 import { openSerializers } from './topic.ts';
 import { topicSpecs } from './topics.ts';
 import { openTracing } from './tracing.ts';
+import { requestId } from './workers/letters.ts';
 
 /** Options of {@link start}. */
 export interface StartOptions {
@@ -48,8 +49,14 @@ export interface Running extends AsyncDisposable {
   readonly events: Observable<RunEvent>;
   /** The run as it stands now. After its end take `RunResult.snapshot`: the lanes are given up by then. */
   snapshot(): RunSnapshot;
-  /** Adds requests to a pipeline's requests topic, all or nothing. Throws a `PipelineError` for one that is none, by its index. */
-  enqueue(pipeline: string, requests: readonly unknown[]): Promise<void>;
+  /**
+   * Adds requests to a pipeline's requests topic, all or nothing, and resolves to their ids, in order: those of `RunSnapshot.work`, events and
+   * records. Each has the header `traceparent` of the caller's active span, if there is one. Throws a `PipelineError` for one that is none, by
+   * its index, and for what is no list.
+   */
+  enqueue<Request>(pipeline: Pipeline<Request>, requests: Iterable<NoInfer<Request>>): Promise<readonly string[]>;
+  /** The same, by the pipeline's name. */
+  enqueue(pipeline: string, requests: Iterable<unknown>): Promise<readonly string[]>;
   /** Starts no further request, writes the answers in flight and releases every lane, within 10 s. */
   stop(): Promise<RunResult>;
   /** Resolves when the run has ended; never rejects. */
@@ -210,7 +217,8 @@ export async function start(options: StartOptions): Promise<Running> {
   return {
     events: stream.events,
     snapshot,
-    async enqueue(name, requests) {
+    async enqueue(given: string | Pipeline, requests: Iterable<unknown>) {
+      const name = typeof given === 'string' ? given : given.name;
       const pipeline = pipelines.find((one) => one.name === name);
       if (pipeline === undefined) {
         const known = pipelines.map((one) => one.name).join(', ');
@@ -220,7 +228,14 @@ export async function start(options: StartOptions): Promise<Running> {
         });
       }
       const topic = requestsTopic(pipeline, names);
-      await log.append(requests.map((request, i) => ({ topic, ...keyedAt(pipeline, request, i) })));
+      const headers = tracing?.callerHeaders();
+      const records = listOf(name, requests).map((request, i) => ({
+        topic,
+        ...keyedAt(pipeline, request, i),
+        ...(headers && { headers }),
+      }));
+      const positions = await log.append(records);
+      return positions.map(({ partition, offset }) => requestId({ topic, partition }, offset));
     },
     stop,
     done,
@@ -249,6 +264,12 @@ async function orAborted<Value>(signal: AbortSignal, work: Promise<Value>): Prom
   } finally {
     over.abort();
   }
+}
+
+function listOf(pipeline: string, requests: unknown): readonly unknown[] {
+  if (typeof requests === 'object' && requests !== null && Symbol.iterator in requests) return [...(requests as Iterable<unknown>)];
+  const message = `enqueue: the requests of ${pipeline} must be a list, such as [request].`;
+  throw new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message, pipeline });
 }
 
 function keyedAt(pipeline: Pipeline, request: unknown, index: number) {

@@ -1,4 +1,5 @@
-import { trace } from '@opentelemetry/api';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { type Context, type ContextManager, ROOT_CONTEXT, context, trace } from '@opentelemetry/api';
 import {
   AlwaysOffSampler,
   BasicTracerProvider,
@@ -77,6 +78,35 @@ it('records a span of each walk, of its attempts and its transactions, and names
   expect(letter?.headers['traceparent']).toBe(traceparent(lost));
   // Displays write events as JSON.
   expect(JSON.stringify(events)).not.toContain('"walk":');
+});
+
+it('names the caller of enqueue in its requests, by the id that it is given', async () => {
+  await using place = await temporaryLog();
+  registered();
+  await using service = await catalogueService({ items: { a: 1 } });
+  const pipeline = catalogue()({ baseUrl: service.baseUrl, token: 'a-token' });
+  await using running = await start({ log: place.log, pipelines: [pipeline], follow: true, env: {} });
+  const active = new AsyncLocalStorage<Context>();
+  const contexts: ContextManager = {
+    active: () => active.getStore() ?? ROOT_CONTEXT,
+    with: (of, call, self, ...args) => active.run(of, () => call.call(self as ThisParameterType<typeof call>, ...args)),
+    bind: (_, target) => target,
+    enable: () => contexts,
+    disable: () => contexts,
+  };
+  context.setGlobalContextManager(contexts);
+  try {
+    const ids = await trace.getTracer('test').startActiveSpan('post', async (span) => {
+      const [first] = await running.enqueue(pipeline, [{ shelf: 'a' }]);
+      return [first, traceparent(span as unknown as ReadableSpan)];
+    });
+    const without = await running.enqueue(pipeline, [{ shelf: 'a' }]);
+    const records = await recordsOf(place.log, 'catalogue.requests');
+    const found = records.map(({ partition, offset, headers }) => [`catalogue.requests-${partition}-${offset}`, headers['traceparent']]);
+    expect(found).toEqual([ids, [without[0], undefined]]);
+  } finally {
+    context.disable();
+  }
 });
 
 it('records a span of keys that are looked up together', async () => {

@@ -8,6 +8,8 @@ export interface Tracing {
   begin(work: object, about: WorkAbout): void;
   /** The headers that name its span to whoever reads its records: none where the span isn't recorded. */
   headers(work: object): Readonly<Record<string, string>> | undefined;
+  /** The headers that name the caller's active span: none where there is none, or it isn't recorded. */
+  callerHeaders(): Readonly<Record<string, string>> | undefined;
   /** It is worked no longer: it has ended, with an error or without, or goes on elsewhere. */
   end(work: object, error?: Reason): void;
   /** An attempt has ended. `work`: what it was for, where that is known. */
@@ -39,20 +41,21 @@ export async function openTracing(clock: Clock): Promise<Tracing | undefined> {
   const tracer = trace.getTracer('headgate');
   const spans = new WeakMap<object, Span>();
   const spanOf = (work: object | undefined): Span | undefined => (work === undefined ? undefined : spans.get(work));
+  const headersOf = (span: Span | undefined): Readonly<Record<string, string>> | undefined => {
+    if (span?.isRecording() !== true) return undefined;
+    const { traceId, spanId, traceFlags, traceState } = span.spanContext();
+    const state = traceState?.serialize() ?? '';
+    const flags = (traceFlags & TraceFlags.SAMPLED).toString(16).padStart(2, '0');
+    return { traceparent: `00-${traceId}-${spanId}-${flags}`, ...(state !== '' && { tracestate: state }) };
+  };
 
   return {
     begin(work, about) {
       const attributes = attributesOf(about);
       spans.set(work, tracer.startSpan(`${about.pipeline} request`, { startTime: clock.epochMs(), attributes }, ROOT_CONTEXT));
     },
-    headers(work) {
-      const span = spans.get(work);
-      if (span?.isRecording() !== true) return undefined;
-      const { traceId, spanId, traceFlags, traceState } = span.spanContext();
-      const state = traceState?.serialize() ?? '';
-      const flags = (traceFlags & TraceFlags.SAMPLED).toString(16).padStart(2, '0');
-      return { traceparent: `00-${traceId}-${spanId}-${flags}`, ...(state !== '' && { tracestate: state }) };
-    },
+    headers: (work) => headersOf(spans.get(work)),
+    callerHeaders: () => headersOf(trace.getActiveSpan()),
     end(work, error) {
       const span = spans.get(work);
       if (span === undefined) return;
