@@ -6,6 +6,7 @@ import { temporaryLog } from '../temporary-log.fixture.ts';
 import { doneInVirtualTime } from './virtual-time.ts';
 
 const WINDOW_MS = 900_000;
+const DAY_MS = 86_400_000;
 
 test('windows go by as soon as every walk waits for them', async () => {
   const clock = virtualClock();
@@ -20,6 +21,30 @@ test('windows go by as soon as every walk waits for them', async () => {
   // Nine pages, two a window: the last comes in the fifth, and long before a sixth.
   expect(times.at(-1)).toBeGreaterThanOrEqual(4 * WINDOW_MS);
   expect(times.at(-1)).toBeLessThan(5 * WINDOW_MS);
+});
+
+test('the time until a list is due again goes by as soon as there is nothing to do', async () => {
+  const clock = virtualClock();
+  await using service = await catalogueService({ items: { a: 1 } });
+  await using place = await temporaryLog();
+  const pipeline = catalogue()({ baseUrl: service.baseUrl, token: 't', shelves: ['a'], every: '24h' });
+  const stop = new AbortController();
+  const times: number[] = [];
+  await using running = await start({
+    log: place.log,
+    pipelines: [pipeline],
+    clock,
+    follow: true,
+    signal: stop.signal,
+    onEvent({ type }) {
+      if (type === 'request-completed' && times.push(clock.monotonicMs()) === 4) stop.abort();
+    },
+  });
+  expect((await doneInVirtualTime({ running, clock })).outcome).toBe('stopped');
+  for (const [i, time] of times.entries()) {
+    expect(time).toBeGreaterThanOrEqual(i * DAY_MS);
+    expect(time).toBeLessThan(i * DAY_MS + 3_600_000);
+  }
 });
 
 test('a service that does not answer is given up after its time-out, and asked again', async () => {

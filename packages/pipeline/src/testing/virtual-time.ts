@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { VirtualClock } from '@headgate/throttle/testing';
+import type { LaneGauge } from '../events.ts';
 import type { WorkRow } from '../run-model.ts';
 import type { RunResult, Running } from '../start.ts';
 
@@ -11,9 +12,13 @@ export interface DoneInVirtualTimeOptions {
   readonly clock: VirtualClock;
 }
 
+/** Steps of the clock while a run that follows has nothing to do: a list may be due at any time. */
+const IDLE_STEP_MS = { least: 1_000, most: 60_000 };
+
 /**
  * Lets a run's time go by until the run has ended, and gives its result. While all its requests wait for a budget, or for their next attempt, the
- * clock jumps to the end of the wait; while one is being answered or written it goes as the machine's does, so that time limits hold for real work.
+ * clock jumps to the end of the wait; while there are none, it goes in steps of a twentieth of the time since the last one, 1 s to 1 min, until a
+ * list is due again; while one is being answered or written it goes as the machine's does, so that time limits hold for real work.
  */
 export async function doneInVirtualTime({ running, clock }: DoneInVirtualTimeOptions): Promise<RunResult> {
   let result: RunResult | undefined;
@@ -21,14 +26,24 @@ export async function doneInVirtualTime({ running, clock }: DoneInVirtualTimeOpt
     result = ended;
   });
   let lookedMs = performance.now();
+  let idleSince: number | undefined;
   while (result === undefined) {
     await pause(1);
     const nowMs = performance.now();
-    const until = waitEnds(running.snapshot().work);
-    await clock.advance(until === undefined ? nowMs - lookedMs : Math.max(1, until - clock.epochMs()));
+    const { work, lanes } = running.snapshot();
+    const until = waitEnds(work);
+    idleSince = isIdle(lanes) ? (idleSince ?? clock.monotonicMs()) : undefined;
+    if (until !== undefined) await clock.advance(Math.max(1, until - clock.epochMs()));
+    else if (idleSince === undefined) await clock.advance(nowMs - lookedMs);
+    else await clock.advance(Math.min(IDLE_STEP_MS.most, Math.max(IDLE_STEP_MS.least, (clock.monotonicMs() - idleSince) / 20)));
     lookedMs = nowMs;
   }
   return result;
+}
+
+/** True where all lanes wait for requests. */
+function isIdle(lanes: readonly LaneGauge[]): boolean {
+  return lanes.length > 0 && lanes.every(({ inWork, behind, keys }) => inWork + behind + keys === 0);
 }
 
 /** When the first wait ends, epoch ms; undefined where something is done meanwhile, or nobody knows. */
