@@ -197,6 +197,29 @@ test('a source that can’t be closed keeps neither its lane nor the others open
   await takeEveryLane(log);
 });
 
+test('a list that is due again before its crawls are finished is warned of, once', async () => {
+  await using place = await temporaryLog();
+  const clock = virtualClock();
+  const gate = Promise.withResolvers<void>();
+  const api = shelvesApi({ onPage: () => gate.promise });
+  const warnings: string[] = [];
+  const running = await start({
+    log: place.log,
+    pipelines: [shelves(() => walking(api))({ shelves: ['a', 'b'], every: '1s' })],
+    clock,
+    follow: true,
+    onEvent: (event) => void (event.type === 'notice' && warnings.push(event.message)),
+  });
+  const inWork = async (): Promise<number | undefined> => {
+    await clock.advance(250);
+    return running.snapshot().lanes[0]?.inWork;
+  };
+  await expect.poll(inWork).toBeGreaterThanOrEqual(6);
+  expect(warnings).toEqual([expect.stringMatching(/^shelves: a is due again, .*every is shorter than a crawl takes/)]);
+  gate.resolve();
+  await running.stop();
+});
+
 test('topics have a prefix, and names of their own without it', async () => {
   await using place = await temporaryLog();
   const topics = { prefix: 'prod.', names: { 'shelves.records': 'team.items', 'headgate.state': 'team.state' } };

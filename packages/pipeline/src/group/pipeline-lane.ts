@@ -131,9 +131,19 @@ export async function openPipelineLane(
     const expected = new Map<number, number>();
     // Those behind are counted by what the lane knew at first: what counts one and what takes it off again must agree.
     const sizesNow = requestSizes(pipeline, opened, lane.stateUnder, (value, key) => worker.lastCrawl(value, key));
+    let isPileTold = pipeline.everyMs === undefined;
+    const warnOfPile = (size: ReturnType<typeof sizesNow>): void => {
+      if (isPileTold || size?.kind !== 'walk' || !worker.inWork().walks.some(({ key }) => key === size.key)) return;
+      isPileTold = true;
+      const message =
+        `${name}: ${size.key} is due again, and its crawl before this one is not finished. every is shorter than a crawl takes: crawls pile up, ` +
+        'and each has a smaller share of the budget. Make every longer.';
+      emit({ type: 'notice', level: 'warn', message });
+    };
     const taking = (record: RequestRecord): void => {
       behind.taken(record);
       const size = sizesNow(record.offset, record.value);
+      warnOfPile(size);
       if (size?.kind === 'walk' && size.pages !== undefined) expected.set(record.offset, size.pages);
     };
     const shown = () => {
