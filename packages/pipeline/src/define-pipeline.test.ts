@@ -156,22 +156,19 @@ describe('a definition whose functions fail', () => {
     throw new TypeError('out of luck');
   };
 
-  it.each(['credentials', 'warnings', 'usualBytes', 'readsBack', 'pageItems', 'agreed', 'listed', 'open'] as const)(
-    'is told which: %s',
-    (name) => {
-      const made = (more: object) => {
-        const pipeline = shelves(more)({});
-        void [...pipeline.listed()];
-        pipeline.open({ lane: 0, lanes: 1 } as Parameters<typeof pipeline.open>[0]);
-      };
-      const called = `^${name} of pipeline shelves threw TypeError`;
-      expect(() => made({ [name]: fail })).toThrow(
-        threw(new RegExp(`${called}: out of luck \\(at .*define-pipeline\\.test.*\\)\\. Mend it\\.`)),
-      );
-      const late = () => Promise.reject(new Error('too late'));
-      expect(() => made({ [name]: late })).toThrow(threw(new RegExp(`^${name} of pipeline shelves can't be used: it returns a promise`)));
-    },
-  );
+  it.each(['credentials', 'warnings', 'usualBytes', 'pageItems', 'agreed', 'listed', 'open'] as const)('is told which: %s', (name) => {
+    const made = (more: object) => {
+      const pipeline = shelves(more)({});
+      void [...pipeline.listed()];
+      pipeline.open({ lane: 0, lanes: 1 } as Parameters<typeof pipeline.open>[0]);
+    };
+    const called = `^${name} of pipeline shelves threw TypeError`;
+    expect(() => made({ [name]: fail })).toThrow(
+      threw(new RegExp(`${called}: out of luck \\(at .*define-pipeline\\.test.*\\)\\. Mend it\\.`)),
+    );
+    const late = () => Promise.reject(new Error('too late'));
+    expect(() => made({ [name]: late })).toThrow(threw(new RegExp(`^${name} of pipeline shelves can't be used: it returns a promise`)));
+  });
 
   it.each([
     ['open', () => undefined, 'returns undefined. It has to return the work of walk, lookup or route'],

@@ -37,8 +37,6 @@ export interface PipelineDefinition<
   pageItems?(options: z.output<Options>): number;
   /** Bytes that the records of some topics usually have: a log that takes smaller ones only is warned about. Default: not said. */
   usualBytes?(options: z.output<Options>): { readonly [Name in keyof Topics]?: number };
-  /** Topics whose records it reads back, behind a walk. Default: none. */
-  readsBack?(options: z.output<Options>): readonly (keyof Topics & string)[];
   /** The key of a request: of its records, its partition and its line on a display. */
   keyOf(request: z.output<RequestSchema>): string;
   /** Parses a line of `enqueue` into a request. A line that begins with `{` is a request in the form of its topic. Default: no other line is taken. */
@@ -207,8 +205,6 @@ export interface Pipeline<Request = unknown> {
   readonly pageItems: number | undefined;
   /** Bytes that the records of some topics usually have, by the topics' names within the pipeline. */
   readonly usualBytes: Readonly<Record<string, number | undefined>>;
-  /** Topics whose records it reads back. */
-  readonly readsBack: readonly string[];
   /** Names of the credentials that lanes split; undefined: it has one lane. */
   readonly credentials: readonly string[] | undefined;
   /** All that the processes of one group have to agree on. */
@@ -321,7 +317,6 @@ export function definePipeline<
       maxOutstanding: value.maxOutstanding,
       pageItems: called('pageItems', () => definition.pageItems?.(value)),
       usualBytes: called('usualBytes', () => definition.usualBytes?.(value)) ?? {},
-      readsBack: list('readsBack', () => definition.readsBack?.(value)),
       credentials: credentials?.map((credential) => credential.name),
       agreed: {
         credentials: credentials?.map((credential) => credential.name),
@@ -492,7 +487,6 @@ const PARTS = {
   unit: 'text?',
   pageItems: 'function?',
   usualBytes: 'function?',
-  readsBack: 'function?',
   keyOf: 'function',
   parse: 'function?',
   check: 'function?',

@@ -16,16 +16,18 @@ export interface IntendedUseOptions {
   readonly names: TopicNames;
 }
 
-/** The topics and groups that a run uses, and no more: its user may have no further rights. */
+/**
+ * The topics and groups that a run uses, and no more: its user may have no further rights. Every topic is read: after a crash a log looks whether
+ * the last transaction is there as a whole.
+ */
 export function intendedUse({ pipelines, group, lanes, names }: IntendedUseOptions): IntendedUse {
   const state = { name: names(GROUP_STATE), reads: true, writes: true };
   const listed = pipelines.filter((pipeline) => [...pipeline.listed()].length > 0);
   const topics = pipelines.flatMap((pipeline) => {
-    const { name, readsBack } = pipeline;
+    const { name } = pipeline;
     return [
       { name: requestsTopic(pipeline, names), reads: true, writes: listed.includes(pipeline) },
-      ...Object.keys(pipeline.topics).map((topic) => ({ name: names(`${name}.${topic}`), reads: readsBack.includes(topic), writes: true })),
-      // They are read to say how many are open.
+      ...Object.keys(pipeline.topics).map((topic) => ({ name: names(`${name}.${topic}`), reads: true, writes: true })),
       { name: names(`${name}.${DEAD_LETTERS}`), reads: true, writes: true },
       { name: stateTopic(pipeline, names), reads: true, writes: true },
     ];

@@ -24,6 +24,7 @@ export type {
   NewRecord,
   NewTopicSpec,
   OffsetCommit,
+  OffsetPlace,
   ReadOptions,
   RecordPosition,
   RecordRoom,

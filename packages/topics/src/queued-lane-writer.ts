@@ -16,7 +16,12 @@ export abstract class QueuedLaneWriter implements LaneWriter {
 
   transaction(work: (tx: LaneTransaction) => void): Promise<void> {
     if (this.#closed !== undefined) return Promise.reject(this.closedError());
-    return this.#transactions.run(() => this.write(work));
+    return this.queued(() => this.write(work));
+  }
+
+  /** Runs work of the driver's own between transactions. */
+  protected queued<T>(work: () => Promise<T>): Promise<T> {
+    return this.#transactions.run(work);
   }
 
   close(): Promise<void> {

@@ -236,8 +236,10 @@ export interface LaneSpec {
   readonly name: string;
   /** The compacted topic and partition that hold this lane's state; no other lane writes its keys. */
   readonly state: TopicPartition;
-  /** The other partitions the lane writes: a driver may have to end a hanging transaction of a dead predecessor there. */
+  /** The other partitions the lane writes: a driver ends there what a dead predecessor has left open. */
   readonly writes?: readonly TopicPartition[];
+  /** The offsets of groups that the lane commits: likewise. */
+  readonly commits?: readonly OffsetPlace[];
   /**
    * Throw `LaneHeldError` where the holder is a living member of a group, or may be, also in a driver whose newcomers fence the holder.
    * Default false.
@@ -269,10 +271,14 @@ export interface LaneTransaction {
   commitOffset(commit: OffsetCommit): void;
 }
 
-/** How far a group has come in a partition. */
-export interface OffsetCommit extends TopicPartition {
+/** The offset of a group in a partition. */
+export interface OffsetPlace extends TopicPartition {
   /** Name of the group. */
   readonly group: string;
+}
+
+/** How far a group has come in a partition. */
+export interface OffsetCommit extends OffsetPlace {
   /** The offset that the group reads next: behind the last record that is done. */
   readonly nextOffset: number;
 }

@@ -256,7 +256,6 @@ export const followers: DefinedPipeline<typeof options> = definePipeline({
   // 20 digits, quotes and a comma for each id, and the rest of the page.
   usualBytes: ({ emit, count }) => (emit.includes('pages') ? { pages: 16_384 + 23 * count } : {}),
   // Crawls are compared by the pages of the last one.
-  readsBack: ({ emit }) => (emit.includes('changes') ? ['pages'] : []),
   keyOf: userLabel,
   parse: userOf,
   // A user in two spellings is crawled once.

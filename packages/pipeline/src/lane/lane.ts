@@ -94,7 +94,8 @@ export async function openLane({
   onCommit = () => undefined,
 }: OpenLaneOptions): Promise<Lane> {
   const rooms = new Map(await Promise.all([...writes, state].map(async (one) => [one.topic, await log.recordRoom(one.topic)] as const)));
-  const writer = await log.openLane({ name: laneName(group, topic, partition), state, writes, onlyIfFree }, signal);
+  const commits = [{ group, topic, partition }];
+  const writer = await log.openLane({ name: laneName(group, topic, partition), state, writes, commits, onlyIfFree }, signal);
   const kept: LaneState = laneState(group, writer.state);
   const finishedBefore = kept.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined;
   const finished = offsetRanges(finishedBefore);

@@ -1,6 +1,7 @@
 import { type LaneTransaction, type LaneWriter, type TopicLog, type TopicRecord } from '@headgate/topics';
 import type { PipelineRequests } from '../define-pipeline.ts';
 import { GROUP_STATE, replayGroup, requestsTopic, topicNames } from '../names.ts';
+import { topicPartitions } from '../topic-partitions.ts';
 import type { TopicNames } from '../topic.ts';
 import type { ClosedLetters } from './closed-letters.ts';
 import { type OpenDeadLetter, letterValue, lettersOf, openDeadLetters } from './open-dead-letters.ts';
@@ -77,7 +78,8 @@ async function closeLetters(
   }
   // Two at once would put each request back twice: the second finds the lane held.
   const state = { topic: names(GROUP_STATE), partition: 0 };
-  await using lane = await log.openLane({ name: replayGroup(group), state }, signal);
+  const writes = await topicPartitions(log, [names(`${pipeline}.requests`)]);
+  await using lane = await log.openLane({ name: replayGroup(group), state, writes }, signal);
   for (const { closed, open } of await lettersOf(from, lane.state)) {
     let batch = newBatch();
     for await (const letter of open()) {

@@ -41,15 +41,14 @@ import { EmptyRanges } from './consumer/empty-ranges.ts';
 import { groupOffsets } from './consumer/group-offsets.ts';
 import { awaitHandover, holderToSpare } from './lane/handover.ts';
 import { TransactionalProducer } from './producer/transactional-producer.ts';
-import { HangingTransaction } from './lane/hanging-transaction.ts';
-import { LaneSession } from './lane/lane-session.ts';
 import { KafkaLaneWriter } from './lane/lane-writer.ts';
 import { ReconnectingClient } from './client/reconnecting-client.ts';
 import { type GroupMembership, Member } from './group/member.ts';
 import { type Patience, patience } from './client/patience.ts';
 import { ReadYourWrites } from './consumer/read-your-writes.ts';
 import { findOpenTransaction } from './consumer/open-transaction.ts';
-import { appendRecords } from './producer/record-append.ts';
+import { Appender } from './producer/appender.ts';
+import { TransactionSession, type TransactionSessionOptions } from './producer/transaction-session.ts';
 import { missingRights } from './rights/missing-rights.ts';
 import { BatchSplitter, COMPRESSIONS, registerCodecs } from './record-batch/index.ts';
 import { RecordSender } from './producer/record-sender.ts';
@@ -169,8 +168,10 @@ class KafkaTopicLog implements TopicLog {
   readonly #sender: RecordSender;
   readonly #readYourWrites = new ReadYourWrites();
   readonly #emptyRanges = new EmptyRanges();
+  readonly #appender: Appender;
+  readonly #closing = new AbortController();
   readonly #lanes = new Set<KafkaLaneWriter>();
-  readonly #readers = new Set<{ close(): Promise<void> }>();
+  readonly #readers = new Set<{ begun(): Promise<void>; close(): Promise<void> }>();
   /** With their groups. */
   readonly #memberships = new Map<GroupMembership, string>();
   readonly #clients = new Set<ReconnectingClient<Cluster>>();
@@ -198,6 +199,11 @@ class KafkaTopicLog implements TopicLog {
     this.#cluster = this.#newClient();
     this.#admin = new ReconnectingClient({ create: () => newAdmin(this.#config), patience: this.#patience });
     this.#metadata = new MetadataCache(this.#admin);
+    this.#appender = new Appender({
+      session: (transactionalId, session) => this.#session(transactionalId, { ...session, signal: this.#closing.signal }),
+      client: this.#cluster,
+      assertThere: (topicPartitions) => this.#metadata.assertStillThere(topicPartitions),
+    });
     this.#sender = new RecordSender({
       compression: COMPRESSIONS[options.compression ?? 'gzip'],
       splitter: new BatchSplitter(),
@@ -270,11 +276,9 @@ class KafkaTopicLog implements TopicLog {
     this.#assertOpen();
     const topicPartitions = [lane.state, ...(lane.writes ?? [])];
     await abortable(this.#assertLane(lane, topicPartitions), signal);
-    const hanging = new HangingTransaction(topicPartitions);
     const writer = new KafkaLaneWriter({
       lane,
-      session: () =>
-        new LaneSession({ producer: this.#producer(lane.name, hanging), sender: this.#sender, readYourWrites: this.#readYourWrites }),
+      session: (session) => this.#session(lane.name, session),
       readYourWrites: this.#readYourWrites,
       client: this.#cluster,
       patience: this.#patience(),
@@ -302,14 +306,9 @@ class KafkaTopicLog implements TopicLog {
     for (const record of records) assertFields(record);
     const placed = await this.#metadata.withPartitions(records);
     if (placed.length === 0) return [];
-    return await appendRecords({
-      producer: (id, hanging) => this.#producer(id, hanging),
-      sender: this.#sender,
-      readYourWrites: this.#readYourWrites,
-      client: this.#cluster,
-      assertThere: () => this.#metadata.assertStillThere(placed),
-      records: placed,
-    });
+    // One that reads from the latest record on reads those that are appended after its call.
+    await Promise.all([...this.#readers].map((reader) => reader.begun()));
+    return await this.#appender.append(placed);
   }
 
   read(options: ReadOptions): TopicReader {
@@ -422,7 +421,8 @@ class KafkaTopicLog implements TopicLog {
     await Promise.allSettled([...this.#lanes].map((lane) => lane.close()));
     await Promise.allSettled([...this.#memberships.keys()].map((membership) => membership.leave()));
     this.#availability.close();
-    await Promise.allSettled([this.#admin.close(), ...[...this.#clients].map((client) => client.close())]);
+    this.#closing.abort();
+    await Promise.allSettled([this.#appender.close(), this.#admin.close(), ...[...this.#clients].map((client) => client.close())]);
     this.#sockets.close();
   }
 
@@ -449,12 +449,17 @@ class KafkaTopicLog implements TopicLog {
     return group === undefined || id === undefined ? undefined : { group, id };
   }
 
-  #producer(transactionalId: string, hanging: HangingTransaction): TransactionalProducer {
-    return new TransactionalProducer({
-      cluster: newCluster(this.#config),
-      transactionalId,
-      transactionTimeout: this.#transactionTimeout,
-      hanging,
+  #session(
+    transactionalId: string,
+    options: Pick<TransactionSessionOptions, 'touched' | 'noted' | 'notes' | 'signal'>,
+  ): TransactionSession {
+    const cluster = newCluster(this.#config);
+    return new TransactionSession({
+      producer: new TransactionalProducer({ cluster, transactionalId, transactionTimeout: this.#transactionTimeout }),
+      cluster,
+      sender: this.#sender,
+      readYourWrites: this.#readYourWrites,
+      ...options,
     });
   }
 

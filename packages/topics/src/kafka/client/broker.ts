@@ -70,8 +70,24 @@ export interface Broker extends TransactionBroker {
   }): Promise<unknown>;
 }
 
+/** The requests that show whether transactions have ended. */
+export interface EndingBroker {
+  /** The end of each partition, all of which the broker leads, in the same order: of what is replicated, or of what is decided. */
+  endOffsets(options: { readonly topicPartitions: readonly TopicPartition[]; readonly isolationLevel: number }): Promise<readonly number[]>;
+  /** Those of the partitions, all of which the broker leads, in which that producer has a transaction open, or may have. */
+  openTransactions(options: {
+    readonly topicPartitions: readonly TopicPartition[];
+    readonly producerId: string;
+  }): Promise<readonly TopicPartition[]>;
+  /** Those of the partitions for which a transaction may still commit an offset of the group, whose coordinator the broker is. */
+  pendingOffsets(options: {
+    readonly groupId: string;
+    readonly topicPartitions: readonly TopicPartition[];
+  }): Promise<readonly TopicPartition[]>;
+}
+
 /** The requests of a transactional producer. Each throws whatever a part of its answer refuses, with the topic that this is about. */
-export interface TransactionBroker {
+export interface TransactionBroker extends EndingBroker {
   /** Fences every older producer of the id. */
   initProducerId(options: InitOptions): Promise<ProducerEpoch>;
   /** In protocol 1, before anything is sent to them. */
@@ -156,5 +172,7 @@ export interface FetchedMessage {
     readonly inTransaction: boolean;
     readonly firstOffset: string;
     readonly lastOffsetDelta: number;
+    readonly producerEpoch: number;
+    readonly firstSequence: number;
   };
 }

@@ -101,20 +101,28 @@ function silentLogger(): Logger {
   return createLogger({ level: 0, logCreator: () => () => undefined });
 }
 
+/** A record of a transaction that has ended, or of none. */
+export interface DecidedMessage {
+  readonly message: FetchedMessage;
+  readonly isAborted: boolean;
+}
+
 /**
- * The committed records of a fetched partition, from `offset` on. kafkajs's own filter shows aborted ones where transactions overlap: it
- * takes them for sorted by their beginning, and for no more than one beginning at a time.
+ * The records of a fetched partition, from `offset` on. kafkajs's own filter shows aborted ones where transactions overlap: it takes them for
+ * sorted by their beginning, and for no more than one beginning at a time.
  */
-export function committedMessages(offset: number, { messages, abortedTransactions }: FetchedPartition): readonly FetchedMessage[] {
+export function decidedMessages(offset: number, { messages, abortedTransactions }: FetchedPartition): readonly DecidedMessage[] {
   const coming = (abortedTransactions ?? []).toSorted((a, b) => Number(b.firstOffset) - Number(a.firstOffset));
   const aborted = new Set<string>();
-  return messages.filter((message) => {
+  const decided: DecidedMessage[] = [];
+  for (const message of messages) {
     const { producerId, inTransaction } = message.batchContext;
     for (let next = coming.at(-1); next !== undefined && Number(next.firstOffset) <= Number(message.offset); next = coming.at(-1)) {
       aborted.add(next.producerId);
       coming.pop();
     }
     if (message.isControlRecord) aborted.delete(producerId);
-    return !message.isControlRecord && !(inTransaction && aborted.has(producerId)) && Number(message.offset) >= offset;
-  });
+    else if (Number(message.offset) >= offset) decided.push({ message, isAborted: inTransaction && aborted.has(producerId) });
+  }
+  return decided;
 }

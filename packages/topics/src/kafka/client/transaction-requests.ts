@@ -1,7 +1,8 @@
-import type { TopicPartition } from '../../topic-log.ts';
 import { type Partitions, partitionKey } from '../../topic-partition.ts';
 import type { AnswerReader } from './answer-reader.ts';
-import { type Throttled, answeredError, ask, knows, oneError } from './ask.ts';
+import { partitionVerdicts, throwRefused, throwRefusedPartitions, topicsOf, verdict } from './answer-verdicts.ts';
+import { ask, knows } from './ask.ts';
+import { endingRequests } from './ending-requests.ts';
 import type {
   Broker,
   InitOptions,
@@ -18,9 +19,6 @@ import type { RequestWriter } from './request-writer.ts';
 const PRODUCE_TIMEOUT_MS = 30_000;
 const ALL_IN_SYNC = -1;
 const TRANSACTIONAL_ID_NOT_FOUND = 105;
-/** OPERATION_NOT_ATTEMPTED: another partition of the request is the one that is refused. */
-const NOT_ATTEMPTED = 55;
-const CONCURRENT_TRANSACTIONS = 51;
 const API_VERSIONS = 18;
 const DESCRIBE_TRANSACTIONS = 65;
 /** The number of a tagged field in the answer to ApiVersions. */
@@ -29,6 +27,7 @@ const FINALIZED_FEATURES = 2;
 /** A broker of kafkajs whose transactions are asked for here. */
 export function withTransactions<B extends Broker>(broker: B): B {
   const requests: TransactionBroker = {
+    ...endingRequests(broker),
     initProducerId: (options) => initProducerId(broker, options),
     addPartitionsToTxn: (options) => addPartitionsToTxn(broker, options),
     addOffsetsToTxn: (options) => addOffsetsToTxn(broker, options),
@@ -119,11 +118,6 @@ async function produceBatches(broker: Broker, { transactionalId, protocol, topic
   });
   throwRefusedPartitions(topicPartitions, verdicts);
   return topicPartitions.map((produced) => verdicts.get(partitionKey(produced))?.offset ?? -1);
-}
-
-/** Groups partitions by topic, as requests name them. */
-function topicsOf<T extends TopicPartition>(topicPartitions: readonly T[]): [topic: string, T[]][] {
-  return [...Map.groupBy(topicPartitions, ({ topic }) => topic)];
 }
 
 function skipReasons(from: AnswerReader): void {
@@ -243,56 +237,4 @@ function transaction(body: RequestWriter, { transactionalId, producerId, produce
 
 function producerOf(from: AnswerReader): ProducerEpoch {
   return { producerId: String(from.int64()), producerEpoch: from.int16() };
-}
-
-interface Verdict {
-  readonly errorCode: number;
-}
-
-function verdict(from: AnswerReader): Throttled & Verdict {
-  return { throttleMs: from.int32(), errorCode: from.int16() };
-}
-
-function throwRefused({ errorCode }: Verdict): void {
-  if (errorCode !== 0) throw answeredError(errorCode);
-}
-
-/** By topic and partition (`partitionKey`). */
-type PartitionVerdicts = ReadonlyMap<string, Verdict & { readonly offset: number }>;
-
-function partitionVerdicts(from: AnswerReader, readOffset = (): number => -1): PartitionVerdicts {
-  const verdicts = new Map<string, Verdict & { readonly offset: number }>();
-  from.array(() => {
-    const topic = from.string();
-    from.array(() => {
-      const partition = from.int32();
-      const errorCode = from.int16();
-      verdicts.set(partitionKey({ topic, partition }), { errorCode, offset: readOffset() });
-      from.tags();
-    });
-    from.tags();
-  });
-  return verdicts;
-}
-
-/**
- * Throws unless the answer accepts each partition that was asked about, and no other. kafkajs throws the first refusal alone, and takes a partition
- * that is missing in the answer for done.
- */
-function throwRefusedPartitions(asked: readonly TopicPartition[], verdicts: PartitionVerdicts): void {
-  const answered = [...verdicts.keys()];
-  const missing = asked.map(partitionKey).filter((key) => !verdicts.has(key));
-  if (missing.length > 0 || answered.length > asked.length)
-    throw new Error(`A broker was asked about ${asked.map(partitionKey).join(', ')}, and its answer is about ${answered.join(', ')}.`);
-  const codes = asked.map((topicPartition) => ({
-    topic: topicPartition.topic,
-    errorCode: verdicts.get(partitionKey(topicPartition))?.errorCode ?? 0,
-  }));
-  const refused = codes.filter(({ errorCode }) => errorCode !== 0);
-  // Without a topic: nothing of the request was done.
-  if (refused.length > 0 && codes.every(({ errorCode }) => errorCode === CONCURRENT_TRANSACTIONS))
-    throw answeredError(CONCURRENT_TRANSACTIONS);
-  const reasons = refused.filter(({ errorCode }) => errorCode !== NOT_ATTEMPTED);
-  const error = oneError((reasons.length > 0 ? reasons : refused).map(({ topic, errorCode }) => answeredError(errorCode, { topic })));
-  if (error !== undefined) throw error;
 }

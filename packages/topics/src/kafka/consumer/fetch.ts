@@ -2,7 +2,7 @@ import { mapHeaders } from '../../record-fields.ts';
 import { TopicUnknownError } from '../../topic-errors.ts';
 import type { TopicPartition, TopicRecord } from '../../topic-log.ts';
 import type { Broker, Cluster, FetchedMessage, FetchedPartition } from '../client/broker.ts';
-import { READ_COMMITTED, committedMessages } from '../client/kafkajs-cluster.ts';
+import { type DecidedMessage, READ_COMMITTED, decidedMessages } from '../client/kafkajs-cluster.ts';
 import { certainTopicMetadata } from '../admin/topic-metadata.ts';
 import { ConfigResourceTypes } from '../client/kafkajs-internals.ts';
 
@@ -20,6 +20,8 @@ const MOST_STEPS = 1_000;
 export interface FetchedRecords {
   /** In the memory of the broker's answer. */
   readonly records: readonly TopicRecord<Uint8Array>[];
+  /** Records of aborted transactions, of the same stretch. */
+  readonly aborted: readonly TopicRecord<Uint8Array>[];
   readonly next: number;
   /** Everything below has been decided: committed or aborted. */
   readonly lastStable: number;
@@ -33,6 +35,8 @@ export interface FetchOptions {
   readonly maxWaitMs: number;
   /** A first batch that is larger comes all the same. Default 4 MB. */
   readonly maxBytes?: number;
+  /** Default: committed, up to the last stable offset. Uncommitted: all that is replicated. */
+  readonly isolationLevel?: number;
 }
 
 /** The bytes to request next of a partition, by those of the request before and the records that came; none before: at first. */
@@ -99,8 +103,14 @@ export async function partitionOffsets(
 export async function fetchRecords(cluster: Cluster, options: FetchOptions): Promise<FetchedRecords> {
   const { topic, partition } = options;
   const { offset, data } = await fetchMessages(cluster, options);
-  const records = committedMessages(offset, data).map((message) => topicRecord(topic, partition, message));
-  return { records, next: nextOffset(data, offset), lastStable: Number(data.lastStableOffset) };
+  const { kept = [], dropped = [] } = Object.groupBy(decidedMessages(offset, data), ({ isAborted }) => (isAborted ? 'dropped' : 'kept'));
+  const recordOf = ({ message }: DecidedMessage): TopicRecord<Uint8Array> => topicRecord(topic, partition, message);
+  return {
+    records: kept.map(recordOf),
+    aborted: dropped.map(recordOf),
+    next: nextOffset(data, offset),
+    lastStable: Number(data.lastStableOffset),
+  };
 }
 
 /** The messages at an offset, with transaction markers and aborted records. */
@@ -111,20 +121,22 @@ export interface FetchedMessages {
 }
 
 /**
- * As `fetchRecords`, with markers and aborted records; empty only at the last stable offset. A broker that can't read its remote storage in
+ * As `fetchRecords`, with markers and aborted records; empty only at the end of what is stable, or replicated. A broker that can't read its remote storage in
  * time answers as if the log were empty there. Only compaction leaves a real gap, and compacted topics have no remote storage; aborted
  * transactions and lone markers have messages too.
  */
 export async function fetchMessages(cluster: Cluster, options: FetchOptions): Promise<FetchedMessages> {
-  const { topic, partition } = options;
+  const { topic, partition, isolationLevel = READ_COMMITTED } = options;
   const ask = (at: number, maxWaitMs: number, maxBytes = options.maxBytes): Promise<FetchedPartition> =>
     fetchPartition(cluster, {
       ...options,
       offset: at,
       maxWaitMs,
       ...(maxBytes !== undefined && { maxBytes }),
-      isolationLevel: READ_COMMITTED,
+      isolationLevel,
     });
+  const endOf = (data: FetchedPartition): number => Number(isolationLevel === READ_COMMITTED ? data.lastStableOffset : data.highWatermark);
+  const lacksMessages = (data: FetchedPartition, at: number): boolean => data.messages.length === 0 && at < endOf(data);
   let { offset } = options;
   let data = await ask(offset, options.maxWaitMs);
   if (!lacksMessages(data, offset)) return { offset, data };
@@ -134,7 +146,7 @@ export async function fetchMessages(cluster: Cluster, options: FetchOptions): Pr
     // kafkajs doesn't report how far a batch without records reaches.
     for (let steps = 0; steps < MOST_STEPS && lacksMessages(data, offset); steps += 1) {
       offset += 1;
-      if (offset < Number(data.lastStableOffset)) data = await ask(offset, 0, BYTES.most);
+      if (offset < endOf(data)) data = await ask(offset, 0, BYTES.most);
     }
     return { offset, data };
   }
@@ -148,9 +160,7 @@ export async function fetchMessages(cluster: Cluster, options: FetchOptions): Pr
   );
 }
 
-export interface FetchPartitionOptions extends FetchOptions {
-  readonly isolationLevel: number;
-}
+export type FetchPartitionOptions = FetchOptions & Required<Pick<FetchOptions, 'isolationLevel'>>;
 
 /**
  * Fetches from the leader of a partition. The cluster object must know the topic-partition (`partitionsOf`). A request names one partition:
@@ -179,10 +189,6 @@ async function leaderOf(cluster: Cluster, topic: string, partition: number): Pro
   return await cluster.findBroker({ nodeId });
 }
 
-function lacksMessages({ messages, lastStableOffset }: FetchedPartition, offset: number): boolean {
-  return messages.length === 0 && offset < Number(lastStableOffset);
-}
-
 async function isCompacted(cluster: Cluster, topic: string, partition: number): Promise<boolean> {
   const broker = await leaderOf(cluster, topic, partition);
   const { resources } = await broker.describeConfigs({
@@ -192,12 +198,12 @@ async function isCompacted(cluster: Cluster, topic: string, partition: number): 
 }
 
 /** The offset behind everything fetched, including aborted records and markers. Compaction may have removed the last record of a batch. */
-function nextOffset({ messages }: FetchedPartition, offset: number): number {
+export function nextOffset({ messages }: FetchedPartition, offset: number): number {
   const batch = messages.at(-1)?.batchContext;
   return batch === undefined ? offset : Math.max(offset, Number(batch.firstOffset) + batch.lastOffsetDelta + 1);
 }
 
-function topicRecord(
+export function topicRecord(
   topic: string,
   partition: number,
   { offset, timestamp, key, value, headers = {} }: FetchedMessage,

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TopicLostError } from '../../topic-errors.ts';
 import type { OffsetCommit, TopicPartition } from '../../topic-log.ts';
-import { byTopic, partitionKey } from '../../topic-partition.ts';
+import { partitionKey } from '../../topic-partition.ts';
 import type { Cluster } from '../client/broker.ts';
-import { partitionOffsets, partitionsOf } from './fetch.ts';
+import { partitionOffsets } from './fetch.ts';
 import type { SentRecords } from '../producer/record-sender.ts';
 
 const LOOK_AGAIN_MS = 5;
@@ -20,7 +20,10 @@ export class ReadYourWrites {
   readonly #lost = new Set<string>();
 
   committed(sent: SentRecords, offsets: readonly OffsetCommit[] = []): void {
-    for (const [key, { next }] of sent) this.#ends.set(key, Math.max(next, this.#ends.get(key) ?? 0));
+    for (const [key, batches] of sent) {
+      const { first, count } = batches.at(-1) ?? { first: 0, count: 0 };
+      this.#ends.set(key, Math.max(first + count, this.#ends.get(key) ?? 0));
+    }
     for (const { group, topic, partition, nextOffset } of offsets)
       this.#offsets.set(`${group} ${partitionKey({ topic, partition })}`, nextOffset);
   }
@@ -36,7 +39,7 @@ export class ReadYourWrites {
     });
     return (sent) => {
       for (const { topic, key, end } of ends) {
-        const { first = Infinity } = sent.get(key) ?? {};
+        const first = sent.get(key)?.[0]?.first ?? Infinity;
         if (first < end) this.#lost.add(key);
         if (this.#lost.has(key)) throw new TopicLostError({ topic });
       }
@@ -67,16 +70,6 @@ export class ReadYourWrites {
 
   #isBehindUs(stable: ReadonlyMap<number, number>, topic: string, partition: number): boolean {
     return (stable.get(partition) ?? 0) >= (this.#ends.get(partitionKey({ topic, partition })) ?? 0);
-  }
-
-  /** True when readers can read all our commits to those partitions, at once or within a second. */
-  async areReadable(cluster: Cluster, topicPartitions: readonly TopicPartition[]): Promise<boolean> {
-    for (const { topic, partitions } of byTopic(topicPartitions)) {
-      await partitionsOf(cluster, topic);
-      const stable = await this.stableOffsets(cluster, topic, partitions);
-      if (!partitions.every((partition) => this.#isBehindUs(stable, topic, partition))) return false;
-    }
-    return true;
   }
 
   /** The offset that a group reads next: its coordinator's committed offset, or ours where we have committed a later one. */

@@ -57,6 +57,11 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     this.#opened.catch(() => {});
   }
 
+  /** Settles when the reader knows where it begins, or that it can't. */
+  async begun(): Promise<void> {
+    await this.#opened.catch(() => undefined);
+  }
+
   protected override async commitOffset(offset: OffsetCommit): Promise<void> {
     await this.#options.client.run((cluster) => commitGroupOffset(cluster, offset));
   }

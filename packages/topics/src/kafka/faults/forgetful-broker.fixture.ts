@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Producer } from 'kafkajs';
-import type { Broker, Cluster } from '../client/broker.ts';
+import type { Broker, Cluster, ProduceOptions } from '../client/broker.ts';
 import { clusterOptions, newCluster } from '../client/kafkajs-cluster.ts';
 import type { TopicPartition } from '../../topic-log.ts';
 import type { BatchRecord } from '../record-batch/batch-record.ts';
@@ -76,25 +76,62 @@ export async function forgottenTopicTransaction(options: {
   await cluster.disconnect();
 }
 
-/** The next transaction in this process that writes to `forgotten` doesn't register it with its coordinator. */
-export function forgetOnce(forgotten: string): () => boolean {
-  const { prototype } = require('kafkajs/src/cluster') as { readonly prototype: Cluster };
-  const find = Reflect.get(prototype, 'findGroupCoordinator') as (this: Cluster, options: object) => Promise<Broker>;
-  let done = false;
-  prototype.findGroupCoordinator = async function (this: Cluster, options) {
-    const coordinator = await find.call(this, options);
-    const addPartitionsToTxn = coordinator.addPartitionsToTxn.bind(coordinator);
-    return Object.assign(coordinator, {
-      transactionProtocol: () => Promise.resolve(1),
-      addPartitionsToTxn(request: AddedPartitions) {
-        if (done || request.topics.every(({ topic }) => topic !== forgotten)) return addPartitionsToTxn(request);
-        done = true;
-        prototype.findGroupCoordinator = find;
-        return addPartitionsToTxn(without(forgotten, request));
-      },
-    });
+/** Topics that the next transaction to write to them doesn't register with its coordinator. */
+const armed = new Set<string>();
+let isPatched = false;
+
+/**
+ * The next transaction in this process that writes to one of these topics gets no end marker there, as from a broker that skips it. To be called
+ * before a lane is opened, or anything appended; `arm` says from when on. It answers whether that has happened.
+ */
+export function forgetting(...topics: readonly string[]): { readonly arm: () => () => boolean } {
+  if (!isPatched) patchBrokers();
+  isPatched = true;
+  return {
+    arm() {
+      for (const topic of topics) armed.add(topic);
+      return () => topics.every((topic) => !armed.has(topic));
+    },
   };
-  return () => done;
+}
+
+function patchBrokers(): void {
+  const { prototype } = require('kafkajs/src/cluster') as { readonly prototype: object };
+  const patched = new WeakSet<Broker>();
+  for (const name of ['findGroupCoordinator', 'findBroker']) {
+    const find = Reflect.get(prototype, name) as (options: object) => Promise<Broker>;
+    Reflect.set(prototype, name, async function (this: Cluster, options: object): Promise<Broker> {
+      const broker = await Reflect.apply(find, this, [options]);
+      if (!patched.has(broker)) forgetIn(broker);
+      patched.add(broker);
+      return broker;
+    });
+  }
+}
+
+function forgetIn(broker: Partial<Broker>): void {
+  const { addPartitionsToTxn, produceBatches } = broker;
+  // kafkajs's own.
+  if (addPartitionsToTxn === undefined || produceBatches === undefined) return;
+  Object.assign(broker, {
+    // A transaction that writes nothing names no protocol.
+    addPartitionsToTxn(request: AddedPartitions) {
+      const topics = request.protocol === undefined ? request.topics : request.topics.filter(({ topic }) => !armed.delete(topic));
+      return addPartitionsToTxn({ ...request, topics });
+    },
+    async produceBatches(request: ProduceOptions) {
+      if (request.protocol !== 2) return await produceBatches(request);
+      const isForgotten = ({ topic }: TopicPartition): boolean => armed.has(topic);
+      const forgotten = request.topicPartitions.filter(isForgotten);
+      const rest = request.topicPartitions.filter((produced) => !isForgotten(produced));
+      if (forgotten.length === 0) return await produceBatches(request);
+      const told = rest.length === 0 ? [] : await produceBatches({ ...request, topicPartitions: rest });
+      // A broker takes it without a word to the coordinator.
+      const untold = await produceBatches({ ...request, protocol: 1, topicPartitions: forgotten });
+      for (const { topic } of forgotten) armed.delete(topic);
+      return request.topicPartitions.map((produced) => untold[forgotten.indexOf(produced)] ?? told[rest.indexOf(produced)] ?? -1);
+    },
+  });
 }
 
 type AddedPartitions = Parameters<Broker['addPartitionsToTxn']>[0];

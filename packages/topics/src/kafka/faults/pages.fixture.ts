@@ -31,7 +31,7 @@ export async function newPages(log: TopicLog, { partitions = 2 }: { readonly par
   ]);
   const places = Array.from({ length: partitions }, (_, partition) => ({ topic, partition }));
   const pages: Pages = {
-    lane: { name, state: { topic: state, partition: 0 }, writes: places },
+    lane: { name, state: { topic: state, partition: 0 }, writes: places, commits: [{ group: name, topic: requests, partition: 0 }] },
     topic,
     group: name,
     next: 0,

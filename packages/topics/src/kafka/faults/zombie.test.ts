@@ -27,7 +27,7 @@ describe.skipIf(why !== undefined).concurrent.for([1, 2])(
       return Object.assign(log, { client });
     }
 
-    it.for([...(protocol === 1 ? ['AddPartitionsToTxn'] : []), 'Produce', 'TxnOffsetCommit', 'EndTxn'])(
+    it.for([...(protocol === 1 ? ['AddPartitionsToTxn'] : []), 'Produce', 'TxnOffsetCommit'])(
       'writes nothing when it wakes at its %s',
       async (api, { expect }) => {
         await using older = await open();
@@ -53,6 +53,24 @@ describe.skipIf(why !== undefined).concurrent.for([1, 2])(
         await pages.verify(proxied.brokers, newer);
       },
     );
+
+    it('has written all of a page when it is frozen at its EndTxn: the page counts', async ({ expect }) => {
+      await using older = await open();
+      await using newer = await open();
+      const pages = await newPages(older);
+      const writer = await older.openLane(pages.lane);
+      await pages.write(writer, 2);
+      const frozen = holdFirst(proxied, older.client, (request) => request.api === 'EndTxn');
+      const late = pages.write(writer);
+      await frozen.reached;
+      const newcomer = await newer.openLane(pages.lane);
+      expect(newcomer.state.get('page')).toBe('2');
+      frozen.letGo();
+      await late;
+      await expect(pages.write(writer)).rejects.toThrow(LaneLostError);
+      await pages.write(newcomer, 2);
+      await pages.verify(proxied.brokers, newer);
+    });
 
     it('and has committed before it lost its lane resolves, and its next transaction throws', async ({ expect }) => {
       await using older = await open();

@@ -3,6 +3,8 @@ import type { LiveState } from '../../state-reading.ts';
 import type { LaneSpec } from '../../topic-log.ts';
 import type { Cluster } from '../client/broker.ts';
 import type { ReadYourWrites } from '../consumer/read-your-writes.ts';
+import type { TransactionNote } from '../producer/find-transaction.ts';
+import type { Noted } from '../producer/transaction-session.ts';
 import { OWN_KEYS, StatePartition, type StateRecord } from './state-partition.ts';
 
 /** A lane's holder, as written in its state. The newest committed one counts. */
@@ -23,8 +25,8 @@ export interface LaneHolder {
 }
 
 /**
- * A lane's state as the log holds it. Each take of the lane and each transaction leave a record there, so that a read shows the fate of a
- * transaction whose outcome is unknown, and whether another process has taken the lane.
+ * A lane's state as the log holds it. Each take of the lane and each transaction leave a record there, so that a read shows what the newest
+ * transactions have written, and whether another process has taken the lane.
  */
 export class LaneLog {
   readonly holderKey: string;
@@ -34,6 +36,9 @@ export class LaneLog {
   readonly #partition: StatePartition;
   #taken = false;
   #successor: LaneHolder | undefined;
+  /** The nonce of the taking that is being read up to. */
+  #awaited: string | undefined;
+  #noted: Noted[] = [];
   #committed = 0;
 
   constructor(lane: LaneSpec, incarnation: string) {
@@ -44,13 +49,14 @@ export class LaneLog {
     this.transactionKey = `${OWN_KEYS}${lane.name}/transaction`;
   }
 
-  /** The number of the last transaction of this incarnation that is known to be committed. */
-  get committed(): number {
-    return this.#committed;
+  /** The newest transaction that is known to be committed, and those behind it; none where a holder has released the lane behind them. */
+  get noted(): readonly Noted[] {
+    return this.#noted;
   }
 
-  set committed(number: number) {
-    this.#committed = number;
+  /** The number of the newest transaction of this incarnation that is committed, as far as the log has been read. */
+  get committed(): number {
+    return this.#committed;
   }
 
   get holder(): LaneHolder | undefined {
@@ -66,6 +72,7 @@ export class LaneLog {
 
   /** Reads until the taking with that nonce: by then everything earlier holders have committed is known. Throws as `look` does. */
   async readTo(cluster: Cluster, nonce: string): Promise<void> {
+    this.#awaited = nonce;
     await this.#partition.readUntil(cluster, (record) => this.#note(record) === nonce);
     this.#assertOurs();
   }
@@ -77,14 +84,21 @@ export class LaneLog {
   }
 
   /** Answers the nonce of a taking of ours. */
-  #note({ key, value }: StateRecord): string | undefined {
+  #note({ key, value, isAborted }: StateRecord): string | undefined {
     if (value === null) return undefined;
     if (key === this.transactionKey) {
-      const { incarnation, number } = JSON.parse(value) as TransactionNote;
-      if (incarnation === this.#incarnation) this.#committed = Math.max(this.#committed, number);
+      const note = JSON.parse(value) as TransactionNote;
+      if (!isAborted && note.incarnation === this.#incarnation) this.#committed = Math.max(this.#committed, note.number);
+      this.#noted = [...(isAborted ? this.#noted : []), { id: note, isWhole: !isAborted, note }];
     }
     if (key !== this.holderKey) return undefined;
     const holder = JSON.parse(value) as LaneHolder;
+    if (isAborted) {
+      if (holder.nonce === this.#awaited)
+        throw new Error('Another process has begun to take the lane, and has aborted its taking by this one.');
+      return undefined;
+    }
+    if (holder.released === true) this.#noted = [];
     if (holder.incarnation === this.#incarnation) {
       this.#taken = true;
       return holder.nonce;
@@ -98,10 +112,4 @@ export class LaneLog {
     const { host, pid, sinceMs } = this.#successor;
     throw new LaneLostError({ lane: this.#lane.name, by: `process ${pid} on ${host} since ${new Date(sinceMs).toISOString()}` });
   }
-}
-
-export interface TransactionNote {
-  readonly incarnation: string;
-  /** Counted from 1 within the incarnation. */
-  readonly number: number;
 }

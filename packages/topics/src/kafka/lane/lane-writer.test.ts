@@ -4,7 +4,7 @@ import { verdictOf } from '../client/driver-errors.ts';
 import type { Cluster } from '../client/broker.ts';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';
 import { ReadYourWrites } from '../consumer/read-your-writes.ts';
-import type { LaneSession } from './lane-session.ts';
+import type { TransactionSession } from '../producer/transaction-session.ts';
 import { KafkaLaneWriter, type KafkaLaneWriterOptions } from './lane-writer.ts';
 
 /** As a broker says it of a topic it has not heard of yet. */
@@ -30,7 +30,7 @@ test('a lane that is closed while it reconnects does not write when it is connec
   const reached = Promise.withResolvers<void>();
   let written = 0;
   const lane = await writer({
-    connect: async () => {
+    begin: async () => {
       reached.resolve();
       await gate.promise;
     },
@@ -51,18 +51,18 @@ test('a lane that is closed while it reconnects does not write when it is connec
 
 interface Parts {
   readonly look?: () => Promise<void>;
-  readonly connect?: () => Promise<void>;
+  readonly begin?: () => Promise<void>;
   readonly write?: () => Promise<void>;
 }
 
 /** A lane whose broker is no more than that; its topics are there. */
-async function writer({ look, connect, write }: Parts): Promise<KafkaLaneWriter> {
+async function writer({ look, begin, write }: Parts): Promise<KafkaLaneWriter> {
   const nothing = async (): Promise<void> => await Promise.resolve();
-  const session = { connect: connect ?? nothing, fence: nothing, write: write ?? nothing, discard: () => undefined, disconnect: nothing };
+  const session = { begin: begin ?? nothing, write: write ?? nothing, settle: nothing, discard: () => undefined, disconnect: nothing };
   const client: Pick<ReconnectingClient<Cluster>, 'once'> = { once: (look ?? nothing) as () => Promise<never> };
   const options: KafkaLaneWriterOptions = {
     lane: { name: 'lane', state: { topic: 'state', partition: 0 } },
-    session: () => session as object as LaneSession,
+    session: () => session as object as TransactionSession,
     readYourWrites: new ReadYourWrites(),
     client: client as ReconnectingClient<Cluster>,
     patience: {

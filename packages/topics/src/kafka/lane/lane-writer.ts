@@ -2,25 +2,27 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { Backoff } from '../../backoff.ts';
 import { LaneLostError } from '../../lane-errors.ts';
-import { TopicUnknownError } from '../../topic-errors.ts';
+import { TopicLostError, TopicUnknownError } from '../../topic-errors.ts';
 import { QueuedLaneWriter } from '../../queued-lane-writer.ts';
 import type { LiveState } from '../../state-reading.ts';
-import type { LaneSpec, LaneTransaction, StateReading } from '../../topic-log.ts';
+import type { LaneSpec, LaneTransaction, OffsetPlace, StateReading, TopicPartition } from '../../topic-log.ts';
+import { partitionKey } from '../../topic-partition.ts';
 import { type TransactionContent, collectTransaction, stateChanges } from '../../transaction-content.ts';
 import type { Cluster } from '../client/broker.ts';
 import { driverError } from '../client/driver-errors.ts';
 import { isFenced, isTopicUnknown } from '../client/error-kinds.ts';
 import type { Patience } from '../client/patience.ts';
-import { type LaneHolder, LaneLog, type TransactionNote } from './lane-log.ts';
-import type { LaneSession } from './lane-session.ts';
+import { type LaneHolder, LaneLog } from './lane-log.ts';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';
 import { abortable } from '../client/time-limit.ts';
 import type { ReadYourWrites } from '../consumer/read-your-writes.ts';
+import type { Touched } from '../producer/transactional-producer.ts';
+import type { TransactionSession, TransactionSessionOptions } from '../producer/transaction-session.ts';
 
 export interface KafkaLaneWriterOptions {
   readonly lane: LaneSpec;
   /** A new producer of the lane's transactional id. */
-  readonly session: () => LaneSession;
+  readonly session: (options: Pick<TransactionSessionOptions, 'touched' | 'noted' | 'notes' | 'signal'>) => TransactionSession;
   readonly readYourWrites: ReadYourWrites;
   readonly client: ReconnectingClient<Cluster>;
   readonly patience: Patience;
@@ -39,10 +41,12 @@ const PAUSES = { firstMs: 50, mostMs: 1_000 };
 const FENCED_PAUSES = { leastMs: 375, firstMs: 750, mostMs: 1_500 };
 /** How long a close waits for transactions in flight; a broker that is away may take far longer. */
 const CLOSE_WITHIN_MS = 2_000;
+/** A transaction with no other behind it is ended for all its readers after so long. */
+const SETTLE_AFTER_MS = 1_000;
 
 /**
  * The one writer of a lane. A fault of a broker or a connection leaves the outcome of a transaction unknown: the writer then takes the lane
- * again and reads its state, and the transaction counts as done or is written again. The caller sees only a delay.
+ * again by `transaction-law.ts`, and the transaction counts or is written again. The caller sees only a delay.
  */
 export class KafkaLaneWriter extends QueuedLaneWriter {
   readonly #options: KafkaLaneWriterOptions;
@@ -51,13 +55,22 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   readonly #log: LaneLog;
   readonly #over = new AbortController();
   #state: LiveState | undefined;
-  #session: LaneSession | undefined;
+  /** By name: wherever this lane has written or may write. */
+  readonly #partitions: Map<string, TopicPartition>;
+  readonly #offsets: Map<string, OffsetPlace>;
+  /** The number of the newest transaction of this incarnation that counts. */
+  #counted = 0;
+  #session: TransactionSession | undefined;
+  #settling: NodeJS.Timeout | undefined;
   #lost: LaneLostError | undefined;
 
   constructor(options: KafkaLaneWriterOptions) {
     super(options.lane.name);
     this.#options = options;
+    const { state, writes = [], commits = [] } = options.lane;
     this.#log = new LaneLog(options.lane, this.#incarnation);
+    this.#partitions = new Map([state, ...writes].map((each) => [partitionKey(each), each]));
+    this.#offsets = new Map(commits.map((each) => [offsetKey(each), each]));
   }
 
   override get state(): StateReading {
@@ -78,12 +91,11 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
 
   protected override async release(pending: Promise<unknown>): Promise<void> {
     this.#options.onClose(this);
+    clearTimeout(this.#settling);
     const late = setTimeout(() => this.#over.abort(this.closedError()), CLOSE_WITHIN_MS);
     await pending;
-    // The next holder need not wait for us then.
-    if (this.#session !== undefined && this.#lost === undefined) {
-      await this.#abortable(this.#session.write([this.#holderRecord({ nonce: randomUUID(), released: true })])).catch(() => undefined);
-    }
+    if (this.#session !== undefined && this.#lost === undefined)
+      await this.#abortable(this.#released(this.#session)).catch(() => undefined);
     clearTimeout(late);
     this.#over.abort(this.closedError());
     const session = this.#session;
@@ -96,23 +108,43 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     if (this.#lost !== undefined) throw this.#lost;
     const { lane, placed } = this.#options;
     const content = await placed(collectTransaction(work, lane));
-    const number = this.#log.committed + 1;
-    const note: TransactionNote = { incarnation: this.#incarnation, number };
-    const records = [...content.records, { ...lane.state, key: this.#log.transactionKey, value: JSON.stringify(note) }];
+    this.#note(content);
+    const id = { incarnation: this.#incarnation, number: this.#counted + 1 };
+    clearTimeout(this.#settling);
     await this.#untilDone(async (session) => {
-      // Its outcome was unknown; reading has shown that it is committed.
-      if (this.#log.committed >= number) return;
-      await session.write(records, content.offsets);
-      this.#log.committed = number;
+      // A fault has hidden that it was written.
+      if (this.#counted >= id.number) return;
+      await session.write(content, id);
+      this.#counted = id.number;
     }).catch((error: unknown) => {
-      // Committed before the lane was lost; the next transaction throws.
-      if (!(error instanceof LaneLostError) || this.#log.committed < number) throw error;
+      // It counted before the lane was lost, or its successor has completed it; the next transaction throws.
+      if (!(error instanceof LaneLostError) || Math.max(this.#counted, this.#log.committed) < id.number) throw error;
     });
     this.#state?.apply(stateChanges(content.records, lane.state));
+    this.#settleSoon();
+  }
+
+  #note({ records, offsets }: TransactionContent): void {
+    for (const { topic, partition = 0 } of records) this.#partitions.set(partitionKey({ topic, partition }), { topic, partition });
+    for (const { group, topic, partition } of offsets)
+      this.#offsets.set(offsetKey({ group, topic, partition }), { group, topic, partition });
+  }
+
+  /** Readers of the last transaction don't wait for the next one, which may come in a week. */
+  #settleSoon(): void {
+    this.#settling = setTimeout(() => {
+      this.queued(() => this.#untilDone((session) => session.settle())).catch(() => undefined);
+    }, SETTLE_AFTER_MS).unref();
+  }
+
+  /** The next holder need not wait for this one. */
+  async #released(session: TransactionSession): Promise<void> {
+    await session.write({ records: [this.#holderRecord({ nonce: randomUUID(), released: true })], offsets: [] });
+    await session.settle();
   }
 
   /** Runs `work` with a session until it goes well; after each fault the lane is taken again first. */
-  async #untilDone(work: (session: LaneSession) => Promise<void>): Promise<void> {
+  async #untilDone(work: (session: TransactionSession) => Promise<void>): Promise<void> {
     const { patience } = this.#options;
     const backoff = new Backoff(PAUSES);
     const whenFenced = new Backoff(FENCED_PAUSES);
@@ -149,28 +181,49 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   }
 
   /** Fences every other holder, THEN reads what is committed. The other way round an older state would be believed. */
-  async #take(): Promise<LaneSession> {
+  async #take(): Promise<TransactionSession> {
     const { client } = this.#options;
     // Read first, and trust the result only for bad news: a lane that another process has taken is not taken back.
     await client.once((cluster) => this.#log.look(cluster, this.#options.readYourWrites));
     this.#over.signal.throwIfAborted();
-    const session = this.#options.session();
-    try {
-      await session.connect();
+    const nonce = randomUUID();
+    let reads = 0;
+    const session = this.#options.session({
+      touched: () => this.#touched(),
+      notes: { ...this.#options.lane.state, key: this.#log.transactionKey },
+      noted: async () => {
+        const isFirst = (reads += 1) === 1;
+        await client.once((cluster) =>
+          isFirst ? this.#log.readTo(cluster, nonce) : this.#log.look(cluster, this.#options.readYourWrites),
+        );
+        return this.#log.noted;
+      },
       // A writer that was closed meanwhile would fence its successor, or take the lane from it.
+      signal: this.#over.signal,
+    });
+    try {
+      await session.begin([this.#holderRecord({ nonce })]);
       this.#over.signal.throwIfAborted();
-      await session.fence();
-      this.#over.signal.throwIfAborted();
-      const nonce = randomUUID();
-      await session.write([this.#holderRecord({ nonce })]);
-      await client.once((cluster) => this.#log.readTo(cluster, nonce));
-      this.#over.signal.throwIfAborted();
+      const { id } = session.noted ?? {};
+      const counted = id?.incarnation === this.#incarnation ? id.number : 0;
+      if (counted < this.#counted) throw new TopicLostError({ topic: this.#options.lane.state.topic });
+      this.#counted = counted;
       this.#state ??= this.#log.state(this.#options.skewMs());
       return session;
     } catch (error) {
       session.discard();
       throw error;
     }
+  }
+
+  #touched(): Touched {
+    const partitions = new Map(this.#partitions);
+    const offsets = new Map(this.#offsets);
+    for (const { note } of this.#log.noted) {
+      for (const { topic, partition } of note.parts) partitions.set(partitionKey({ topic, partition }), { topic, partition });
+      for (const each of note.offsets) offsets.set(offsetKey(each), each);
+    }
+    return { topicPartitions: [...partitions.values()], offsets: [...offsets.values()] };
   }
 
   #holderRecord({ nonce, released }: { readonly nonce: string; readonly released?: boolean }) {
@@ -191,4 +244,8 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   #abortable<T>(work: Promise<T>): Promise<T> {
     return abortable(work, this.#over.signal);
   }
+}
+
+function offsetKey(place: OffsetPlace): string {
+  return `${place.group} ${partitionKey(place)}`;
 }

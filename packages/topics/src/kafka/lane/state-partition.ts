@@ -16,7 +16,7 @@ export interface StateEntry {
 }
 
 /** A record of it with a key and a value of text; null is a tombstone. */
-export type StateRecord = Pick<TopicRecord, 'value'> & { readonly key: string };
+export type StateRecord = Pick<TopicRecord, 'value'> & { readonly key: string; readonly isAborted: boolean };
 
 export interface ReadToEndOptions {
   readonly cluster: Cluster;
@@ -97,24 +97,30 @@ export class StatePartition {
   async #read(cluster: Cluster, onRecord: (record: StateRecord) => void): Promise<void> {
     const offset = await this.#position(cluster);
     const maxBytes = this.#maxBytes;
-    const { records, next } = await fetchRecords(cluster, { ...this.topicPartition, offset, maxWaitMs: WAIT_MS, maxBytes }).catch(
+    const { records, aborted, next } = await fetchRecords(cluster, { ...this.topicPartition, offset, maxWaitMs: WAIT_MS, maxBytes }).catch(
       (error: unknown) => {
         throw isOutOfRange(error) ? new TopicLostError({ topic: this.topicPartition.topic }, { cause: error }) : error;
       },
     );
     this.#maxBytes = nextMaxBytes({ maxBytes, records: records.length });
-    for (const record of records) {
+    const dropped = new Set(aborted);
+    for (const record of [...records, ...aborted].toSorted((a, b) => a.offset - b.offset)) {
       const key = record.key === null ? undefined : textOf(record.key);
       if (key === undefined) continue;
       const value = record.value === null ? null : textOf(record.value);
-      this.#unreadable.delete(key);
-      this.entries.delete(key);
-      // Not the whole answer it lies in.
-      if (value === undefined)
-        this.#unreadable.set(key, { ...record, key: null, value: record.value && new Uint8Array(record.value), headers: {} });
-      else if (value !== null) this.entries.set(key, { value, timestampMs: record.timestampMs });
-      if (value !== undefined) onRecord({ key, value });
+      const isAborted = dropped.has(record);
+      if (!isAborted) this.#set(key, value, record);
+      if (value !== undefined) onRecord({ key, value, isAborted });
     }
     this.#next = next;
+  }
+
+  #set(key: string, value: string | null | undefined, record: TopicRecord<Uint8Array>): void {
+    this.#unreadable.delete(key);
+    this.entries.delete(key);
+    // Not the whole answer it lies in.
+    if (value === undefined)
+      this.#unreadable.set(key, { ...record, key: null, value: record.value && new Uint8Array(record.value), headers: {} });
+    else if (value !== null) this.entries.set(key, { value, timestampMs: record.timestampMs });
   }
 }

@@ -17,8 +17,15 @@ export interface RecordSenderOptions {
   readonly refreshTopic: (topic: string) => Promise<void>;
 }
 
-/** By topic and partition (`partitionKey`): the offset of the first record sent, and the one after the last. */
-export type SentRecords = ReadonlyMap<string, { readonly first: number; readonly next: number }>;
+/** By topic and partition (`partitionKey`): where the records lie, in their order. Other clients' records may lie between two batches. */
+export type SentRecords = ReadonlyMap<string, readonly SentBatch[]>;
+
+/** Records at consecutive offsets. */
+export interface SentBatch {
+  /** The offset of the first one. */
+  readonly first: number;
+  readonly count: number;
+}
 
 /** A request is full with as many bytes before compression: its batches are in memory together, and brokers take requests of 100 MiB. */
 const MOST_REQUEST_BYTES = 8 * 1024 * 1024;
@@ -35,7 +42,7 @@ export class RecordSender {
   async send(producer: TransactionalProducer, partitions: RecordsByPartition): Promise<SentRecords> {
     const { maxMessageBytes } = this.#options;
     const limits: Limits = new Map(Array.from(partitions.values(), ({ topic }) => [topic, maxMessageBytes(topic)]));
-    const sent = new Map<string, { readonly first: number; readonly next: number }>();
+    const sent = new Map<string, SentBatch[]>();
     for (const round of rounds(Array.from(partitions.values(), (each) => this.#batchesOf(each, limits)))) {
       const batches = await Promise.all(round.map(async ({ batch, ...at }) => ({ ...at, batch: await batch.packed() })));
       const offsets = await producer.send(batches).catch(async (error: unknown) => {
@@ -43,8 +50,8 @@ export class RecordSender {
       });
       for (const { batch, ...at } of batches) {
         const key = partitionKey(at);
-        const offset = offsets.get(key) ?? -1;
-        sent.set(key, { first: sent.get(key)?.first ?? offset, next: offset + batch.count });
+        const before = sent.get(key) ?? [];
+        sent.set(key, [...before, { first: offsets.get(key) ?? -1, count: batch.count }]);
       }
     }
     return sent;

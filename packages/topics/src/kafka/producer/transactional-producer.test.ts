@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { answeredError } from '../client/ask.ts';
 import type { Broker, Cluster, ProduceOptions, TransactionProtocol } from '../client/broker.ts';
-import { HangingTransaction } from '../lane/hanging-transaction.ts';
 import { TransactionTimeout } from './transaction-timeout.ts';
 import { TransactionalProducer } from './transactional-producer.ts';
 
@@ -54,8 +53,8 @@ async function begun({ protocol = 1, produce = async () => await Promise.resolve
     cluster: cluster as object as Cluster,
     transactionalId: 'lane',
     transactionTimeout: new TransactionTimeout(60_000),
-    hanging: new HangingTransaction([]),
   });
+  await producer.fence();
   await producer.begin([PAGES, STATE]);
   return { producer, requests };
 }
@@ -77,7 +76,7 @@ describe('a transactional producer', () => {
     },
   );
 
-  it('sends nothing more after an error, but an abort', async () => {
+  it('sends nothing more after an error', async () => {
     const { producer, requests } = await begun({
       produce: async ({ topicPartitions: [produced] }) => {
         if (produced?.topic === 'state') throw answeredError(NOT_ENOUGH_REPLICAS_AFTER_APPEND, { topic: 'state' });
@@ -89,12 +88,9 @@ describe('a transactional producer', () => {
     for (const use of [() => producer.send(both), () => producer.commit(), () => producer.begin([PAGES]), () => producer.sendOffsets([])])
       await expect(use()).rejects.toThrow('A producer is used again after an error.');
     expect(requests).toEqual(before);
-    await producer.abort();
-    expect(requests).toEqual([...before, 'abort']);
-    await expect(producer.begin([PAGES])).rejects.toThrow(TypeError);
   });
 
-  it('waits for all leaders before it fails: an abort overtakes no request', async () => {
+  it('waits for all leaders before it fails: the next producer overtakes no request', async () => {
     const late = Promise.withResolvers<readonly number[]>();
     const { producer } = await begun({
       produce: async ({ topicPartitions: [produced] }) =>

@@ -1,9 +1,8 @@
-import type { OffsetCommit, TopicPartition } from '../../topic-log.ts';
+import type { OffsetCommit, OffsetPlace, TopicPartition } from '../../topic-log.ts';
 import { byTopic, partitionKey } from '../../topic-partition.ts';
 import { answeredError, oneError } from '../client/ask.ts';
 import type { Broker, Cluster, ProducerEpoch, TransactionOptions, TransactionProtocol } from '../client/broker.ts';
 import { isTimeoutRefused } from '../client/error-kinds.ts';
-import type { HangingTransaction } from '../lane/hanging-transaction.ts';
 import { type RecordBatch, batchPieces } from '../record-batch/index.ts';
 import type { TransactionTimeout } from './transaction-timeout.ts';
 import { STARTING } from '../client/kafka-errors.ts';
@@ -14,13 +13,17 @@ export interface TransactionalProducerOptions {
   readonly cluster: Cluster;
   readonly transactionalId: string;
   readonly transactionTimeout: TransactionTimeout;
-  /** To be ended before the first transaction. */
-  readonly hanging: HangingTransaction;
 }
 
 /** A batch and where it goes. */
 export interface PartitionBatch extends TopicPartition {
   readonly batch: RecordBatch;
+}
+
+/** Where a transaction writes: partitions, and offsets of groups. */
+export interface Touched {
+  readonly topicPartitions: readonly TopicPartition[];
+  readonly offsets: readonly OffsetPlace[];
 }
 
 interface Fenced {
@@ -33,13 +36,13 @@ interface Fenced {
 const GROUP = 0;
 const TRANSACTION = 1;
 /** After that many records their numbers begin at 0 again. */
-const SEQUENCES = 2 ** 31;
+export const SEQUENCES: number = 2 ** 31;
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
 
 /**
- * A transactional producer of our own on kafkajs's connections. After an error it does nothing more, but for an abort: how far the brokers have got
- * is unknown then, and a batch that is sent again under a number already used would be acknowledged without being appended. A new producer
- * of the transactional id goes on.
+ * A transactional producer of our own on kafkajs's connections. After an error it does nothing more: how far the brokers have got is unknown then,
+ * and a batch that is sent again under a number already used would be acknowledged without being appended. A new producer of the transactional
+ * id continues, by `transaction-law.ts`.
  */
 export class TransactionalProducer {
   readonly #options: TransactionalProducerOptions;
@@ -64,23 +67,27 @@ export class TransactionalProducer {
     await this.#options.cluster.disconnect();
   }
 
-  /** Fences every older producer of the transactional id, and ends the transaction it has left open. */
+  /** Fences every older producer of the transactional id, and has the coordinator abort the transaction that it knows as open. */
   async fence(): Promise<void> {
     await this.#orFail(() => this.#fence());
   }
 
-  /** Begins a transaction that writes to these partitions; the first one fences. Throws when the coordinator has gone since the last one, and may have failed to write its markers. */
+  /** As which the next transaction is written. */
+  get epoch(): ProducerEpoch {
+    return this.#begun().producer;
+  }
+
+  /** The number of the next record in a partition. */
+  sequence(topicPartition: TopicPartition): number {
+    return this.#sequences.get(partitionKey(topicPartition)) ?? 0;
+  }
+
+  /** Begins a transaction that writes to these partitions. */
   async begin(topicPartitions: readonly TopicPartition[]): Promise<void> {
     await this.#orFail(async () => {
-      if (this.#fenced?.coordinator.connectionPool.isConnected() === false) throw new Error('The connection to the coordinator was lost.');
+      await this.#know(topicPartitions);
       const topics = byTopic(topicPartitions);
-      const { cluster } = this.#options;
-      await notStale(
-        () => cluster.addMultipleTargetTopics(topics.map(({ topic }) => topic)),
-        () => Promise.resolve(),
-      );
-      const coordinator = await this.#fence();
-      if (this.#transaction.protocol === 1) await notTooEarly(() => coordinator.addPartitionsToTxn({ ...this.#transaction, topics }));
+      if (this.#transaction.protocol === 1) await notTooEarly(() => this.#coordinator.addPartitionsToTxn({ ...this.#transaction, topics }));
     });
   }
 
@@ -92,10 +99,7 @@ export class TransactionalProducer {
   async send(batches: readonly PartitionBatch[]): Promise<ReadonlyMap<string, number>> {
     return await this.#orFail(async () => {
       const offsets = new Map<string, number>();
-      await notStale(
-        () => this.#sendRest(batches, offsets),
-        () => this.#options.cluster.refreshMetadata(),
-      );
+      await notStale(() => this.#sendRest(batches, offsets), this.#refresh);
       return offsets;
     });
   }
@@ -127,22 +131,83 @@ export class TransactionalProducer {
   }
 
   async commit(): Promise<void> {
-    await this.#orFail(() => this.#end(true));
+    await this.#orFail(async () => {
+      const fenced = this.#begun();
+      const producer = await notTooEarly(() => fenced.coordinator.endTxn({ ...this.#transaction, transactionResult: true }));
+      this.#ends.clear();
+      // A new epoch numbers the records of a partition from 0.
+      if (fenced.protocol === 2) this.#sequences.clear();
+      this.#fenced = { ...fenced, producer };
+    });
   }
 
-  /** Aborts the transaction, also after an error; nothing else follows. */
-  async abort(): Promise<void> {
-    this.#hasFailed = true;
-    await this.#end(false);
+  /** Writes an end marker to each of these partitions and groups, by a transaction that writes nothing else. */
+  async endAgain({ topicPartitions, offsets }: Touched, transactionResult: boolean): Promise<void> {
+    if (topicPartitions.length + offsets.length === 0) return;
+    await this.#orFail(async () => {
+      // In protocol 1, which announces partitions; the epoch stays.
+      const { protocol: _, ...transaction } = this.#transaction;
+      const topics = byTopic(topicPartitions);
+      if (topics.length > 0) await notTooEarly(() => this.#coordinator.addPartitionsToTxn({ ...transaction, topics }));
+      for (const groupId of new Set(offsets.map(({ group }) => group)))
+        await notTooEarly(() => this.#coordinator.addOffsetsToTxn({ ...transaction, groupId }));
+      await notTooEarly(() => this.#coordinator.endTxn({ ...transaction, transactionResult }));
+    });
   }
 
-  async #end(transactionResult: boolean): Promise<void> {
-    const fenced = this.#begun();
-    const producer = await notTooEarly(() => fenced.coordinator.endTxn({ ...this.#transaction, transactionResult }));
-    this.#ends.clear();
-    // A new epoch numbers the records of a partition from 0.
-    if (fenced.protocol === 2) this.#sequences.clear();
-    this.#fenced = { ...fenced, producer };
+  /** The end of each partition, by `partitionKey`: of all that is replicated, or of what is decided. */
+  async endOffsets(topicPartitions: readonly TopicPartition[], isolationLevel: number): Promise<ReadonlyMap<string, number>> {
+    return await this.#orFail(async () => {
+      await this.#know(topicPartitions);
+      const ends = new Map<string, number>();
+      await notStale(async () => {
+        const byLeader = Map.groupBy(topicPartitions, (topicPartition) => this.#leaderOf(topicPartition));
+        for (const [nodeId, its] of byLeader) {
+          const leader = await this.#options.cluster.findBroker({ nodeId });
+          const offsets = await leader.endOffsets({ topicPartitions: its, isolationLevel });
+          for (const [index, topicPartition] of its.entries()) ends.set(partitionKey(topicPartition), offsets[index] ?? -1);
+        }
+      }, this.#refresh);
+      return ends;
+    });
+  }
+
+  /** Those of the partitions in which a transaction of this producer is open, or may be. */
+  async openPartitions(topicPartitions: readonly TopicPartition[]): Promise<readonly TopicPartition[]> {
+    return await this.#orFail(async () => {
+      const open: TopicPartition[] = [];
+      const { producerId } = this.#transaction;
+      const byLeader = Map.groupBy(topicPartitions, (topicPartition) => this.#leaderOf(topicPartition));
+      for (const [nodeId, its] of byLeader) {
+        const leader = await this.#options.cluster.findBroker({ nodeId });
+        open.push(...(await leader.openTransactions({ topicPartitions: its, producerId })));
+      }
+      return open;
+    });
+  }
+
+  /** Those of the offsets that a transaction may still commit. */
+  async pendingOffsets<Place extends OffsetPlace>(offsets: readonly Place[]): Promise<readonly Place[]> {
+    return await this.#orFail(async () => {
+      const pending: Place[] = [];
+      for (const [groupId, its] of Map.groupBy(offsets, ({ group }) => group)) {
+        const coordinator = await this.#groupCoordinator(groupId);
+        const found = new Set((await coordinator.pendingOffsets({ groupId, topicPartitions: its })).map(partitionKey));
+        pending.push(...its.filter((place) => found.has(partitionKey(place))));
+      }
+      return pending;
+    });
+  }
+
+  readonly #refresh = (): Promise<void> => this.#options.cluster.refreshMetadata();
+
+  /** Learns the partitions' leaders, where they aren't known yet. */
+  async #know(topicPartitions: readonly TopicPartition[]): Promise<void> {
+    const topics = byTopic(topicPartitions).map(({ topic }) => topic);
+    await notStale(
+      () => this.#options.cluster.addMultipleTargetTopics(topics),
+      () => Promise.resolve(),
+    );
   }
 
   async #orFail<T>(work: () => Promise<T>): Promise<T> {
@@ -169,20 +234,19 @@ export class TransactionalProducer {
     return this.#fenced;
   }
 
-  async #fence(): Promise<Broker> {
-    if (this.#fenced !== undefined) return this.#fenced.coordinator;
-    const { cluster, transactionalId, transactionTimeout, hanging } = this.#options;
+  async #fence(): Promise<void> {
+    const { cluster, transactionalId, transactionTimeout } = this.#options;
     if (cluster.brokerPool.metadata === null) await cluster.refreshMetadata();
     const fence = async (transactionTimeoutMs: number): Promise<Fenced> => {
       const coordinator = await cluster.findGroupCoordinator({ groupId: transactionalId, coordinatorType: TRANSACTION });
-      const producer = await hanging.fence(coordinator, { transactionalId, transactionTimeout: transactionTimeoutMs });
+      const producer = await coordinator.initProducerId({ transactionalId, transactionTimeout: transactionTimeoutMs });
       return { coordinator, producer, protocol: await coordinator.transactionProtocol() };
     };
     for (;;) {
       const { ms } = transactionTimeout;
       try {
         this.#fenced = await notTooEarly(() => fence(ms), STARTING);
-        return this.#fenced.coordinator;
+        return;
       } catch (error) {
         if (!isTimeoutRefused(error) || !transactionTimeout.shorten(ms)) throw error;
       }

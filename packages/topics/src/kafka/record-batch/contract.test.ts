@@ -3,7 +3,6 @@ import { type Admin, Kafka, type KafkaConfig, type KafkaMessage, type ProducerRe
 import { afterAll, beforeAll, describe, expect, it, inject } from 'vitest';
 import { kafkajsSockets } from '../faults/kafkajs-sockets.fixture.ts';
 import { newCluster } from '../client/kafkajs-cluster.ts';
-import { HangingTransaction } from '../lane/hanging-transaction.ts';
 import { TransactionTimeout } from '../producer/transaction-timeout.ts';
 import { TransactionalProducer } from '../producer/transactional-producer.ts';
 import type { BatchRecord } from './batch-record.ts';
@@ -69,18 +68,15 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
       cluster: newCluster(config),
       transactionalId: randomUUID(),
       transactionTimeout: new TransactionTimeout(60_000),
-      hanging: new HangingTransaction([]),
     });
     await producer.connect();
+    await producer.fence();
     await producer.begin([{ topic, partition: 0 }]);
     try {
       const offsets: number[] = [];
       for (const batch of batches) offsets.push(...(await producer.send([{ topic, partition: 0, batch: await batch }])).values());
       await producer.commit();
       return offsets;
-    } catch (error) {
-      await producer.abort();
-      throw error;
     } finally {
       await producer.disconnect();
     }

@@ -34,6 +34,9 @@ const NEEDED: Readonly<Record<string, Operations>> = {
   addOffsetsToTxn: { 'transactional id': ['Write'], group: ['Read'] },
   txnOffsetCommit: { 'transactional id': ['Write'], group: ['Read'], topic: ['Read'] },
   describeTransaction: { 'transactional id': ['Describe'] },
+  endOffsets: { topic: ['Describe'] },
+  openTransactions: { topic: ['Read'] },
+  pendingOffsets: { group: ['Describe'], topic: ['Describe'] },
   endTxn: { 'transactional id': ['Write'] },
 };
 

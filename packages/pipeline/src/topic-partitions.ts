@@ -1,0 +1,7 @@
+import type { TopicLog, TopicPartition } from '@headgate/topics';
+
+/** Every partition of existing topics. */
+export async function topicPartitions(log: TopicLog, topics: readonly string[]): Promise<readonly TopicPartition[]> {
+  const found = await log.listTopics(topics);
+  return found.flatMap(({ name, partitions }) => Array.from({ length: partitions }, (_, partition) => ({ topic: name, partition })));
+}

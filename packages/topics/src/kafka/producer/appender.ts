@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto';
+import { SerialQueue } from '../../serial-queue.ts';
+import type { NewRecord, RecordPosition, TopicPartition } from '../../topic-log.ts';
+import { partitionKey } from '../../topic-partition.ts';
+import { isTopicUnknown } from '../client/error-kinds.ts';
+import type { ReconnectingClient } from '../client/reconnecting-client.ts';
+import type { Cluster } from '../client/broker.ts';
+import type { SentRecords } from './record-sender.ts';
+import type { Noted, TransactionSession, TransactionSessionOptions } from './transaction-session.ts';
+
+export interface AppenderOptions {
+  /** A new producer of that transactional id. */
+  readonly session: (transactionalId: string, options: Pick<TransactionSessionOptions, 'touched' | 'noted'>) => TransactionSession;
+  readonly client: ReconnectingClient<Cluster>;
+  /** Throws `TopicUnknownError` where a topic of the records was deleted. */
+  readonly assertThere: (topicPartitions: readonly TopicPartition[]) => Promise<void>;
+}
+
+type PlacedRecord = NewRecord & { readonly partition: number };
+
+/** Appends records outside of lanes, in a transaction each, one after the other: under one transactional id, which no other process takes over. */
+export class Appender {
+  readonly #options: AppenderOptions;
+  readonly #incarnation = randomUUID();
+  readonly #queue = new SerialQueue();
+  readonly #touched = new Map<string, TopicPartition>();
+  #number = 0;
+  #session: TransactionSession | undefined;
+
+  constructor(options: AppenderOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves to the records' positions when everybody can read them. */
+  async append(records: readonly PlacedRecord[]): Promise<readonly RecordPosition[]> {
+    return await this.#queue.run(() => this.#append(records));
+  }
+
+  async close(): Promise<void> {
+    const session = this.#session;
+    this.#session = undefined;
+    await session?.disconnect();
+  }
+
+  async #append(records: readonly PlacedRecord[]): Promise<readonly RecordPosition[]> {
+    const id = { incarnation: this.#incarnation, number: (this.#number += 1) };
+    /** An earlier attempt, and where it has put the records. */
+    let noted: Noted | undefined;
+    let placed: SentRecords = new Map();
+    return await this.#options.client.run(async () => {
+      let session = this.#session;
+      try {
+        if (session === undefined) {
+          session = this.#options.session(`append-${this.#incarnation}`, {
+            touched: () => ({ topicPartitions: [...this.#touched.values()], offsets: [] }),
+            noted: () => Promise.resolve(noted === undefined ? [] : [noted]),
+          });
+          await session.begin();
+          this.#session = session;
+        }
+        for (const { topic, partition } of records) this.#touched.set(partitionKey({ topic, partition }), { topic, partition });
+        if (session.noted?.id.number !== id.number) await session.write({ records, offsets: [] }, id);
+        await session.settle();
+        return positionsOf(records, new Map([...placed, ...session.placed]));
+      } catch (error) {
+        if (session?.noted?.id.number === id.number) {
+          noted = session.noted;
+          if (noted.isWhole) placed = new Map([...placed, ...session.placed]);
+        }
+        session?.discard();
+        this.#session = undefined;
+        if (isTopicUnknown(error)) await this.#options.assertThere(records);
+        throw error;
+      }
+    });
+  }
+}
+
+function positionsOf(records: readonly PlacedRecord[], placed: SentRecords): readonly RecordPosition[] {
+  const offsets = new Map(Array.from(placed, ([key, batches]) => [key, offsetsOf(batches)]));
+  return records.map(({ topic, partition }) => {
+    const offset = offsets.get(partitionKey({ topic, partition }))?.next().value ?? -1;
+    return { topic, partition, offset };
+  });
+}
+
+function* offsetsOf(batches: NonNullable<ReturnType<SentRecords['get']>>): Generator<number, undefined> {
+  for (const { first, count } of batches) for (let index = 0; index < count; index += 1) yield first + index;
+}

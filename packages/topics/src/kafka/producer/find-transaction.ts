@@ -1,0 +1,84 @@
+import type { OffsetCommit, TopicPartition, TopicRecord } from '../../topic-log.ts';
+import { partitionKey } from '../../topic-partition.ts';
+import type { Cluster, FetchedMessage, ProducerEpoch } from '../client/broker.ts';
+import { READ_UNCOMMITTED } from '../client/kafkajs-cluster.ts';
+import { fetchMessages, isOutOfRange, nextOffset, partitionOffsets, partitionsOf, topicRecord } from '../consumer/fetch.ts';
+import type { SentBatch } from './record-sender.ts';
+import type { TransactionId } from './transaction-law.ts';
+import { SEQUENCES } from './transactional-producer.ts';
+
+/** All that one transaction writes, as it is written into the transaction itself. */
+export interface TransactionNote extends TransactionId, ProducerEpoch {
+  readonly parts: readonly TransactionPart[];
+  readonly offsets: readonly OffsetCommit[];
+}
+
+/** The records of a transaction in one partition. */
+export interface TransactionPart extends TopicPartition {
+  /** They lie here or behind it. */
+  readonly from: number;
+  /** The producer's number of the first one. */
+  readonly sequence: number;
+  readonly count: number;
+}
+
+/** A part as the log has it. */
+export interface FoundPart {
+  readonly part: TransactionPart;
+  readonly isCommitted: boolean;
+  /** Committed and aborted ones alike. */
+  readonly records: readonly TopicRecord<Uint8Array>[];
+}
+
+/** How long a broker may wait for records, ms: they are there. */
+const WAIT_MS = 100;
+/** The second half of a control record's key. */
+const COMMIT = 1;
+
+/** Looks for the records of a transaction, which has ended in all its partitions. */
+export async function findTransaction(cluster: Cluster, note: TransactionNote): Promise<readonly FoundPart[]> {
+  return await Promise.all(note.parts.map((part) => findPart(cluster, note, part)));
+}
+
+async function findPart(cluster: Cluster, producer: ProducerEpoch, part: TransactionPart): Promise<FoundPart> {
+  const { topic, partition } = part;
+  await partitionsOf(cluster, topic);
+  const records: TopicRecord<Uint8Array>[] = [];
+  for (let { from: offset } = part; ;) {
+    const fetched = await fetchMessages(cluster, { topic, partition, offset, maxWaitMs: WAIT_MS, isolationLevel: READ_UNCOMMITTED }).catch(
+      (error: unknown) => (isOutOfRange(error) ? undefined : Promise.reject(error)),
+    );
+    if (fetched === undefined) {
+      // Retention has deleted the beginning, or all of it.
+      const earliest = (await partitionOffsets(cluster, topic, [partition], 'earliest')).get(partition) ?? 0;
+      if (earliest <= offset) return { part, isCommitted: false, records };
+      offset = earliest;
+      continue;
+    }
+    for (const message of fetched.data.messages) {
+      if (Number(message.offset) < offset || message.batchContext.producerId !== producer.producerId) continue;
+      if (!message.isControlRecord) {
+        if (belongs(message, producer, part)) records.push(topicRecord(topic, partition, message));
+      } else if (records.length > 0) return { part, isCommitted: message.key?.readInt16BE(2) === COMMIT, records };
+    }
+    const next = nextOffset(fetched.data, fetched.offset);
+    // No marker follows where the transactional id has expired: its new producer id ends nothing of the old one.
+    if (next === offset || next >= Number(fetched.data.highWatermark)) return { part, isCommitted: false, records };
+    offset = next;
+  }
+}
+
+function belongs(
+  { offset, batchContext }: FetchedMessage,
+  { producerEpoch }: ProducerEpoch,
+  { sequence, count }: TransactionPart,
+): boolean {
+  const { producerEpoch: epoch, firstSequence, firstOffset } = batchContext;
+  const behind = firstSequence + Number(offset) - Number(firstOffset) - sequence;
+  return epoch === producerEpoch && (behind + SEQUENCES) % SEQUENCES < count;
+}
+
+/** The place of a part in the log, by `partitionKey`. */
+export function placeOf({ part, records }: FoundPart): [key: string, batches: readonly SentBatch[]] {
+  return [partitionKey(part), records.map(({ offset }) => ({ first: offset, count: 1 }))];
+}

@@ -1,0 +1,115 @@
+/**
+ * The law of exactly once: every step that a writer takes with the transactions of one transactional id, in order. A lane and the appends of a
+ * log take their steps from here, and a model explores the same steps beside brokers that lose requests, answers and end markers.
+ *
+ * A broker may acknowledge a commit and forget to tell partitions about it (KAFKA-20734). Such a transaction stays open there, and the next end
+ * marker of the same transactional id decides about it. Three rules keep what was acknowledged:
+ *
+ * 1. A transaction counts as soon as all of its records are in the log. Its note, a record of the same transaction, says which those are.
+ * 2. Nothing is written behind a transaction before every partition has shown that the one before it has ended. So an end marker never
+ *    decides about two transactions.
+ * 3. Whoever begins, a newcomer or the same writer after a fault, first aborts whatever is open. Then it looks for the newest transaction that
+ *    is in the log as a whole, and writes again those of its records that were aborted. An abort can be interrupted and repeated at any point
+ *    without another outcome, so that it doesn't matter how often a writer dies here, or how many try at once.
+ */
+export type Law<Content> = Generator<Step<Content>, void, void>;
+
+/** One step. Its outcome is written into it before the next one is asked for; a step that fails ends the law, and the writer begins again. */
+export type Step<Content> = Fence | End | Look | Write<Content> | Read | Find<Content>;
+
+/** Gets a new epoch: older producers of the transactional id are refused, and the transaction that the coordinator knows as open is aborted. */
+interface Fence {
+  readonly do: 'fence';
+}
+
+/** Ends a transaction in all its partitions. `again`: it has ended for the coordinator, or it is another producer's. */
+export interface End {
+  readonly do: 'end';
+  readonly commit: boolean;
+  readonly again: boolean;
+}
+
+/** Looks whether all partitions have the last end. */
+export interface Look {
+  readonly do: 'look';
+  isEnded: boolean;
+}
+
+/** Sends records, and resolves when each partition has acknowledged its own. */
+export interface Write<Content> {
+  readonly do: 'write';
+  readonly content: Content;
+  /** Noted with the content. Content without an id, such as a barrier, is lost with its epoch. */
+  readonly id?: TransactionId;
+}
+
+/** Reads the notes of earlier transactions. */
+export interface Read {
+  readonly do: 'read';
+  /** From the newest one that is known to be whole, in the order of the log. */
+  transactions: readonly NotedTransaction[];
+}
+
+export interface TransactionId {
+  /** Random, one per writer. */
+  readonly incarnation: string;
+  /** Counted from 1 within the incarnation. */
+  readonly number: number;
+}
+
+export interface NotedTransaction {
+  readonly id: TransactionId;
+  /** All of its records are known to have been written: its note is committed, or its writer has seen every acknowledgement. */
+  readonly isWhole: boolean;
+}
+
+/** Looks for the records of a transaction in the log. */
+export interface Find<Content> {
+  readonly do: 'find';
+  readonly transaction: NotedTransaction;
+  /** All of its records are there, committed or aborted, or are known to have been. */
+  isWhole: boolean;
+  /** Its aborted records. */
+  lost: Content | undefined;
+}
+
+/** One transaction behind the last one, from the first record to the acknowledged commit. Resolving, it counts. */
+export function* write<Content>(content: Content, id?: TransactionId): Law<Content> {
+  yield* settle(true);
+  yield { do: 'write', content, ...(id !== undefined && { id }) };
+  yield { do: 'end', commit: true, again: false };
+}
+
+/** Resolves when readers of every partition have been told of the last end. */
+export function* settle<Content>(commit: boolean): Law<Content> {
+  for (const look: Look = { do: 'look', isEnded: false }; ;) {
+    yield look;
+    if (look.isEnded) return;
+    yield { do: 'end', commit, again: true };
+  }
+}
+
+/** The first steps of every producer: only behind them does it know what has been written, and may write itself. */
+export function* begin<Content>(barrier: Content | undefined): Law<Content> {
+  yield { do: 'fence' };
+  yield { do: 'end', commit: false, again: true };
+  yield* settle(false);
+  if (barrier !== undefined) {
+    yield* write(barrier);
+    yield* settle(true);
+  }
+  const read: Read = { do: 'read', transactions: [] };
+  yield read;
+  for (const transaction of read.transactions.toReversed()) {
+    const find: Find<Content> = { do: 'find', transaction, isWhole: false, lost: undefined };
+    yield find;
+    // It was never acknowledged, and is aborted by now.
+    if (!find.isWhole) continue;
+    if (find.lost !== undefined) {
+      yield* write(find.lost, transaction.id);
+      yield* settle(true);
+      yield { do: 'read', transactions: [] };
+    }
+    return;
+  }
+}

@@ -1,0 +1,224 @@
+import { Backoff } from '../../backoff.ts';
+import { textOf } from '../../record-fields.ts';
+import type { NewRecord, OffsetCommit, RecordSeries, TopicPartition, TopicRecord } from '../../topic-log.ts';
+import { partitionKey } from '../../topic-partition.ts';
+import type { TransactionContent } from '../../transaction-content.ts';
+import type { Cluster } from '../client/broker.ts';
+import { READ_COMMITTED, READ_UNCOMMITTED } from '../client/kafkajs-cluster.ts';
+import { soon } from '../client/time-limit.ts';
+import { groupOffsets } from '../consumer/group-offsets.ts';
+import type { ReadYourWrites } from '../consumer/read-your-writes.ts';
+import { type TransactionNote, findTransaction, placeOf } from './find-transaction.ts';
+import { type RecordSender, type SentBatch, byPartition } from './record-sender.ts';
+import { type Find, type Law, type NotedTransaction, type Step, type TransactionId, begin, settle, write } from './transaction-law.ts';
+import type { Touched, TransactionalProducer } from './transactional-producer.ts';
+
+/** A transaction of an earlier session, as it was noted. */
+export interface Noted extends NotedTransaction {
+  readonly note: TransactionNote;
+}
+
+export interface TransactionSessionOptions {
+  readonly producer: TransactionalProducer;
+  readonly cluster: Cluster;
+  readonly sender: RecordSender;
+  readonly readYourWrites: ReadYourWrites;
+  /** Wherever an earlier session may have left something open. */
+  readonly touched: () => Touched;
+  /** What an earlier session has noted. */
+  readonly noted: () => Promise<readonly Noted[]>;
+  /** Where notes are kept: in the transactions that they are about. Default: in memory alone. */
+  readonly notes?: (TopicPartition & { readonly key: string }) | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** How often partitions are asked whether a transaction has ended there. */
+const LOOKS = { firstMs: 4, mostMs: 50 };
+/** How long they may take before it is ended again. */
+const ENDS_WITHIN = { firstMs: 400, mostMs: 5_000 };
+
+/** One producer of a transactional id, from its fence to its first error; takes the steps of `transaction-law.ts`. */
+export class TransactionSession {
+  readonly #options: TransactionSessionOptions;
+  /** By `partitionKey`: no record of ours lies at this offset or behind it. */
+  readonly #ends = new Map<string, number>();
+  #unended: Touched = { topicPartitions: [], offsets: [] };
+  #endsWithinMs = ENDS_WITHIN.firstMs;
+  #newest: Noted | undefined;
+  #placed: ReadonlyMap<string, readonly SentBatch[]> = new Map();
+  #noted: ReadonlyMap<NotedTransaction, TransactionNote> = new Map();
+  #lost: TransactionContent | undefined;
+
+  constructor(options: TransactionSessionOptions) {
+    this.#options = options;
+  }
+
+  /** The newest transaction that has been found or written. */
+  get noted(): Noted | undefined {
+    return this.#newest;
+  }
+
+  /** Where its records lie, by `partitionKey`. */
+  get placed(): ReadonlyMap<string, readonly SentBatch[]> {
+    return this.#placed;
+  }
+
+  /** Fences every older session, and writes again what those have lost. */
+  async begin(barrier?: readonly NewRecord[]): Promise<void> {
+    await this.#options.producer.connect();
+    await this.#follow(begin(barrier && { records: barrier, offsets: [] }));
+  }
+
+  /** Writes all or nothing. An error leaves the outcome unknown: the next session finds it. */
+  async write(content: TransactionContent, id?: TransactionId): Promise<void> {
+    await this.#follow(write(content, id));
+  }
+
+  /** Resolves when everybody can read what was written. */
+  async settle(): Promise<void> {
+    await this.#follow(settle(true));
+  }
+
+  /** Doesn't wait for the connection to close. */
+  discard(): void {
+    this.#options.producer.disconnect().catch(() => undefined);
+  }
+
+  async disconnect(): Promise<void> {
+    await soon(this.#options.producer.disconnect());
+  }
+
+  async #follow(law: Law<TransactionContent>): Promise<void> {
+    for (const step of law) {
+      this.#options.signal.throwIfAborted();
+      await this.#take(step);
+    }
+  }
+
+  async #take(step: Step<TransactionContent>): Promise<void> {
+    const { producer, touched, noted } = this.#options;
+    switch (step.do) {
+      case 'fence':
+        await producer.fence();
+        this.#unended = touched();
+        return;
+      case 'end':
+        if (step.again) await this.#endAgain(step.commit);
+        else await producer.commit();
+        return;
+      case 'look':
+        step.isEnded = await this.#isEnded();
+        return;
+      case 'write':
+        await this.#write(step.content, step.id);
+        return;
+      case 'read': {
+        const found = await noted();
+        this.#noted = new Map(found.map((each) => [each, each.note]));
+        step.transactions = found;
+        return;
+      }
+      case 'find':
+        await this.#find(step);
+        return;
+    }
+    step satisfies never;
+  }
+
+  async #endAgain(commit: boolean): Promise<void> {
+    await this.#options.producer.endAgain(this.#unended, commit);
+    await this.#learnEnds(this.#unended.topicPartitions);
+  }
+
+  /** Whatever has been appended so far lies below these ends. */
+  async #learnEnds(topicPartitions: readonly TopicPartition[]): Promise<void> {
+    if (topicPartitions.length === 0) return;
+    for (const [key, end] of await this.#options.producer.endOffsets(topicPartitions, READ_UNCOMMITTED)) this.#ends.set(key, end);
+  }
+
+  async #isEnded(): Promise<boolean> {
+    const { producer, signal } = this.#options;
+    const deadline = performance.now() + this.#endsWithinMs;
+    for (const backoff = new Backoff(LOOKS); ; await backoff.pause(signal)) {
+      const { topicPartitions, offsets } = this.#unended;
+      if (topicPartitions.length + offsets.length === 0) break;
+      const stable = topicPartitions.length === 0 ? new Map<string, number>() : await producer.endOffsets(topicPartitions, READ_COMMITTED);
+      const open = topicPartitions.filter((place) => (stable.get(partitionKey(place)) ?? 0) < (this.#ends.get(partitionKey(place)) ?? 0));
+      this.#unended = { topicPartitions: open, offsets: await producer.pendingOffsets(offsets) };
+      if (performance.now() < deadline) continue;
+      // Another client's transaction may be open before ours.
+      this.#unended = { ...this.#unended, topicPartitions: open.length === 0 ? open : await producer.openPartitions(open) };
+      if (this.#unended.topicPartitions.length + this.#unended.offsets.length === 0) break;
+      this.#endsWithinMs = Math.min(2 * this.#endsWithinMs, ENDS_WITHIN.mostMs);
+      return false;
+    }
+    this.#endsWithinMs = ENDS_WITHIN.firstMs;
+    return true;
+  }
+
+  async #write(content: TransactionContent, id: TransactionId | undefined): Promise<void> {
+    const { producer, sender, readYourWrites, notes } = this.#options;
+    const { offsets } = content;
+    const partitions = byPartition(id === undefined ? content.records : await this.#withNote(content, id));
+    const topicPartitions = Array.from(partitions.values(), ({ topic, partition }) => ({ topic, partition }));
+    // Appends may follow a topic that was recreated; a lane's state would be about the old one.
+    const assertAppended = notes === undefined ? undefined : readYourWrites.appendGuard(topicPartitions);
+    await producer.begin(topicPartitions);
+    // First: the transaction counts when its last record is accepted.
+    await producer.sendOffsets(offsets);
+    const sent = await sender.send(producer, partitions);
+    assertAppended?.(sent);
+    if (id !== undefined && this.#newest !== undefined) this.#newest = { ...this.#newest, isWhole: true };
+    readYourWrites.committed(sent, offsets);
+    for (const [key, batches] of sent) for (const { first, count } of batches) this.#ends.set(key, first + count);
+    this.#placed = new Map([...(content === this.#lost ? this.#placed : []), ...sent]);
+    this.#unended = { topicPartitions, offsets };
+  }
+
+  async #withNote({ records, offsets }: TransactionContent, id: TransactionId): Promise<readonly (NewRecord | RecordSeries)[]> {
+    const { producer, notes } = this.#options;
+    const parts = new Map<string, TopicPartition & { count: number }>();
+    for (const record of [...records, ...(notes === undefined ? [] : [notes])]) {
+      const { topic, partition = 0 } = record;
+      const key = partitionKey({ topic, partition });
+      const part = parts.get(key) ?? { topic, partition, count: 0 };
+      part.count += 'valueAt' in record ? record.count : 1;
+      parts.set(key, part);
+    }
+    await this.#learnEnds([...parts].flatMap(([key, part]) => (this.#ends.has(key) ? [] : [part])));
+    const noted = Array.from(parts, ([key, part]) => ({ ...part, from: this.#ends.get(key) ?? 0, sequence: producer.sequence(part) }));
+    const note = { ...id, ...producer.epoch, parts: noted, offsets };
+    this.#newest = { id, isWhole: false, note };
+    return notes === undefined ? records : [...records, { ...notes, value: JSON.stringify(note) }];
+  }
+
+  async #find(step: Find<TransactionContent>): Promise<void> {
+    const { cluster, notes } = this.#options;
+    const note = this.#noted.get(step.transaction);
+    if (note === undefined) throw new TypeError('A transaction is looked for that has no note.');
+    const found = await findTransaction(cluster, note);
+    step.isWhole = step.transaction.isWhole || found.every(({ part, records }) => records.length === part.count);
+    if (!step.isWhole) return;
+    this.#newest = { ...step.transaction, isWhole: true, note };
+    this.#placed = new Map(found.filter(({ records }) => records.length > 0).map(placeOf));
+    const aborted = found.flatMap(({ isCommitted, records }) => (isCommitted ? [] : records));
+    // The note is written anew.
+    const isNote = ({ topic, partition, key }: TopicRecord<Uint8Array>): boolean =>
+      notes?.topic === topic && notes.partition === partition && key !== null && textOf(key) === notes.key;
+    const records = aborted.filter((record) => !isNote(record));
+    const offsets = await this.#uncommitted(note.offsets);
+    const isLost = aborted.length + offsets.length > 0;
+    this.#lost = isLost ? { records, offsets } : undefined;
+    step.lost = this.#lost;
+  }
+
+  async #uncommitted(offsets: readonly OffsetCommit[]): Promise<readonly OffsetCommit[]> {
+    const lost: OffsetCommit[] = [];
+    for (const commit of offsets) {
+      const { group, topic, partition, nextOffset } = commit;
+      const committed = await groupOffsets(this.#options.cluster, { group, topic, partitions: [partition] });
+      if ((committed.get(partition) ?? -1) < nextOffset) lost.push(commit);
+    }
+    return lost;
+  }
+}
