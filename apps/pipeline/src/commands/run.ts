@@ -14,7 +14,8 @@ import type { DisplayEvent } from '../status/display-event.ts';
 import { type RunView, logEvent, runViewer } from '../status/run-view.ts';
 import { type StatusServerOptions, startStatusServer } from '../status/status-server.ts';
 import { summaryText } from '../status/summary-text.ts';
-import { type CommandFor, type OpenLettersWatch, openCount, watchOpenLetters } from '../status/open-letters.ts';
+import { type OpenLettersWatch, watchOpenLetters } from '../status/open-letters-watch.ts';
+import { type CommandFor, openCount } from '../status/open-letters.ts';
 import { type CommandContext, commandsFor } from './command-context.ts';
 
 export interface RunOptions {

@@ -1,6 +1,5 @@
-import { type OpenByCode, countOpenDeadLetters } from '@headgate/pipeline';
-import type { Clock } from '@headgate/throttle';
-import { every, type RunView } from './run-view.ts';
+import type { OpenByCode } from '@headgate/pipeline';
+import type { RunView } from './run-view.ts';
 import { countWords, groupedNumber } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
 
@@ -36,71 +35,4 @@ export function olderOpenLetters({ openDeadLetters = {}, pipelines }: Pick<RunVi
   return Object.fromEntries(
     Object.entries(openDeadLetters).filter(([pipeline, counts]) => openCount(counts) > (pipelines[pipeline]?.deadLetters ?? 0)),
   );
-}
-
-/** New letters are counted after this time, and a replay or a dismissal by another process is seen after the other. */
-const COUNT_NEW_MS = 10_000;
-const COUNT_AGAIN_MS = 60_000;
-/** Counting takes no more than one part in so many of the time. */
-const SHARE = 20;
-
-export interface OpenLettersWatchOptions extends Pick<Parameters<typeof countOpenDeadLetters>[0], 'log'> {
-  readonly pipelines: readonly { readonly name: string }[];
-  readonly group: string;
-  readonly names: (topic: string) => string;
-  readonly clock: Clock;
-  readonly onCounted: (open: OpenLetters) => void;
-}
-
-export interface OpenLettersWatch {
-  /** Call when this run has written one. */
-  changed(): void;
-  /** Counts now. */
-  count(): Promise<void>;
-  close(): void;
-}
-
-/** Counts the open dead letters at once and from time to time: other processes write and close them, too. */
-export function watchOpenLetters(options: OpenLettersWatchOptions): OpenLettersWatch {
-  const { clock, pipelines, onCounted, ...where } = options;
-  const over = new AbortController();
-  let counting: Promise<void> | undefined;
-  let hasChanged = false;
-  let total = 0;
-  let countedAtMs = -Infinity;
-  let tookMs = 0;
-
-  const countAll = async (): Promise<void> => {
-    const startedMs = clock.monotonicMs();
-    hasChanged = false;
-    const counts: [string, OpenByCode][] = [];
-    for (const { name: pipeline } of pipelines)
-      counts.push([pipeline, await countOpenDeadLetters({ ...where, pipeline, signal: over.signal })]);
-    if (over.signal.aborted) return;
-    countedAtMs = clock.monotonicMs();
-    tookMs = countedAtMs - startedMs;
-    total = counts.reduce((sum, [, byCode]) => sum + openCount(byCode), 0);
-    onCounted(Object.fromEntries(counts));
-  };
-  const count = async (): Promise<void> => {
-    await counting;
-    // A log that can't be read now is told of by the work itself.
-    counting = countAll().catch(() => undefined);
-    await counting;
-    counting = undefined;
-  };
-  const stop = every(clock, COUNT_NEW_MS, () => {
-    const agoMs = clock.monotonicMs() - countedAtMs;
-    const isDue = hasChanged || (total > 0 && agoMs >= COUNT_AGAIN_MS);
-    if (isDue && counting === undefined && agoMs >= SHARE * tookMs) void count();
-  });
-  void count();
-  return {
-    changed: () => void (hasChanged = true),
-    count,
-    close() {
-      stop();
-      over.abort();
-    },
-  };
 }
