@@ -27,7 +27,7 @@ export { duration, type DurationOptions } from './duration.ts';
 export type { Histogram } from './histogram.ts';
 export type { BudgetGauge, CreditGauge, Doing, LaneGauge, Reason, RequestEvent, RunEvent } from './events.ts';
 export { openJournalledLane, type OpenJournalledLaneOptions } from './group/journalled-lane.ts';
-export type { JournalRecord } from './lane/lane-journal.ts';
+export type { JournalReader, JournalRecord } from './lane/lane-journal.ts';
 export { intendedUse, intendedUseBeside, type IntendedUseOptions } from './intended-use.ts';
 export { assertStatesKept, type Loss, StateLostError } from './lane/state-check.ts';
 export { findOtherGroups, type OtherGroupsOptions } from './lane/other-groups.ts';

@@ -6,6 +6,7 @@ import { digest } from './digest.ts';
 import type { LaneGauge, RunEvent, RunGauges } from './events.ts';
 import { laneSupervisor } from './group/lane-supervisor.ts';
 import { openPipelineLane } from './group/pipeline-lane.ts';
+import { journalReader } from './lane/lane-journal.ts';
 import { type TopicNaming, lanesOf, requestsTopic, topicNames } from './names.ts';
 import { PipelineError } from './pipeline-error.ts';
 import { listSchedule } from './requests/list-schedule.ts';
@@ -128,12 +129,13 @@ export async function start(options: StartOptions): Promise<Running> {
   const { warnings } = await orAborted(signal, log.createTopics(topicSpecs(pipelines, { lanes, names })));
   for (const message of warnings) emit({ type: 'notice', level: 'warn', message });
   const byTopic = new Map(pipelines.map((pipeline) => [requestsTopic(pipeline, names), pipeline]));
+  const journals = journalReader({ log, group, clock });
   const supervisor = laneSupervisor({
     open: (lane, leave) => {
       const pipeline = pipelines.find(({ name }) => name === lane.pipeline);
       if (pipeline === undefined) throw new TypeError(`No pipeline of this run is called ${lane.pipeline}.`);
       const onCommit = (name: string, ms: number): void => model.committed(name, ms);
-      const shared = { log, group, lanes, names, follow, validate, serializers, clock, env, emit, onCommit, tracing };
+      const shared = { log, group, lanes, names, follow, validate, serializers, clock, env, emit, onCommit, tracing, journals };
       return openPipelineLane(shared, pipeline, lane.lane, leave);
     },
     laneOf: ({ topic, partition }) => ({ pipeline: byTopic.get(topic)?.name ?? topic, lane: partition }),

@@ -1,6 +1,6 @@
 import type { Clock, Journal } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
-import { inheritedBudgets, laneJournal } from '../lane/lane-journal.ts';
+import { type JournalReader, inheritedBudgets, journalReader, laneJournal } from '../lane/lane-journal.ts';
 import { type Lane, openLane } from '../lane/lane.ts';
 import { assertStateKept } from '../lane/state-check.ts';
 import { lanePartitions, lanesOf, requestsTopic, stateTopic } from '../names.ts';
@@ -27,13 +27,15 @@ export interface OpenJournalledLaneOptions {
   readonly signal?: AbortSignal;
   /** Leaves it to the process that works it now. Default false. */
   readonly onlyIfFree?: boolean;
+  /** Reads the journals of the other lanes. Default: one reader for this lane. */
+  readonly journals?: JournalReader;
   /** As in `openLane`. Default: nobody. */
   readonly onCommit?: (ms: number, works: readonly object[]) => void;
 }
 
 /** Takes a lane, with what it knows of its credentials' budgets. Throws what `TopicLog.openLane` throws, and a `StateLostError`. */
 export async function openJournalledLane(options: OpenJournalledLaneOptions): Promise<{ readonly lane: Lane; readonly journal: Journal }> {
-  const { log, group, names, clock, pipeline, number, signal, onlyIfFree = false, onCommit } = options;
+  const { log, group, names, clock, pipeline, number, signal, onlyIfFree = false, onCommit, journals = journalReader(options) } = options;
   const state = { topic: stateTopic(pipeline, names), partition: number };
   const lane = await openLane({
     log,
@@ -58,7 +60,7 @@ export async function openJournalledLane(options: OpenJournalledLaneOptions): Pr
       stateOf: lane.stateOf,
     });
     const lanes = lanesOf(pipeline, options.lanes);
-    const inherited = await inheritedBudgets({ log, group, stateTopic: state.topic, lane: number, lanes });
+    const inherited = await inheritedBudgets({ journals, stateTopic: state.topic, lane: number, lanes });
     return { lane, journal: laneJournal({ lane, clock, inherited }) };
   } catch (error) {
     await lane.close();

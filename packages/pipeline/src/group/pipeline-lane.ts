@@ -3,6 +3,7 @@ import type { TopicLog } from '@headgate/topics';
 import type { LaneWorker, Pipeline } from '../define-pipeline.ts';
 import type { RunEvent, RunGauges } from '../events.ts';
 import type { Lane } from '../lane/lane.ts';
+import type { JournalReader } from '../lane/lane-journal.ts';
 import { outgrown } from '../lane/lane-outgrown.ts';
 import { otherGroupsWarnings } from '../lane/other-groups.ts';
 import { openTransactionWatch } from '../lane/open-transaction-watch.ts';
@@ -40,6 +41,8 @@ export interface PipelineLaneOptions {
   /** Called with the duration of each durable transaction of its lane, ms. */
   readonly onCommit: (pipeline: string, ms: number) => void;
   readonly tracing: Tracing | undefined;
+  /** Shared by the lanes of a run. */
+  readonly journals: JournalReader;
 }
 
 /** One lane of one pipeline, held by this process and ready to work. */

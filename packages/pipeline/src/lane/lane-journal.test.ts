@@ -2,8 +2,8 @@ import { type Clock, rateBudget } from '@headgate/throttle';
 import { virtualClock } from '@headgate/throttle/testing';
 import type { TopicLog } from '@headgate/topics';
 import { expect, test } from 'vitest';
-import { shelvesTopics, temporaryLog } from '../temporary-log.fixture.ts';
-import { inheritedBudgets, laneJournal } from './lane-journal.ts';
+import { logWith, shelvesTopics, temporaryLog } from '../temporary-log.fixture.ts';
+import { inheritedBudgets, journalReader, laneJournal } from './lane-journal.ts';
 import { shelvesLane } from './lane.fixture.ts';
 import type { Lane } from './lane.ts';
 
@@ -79,6 +79,33 @@ test.each<readonly [string, string, number]>([
   await second.close();
 });
 
+test('lanes that are opened together read each journal once, and those that are opened later read it again', async () => {
+  await using place = await temporaryLog(shelvesTopics(4));
+  const lane = await shelvesLane({ log: place.log, clock, partition: 3 });
+  const { budget: own, entry } = journalled(lane);
+  own.take(2).answered();
+  await entry.granted();
+  await lane.close();
+  const reads: number[] = [];
+  const log = logWith(place.log, {
+    async readState(topic, partition) {
+      reads.push(partition);
+      return await place.log.readState(topic, partition);
+    },
+  });
+  const journals = journalReader({ log, group: 'g', clock });
+  const open = async (of: number) => await inheritedBudgets({ journals, stateTopic: 'shelves.state', lane: of, lanes: 4 });
+  const found = await Promise.all([0, 1, 2, 3].map(open));
+  expect(found.map((records) => records.length)).toEqual([1, 1, 1, 0]);
+  expect(reads.toSorted()).toEqual([0, 1, 2, 3]);
+  await clock.advance(5_000);
+  const [later] = await open(0);
+  expect([reads.length, (later?.ageMs ?? 0) - (found[0]?.[0]?.ageMs ?? 0)]).toEqual([4, 5_000]);
+  await clock.advance(5_001);
+  await open(0);
+  expect(reads).toHaveLength(7);
+});
+
 test('a credential that comes from another lane goes on with the requests it has used there, too', async () => {
   await using place = await temporaryLog(shelvesTopics(3));
   const { log } = place;
@@ -92,7 +119,12 @@ test('a credential that comes from another lane goes on with the requests it has
     await lane.close();
   }
   const lane = await shelvesLane({ log, clock });
-  const inherited = await inheritedBudgets({ log, group: 'g', stateTopic: 'shelves.state', lane: 0, lanes: 3 });
+  const inherited = await inheritedBudgets({
+    journals: journalReader({ log, group: 'g', clock }),
+    stateTopic: 'shelves.state',
+    lane: 0,
+    lanes: 3,
+  });
   expect(inherited.map(({ credential }) => credential)).toEqual(['app', 'app']);
   const journal = laneJournal({ lane, clock, inherited });
   const { restored = [] } = journal.open('app', () => []);

@@ -74,9 +74,39 @@ export function journalRecords(under: LaneState['under']): readonly JournalRecor
   return under(STATE_KEYS.budget).map(({ key, value, ageMs }) => ({ credential: key, value, ageMs }) as JournalRecord);
 }
 
-export interface InheritedBudgetsOptions {
-  readonly log: TopicLog;
+/** Reads the journal in a lane's state: the state's topic, and the lane. */
+export type JournalReader = (stateTopic: string, lane: number) => Promise<readonly JournalRecord[]>;
+
+/** Lanes that are opened together read each other's journals: 32 lanes would read 992 states. */
+const READ_AGAIN_MS = 10_000;
+
+/** Reads each journal once for all lanes that are opened within 10 s. */
+export function journalReader(options: {
+  readonly log: Pick<TopicLog, 'readState'>;
   readonly group: string;
+  readonly clock: Clock;
+}): JournalReader {
+  const { log, group, clock } = options;
+  const known = new Map<string, { readonly atMs: number; readonly records: Promise<readonly JournalRecord[]> }>();
+  const read = async (stateTopic: string, lane: number): Promise<readonly JournalRecord[]> =>
+    journalRecords(laneState(group, await log.readState(stateTopic, lane)).under);
+  return async (stateTopic, lane) => {
+    const key = `${stateTopic}/${lane}`;
+    let found = known.get(key);
+    if (found === undefined || clock.monotonicMs() - found.atMs > READ_AGAIN_MS) {
+      found = { atMs: clock.monotonicMs(), records: read(stateTopic, lane) };
+      known.set(key, found);
+      // Whoever asks next tries again.
+      found.records.catch(() => known.delete(key));
+    }
+    const records = await found.records;
+    const sinceMs = clock.monotonicMs() - found.atMs;
+    return records.map((record) => ({ ...record, ageMs: record.ageMs + sinceMs }));
+  };
+}
+
+export interface InheritedBudgetsOptions {
+  readonly journals: JournalReader;
   /** The compacted topic with a partition for each lane. */
   readonly stateTopic: string;
   readonly lane: number;
@@ -87,16 +117,9 @@ export interface InheritedBudgetsOptions {
  * How budgets stood in the other lanes: a credential that has come from one of them, since lanes or credentials were changed, goes on with
  * the requests it has used there. A record that is older than its window says nothing any more.
  */
-export async function inheritedBudgets({
-  log,
-  group,
-  stateTopic,
-  lane,
-  lanes,
-}: InheritedBudgetsOptions): Promise<readonly JournalRecord[]> {
+export async function inheritedBudgets({ journals, stateTopic, lane, lanes }: InheritedBudgetsOptions): Promise<readonly JournalRecord[]> {
   const others = Array.from({ length: lanes }, (_, other) => other).filter((other) => other !== lane);
-  const found = others.map(async (other) => journalRecords(laneState(group, await log.readState(stateTopic, other)).under));
-  return (await Promise.all(found)).flat();
+  return (await Promise.all(others.map(async (other) => await journals(stateTopic, other)))).flat();
 }
 
 interface RestoredOptions {
