@@ -10,7 +10,7 @@ const FREELY = { window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 } } 
 
 describe('headgate', () => {
   it('keeps its exit codes: 0 help and version, 2 usage and config with line and column', async () => {
-    await using place = await workplace('folowers: {}\n');
+    await using place = await workplace('folowers: {}\n', { processes: true });
     const [help, version, unknown, config, missing] = await Promise.all([
       place.headgate('--help'),
       place.headgate('--version'),
@@ -27,7 +27,7 @@ describe('headgate', () => {
   });
 
   it('reads bytes as base64, and says so, beside text; its dead letter keeps them, and replay leaves it', async () => {
-    await using place = await workplace('books:\n  baseUrl: http://127.0.0.1:9\n  plan: premium\n  key: "${KEY}"\n');
+    await using place = await workplace('books:\n  baseUrl: http://127.0.0.1:9\n  plan: premium\n  key: "${KEY}"\n', { processes: true });
     const bytes = Uint8Array.of(0, 0xff);
     {
       await using log = await sqliteTopicLog({ file: join(place.folder, 'headgate.db') });
@@ -58,7 +58,7 @@ describe('headgate', () => {
   });
 
   it('keeps them where something is left open that would keep the process', async () => {
-    await using place = await workplace('folowers: {}\n');
+    await using place = await workplace('folowers: {}\n', { processes: true });
     const pids = join(place.folder, 'pids');
     await place.write(
       'open.mjs',
@@ -73,7 +73,7 @@ describe('headgate', () => {
 
   it('has all topics after a run; an empty one is read without a line', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { followers: 1 } } });
-    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
+    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }), { processes: true });
     expect((await place.headgate('run')).code).toBe(0);
     const topics = [
       'followers.changes',
@@ -110,7 +110,7 @@ describe('headgate', () => {
 
   it('crawls a list again when it is due', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { followers: 1 } } });
-    await using place = await workplace(followersYaml({ url: service.url, users: ['a'], more: '  every: 2s\n' }));
+    await using place = await workplace(followersYaml({ url: service.url, users: ['a'], more: '  every: 2s\n' }), { processes: true });
     const run = place.start('run', '--follow');
     while (service.requests.length < 3) await turn();
     run.child.kill('SIGINT');
@@ -119,7 +119,7 @@ describe('headgate', () => {
 
   it('makes a dead letter of any wish, exact, and goes on', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { followers: 1 } } });
-    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
+    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }), { processes: true });
     const deep = '['.repeat(20_000) + ']'.repeat(20_000);
     const log = await sqliteTopicLog({ file: join(place.folder, 'headgate.db') });
     await log.createTopics([{ name: 'followers.requests', partitions: 1 }]);
@@ -142,7 +142,7 @@ describe('headgate', () => {
     { timeout: 600_000 },
     async () => {
       await using service = await startFollowers({ ...FREELY, users: { a: { followers: 9_000 } } });
-      await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
+      await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }), { processes: true });
       expect((await place.headgate('run')).code).toBe(0);
       const full = await place.shell(`${place.commandLine} read followers.ids --json > /dev/full`);
       expect([full.code, full.stderr]).toEqual([1, expect.stringContaining('ENOSPC')]);
@@ -156,7 +156,7 @@ describe('headgate', () => {
   );
 
   it('waits for no pipe that is silent, and ends after a signal whatever hangs', async () => {
-    await using place = await workplace(followersYaml({ url: 'http://127.0.0.1:1', users: ['{ file: fifo }'] }));
+    await using place = await workplace(followersYaml({ url: 'http://127.0.0.1:1', users: ['{ file: fifo }'] }), { processes: true });
     execFileSync('mkfifo', [join(place.folder, 'fifo')]);
     const hanging = place.start('sandbox', '--port', '0', '--replay', 'fifo');
     const [config, users, endless] = await Promise.all([
@@ -175,7 +175,7 @@ describe('headgate', () => {
   });
 
   it('reads its configuration from a pipe', async () => {
-    await using place = await workplace('');
+    await using place = await workplace('', { processes: true });
     const config = `topics: { file: ${JSON.stringify(join(place.folder, 'piped.db'))} }\nbooks: { baseUrl: https://books.example.com, key: "\${KEY}" }\n`;
     await place.write('piped.yaml', config);
     for (const command of ['check', 'enqueue books 9780140449136']) {
@@ -186,7 +186,7 @@ describe('headgate', () => {
 
   it('puts the requests of dead letters back once', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { protected: true } } });
-    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
+    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }), { processes: true });
     expect((await place.headgate('run')).code).toBe(1);
     expect((await place.headgate('replay', 'followers.dead-letters')).stderr).toContain('1 put back');
     expect((await place.headgate('replay', 'followers.dead-letters')).stderr).toContain('0 put back');
@@ -196,7 +196,7 @@ describe('headgate', () => {
 
   it('follows: stays, and works what comes', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { followers: 3 }, b: { followers: 4 } } });
-    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
+    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }), { processes: true });
     const run = place.start('run', '--follow');
     while (!run.text().stderr.includes('@a')) await turn();
     const reading = place.start('read', 'followers.ids', '--follow', '--json', '--max', '7');

@@ -2,8 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { text as textOf } from 'node:stream/consumers';
+import { systemClock } from '@headgate/throttle';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { TestRunner, inject, onTestFinished } from 'vitest';
+import { runCommandLine } from '../command-line.ts';
 import { spawnOnLifeline } from './lifeline.fixture.ts';
 
 /** Node and its arguments, up to those of the command. */
@@ -23,14 +27,15 @@ export interface Started {
   text(): { readonly stdout: string; readonly stderr: string };
 }
 
-/** A folder of its own with a headgate.yaml, and the real command in it. */
+/** A folder of its own with a headgate.yaml, and the real command in it: to its end within this process, or in a process of its own. */
 export interface Workplace extends AsyncDisposable {
   readonly folder: string;
   /** What starts the command in a shell. */
   readonly commandLine: string;
   write(name: string, text: string): Promise<void>;
+  /** Starts a process. */
   start(...args: readonly string[]): Started;
-  /** Runs to its end; `input` goes to stdin. */
+  /** Runs to its end, by default within this process; `input` goes to stdin. */
   headgate(...args: readonly string[]): Promise<Ended>;
   headgateWith(
     options: { readonly input?: string; readonly env?: Readonly<Record<string, string>> },
@@ -58,7 +63,12 @@ export const SECRETS = {
   KEY: 'key-5Pq3-never-shown',
 } as const;
 
-export async function workplace(config: string): Promise<Workplace> {
+export interface WorkplaceOptions {
+  /** Runs each command in a process of its own: for what a process has, as pipes, and for configurations that are modules. Default false. */
+  readonly processes?: boolean;
+}
+
+export async function workplace(config: string, { processes = false }: WorkplaceOptions = {}): Promise<Workplace> {
   const children = new Set<ChildProcess>();
   const killAll = (): void => {
     for (const child of children) child.kill('SIGKILL');
@@ -89,7 +99,25 @@ export async function workplace(config: string): Promise<Workplace> {
     });
     return { child, ended, text: () => ({ ...out }) };
   };
-  const headgateWith: Workplace['headgateWith'] = (options, ...args) => start(options, args).ended;
+  const within: Workplace['headgateWith'] = async ({ input = '', env = {} }, ...args) => {
+    const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+    stdin.end(input);
+    const texts = Promise.all([textOf(stdout), textOf(stderr)]);
+    const code = await runCommandLine(args, {
+      cwd: folder,
+      env: { PATH: process.env['PATH'], ...SECRETS, ...env },
+      stdin,
+      stdout,
+      stderr,
+      clock: () => Promise.resolve(systemClock()),
+      signal: new AbortController().signal,
+    });
+    stdout.end();
+    stderr.end();
+    const [out, err] = await texts;
+    return { code, signal: null, stdout: out, stderr: err };
+  };
+  const headgateWith: Workplace['headgateWith'] = processes ? (options, ...args) => start(options, args).ended : within;
 
   return {
     folder,

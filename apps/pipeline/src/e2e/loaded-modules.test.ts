@@ -7,7 +7,7 @@ const WHOLE_UNDICI = /\/undici-[\w-]{8}\.js$|internal\/deps\/undici/;
 
 describe('headgate loads no more than a command needs', () => {
   it.each(['check', 'plan'])('%s: nothing that sends requests, speaks to brokers or shows a run', async (command) => {
-    await using place = await workplace(followersYaml({ url: 'https://service.example', users: ['alpha'] }));
+    await using place = await workplace(followersYaml({ url: 'https://service.example', users: ['alpha'] }), { processes: true });
     const { code, urls } = await loadedBy(place, command);
     expect(code).toBe(0);
     expect(urls).toContainEqual(expect.stringContaining(`/${command}-`));
@@ -19,7 +19,7 @@ describe('headgate loads no more than a command needs', () => {
   it('run: of undici no more than it sends requests with, also where the status is served', async () => {
     await using service = await startFollowers();
     const yaml = followersYaml({ url: service.url, users: ['alpha'] });
-    await using place = await workplace(yaml.replace('status: false', 'status: { port: 0 }'));
+    await using place = await workplace(yaml.replace('status: false', 'status: { port: 0 }'), { processes: true });
     const { code, urls } = await loadedBy(place, 'run');
     expect(code).toBe(0);
     expect(urls).toContainEqual(expect.stringContaining('/undici-parts-'));

@@ -9,7 +9,7 @@ const LOG = 'topics: { driver: sqlite, file: ./headgate.db }\nstatus: false\n';
 
 /** A folder outside of any project: it has no node_modules. */
 async function placeWith(files: Readonly<Record<string, string>>): Promise<Workplace> {
-  const place = await workplace('');
+  const place = await workplace('', { processes: true });
   await rm(join(place.folder, 'headgate.yaml'));
   for (const [name, text] of Object.entries(files)) {
     await mkdir(dirname(join(place.folder, name)), { recursive: true });
