@@ -35,7 +35,8 @@ test.each([
 ])('%i is %s', (status, kind, code) => {
   const verdict = judged(status);
   expect(verdict.kind).toBe(kind);
-  if ('error' in verdict) expect(verdict.error).toMatchObject({ code, service: 'toy', status, subject: '/x', credential: 'app' });
+  const error = { code, service: 'toy', status, subject: '/x', credential: 'app' };
+  expect('error' in verdict ? verdict.error : error).toMatchObject(error);
 });
 
 test('a 403 whose headers name a wait is a refusal for the rate, and one of a gateway is an outage', () => {
