@@ -12,7 +12,7 @@ const Connection = require('kafkajs/src/network/connection') as {
   readonly prototype: KafkajsConnection;
 };
 const Long = require('kafkajs/src/utils/long') as { fromValue(value: number): object };
-const METHODS = ['connect', 'isAuthenticated'] as const;
+const METHODS = ['connect', 'isAuthenticated', 'processData'] as const;
 const originals = METHODS.map((name) => [name, Object.getOwnPropertyDescriptor(Connection.prototype, name) ?? {}] as const);
 const server = createServer();
 beforeEach(async () => {
@@ -62,6 +62,36 @@ it('that has just authenticated does not do so again, however short its session 
   expect([since(0), since(2)]).toEqual([true, false]);
   expect(Object.assign(connection, { authenticatedAt: null }).isAuthenticated()).toBe(false);
 });
+
+it.each([1, 2, 3, 5, 20])('that was lost after %i bytes of an answer begins without them', async (bytes) => {
+  patchConnection();
+  server.once('connection', (socket) => socket.end(Buffer.alloc(bytes, 1)));
+  const connection = openConnection();
+  await connection.connect();
+  await expect.poll(() => [connection.isConnected(), connection.bytesBuffered]).toEqual([false, bytes]);
+  server.once('connection', (socket) => socket.on('error', () => undefined));
+  await connection.connect();
+  expect([connection.bytesBuffered, connection.bytesNeeded, connection.chunks]).toEqual([0, 4, []]);
+  connection.socket?.destroy();
+});
+
+it.each([0, 3, -1, -2_147_483_648])('that is told of an answer of %i bytes is closed, and connects again', async (size) => {
+  patchConnection();
+  const answer = Buffer.alloc(8);
+  answer.writeInt32BE(size);
+  server.once('connection', (socket) => socket.on('error', () => undefined).write(answer));
+  const connection = openConnection();
+  await connection.connect();
+  await expect.poll(() => connection.isConnected()).toBe(false);
+  await connection.connect();
+  expect(connection.bytesBuffered).toBe(0);
+  connection.socket?.destroy();
+});
+
+function openConnection(): ReturnType<typeof newConnection> {
+  const { port } = server.address() as AddressInfo;
+  return newConnection(({ host, onConnect }) => connect(port, host, onConnect));
+}
 
 async function socketsOfTwoConnects(): Promise<number> {
   const { port } = server.address() as AddressInfo;

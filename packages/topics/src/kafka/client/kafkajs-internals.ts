@@ -1,5 +1,6 @@
 // All that the driver takes from kafkajs, whose public consumers join a group for every read and whose public producer loses records. No other
 // file names a path in it. Its index would load the producer, too, and paths that are known beforehand let bundlers take it in.
+import type { Socket } from 'node:net';
 import type * as kafkajs from 'kafkajs';
 import description from 'kafkajs/package.json' with { type: 'json' };
 import admin from 'kafkajs/src/admin/index.js';
@@ -44,6 +45,16 @@ export interface KafkajsConnection {
   connect(): Promise<unknown>;
   connectAsDelivered?(): Promise<unknown>;
   connecting?: Promise<unknown> | undefined;
+  isConnected(): boolean;
+  readonly socket?: Socket;
+  /** While it authenticates: an answer may be empty then. */
+  readonly authHandlers?: object | null;
+  /** Bytes that no answer has been made of yet. */
+  chunks: Buffer[];
+  bytesBuffered: number;
+  bytesNeeded: number;
+  processData(data: Buffer): void;
+  processDataAsDelivered?(data: Buffer): void;
   isAuthenticated(): boolean;
   isAuthenticatedAsDelivered?(): boolean;
   /** A value of `process.hrtime()`. */
