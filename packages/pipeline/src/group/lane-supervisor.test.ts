@@ -53,6 +53,38 @@ function stage({ follow = true, given }: { readonly follow?: boolean; readonly g
 }
 
 describe('laneSupervisor', () => {
+  it('takes a lane that goes while it is being opened for no failure, and waits at the start for one that comes meanwhile', async () => {
+    const opening: PromiseWithResolvers<never>[] = [];
+    const supervisor = laneSupervisor({
+      lanes: 2,
+      laneOf: ({ partition }) => ({ pipeline: 'shelves', lane: partition }),
+      follow: true,
+      signal: new AbortController().signal,
+      clock: virtualClock(),
+      emit: () => undefined,
+      open(_, signal) {
+        const open = Promise.withResolvers<never>();
+        opening.push(open);
+        signal.addEventListener('abort', () => open.reject(signal.reason));
+        return open.promise;
+      },
+    });
+    supervisor.assign([place(0)]);
+    let outcome: unknown;
+    const opened = supervisor.opened().then(
+      () => (outcome = 'opened'),
+      (error: unknown) => (outcome = error),
+    );
+    await turns();
+    supervisor.assign([place(1)]);
+    await turns();
+    expect([opening.length, outcome]).toEqual([2, undefined]);
+    supervisor.assign([]);
+    await opened;
+    expect(outcome).toBe('opened');
+    await supervisor.close();
+  });
+
   it('works the lanes that are assigned, gives up those that go, and takes what comes', async () => {
     const { supervisor, said, events, stop } = stage();
     supervisor.assign([place(0), place(1)]);

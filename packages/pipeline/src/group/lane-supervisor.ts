@@ -107,7 +107,8 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, clock, emi
           // With the last one the run ends, and says it.
           if (isAnyAtWork(one)) emit({ type: 'lane-left', pipeline: one.pipeline, lane: one.lane, reason: messageOf(error), failed: true });
         }
-        opened.reject(error);
+        // The start doesn't wait for a lane that the group has taken back.
+        if (!one.leave.signal.aborted) opened.reject(error);
       })
       .finally(() => {
         one.ended = true;
@@ -182,8 +183,13 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, clock, emi
       look();
     },
     async opened() {
+      const awaited = new Set<Supervised>();
+      const more = (): readonly Supervised[] => [...supervised.values()].filter((one) => !awaited.has(one));
       try {
-        await Promise.all([...supervised.values()].map((one) => one.opened));
+        for (let lanes = more(); lanes.length > 0; lanes = more()) {
+          for (const lane of lanes) awaited.add(lane);
+          await Promise.all(lanes.map((lane) => lane.opened));
+        }
       } catch (error) {
         await close();
         throw error;
