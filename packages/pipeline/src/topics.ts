@@ -31,9 +31,9 @@ export function topicSpecs(
       ...(pipeline.usualBytes[topic] !== undefined && { usualRecordBytes: pipeline.usualBytes[topic] }),
     }));
     return [
-      { name: requestsTopic(pipeline, names), partitions, minRecordBytes },
+      { name: requestsTopic(pipeline, names), partitions, minRecordBytes, keepsRecords: true },
       ...own,
-      { name: names(`${pipeline.name}.${DEAD_LETTERS}`), partitions, minRecordBytes },
+      { name: names(`${pipeline.name}.${DEAD_LETTERS}`), partitions, minRecordBytes, keepsRecords: true },
       { name: stateTopic(pipeline, names), partitions, ...state },
     ];
   });

@@ -147,6 +147,8 @@ export interface NewTopicSpec extends TopicSpec {
   readonly minRecordBytes?: number;
   /** As `minRecordBytes`, but a smaller limit only warns. Default 0. */
   readonly usualRecordBytes?: number;
+  /** Records are kept however old they get; an existing topic that deletes them is warned about. Default false: as the log has it. */
+  readonly keepsRecords?: boolean;
 }
 
 /** The changes that `createTopics` has made, or would make. */

@@ -14,6 +14,7 @@ import type { RequestRecord } from '../requests/request.ts';
 import { requestsInOrder } from '../requests/requests-in-order.ts';
 import { reasonOf } from '../requests/dead-letter.ts';
 import { type Serializers, type TopicNames, recordMakers } from '../topic.ts';
+import { deletedOffsets } from './deleted-offsets.ts';
 import { openJournalledLane } from './journalled-lane.ts';
 import type { LaneWork } from '../plan/forecast.ts';
 import { requestSizes, requestsBehind } from '../plan/request-sizes.ts';
@@ -269,6 +270,15 @@ async function workLane({
         });
     }
   };
+  const deleted = await deletedOffsets(log, lane, begun);
+  if (deleted > 0)
+    emit({
+      type: 'notice',
+      level: 'warn',
+      message:
+        `the log has deleted ${deleted} offsets of ${topic}-${partition} before lane ${partition} had read them: requests among them are lost. ` +
+        'Enqueue them again, and set retention.ms=-1 on that topic.',
+    });
   let position = lane.next;
   let pauseMs = LOOK_AGAIN.firstMs;
   try {

@@ -11,7 +11,14 @@ export interface FoundTopic {
 }
 
 /** The settings that are checked. */
-export const READ_SETTINGS: readonly string[] = ['cleanup.policy', 'message.timestamp.type', 'max.message.bytes', 'min.insync.replicas'];
+export const READ_SETTINGS: readonly string[] = [
+  'cleanup.policy',
+  'message.timestamp.type',
+  'max.message.bytes',
+  'min.insync.replicas',
+  'retention.ms',
+  'retention.bytes',
+];
 /** The `message.max.bytes` of a broker with default settings. */
 const KAFKA_MAX_MESSAGE_BYTES = 1_048_588;
 
@@ -58,7 +65,7 @@ export function mismatches({ name, partitions, compacted = false, minRecordBytes
 }
 
 /** Warnings of settings that work, but less well than the options ask for, without the topic's name before them. */
-export function warnings({ usualRecordBytes = 0 }: NewTopicSpec, found: FoundTopic, replication: number): string[] {
+export function warnings({ usualRecordBytes = 0, keepsRecords = false }: NewTopicSpec, found: FoundTopic, replication: number): string[] {
   const inSync = Number(found.settings.get('min.insync.replicas') ?? 1);
   const room = maxMessageBytes(found);
   const all: string[] = [];
@@ -69,6 +76,11 @@ export function warnings({ usualRecordBytes = 0 }: NewTopicSpec, found: FoundTop
   if (room < messageBytesFor(usualRecordBytes)) {
     const needed = messageBytesFor(usualRecordBytes);
     all.push(`has max.message.bytes=${room}; its usual records may need ${needed}, and become dead letters. Set that to 8388608 or so.`);
+  }
+  for (const setting of ['retention.ms', 'retention.bytes']) {
+    const value = found.settings.get(setting) ?? '-1';
+    if (keepsRecords && value !== '-1')
+      all.push(`has ${setting}=${value}: the brokers delete records that wait for longer than this allows. Set that to -1.`);
   }
   return all;
 }

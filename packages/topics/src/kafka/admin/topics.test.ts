@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Broker, Cluster } from '../client/broker.ts';
 import type { ClusterAdmin } from '../client/kafkajs-cluster.ts';
+import { warnings } from './topic-requirements.ts';
 import { createTopics } from './topics.ts';
 
 const PARTITION = { partitionId: 0, leader: 1, replicas: [1] };
@@ -16,9 +17,35 @@ test('a new topic is described by a broker that knows it, however the brokers ta
   });
 });
 
+test.for([
+  { keepsRecords: true, retention: { 'retention.ms': '-1', 'retention.bytes': '-1' } },
+  { keepsRecords: false, retention: {} },
+])(
+  'a topic that keeps its records is created so, whatever the brokers do by default: $keepsRecords',
+  async ({ keepsRecords, retention }) => {
+    const { admin, settings } = laggingCluster();
+    const topics = [{ name: 'records', partitions: 1, keepsRecords }];
+    await createTopics({ admin, topics, replication: 1, validateOnly: false });
+    expect(settings).toEqual({ 'max.message.bytes': '8388608', ...retention });
+  },
+);
+
+test('a topic that is there is warned about where it deletes what it should keep', () => {
+  const found = (settings: Readonly<Record<string, string>>) => ({ partitions: 1, copies: 1, settings: new Map(Object.entries(settings)) });
+  const warningsOf = (keepsRecords: boolean, settings: Readonly<Record<string, string>>) =>
+    warnings({ name: 'requests', partitions: 1, keepsRecords }, found(settings), 1);
+  const week = { 'retention.ms': '604800000', 'retention.bytes': '-1' };
+  expect(warningsOf(true, week)).toEqual([
+    'has retention.ms=604800000: the brokers delete records that wait for longer than this allows. Set that to -1.',
+  ]);
+  expect(warningsOf(false, week)).toEqual([]);
+  expect(warningsOf(true, { 'retention.ms': '-1' })).toEqual([]);
+});
+
 /** Two brokers that take turns; the first never hears of a topic. */
-function laggingCluster(): { readonly admin: ClusterAdmin; readonly made: string[] } {
+function laggingCluster(): { readonly admin: ClusterAdmin; readonly made: string[]; readonly settings: Record<string, string> } {
   const made: string[] = [];
+  const settings: Record<string, string> = {};
   const brokerOf = (knows: () => boolean): Broker => {
     const answer = () => ({
       topicMetadata: [{ topic: 'records', topicErrorCode: knows() ? 0 : 3, partitionMetadata: knows() ? [PARTITION] : [] }],
@@ -39,10 +66,16 @@ function laggingCluster(): { readonly admin: ClusterAdmin; readonly made: string
   const cluster = { brokerPool: { findConnectedBroker, brokers: {}, metadata: null } } as object as Cluster;
   const admin = {
     cluster,
-    async createTopics({ topics }: { readonly topics: readonly { readonly topic: string }[] }) {
+    async createTopics({ topics }: { readonly topics: readonly NewTopic[] }) {
       made.push(...topics.map(({ topic }) => topic));
+      for (const { configEntries } of topics) for (const { name, value } of configEntries) settings[name] = value;
       return await Promise.resolve(true);
     },
   } as object as ClusterAdmin;
-  return { admin, made };
+  return { admin, made, settings };
+}
+
+interface NewTopic {
+  readonly topic: string;
+  readonly configEntries: readonly { readonly name: string; readonly value: string }[];
 }

@@ -22,6 +22,9 @@ const STATE_SETTINGS: Readonly<Record<string, string>> = {
 /** A book's record may be far above Kafka's usual 1 MiB; managed clusters allow as much as this. */
 const RECORD_SETTINGS: Readonly<Record<string, string>> = { 'max.message.bytes': '8388608' };
 
+/** What waits in a topic has to be there when its turn comes, in days or in months. */
+const KEPT_SETTINGS: Readonly<Record<string, string>> = { 'retention.ms': '-1', 'retention.bytes': '-1' };
+
 const KNOWN_WITHIN_MS = 10_000;
 const LOOK_AGAIN_MS = 20;
 /** A cluster that starts may not have all its brokers yet. */
@@ -160,14 +163,16 @@ function descriptionsOf(topics: ReadonlyMap<string, FoundTopic>): ReadonlyMap<st
 async function createMissing({ admin, topics: missing, replication, validateOnly }: CreateTopicsOptions): Promise<void> {
   // Two of three copies have to have a record before it counts, so that one broker may be away.
   const safety = replication > 1 ? { 'min.insync.replicas': String(replication - 1) } : {};
-  const topics = missing.map(({ name, partitions, compacted = false }) => ({
+  const topics = missing.map(({ name, partitions, compacted = false, keepsRecords = false }) => ({
     topic: name,
     numPartitions: partitions,
     replicationFactor: replication,
-    configEntries: Object.entries({ ...(compacted ? STATE_SETTINGS : RECORD_SETTINGS), ...safety }).map(([key, value]) => ({
-      name: key,
-      value,
-    })),
+    configEntries: Object.entries({ ...(compacted ? STATE_SETTINGS : RECORD_SETTINGS), ...(keepsRecords && KEPT_SETTINGS), ...safety }).map(
+      ([key, value]) => ({
+        name: key,
+        value,
+      }),
+    ),
   }));
   const [{ name: first } = { name: '' }] = missing;
   const deadline = performance.now() + BROKERS_WITHIN_MS;
