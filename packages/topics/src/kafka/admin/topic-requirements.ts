@@ -65,12 +65,20 @@ export function mismatches({ name, partitions, compacted = false, minRecordBytes
 }
 
 /** Warnings of settings that work, but less well than the options ask for, without the topic's name before them. */
-export function warnings({ usualRecordBytes = 0, keepsRecords = false }: NewTopicSpec, found: FoundTopic, replication: number): string[] {
+export function warnings(
+  { usualRecordBytes = 0, keepsRecords = false }: NewTopicSpec,
+  found: FoundTopic,
+  { replication, brokers }: { readonly replication: number; readonly brokers: number },
+): string[] {
   const inSync = Number(found.settings.get('min.insync.replicas') ?? 1);
   const room = maxMessageBytes(found);
   const all: string[] = [];
   if (found.copies < replication)
     all.push(`has ${copies(found.copies)}, and topics.replication is ${replication}. Add copies, or set topics.replication to less.`);
+  else if (found.copies === 1 && brokers > 1)
+    all.push(
+      `has one copy of its data on a cluster of ${brokers} brokers: a broker that restarts stops its writers, and brokers from 4.1 may forget to end a transaction. Add copies, and set topics.replication to match.`,
+    );
   if (inSync < found.copies - 1)
     all.push(`has min.insync.replicas=${inSync}: a write counts before a second broker has it. Set that to ${found.copies - 1}.`);
   if (room < messageBytesFor(usualRecordBytes)) {

@@ -33,13 +33,22 @@ test.for([
 test('a topic that is there is warned about where it deletes what it should keep', () => {
   const found = (settings: Readonly<Record<string, string>>) => ({ partitions: 1, copies: 1, settings: new Map(Object.entries(settings)) });
   const warningsOf = (keepsRecords: boolean, settings: Readonly<Record<string, string>>) =>
-    warnings({ name: 'requests', partitions: 1, keepsRecords }, found(settings), 1);
+    warnings({ name: 'requests', partitions: 1, keepsRecords }, found(settings), { replication: 1, brokers: 1 });
   const week = { 'retention.ms': '604800000', 'retention.bytes': '-1' };
   expect(warningsOf(true, week)).toEqual([
     'has retention.ms=604800000: the brokers delete records that wait for longer than this allows. Set that to -1.',
   ]);
   expect(warningsOf(false, week)).toEqual([]);
   expect(warningsOf(true, { 'retention.ms': '-1' })).toEqual([]);
+});
+
+test.for([
+  { copies: 1, brokers: 3, replication: 1, says: [expect.stringMatching(/^has one copy of its data on a cluster of 3 brokers/u)] },
+  { copies: 1, brokers: 1, replication: 1, says: [] },
+  { copies: 2, brokers: 3, replication: 2, says: [] },
+])('$copies copies on $brokers brokers', ({ copies, brokers, replication, says }) => {
+  const found = { partitions: 1, copies, settings: new Map<string, string>() };
+  expect(warnings({ name: 'pages', partitions: 1 }, found, { replication, brokers })).toEqual(says);
 });
 
 /** Two brokers that take turns; the first never hears of a topic. */

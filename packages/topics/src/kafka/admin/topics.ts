@@ -63,6 +63,7 @@ export async function createTopics({ admin, topics, replication, validateOnly }:
     const found = there.get(spec.name);
     return found === undefined ? [] : [{ spec, found }];
   });
+  const brokers = admin.cluster.brokerPool.metadata?.brokers.length ?? 1;
   const [first, ...others] = known.flatMap(({ spec, found }) => mismatches(spec, found));
   if (first !== undefined) throw new TopicMismatchError({ ...first, others });
   const missing = topics.filter(({ name }) => !there.has(name));
@@ -79,7 +80,7 @@ export async function createTopics({ admin, topics, replication, validateOnly }:
     grown: known.flatMap(({ spec: { name, partitions: to }, found: { partitions: from } }) =>
       from < to ? [{ topic: name, from, to }] : [],
     ),
-    warnings: warningLines(known.map(({ spec, found }) => ({ name: spec.name, texts: warnings(spec, found, replication) }))),
+    warnings: warningLines(known.map(({ spec, found }) => ({ name: spec.name, texts: warnings(spec, found, { replication, brokers }) }))),
   };
 }
 
