@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { ConnectionOptions } from 'node:tls';
 import type { ConsumerConfig, KafkaConfig } from 'kafkajs';
 import type { MissingRight } from '../missing-right-error.ts';
@@ -156,6 +157,7 @@ function whyNotOpen(error: unknown, ssl: boolean): string {
 }
 
 class KafkaTopicLog implements TopicLog {
+  readonly #id = randomUUID();
   readonly #config: KafkaConfig;
   readonly #options: KafkaTopicLogOptions;
   readonly #availability: Availability;
@@ -278,6 +280,7 @@ class KafkaTopicLog implements TopicLog {
     await abortable(this.#assertLane(lane, topicPartitions), signal);
     const writer = new KafkaLaneWriter({
       lane,
+      log: this.#id,
       session: (session) => this.#session(lane.name, session),
       readYourWrites: this.#readYourWrites,
       client: this.#cluster,
@@ -432,9 +435,9 @@ class KafkaTopicLog implements TopicLog {
   }
 
   async #takeLane(writer: KafkaLaneWriter, { name, onlyIfFree = false }: LaneSpec): Promise<void> {
-    const held = onlyIfFree ? await holderToSpare({ writer, admin: this.#admin }) : undefined;
+    const held = onlyIfFree ? await holderToSpare({ writer, admin: this.#admin, log: this.#id }) : undefined;
     if (held !== undefined) throw new LaneHeldError({ lane: name, pid: held.pid, sinceMs: held.sinceMs });
-    await awaitHandover({ writer, admin: this.#admin, handoverMs: this.#options.handoverMs ?? 5_000 });
+    await awaitHandover({ writer, admin: this.#admin, log: this.#id, handoverMs: this.#options.handoverMs ?? 5_000 });
     await writer.open();
   }
 

@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
 import type { LaneHolder } from './lane-log.ts';
@@ -11,6 +10,8 @@ const LOOK_AGAIN_MS = 100;
 export interface HandoverOptions {
   readonly writer: KafkaLaneWriter;
   readonly admin: ReconnectingClient<Admin>;
+  /** Of this process. */
+  readonly log: string;
 }
 
 /**
@@ -21,8 +22,8 @@ export async function awaitHandover({ handoverMs, ...options }: HandoverOptions 
   const deadline = performance.now() + handoverMs;
   for (;;) {
     const found = await holderInGroup(options);
-    // An earlier opening by this process has nothing in flight any more.
-    if (found === undefined || (found.host === hostname() && found.pid === process.pid)) return;
+    // An earlier opening by this log has nothing in flight any more.
+    if (found === undefined || found.log === options.log) return;
     if (found.lives !== true || performance.now() >= deadline) return;
     await sleep(LOOK_AGAIN_MS);
   }

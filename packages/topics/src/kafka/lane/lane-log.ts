@@ -11,6 +11,8 @@ import { OWN_KEYS, StatePartition, type StateRecord } from './state-partition.ts
 export interface LaneHolder {
   /** Random, one per opening of a lane by a process. */
   readonly incarnation: string;
+  /** Random, one per open log: two containers may have one host name and one pid. */
+  readonly log: string;
   /** Random, one per taking; a holder takes its lane again after every fault. */
   readonly nonce: string;
   /** For people. */

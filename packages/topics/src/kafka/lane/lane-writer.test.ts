@@ -62,6 +62,7 @@ async function writer({ look, begin, write }: Parts): Promise<KafkaLaneWriter> {
   const client: Pick<ReconnectingClient<Cluster>, 'once'> = { once: (look ?? nothing) as () => Promise<never> };
   const options: KafkaLaneWriterOptions = {
     lane: { name: 'lane', state: { topic: 'state', partition: 0 } },
+    log: 'log',
     session: () => session as object as TransactionSession,
     readYourWrites: new ReadYourWrites(),
     client: client as ReconnectingClient<Cluster>,

@@ -21,6 +21,8 @@ import type { TransactionSession, TransactionSessionOptions } from '../producer/
 
 export interface KafkaLaneWriterOptions {
   readonly lane: LaneSpec;
+  /** Random, one per open log. */
+  readonly log: string;
   /** A new producer of the lane's transactional id. */
   readonly session: (options: Pick<TransactionSessionOptions, 'touched' | 'noted' | 'notes' | 'signal'>) => TransactionSession;
   readonly readYourWrites: ReadYourWrites;
@@ -230,6 +232,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     const { lane, member } = this.#options;
     const holder: LaneHolder = {
       incarnation: this.#incarnation,
+      log: this.#options.log,
       nonce,
       host: hostname(),
       pid: process.pid,

@@ -1,0 +1,26 @@
+import type { Admin } from 'kafkajs';
+import { hostname } from 'node:os';
+import { expect, test } from 'vitest';
+import type { ReconnectingClient } from '../client/reconnecting-client.ts';
+import { awaitHandover } from './handover.ts';
+import type { LaneHolder } from './lane-log.ts';
+import type { KafkaLaneWriter } from './lane-writer.ts';
+
+test.for([
+  { log: 'another', what: 'another container with the same host name and process id', looks: 3 },
+  { log: 'this', what: 'an earlier opening of its own', looks: 1 },
+])('a newcomer looks $looks times for the release of $what', async ({ log, looks }) => {
+  const holder = { incarnation: 'first', log, nonce: '', host: hostname(), pid: process.pid, sinceMs: 0, member: { group: 'g', id: 'm' } };
+  let looked = 0;
+  const writer: Pick<KafkaLaneWriter, 'currentHolder'> = {
+    async currentHolder(): Promise<LaneHolder> {
+      looked += 1;
+      return await Promise.resolve({ ...holder, released: looked > 2 });
+    },
+  };
+  const admin = { describeGroups: async () => await Promise.resolve({ groups: [{ groupId: 'g', members: [{ memberId: 'm' }] }] }) };
+  const client: Pick<ReconnectingClient<Admin>, 'run'> = { run: async (work) => await work(admin as object as Admin) };
+  const options = { writer: writer as KafkaLaneWriter, admin: client as ReconnectingClient<Admin>, log: 'this' };
+  await awaitHandover({ ...options, handoverMs: 60_000 });
+  expect(looked).toBe(looks);
+});
