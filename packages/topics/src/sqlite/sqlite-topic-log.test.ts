@@ -71,7 +71,8 @@ describe('the sqlite driver', () => {
       expect.objectContaining({ code: 'HEADGATE_TOPIC_LOG_BUSY' }),
     );
     clearInterval(timer);
-    expect(ticks).toBeGreaterThan(20);
+    // A thread that was held would fire one timer at most.
+    expect(ticks).toBeGreaterThan(2);
     other.exec('ROLLBACK');
     other.close();
     await log.append([{ topic: 'topic', key: 'k', value: 'written' }]);
