@@ -44,8 +44,8 @@ export class Appender {
 
   async #append(records: readonly PlacedRecord[]): Promise<readonly RecordPosition[]> {
     const id = { incarnation: this.#incarnation, number: (this.#number += 1) };
-    /** An earlier attempt, and where it has put the records. */
-    let noted: Noted | undefined;
+    /** Earlier attempts since one that was whole, and where they have put the records: of a whole one that has lost records, the next is a part. */
+    let noted: readonly Noted[] = [];
     let placed: SentRecords = new Map();
     return await this.#options.client.run(async () => {
       let session = this.#session;
@@ -53,7 +53,7 @@ export class Appender {
         if (session === undefined) {
           session = this.#options.session(`append-${this.#incarnation}`, {
             touched: () => ({ topicPartitions: [...this.#touched.values()], offsets: [] }),
-            noted: () => Promise.resolve(noted === undefined ? [] : [noted]),
+            noted: () => Promise.resolve(noted),
           });
           await session.begin();
           this.#session = session;
@@ -63,9 +63,10 @@ export class Appender {
         await session.settle();
         return positionsOf(records, new Map([...placed, ...session.placed]));
       } catch (error) {
-        if (session?.noted?.id.number === id.number) {
-          noted = session.noted;
-          if (noted.isWhole) placed = new Map([...placed, ...session.placed]);
+        const newest = session?.noted;
+        if (session !== undefined && newest?.id.number === id.number) {
+          noted = [...(newest.isWhole ? [] : noted), newest];
+          if (newest.isWhole) placed = new Map([...placed, ...session.placed]);
         }
         session?.discard();
         this.#session = undefined;
