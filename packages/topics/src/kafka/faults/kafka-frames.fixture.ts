@@ -14,6 +14,7 @@ const NAMES: Readonly<Record<number, string>> = {
   26: 'EndTxn',
   27: 'WriteTxnMarkers',
   28: 'TxnOffsetCommit',
+  61: 'DescribeProducers',
   65: 'DescribeTransactions',
 };
 

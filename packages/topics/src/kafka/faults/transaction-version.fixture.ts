@@ -7,8 +7,8 @@ import { type ProxiedBroker, proxiedBroker } from './proxied-broker.fixture.ts';
 const SAFELY = 2;
 
 /** Starts a broker behind a proxy, whose transactions have protocol 2, or 1 as before Kafka 4. */
-export async function brokerOfProtocol(protocol: number): Promise<ProxiedBroker> {
-  const proxied = await proxiedBroker(startKafkaBroker);
+export async function brokerOfProtocol(protocol: number, more: Readonly<Record<string, string>> = {}): Promise<ProxiedBroker> {
+  const proxied = await proxiedBroker(({ settings }) => startKafkaBroker({ settings: { ...settings, ...more } }));
   try {
     if (protocol === 1) await setTransactionVersion(proxied.brokers, 0);
     return proxied;
@@ -19,7 +19,7 @@ export async function brokerOfProtocol(protocol: number): Promise<ProxiedBroker>
 }
 
 /** Lowers the feature `transaction.version` of a cluster: below 2 its transactions have protocol 1. */
-async function setTransactionVersion(brokers: readonly string[], level: number): Promise<void> {
+export async function setTransactionVersion(brokers: readonly string[], level: number): Promise<void> {
   const cluster = newCluster({ brokers: [...brokers], requestTimeout: 30_000, socketFactory: kafkajsSockets() });
   await cluster.connect();
   try {
