@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runCell, type CellResult } from './cell.ts';
 import type { GateFactory } from './gate.ts';
-import { headgateGate } from './gates/headgate-gate.ts';
+import { forgetfulHeadgateGate, headgateGate } from './gates/headgate-gate.ts';
 import type { Latency } from './latency.ts';
 import { LATENCIES } from './scenario.ts';
 import { WINDOW_KINDS, type WindowKind } from './server-window.ts';
@@ -63,6 +63,24 @@ describe('15 per 15 minutes for a day', () => {
     const { servers } = await run(QUARTER_HOUR, kind, 0, { restartEveryMs: 120 * MINUTE_MS });
     expect(servers[0]?.refused).toBe(0);
     expect(servers[0]?.share).toBeGreaterThanOrEqual(0.999);
+  });
+
+  it.each([
+    { kind: 'first-request', share: 0.998 },
+    { kind: 'wall-clock', share: 0.997 },
+    { kind: 'rolling', share: 0.96 },
+  ] as const)('loses little of $kind windows to restarts without a journal', async (given) => {
+    for (const everyMinutes of [83, 102, 110, 120, 127, 133]) {
+      const { servers } = await run(QUARTER_HOUR, given.kind, 0, {
+        gate: forgetfulHeadgateGate,
+        heeds: true,
+        restartEveryMs: everyMinutes * MINUTE_MS,
+      });
+      const restarts = Math.ceil((24 * 60) / everyMinutes) - 1;
+      expect(servers[0]?.share).toBeGreaterThanOrEqual(given.share);
+      // Each of the five walks may be refused once per restart.
+      expect(servers[0]?.refused).toBeLessThanOrEqual(5 * restarts + 3);
+    }
   });
 
   it.each(WINDOW_KINDS)('takes what the headers of a %s window tell for no more than it is', async (kind) => {

@@ -8,10 +8,14 @@ const WINDOW_MS = 900_000;
 /** Longest wait for an answer that vouches for the next request. */
 const PATIENCE_MS = 6_000;
 
-/** A budget of 15 with so many requests answered, one after the other; the last of them by the evidence. */
-function used(own: number, evidence?: BudgetEvidence) {
+/** By then the service counts no request of an earlier process. */
+const AGE_MS = 2 * WINDOW_MS;
+
+/** A budget of 15, for some time in use, with so many requests answered, one after the other; the last of them by the evidence. */
+function used(own: number, evidence?: BudgetEvidence, ageMs = 0) {
   const clock = handClock();
   const budget = rateBudget({ limit: 15, windowMs: WINDOW_MS, guardMs: 0, clock });
+  clock.now += ageMs;
   const answer = (last?: BudgetEvidence): void => {
     const slot = budget.take();
     slot.sent();
@@ -45,7 +49,7 @@ describe('evidence of an answer', () => {
   });
 
   it('expects what has cost a refusal for longer, until an answer a window later leaves more', () => {
-    const { clock, budget, answer } = used(3, { remaining: 9, resetInMs: 600_000 });
+    const { clock, budget, answer } = used(3, { remaining: 9, resetInMs: 600_000 }, AGE_MS);
     const probe = budget.take();
     probe.sent();
     probe.answered({ remaining: 0, resetInMs: 600_000, refused: true });
@@ -122,12 +126,43 @@ describe('evidence of an answer', () => {
     expect([5, 6, 10, 11].map((weight) => budget.freeAt(weight))).toEqual([0, 1_000, 1_000, 2_000]);
   });
 
-  it('is believed at once after a reset where a refusal had left us nothing: that may have been ourselves before a restart', () => {
-    const { clock, budget, answer } = used(1, { remaining: 0, resetInMs: 600_000, refused: true });
+  it.each([
+    { how: 'a refusal', own: 1, evidence: { remaining: 0, resetInMs: 600_000, refused: true } },
+    { how: 'an answer', own: 5, evidence: { remaining: 0, resetInMs: 600_000 } },
+  ])('of $how right after a start holds until the reset only: it may show our own earlier process', (given) => {
+    const { clock, budget, answer } = used(given.own, given.evidence);
     expect(budget.used).toBe(15);
+    expect(budget.freeAt()).toBe(clock.now + 601_000);
     clock.now += 601_000;
+    const probe = budget.take();
+    expect(budget.freeAt()).toBeGreaterThan(clock.now + WINDOW_MS - 601_000 - 1_000);
+    probe.unsent();
     answer({ remaining: 14, resetInMs: WINDOW_MS });
-    expect(budget.used).toBe(2);
+    expect(budget.used).toBe(given.own + 1);
+  });
+
+  it('lets one request per reset go right after a start while the others are still there', () => {
+    const { clock, budget, answer } = used(5, { remaining: 0, resetInMs: 600_000 });
+    clock.now += 601_000;
+    answer({ remaining: 0, resetInMs: 200_000 });
+    expect(budget.freeAt()).toBe(clock.now + 201_000);
+  });
+
+  it.each([
+    { when: 'after a window', start: () => used(5, { remaining: 0, resetInMs: 600_000 }, AGE_MS) },
+    {
+      when: 'with a journal',
+      start: () => {
+        const scene = used(1);
+        scene.budget.restore({ windowMs: WINDOW_MS, busy: [], others: [], freedMs: null });
+        for (let i = 0; i < 3; i += 1) scene.answer();
+        scene.answer({ remaining: 0, resetInMs: 600_000 });
+        return scene;
+      },
+    },
+  ])('shows other clients $when, and leaves them their part', ({ start }) => {
+    const { clock, budget } = start();
+    expect(budget.freeAt()).toBeGreaterThan(clock.now + WINDOW_MS - 1_000);
   });
 
   it('expects no more of others than was seen, whatever a later answer would permit', () => {

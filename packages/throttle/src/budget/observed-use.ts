@@ -6,6 +6,8 @@ export interface Sighting {
   /** From then on an answer that leaves more is believed. */
   readonly doubtedFrom: number;
   readonly until: number;
+  /** The others may be our own earlier process. */
+  readonly maybeOurs: boolean;
 }
 
 export interface ObservedAnswer {
@@ -20,6 +22,8 @@ export interface ObservedAnswer {
   readonly resetAt: number;
   /** For how long a request is busy that was counted now, ms. */
   readonly busyForMs: number;
+  /** The service may still count requests of an earlier process that left no journal. */
+  readonly maybeOurs: boolean;
 }
 
 /** One more, and the two lightest become one, as heavy as the heavier and as long as the longer. */
@@ -45,8 +49,10 @@ const MOST_SIGHTINGS = 16;
  *
  * The greatest weight that was seen during the last window counts. On a rolling window it stays that long, and on other windows the same
  * clients come again at the same time. A sighting that cost a refusal stays for up to another window, until an answer leaves more: others may come after our
- * last answer of each window, and each lapse would cost a refusal again. Others who have left nothing at all may be ourselves before a restart: an
- * answer after the reset is believed.
+ * last answer of each window, and each lapse would cost a refusal again.
+ *
+ * For a window after a start without a journal, the others may be our own earlier process, whose requests won't come again: one request may go
+ * at the reset, and its answer is believed.
  */
 export class ObservedUse {
   /** Falling in weight, rising in end. */
@@ -55,14 +61,17 @@ export class ObservedUse {
   #remainedAt = -Infinity;
 
   /** Returns what the answer shows. */
-  answered({ limit, remaining, refused, weight, own, sentAt, answeredAt, resetAt, busyForMs }: ObservedAnswer): Sighting {
+  answered({ limit, remaining, refused, weight, own, sentAt, answeredAt, resetAt, busyForMs, maybeOurs }: ObservedAnswer): Sighting {
     const most = Math.max(0, limit - remaining - weight);
-    const seen = this.#sightings.map((one) => (one.doubtedFrom <= answeredAt && one.weight > most ? { ...one, weight: most } : one));
+    const seen = this.#sightings.map((one) => {
+      if (one.doubtedFrom > answeredAt) return one;
+      return { ...one, weight: Math.min(one.weight, most), resetAt: one.maybeOurs ? resetAt : one.resetAt };
+    });
     const lapsesAt = answeredAt + busyForMs;
     const unexplained = limit - remaining - own;
-    const doubtedFrom = refused && unexplained >= limit ? Math.min(resetAt, lapsesAt) : lapsesAt;
+    const doubtedFrom = maybeOurs ? Math.min(resetAt, lapsesAt) : lapsesAt;
     const until = refused ? lapsesAt + busyForMs : lapsesAt;
-    const shown = { weight: unexplained, resetAt, doubtedFrom, until };
+    const shown = { weight: unexplained, resetAt, doubtedFrom, until, maybeOurs };
     this.#keep([...seen, shown], answeredAt);
     // Among requests in flight together, the one whose answer leaves least was counted last.
     if (sentAt > this.#remainedAt || remaining <= this.#remaining) {
@@ -102,7 +111,7 @@ export class ObservedUse {
   restore(left: readonly (readonly [ms: number, weight: number])[], now: number, longestMs: number): void {
     const restored = left.map(([ms, weight]) => {
       const until = now + Math.min(ms, longestMs);
-      return { weight, until, doubtedFrom: until, resetAt: until };
+      return { weight, until, doubtedFrom: until, resetAt: until, maybeOurs: false };
     });
     this.#keep([...this.#sightings, ...restored], now);
   }

@@ -138,6 +138,8 @@ export class RollingBudget implements RateBudget {
   #heldUntil = -Infinity;
   /** When what an earlier process had in use, and no longer listed, came free. */
   #freedBefore = -Infinity;
+  /** Until then the service may count requests of an earlier process that left no journal. */
+  #forgottenUntil: number;
   #lastTakenAt = -Infinity;
   /** Set once an answer has shown the remaining budget. */
   #others: ObservedUse | undefined;
@@ -152,6 +154,7 @@ export class RollingBudget implements RateBudget {
     this.#busyForMs = busyForMs;
     this.#endGrainMs = endGrainMs;
     this.#clock = clock;
+    this.#forgottenUntil = clock.monotonicMs() + windowMs;
     this.#log = new SlidingWindowLog({ limit, windowMs });
     this.#unrefused = new SlidingWindowLog({ limit, windowMs });
   }
@@ -184,10 +187,11 @@ export class RollingBudget implements RateBudget {
   #besideOthers(weight: number, now: number): number {
     const room = this.limit - this.#weightInFlight - weight;
     let from = this.#log.freeAt(room, now);
-    for (const { weight: others, resetAt, until } of this.#others?.from(now) ?? []) {
+    for (const { weight: others, resetAt, until, maybeOurs } of this.#others?.from(now) ?? []) {
       const beside = this.#unrefused.freeAt(room - others, now);
       // However much others use: with the service's next window one request of ours may go and see.
-      const alone = Math.max(resetAt, this.#unrefused.freeAt(-this.#weightInFlight, now));
+      const own = maybeOurs && this.#weightInFlight === 0 ? now : this.#unrefused.freeAt(-this.#weightInFlight, now);
+      const alone = Math.max(resetAt, own);
       const at = Math.max(from, Math.min(beside, alone));
       if (at < until) return at;
       from = Math.max(from, until);
@@ -241,6 +245,7 @@ export class RollingBudget implements RateBudget {
       answeredAt: now,
       resetAt: resetAt + HEADER_GRAIN_MS,
       busyForMs: this.#busyForMs(0),
+      maybeOurs: sentAt < this.#forgottenUntil,
     });
   }
 
@@ -264,6 +269,7 @@ export class RollingBudget implements RateBudget {
 
   restore({ windowMs, busy, others, heldMs = 0, freedMs = 0 }: BudgetSnapshot): void {
     const now = this.#clock.monotonicMs();
+    this.#forgottenUntil = -Infinity;
     // A slot that was counted under a shorter window is busy for the longer one; slots that the journal no longer lists may fill it.
     const moreMs = Math.max(0, this.windowMs - windowMs) * (1 + DRIFT);
     // A slot that was counted under a longer window is free once every request is that the service may still count.
