@@ -4,9 +4,14 @@ import { type RequestHead, answeredId, frames, requestHead } from './kafka-frame
 
 /**
  * The fate of a request: a promise delays it until it resolves; a cut closes the connection before the request, or after the broker has
- * done it.
+ * done it; `answered` is called as soon as the answer to a delayed one has been passed on.
  */
-export type Deed = 'pass' | 'cut request' | 'cut answer' | Promise<unknown>;
+export type Deed =
+  | 'pass'
+  | 'cut request'
+  | 'cut answer'
+  | { readonly after: Promise<unknown>; readonly answered: () => void }
+  | Promise<unknown>;
 
 interface RunningBroker {
   readonly brokers: readonly string[];
@@ -72,6 +77,7 @@ export function holdFirst(
 
 function relay(client: Socket, upstream: Socket, rule: (request: RequestHead) => Deed): void {
   const unanswered = new Set<number>();
+  const whenAnswered = new Map<number, () => void>();
   const cut = (): void => {
     client.destroy();
     upstream.destroy();
@@ -86,6 +92,10 @@ function relay(client: Socket, upstream: Socket, rule: (request: RequestHead) =>
         if (deed === 'cut request') return cut();
         if (deed === 'cut answer') unanswered.add(head.correlationId);
         if (deed instanceof Promise) await deed;
+        else if (typeof deed === 'object') {
+          whenAnswered.set(head.correlationId, deed.answered);
+          await deed.after;
+        }
         if (!upstream.destroyed) upstream.write(frame);
       });
     }),
@@ -93,8 +103,11 @@ function relay(client: Socket, upstream: Socket, rule: (request: RequestHead) =>
   upstream.on(
     'data',
     frames((frame) => {
-      if (unanswered.has(answeredId(frame))) cut();
+      const id = answeredId(frame);
+      if (unanswered.has(id)) cut();
       else if (!client.destroyed) client.write(frame);
+      whenAnswered.get(id)?.();
+      whenAnswered.delete(id);
     }),
   );
   for (const socket of [client, upstream]) {
