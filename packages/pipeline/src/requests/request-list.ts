@@ -34,16 +34,14 @@ export interface NothingDue {
 export async function enqueueLists(options: RequestListOptions): Promise<NothingDue> {
   const { log, group, names, clock, signal } = options;
   const topic = names(GROUP_STATE);
-  const writes = await topicPartitions(
-    log,
-    options.pipelines.map((pipeline) => requestsTopic(pipeline, names)),
-  );
   while (!signal.aborted) {
     const now = clock.epochMs();
     // A look costs less than a lane, and mostly there is nothing to do.
     const look = dueRequests(options, await log.readState(topic, 0), now).next();
     if (look.done === true) return look.value;
     try {
+      const requests = options.pipelines.map((pipeline) => requestsTopic(pipeline, names));
+      const writes = await topicPartitions(log, requests);
       await using lane = await log.openLane({ name: listLane(group), state: { topic, partition: 0 }, writes }, signal);
       const due = dueRequests(options, lane.state, now);
       for (let size = FIRST_CHUNK; !signal.aborted; size = Math.min(2 * size, MOST_CHUNK)) {
