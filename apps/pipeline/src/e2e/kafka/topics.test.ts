@@ -147,9 +147,10 @@ async function littleRoom(place: KafkaPlace, admin: PlainAdmin): Promise<void> {
   await takes(admin, 'followers.dead-letters', 1_000_000);
   await takes(admin, 'followers.pages', 17_000);
   const warning = /Topic "followers\.pages" has max\.message\.bytes=17000; its usual records may need 18999/u;
+  // The other one: what `takes` has set on the dead letters is all that is set there, and they are not kept for ever.
   expect(await said(place, 'check')).toEqual([
     0,
-    expect.stringMatching(new RegExp(`warning: ${warning.source}.*[^]*no problems, 1 warning`, 'u')),
+    expect.stringMatching(new RegExp(`warning: ${warning.source}.*[^]*no problems, 2 warnings`, 'u')),
   ]);
   expect(await said(place, 'run')).toEqual([0, expect.stringMatching(warning)]);
   await takes(admin, 'followers.pages', 1_000_000);

@@ -25,9 +25,9 @@ export function plainKafka(brokers: readonly string[]): Kafka {
 
 /**
  * Reads a topic with a plain consumer, without the driver, up to a record that it appends to every partition first: a hanging transaction
- * hides that record, and the promise rejects after `withinMs` (default 20,000).
+ * hides that record, and the promise rejects after `withinMs` (default 120,000).
  */
-export async function committedRecords(brokers: readonly string[], topic: string, withinMs = 20_000): Promise<readonly SeenRecord[]> {
+export async function committedRecords(brokers: readonly string[], topic: string, withinMs = 120_000): Promise<readonly SeenRecord[]> {
   const kafka = plainKafka(brokers);
   const waiting = await markEnds(kafka, topic);
   const seen: SeenRecord[] = [];
