@@ -78,7 +78,7 @@ export {
   type TopicNames,
   type ValueOf,
 } from './topic.ts';
-export type { Left, SourceControls, StateOfLane, Work, Worker, WorkerContext } from './worker.ts';
+export type { CrawlSize, Left, SourceControls, StateOfLane, Work, Worker, WorkerContext } from './worker.ts';
 export type { After, AfterIo, Crawl } from './workers/after.ts';
 export {
   type RequestedKey,
