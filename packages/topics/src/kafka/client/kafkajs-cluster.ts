@@ -102,7 +102,7 @@ function silentLogger(): Logger {
 }
 
 /** A record of a transaction that has ended, or of none. */
-export interface DecidedMessage {
+interface DecidedMessage {
   readonly message: FetchedMessage;
   readonly isAborted: boolean;
 }

@@ -2,7 +2,7 @@ import { mapHeaders } from '../../record-fields.ts';
 import { TopicUnknownError } from '../../topic-errors.ts';
 import type { TopicPartition, TopicRecord } from '../../topic-log.ts';
 import type { Broker, Cluster, FetchedMessage, FetchedPartition } from '../client/broker.ts';
-import { type DecidedMessage, READ_COMMITTED, decidedMessages } from '../client/kafkajs-cluster.ts';
+import { READ_COMMITTED, decidedMessages } from '../client/kafkajs-cluster.ts';
 import { certainTopicMetadata } from '../admin/topic-metadata.ts';
 import { ConfigResourceTypes } from '../client/kafkajs-internals.ts';
 
@@ -103,14 +103,11 @@ export async function partitionOffsets(
 export async function fetchRecords(cluster: Cluster, options: FetchOptions): Promise<FetchedRecords> {
   const { topic, partition } = options;
   const { offset, data } = await fetchMessages(cluster, options);
-  const { kept = [], dropped = [] } = Object.groupBy(decidedMessages(offset, data), ({ isAborted }) => (isAborted ? 'dropped' : 'kept'));
-  const recordOf = ({ message }: DecidedMessage): TopicRecord<Uint8Array> => topicRecord(topic, partition, message);
-  return {
-    records: kept.map(recordOf),
-    aborted: dropped.map(recordOf),
-    next: nextOffset(data, offset),
-    lastStable: Number(data.lastStableOffset),
-  };
+  const records: TopicRecord<Uint8Array>[] = [];
+  const aborted: TopicRecord<Uint8Array>[] = [];
+  for (const { message, isAborted } of decidedMessages(offset, data))
+    (isAborted ? aborted : records).push(topicRecord(topic, partition, message));
+  return { records, aborted, next: nextOffset(data, offset), lastStable: Number(data.lastStableOffset) };
 }
 
 /** The messages at an offset, with transaction markers and aborted records. */

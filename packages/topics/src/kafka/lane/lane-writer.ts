@@ -93,9 +93,9 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
 
   protected override async release(pending: Promise<unknown>): Promise<void> {
     this.#options.onClose(this);
-    clearTimeout(this.#settling);
     const late = setTimeout(() => this.#over.abort(this.closedError()), CLOSE_WITHIN_MS);
     await pending;
+    clearTimeout(this.#settling);
     if (this.#session !== undefined && this.#lost === undefined)
       await this.#abortable(this.#released(this.#session)).catch(() => undefined);
     clearTimeout(late);

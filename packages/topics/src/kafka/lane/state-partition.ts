@@ -104,7 +104,8 @@ export class StatePartition {
     );
     this.#maxBytes = nextMaxBytes({ maxBytes, records: records.length });
     const dropped = new Set(aborted);
-    for (const record of [...records, ...aborted].toSorted((a, b) => a.offset - b.offset)) {
+    const all = aborted.length === 0 ? records : [...records, ...aborted].toSorted((a, b) => a.offset - b.offset);
+    for (const record of all) {
       const key = record.key === null ? undefined : textOf(record.key);
       if (key === undefined) continue;
       const value = record.value === null ? null : textOf(record.value);
