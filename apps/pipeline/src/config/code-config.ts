@@ -3,6 +3,7 @@ import { type InvalidOptionsError, type Pipeline, parseOptions } from '@headgate
 import * as z from 'zod';
 import { BUILT_IN, isPipeline } from './built-in.ts';
 import { ConfigError } from './config-error.ts';
+import { plainFileFlaw } from './file-text.ts';
 import { type JsonSchema, alternatives, itemSchema, jsonSchemaOf, mappingSchema, propertySchema } from './json-schema.ts';
 import { isPem } from './pem.ts';
 import type { Importing } from './load-config.ts';
@@ -37,6 +38,8 @@ export async function codeConfig({ file, path, settings, importing }: CodeConfig
   const refuse = (problems: readonly Problem[]): never => {
     throw new ConfigError({ fileName: file, problems });
   };
+  const flaw = plainFileFlaw(path);
+  if (flaw !== undefined) return refuse([{ key: '', message: flaw }]);
   let given: unknown;
   try {
     given = await importing(async () => await defaultExportOf(path));

@@ -4,6 +4,7 @@ import { parseEnv } from 'node:util';
 import { ConfigError } from './config-error.ts';
 import { DEFAULT_FILE, isCode } from './default-config-file.ts';
 import { unreadable } from './file-text.ts';
+import { UnfitFileError } from './read-text-file.ts';
 
 export interface ReadConfigFileOptions {
   /** The configuration, as the user named it. */
@@ -13,10 +14,16 @@ export interface ReadConfigFileOptions {
   readonly readFile: (path: string) => Promise<string>;
 }
 
+/** Characters. Every value of a configuration is kept with its place: each takes some hundred bytes of memory. */
+const LONGEST_CONFIG = 4 * 2 ** 20;
+const TOO_LONG = 'has more than 4 MiB. Put long lists into files of their own, as in users: [{ file: users.txt }].';
+
 /** The text of the configuration; throws ConfigError with the way to make one where there is none. */
 export async function readConfigText({ file, path, readFile }: ReadConfigFileOptions): Promise<string> {
   try {
-    return await readFile(path);
+    const text = await readFile(path);
+    if (text.length > LONGEST_CONFIG) throw new UnfitFileError(TOO_LONG);
+    return text;
   } catch (cause) {
     if (!isMissing(cause)) throw new ConfigError({ fileName: file, message: `${file} ${unreadable(cause)}`, cause });
     const folder = dirname(file) === '.' ? 'this folder' : dirname(file);

@@ -6,14 +6,24 @@ const LARGEST_BYTES = 16 * 2 ** 20;
 
 /** The text of a small file that an option names, or why it can't be had, without its path. */
 export function plainFileText(path: string): string | { readonly flaw: string } {
-  if (path.trim() === '') return { flaw: 'names no file. Write a path, relative to this file.' };
+  const flaw = plainFileFlaw(path);
+  if (flaw !== undefined) return { flaw };
   try {
-    const found = statSync(path);
-    if (found.isDirectory()) return { flaw: 'is a folder. Name a file.' };
-    if (!found.isFile() || found.size > LARGEST_BYTES) return { flaw: 'is no plain file of 16 MiB or less. Name another.' };
     return readFileSync(path, 'utf8');
   } catch (error) {
     return { flaw: unreadable(error) };
+  }
+}
+
+/** Why there is no small plain file at a path: a device may have no end, and a pipe may never speak. Without the path. */
+export function plainFileFlaw(path: string): string | undefined {
+  if (path.trim() === '') return 'names no file. Write a path, relative to this file.';
+  try {
+    const found = statSync(path);
+    if (found.isDirectory()) return 'is a folder. Name a file.';
+    return found.isFile() && found.size <= LARGEST_BYTES ? undefined : 'is no plain file of 16 MiB or less. Name another.';
+  } catch (error) {
+    return unreadable(error);
   }
 }
 
@@ -24,5 +34,6 @@ export function unreadable(error: unknown): string {
   if (code === 'ENOENT') return 'does not exist. Paths are relative to this file.';
   if (code === 'EACCES' || code === 'EPERM') return 'may not be read. Allow this user to read it.';
   if (code === 'EISDIR') return 'is a folder. Name a file.';
+  if (code === 'ERR_INVALID_ARG_VALUE') return 'has a NUL character, which no path can have. Remove it.';
   return `can not be read (${typeof code === 'string' ? code : 'unknown error'}). Look at the disk and the path.`;
 }

@@ -225,6 +225,13 @@ test('a file that is none is told', async () => {
   await expect(loadConfig({ cwd, file: '.', env: {} })).rejects.toThrow('. is a folder. Name a file.');
 });
 
+test('a file that is longer than a configuration may be is told what to do with its lists', async () => {
+  const error = await refusal(`${FOLLOWERS}  users: [${'alpha, '.repeat(700_000)}]\n`, { env: ENV });
+  expect(error.message).toBe(
+    'headgate.yaml has more than 4 MiB. Put long lists into files of their own, as in users: [{ file: users.txt }].',
+  );
+});
+
 test('sections without a problem are handed out with the error', async () => {
   const error = await refusal(`topics: { driver: kafka, brokers: ["127.0.0.1:9092"] }\n${BOOKS}  plan: x\n`, { env: ENV });
   expect(error.sound).toMatchObject({ topics: { driver: 'kafka', brokers: ['127.0.0.1:9092'] }, status: { port: 9464 } });

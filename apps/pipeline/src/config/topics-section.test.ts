@@ -24,6 +24,12 @@ test('kafka with its defaults', async () => {
   });
 });
 
+test('a NUL in the file of the log is told of, which would end the path for the system', async () => {
+  expect(await problemsOf(`topics: { file: "a\\0.db" }\n${BOOKS}`, { env: ENV })).toEqual([
+    '1:17 topics.file: "a\\u0000.db" has a NUL character, which no path can have. Remove it.',
+  ]);
+});
+
 test('brokers may come from one variable', async () => {
   expect(await topics('{ driver: kafka, brokers: "${BROKERS}" }')).toMatchObject({ brokers: ['a:1', 'b.example.com:2'] });
   expect(await topics('{ driver: kafka, brokers: ["${BROKERS}", c:3] }')).toMatchObject({ brokers: ['a:1', 'b.example.com:2', 'c:3'] });

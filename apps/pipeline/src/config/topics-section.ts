@@ -40,6 +40,8 @@ const sqlite = z.strictObject({
   file: z
     .string()
     .min(1)
+    // A path ends at a NUL for the system, and the file would be another one.
+    .refine((path) => !path.includes('\0'), 'has a NUL character, which no path can have. Remove it.')
     .default('./headgate.db')
     .describe('The file, relative to this one.')
     .meta({ format: 'path', examples: ['./headgate.db'] }),

@@ -107,3 +107,16 @@ test('spellings of one screen name are one user, which is warned about once a li
     "6:43 followers.users[3]: stands here before, in another case. Screen names don't differ by it: this is one user, crawled once. So it is with 3 more.",
   ]);
 });
+
+test('a list that no run can hold in memory is refused', async () => {
+  const files = { 'first.txt': 'alpha\n'.repeat(600_000), 'second.txt': 'beta\n'.repeat(600_000) };
+  expect(await problems('[{ file: first.txt }, { file: second.txt }]', files)).toEqual([
+    '6:40 followers.users[1].file: "second.txt" takes this section over 1,000,000 lines of files. Split the file, and add the other parts with enqueue.',
+  ]);
+});
+
+test('a file whose name has a NUL is told of', async () => {
+  expect(await problems('[{ file: "a\\0b" }]')).toEqual([
+    '6:19 followers.users[0].file: "a\\u0000b" has a NUL character, which no path can have. Remove it.',
+  ]);
+});

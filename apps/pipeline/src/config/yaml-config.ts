@@ -5,6 +5,7 @@ import { type ParsedNode, isMap, isScalar } from 'yaml';
 import { type AnyPipeline, BUILT_IN, isDefinedPipeline } from './built-in.ts';
 import { ConfigError } from './config-error.ts';
 import { withExcerpts } from './excerpt.ts';
+import { plainFileFlaw } from './file-text.ts';
 import { type JsonSchema, jsonSchemaOf, keysOf } from './json-schema.ts';
 import type { Importing } from './load-config.ts';
 import { type KeyPath, type Problem, formatKey, isShowable, quoted, shownPath } from './problem.ts';
@@ -112,14 +113,15 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
     if (shownUse === quoted(use.source)) open.set(use.range[0], use.range[1] - use.range[0]);
     const modulePath = resolvePath(use.source);
     const isPackage = isPackageName(use.source) && !existsSync(modulePath);
+    const flaw = isPackage ? undefined : plainFileFlaw(modulePath);
+    if (flaw !== undefined) return complain(`${shownUse} ${flaw}`);
     let found: unknown;
     try {
       found = await importing(async () => (isPackage ? await defaultExportOf(use.source, path) : await defaultExportOf(modulePath)));
     } catch (error) {
-      if (isPackage && isMissing(error, 'package', packageOf(use.source))) {
+      if (isPackage && isMissing(error, packageOf(use.source))) {
         return complain(`${shownUse} is neither a file beside this one nor a package that is installed for it (npm install).`);
       }
-      if (isMissing(error, 'module', modulePath)) return complain(`${shownUse} does not exist. Paths are relative to this file.`);
       const { line, column } = (isPackage ? undefined : placeInModule(error, modulePath)) ?? {};
       const place = line === undefined ? '' : ` (line ${line}, column ${column})`;
       return complain(`${shownUse} can't be loaded${place}: ${loadingReason(error)}`);
@@ -221,12 +223,12 @@ function packageOf(use: string): string {
   return use.split('/', use.startsWith('@') ? 2 : 1).join('/');
 }
 
-/** True where what is to be loaded isn't there, and not where something isn't that it loads. */
-function isMissing(error: unknown, kind: 'module' | 'package', name: string): boolean {
+/** True when the package itself isn't there, and not when something isn't that it loads. */
+function isMissing(error: unknown, name: string): boolean {
   return (
     error instanceof Error &&
     'code' in error &&
     error.code === 'ERR_MODULE_NOT_FOUND' &&
-    error.message.startsWith(`Cannot find ${kind} '${name}'`)
+    error.message.startsWith(`Cannot find package '${name}'`)
   );
 }

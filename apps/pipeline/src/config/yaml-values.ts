@@ -51,6 +51,7 @@ export async function yamlValue(
   const lists = new Map<string, readonly Origin[]>();
   const hidden: string[] = [];
   const open = new Map<number, number>();
+  let linesRead = 0;
 
   async function valueOf(node: ParsedNode | null, schemaHere: JsonSchema | undefined, path: KeyPath): Promise<unknown> {
     if (isMap(node)) {
@@ -104,6 +105,12 @@ export async function yamlValue(
     if (name === undefined) return [];
     try {
       const text = await readText(resolvePath(name));
+      linesRead += newlinesIn(text);
+      if (linesRead > MOST_LINES) {
+        const limit = MOST_LINES.toLocaleString('en-US');
+        problem(path, `takes this section over ${limit} lines of files. Split the file, and add the other parts with enqueue.`);
+        return [];
+      }
       return text
         .split(/\r\n|\r|\n/)
         .map((line, i) => ({ number: i + 1, text: line.replace(/(^|\s)#.*$/, '').trim() }))
@@ -179,6 +186,15 @@ export async function yamlValue(
       return { path: real };
     },
   };
+}
+
+/** A run keeps about a kilobyte in memory for each entry of a list. */
+const MOST_LINES = 1_000_000;
+
+function newlinesIn(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count += 1;
+  return count;
 }
 
 function variableOf(schema: JsonSchema | undefined): string | undefined {

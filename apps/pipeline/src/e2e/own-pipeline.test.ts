@@ -137,6 +137,8 @@ test.each([
   ['use: ./lacking.ts', "\"./lacking.ts\" can't be loaded: Cannot find package 'no-such-package'"],
   ['use: ./throwing.ts', '"./throwing.ts" can\'t be loaded (line 2, column 7): out of luck.'],
   ['use: ./nothing.ts', '"./nothing.ts" has no pipeline as its default export.'],
+  ['use: /dev/zero', '"/dev/zero" is no plain file of 16 MiB or less. Name another.'],
+  ['use: ./', '"./" is a folder. Name a file.'],
   ['use: [a]', 'must be text. Write the path of a module, as in ./issues.ts, or the name of an installed package.'],
   [
     'use: ./shelves.ts',
