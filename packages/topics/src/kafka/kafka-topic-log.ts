@@ -35,7 +35,7 @@ import { assertKnownKafkajs } from './client/kafkajs-internals.ts';
 import { failureText, refusal } from './client/driver-errors.ts';
 import type { Cluster } from './client/broker.ts';
 import { type ClusterAdmin, newAdmin, newCluster, newConsumer } from './client/kafkajs-cluster.ts';
-import { refusesUser } from './client/error-kinds.ts';
+import { isNoneReady, refusesUser } from './client/error-kinds.ts';
 import { patchRequestQueue } from './client/request-queue-patch.ts';
 import { describeAllTopics, createTopics } from './admin/topics.ts';
 import { EmptyRanges } from './consumer/empty-ranges.ts';
@@ -98,7 +98,7 @@ export interface KafkaTopicLogOptions {
 const REQUEST_TIMEOUT_MS = 15_000;
 /** A broker that is frozen takes connections and answers nothing. */
 const REACHABLE_WITHIN_MS = 7_000;
-const TOKEN_PAUSES = { leastMs: 250, firstMs: 500, mostMs: 1_000 };
+const OPEN_PAUSES = { leastMs: 250, firstMs: 500, mostMs: 1_000 };
 /** Beyond what it waits for. */
 const JOIN_TAKES_MS = 2_000;
 const RETRY = { initialRetryTime: 30, retries: 6, maxRetryTime: 1_000 };
@@ -145,6 +145,7 @@ function whyNotOpen(error: unknown, ssl: boolean): string {
   if (isStaleToken(error)) return `${text}.`;
   if (error instanceof TopicLogError && error.code === 'HEADGATE_KAFKA_ADVERTISED_ADDRESS')
     return `${text}. Set advertised.listeners on the brokers to addresses that this machine reaches.`;
+  if (isNoneReady(error)) return `${text}. Is the cluster starting, or has it no controller? The logs of the brokers may say more.`;
   if (refusesUser(error))
     return `${text}. The brokers answer, and refuse this user: are user, password or token, and mechanism (sasl) those of the cluster?`;
   if (ssl && text.includes('before secure TLS connection was established'))
@@ -215,12 +216,12 @@ class KafkaTopicLog implements TopicLog {
   }
 
   async assertReachable(): Promise<void> {
-    let stale: unknown;
+    let passing: unknown;
     try {
-      const connecting = this.#connected((error) => (stale = error));
+      const connecting = this.#connected((error) => (passing = error));
       const cluster = await withinTime(REACHABLE_WITHIN_MS, connecting).catch((error: unknown) => {
-        // A connection that was too slow afterwards says less than the token.
-        throw stale ?? error;
+        // A connection that was too slow afterwards says less.
+        throw passing ?? error;
       });
       this.#brokers = cluster.getNodeIds().length;
       await assertAdvertised(cluster);
@@ -231,18 +232,21 @@ class KafkaTopicLog implements TopicLog {
     }
   }
 
-  /** Tries again while the token is stale, as long as the time to connect lasts: a fresh one may come a moment later than it should. */
-  async #connected(onStaleToken: (error: unknown) => void): Promise<Cluster> {
+  /**
+   * Tries again while the token is stale or no broker is ready, as long as the time to connect lasts: a fresh token may come a moment later than
+   * it should, and so may a broker's heartbeat.
+   */
+  async #connected(onPassing: (error: unknown) => void): Promise<Cluster> {
     const deadline = performance.now() + REACHABLE_WITHIN_MS;
-    for (const backoff = new Backoff(TOKEN_PAUSES); ; await backoff.pause()) {
+    for (const backoff = new Backoff(OPEN_PAUSES); ; await backoff.pause()) {
       try {
         return await this.#admin.once(async ({ cluster }) => {
           await cluster.refreshMetadata();
           return cluster;
         });
       } catch (error) {
-        if (!isStaleToken(error) || performance.now() + TOKEN_PAUSES.mostMs >= deadline) throw error;
-        onStaleToken(error);
+        if (!(isStaleToken(error) || isNoneReady(error)) || performance.now() + OPEN_PAUSES.mostMs >= deadline) throw error;
+        onPassing(error);
       }
     }
   }

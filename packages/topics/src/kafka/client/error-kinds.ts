@@ -15,6 +15,11 @@ export function brokerOf(error: unknown): string | undefined {
   return address;
 }
 
+/** True when brokers answer, and none is ready yet. */
+export function isNoneReady(error: unknown): boolean {
+  return [...chain(error)].some(({ name }) => name === 'NoBrokerReadyError');
+}
+
 /** True when a broker knows no such topic or partition. */
 export function isTopicUnknown(error: unknown): boolean {
   return [...chain(error)].some(({ type }) => type === 'UNKNOWN_TOPIC_OR_PARTITION');

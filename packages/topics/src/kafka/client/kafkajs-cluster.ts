@@ -12,9 +12,22 @@ const LEADER_NOT_AVAILABLE = 5;
 const NO_LEADER = -1;
 
 /**
- * kafkajs's own cluster with four changes. Without topics it requests metadata of none. A partition without a leader stops nobody but those
- * who need it; kafkajs takes the metadata of none of the topics then. A refusal names the refused resource. Where no broker knows the coordinator, it throws the reason, which kafkajs
- * drops.
+ * A controller that hears nothing of its brokers for a moment takes them for gone, and so they tell their clients, too. kafkajs repeats a request
+ * for metadata that fails with this type; of an empty list it would believe that there are no brokers.
+ */
+class NoBrokerReadyError extends Error {
+  override readonly name = 'NoBrokerReadyError';
+  readonly type = 'LEADER_NOT_AVAILABLE';
+
+  constructor() {
+    super('no broker is ready: the one that was asked lists none');
+  }
+}
+
+/**
+ * kafkajs's own cluster with five changes. Without topics it requests metadata of none. A partition without a leader stops nobody but those
+ * who need it; kafkajs takes the metadata of none of the topics then. An answer that lists no broker isn't taken. A refusal names the refused
+ * resource. Where no broker knows the coordinator, it throws the reason, which kafkajs drops.
  */
 class KafkajsCluster extends BaseCluster {
   constructor(options: object) {
@@ -25,6 +38,7 @@ class KafkajsCluster extends BaseCluster {
       const broker = withTransactions(createBroker(brokerOptions));
       broker.metadata = async (topics = []) => {
         const answer = await askBroker(broker, topics);
+        if (answer.brokers.length === 0) throw new NoBrokerReadyError();
         const refused = answer.topicMetadata.find(({ topicErrorCode }) => topicErrorCode !== 0);
         if (refused !== undefined) throw answeredError(refused.topicErrorCode);
         return answer;

@@ -10,6 +10,8 @@ export interface PartitionMetadata {
 }
 
 export interface MetadataAnswer {
+  /** Those that are up. */
+  readonly brokers: readonly object[];
   readonly topicMetadata: readonly {
     readonly topic: string;
     readonly topicErrorCode: number;

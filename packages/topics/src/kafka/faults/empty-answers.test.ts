@@ -14,6 +14,26 @@ const { prototype } = require('kafkajs/src/broker') as {
 };
 const realFetch = prototype.fetch;
 
+type Protocol = (chosen: { readonly version: number }) => (options: object) => {
+  readonly response: { readonly decode: (answer: Buffer) => Promise<{ readonly brokers: readonly object[] }> };
+};
+const { requests } = require('kafkajs/src/protocol/requests') as { readonly requests: { readonly Metadata: { protocol: Protocol } } };
+const realMetadata = requests.Metadata.protocol;
+
+/** As a broker answers that its controller has lost sight of, for the next so many requests. Answers how many of them are left. */
+function forgeNoBrokers(count: number): () => number {
+  let left = count;
+  requests.Metadata.protocol = (chosen) => (options) => {
+    const { response, ...rest } = realMetadata(chosen)(options);
+    const decode = async (bytes: Buffer) => {
+      const answer = await response.decode(bytes);
+      return left-- > 0 ? { ...answer, brokers: [] } : answer;
+    };
+    return { ...rest, response: { ...response, decode } };
+  };
+  return () => left;
+}
+
 /** As brokers answer that have not read their remote storage in time, while `isSlow` says so. */
 function forgeSlowRemoteStorage(isSlow: () => boolean): void {
   prototype.fetch = async function (this: Broker, options) {
@@ -24,6 +44,45 @@ function forgeSlowRemoteStorage(isSlow: () => boolean): void {
     };
   };
 }
+
+describe.skipIf(why !== undefined)(`an answer without brokers${because}`, { timeout: 60_000 }, () => {
+  afterEach(() => {
+    requests.Metadata.protocol = realMetadata;
+  });
+
+  // kafkajs asks seven times.
+  it.for([1, 10])('is requested again: %i times', async (count, { expect }) => {
+    const opening = forgeNoBrokers(count);
+    await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
+    expect(opening()).toBeLessThan(0);
+    const [topic, state] = [`unready-${randomUUID()}`, `unready-${randomUUID()}`];
+    const creating = forgeNoBrokers(count);
+    await log.createTopics([
+      { name: topic, partitions: 1 },
+      { name: state, partitions: 1, compacted: true },
+    ]);
+    expect(creating()).toBeLessThan(count);
+    const taking = forgeNoBrokers(count);
+    const place = { topic, partition: 0 };
+    await using writer = await log.openLane({ name: topic, state: { topic: state, partition: 0 }, writes: [place] });
+    expect(taking()).toBeLessThan(0);
+    await writer.transaction((tx) => tx.append([{ ...place, key: null, value: '0' }]));
+    const reading = forgeNoBrokers(count);
+    for await (const { value } of log.read({ topic, follow: true })) {
+      expect(value).toBe('0');
+      break;
+    }
+    expect(reading()).toBeLessThan(0);
+  });
+
+  it('is told where an opening meets no other', async ({ expect }) => {
+    forgeNoBrokers(Infinity);
+    await expect(kafkaTopicLog({ brokers: broker.brokers, replication: 1 })).rejects.toThrow(
+      `The topic log on Kafka at ${broker.brokers.join(', ')} can't be opened: no broker is ready: the one that was asked lists none ` +
+        '(LEADER_NOT_AVAILABLE). Is the cluster starting, or has it no controller? The logs of the brokers may say more.',
+    );
+  });
+});
 
 describe.skipIf(why !== undefined)(`an answer without records, where records are${because}`, () => {
   afterEach(() => {
