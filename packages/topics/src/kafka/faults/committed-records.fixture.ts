@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Kafka, logLevel } from 'kafkajs';
 import { patchRequestQueue } from '../client/request-queue-patch.ts';
 
@@ -11,6 +12,7 @@ export interface SeenRecord {
 }
 
 const END = '$end';
+const LOOK_AGAIN_MS = 200;
 
 /** A client of kafkajs's own, for what the driver under test shall not do itself. */
 export function plainKafka(brokers: readonly string[]): Kafka {
@@ -23,23 +25,41 @@ export function plainKafka(brokers: readonly string[]): Kafka {
   });
 }
 
+/** Looks again, with a client of its own each time, where kafkajs gives up at a broker that is away for a moment: `look` gets the time left, ms. */
+export async function lookPatiently<T>(withinMs: number, look: (leftMs: number) => Promise<T>): Promise<T> {
+  for (const deadline = performance.now() + withinMs; ; await sleep(LOOK_AGAIN_MS)) {
+    try {
+      return await look(deadline - performance.now());
+    } catch (error) {
+      if (performance.now() + LOOK_AGAIN_MS >= deadline) throw error;
+    }
+  }
+}
+
 /**
  * Reads a topic with a plain consumer, without the driver, up to a record that it appends to every partition first: a hanging transaction
  * hides that record, and the promise rejects after `withinMs` (default 120,000).
  */
 export async function committedRecords(brokers: readonly string[], topic: string, withinMs = 120_000): Promise<readonly SeenRecord[]> {
+  return await lookPatiently(withinMs, (leftMs) => readCommitted(brokers, topic, leftMs));
+}
+
+async function readCommitted(brokers: readonly string[], topic: string, withinMs: number): Promise<readonly SeenRecord[]> {
   const kafka = plainKafka(brokers);
   const waiting = await markEnds(kafka, topic);
   const seen: SeenRecord[] = [];
   const consumer = kafka.consumer({ groupId: `onlooker-${randomUUID()}`, maxWaitTimeInMs: 100, readUncommitted: false });
-  await consumer.connect();
-  await consumer.subscribe({ topic, fromBeginning: true });
   let timer: NodeJS.Timeout | undefined;
   try {
+    await consumer.connect();
+    await consumer.subscribe({ topic, fromBeginning: true });
     await new Promise<void>((resolve, reject) => {
       const late = (): void =>
         reject(new Error(`Not read to the end within ${withinMs} ms: ${[...waiting].join(', ')} of ${topic} behind an open transaction.`));
       timer = setTimeout(late, withinMs);
+      consumer.on(consumer.events.CRASH, ({ payload: { error, restart } }) => {
+        if (!restart) reject(error);
+      });
       const eachMessage = async ({
         partition,
         message,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { LaneSpec, LaneTransaction, LaneWriter, TopicLog } from '../../topic-log.ts';
-import { committedRecords, plainKafka } from './committed-records.fixture.ts';
+import { committedRecords, lookPatiently, plainKafka } from './committed-records.fixture.ts';
 
 /** Numbered pages that a lane writes: each has records in every partition, a checkpoint and a group's offset. */
 export interface Pages {
@@ -67,12 +67,14 @@ function valuesOf(page: number): readonly string[] {
 }
 
 async function committedOffset(brokers: readonly string[], groupId: string, topic: string): Promise<number> {
-  const admin = plainKafka(brokers).admin();
-  await admin.connect();
-  try {
-    const [found] = await admin.fetchOffsets({ groupId, topics: [topic] });
-    return Number(found?.partitions[0]?.offset);
-  } finally {
-    await admin.disconnect();
-  }
+  return await lookPatiently(60_000, async () => {
+    const admin = plainKafka(brokers).admin();
+    try {
+      await admin.connect();
+      const [found] = await admin.fetchOffsets({ groupId, topics: [topic] });
+      return Number(found?.partitions[0]?.offset);
+    } finally {
+      await admin.disconnect();
+    }
+  });
 }
