@@ -7,7 +7,7 @@ import type { RunEvent } from './events.ts';
 import { type StartOptions, start } from './start.ts';
 import { temporaryLog } from './temporary-log.fixture.ts';
 import type { Work } from './worker.ts';
-import { walk } from './workers/walk.ts';
+import { BACKLOG, walk } from './workers/walk.ts';
 
 function walking(api = shelvesApi()): Work<Shelf, typeof shelvesTopics> {
   return walk<
@@ -215,8 +215,38 @@ test('a list that is due again before its crawls are finished is warned of, once
     return running.snapshot().lanes[0]?.inWork;
   };
   await expect.poll(inWork).toBeGreaterThanOrEqual(6);
-  expect(warnings).toEqual([expect.stringMatching(/^shelves: a is due again, .*every is shorter than a crawl takes/)]);
+  expect(warnings).toEqual([expect.stringMatching(/^shelves: a is requested again while its last crawl is unfinished\. .*make every longer\.$/)]);
   gate.resolve();
+  await running.stop();
+});
+
+test('a list that is due again before its last requests have begun is warned of, once', async () => {
+  const clock = virtualClock();
+  await using place = await temporaryLog([], () => clock.epochMs());
+  const gate = Promise.withResolvers<void>();
+  const api = shelvesApi({ items: 1, onPage: () => gate.promise });
+  // More than a lane works at once: the last ones wait in their topic.
+  const names = Array.from({ length: BACKLOG + 1 }, (_, i) => `s${i}`);
+  const warnings: string[] = [];
+  const running = await start({
+    log: place.log,
+    pipelines: [shelves(() => walking(api))({ shelves: names, every: '10s' })],
+    clock,
+    follow: true,
+    onEvent: (event) => void (event.type === 'notice' && warnings.push(event.message)),
+  });
+  await expect.poll(() => running.snapshot().lanes[0]?.inWork).toBe(BACKLOG);
+  await clock.advance(12_000);
+  expect(warnings).toEqual([]);
+  gate.resolve();
+  await expect
+    .poll(async () => {
+      await clock.advance(250);
+      return warnings;
+    })
+    .toEqual([
+      expect.stringMatching(/^shelves: a request waited 1\d s before its work began, and every is 10 s\. .*make every longer\.$/),
+    ]);
   await running.stop();
 });
 

@@ -135,19 +135,28 @@ export async function openPipelineLane(
     const expected = new Map<number, number>();
     // Those behind are counted by what the lane knew at first: what counts one and what takes it off again must agree.
     const sizesNow = requestSizes(pipeline, opened, lane.stateUnder, (value, key) => worker.lastCrawl(value, key));
-    let isPileTold = pipeline.everyMs === undefined;
-    const warnOfPile = (size: ReturnType<typeof sizesNow>): void => {
-      if (isPileTold || size?.kind !== 'walk' || !worker.inWork().walks.some(({ key }) => key === size.key)) return;
+    const { everyMs } = pipeline;
+    const openedAtMs = clock.epochMs();
+    let isPileTold = false;
+    const warnOfPile = ({ timestampMs = 0 }: RequestRecord, size: ReturnType<typeof sizesNow>): void => {
+      if (isPileTold || everyMs === undefined || size === undefined) return;
+      const waitedMs = clock.epochMs() - timestampMs;
+      // Time that no run was there for says nothing about the pace of one.
+      const isLate = timestampMs >= openedAtMs && waitedMs > everyMs;
+      const isBeside = size.kind === 'walk' && worker.inWork().walks.some(({ key }) => key === size.key);
+      if (!isLate && !isBeside) return;
       isPileTold = true;
-      const message =
-        `${name}: ${size.key} is due again, and its crawl before this one is not finished. every is shorter than a crawl takes: crawls pile up, ` +
-        'and each has a smaller share of the budget. Make every longer.';
+      const what = isLate
+        ? `a request waited ${Math.round(waitedMs / 1_000).toLocaleString('en-US')} s before its work began, and every is ` +
+          `${(everyMs / 1_000).toLocaleString('en-US')} s`
+        : `${size.key} is requested again while its last crawl is unfinished`;
+      const message = `${name}: ${what}. Requests pile up if the whole list takes longer than every: make every longer.`;
       emit({ type: 'notice', level: 'warn', message });
     };
     const taking = (record: RequestRecord): void => {
       behind.taken(record);
       const size = sizesNow(record.offset, record.value);
-      warnOfPile(size);
+      warnOfPile(record, size);
       if (size?.kind === 'walk' && size.pages !== undefined) expected.set(record.offset, size.pages);
     };
     const shown = () => {

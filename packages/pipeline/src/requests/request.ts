@@ -7,6 +7,8 @@ import type { DeadLetterContent } from './dead-letter.ts';
 
 /** A request as its topic has it, or as the state of a lane has kept it. */
 export interface RequestRecord extends Pick<TopicRecord, 'offset' | 'key' | 'value'> {
+  /** When it was appended, on the log's clock; absent where the topic no longer holds it. */
+  readonly timestampMs?: number;
   /** Why it can't be taken, where that is known before it is read. `value` is then what its dead letter holds. */
   readonly refusal?: unknown;
   /** Its value, where that is no text: `value` is null then, and `refusal` says it. */
@@ -15,8 +17,8 @@ export interface RequestRecord extends Pick<TopicRecord, 'offset' | 'key' | 'val
 
 /** A record of a requests topic as a request. Bytes in its key or its headers do no harm. */
 export function requestRecord(record: TopicRecord<Uint8Array>): RequestRecord {
-  const { offset, key, value } = record;
-  const kept = { offset, key: key === null ? null : (textOf(key) ?? null) };
+  const { offset, key, value, timestampMs } = record;
+  const kept = { offset, timestampMs, key: key === null ? null : (textOf(key) ?? null) };
   try {
     return { ...kept, value: textRecord({ ...record, key: null, headers: {} }).value };
   } catch (refusal) {
