@@ -19,6 +19,8 @@ export type PipelineErrorCode =
   | 'HEADGATE_INVALID_RECORD'
   /** A topic that a lane works with was deleted, or records that work after a walk reads back are gone. */
   | 'HEADGATE_STATE_LOST'
+  /** The log has deleted requests that no run had worked. */
+  | 'HEADGATE_REQUESTS_DELETED'
   /** A secret's file is missing, empty or can't be read: requests wait for it. */
   | 'HEADGATE_SECRET_AWAITED';
 

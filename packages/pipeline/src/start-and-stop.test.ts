@@ -5,7 +5,7 @@ import { describe, expect, it, test } from 'vitest';
 import { type Shelf, type ShelvesPipeline, shelves, shelvesApi, type shelvesTopics, valuesOf } from './shelves.fixture.ts';
 import type { RunEvent } from './events.ts';
 import { type StartOptions, start } from './start.ts';
-import { temporaryLog } from './temporary-log.fixture.ts';
+import { logWith, temporaryLog } from './temporary-log.fixture.ts';
 import type { Work } from './worker.ts';
 import { BACKLOG, walk } from './workers/walk.ts';
 
@@ -215,7 +215,9 @@ test('a list that is due again before its crawls are finished is warned of, once
     return running.snapshot().lanes[0]?.inWork;
   };
   await expect.poll(inWork).toBeGreaterThanOrEqual(6);
-  expect(warnings).toEqual([expect.stringMatching(/^shelves: a is requested again while its last crawl is unfinished\. .*make every longer\.$/)]);
+  expect(warnings).toEqual([
+    expect.stringMatching(/^shelves: a is requested again while its last crawl is unfinished\. .*make every longer\.$/),
+  ]);
   gate.resolve();
   await running.stop();
 });
@@ -244,10 +246,38 @@ test('a list that is due again before its last requests have begun is warned of,
       await clock.advance(250);
       return warnings;
     })
-    .toEqual([
-      expect.stringMatching(/^shelves: a request waited 1\d s before its work began, and every is 10 s\. .*make every longer\.$/),
-    ]);
+    .toEqual([expect.stringMatching(/^shelves: a request waited 1\d s before its work began, and every is 10 s\. .*make every longer\.$/)]);
   await running.stop();
+});
+
+test('requests that the log deleted before they were worked fail the run once, with their count; the others are worked', async () => {
+  await using place = await temporaryLog();
+  const first = await start({ log: place.log, pipelines: [pipeline()({ shelves: ['a'] })] });
+  expect(await first.done).toMatchObject({ outcome: 'done' });
+  await place.log.append(['b', 'c', 'd'].map((key) => ({ topic: 'shelves.requests', key, value: JSON.stringify({ shelf: key }) })));
+  // As a broker says it whose retention has deleted b and c.
+  const log = logWith(place.log, {
+    listTopics: async (names) =>
+      (await place.log.listTopics(names)).map((one) =>
+        one.name === 'shelves.requests' ? { ...one, offsets: one.offsets.map((offsets) => ({ ...offsets, earliest: 3 })) } : one,
+      ),
+    readBytes: (options) => place.log.readBytes(options.topic === 'shelves.requests' ? { ...options, from: 3 } : options),
+  });
+  const warnings: string[] = [];
+  const onEvent = (event: RunEvent): void => void (event.type === 'notice' && warnings.push(event.message));
+  const second = await start({ log, pipelines: [pipeline()({ shelves: ['a'] })], onEvent });
+  const lost = {
+    code: 'HEADGATE_REQUESTS_DELETED',
+    message: expect.stringMatching(
+      /^shelves\.requests-0: the log deleted up to 2 requests .* set retention\.ms=-1 on that topic\.$/,
+    ) as string,
+  };
+  const result = await second.done;
+  expect(result).toMatchObject({ outcome: 'failed', failures: [lost] });
+  expect(warnings).toEqual([lost.message]);
+  expect(await itemsOf(place.log)).toEqual(wanted('a', 'd'));
+  const third = await start({ log, pipelines: [pipeline()({ shelves: ['a'] })] });
+  expect(await third.done).toMatchObject({ outcome: 'done', failures: [] });
 });
 
 test('topics have a prefix, and names of their own without it', async () => {

@@ -7,7 +7,10 @@ import { topicNames } from './names.ts';
 import { topicSpecs } from './topics.ts';
 
 /** An embedded log in a folder of its own, with these topics. `now`: as of `sqliteTopicLog`. */
-export async function temporaryLog(topics: readonly NewTopicSpec[] = [], now = Date.now): Promise<AsyncDisposable & { readonly log: TopicLog }> {
+export async function temporaryLog(
+  topics: readonly NewTopicSpec[] = [],
+  now = Date.now,
+): Promise<AsyncDisposable & { readonly log: TopicLog }> {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-pipeline-'));
   const log = await sqliteTopicLog({ file: join(folder, 'log.db'), now });
   await log.createTopics(topics);

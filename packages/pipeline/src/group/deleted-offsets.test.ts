@@ -8,9 +8,9 @@ const log = (earliest: number) => ({
 });
 
 it.each([
-  { what: 'none before the earliest', earliest: 5, more: {}, kept: [], deleted: 0 },
-  { what: 'those that are neither finished nor kept in its state', earliest: 10, more: {}, kept: [6], deleted: 3 },
-  { what: 'none for a lane that begins', earliest: 10, more: { hasState: false, next: 0 }, kept: [], deleted: 0 },
+  { what: 'none before the earliest', earliest: 5, more: {}, kept: [], deleted: undefined },
+  { what: 'those that are neither finished nor kept in its state', earliest: 10, more: {}, kept: [6], deleted: { count: 3, before: 10 } },
+  { what: 'none for a lane that begins', earliest: 10, more: { hasState: false, next: 0 }, kept: [], deleted: undefined },
 ])('counts $what', async ({ earliest, more, kept, deleted }) => {
-  expect(await deletedOffsets(log(earliest), { ...lane, ...more }, new Set(kept))).toBe(deleted);
+  expect(await deletedOffsets(log(earliest), { ...lane, ...more }, new Set(kept))).toEqual(deleted);
 });

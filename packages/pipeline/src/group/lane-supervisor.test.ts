@@ -41,6 +41,7 @@ function stage({ follow = true, given }: { readonly follow?: boolean; readonly g
         },
         confirm: () => void said.push(`confirm ${lane}`),
         gauges: () => ({ budgets: [], credits: [], work: [], lanes: [], outages: [] }),
+        lost: () => undefined,
         left: () => ({ pipeline: 'any', lane, walks: [], keys: 0, keysAtOnce: 1, budgets: [] }),
         close: async () => {
           if (given !== undefined) await given;

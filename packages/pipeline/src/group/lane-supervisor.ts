@@ -129,6 +129,9 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, clock, emi
         opened();
         await started.promise;
         await one.held.run(leave);
+        const lost = one.held.lost();
+        // The lane has worked what was there; the run still says that it isn't all.
+        if (lost !== undefined && !leave.aborted) failures.push(lost);
       } catch (error) {
         if (error instanceof LaneLostError) reason = `${error.by ?? 'another process'} has taken it over`;
         else if (error instanceof LaneOutgrownError) reason = error.message;

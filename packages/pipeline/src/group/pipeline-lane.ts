@@ -10,11 +10,12 @@ import { openTransactionWatch } from '../lane/open-transaction-watch.ts';
 import { topicGone } from '../lane/state-check.ts';
 import { lanesOf } from '../names.ts';
 import { type Notifier, notifier } from '../notifier.ts';
+import { PipelineError } from '../pipeline-error.ts';
 import type { RequestRecord } from '../requests/request.ts';
 import { requestsInOrder } from '../requests/requests-in-order.ts';
 import { reasonOf } from '../requests/dead-letter.ts';
 import { type Serializers, type TopicNames, recordMakers } from '../topic.ts';
-import { deletedOffsets } from './deleted-offsets.ts';
+import { type DeletedOffsets, deletedOffsets } from './deleted-offsets.ts';
 import { openJournalledLane } from './journalled-lane.ts';
 import type { LaneWork } from '../plan/forecast.ts';
 import { requestSizes, requestsBehind } from '../plan/request-sizes.ts';
@@ -55,6 +56,8 @@ export interface PipelineLane {
   gauges(): RunGauges;
   /** Its unfinished work, for forecasts. */
   left(): LaneWork;
+  /** Work that the log has lost; undefined if there is none. */
+  lost(): PipelineError | undefined;
   /** Gives the lane up. */
   close(): Promise<void>;
 }
@@ -143,13 +146,13 @@ export async function openPipelineLane(
       const waitedMs = clock.epochMs() - timestampMs;
       // Time that no run was there for says nothing about the pace of one.
       const isLate = timestampMs >= openedAtMs && waitedMs > everyMs;
-      const isBeside = size.kind === 'walk' && worker.inWork().walks.some(({ key }) => key === size.key);
-      if (!isLate && !isBeside) return;
+      const beside = size.kind === 'walk' && worker.inWork().walks.some(({ key }) => key === size.key) ? size.key : undefined;
+      if (!isLate && beside === undefined) return;
       isPileTold = true;
       const what = isLate
         ? `a request waited ${Math.round(waitedMs / 1_000).toLocaleString('en-US')} s before its work began, and every is ` +
           `${(everyMs / 1_000).toLocaleString('en-US')} s`
-        : `${size.key} is requested again while its last crawl is unfinished`;
+        : `${beside} is requested again while its last crawl is unfinished`;
       const message = `${name}: ${what}. Requests pile up if the whole list takes longer than every: make every longer.`;
       emit({ type: 'notice', level: 'warn', message });
     };
@@ -168,8 +171,14 @@ export async function openPipelineLane(
     /** What was left when the lane failed: its worker gives it all up then. */
     let unfinished: LaneWork | undefined;
     const failing = (): void => void (unfinished ??= laneWork(shown()));
+    let lost: PipelineError | undefined;
     return {
-      run: async (leave) =>
+      async run(leave) {
+        const deleted = await deletedOffsets(log, lane, new Set(resumed.map(({ offset }) => offset)));
+        if (deleted !== undefined) {
+          lost = requestsDeleted(deleted, { pipeline: name, lane });
+          emit({ type: 'notice', level: 'warn', message: lost.message });
+        }
         await workLane({
           log,
           lane,
@@ -177,6 +186,7 @@ export async function openPipelineLane(
           taking,
           isFull: () => behind.look(),
           resumed,
+          deleted,
           waker,
           follow,
           clock,
@@ -185,12 +195,14 @@ export async function openPipelineLane(
           names,
           emit,
           failing,
-        }).catch(async (error: unknown) => await Promise.reject(topicGone(await outgrown(error, { log, lane }), pipeline, names))),
+        }).catch(async (error: unknown) => await Promise.reject(topicGone(await outgrown(error, { log, lane }), pipeline, names)));
+      },
       confirm() {
         lane.commit({ records: [] }).catch((error: unknown) => waker.fail(error));
       },
       gauges: () => laneGauges({ ...shown(), credits, load: worker.load, now: clock.epochMs() }),
       left: () => unfinished ?? laneWork(shown()),
+      lost: () => lost,
       async close() {
         await closeSources();
         await lane.close();
@@ -201,6 +213,19 @@ export async function openPipelineLane(
     await lane.close();
     throw error;
   }
+}
+
+function requestsDeleted(
+  { count }: DeletedOffsets,
+  { pipeline, lane: { topic, partition } }: { readonly pipeline: string; readonly lane: Pick<Lane, 'topic' | 'partition'> },
+): PipelineError {
+  return new PipelineError({
+    code: 'HEADGATE_REQUESTS_DELETED',
+    message:
+      `${topic}-${partition}: the log deleted up to ${count.toLocaleString('en-US')} requests before a run worked them. ` +
+      'Some of these offsets may have been end markers of transactions: the log no longer tells them apart. Enqueue the lost requests again, and set retention.ms=-1 on that topic.',
+    pipeline,
+  });
 }
 
 /** How long to wait before looking for new requests: at first, and twice as long each time that there are none. */
@@ -218,6 +243,8 @@ interface WorkLaneOptions extends Pick<PipelineLaneOptions, 'log' | 'follow' | '
   readonly isFull: () => void;
   /** Unfinished requests from before the lane was opened. */
   readonly resumed: readonly RequestRecord[];
+  /** What the log has deleted before the lane has read it. */
+  readonly deleted: DeletedOffsets | undefined;
   readonly waker: Notifier;
   /** Called before the worker gives up what a failure leaves undone. */
   readonly failing: () => void;
@@ -226,24 +253,11 @@ interface WorkLaneOptions extends Pick<PipelineLaneOptions, 'log' | 'follow' | '
 }
 
 /** Works a lane until nothing is left, or until `signal`. Rejects when the lane or its worker can't go on. */
-async function workLane({
-  log,
-  lane,
-  worker,
-  taking,
-  isFull,
-  resumed,
-  waker,
-  follow,
-  signal,
-  clock,
-  pipeline,
-  names,
-  emit,
-  failing,
-}: WorkLaneOptions): Promise<void> {
+async function workLane(options: WorkLaneOptions): Promise<void> {
+  const { log, lane, worker, taking, isFull, resumed, waker, follow, signal, clock, pipeline, names, emit, failing } = options;
   const wake = (): void => waker.notify();
   signal.addEventListener('abort', wake);
+  let { deleted } = options;
   let isLost = false;
   lane.onFailure((error) => {
     isLost = true;
@@ -279,15 +293,6 @@ async function workLane({
         });
     }
   };
-  const deleted = await deletedOffsets(log, lane, begun);
-  if (deleted > 0)
-    emit({
-      type: 'notice',
-      level: 'warn',
-      message:
-        `the log has deleted ${deleted} offsets of ${topic}-${partition} before lane ${partition} had read them: requests among them are lost. ` +
-        'Enqueue them again, and set retention.ms=-1 on that topic.',
-    });
   let position = lane.next;
   let pauseMs = LOOK_AGAIN.firstMs;
   try {
@@ -309,6 +314,12 @@ async function workLane({
         take(request);
       }
       worker.flush();
+      if (idle && deleted !== undefined) {
+        lane.skip(lane.next, deleted.before - 1);
+        // They are told of once.
+        await lane.commit({ records: [], finished: [deleted.before - 1] });
+        deleted = undefined;
+      }
       if (idle && !follow && !isBlocked) return;
       pauseMs = position > from ? LOOK_AGAIN.firstMs : Math.min(2 * pauseMs, LOOK_AGAIN.mostMs);
       await waker.wait(pauseMs);
