@@ -22,6 +22,18 @@ test('requests of a key that no run has begun are withdrawn, and no others', asy
   expect(JSON.parse(finished ?? 'null')).toEqual({ next: 1, done: [[4, 4]] });
 });
 
+test('while a run works on one of the lanes, none is withdrawn from the others', async () => {
+  await using place = await temporaryLog(shelvesTopics(2));
+  const { log } = place;
+  const two = { ...pipeline, credentials: [] };
+  await log.append([0, 1].map((partition) => ({ topic: 'shelves.requests', partition, key: 'a', value: '{}' })));
+  {
+    await using _ = await log.openLane({ name: 'headgate.shelves.requests.1', state: { topic: 'shelves.state', partition: 1 } });
+    await expect(cancelRequests({ log, pipeline: two, key: 'a', lanes: 2 })).rejects.toBeInstanceOf(LaneHeldError);
+  }
+  expect(await cancelRequests({ log, pipeline: two, key: 'a', lanes: 2 })).toEqual({ canceled: 2, begun: 0 });
+});
+
 test('while a run works on them none is withdrawn', async () => {
   await using place = await temporaryLog(shelvesTopics());
   await place.log.append([{ topic: 'shelves.requests', key: 'a', value: '{}' }]);

@@ -29,28 +29,26 @@ export interface CancelRequestsOptions {
 
 /**
  * Withdraws the requests of a key that no run has begun: they count as finished, and stay in their topic. Returns how many, and how many were
- * begun and stay. Takes each lane for a moment: throws `LaneHeldError` while a run works on them.
+ * begun and stay. Takes the lanes for a moment: throws `LaneHeldError` while a run works on one of them, and withdraws nothing then.
  */
 export async function cancelRequests(options: CancelRequestsOptions): Promise<{ readonly canceled: number; readonly begun: number }> {
   const { log, pipeline, key, group = 'headgate', lanes = 1, names = topicNames(), clock = systemClock(), signal } = options;
   const topic = requestsTopic(pipeline, names);
+  const opened: Awaited<ReturnType<typeof openJournalledLane>>['lane'][] = [];
   let canceled = 0;
   let begun = 0;
-  for (let number = 0; number < lanesOf(pipeline, lanes); number += 1) {
-    signal?.throwIfAborted();
-    const shared = { log, group, lanes, names, clock, pipeline, number, onlyIfFree: true };
-    const { lane } = await openJournalledLane({ ...shared, ...(signal !== undefined && { signal }) });
-    try {
+  try {
+    // All of them before the first request is withdrawn: if a run holds one, all requests stay.
+    for (let number = 0; number < lanesOf(pipeline, lanes); number += 1) {
+      signal?.throwIfAborted();
+      const shared = { log, group, lanes, names, clock, pipeline, number, onlyIfFree: true };
+      opened.push((await openJournalledLane({ ...shared, ...(signal !== undefined && { signal }) })).lane);
+    }
+    for (const lane of opened) {
       const inWork = begunOffsets(lane.stateUnder);
       const finished: number[] = [];
-      const requests = requestsInOrder({
-        log,
-        topic,
-        partition: number,
-        from: lane.next,
-        resumed: [],
-        ...(signal !== undefined && { signal }),
-      });
+      const { partition, next: from } = lane;
+      const requests = requestsInOrder({ log, topic, partition, from, resumed: [], ...(signal !== undefined && { signal }) });
       for await (const request of requests) {
         if (request.key !== key || lane.isFinished(request.offset)) continue;
         if (inWork.has(request.offset)) begun += 1;
@@ -58,9 +56,9 @@ export async function cancelRequests(options: CancelRequestsOptions): Promise<{ 
       }
       if (finished.length > 0) await lane.commit({ records: [], finished });
       canceled += finished.length;
-    } finally {
-      await lane.close();
     }
+  } finally {
+    for (const lane of opened) await lane.close();
   }
   return { canceled, begun };
 }
