@@ -69,7 +69,7 @@ export async function throughTheApp({ topics, openLog }: ThroughTheAppOptions): 
 
   expect(await place.headgateWith({ input: 'o/d\no/a#7\n' }, 'enqueue', 'issues', '-')).toMatchObject({
     code: 0,
-    stderr: '2 added to issues.requests\n',
+    stderr: '2 jobs added to issues.requests\n',
   });
   expect(await place.headgate('enqueue', 'issues', 'no repository')).toMatchObject({ code: 2 });
   repos['o/gone'] = 5;

@@ -99,7 +99,10 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     .option('--config <file>', 'the configuration: YAML, or a module (default: headgate.yaml, or headgate.config.ts)')
     .option('--json', 'logs, and what check, plan and read write, as JSON: a line each')
     .exitOverride()
-    .configureOutput({ writeOut: (text) => world.stdout.write(text), writeErr: (text) => plainOutput(world.stderr).write(text) })
+    .configureOutput({
+      writeOut: (text) => world.stdout.write(text),
+      writeErr: (text) => plainOutput(world.stderr).write(text.replace(/^error: /, 'headgate: ')),
+    })
     .showHelpAfterError('(add --help for what there is)')
     .configureHelp({ showGlobalOptions: true, optionDescription })
     .addHelpText(
@@ -178,7 +181,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     exit(await plan(context()));
   });
 
-  command('run', 'work until all requests are done')
+  command('run', 'work until all jobs are done')
     .option('--follow', 'stay, and work what is enqueued')
     .option('--fail-on-dead-letters', 'exit with 1 also if earlier runs have left dead letters open')
     .option('--sandbox', 'start emulators of both services and a small job for them')
@@ -195,10 +198,10 @@ function commandLine(world: World, exit: (code: number) => void): Command {
       }
     });
 
-  command('enqueue', 'add requests to a requests topic; without any they are read from stdin, one a line')
+  command('enqueue', 'add jobs to a requests topic; without any they are read from stdin, one per line')
     .argument('<pipeline>', 'followers, books, or one of your own')
     .argument(
-      '[requests...]',
+      '[jobs...]',
       'followers: @name or the digits of a user id; books: ISBNs; your own: as its definition parses them; any: JSON, as the requests topic takes it',
     )
     .option('--author <name>', 'an author to look up (books); may be given again', (name: string, names: string[]) => [...names, name], [])
@@ -207,9 +210,9 @@ function commandLine(world: World, exit: (code: number) => void): Command {
       exit(await enqueue({ pipeline, entries, authors: author }, context()));
     });
 
-  command('cancel', 'withdraw the requests of a key that no run has begun; stop the run first')
+  command('cancel', 'withdraw the jobs of a key that no run has begun; stop the run first')
     .argument('<pipeline>', 'followers, books, or one of your own')
-    .argument('<key>', 'key of the requests, as @alpha')
+    .argument('<key>', 'key of the jobs, as @alpha')
     .action(async (of: string, key: string) => {
       const { cancel } = await import('./commands/cancel.ts');
       exit(await cancel({ of, key }, context()));
@@ -249,7 +252,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     },
   );
 
-  letterOptions(command('replay', 'request open dead letters again: put their requests back into the requests topic'))
+  letterOptions(command('replay', 'work open dead letters again: put their jobs back into the requests topic'))
     .option('--dry-run', 'only say how many')
     .action(async (of: string, options: Omit<CloseChoice, 'of'>) => {
       const { replay } = await import('./commands/dead-letters.ts');

@@ -92,7 +92,7 @@ describe('requests', () => {
     expect(() => shelves()({}).requests.parseLine('a')).toThrow(
       expect.objectContaining({
         code: 'HEADGATE_MALFORMED_REQUEST',
-        message: 'shelves takes requests as JSON objects, and no other lines.',
+        message: 'shelves takes jobs as JSON objects, and no other lines.',
       }),
     );
   });
@@ -100,8 +100,8 @@ describe('requests', () => {
   it.each([{}, { parse: (line: string) => ({ shelf: line }) }])('come of lines of JSON as their topic takes them', (more) => {
     const { requests } = shelves(more)({});
     expect(requests.parseLine(' {"shelf": "a"}')).toEqual({ key: 'a', value: ' {"shelf": "a"}' });
-    expect(() => requests.parseLine('{"shelf": 7}')).toThrow('The request is malformed: shelf must be text.');
-    expect(() => requests.parseLine('{a}')).toThrow(/^The request is not JSON: /);
+    expect(() => requests.parseLine('{"shelf": 7}')).toThrow('The job is malformed: shelf must be text.');
+    expect(() => requests.parseLine('{a}')).toThrow(/^The job is not JSON: /);
   });
 
   it('of the configuration’s list are requests like others', () => {
@@ -189,7 +189,7 @@ describe('a definition whose functions fail', () => {
 
   it('is told which request of its list is none', () => {
     const pipeline = shelves({ listed: () => [{ shelf: 'a' }, { shelf: 7 as never }] })({});
-    const message = expect.stringMatching(/^shelves: request 1 of its list can't be one: /);
+    const message = expect.stringMatching(/^shelves: job 1 of its list can't be one: /);
     expect(() => [...pipeline.listed()]).toThrow(expect.objectContaining({ code: 'HEADGATE_MALFORMED_REQUEST', message }) as Error);
   });
 

@@ -129,7 +129,7 @@ function commonOptions(maxOutstanding: number) {
       .int()
       .positive()
       .default(10)
-      .describe('Stop after this many requests in a row that fail alike, without a success; the others stay for the next run.'),
+      .describe('Stop after this many jobs in a row that fail alike, without a success; the others stay for the next run.'),
   };
 }
 
@@ -391,7 +391,7 @@ function requestsOf<
     parseLine(line) {
       if (/^\s*\{/.test(line)) return parse(line);
       if (definition.parse !== undefined) return keyed(answered({ pipeline: name, name: 'parse' }, definition.parse(line)));
-      const message = `${name} takes requests as JSON objects, and no other lines.`;
+      const message = `${name} takes jobs as JSON objects, and no other lines.`;
       throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: name });
     },
     check: (value) => answered({ pipeline: name, name: 'check' }, definition.check?.(read(value))),
@@ -427,7 +427,7 @@ function listedRequest(requests: PipelineRequests, input: unknown, index: number
   } catch (cause) {
     const { name } = requests;
     const words = cause instanceof Error ? cause.message : String(cause);
-    const message = `${name}: request ${index} of its list can't be one: ${words}`;
+    const message = `${name}: job ${index} of its list can't be one: ${words}`;
     throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: name, cause });
   }
 }

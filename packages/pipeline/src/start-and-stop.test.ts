@@ -246,7 +246,7 @@ test('a list that is due again before its last requests have begun is warned of,
       await clock.advance(250);
       return warnings;
     })
-    .toEqual([expect.stringMatching(/^shelves: a request waited 1\d s before its work began, and every is 10 s\. .*make every longer\.$/)]);
+    .toEqual([expect.stringMatching(/^shelves: a job waited 1\d s before its work began, and every is 10 s\. .*make every longer\.$/)]);
   await running.stop();
 });
 
@@ -268,9 +268,7 @@ test('requests that the log deleted before they were worked fail the run once, w
   const second = await start({ log, pipelines: [pipeline()({ shelves: ['a'] })], onEvent });
   const lost = {
     code: 'HEADGATE_REQUESTS_DELETED',
-    message: expect.stringMatching(
-      /^shelves\.requests-0: the log deleted up to 2 requests .* set retention\.ms=-1 on that topic\.$/,
-    ) as string,
+    message: expect.stringMatching(/^shelves\.requests-0: the log deleted up to 2 jobs .* set retention\.ms=-1 on that topic\.$/) as string,
   };
   const result = await second.done;
   expect(result).toMatchObject({ outcome: 'failed', failures: [lost] });

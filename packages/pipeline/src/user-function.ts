@@ -60,6 +60,6 @@ function failure({ pipeline, name, key }: UserFunction, what: string, cause?: un
   const message =
     key === undefined
       ? `${name} of pipeline ${pipeline} ${what}. Mend it.`
-      : `${key}: ${name} of pipeline ${pipeline} ${what}. Mend it, then put the request back with replay.`;
+      : `${key}: ${name} of pipeline ${pipeline} ${what}. Mend it, then put the job back with replay.`;
   return new PipelineError({ code: 'HEADGATE_USER_FUNCTION', message, pipeline, cause, ...(key !== undefined && { key }) });
 }

@@ -39,7 +39,7 @@ export function asyncapiDocument({ topics, definitions, configured }: Pick<LogCo
       title: 'Topics of Headgate',
       version: version(),
       description:
-        'Records that Headgate writes, and requests that it takes. Ids are strings of digits: they exceed what a JavaScript number can hold. ' +
+        'Records that Headgate writes, and jobs that it takes. Ids are strings of digits: they exceed what a JavaScript number can hold. ' +
         'Read committed records only (isolation.level=read_committed).',
     },
     defaultContentType: 'application/json',
@@ -85,9 +85,8 @@ export function asyncapiDocument({ topics, definitions, configured }: Pick<LogCo
 
 const DESCRIPTIONS: Readonly<Record<TopicSchema['kind'], string>> = {
   records: 'Records of answers of the service.',
-  requests:
-    'Requests that wait for a run; any client may add others. The key decides which lane works a request: those of one key have one.',
-  'dead-letters': 'Requests and records that were given up, each with its reason; `headgate replay` puts requests back.',
+  requests: 'Jobs that wait for a run; any client may add others. The key decides which lane works a job: those of one key have one.',
+  'dead-letters': 'Jobs and records that were given up, each with its reason; `headgate replay` puts jobs back.',
   state: "The lanes' own checkpoints, compacted. Not for readers: their shape may change.",
 };
 

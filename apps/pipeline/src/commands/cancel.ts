@@ -30,15 +30,15 @@ export async function cancel({ of, key }: CancelOptions, context: CommandContext
     const pipeline = { name, topics: own, credentials: splitsCredentials ? [] : undefined, usualBytes: {} };
     const { canceled, begun } = await cancelRequests({ log, pipeline, key, group, lanes, names, clock, signal });
     const stay =
-      begun === 0
-        ? ''
-        : `; ${countWords(begun, 'request')} of it ${begun === 1 ? 'has' : 'have'} begun and ${begun === 1 ? 'stays' : 'stay'}`;
-    const none = canceled + begun === 0 ? `: no request of ${safeText(key, 100)} waits` : '';
-    stderr.write(`${countWords(canceled, 'request')} withdrawn${stay}${none}\n`);
+      begun === 0 ? '' : `; ${countWords(begun, 'job')} of it ${begun === 1 ? 'has' : 'have'} begun and ${begun === 1 ? 'stays' : 'stay'}`;
+    const none = canceled + begun === 0 ? `: no job of ${safeText(key, 100)} waits` : '';
+    stderr.write(`${countWords(canceled, 'job')} withdrawn${stay}${none}\n`);
     return canceled > 0 ? 0 : 1;
   } catch (error) {
     if (!(error instanceof LaneHeldError)) throw error;
-    stderr.write(`headgate: ${failureText(error)} Nothing was withdrawn.\n`);
+    const why =
+      "A run holds the jobs of its lanes, and can't be told to drop one. Stop it, cancel, and start it again: it continues where it stopped.";
+    stderr.write(`headgate: nothing was withdrawn. ${failureText(error)} ${why}\n`);
     return 1;
   } finally {
     await log.close();

@@ -106,9 +106,9 @@ it('says which requests are given twice, or wait already', async () => {
     );
     return String(stderr.read());
   };
-  expect(await told('alpha', 'beta')).toBe('2 added to followers.requests\n');
+  expect(await told('alpha', 'beta')).toBe('2 jobs added to followers.requests\n');
   expect(await told('gamma', 'gamma', 'alpha', 'delta')).toBe(
-    '4 added to followers.requests\nrequested more than once: @gamma, @alpha. Each request is worked, and paid for, by itself.\n',
+    '4 jobs added to followers.requests\nin more than one job: @gamma, @alpha. A run works each job, and pays for it, separately.\n',
   );
 });
 

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { type DefinitionInfo, type KeyedRequest, topicNames } from '@headgate/pipeline';
 import { type NewRecord, type TopicLog, textOf } from '@headgate/topics';
+import { countWords } from '../status/text/number-words.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { prepareTopics } from '../run/topics.ts';
 import { type CommandContext, openLog, readLogConfig } from './command-context.ts';
@@ -26,7 +27,7 @@ export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, co
   const lines = wanted.length === 1 && wanted[0] === '-' ? await readLines(context) : wanted.map((text) => ({ text, place: '' }));
   const topic = topicNames(topics)(`${pipeline}.requests`);
   const requests = requestRecords(definition, lines, authors).map((request): NewRecord => ({ topic, ...request }));
-  if (requests.length === 0) throw new UsageError('enqueue: nothing to add. Name requests, or write them to stdin, one a line.');
+  if (requests.length === 0) throw new UsageError('enqueue: nothing to add. Name jobs, or write them to stdin, one a line.');
   const log = await openLog(context, topics);
   let repeated: readonly string[];
   try {
@@ -40,11 +41,11 @@ export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, co
   // A request waits for a run that has its service.
   if (configured?.includes(pipeline) === false)
     context.stderr.write(`${context.file} has no ${pipeline}: section; what is added waits until a run has one.\n`);
-  context.stderr.write(`${requests.length} added to ${topic}\n`);
+  context.stderr.write(`${countWords(requests.length, 'job')} added to ${topic}\n`);
   if (repeated.length > 0) {
     const named = repeated.slice(0, NAMED).map((key) => safeText(key, 60));
     const more = repeated.length > NAMED ? ` and ${repeated.length - NAMED} more` : '';
-    context.stderr.write(`requested more than once: ${named.join(', ')}${more}. Each request is worked, and paid for, by itself.\n`);
+    context.stderr.write(`in more than one job: ${named.join(', ')}${more}. A run works each job, and pays for it, separately.\n`);
   }
   return 0;
 }
@@ -107,7 +108,7 @@ function requestRecords({ requests }: DefinitionInfo, lines: readonly RequestLin
       requests.check(request.value);
       return request;
     } catch (error) {
-      throw new UsageError(`enqueue: ${place}${(error as Error).message} Nothing was added.`, { cause: error });
+      throw new UsageError(`enqueue: ${place}${(error as Error).message.replace(/\.?$/, '.')} Nothing was added.`, { cause: error });
     }
   };
   return [

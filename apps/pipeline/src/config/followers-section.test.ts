@@ -106,3 +106,13 @@ test('credentials have names of their own', async () => {
     '5:15 followers.credentials[1].name: "app" is the name of credentials[0], too. Give each a name of its own.',
   ]);
 });
+
+test('a user token without its secret is warned of, which may be empty', async () => {
+  const section = (more: string): string =>
+    `followers:\n  baseUrl: https://api.example.com\n  credentials:\n    - { name: app, oauth1: { consumerKey: "\${TOKEN}", consumerSecret: "", token: "\${KEY}"${more} } }\n`;
+  const { warnings } = await load(section(''), { env: ENV });
+  expect(warnings.map(({ key, message }) => `${key} ${message}`)).toEqual([
+    'followers.credentials[0].oauth1.token has no tokenSecret beside it, so requests are signed with an empty one. Add tokenSecret, or write "" if it is empty.',
+  ]);
+  expect((await load(section(', tokenSecret: ""'), { env: ENV })).warnings).toEqual([]);
+});

@@ -23,14 +23,14 @@ export type KeyPath = readonly (string | number)[];
 export function formatKey(path: KeyPath, known: readonly string[]): string {
   return path.reduce<string>((before, part) => {
     if (typeof part === 'number') return `${before}[${part}]`;
-    const key = /^[\w.-]+$/.test(part) && nearest(part, known) !== undefined ? part : '(a key that is not shown)';
+    const key = /^[\w.-]+$/.test(part) && nearest(part, known) !== undefined ? part : '(hidden: it may be a secret)';
     return before === '' ? key : `${before}.${key}`;
   }, '');
 }
 
 /** A text in quotes for a message, unless it may hold a secret. */
 export function shown(text: string): string {
-  return isShowable(text) ? quoted(text) : '(a text that is not shown)';
+  return isShowable(text) ? quoted(text) : '(hidden: it may be a secret)';
 }
 
 /** Whether a text is short and holds no secret. */
@@ -40,7 +40,7 @@ export function isShowable(text: string): boolean {
 
 /** A path in quotes for a message, unless it may hold a secret: it may be long where its parts look like words. */
 export function shownPath(path: string): string {
-  return path.length > 200 || path.split(/[/\\.]/u).some((part) => mayHoldSecret(part)) ? '(a path that is not shown)' : quoted(path);
+  return path.length > 200 || path.split(/[/\\.]/u).some((part) => mayHoldSecret(part)) ? '(hidden: it may be a secret)' : quoted(path);
 }
 
 /**

@@ -164,5 +164,5 @@ function withAdvice(message: string, schema: JsonSchema | undefined, node: Parse
 
 /** A schema of others may repeat the value in its message. */
 function withoutHidden(message: string, hidden: readonly string[]): string {
-  return hidden.reduce((text, one) => (one.length < 8 ? text : text.replaceAll(one, '(a text that is not shown)')), message);
+  return hidden.reduce((text, one) => (one.length < 8 ? text : text.replaceAll(one, '(hidden: it may be a secret)')), message);
 }

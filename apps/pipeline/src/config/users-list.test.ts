@@ -60,7 +60,7 @@ test.each([
   ['[{ userId: 1e3 }]', '6:21 followers.users[0].userId: "1e3" must be digits, 18446744073709551615 at most, without a zero in front'],
   ['[{ screename: a }]', '6:13 followers.users[0].screename: unknown key. Did you mean screenName?'],
   ['[{ userId: "1", screenName: a }]', '6:13 followers.users[0].userId: unknown key. Here stand: screenName.'],
-  ['[{ file: a.txt, x: 1 }]', '6:26 followers.users[0].(a key that is not shown): unknown key. Here stand: screenName.'],
+  ['[{ file: a.txt, x: 1 }]', '6:26 followers.users[0].(hidden: it may be a secret): unknown key. Here stand: screenName.'],
   ['[~]', `6:11 followers.users[0]: has no value. Write one, or remove the key.`],
   ['alpha', '6:10 followers.users: "alpha" must be a list. Write [alpha, { userId: "12" }, { file: users.txt }].'],
   ['[[alpha]]', '6:11 followers.users[0]: must be text or a mapping of keys to values.'],
@@ -112,6 +112,18 @@ test('a list that no run can hold in memory is refused', async () => {
   const files = { 'first.txt': 'alpha\n'.repeat(600_000), 'second.txt': 'beta\n'.repeat(600_000) };
   expect(await problems('[{ file: first.txt }, { file: second.txt }]', files)).toEqual([
     '6:40 followers.users[1].file: "second.txt" takes this section over 1,000,000 lines of files. Split the file, and add the other parts with enqueue.',
+  ]);
+});
+
+test('a file without an entry is warned of', async () => {
+  const { warnings } = await load(`${FOLLOWERS}  users: [{ file: users.txt }]\n`, { env: ENV, files: { 'users.txt': '# alpha\n\n' } });
+  expect(warnings).toMatchObject([
+    {
+      line: 6,
+      column: 19,
+      key: 'followers.users[0].file',
+      message: '"users.txt" has no entries. Write one per line; a # begins a comment.',
+    },
   ]);
 });
 

@@ -82,6 +82,7 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
         const subject = at.at(-1) === 'file' && isScalar(node) ? `${shownPath(node.source)} ` : '';
         problems.push(problemAt([name, ...at], subject + message));
       },
+      warning: (at, message) => void plain.push({ at, message }),
       plainSecret(at, variable = [name, at.findLast((part) => typeof part === 'string')].join('_').toUpperCase()) {
         plain.push({ at, message: `a secret in plain text. Put it into .env beside this file and write "\${${variable}}" here.` });
       },

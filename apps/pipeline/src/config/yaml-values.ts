@@ -2,7 +2,7 @@ import { type ParsedNode, type Scalar, isMap, isScalar, isSeq } from 'yaml';
 import { unreadable } from './file-text.ts';
 import { type JsonSchema, alternatives, itemSchema, mappingSchema, propertySchema, takesLines } from './json-schema.ts';
 import { isPem } from './pem.ts';
-import { type KeyPath, isShowable } from './problem.ts';
+import { type KeyPath, isShowable, shownPath } from './problem.ts';
 import { shownVariable, substituteVariables } from './variables.ts';
 import { pairsOf } from './yaml-file.ts';
 import { typographicQuotes } from './yaml-syntax.ts';
@@ -16,6 +16,8 @@ export interface YamlValuesOptions {
   readonly readText: (path: string) => Promise<string>;
   /** Told of what can't be read at all: a value that was told of is not to be complained about again. */
   readonly problem: (path: KeyPath, message: string) => void;
+  /** Told of what is not wrong but unwise. */
+  readonly warning: (path: KeyPath, message: string) => void;
   /** Told of a secret in plain text, and of the variable that its schema names. */
   readonly plainSecret: (path: KeyPath, variable: string | undefined) => void;
 }
@@ -46,7 +48,7 @@ export async function yamlValue(
   root: ParsedNode | null,
   schema: JsonSchema | undefined,
   at: KeyPath,
-  { lookup, resolvePath, readText, problem, plainSecret }: YamlValuesOptions,
+  { lookup, resolvePath, readText, problem, warning, plainSecret }: YamlValuesOptions,
 ): Promise<YamlValue> {
   const lists = new Map<string, readonly Origin[]>();
   const hidden: string[] = [];
@@ -111,10 +113,12 @@ export async function yamlValue(
         problem(path, `takes this section over ${limit} lines of files. Split the file, and add the other parts with enqueue.`);
         return [];
       }
-      return text
+      const lines = text
         .split(/\r\n|\r|\n/)
         .map((line, i) => ({ number: i + 1, text: line.replace(/(^|\s)#.*$/, '').trim() }))
         .filter((line) => line.text !== '');
+      if (lines.length === 0) warning(path, `${shownPath(name)} has no entries. Write one per line; a # begins a comment.`);
+      return lines;
     } catch (error) {
       problem(path, unreadable(error));
       return [];

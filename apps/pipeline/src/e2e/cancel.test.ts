@@ -9,10 +9,10 @@ it('cancel withdraws requests of a key that no run has begun, and tells of a run
   });
   await using place = await workplace(followersYaml({ url: service.url, users: [] }));
   await place.headgate('enqueue', 'followers', 'a', 'b', 'a');
-  expect(await place.headgate('cancel', 'followers', '@a')).toMatchObject({ code: 0, stderr: '2 requests withdrawn\n' });
+  expect(await place.headgate('cancel', 'followers', '@a')).toMatchObject({ code: 0, stderr: '2 jobs withdrawn\n' });
   expect(await place.headgate('cancel', 'followers', '@a')).toMatchObject({
     code: 1,
-    stderr: '0 requests withdrawn: no request of @a waits\n',
+    stderr: '0 jobs withdrawn: no job of @a waits\n',
   });
   expect((await place.headgate('run')).code).toBe(0);
   expect((await place.records('followers.ids')).map(({ key }) => key)).toEqual(['@b', '@b', '@b']);
@@ -21,7 +21,12 @@ it('cancel withdraws requests of a key that no run has begun, and tells of a run
   const run = place.start('run', '--follow');
   await expect.poll(() => run.text().stderr).toMatch(/works it now/u);
   const refused = await place.headgate('cancel', 'followers', '@b');
-  expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/Another run \(process \d+, .*Nothing was withdrawn/u)]);
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      /^headgate: nothing was withdrawn\. Another run \(process \d+, .* can't be told to drop one\. Stop it, cancel, and start it again/u,
+    ),
+  ]);
   run.child.kill('SIGTERM');
   expect((await run.ended).code).toBe(130);
 });

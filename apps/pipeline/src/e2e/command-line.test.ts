@@ -20,6 +20,7 @@ describe('headgate', () => {
     ]);
     expect([help.code, version.code, unknown.code, config.code, missing.code]).toEqual([0, 0, 2, 2, 2]);
     for (const command of ['init', 'check', 'plan', 'run', 'enqueue', 'read', 'replay', 'sandbox']) expect(help.stdout).toContain(command);
+    expect(unknown.stderr).toMatch(/^headgate: unknown command 'frobnicate'\n/);
     expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
     expect(config.stderr).toMatch(/1:1 .*folowers.*Did you mean followers\?/);
     expect(missing.stderr).toContain('headgate init');
@@ -54,7 +55,7 @@ describe('headgate', () => {
     const letters = await place.headgate('read', 'books.dead-letters', '--json');
     expect(JSON.parse(letters.stdout.split('\n')[0] ?? '')).toMatchObject({ value: { request: null, requestBase64: 'AP8=' } });
     const replay = await place.headgate('replay', 'books.dead-letters');
-    expect([replay.code, replay.stderr]).toEqual([0, expect.stringMatching(/Its request is bytes/)]);
+    expect([replay.code, replay.stderr]).toEqual([0, expect.stringMatching(/Its job is bytes/)]);
   });
 
   it('keeps them where something is left open that would keep the process', async () => {
@@ -180,7 +181,7 @@ describe('headgate', () => {
     await place.write('piped.yaml', config);
     for (const command of ['check', 'enqueue books 9780140449136']) {
       const { code, stderr } = await place.shell(`cat piped.yaml | ${place.commandLine} ${command} --config /dev/stdin >&2`);
-      expect([code, stderr]).toEqual([0, expect.stringMatching(/no problems in this file|1 added/)]);
+      expect([code, stderr]).toEqual([0, expect.stringMatching(/no problems in this file|1 job added/)]);
     }
   });
 

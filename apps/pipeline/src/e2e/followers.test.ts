@@ -81,7 +81,7 @@ describe('headgate run, followers', () => {
 
     const replay = await place.headgate('replay', 'followers.dead-letters');
     expect([replay.code, replay.stderr]).toEqual([0, expect.stringContaining('1 put back into followers.requests, 3 left where they are')]);
-    expect(replay.stderr).toMatch(/left in followers\.dead-letters 0:\d+: wish 2: The request is malformed: userId must be/);
+    expect(replay.stderr).toMatch(/left in followers\.dead-letters 0:\d+: wish 2: The job is malformed: userId must be/);
     await place.headgate('run');
     expect(service.requests).toHaveLength(2);
     expect((await place.records('followers.dead-letters')).map(({ key }) => key).sort()).toEqual([
@@ -97,7 +97,7 @@ describe('headgate run, followers', () => {
     await using place = await workplace(followersYaml({ url: 'http://127.0.0.1:9', users: [] }));
     await addWishes(place, 'followers', ['no JSON'], '');
     const run = await place.headgate('run');
-    expect([run.code, run.stderr]).toEqual([1, expect.stringContaining('followers.requests-0-0: The request is not JSON')]);
+    expect([run.code, run.stderr]).toEqual([1, expect.stringContaining('followers.requests-0-0: The job is not JSON')]);
     expect((await place.records('followers.dead-letters')).map(({ key }) => key)).toEqual(['followers.requests-0-0']);
   });
 

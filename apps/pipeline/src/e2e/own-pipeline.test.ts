@@ -69,7 +69,7 @@ export default defineConfig({
     // A page per walk and kill may be asked for again.
     expect(service.asked.length).toBeLessThanOrEqual(2 * 12 + 1 + 3 * 3);
 
-    expect(await place.headgate('enqueue', 'shelves', 'c')).toMatchObject({ code: 0, stderr: '1 added to shelves.requests\n' });
+    expect(await place.headgate('enqueue', 'shelves', 'c')).toMatchObject({ code: 0, stderr: '1 job added to shelves.requests\n' });
     service.gone.clear();
     expect(await place.headgate('replay', 'shelves.dead-letters')).toMatchObject({ code: 0, stderr: '1 put back into shelves.requests\n' });
     expect(await place.headgate('run')).toMatchObject({ code: 0 });
@@ -223,7 +223,7 @@ test('a pipeline of its own runs beside followers, on topics with a prefix and n
     const { stdout } = await place.headgate('read', topic, '--max', '1', '--json');
     expect(JSON.parse(stdout)).toMatchObject({ topic: 'prod.social.followers.ids', offset: 0 });
   }
-  expect((await place.headgate('enqueue', 'shelves', 'b')).stderr).toBe('1 added to prod.social.shelves.requests\n');
+  expect((await place.headgate('enqueue', 'shelves', 'b')).stderr).toBe('1 job added to prod.social.shelves.requests\n');
   expect((await place.headgate('plan', '--json')).code).toBe(0);
   expect((await place.headgate('replay', 'shelves.dead-letters')).stderr).toBe(
     '0 put back into prod.social.shelves.requests: prod.social.shelves.dead-letters has no open dead letter\n',

@@ -265,6 +265,12 @@ export const followers: DefinedPipeline<typeof options> = definePipeline({
   *warnings(given) {
     yield* plainHttpWarning(given.baseUrl, ['baseUrl'], given);
     yield* otherCase(given.users);
+    for (const [i, { oauth1: keys }] of given.credentials.entries()) {
+      if (keys?.token === undefined || keys.tokenSecret !== undefined) continue;
+      const message =
+        'has no tokenSecret beside it, so requests are signed with an empty one. Add tokenSecret, or write "" if it is empty.';
+      yield { path: ['credentials', i, 'oauth1', 'token'], message };
+    }
   },
   probe(given, io) {
     const source = openSource({ ...given, retryFor: 0 }, io);

@@ -22,7 +22,7 @@ export function needsRepair(error: unknown): boolean {
 
 function adviceFor(loss: Loss, topics: TopicsConfig): string {
   if (loss === 'records') return 'What it held is gone. The next run makes it anew and goes on behind that.';
-  const why = `Going on would ${loss === 'state' ? 'work requests again and overrun the budgets' : 'take new requests for finished ones'}.`;
+  const why = `Going on would ${loss === 'state' ? 'work finished jobs again and overrun the budgets' : 'take new jobs for finished ones'}.`;
   if (topics.driver === 'sqlite') return `${why} Restore the file from a backup, or start over with another topics.file.`;
   const { brokers, group } = topics;
   const forget =

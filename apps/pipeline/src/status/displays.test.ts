@@ -108,7 +108,7 @@ describe('a row says what its request does now', () => {
     await expect
       .poll(() => run.frame({ columns: 500 }).at(-1))
       .toMatch(
-        /followers: no attempt has succeeded since 10:00:00 \(\d+ attempts\)(?:, again at [\d:]+)?: (?:1 request waits for this: )?cannot connect/u,
+        /followers: no attempt has succeeded since 10:00:00 \(\d+ attempts\)(?:, again at [\d:]+)?: (?:1 job waits for this: )?cannot connect/u,
       );
     const narrow = run.frame({ columns: 70 });
     expect(narrow.join(' ').replaceAll(/ +/gu, ' ')).toMatch(
@@ -204,7 +204,7 @@ describe('a row says what its request does now', () => {
     await here.clock.advance(0);
     expect(lines(run)).not.toContain('nothing left');
     await here.clock.advance(2_001);
-    expect(lines(run)).toContain('  nothing left to do: waits for new requests');
+    expect(lines(run)).toContain('  nothing left to do: waits for new jobs');
   });
 });
 
@@ -307,7 +307,7 @@ it('tells an outage of a service as one fact, however many requests meet it, and
   };
   await expect.poll(during).toBeGreaterThan(25);
   expect(run.frame({ columns: 500 }).join('\n')).toMatch(
-    /no attempt has succeeded since 10:00:0\d \(\d+ attempts\).*: (?:19|20) requests wait for this: /u,
+    /no attempt has succeeded since 10:00:0\d \(\d+ attempts\).*: (?:19|20) jobs wait for this: /u,
   );
   expect(run.frame({ columns: 500 }).join('\n')).toMatch(/@user_0 +first page +(?:waits for the service|asking)/u);
   isDown = false;

@@ -107,7 +107,7 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
     plain: 'each',
   },
   'requests-readable': {
-    words: ({ pipeline, lane }) => `${pipeline} lane ${lane}: the transaction its requests waited for has ended`,
+    words: ({ pipeline, lane }) => `${pipeline} lane ${lane}: the transaction its jobs waited for has ended`,
     level: 'info',
     plain: 'each',
     stays: always,
@@ -164,13 +164,13 @@ export function countsWords(counts: Readonly<Record<string, number>>): string {
 /** Why a lane can't go on. */
 export function failedLaneWords({ pipeline, lane, reason }: { pipeline: string; lane: number; reason: string }): string {
   const why = safeText(reason, 500).replace(/[.;\s]+$/, '');
-  return `${pipeline} lane ${lane} can't go on: ${why}. Nothing is lost: its requests wait for the next run.`;
+  return `${pipeline} lane ${lane} can't go on: ${why}. Nothing is lost: its jobs wait for the next run.`;
 }
 
-/** `followers lane 0: since 10:31:04 another client's open transaction (offset 12) holds requests back; …`. */
+/** `followers lane 0: since 10:31:04 another client's open transaction (offset 12) holds jobs back; …`. */
 export function blockedLaneWords({ pipeline, lane, offset }: { pipeline: string; lane: number; offset: number }, since: string): string {
   return (
-    `${pipeline} lane ${lane}: since ${since} another client's open transaction (offset ${offset}) holds requests back; ` +
+    `${pipeline} lane ${lane}: since ${since} another client's open transaction (offset ${offset}) holds jobs back; ` +
     'they are worked when it ends'
   );
 }

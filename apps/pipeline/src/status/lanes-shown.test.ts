@@ -45,7 +45,7 @@ it('says that its work is done while it waits whether a lane of another process 
   expect(run.plain.text).not.toContain('opens 1 lane');
   expect((await run.finish()).outcome).toBe('done');
   expect(run.summary()).toBe(
-    'Nothing to do here: this process had lane 0, whose requests were finished by an earlier run.\n' +
+    'Nothing to do here: this process had lane 0, whose jobs earlier runs have finished.\n' +
       'Elsewhere:        1 other lane is worked by other processes of the group.',
   );
 });
@@ -76,7 +76,7 @@ it('says why a lane can not go on while others do, and that the run failed', asy
   await run.shows(/waits for budget until/u);
   here.failWrite('followers', new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_CLOSED', message: 'The disk is full.' }));
   await here.clock.advance(900_456);
-  const words = "followers lane 0 can't go on: The disk is full. Nothing is lost: its requests wait for the next run.";
+  const words = "followers lane 0 can't go on: The disk is full. Nothing is lost: its jobs wait for the next run.";
   await expect.poll(() => run.frame({ columns: 200 })).toContain(`  ${words}`);
   expect(run.plain.text.split(words)).toHaveLength(2);
   expect(run.json.lines.map((line) => JSON.parse(line) as object)).toContainEqual(

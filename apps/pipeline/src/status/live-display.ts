@@ -108,7 +108,7 @@ export function liveFrame({ header, view, columns, rows, color, times, commandFo
 }
 
 function headerLine(header: string, view: RunView, columns: number): TableLine {
-  const elapsed = elapsedWords(view.now - view.startedAt);
+  const elapsed = elapsedWords(view.elapsedMs);
   const room = columns - displayWidth(elapsed) - 2;
   if (room < 10) return plain(fitWidth(elapsed, columns));
   const lanes = lanesWords(view);

@@ -24,8 +24,9 @@ export function createPlainLines(
   const { stderr, clock, view, units } = options;
   const times = createTimeWords(options);
   const logLine = logLines(() => clock.epochMs());
-  const summed = summedLines({ now: () => clock.epochMs(), write, units });
-  let lastLineAt = clock.epochMs();
+  // Spaces between lines are the machine's own: the time of day may be set back.
+  const summed = summedLines({ now: () => clock.monotonicMs(), write, units });
+  let lastLineAt = clock.monotonicMs();
   let lastWait = '';
   /** Pipelines whose services are told to fail. */
   const failing = new Set<string>();
@@ -60,12 +61,12 @@ export function createPlainLines(
   };
 
   function write(line: string): void {
-    lastLineAt = clock.epochMs();
-    stderr.write(`${times.time(lastLineAt)} ${line}\n`);
+    lastLineAt = clock.monotonicMs();
+    stderr.write(`${times.time(clock.epochMs())} ${line}\n`);
   }
 
   function sayWait(): void {
-    if (clock.epochMs() - lastLineAt < QUIET_MS) return;
+    if (clock.monotonicMs() - lastLineAt < QUIET_MS) return;
     const lines = waitLines(view(), times);
     const said = lines.join('\n');
     if (said !== lastWait) lines.forEach(write);

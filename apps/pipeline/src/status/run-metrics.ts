@@ -68,7 +68,7 @@ function workMetrics(view: RunView): Metric[] {
     },
     counter(
       'headgate_walks_total',
-      'Requests that are walked page by page, by what became of them.',
+      'Jobs that are walked page by page, by what became of them.',
       counted(pipelines, 'state', ({ walks }) => walks),
     ),
     counter(
@@ -142,7 +142,7 @@ function standingMetrics(view: RunView): Metric[] {
     ),
     gauge(
       'headgate_work',
-      'Requests in work, by what they do; the keys of lookups of a lane are one.',
+      'Jobs in work, by what they do; the keys of lookups of a lane are one.',
       Object.keys(pipelines).flatMap((pipeline) =>
         DOINGS.map(
           (state) => [{ pipeline, state }, work.filter((row) => row.pipeline === pipeline && row.doing?.state === state).length] as const,
@@ -176,7 +176,7 @@ function standingMetrics(view: RunView): Metric[] {
     ),
     gauge('headgate_lanes', 'Lanes that this process works.', count(lanes)),
     gauge('headgate_lanes_failed', "Lanes that can't go on before their cause is fixed.", count(failedLanes)),
-    gauge('headgate_lanes_blocked', "Lanes whose requests wait for another client's open transaction.", count(blockedLanes)),
+    gauge('headgate_lanes_blocked', "Lanes whose jobs wait for another client's open transaction.", count(blockedLanes)),
     gauge('headgate_log_available', 'Whether the log that is written to can be worked with: 1, or 0.', [
       [{}, logUnavailable === undefined ? 1 : 0],
     ]),

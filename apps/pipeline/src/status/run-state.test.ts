@@ -41,7 +41,7 @@ it.each<[words: string, tone: string | undefined, changed: Partial<RunView>]>([
   ['degraded: kafka refuses', 'bad', { logUnavailable: { ...unavailable, refused: true } }],
   ["degraded: followers lane 1 can't go on, and 1 more", 'bad', { failedLanes: failed, logUnavailable: unavailable }],
   [
-    'degraded: requests of followers lane 0 are held back',
+    'degraded: jobs of followers lane 0 are held back',
     'wait',
     { blockedLanes: [{ pipeline: 'followers', lane: 0, offset: 1, since: now }] },
   ],

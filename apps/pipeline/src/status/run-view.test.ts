@@ -1,7 +1,10 @@
 import { virtualClock } from '@headgate/throttle/testing';
 import { expect, it } from 'vitest';
 import { ABOUT, START } from './shown-run.fixture.ts';
+import { FakeTerminal } from './fake-terminal.fixture.ts';
+import { createPlainLines } from './plain-lines.ts';
 import { runViewer } from './run-view.ts';
+import { summaryText } from './summary-text.ts';
 
 it('shows no instant of its snapshot as one to come that was the present when it was made', () => {
   let ticks = 0;
@@ -14,4 +17,23 @@ it('shows no instant of its snapshot as one to come that was the present when it
   const { now } = viewer.view();
   expect(ticks).toBe(before + 2);
   expect(now).toBe(START + before + 1);
+});
+
+it('lasts as long as it does, and tells of pages, whatever the time of day does', async () => {
+  const clock = virtualClock({ epochMs: START });
+  const viewer = runViewer({ clock, signal: new AbortController().signal, about: ABOUT });
+  const stderr = new FakeTerminal();
+  const view = () => viewer.view();
+  const units = { followers: 'ids' };
+  const plain = createPlainLines({ clock, view, units, header: 'headgate run', stderr, timeZone: 'UTC' });
+  const page = { type: 'page-written', pipeline: 'followers', key: '@alpha', request: 'r', items: 5, last: false } as const;
+  plain.event({ ...page, page: 1 });
+  clock.stepEpoch(-3_600_000);
+  plain.event({ ...page, page: 2 });
+  await clock.advance(5_000);
+  expect(stderr.lines.slice(1)).toEqual(['10:00:00 @alpha page 1: 5 ids', '09:00:01 @alpha page 2: 5 ids']);
+  plain.close();
+  viewer.end('stopped');
+  const summary = summaryText({ view: view(), names: (topic) => topic, commandFor: () => '', outcome: 'stopped', goesOn: true });
+  expect(summary).toMatch(/^Stopped after 5(?:\.0)? s/);
 });

@@ -9,6 +9,8 @@ import { type RunHistory, runHistory } from './run-history.ts';
 export interface RunView extends RunSnapshot {
   /** Set while the log can't be worked with. */
   readonly logUnavailable?: LogUnavailable;
+  /** How long the run has lasted, whatever the time of day did meanwhile. */
+  readonly elapsedMs: number;
   /** The run has its lanes. */
   readonly isStarted: boolean;
   /** It was told to stop, and writes what is in flight. */
@@ -72,6 +74,7 @@ export interface RunViewerOptions {
 /** Sees a run from before it has its lanes until after it has given them up. */
 export function runViewer({ clock, signal, about }: RunViewerOptions): RunViewer {
   const startedAt = clock.epochMs();
+  const startedMonotonicMs = clock.monotonicMs();
   let running: Pick<Running, 'snapshot'> | undefined;
   let last: RunSnapshot | undefined;
   let outcome: RunOutcome | undefined;
@@ -111,6 +114,7 @@ export function runViewer({ clock, signal, about }: RunViewerOptions): RunViewer
         ...snapshot,
         startedAt,
         now,
+        elapsedMs: clock.monotonicMs() - startedMonotonicMs,
         ...(logUnavailable !== undefined && { logUnavailable }),
         isStarted: running !== undefined,
         isStopping: signal.aborted,

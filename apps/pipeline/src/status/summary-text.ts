@@ -37,7 +37,7 @@ export function summaryText(options: SummaryOptions): string {
   const arrived = arrivals(view, names, isOver);
   const { walks, answered } = totalsOf(view);
   const didFail = isOver && walks.failed > 0 && walks.completed + answered === 0;
-  const title = `${isOver ? (didFail ? 'Failed after' : 'Done in') : 'Stopped after'} ${durationWords(view.now - view.startedAt)}: `;
+  const title = `${isOver ? (didFail ? 'Failed after' : 'Done in') : 'Stopped after'} ${durationWords(view.elapsedMs)}: `;
   return [
     ...block(title, arrived.length > 0 ? arrived : [{ what: 'nothing was written', where: '' }]),
     ...requestLine(view),
@@ -74,10 +74,10 @@ function isNothing(view: RunView): boolean {
 
 function nothingWords(view: RunView): string {
   const { lanes, lanesElsewhere } = view;
-  if (lanesElsewhere === 0) return 'Nothing to do: no request waits that was not finished by an earlier run.';
+  if (lanesElsewhere === 0) return 'Nothing to do: earlier runs have finished all jobs.';
   if (lanes.length === 0) return 'Nothing was done here: other processes of the group work all lanes.';
   const own = lanesWords({ lanes, isLaneLeft: true });
-  return `Nothing to do here: this process had ${own}, whose requests were finished by an earlier run.`;
+  return `Nothing to do here: this process had ${own}, whose jobs earlier runs have finished.`;
 }
 
 function elsewhere({ lanes, lanesElsewhere }: RunView): string[] {

@@ -16,7 +16,7 @@ it('a service that fails: the first line has the time of the next attempt, howev
   };
   const view = { now, pipelines: { followers: { failing } } } as unknown as RunView;
   const lines = (width?: number): readonly string[] => failingLines(view, createTimeWords({ timeZone: 'UTC' }), width);
-  const reason = '49 requests wait for this: cannot connect to api.example.com:443: connection refused';
+  const reason = '49 jobs wait for this: cannot connect to api.example.com:443: connection refused';
   const said = 'followers: no attempt has succeeded since 11:00:00 (1,234 attempts), again at 12:00:20:';
   expect(lines()).toEqual([`${said} ${reason}`]);
   expect(lines(100)).toEqual([said, `  ${reason}`]);

@@ -255,7 +255,7 @@ export function waits(view: RunView, times: TimeWords, width: number = Infinity)
   const stopping = view.isStopping && view.outcome === undefined ? [stoppingWords(view)] : [];
   const idle =
     !view.isStopping && outage.length + blocked.length + failedLanes.length === 0 && isIdle(view)
-      ? [lanes.length === 0 ? noLaneWords(view) : 'nothing left to do: waits for new requests']
+      ? [lanes.length === 0 ? noLaneWords(view) : 'nothing left to do: waits for new jobs']
       : [];
   return [
     ...failedLanes.map((lane): Wait => ({ words: failedLaneWords(lane), tone: 'bad' })),
@@ -273,7 +273,7 @@ export function failingLines(view: RunView, times: TimeWords, width: number = In
     const again = retryAt !== undefined && retryAt > view.now ? `, again at ${times.when(retryAt, view.now)}` : '';
     const count = countWords(attempts, 'attempt');
     const from = times.when(since, view.now);
-    const others = waiting === 0 ? '' : `${countWords(waiting, 'request')} ${waiting === 1 ? 'waits' : 'wait'} for this: `;
+    const others = waiting === 0 ? '' : `${countWords(waiting, 'job')} ${waiting === 1 ? 'waits' : 'wait'} for this: `;
     const rest = `${others}${safeText(why, 200)}`;
     const said = `${pipeline}: no attempt has succeeded since ${from} (${count})${again}:`;
     if (displayWidth(`${said} ${rest}`) <= width) return [`${said} ${rest}`];

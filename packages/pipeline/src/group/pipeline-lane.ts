@@ -150,10 +150,10 @@ export async function openPipelineLane(
       if (!isLate && beside === undefined) return;
       isPileTold = true;
       const what = isLate
-        ? `a request waited ${Math.round(waitedMs / 1_000).toLocaleString('en-US')} s before its work began, and every is ` +
+        ? `a job waited ${Math.round(waitedMs / 1_000).toLocaleString('en-US')} s before its work began, and every is ` +
           `${(everyMs / 1_000).toLocaleString('en-US')} s`
         : `${beside} is requested again while its last crawl is unfinished`;
-      const message = `${name}: ${what}. Requests pile up if the whole list takes longer than every: make every longer.`;
+      const message = `${name}: ${what}. Jobs pile up if the whole list takes longer than every: make every longer.`;
       emit({ type: 'notice', level: 'warn', message });
     };
     const taking = (record: RequestRecord): void => {
@@ -222,8 +222,8 @@ function requestsDeleted(
   return new PipelineError({
     code: 'HEADGATE_REQUESTS_DELETED',
     message:
-      `${topic}-${partition}: the log deleted up to ${count.toLocaleString('en-US')} requests before a run worked them. ` +
-      'Some of these offsets may have been end markers of transactions: the log no longer tells them apart. Enqueue the lost requests again, and set retention.ms=-1 on that topic.',
+      `${topic}-${partition}: the log deleted up to ${count.toLocaleString('en-US')} jobs before a run worked them. ` +
+      'Some of these offsets may have been end markers of transactions: the log no longer tells them apart. Enqueue the lost jobs again, and set retention.ms=-1 on that topic.',
     pipeline,
   });
 }

@@ -27,10 +27,10 @@ export class StateLostError extends PipelineError {
 
 const CURES: Readonly<Record<Loss, string>> = {
   state:
-    'Going on would work requests again and overrun the budgets. Restore it; or, to start over knowingly, stop all ' +
+    'Going on would work finished jobs again and overrun the budgets. Restore it; or, to start over knowingly, stop all ' +
     'processes of the group, wait a window, and go on with another group name.',
   requests:
-    'Going on would take new requests for finished ones. Restore it; or, to start over knowingly, stop all processes of the group, wait a ' +
+    'Going on would take new jobs for finished ones. Restore it; or, to start over knowingly, stop all processes of the group, wait a ' +
     'window, and go on with another group name.',
   records: 'Its records are gone. The next run makes it anew and goes on behind them.',
 };
@@ -57,7 +57,7 @@ export async function assertStateKept({ log, group, pipeline, names, lane, next,
   const topic = requestsTopic(pipeline, names);
   if (stateOf !== undefined && stateOf !== topic) {
     const state = stateTopic(pipeline, names);
-    const message = `${state} says how far group "${group}" is with ${stateOf}, and its requests are to come from ${topic}. Give that topic its name back, or give ${state} another name, too.`;
+    const message = `${state} says how far group "${group}" is with ${stateOf}, and its jobs are to come from ${topic}. Give that topic its name back, or give ${state} another name, too.`;
     throw new StateLostError({ message, loss: 'requests' });
   }
   if (next !== undefined) {

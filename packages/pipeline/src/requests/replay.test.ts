@@ -69,10 +69,10 @@ test('a dead letter whose request no run could work stays open, with the reason,
   ]);
   expect(await place.replay()).toEqual({ replayed: 1, left: 6 });
   expect(place.left).toMatchObject([
-    { partition: 0, offset: 0, key: 'large', reason: 'It holds no request.' },
-    { key: 'part', reason: 'It holds no request.' },
+    { partition: 0, offset: 0, key: 'large', reason: 'It holds no job.' },
+    { key: 'part', reason: 'It holds no job.' },
     { key: 'foreign', reason: expect.stringMatching(/JSON/) },
-    { key: 'misfit', reason: expect.stringMatching(/^The request is malformed: shelf/) },
+    { key: 'misfit', reason: expect.stringMatching(/^The job is malformed: shelf/) },
     { key: 'unworkable', reason: 'That shelf burnt down.' },
     { key: 'thrower', reason: expect.stringMatching(/no key/) },
   ]);

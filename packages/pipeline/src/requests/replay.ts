@@ -121,8 +121,8 @@ function workableRequest(
 ): { readonly text: string } | { readonly reason: string } {
   try {
     const { request, requestBase64 } = letterValue(record);
-    if (requestBase64 !== undefined) return { reason: 'Its request is bytes, and no run reads any but text of JSON.' };
-    if (request === undefined || request === null) return { reason: 'It holds no request.' };
+    if (requestBase64 !== undefined) return { reason: 'Its job is bytes, and no run reads any but text of JSON.' };
+    if (request === undefined || request === null) return { reason: 'It holds no job.' };
     const text = JSON.stringify(request);
     requests.parse(text);
     requests.check(text);

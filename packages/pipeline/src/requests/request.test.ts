@@ -35,11 +35,11 @@ describe('parseRequest', () => {
   });
 
   it.each([
-    [null, 'The request has no value. It takes a JSON object.'],
-    ['{', /^The request is not JSON: /],
-    ['{"shelf":7,"page":"x"}', /^The request is malformed: shelf must be text; page must be a number\.$/],
-    ['{"shelf":"burnt"}', /^The request is malformed: shelf: Burnt down\.$/],
-    ['"text"', /^The request is malformed: it must be a mapping of keys to values\.$/],
+    [null, 'The job has no value. It takes a JSON object.'],
+    ['{', /^The job is not JSON: /],
+    ['{"shelf":7,"page":"x"}', /^The job is malformed: shelf must be text; page must be a number\.$/],
+    ['{"shelf":"burnt"}', /^The job is malformed: shelf: Burnt down\.$/],
+    ['"text"', /^The job is malformed: it must be a mapping of keys to values\.$/],
   ])('says of %s why it is none', (value, message) => {
     expect(() => parseRequest(schema, value)).toThrow(message);
     expect(() => parseRequest(schema, value)).toThrow(expect.objectContaining({ code: 'HEADGATE_MALFORMED_REQUEST', retryable: false }));

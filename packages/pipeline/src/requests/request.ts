@@ -28,18 +28,18 @@ export function requestRecord(record: TopicRecord<Uint8Array>): RequestRecord {
 
 /** Reads a request from a record's value. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) that says what is wrong with it. */
 export function parseRequest<Request>(schema: z.ZodType<Request>, value: string | null): Request {
-  if (value === null) throw malformed('The request has no value. It takes a JSON object.');
+  if (value === null) throw malformed('The job has no value. It takes a JSON object.');
   let json: unknown;
   try {
     json = JSON.parse(value);
   } catch (cause) {
-    throw malformed(`The request is not JSON: ${(cause as Error).message}`, cause);
+    throw malformed(`The job is not JSON: ${(cause as Error).message}`, cause);
   }
   let parsed: z.ZodSafeParseResult<Request>;
   try {
     parsed = schema.safeParse(json, { error: optionWords });
   } catch (cause) {
-    const message = `The schema of requests threw ${wordsOf(cause)}${placeOf(cause)}. Mend it: refinements and transforms have to answer synchronously.`;
+    const message = `The schema of jobs threw ${wordsOf(cause)}${placeOf(cause)}. Mend it: refinements and transforms have to answer synchronously.`;
     throw new PipelineError({ code: 'HEADGATE_USER_FUNCTION', message, cause });
   }
   if (parsed.success) return parsed.data;
@@ -49,7 +49,7 @@ export function parseRequest<Request>(schema: z.ZodType<Request>, value: string 
     if (/^\p{Lu}/u.test(words)) return [...(path.length === 0 ? [] : [path.join('.')]), words].join(': ');
     return `${path.length === 0 ? 'it' : path.join('.')} ${words}`;
   });
-  throw malformed(`The request is malformed: ${problems.join('; ')}.`);
+  throw malformed(`The job is malformed: ${problems.join('; ')}.`);
 }
 
 function malformed(message: string, cause?: unknown): PipelineError {

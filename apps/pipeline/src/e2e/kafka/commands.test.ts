@@ -170,7 +170,7 @@ async function replayOnce({ work, broker, prefix }: SharedKafkaPlace): Promise<v
     0,
     expect.stringContaining(`0 put back into ${prefix}followers.requests, 8 left where they are`),
   ]);
-  expect(replay.stderr).toMatch(/c: The request is malformed: userId must be a string of digits/);
+  expect(replay.stderr).toMatch(/c: The job is malformed: userId must be a string of digits/);
   const none = await work.headgate('replay', `${prefix}followers.dead-letters`);
   expect([none.code, none.stderr]).toEqual([0, expect.stringContaining('8 left where they are')]);
   expect((await work.headgate('plan')).stdout).toMatch(/^followers: 8 dead letters are open/mu);

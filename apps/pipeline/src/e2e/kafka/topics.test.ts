@@ -177,7 +177,7 @@ async function withoutRequests({ work }: KafkaPlace, admin: PlainAdmin): Promise
   expect([code, stderr]).toEqual([
     1,
     expect.stringMatching(
-      /Topic "followers\.requests" was deleted while this run worked with it\. Going on would take new requests for finished ones/u,
+      /Topic "followers\.requests" was deleted while this run worked with it\. Going on would take new jobs for finished ones/u,
     ),
   ]);
   expect(stderr).toMatch(/^Stopped after /mu);

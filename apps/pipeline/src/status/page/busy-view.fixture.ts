@@ -22,6 +22,7 @@ export function busyView({ now = NOW, requests = 6, changed = {} }: BusyViewOpti
   return {
     startedAt: START,
     now,
+    elapsedMs: now - START,
     lastEventAt: now,
     pipelines: {
       followers: {

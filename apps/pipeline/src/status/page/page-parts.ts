@@ -79,7 +79,7 @@ export function workParts(view: RunView, { text, state, most }: WorkFilter, time
   });
   const waiting = view.lanes.reduce((sum, { behind }) => sum + behind, 0);
   const isFiltered = text !== '' || state !== 'all';
-  const none = isFiltered ? 'No request in work fits the filter.' : 'No request is in work.';
+  const none = isFiltered ? 'No job in work fits the filter.' : 'No job is in work.';
   const rest = restWords(sorted.slice(most), isFiltered ? 0 : waiting) || (rows.length === 0 ? none : '');
   return new Map([
     ['work', new Map(rows)],
@@ -97,6 +97,7 @@ function head(view: RunView, state: RunState, share: number | undefined, times: 
   const {
     about: { config, log },
     startedAt,
+    elapsedMs,
     now,
     pipelines,
   } = view;
@@ -107,7 +108,7 @@ function head(view: RunView, state: RunState, share: number | undefined, times: 
   });
   const ran = view.outcome === undefined ? 'running for' : 'ran for';
   const lines = [
-    ['ran', [`${config} -> ${log}`, lanesWords(view), `${ran} ${elapsedWords(now - startedAt)}, since ${times.when(startedAt, now)}`]],
+    ['ran', [`${config} -> ${log}`, lanesWords(view), `${ran} ${elapsedWords(elapsedMs)}, since ${times.when(startedAt, now)}`]],
     ['totals', totals],
   ] as const;
   const progress = progressWords(view, times);
@@ -135,7 +136,7 @@ function cell(value: string | Html, classes = ''): Html {
 
 function bar(share: number | undefined, name: string): Html | string {
   if (share === undefined) return '';
-  return markup`<progress max="1" value="${Math.min(1, Math.max(0, share)).toFixed(3)}" aria-label="${name}"></progress>`;
+  return markup`<progress max="100" value="${Number((100 * Math.min(1, Math.max(0, share))).toFixed(1))}" aria-label="${name}"></progress>`;
 }
 
 function budgets(view: RunView, times: TimeWords): Child[] {

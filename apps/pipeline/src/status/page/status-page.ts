@@ -76,14 +76,14 @@ ${table('budgets', ['Budget', 'Share used', 'Used', 'Next'], part('budgets'))}
 <p class="empty">No budget is in use yet.</p>
 </section>
 <section aria-labelledby="work-title">
-<h2 id="work-title">Requests</h2>
+<h2 id="work-title">Jobs</h2>
 <form id="filter">
 <label>Name <input type="search" name="q" value="${filter.text}" maxlength="100" autocomplete="off"></label>
 <label>State <select name="state">${STATES.map((one) => option(one, one === filter.state))}</select></label>
 <label>Rows <select name="rows">${ROWS.map((one) => option(one, one === filter.most))}</select></label>
 <noscript><button>Show</button></noscript>
 </form>
-${table('work', ['Request', 'Share done', 'So far', 'Items', 'Done at', 'Now'], part('work'))}
+${table('work', ['Job', 'Share done', 'So far', 'Items', 'Done at', 'Now'], part('work'))}
 <div id="work-rest">${part('work-rest')}</div>
 </section>
 <section aria-labelledby="charts-title">
@@ -98,7 +98,7 @@ ${table('faults', ['Fault', 'Times', 'First', 'Last', 'Reason'], part('faults'))
 <section aria-labelledby="letters-title">
 <h2 id="letters-title">Dead letters</h2>
 <div id="replays">${part('replays')}</div>
-${table('letters', ['Request', 'At', 'Code', 'Reason', 'Topic'], part('letters'))}
+${table('letters', ['Job', 'At', 'Code', 'Reason', 'Topic'], part('letters'))}
 <p class="empty">No dead letter so far.</p>
 </section>
 <section aria-labelledby="events-title">
