@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import kafkajs, { CompressionTypes } from 'kafkajs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { BatchRecord } from './batch-record.ts';
 import { anyRecord, pageOfRecords } from './batch-records.fixture.ts';
 import { COMPRESSIONS, registerCodecs } from './codecs.ts';
@@ -32,6 +32,8 @@ describe('a batch of records', () => {
     { name: 'gzip', compression: CompressionTypes.GZIP },
     { name: 'zstd', compression: CompressionTypes.ZSTD },
   ] as const)('is the same for a page of 5,000: $name', async ({ name, compression }) => {
+    const found = { ...kafkajs.CompressionCodecs };
+    onTestFinished(() => void Object.assign(kafkajs.CompressionCodecs, found));
     registerCodecs();
     // kafkajs takes another level.
     kafkajs.CompressionCodecs[CompressionTypes.GZIP] = () => ({
