@@ -234,13 +234,7 @@ test('a request that another client wrote as bytes ends as a dead letter with it
 
 test('a signal ends a start that waits for its log', async () => {
   await using log = await openLog();
-  const waiting = new Proxy(log, {
-    get(target, name) {
-      if (name === 'joinGroup') return () => new Promise(() => undefined);
-      const member: unknown = Reflect.get(target, name, target);
-      return typeof member === 'function' ? member.bind(target) : member;
-    },
-  });
+  const waiting = logWith(log, { joinGroup: () => new Promise(() => undefined) });
   const stop = new AbortController();
   const started = start({ log: waiting, pipelines: [catalogue()({ baseUrl: 'http://127.0.0.1:9', token: 't' })], signal: stop.signal });
   stop.abort(new Error('enough'));

@@ -33,8 +33,10 @@ export function shelvesTopics(lanes = 1): NewTopicSpec[] {
 export function logWith(log: TopicLog, methods: Partial<TopicLog>): TopicLog {
   return new Proxy(log, {
     get(target, name) {
-      const member: unknown = Reflect.get(methods, name) ?? Reflect.get(target, name, target);
-      return typeof member === 'function' && !(name in methods) ? member.bind(target) : member;
+      if (name in methods) return Reflect.get(methods, name);
+      const member: unknown = Reflect.get(target, name, target);
+      // `await using` in Node 24 takes a bound function for none.
+      return typeof member === 'function' ? (...given: unknown[]): unknown => Reflect.apply(member, target, given) : member;
     },
   });
 }

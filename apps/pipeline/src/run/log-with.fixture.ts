@@ -6,7 +6,8 @@ export function logWith(log: TopicLog, own: Partial<TopicLog>): TopicLog {
     get(target, name): unknown {
       if (Object.hasOwn(own, name)) return Reflect.get(own, name);
       const value: unknown = Reflect.get(target, name);
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+      // `await using` in Node 24 takes a bound function for none.
+      return typeof value === 'function' ? (...given: unknown[]): unknown => Reflect.apply(value, target, given) : value;
     },
   });
 }

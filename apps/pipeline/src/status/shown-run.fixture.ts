@@ -87,7 +87,9 @@ export async function place(): Promise<Place> {
     new Proxy(lane, {
       get(target, property) {
         const value: unknown = Reflect.get(target, property, target);
-        if (property !== 'transaction' || typeof value !== 'function') return typeof value === 'function' ? value.bind(target) : value;
+        if (typeof value !== 'function') return value;
+        // `await using` in Node 24 takes a bound function for none.
+        if (property !== 'transaction') return (...given: unknown[]): unknown => Reflect.apply(value, target, given);
         return async (...given: unknown[]): Promise<unknown> => {
           await held;
           if (failing !== undefined && name.includes(failing.pipeline)) {

@@ -1,4 +1,3 @@
-import { writeSync } from 'node:fs';
 import { sqliteTopicLog } from './index.ts';
 
 /** Writes page after page until it is killed, its ids as records and as a series; says each page's number once its transaction is acknowledged. */
@@ -10,7 +9,7 @@ await log.createTopics([
   { name: 'state', partitions: 1, compacted: true },
 ]);
 const lane = await log.openLane({ name: 'crawl', state: { topic: 'state', partition: 0 } });
-writeSync(1, 'open\n');
+await say('open');
 for (let page = Number(lane.state.get('page') ?? '0') + 1; ; page++) {
   await lane.transaction((tx) => {
     const ids = Array.from({ length: Number(records) }, (_, index) => ({
@@ -25,5 +24,10 @@ for (let page = Number(lane.state.get('page') ?? '0') + 1; ; page++) {
     tx.checkpoint('page', String(page));
     tx.commitOffset({ group: 'crawler', topic: 'pages', partition: 0, nextOffset: page });
   });
-  writeSync(1, `page ${page}\n`);
+  await say(`page ${page}`);
+}
+
+/** Waits while the test reads more slowly than pages are written. */
+function say(line: string): Promise<void> {
+  return new Promise((resolve) => process.stdout.write(`${line}\n`, () => resolve()));
 }
