@@ -57,7 +57,6 @@ import { isStaleToken } from './security/bearer-authentication.ts';
 import type { KafkaSaslOptions } from './security/kafkajs-authentication.ts';
 import { saslForKafkajs } from './security/sasl-for-kafkajs.ts';
 import { StatePartition } from './lane/state-partition.ts';
-import { TransactionTimeout } from './producer/transaction-timeout.ts';
 import { abortable, withinTime } from './client/time-limit.ts';
 import { MetadataCache } from './admin/metadata-cache.ts';
 import { topicInfo } from './admin/topic-info.ts';
@@ -164,7 +163,7 @@ class KafkaTopicLog implements TopicLog {
   readonly #availability: Availability;
   readonly #addresses: BrokerAddresses;
   readonly #sockets: BrokerSockets;
-  readonly #transactionTimeout: TransactionTimeout;
+  readonly #transactionTimeout: { ms: number };
   readonly #cluster: ReconnectingClient<Cluster>;
   readonly #admin: ReconnectingClient<ClusterAdmin>;
   readonly #metadata: MetadataCache;
@@ -190,7 +189,7 @@ class KafkaTopicLog implements TopicLog {
   constructor(config: KafkaConfig, options: KafkaTopicLogOptions) {
     this.#options = options;
     this.#addresses = new BrokerAddresses(options.brokers);
-    this.#transactionTimeout = new TransactionTimeout(options.transactionTimeoutMs ?? 60_000);
+    this.#transactionTimeout = { ms: options.transactionTimeoutMs ?? 60_000 };
     this.#availability = availability(options.onAvailability ?? (() => undefined));
     this.#sockets = new BrokerSockets(this.#availability, this.#addresses);
     this.#config = {
@@ -456,10 +455,7 @@ class KafkaTopicLog implements TopicLog {
     return group === undefined || id === undefined ? undefined : { group, id };
   }
 
-  #session(
-    transactionalId: string,
-    options: Pick<TransactionSessionOptions, 'touched' | 'noted' | 'notes' | 'signal'>,
-  ): TransactionSession {
+  #session(transactionalId: string, options: Pick<TransactionSessionOptions, 'places' | 'noted' | 'notes' | 'signal'>): TransactionSession {
     const cluster = newCluster(this.#config);
     return new TransactionSession({
       producer: new TransactionalProducer({ cluster, transactionalId, transactionTimeout: this.#transactionTimeout }),

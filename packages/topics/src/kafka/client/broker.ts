@@ -24,11 +24,6 @@ export interface Cluster {
     readonly metadata: { readonly brokers: readonly { readonly nodeId: number; readonly host: string; readonly port: number }[] } | null;
   };
   findGroupCoordinator(options: { readonly groupId: string; readonly coordinatorType?: number }): Promise<Broker>;
-  fetchTopicsOffset(
-    topics: readonly { readonly topic: string; readonly partitions: readonly { partition: number }[]; readonly fromBeginning: boolean }[],
-  ): Promise<
-    readonly { readonly topic: string; readonly partitions: readonly { readonly partition: number; readonly offset: string }[] }[]
-  >;
 }
 
 export interface Broker extends TransactionBroker {
@@ -70,10 +65,13 @@ export interface Broker extends TransactionBroker {
   }): Promise<unknown>;
 }
 
+/** Of a partition: the first one kept, the end of what is decided, or the end of all that is replicated. */
+export type WhichOffset = 'earliest' | 'stable' | 'replicated';
+
 /** The requests that show whether transactions have ended. */
 export interface EndingBroker {
-  /** The end of each partition, all of which the broker leads, in the same order: of what is replicated, or of what is decided. */
-  endOffsets(options: { readonly topicPartitions: readonly TopicPartition[]; readonly isolationLevel: number }): Promise<readonly number[]>;
+  /** An offset of each partition, all of which the broker leads, in the same order. */
+  listedOffsets(options: { readonly topicPartitions: readonly TopicPartition[]; readonly which: WhichOffset }): Promise<readonly number[]>;
   /** Those of the partitions, all of which the broker leads, in which that producer has a transaction open, or may have. */
   openTransactions(options: {
     readonly topicPartitions: readonly TopicPartition[];
@@ -101,11 +99,8 @@ export interface TransactionBroker extends EndingBroker {
   endTxn(options: TransactionOptions & { readonly transactionResult: boolean }): Promise<ProducerEpoch>;
   /** The protocol that all brokers of the cluster speak and that its operator has let them speak (the feature `transaction.version`). */
   transactionProtocol(): Promise<TransactionProtocol>;
-  /**
-   * The state of an id's newest transaction, e.g. `Ongoing`, `PrepareCommit`, `CompleteCommit`, `CompleteAbort`, `Empty`; undefined where there
-   * is none, and with brokers before Kafka 3.0, which lack the request.
-   */
-  describeTransaction(options: { readonly transactionalId: string }): Promise<string | undefined>;
+  /** Throws where the broker doesn't tell about the id's newest transaction; brokers before Kafka 3.0 aren't asked. */
+  describeTransaction(options: { readonly transactionalId: string }): Promise<void>;
 }
 
 export interface InitOptions {

@@ -7,21 +7,24 @@ import type { Broker, EndingBroker } from './broker.ts';
 const OFFSET_FETCH = 9;
 const DESCRIBE_PRODUCERS = 61;
 const ANY_REPLICA = -1;
+const READ_UNCOMMITTED = 0;
+const READ_COMMITTED = 1;
+const EARLIEST = '-2';
 const LATEST = '-1';
 const UNSTABLE_OFFSET_COMMIT = 88;
 
 /** The requests that show whether transactions have ended. */
 export function endingRequests(broker: Broker): EndingBroker {
   return {
-    endOffsets: (options) => endOffsets(broker, options),
+    listedOffsets: (options) => listedOffsets(broker, options),
     openTransactions: (options) => openTransactions(broker, options),
     pendingOffsets: (options) => pendingOffsets(broker, options),
   };
 }
 
-async function endOffsets(
+async function listedOffsets(
   broker: Broker,
-  { topicPartitions, isolationLevel }: Parameters<EndingBroker['endOffsets']>[0],
+  { topicPartitions, which }: Parameters<EndingBroker['listedOffsets']>[0],
 ): Promise<readonly number[]> {
   const { verdicts } = await ask(broker, {
     apiName: 'ListOffsets',
@@ -31,9 +34,9 @@ async function endOffsets(
     write: (body) =>
       body
         .int32(ANY_REPLICA)
-        .uint8(isolationLevel)
+        .uint8(which === 'replicated' ? READ_UNCOMMITTED : READ_COMMITTED)
         .array(topicsOf(topicPartitions), ([topic, listed]) =>
-          body.string(topic).array(listed, ({ partition }) => body.int32(partition).int64(LATEST)),
+          body.string(topic).array(listed, ({ partition }) => body.int32(partition).int64(which === 'earliest' ? EARLIEST : LATEST)),
         ),
     read(from) {
       const throttleMs = from.int32();

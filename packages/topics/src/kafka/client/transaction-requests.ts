@@ -18,7 +18,6 @@ import type { RequestWriter } from './request-writer.ts';
 /** How long a leader waits for its replicas, ms. */
 const PRODUCE_TIMEOUT_MS = 30_000;
 const ALL_IN_SYNC = -1;
-const TRANSACTIONAL_ID_NOT_FOUND = 105;
 const API_VERSIONS = 18;
 const DESCRIBE_TRANSACTIONS = 65;
 /** The number of a tagged field in the answer to ApiVersions. */
@@ -210,25 +209,18 @@ function featureLevel(from: AnswerReader, name: string): number {
   return new Map(levels).get(name) ?? 0;
 }
 
-async function describeTransaction(broker: Broker, { transactionalId }: { readonly transactionalId: string }): Promise<string | undefined> {
-  if (!knows(broker, DESCRIBE_TRANSACTIONS)) return undefined;
+async function describeTransaction(broker: Broker, { transactionalId }: { readonly transactionalId: string }): Promise<void> {
+  if (!knows(broker, DESCRIBE_TRANSACTIONS)) return;
   const { states } = await ask(broker, {
     apiName: 'DescribeTransactions',
     apiKey: DESCRIBE_TRANSACTIONS,
     versions: [0],
     flexibleFrom: 0,
     write: (body) => body.array([transactionalId], (id) => body.string(id)).tags(),
-    read(from) {
-      const throttleMs = from.int32();
-      // Only the first state is wanted, and the rest of it isn't read.
-      const found = from.array(() => ({ errorCode: from.int16(), id: from.string(), state: from.string() }));
-      return { throttleMs, states: found };
-    },
+    // Of the one state that was asked for no more is read than whether it is refused.
+    read: (from) => ({ throttleMs: from.int32(), states: from.array(() => ({ errorCode: from.int16() })) }),
   });
-  const [state] = states;
-  if (state === undefined || state.errorCode === TRANSACTIONAL_ID_NOT_FOUND) return undefined;
-  throwRefused(state);
-  return state.state;
+  states.forEach(throwRefused);
 }
 
 function transaction(body: RequestWriter, { transactionalId, producerId, producerEpoch }: TransactionOptions): RequestWriter {

@@ -1,7 +1,8 @@
 import { mapHeaders } from '../../record-fields.ts';
 import { TopicUnknownError } from '../../topic-errors.ts';
 import type { TopicPartition, TopicRecord } from '../../topic-log.ts';
-import type { Broker, Cluster, FetchedMessage, FetchedPartition } from '../client/broker.ts';
+import { partitionKey } from '../../topic-partition.ts';
+import type { Broker, Cluster, FetchedMessage, FetchedPartition, WhichOffset } from '../client/broker.ts';
 import { READ_COMMITTED, decidedMessages } from '../client/kafkajs-cluster.ts';
 import { certainTopicMetadata } from '../admin/topic-metadata.ts';
 import { ConfigResourceTypes } from '../client/kafkajs-internals.ts';
@@ -86,17 +87,46 @@ export async function partitionOffsets(
   cluster: Cluster,
   topic: string,
   partitions: readonly number[],
-  which: 'earliest' | 'stable',
+  which: WhichOffset,
 ): Promise<ReadonlyMap<number, number>> {
-  const asked = partitions.map((partition) => ({ partition }));
-  const answers = await cluster.fetchTopicsOffset([{ topic, partitions: asked, fromBeginning: which === 'earliest' }]);
-  const offsets = new Map(
-    answers.flatMap((answer) => answer.partitions.map(({ partition, offset }) => [partition, Number(offset)] as const)),
+  const offsets = await offsetsOf(
+    cluster,
+    partitions.map((partition) => ({ topic, partition })),
+    which,
   );
-  // kafkajs leaves out what it knows no leader of.
-  const missing = partitions.find((partition) => !offsets.has(partition));
-  if (missing !== undefined) throw await whyUnknown(cluster, { topic, partition: missing });
-  return offsets;
+  return new Map(partitions.map((partition) => [partition, offsets.get(partitionKey({ topic, partition })) ?? 0]));
+}
+
+/** The same of partitions of several topics, by `partitionKey`. */
+export async function offsetsOf(
+  cluster: Cluster,
+  topicPartitions: readonly TopicPartition[],
+  which: WhichOffset,
+): Promise<ReadonlyMap<string, number>> {
+  const listed = await askLeaders(cluster, topicPartitions, async (leader, its) => {
+    const offsets = await leader.listedOffsets({ topicPartitions: its, which });
+    return its.map((each, index) => [partitionKey(each), offsets[index] ?? -1] as const);
+  });
+  return new Map(listed);
+}
+
+/** Asks each leader once about all that it leads of these partitions. */
+export async function askLeaders<Answer>(
+  cluster: Cluster,
+  topicPartitions: readonly TopicPartition[],
+  ask: (leader: Broker, its: readonly TopicPartition[]) => Promise<readonly Answer[]>,
+): Promise<readonly Answer[]> {
+  const led: { readonly place: TopicPartition; readonly leader: Broker }[] = [];
+  for (const place of topicPartitions) led.push({ place, leader: await leaderOf(cluster, place.topic, place.partition) });
+  const answers = Array.from(
+    Map.groupBy(led, ({ leader }) => leader),
+    ([leader, its]) =>
+      ask(
+        leader,
+        its.map(({ place }) => place),
+      ),
+  );
+  return (await Promise.all(answers)).flat();
 }
 
 /** Fetches what comes next of one partition. */

@@ -41,7 +41,8 @@ export class LaneLog {
   /** The nonce of the taking that is being read up to. */
   #awaited: string | undefined;
   #noted: Noted[] = [];
-  #committed = 0;
+  /** The number of the newest transaction of this incarnation that counts: the log shows it, or its writer knows. */
+  counted = 0;
 
   constructor(lane: LaneSpec, incarnation: string) {
     this.#lane = lane;
@@ -54,11 +55,6 @@ export class LaneLog {
   /** The newest transaction that is known to be committed, and those behind it; none where a holder has released the lane behind them. */
   get noted(): readonly Noted[] {
     return this.#noted;
-  }
-
-  /** The number of the newest transaction of this incarnation that is committed, as far as the log has been read. */
-  get committed(): number {
-    return this.#committed;
   }
 
   get holder(): LaneHolder | undefined {
@@ -90,7 +86,7 @@ export class LaneLog {
     if (value === null) return undefined;
     if (key === this.transactionKey) {
       const note = JSON.parse(value) as TransactionNote;
-      if (!isAborted && note.incarnation === this.#incarnation) this.#committed = Math.max(this.#committed, note.number);
+      if (!isAborted && note.incarnation === this.#incarnation) this.counted = Math.max(this.counted, note.number);
       this.#noted = [...(isAborted ? this.#noted : []), { id: note, isWhole: !isAborted, note }];
     }
     if (key !== this.holderKey) return undefined;

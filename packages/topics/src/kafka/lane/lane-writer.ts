@@ -5,8 +5,7 @@ import { LaneLostError } from '../../lane-errors.ts';
 import { TopicLostError, TopicUnknownError } from '../../topic-errors.ts';
 import { QueuedLaneWriter } from '../../queued-lane-writer.ts';
 import type { LiveState } from '../../state-reading.ts';
-import type { LaneSpec, LaneTransaction, OffsetPlace, StateReading, TopicPartition } from '../../topic-log.ts';
-import { partitionKey } from '../../topic-partition.ts';
+import type { LaneSpec, LaneTransaction, StateReading } from '../../topic-log.ts';
 import { type TransactionContent, collectTransaction, stateChanges } from '../../transaction-content.ts';
 import type { Cluster } from '../client/broker.ts';
 import { driverError } from '../client/driver-errors.ts';
@@ -16,7 +15,7 @@ import { type LaneHolder, LaneLog } from './lane-log.ts';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';
 import { abortable } from '../client/time-limit.ts';
 import type { ReadYourWrites } from '../consumer/read-your-writes.ts';
-import type { Touched } from '../producer/transactional-producer.ts';
+import { Places } from '../producer/transactional-producer.ts';
 import type { TransactionSession, TransactionSessionOptions } from '../producer/transaction-session.ts';
 
 export interface KafkaLaneWriterOptions {
@@ -24,7 +23,7 @@ export interface KafkaLaneWriterOptions {
   /** Random, one per open log. */
   readonly log: string;
   /** A new producer of the lane's transactional id. */
-  readonly session: (options: Pick<TransactionSessionOptions, 'touched' | 'noted' | 'notes' | 'signal'>) => TransactionSession;
+  readonly session: (options: Pick<TransactionSessionOptions, 'places' | 'noted' | 'notes' | 'signal'>) => TransactionSession;
   readonly readYourWrites: ReadYourWrites;
   readonly client: ReconnectingClient<Cluster>;
   readonly patience: Patience;
@@ -57,11 +56,8 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   readonly #log: LaneLog;
   readonly #over = new AbortController();
   #state: LiveState | undefined;
-  /** By name: wherever this lane has written or may write. */
-  readonly #partitions: Map<string, TopicPartition>;
-  readonly #offsets: Map<string, OffsetPlace>;
-  /** The number of the newest transaction of this incarnation that counts. */
-  #counted = 0;
+  /** Wherever this lane has written or may write. */
+  readonly #places = new Places();
   #session: TransactionSession | undefined;
   #settling: NodeJS.Timeout | undefined;
   #lost: LaneLostError | undefined;
@@ -71,8 +67,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     this.#options = options;
     const { state, writes = [], commits = [] } = options.lane;
     this.#log = new LaneLog(options.lane, this.#incarnation);
-    this.#partitions = new Map([state, ...writes].map((each) => [partitionKey(each), each]));
-    this.#offsets = new Map(commits.map((each) => [offsetKey(each), each]));
+    this.#places.add({ topicPartitions: [state, ...writes], offsets: commits });
   }
 
   override get state(): StateReading {
@@ -110,26 +105,19 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     if (this.#lost !== undefined) throw this.#lost;
     const { lane, placed } = this.#options;
     const content = await placed(collectTransaction(work, lane));
-    this.#note(content);
-    const id = { incarnation: this.#incarnation, number: this.#counted + 1 };
+    const id = { incarnation: this.#incarnation, number: this.#log.counted + 1 };
     clearTimeout(this.#settling);
     await this.#untilDone(async (session) => {
       // A fault has hidden that it was written.
-      if (this.#counted >= id.number) return;
+      if (this.#log.counted >= id.number) return;
       await session.write(content, id);
-      this.#counted = id.number;
+      this.#log.counted = id.number;
     }).catch((error: unknown) => {
       // It counted before the lane was lost, or its successor has completed it; the next transaction throws.
-      if (!(error instanceof LaneLostError) || Math.max(this.#counted, this.#log.committed) < id.number) throw error;
+      if (!(error instanceof LaneLostError) || this.#log.counted < id.number) throw error;
     });
     this.#state?.apply(stateChanges(content.records, lane.state));
     this.#settleSoon();
-  }
-
-  #note({ records, offsets }: TransactionContent): void {
-    for (const { topic, partition = 0 } of records) this.#partitions.set(partitionKey({ topic, partition }), { topic, partition });
-    for (const { group, topic, partition } of offsets)
-      this.#offsets.set(offsetKey({ group, topic, partition }), { group, topic, partition });
   }
 
   /** Readers of the last transaction don't wait for the next one, which may come in a week. */
@@ -188,10 +176,11 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     // Read first, and trust the result only for bad news: a lane that another process has taken is not taken back.
     await client.once((cluster) => this.#log.look(cluster, this.#options.readYourWrites));
     this.#over.signal.throwIfAborted();
+    for (const { note } of this.#log.noted) this.#places.add({ topicPartitions: note.parts, offsets: note.offsets });
     const nonce = randomUUID();
     let reads = 0;
     const session = this.#options.session({
-      touched: () => this.#touched(),
+      places: this.#places,
       notes: { ...this.#options.lane.state, key: this.#log.transactionKey },
       noted: async () => {
         const isFirst = (reads += 1) === 1;
@@ -208,24 +197,14 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
       this.#over.signal.throwIfAborted();
       const { id } = session.noted ?? {};
       const counted = id?.incarnation === this.#incarnation ? id.number : 0;
-      if (counted < this.#counted) throw new TopicLostError({ topic: this.#options.lane.state.topic });
-      this.#counted = counted;
+      if (counted < this.#log.counted) throw new TopicLostError({ topic: this.#options.lane.state.topic });
+      this.#log.counted = counted;
       this.#state ??= this.#log.state(this.#options.skewMs());
       return session;
     } catch (error) {
       session.discard();
       throw error;
     }
-  }
-
-  #touched(): Touched {
-    const partitions = new Map(this.#partitions);
-    const offsets = new Map(this.#offsets);
-    for (const { note } of this.#log.noted) {
-      for (const { topic, partition } of note.parts) partitions.set(partitionKey({ topic, partition }), { topic, partition });
-      for (const each of note.offsets) offsets.set(offsetKey(each), each);
-    }
-    return { topicPartitions: [...partitions.values()], offsets: [...offsets.values()] };
   }
 
   #holderRecord({ nonce, released }: { readonly nonce: string; readonly released?: boolean }) {
@@ -247,8 +226,4 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   #abortable<T>(work: Promise<T>): Promise<T> {
     return abortable(work, this.#over.signal);
   }
-}
-
-function offsetKey(place: OffsetPlace): string {
-  return `${place.group} ${partitionKey(place)}`;
 }

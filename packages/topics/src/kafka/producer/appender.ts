@@ -6,11 +6,12 @@ import { isTopicUnknown } from '../client/error-kinds.ts';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';
 import type { Cluster } from '../client/broker.ts';
 import type { SentRecords } from './record-sender.ts';
+import { Places } from './transactional-producer.ts';
 import type { Noted, TransactionSession, TransactionSessionOptions } from './transaction-session.ts';
 
 export interface AppenderOptions {
   /** A new producer of that transactional id. */
-  readonly session: (transactionalId: string, options: Pick<TransactionSessionOptions, 'touched' | 'noted'>) => TransactionSession;
+  readonly session: (transactionalId: string, options: Pick<TransactionSessionOptions, 'places' | 'noted'>) => TransactionSession;
   readonly client: ReconnectingClient<Cluster>;
   /** Throws `TopicUnknownError` where a topic of the records was deleted. */
   readonly assertThere: (topicPartitions: readonly TopicPartition[]) => Promise<void>;
@@ -23,7 +24,7 @@ export class Appender {
   readonly #options: AppenderOptions;
   readonly #incarnation = randomUUID();
   readonly #queue = new SerialQueue();
-  readonly #touched = new Map<string, TopicPartition>();
+  readonly #places = new Places();
   #number = 0;
   #session: TransactionSession | undefined;
 
@@ -52,13 +53,12 @@ export class Appender {
       try {
         if (session === undefined) {
           session = this.#options.session(`append-${this.#incarnation}`, {
-            touched: () => ({ topicPartitions: [...this.#touched.values()], offsets: [] }),
+            places: this.#places,
             noted: () => Promise.resolve(noted),
           });
           await session.begin();
           this.#session = session;
         }
-        for (const { topic, partition } of records) this.#touched.set(partitionKey({ topic, partition }), { topic, partition });
         if (session.noted?.id.number !== id.number) await session.write({ records, offsets: [] }, id);
         await session.settle();
         return positionsOf(records, new Map([...placed, ...session.placed]));

@@ -51,7 +51,10 @@ export class RecordSender {
       for (const { batch, ...at } of batches) {
         const key = partitionKey(at);
         const before = sent.get(key) ?? [];
-        sent.set(key, [...before, { first: offsets.get(key) ?? -1, count: batch.count }]);
+        const last = before.at(-1);
+        const first = offsets.get(key) ?? -1;
+        if (last !== undefined && first < last.first + last.count) throw new Error(`Topic ${at.topic} was recreated amid a transaction.`);
+        sent.set(key, [...before, { first, count: batch.count }]);
       }
     }
     return sent;

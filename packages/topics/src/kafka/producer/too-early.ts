@@ -14,15 +14,11 @@ export async function notTooEarly<T>(request: () => Promise<T>, errors: Readonly
  * Repeats a request for 2 s, each time after `refresh`, while brokers refuse it because the metadata it was addressed by is out of date. Parts of it
  * may have been done: it has to be one that brokers recognize.
  */
-export async function notStale<T>(request: () => Promise<T>, refresh: () => Promise<void>): Promise<T> {
+export async function notStale<T>(request: () => Promise<T>, refresh?: () => Promise<void>): Promise<T> {
   return await repeated(request, isStale, refresh);
 }
 
-async function repeated<T>(
-  request: () => Promise<T>,
-  isPassing: (error: unknown) => boolean,
-  refresh = async (): Promise<void> => await Promise.resolve(),
-): Promise<T> {
+async function repeated<T>(request: () => Promise<T>, isPassing: (error: unknown) => boolean, refresh?: () => Promise<void>): Promise<T> {
   const deadline = performance.now() + WITHIN_MS;
   for (const backoff = new Backoff(PAUSES); ;) {
     try {
@@ -32,7 +28,7 @@ async function repeated<T>(
     }
     await backoff.pause();
     // What is wrong with the brokers the request itself meets, too.
-    await refresh().catch(() => undefined);
+    await refresh?.().catch(() => undefined);
   }
 }
 

@@ -12,10 +12,10 @@
  *    is in the log as a whole, and writes again those of its records that were aborted. An abort can be interrupted and repeated at any point
  *    without another outcome, so that it doesn't matter how often a writer dies here, or how many try at once.
  */
-export type Law<Content> = Generator<Step<Content>, void, void>;
+export type Law<Content, Noted = NotedTransaction> = Generator<Step<Content, Noted>, void, void>;
 
 /** One step. Its outcome is written into it before the next one is asked for; a step that fails ends the law, and the writer begins again. */
-export type Step<Content> = Fence | End | Look | Write<Content> | Read | Find<Content>;
+export type Step<Content, Noted = NotedTransaction> = Fence | End | Look | Write<Content> | Read<Noted> | Find<Content, Noted>;
 
 /** Gets a new epoch: older producers of the transactional id are refused, and the transaction that the coordinator knows as open is aborted. */
 interface Fence {
@@ -44,10 +44,10 @@ export interface Write<Content> {
 }
 
 /** Reads the notes of earlier transactions. */
-export interface Read {
+export interface Read<Noted = NotedTransaction> {
   readonly do: 'read';
   /** From the newest one that is known to be whole, in the order of the log. */
-  transactions: readonly NotedTransaction[];
+  transactions: readonly Noted[];
 }
 
 export interface TransactionId {
@@ -64,9 +64,9 @@ export interface NotedTransaction {
 }
 
 /** Looks for the records of a transaction in the log. */
-export interface Find<Content> {
+export interface Find<Content, Noted = NotedTransaction> {
   readonly do: 'find';
-  readonly transaction: NotedTransaction;
+  readonly transaction: Noted;
   /** All of its records are there, committed or aborted, or are known to have been. */
   isWhole: boolean;
   /** Its aborted records. */
@@ -74,14 +74,14 @@ export interface Find<Content> {
 }
 
 /** One transaction behind the last one, from the first record to the acknowledged commit. Resolving, it counts. */
-export function* write<Content>(content: Content, id?: TransactionId): Law<Content> {
+export function* write<Content>(content: Content, id?: TransactionId): Law<Content, never> {
   yield* settle(true);
   yield { do: 'write', content, ...(id !== undefined && { id }) };
   yield { do: 'end', commit: true, again: false };
 }
 
 /** Resolves when readers of every partition have been told of the last end. */
-export function* settle<Content>(commit: boolean): Law<Content> {
+export function* settle<Content>(commit: boolean): Law<Content, never> {
   for (const look: Look = { do: 'look', isEnded: false }; ;) {
     yield look;
     if (look.isEnded) return;
@@ -90,7 +90,7 @@ export function* settle<Content>(commit: boolean): Law<Content> {
 }
 
 /** The first steps of every producer: only behind them does it know what has been written, and may write itself. */
-export function* begin<Content>(barrier: Content | undefined): Law<Content> {
+export function* begin<Content, Noted extends NotedTransaction = NotedTransaction>(barrier: Content | undefined): Law<Content, Noted> {
   yield { do: 'fence' };
   yield { do: 'end', commit: false, again: true };
   yield* settle(false);
@@ -98,10 +98,10 @@ export function* begin<Content>(barrier: Content | undefined): Law<Content> {
     yield* write(barrier);
     yield* settle(true);
   }
-  const read: Read = { do: 'read', transactions: [] };
+  const read: Read<Noted> = { do: 'read', transactions: [] };
   yield read;
   for (const transaction of read.transactions.toReversed()) {
-    const find: Find<Content> = { do: 'find', transaction, isWhole: false, lost: undefined };
+    const find: Find<Content, Noted> = { do: 'find', transaction, isWhole: false, lost: undefined };
     yield find;
     // It was never acknowledged, and is aborted by now.
     if (!find.isWhole) continue;

@@ -3,15 +3,16 @@ import { textOf } from '../../record-fields.ts';
 import type { NewRecord, OffsetCommit, RecordSeries, TopicPartition, TopicRecord } from '../../topic-log.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import type { TransactionContent } from '../../transaction-content.ts';
-import type { Cluster } from '../client/broker.ts';
-import { READ_COMMITTED, READ_UNCOMMITTED } from '../client/kafkajs-cluster.ts';
+import type { Cluster, WhichOffset } from '../client/broker.ts';
 import { soon } from '../client/time-limit.ts';
+import { offsetsOf } from '../consumer/fetch.ts';
 import { groupOffsets } from '../consumer/group-offsets.ts';
 import type { ReadYourWrites } from '../consumer/read-your-writes.ts';
 import { type TransactionNote, findTransaction, placeOf } from './find-transaction.ts';
 import { type RecordSender, type SentBatch, byPartition } from './record-sender.ts';
 import { type Find, type Law, type NotedTransaction, type Step, type TransactionId, begin, settle, write } from './transaction-law.ts';
-import type { Touched, TransactionalProducer } from './transactional-producer.ts';
+import { notStale } from './too-early.ts';
+import type { Places, Touched, TransactionalProducer } from './transactional-producer.ts';
 
 /** A transaction of an earlier session, as it was noted. */
 export interface Noted extends NotedTransaction {
@@ -23,8 +24,8 @@ export interface TransactionSessionOptions {
   readonly cluster: Cluster;
   readonly sender: RecordSender;
   readonly readYourWrites: ReadYourWrites;
-  /** Wherever an earlier session may have left something open. */
-  readonly touched: () => Touched;
+  /** Wherever an earlier session may have left something open, and this one writes. */
+  readonly places: Places;
   /** What an earlier session has noted. */
   readonly noted: () => Promise<readonly Noted[]>;
   /** Where notes are kept: in the transactions that they are about. Default: in memory alone. */
@@ -46,8 +47,8 @@ export class TransactionSession {
   #endsWithinMs = ENDS_WITHIN.firstMs;
   #newest: Noted | undefined;
   #placed: ReadonlyMap<string, readonly SentBatch[]> = new Map();
-  #noted: ReadonlyMap<NotedTransaction, TransactionNote> = new Map();
   #lost: TransactionContent | undefined;
+  #hasFailed = false;
 
   constructor(options: TransactionSessionOptions) {
     this.#options = options;
@@ -88,19 +89,23 @@ export class TransactionSession {
     await soon(this.#options.producer.disconnect());
   }
 
-  async #follow(law: Law<TransactionContent>): Promise<void> {
+  async #follow(law: Law<TransactionContent, Noted>): Promise<void> {
+    if (this.#hasFailed) throw new TypeError('A session is used again after an error.');
+    // Until all of it has gone well.
+    this.#hasFailed = true;
     for (const step of law) {
       this.#options.signal.throwIfAborted();
       await this.#take(step);
     }
+    this.#hasFailed = false;
   }
 
-  async #take(step: Step<TransactionContent>): Promise<void> {
-    const { producer, touched, noted } = this.#options;
+  async #take(step: Step<TransactionContent, Noted>): Promise<void> {
+    const { producer, places, noted } = this.#options;
     switch (step.do) {
       case 'fence':
         await producer.fence();
-        this.#unended = touched();
+        this.#unended = places.all;
         return;
       case 'end':
         if (step.again) await this.#endAgain(step.commit);
@@ -112,12 +117,9 @@ export class TransactionSession {
       case 'write':
         await this.#write(step.content, step.id);
         return;
-      case 'read': {
-        const found = await noted();
-        this.#noted = new Map(found.map((each) => [each, each.note]));
-        step.transactions = found;
+      case 'read':
+        step.transactions = await noted();
         return;
-      }
       case 'find':
         await this.#find(step);
         return;
@@ -132,8 +134,16 @@ export class TransactionSession {
 
   /** Whatever has been appended so far lies below these ends. */
   async #learnEnds(topicPartitions: readonly TopicPartition[]): Promise<void> {
-    if (topicPartitions.length === 0) return;
-    for (const [key, end] of await this.#options.producer.endOffsets(topicPartitions, READ_UNCOMMITTED)) this.#ends.set(key, end);
+    for (const [key, end] of await this.#offsets(topicPartitions, 'replicated')) this.#ends.set(key, end);
+  }
+
+  async #offsets(topicPartitions: readonly TopicPartition[], which: WhichOffset): Promise<ReadonlyMap<string, number>> {
+    const { cluster } = this.#options;
+    const listed = async (): Promise<ReadonlyMap<string, number>> => {
+      await cluster.addMultipleTargetTopics(topicPartitions.map(({ topic }) => topic));
+      return await offsetsOf(cluster, topicPartitions, which);
+    };
+    return await notStale(listed, () => cluster.refreshMetadata());
   }
 
   async #isEnded(): Promise<boolean> {
@@ -142,12 +152,12 @@ export class TransactionSession {
     for (const backoff = new Backoff(LOOKS); ; await backoff.pause(signal)) {
       const { topicPartitions, offsets } = this.#unended;
       if (topicPartitions.length + offsets.length === 0) break;
-      const stable = topicPartitions.length === 0 ? new Map<string, number>() : await producer.endOffsets(topicPartitions, READ_COMMITTED);
+      const stable = await this.#offsets(topicPartitions, 'stable');
       const open = topicPartitions.filter((place) => (stable.get(partitionKey(place)) ?? 0) < (this.#ends.get(partitionKey(place)) ?? 0));
       this.#unended = { topicPartitions: open, offsets: await producer.pendingOffsets(offsets) };
       if (performance.now() < deadline) continue;
       // Another client's transaction may be open before ours.
-      this.#unended = { ...this.#unended, topicPartitions: open.length === 0 ? open : await producer.openPartitions(open) };
+      this.#unended = { ...this.#unended, topicPartitions: await producer.openPartitions(open) };
       if (this.#unended.topicPartitions.length + this.#unended.offsets.length === 0) break;
       this.#endsWithinMs = Math.min(2 * this.#endsWithinMs, ENDS_WITHIN.mostMs);
       return false;
@@ -157,10 +167,11 @@ export class TransactionSession {
   }
 
   async #write(content: TransactionContent, id: TransactionId | undefined): Promise<void> {
-    const { producer, sender, readYourWrites, notes } = this.#options;
+    const { producer, sender, readYourWrites, notes, places } = this.#options;
     const { offsets } = content;
     const partitions = byPartition(id === undefined ? content.records : await this.#withNote(content, id));
     const topicPartitions = Array.from(partitions.values(), ({ topic, partition }) => ({ topic, partition }));
+    places.add({ topicPartitions, offsets });
     // Appends may follow a topic that was recreated; a lane's state would be about the old one.
     const assertAppended = notes === undefined ? undefined : readYourWrites.appendGuard(topicPartitions);
     await producer.begin(topicPartitions);
@@ -177,29 +188,26 @@ export class TransactionSession {
 
   async #withNote({ records, offsets }: TransactionContent, id: TransactionId): Promise<readonly (NewRecord | RecordSeries)[]> {
     const { producer, notes } = this.#options;
-    const parts = new Map<string, TopicPartition & { count: number }>();
-    for (const record of [...records, ...(notes === undefined ? [] : [notes])]) {
-      const { topic, partition = 0 } = record;
-      const key = partitionKey({ topic, partition });
-      const part = parts.get(key) ?? { topic, partition, count: 0 };
-      part.count += 'valueAt' in record ? record.count : 1;
-      parts.set(key, part);
-    }
-    await this.#learnEnds([...parts].flatMap(([key, part]) => (this.#ends.has(key) ? [] : [part])));
-    const noted = Array.from(parts, ([key, part]) => ({ ...part, from: this.#ends.get(key) ?? 0, sequence: producer.sequence(part) }));
-    const note = { ...id, ...producer.epoch, parts: noted, offsets };
+    const noted = (value: string): typeof records => (notes === undefined ? records : [...records, { ...notes, value }]);
+    const partitions = [...byPartition(noted('')).values()];
+    await this.#learnEnds(partitions.filter((place) => !this.#ends.has(partitionKey(place))));
+    const parts = partitions.map(({ topic, partition, runs }) => {
+      const place = { topic, partition };
+      const count = runs.reduce((sum, { length }) => sum + length, 0);
+      return { ...place, count, from: this.#ends.get(partitionKey(place)) ?? 0, sequence: producer.sequence(place) };
+    });
+    const note = { ...id, ...producer.epoch, parts, offsets };
     this.#newest = { id, isWhole: false, note };
-    return notes === undefined ? records : [...records, { ...notes, value: JSON.stringify(note) }];
+    return noted(JSON.stringify(note));
   }
 
-  async #find(step: Find<TransactionContent>): Promise<void> {
+  async #find(step: Find<TransactionContent, Noted>): Promise<void> {
     const { cluster, notes } = this.#options;
-    const note = this.#noted.get(step.transaction);
-    if (note === undefined) throw new TypeError('A transaction is looked for that has no note.');
+    const { note } = step.transaction;
     const found = await findTransaction(cluster, note);
     step.isWhole = step.transaction.isWhole || found.every(({ part, records }) => records.length === part.count);
     if (!step.isWhole) return;
-    this.#newest = { ...step.transaction, isWhole: true, note };
+    this.#newest = { ...step.transaction, isWhole: true };
     this.#placed = new Map(found.filter(({ records }) => records.length > 0).map(placeOf));
     const aborted = found.flatMap(({ isCommitted, records }) => (isCommitted ? [] : records));
     // The note is written anew.

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { answeredError } from '../client/ask.ts';
 import type { Broker, Cluster, ProduceOptions, TransactionProtocol } from '../client/broker.ts';
-import { TransactionTimeout } from './transaction-timeout.ts';
 import { TransactionalProducer } from './transactional-producer.ts';
 
 const PAGES = { topic: 'pages', partition: 0 };
@@ -12,6 +11,7 @@ const CONCURRENT_TRANSACTIONS = 51;
 const NOT_LEADER = 6;
 const UNKNOWN_TOPIC = 3;
 const NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20;
+const INVALID_TRANSACTION_TIMEOUT = 50;
 
 interface Leading {
   readonly protocol?: TransactionProtocol;
@@ -52,7 +52,7 @@ async function begun({ protocol = 1, produce = async () => await Promise.resolve
   const producer = new TransactionalProducer({
     cluster: cluster as object as Cluster,
     transactionalId: 'lane',
-    transactionTimeout: new TransactionTimeout(60_000),
+    transactionTimeout: { ms: 60_000 },
   });
   await producer.fence();
   await producer.begin([PAGES, STATE]);
@@ -75,20 +75,6 @@ describe('a transactional producer', () => {
       expect(requests).toEqual([...announced, ...first, ...announced, `Produce pages ${next}`, `Produce state ${next}`]);
     },
   );
-
-  it('sends nothing more after an error', async () => {
-    const { producer, requests } = await begun({
-      produce: async ({ topicPartitions: [produced] }) => {
-        if (produced?.topic === 'state') throw answeredError(NOT_ENOUGH_REPLICAS_AFTER_APPEND, { topic: 'state' });
-        return await Promise.resolve([0]);
-      },
-    });
-    await expect(producer.send(both)).rejects.toMatchObject({ type: 'NOT_ENOUGH_REPLICAS_AFTER_APPEND', topic: 'state' });
-    const before = [...requests];
-    for (const use of [() => producer.send(both), () => producer.commit(), () => producer.begin([PAGES]), () => producer.sendOffsets([])])
-      await expect(use()).rejects.toThrow('A producer is used again after an error.');
-    expect(requests).toEqual(before);
-  });
 
   it('waits for all leaders before it fails: the next producer overtakes no request', async () => {
     const late = Promise.withResolvers<readonly number[]>();
@@ -156,9 +142,25 @@ describe('a transactional producer', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('believes no leader that appends below what the transaction has written: the topic was recreated', async () => {
-    const { producer } = await begun({ protocol: 2, produce: async () => await Promise.resolve([0]) });
-    await producer.send([{ ...PAGES, batch }]);
-    await expect(producer.send([{ ...PAGES, batch }])).rejects.toThrow('Topic pages was recreated amid a transaction.');
+  it('halves the time-out of transactions until brokers take it, for all producers that share it, and never below a second', async () => {
+    const tried: number[] = [];
+    const transactionTimeout = { ms: 60_000 };
+    const fence = async (mostMs: number): Promise<void> => {
+      const coordinator: Partial<Broker> = {
+        async initProducerId({ transactionTimeout: ms }) {
+          tried.push(ms);
+          if (ms > mostMs) throw answeredError(INVALID_TRANSACTION_TIMEOUT);
+          return await Promise.resolve({ producerId: '5', producerEpoch: 0 });
+        },
+        transactionProtocol: async () => await Promise.resolve(2 as const),
+      };
+      const cluster = { brokerPool: { metadata: {} }, findGroupCoordinator: async () => await Promise.resolve(coordinator) };
+      await new TransactionalProducer({ cluster: cluster as object as Cluster, transactionalId: 'lane', transactionTimeout }).fence();
+    };
+    await Promise.all([fence(20_000), fence(20_000)]);
+    expect(tried).toEqual([60_000, 60_000, 30_000, 30_000, 15_000, 15_000]);
+    tried.length = 0;
+    await expect(fence(0)).rejects.toMatchObject({ type: 'INVALID_TRANSACTION_TIMEOUT' });
+    expect(tried).toEqual([15_000, 7_500, 3_750, 1_875]);
   });
 });

@@ -1,18 +1,19 @@
 import type { OffsetCommit, OffsetPlace, TopicPartition } from '../../topic-log.ts';
 import { byTopic, partitionKey } from '../../topic-partition.ts';
 import { answeredError, oneError } from '../client/ask.ts';
-import type { Broker, Cluster, ProducerEpoch, TransactionOptions, TransactionProtocol } from '../client/broker.ts';
+import type { Broker, Cluster, ProducerEpoch, TransactionOptions } from '../client/broker.ts';
 import { isTimeoutRefused } from '../client/error-kinds.ts';
 import { type RecordBatch, batchPieces } from '../record-batch/index.ts';
-import type { TransactionTimeout } from './transaction-timeout.ts';
 import { STARTING } from '../client/kafka-errors.ts';
+import { askLeaders } from '../consumer/fetch.ts';
 import { notStale, notTooEarly } from './too-early.ts';
 
 export interface TransactionalProducerOptions {
   /** Its own: the producer connects and disconnects it. */
   readonly cluster: Cluster;
   readonly transactionalId: string;
-  readonly transactionTimeout: TransactionTimeout;
+  /** How long brokers keep the transaction of a silent producer. Shortened where they allow less, for all producers that share it. */
+  readonly transactionTimeout: { ms: number };
 }
 
 /** A batch and where it goes. */
@@ -26,10 +27,26 @@ export interface Touched {
   readonly offsets: readonly OffsetPlace[];
 }
 
+/** Collects where transactions write, each place once. */
+export class Places {
+  readonly #topicPartitions = new Map<string, TopicPartition>();
+  readonly #offsets = new Map<string, OffsetPlace>();
+
+  add({ topicPartitions = [], offsets = [] }: Partial<Touched>): this {
+    for (const { topic, partition } of topicPartitions) this.#topicPartitions.set(partitionKey({ topic, partition }), { topic, partition });
+    for (const { group, topic, partition } of offsets)
+      this.#offsets.set(`${group} ${partitionKey({ topic, partition })}`, { group, topic, partition });
+    return this;
+  }
+
+  get all(): Touched {
+    return { topicPartitions: [...this.#topicPartitions.values()], offsets: [...this.#offsets.values()] };
+  }
+}
+
 interface Fenced {
   readonly coordinator: Broker;
-  readonly producer: ProducerEpoch;
-  readonly protocol: TransactionProtocol;
+  readonly transaction: TransactionOptions;
 }
 
 /** kafkajs's COORDINATOR_TYPES. */
@@ -38,9 +55,11 @@ const TRANSACTION = 1;
 /** After that many records their numbers begin at 0 again. */
 export const SEQUENCES: number = 2 ** 31;
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
+/** With less a transaction of some pages may not be done in time. */
+const SHORTEST_TIMEOUT_MS = 1_000;
 
 /**
- * A transactional producer of our own on kafkajs's connections. After an error it does nothing more: how far the brokers have got is unknown then,
+ * A transactional producer of our own on kafkajs's connections. After an error it isn't used again: how far the brokers have got is unknown then,
  * and a batch that is sent again under a number already used would be acknowledged without being appended. A new producer of the transactional
  * id continues, by `transaction-law.ts`.
  */
@@ -48,11 +67,8 @@ export class TransactionalProducer {
   readonly #options: TransactionalProducerOptions;
   /** By topic and partition (`partitionKey`), the number of the next record. */
   readonly #sequences = new Map<string, number>();
-  /** By topic and partition (`partitionKey`), the offset behind the last record of the transaction. */
-  readonly #ends = new Map<string, number>();
   readonly #groupCoordinators = new Map<string, Broker>();
   #fenced: Fenced | undefined;
-  #hasFailed = false;
 
   constructor(options: TransactionalProducerOptions) {
     this.#options = options;
@@ -67,14 +83,10 @@ export class TransactionalProducer {
     await this.#options.cluster.disconnect();
   }
 
-  /** Fences every older producer of the transactional id, and has the coordinator abort the transaction that it knows as open. */
-  async fence(): Promise<void> {
-    await this.#orFail(() => this.#fence());
-  }
-
   /** As which the next transaction is written. */
   get epoch(): ProducerEpoch {
-    return this.#begun().producer;
+    const { producerId, producerEpoch } = this.#begun.transaction;
+    return { producerId, producerEpoch };
   }
 
   /** The number of the next record in a partition. */
@@ -84,11 +96,10 @@ export class TransactionalProducer {
 
   /** Begins a transaction that writes to these partitions. */
   async begin(topicPartitions: readonly TopicPartition[]): Promise<void> {
-    await this.#orFail(async () => {
-      await this.#know(topicPartitions);
-      const topics = byTopic(topicPartitions);
-      if (this.#transaction.protocol === 1) await notTooEarly(() => this.#coordinator.addPartitionsToTxn({ ...this.#transaction, topics }));
-    });
+    const { coordinator, transaction } = this.#begun;
+    const topics = byTopic(topicPartitions);
+    await notStale(() => this.#options.cluster.addMultipleTargetTopics(topics.map(({ topic }) => topic)));
+    if (transaction.protocol === 1) await notTooEarly(() => coordinator.addPartitionsToTxn({ ...transaction, topics }));
   }
 
   /**
@@ -97,11 +108,12 @@ export class TransactionalProducer {
    * already acknowledges it. Resolves to the offset of each batch's first record, by `partitionKey`.
    */
   async send(batches: readonly PartitionBatch[]): Promise<ReadonlyMap<string, number>> {
-    return await this.#orFail(async () => {
-      const offsets = new Map<string, number>();
-      await notStale(() => this.#sendRest(batches, offsets), this.#refresh);
-      return offsets;
-    });
+    const offsets = new Map<string, number>();
+    await notStale(
+      () => this.#sendRest(batches, offsets),
+      () => this.#options.cluster.refreshMetadata(),
+    );
+    return offsets;
   }
 
   /** Sends the batches that have no offset yet, and notes those that they get. */
@@ -117,130 +129,71 @@ export class TransactionalProducer {
 
   /** Commits offsets of groups with the transaction, which has begun. */
   async sendOffsets(offsets: readonly OffsetCommit[]): Promise<void> {
-    await this.#orFail(async () => {
-      for (const [groupId, commits] of Map.groupBy(offsets, ({ group }) => group)) {
-        const request = { ...this.#transaction, groupId };
-        if (request.protocol === 1) await notTooEarly(() => this.#coordinator.addOffsetsToTxn(request));
-        // Of a partition the last one counts.
-        const last = new Map(commits.map((commit) => [partitionKey(commit), commit]));
-        const topicPartitions = Array.from(last.values(), ({ topic, partition, nextOffset }) => ({ topic, partition, offset: nextOffset }));
-        const coordinator = await this.#groupCoordinator(groupId);
-        await notTooEarly(() => coordinator.txnOffsetCommit({ ...request, topicPartitions }));
-      }
-    });
+    const { coordinator, transaction } = this.#begun;
+    for (const [groupId, commits] of Map.groupBy(offsets, ({ group }) => group)) {
+      const request = { ...transaction, groupId };
+      if (request.protocol === 1) await notTooEarly(() => coordinator.addOffsetsToTxn(request));
+      // Of a partition the last one counts.
+      const last = new Map(commits.map((commit) => [partitionKey(commit), commit]));
+      const topicPartitions = Array.from(last.values(), ({ topic, partition, nextOffset }) => ({ topic, partition, offset: nextOffset }));
+      const groupCoordinator = await this.#groupCoordinator(groupId);
+      await notTooEarly(() => groupCoordinator.txnOffsetCommit({ ...request, topicPartitions }));
+    }
   }
 
   async commit(): Promise<void> {
-    await this.#orFail(async () => {
-      const fenced = this.#begun();
-      const producer = await notTooEarly(() => fenced.coordinator.endTxn({ ...this.#transaction, transactionResult: true }));
-      this.#ends.clear();
-      // A new epoch numbers the records of a partition from 0.
-      if (fenced.protocol === 2) this.#sequences.clear();
-      this.#fenced = { ...fenced, producer };
-    });
+    const { coordinator, transaction } = this.#begun;
+    const next = await notTooEarly(() => coordinator.endTxn({ ...transaction, transactionResult: true }));
+    // A new epoch numbers the records of a partition from 0.
+    if (transaction.protocol === 2) this.#sequences.clear();
+    this.#fenced = { coordinator, transaction: { ...transaction, ...next } };
   }
 
   /** Writes an end marker to each of these partitions and groups, by a transaction that writes nothing else. */
   async endAgain({ topicPartitions, offsets }: Touched, transactionResult: boolean): Promise<void> {
     if (topicPartitions.length + offsets.length === 0) return;
-    await this.#orFail(async () => {
-      // In protocol 1, which announces partitions; the epoch stays.
-      const { protocol: _, ...transaction } = this.#transaction;
-      const topics = byTopic(topicPartitions);
-      if (topics.length > 0) await notTooEarly(() => this.#coordinator.addPartitionsToTxn({ ...transaction, topics }));
-      for (const groupId of new Set(offsets.map(({ group }) => group)))
-        await notTooEarly(() => this.#coordinator.addOffsetsToTxn({ ...transaction, groupId }));
-      await notTooEarly(() => this.#coordinator.endTxn({ ...transaction, transactionResult }));
-    });
-  }
-
-  /** The end of each partition, by `partitionKey`: of all that is replicated, or of what is decided. */
-  async endOffsets(topicPartitions: readonly TopicPartition[], isolationLevel: number): Promise<ReadonlyMap<string, number>> {
-    return await this.#orFail(async () => {
-      await this.#know(topicPartitions);
-      const ends = new Map<string, number>();
-      await notStale(async () => {
-        const byLeader = Map.groupBy(topicPartitions, (topicPartition) => this.#leaderOf(topicPartition));
-        for (const [nodeId, its] of byLeader) {
-          const leader = await this.#options.cluster.findBroker({ nodeId });
-          const offsets = await leader.endOffsets({ topicPartitions: its, isolationLevel });
-          for (const [index, topicPartition] of its.entries()) ends.set(partitionKey(topicPartition), offsets[index] ?? -1);
-        }
-      }, this.#refresh);
-      return ends;
-    });
+    const { coordinator, transaction: own } = this.#begun;
+    // In protocol 1, which announces partitions; the epoch stays.
+    const { protocol: _, ...transaction } = own;
+    const topics = byTopic(topicPartitions);
+    if (topics.length > 0) await notTooEarly(() => coordinator.addPartitionsToTxn({ ...transaction, topics }));
+    for (const groupId of new Set(offsets.map(({ group }) => group)))
+      await notTooEarly(() => coordinator.addOffsetsToTxn({ ...transaction, groupId }));
+    await notTooEarly(() => coordinator.endTxn({ ...transaction, transactionResult }));
   }
 
   /** Those of the partitions in which a transaction of this producer is open, or may be. */
   async openPartitions(topicPartitions: readonly TopicPartition[]): Promise<readonly TopicPartition[]> {
-    return await this.#orFail(async () => {
-      const open: TopicPartition[] = [];
-      const { producerId } = this.#transaction;
-      const byLeader = Map.groupBy(topicPartitions, (topicPartition) => this.#leaderOf(topicPartition));
-      for (const [nodeId, its] of byLeader) {
-        const leader = await this.#options.cluster.findBroker({ nodeId });
-        open.push(...(await leader.openTransactions({ topicPartitions: its, producerId })));
-      }
-      return open;
-    });
+    const { producerId } = this.#begun.transaction;
+    return await askLeaders(this.#options.cluster, topicPartitions, (leader, its) =>
+      leader.openTransactions({ topicPartitions: its, producerId }),
+    );
   }
 
   /** Those of the offsets that a transaction may still commit. */
   async pendingOffsets<Place extends OffsetPlace>(offsets: readonly Place[]): Promise<readonly Place[]> {
-    return await this.#orFail(async () => {
-      const pending: Place[] = [];
-      for (const [groupId, its] of Map.groupBy(offsets, ({ group }) => group)) {
-        const coordinator = await this.#groupCoordinator(groupId);
-        const found = new Set((await coordinator.pendingOffsets({ groupId, topicPartitions: its })).map(partitionKey));
-        pending.push(...its.filter((place) => found.has(partitionKey(place))));
-      }
-      return pending;
-    });
-  }
-
-  readonly #refresh = (): Promise<void> => this.#options.cluster.refreshMetadata();
-
-  /** Learns the partitions' leaders, where they aren't known yet. */
-  async #know(topicPartitions: readonly TopicPartition[]): Promise<void> {
-    const topics = byTopic(topicPartitions).map(({ topic }) => topic);
-    await notStale(
-      () => this.#options.cluster.addMultipleTargetTopics(topics),
-      () => Promise.resolve(),
-    );
-  }
-
-  async #orFail<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#hasFailed) throw new TypeError('A producer is used again after an error.');
-    try {
-      return await work();
-    } catch (error) {
-      this.#hasFailed = true;
-      throw error;
+    const pending: Place[] = [];
+    for (const [groupId, its] of Map.groupBy(offsets, ({ group }) => group)) {
+      const coordinator = await this.#groupCoordinator(groupId);
+      const found = new Set((await coordinator.pendingOffsets({ groupId, topicPartitions: its })).map(partitionKey));
+      pending.push(...its.filter((place) => found.has(partitionKey(place))));
     }
+    return pending;
   }
 
-  get #coordinator(): Broker {
-    return this.#begun().coordinator;
-  }
-
-  get #transaction(): TransactionOptions {
-    const { producer, protocol } = this.#begun();
-    return { transactionalId: this.#options.transactionalId, ...producer, protocol };
-  }
-
-  #begun(): Fenced {
+  get #begun(): Fenced {
     if (this.#fenced === undefined) throw new TypeError('No transaction has begun.');
     return this.#fenced;
   }
 
-  async #fence(): Promise<void> {
+  /** Fences every older producer of the transactional id, and has the coordinator abort the transaction that it knows as open. */
+  async fence(): Promise<void> {
     const { cluster, transactionalId, transactionTimeout } = this.#options;
     if (cluster.brokerPool.metadata === null) await cluster.refreshMetadata();
     const fence = async (transactionTimeoutMs: number): Promise<Fenced> => {
       const coordinator = await cluster.findGroupCoordinator({ groupId: transactionalId, coordinatorType: TRANSACTION });
       const producer = await coordinator.initProducerId({ transactionalId, transactionTimeout: transactionTimeoutMs });
-      return { coordinator, producer, protocol: await coordinator.transactionProtocol() };
+      return { coordinator, transaction: { transactionalId, ...producer, protocol: await coordinator.transactionProtocol() } };
     };
     for (;;) {
       const { ms } = transactionTimeout;
@@ -248,7 +201,8 @@ export class TransactionalProducer {
         this.#fenced = await notTooEarly(() => fence(ms), STARTING);
         return;
       } catch (error) {
-        if (!isTimeoutRefused(error) || !transactionTimeout.shorten(ms)) throw error;
+        if (!isTimeoutRefused(error) || ms < 2 * SHORTEST_TIMEOUT_MS) throw error;
+        transactionTimeout.ms = Math.min(transactionTimeout.ms, Math.floor(ms / 2));
       }
     }
   }
@@ -261,7 +215,7 @@ export class TransactionalProducer {
 
   async #produce(nodeId: string, batches: readonly PartitionBatch[]): Promise<[key: string, offset: number][]> {
     const leader = await this.#options.cluster.findBroker({ nodeId });
-    const { transactionalId, protocol = 1, ...producer } = this.#transaction;
+    const { transactionalId, protocol = 1, ...producer } = this.#begun.transaction;
     const topicPartitions = batches.map(({ topic, partition, batch }) => {
       const baseSequence = this.#sequences.get(partitionKey({ topic, partition })) ?? 0;
       return { topic, partition, batch: batchPieces(batch, { ...producer, baseSequence }) };
@@ -269,11 +223,8 @@ export class TransactionalProducer {
     const offsets = await notTooEarly(() => leader.produceBatches({ transactionalId, protocol, topicPartitions }));
     return batches.map(({ topic, partition, batch }, index) => {
       const key = partitionKey({ topic, partition });
-      const offset = offsets[index] ?? -1;
-      if (offset < (this.#ends.get(key) ?? -1)) throw new Error(`Topic ${topic} was recreated amid a transaction.`);
-      this.#ends.set(key, offset + batch.count);
       this.#sequences.set(key, ((this.#sequences.get(key) ?? 0) + batch.count) % SEQUENCES);
-      return [key, offset];
+      return [key, offsets[index] ?? -1];
     });
   }
 

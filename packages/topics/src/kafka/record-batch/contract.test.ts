@@ -3,7 +3,6 @@ import { type Admin, Kafka, type KafkaConfig, type KafkaMessage, type ProducerRe
 import { afterAll, beforeAll, describe, expect, it, inject } from 'vitest';
 import { kafkajsSockets } from '../faults/kafkajs-sockets.fixture.ts';
 import { newCluster } from '../client/kafkajs-cluster.ts';
-import { TransactionTimeout } from '../producer/transaction-timeout.ts';
 import { TransactionalProducer } from '../producer/transactional-producer.ts';
 import type { BatchRecord } from './batch-record.ts';
 import { pageOfRecords } from './batch-records.fixture.ts';
@@ -67,7 +66,7 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
     const producer = new TransactionalProducer({
       cluster: newCluster(config),
       transactionalId: randomUUID(),
-      transactionTimeout: new TransactionTimeout(60_000),
+      transactionTimeout: { ms: 60_000 },
     });
     await producer.connect();
     await producer.fence();

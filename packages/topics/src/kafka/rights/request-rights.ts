@@ -34,7 +34,7 @@ const NEEDED: Readonly<Record<string, Operations>> = {
   addOffsetsToTxn: { 'transactional id': ['Write'], group: ['Read'] },
   txnOffsetCommit: { 'transactional id': ['Write'], group: ['Read'], topic: ['Read'] },
   describeTransaction: { 'transactional id': ['Describe'] },
-  endOffsets: { topic: ['Describe'] },
+  listedOffsets: { topic: ['Describe'] },
   openTransactions: { topic: ['Read'] },
   pendingOffsets: { group: ['Describe'], topic: ['Describe'] },
   endTxn: { 'transactional id': ['Write'] },

@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest';
+import type { Cluster } from '../client/broker.ts';
+import { ReadYourWrites } from '../consumer/read-your-writes.ts';
+import { BatchSplitter, COMPRESSIONS } from '../record-batch/index.ts';
+import { RecordSender } from './record-sender.ts';
+import { Places, type TransactionalProducer } from './transactional-producer.ts';
+import { TransactionSession } from './transaction-session.ts';
+
+const PAGE = { topic: 'pages', partition: 0, key: 'page' };
+
+/** A session whose producer works so far. */
+function sessionOf(producer: Partial<TransactionalProducer>): TransactionSession {
+  const nothing = async (): Promise<void> => await Promise.resolve();
+  const sender = new RecordSender({
+    compression: COMPRESSIONS.none,
+    splitter: new BatchSplitter(),
+    maxMessageBytes: () => 1_000,
+    refreshTopic: nothing,
+  });
+  return new TransactionSession({
+    producer: { connect: nothing, begin: nothing, sendOffsets: nothing, commit: nothing, ...producer } as TransactionalProducer,
+    cluster: {} as Cluster,
+    sender,
+    readYourWrites: new ReadYourWrites(),
+    places: new Places(),
+    noted: async () => await Promise.resolve([]),
+    signal: new AbortController().signal,
+  });
+}
+
+it('does nothing more after an error: how far the brokers have got is unknown', async () => {
+  let sent = 0;
+  const session = sessionOf({
+    async send() {
+      sent += 1;
+      return await Promise.reject(new Error('gone'));
+    },
+  });
+  const write = (): Promise<void> => session.write({ records: [{ ...PAGE, value: '0' }], offsets: [] });
+  await expect(write()).rejects.toThrow('gone');
+  for (const use of [write, () => session.settle(), () => session.begin()])
+    await expect(use()).rejects.toThrow('A session is used again after an error.');
+  expect(sent).toBe(1);
+});
+
+it('believes no leader that appends below what the transaction has written: the topic was recreated', async () => {
+  const session = sessionOf({ send: async () => await Promise.resolve(new Map([['pages-0', 0]])) });
+  const records = ['0', '1'].map((letter) => ({ ...PAGE, value: letter.repeat(800) }));
+  await expect(session.write({ records, offsets: [] })).rejects.toThrow('Topic pages was recreated amid a transaction.');
+});
