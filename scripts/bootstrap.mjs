@@ -11,9 +11,10 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const tools = join(root, '.tools', 'node_modules');
 
-const [major, minor] = process.versions.node.split('.').map(Number);
+// The packages run from Node 22.19 on; their source as it is has `await using`, which Node 24 is the first to know.
+const [major] = process.versions.node.split('.').map(Number);
 // The Node under .tools isn't the machine's own: to take it for that would prune it away.
-const ownNodeFits = (major > 22 || (major === 22 && minor >= 19)) && !process.execPath.startsWith(tools);
+const ownNodeFits = major >= 24 && !process.execPath.startsWith(tools);
 
 // What `npm run` says of itself is nothing to the npm that is run within, but where its user publishes to, and as whom.
 const ofUser = /^npm_config_(?:userconfig|registry|provenance|otp|cafile|https?_proxy|noproxy)$/i;

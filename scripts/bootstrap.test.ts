@@ -71,12 +71,19 @@ describe('scripts/bootstrap.mjs in a fresh clone', { timeout: 120_000 }, () => {
     expect(await readFile(place.trace, 'utf8')).toBe('install.js\ninstall --frozen-lockfile\n');
     expect(await place.bootstrap()).toEqual({ code: 0, stdout: 'ran\n', stderr: '' });
   });
+
+  it('installs a Node that knows the syntax of the source where the machine has an older one', async () => {
+    await using place = await freshClone();
+    await place.lockWhatIsServed();
+    expect((await place.bootstrap('22.19.0')).stderr).toMatch(/installing pnpm@[\d.]+ and node-[\w-]+@24/u);
+  });
 });
 
 interface FreshClone extends AsyncDisposable {
   /** What the served pnpm writes when it runs. */
   readonly trace: string;
-  bootstrap(): Promise<Ended>;
+  /** `version`: what the machine's Node says of itself. */
+  bootstrap(version?: string): Promise<Ended>;
   /** Writes the hashes of the served packages into the lockfile. */
   lockWhatIsServed(): Promise<void>;
 }
@@ -99,11 +106,14 @@ async function freshClone(): Promise<FreshClone> {
   const { PATH = '' } = process.env;
   return {
     trace,
-    bootstrap: () =>
-      run([process.execPath, join(root, 'scripts/bootstrap.mjs'), 'node', '-p', '"ran"'], {
+    bootstrap: (version = process.versions.node) => {
+      const script = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } });`;
+      const preloaded = `data:text/javascript,${encodeURIComponent(script)}`;
+      return run([process.execPath, '--import', preloaded, join(root, 'scripts/bootstrap.mjs'), 'node', '-p', '"ran"'], {
         cwd: root,
         env: { PATH, HOME: folder, npm_config_registry: registry.url, npm_config_cache: join(folder, 'npm-cache') },
-      }),
+      });
+    },
     async lockWhatIsServed() {
       const packages = Object.entries(lock.packages).map(([path, locked]) => {
         const tarball = tarballs.get(nameOf(path));
