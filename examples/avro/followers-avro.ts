@@ -1,6 +1,6 @@
 import { bearer } from '@headgate/auth';
 import { type DefinedPipeline, definePipeline, secret, topic, walk } from '@headgate/pipeline';
-import { followers } from '@headgate/sources/followers';
+import { followers, followersPaging } from '@headgate/sources/followers';
 import type { Schema } from 'avsc';
 import { z } from 'zod';
 import { confluentAvro } from './confluent-avro.ts';
@@ -36,12 +36,11 @@ export function followersAvro(registry: string): DefinedPipeline<typeof options>
           credentials: [{ name: 'app', signer: bearer(token) }],
           limit: { requests: 1_000, windowMs: 1_000 },
         }),
-        pages: (api, { user }, from) => api.pages({ screenName: user, ...(typeof from === 'string' && { cursor: from }) }),
+        paging: ({ user }) => followersPaging({ screenName: user }),
         *records({ ids }, { key, page: number, topics }) {
           yield topics.pages({ key, value: { user: key, page: number, ids: [...ids] } });
           yield topics.followers.series({ key, count: ids.length, valueAt: (i) => ({ user: key, id: ids[i] ?? '' }) });
         },
-        checkpoint: ({ nextCursor }) => (nextCursor === '0' ? undefined : nextCursor),
       }),
   });
 }

@@ -82,7 +82,7 @@ export async function startIssues(options: IssuesEmulatorOptions): Promise<Issue
     if (count !== undefined) {
       const from = (page - 1) * pageSize;
       const issues = Array.from({ length: Math.min(pageSize, count - from) }, (_, i) => issueOf(repo, from + i + 1));
-      const next = from + pageSize < count ? { link: `<${urlOf()}${pathname}?page=${page + 1}>; rel="next"` } : {};
+      const next = from + pageSize < count ? { link: `<${pathname}?page=${page + 1}>; rel="next"` } : {};
       return send(200, issues, { etag, ...next });
     }
     if (request.method !== 'POST' || pathname !== '/issues/batch') return send(404, { message: 'not found' });

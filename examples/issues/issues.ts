@@ -1,6 +1,6 @@
 import { bearer } from '@headgate/auth';
 import { definePipeline, duration, lookup, route, secret, topic, walk } from '@headgate/pipeline';
-import { SourceError, defineSource, refusalWaitMs, statusVerdict } from '@headgate/sources';
+import { SourceError, defineSource, nextLink, refusalWaitMs, statusVerdict } from '@headgate/sources';
 import { z } from 'zod';
 
 const issue = z.object({ number: z.int(), title: z.string() });
@@ -14,10 +14,12 @@ type Query =
 
 interface Page {
   readonly issues: readonly (z.output<typeof issue> & { readonly issue?: string })[];
-  /** Path and query of the next one. */
-  readonly next?: string | undefined;
+  /** The Link header, which has the address of the next one. */
+  readonly link?: string | undefined;
   /** With it in a request, the service answers 304 where the page is still the same, and counts nothing. */
   readonly etag?: string | undefined;
+  /** Its own address, or its repository. */
+  readonly address?: string;
 }
 
 /** The requests to the service, and the verdicts on its answers. */
@@ -39,8 +41,8 @@ const issuesSource = defineSource<Query, Page>({
     if (status === 403 && headers['x-month-left'] === '0')
       return { kind: 'rate-limited', reason: 'the quota of the month is used up', retryInMs: refusalWaitMs({ answer, epochMs }) };
     if ('names' in query) return statusVerdict(answer, context, batch);
-    // A page comes without the addresses: its headers have them.
-    const page = list.transform((issues): Page => ({ issues, next: nextOf(headers['link']), etag: headers['etag'] }));
+    const { repo, at: address = repo } = query;
+    const page = list.transform((issues): Page => ({ issues, link: headers['link'], etag: headers['etag'], address }));
     return statusVerdict(answer, context, page);
   },
   // Another program may use the token.
@@ -59,14 +61,6 @@ function left(headers: Readonly<Record<string, string>>, budget: string) {
   const remaining = Number(headers[`x-${budget}-left`]);
   const resetInMs = Number(headers[`x-${budget}-whole-in-ms`]);
   return remaining >= 0 && resetInMs >= 0 ? { remaining, resetInMs } : undefined;
-}
-
-/** Path and query of the next page (RFC 8288): tomorrow the service may be at another address. */
-function nextOf(link = ''): string | undefined {
-  const address = /<([^>]+)>\s*;\s*rel="next"/.exec(link)?.[1];
-  if (address === undefined) return undefined;
-  const { pathname, search } = new URL(address);
-  return pathname + search;
 }
 
 const repoName = z.string().regex(/^[\w.-]+\/[\w.-]+$/, 'must be owner/name');
@@ -108,22 +102,19 @@ export default definePipeline({
       budgets: { window: { requests: window.requests, windowMs: window.per }, month: { requests: perMonth, per: 'month' } },
     });
     const kept = new Map<string, Page>();
-    const keep = (address: string, page: Page): void => {
+    const keep = (page: Page): Page => {
+      const { address = '' } = page;
       kept.delete(address);
       kept.set(address, page);
       for (const [oldest] of kept) if (kept.size > MOST_KEPT) kept.delete(oldest);
+      return page;
     };
     const pageOf = (repo: string, at?: string): Query => ({ repo, at, kept: kept.get(at ?? repo) });
     return route((one: z.output<typeof request>) => ('repo' in one ? ['repo', one] : ['issue', one]), {
       repo: walk({
         source,
-        pages: (api, { repo }, from) =>
-          api.walk(pageOf(repo, typeof from === 'string' ? from : undefined), (page, query) => {
-            if ('repo' in query) keep(query.at ?? repo, page);
-            return page.next === undefined ? undefined : pageOf(repo, page.next);
-          }),
+        paging: ({ repo }) => nextLink({ first: pageOf(repo), query: (at) => pageOf(repo, at), link: (page) => keep(page).link }),
         records: ({ issues }, { topics, key: repo }) => issues.map((one) => topics.records({ key: repo, value: { repo, ...one } })),
-        checkpoint: ({ next }) => next,
       }),
       issue: lookup({
         source,

@@ -1,6 +1,6 @@
 import { bearer } from '@headgate/auth';
 import { type DefinedPipeline, definePipeline, secret, topic, walk } from '@headgate/pipeline';
-import { followers } from '@headgate/sources/followers';
+import { followers, followersPaging } from '@headgate/sources/followers';
 import { z } from 'zod';
 
 const options = z.strictObject({
@@ -15,19 +15,15 @@ const options = z.strictObject({
 export const newcomers: DefinedPipeline<typeof options> = definePipeline({
   name: 'newcomers',
   options,
-  request: z.strictObject({ screenName: z.string(), cursor: z.string().optional() }),
+  request: z.strictObject({ screenName: z.string() }),
   topics: { people: topic({ value: z.object({ who: z.string(), follows: z.string() }) }) },
   keyOf: ({ screenName }) => screenName,
   listed: ({ screenNames }) => screenNames.map((screenName) => ({ screenName })),
   open: ({ baseUrl, token, limit, from: least }, io) =>
     walk({
       source: followers({ ...io, baseUrl, limit, credentials: [{ name: 'app', signer: bearer(token) }] }),
-      pages: (api, { screenName, cursor }, from = cursor) => api.pages({ screenName, ...(typeof from === 'string' && { cursor: from }) }),
+      paging: ({ screenName }) => followersPaging({ screenName }),
       records: ({ ids }, { topics, key }) =>
         ids.filter((id) => BigInt(id) >= BigInt(least)).map((who) => topics.people({ key, value: { who, follows: key }, id: who })),
-      checkpoint: ({ nextCursor }) => (nextCursor === '0' ? undefined : nextCursor),
-      // A walk that fails midway becomes the dead letter of a request with a cursor: its replay writes no page again.
-      whole: ({ cursor }) => cursor === undefined,
-      resumeAt: (request, from) => ({ ...request, ...(typeof from === 'string' && { cursor: from }) }),
     }),
 });

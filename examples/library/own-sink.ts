@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Followers } from '@headgate/sources/followers';
+import type { FollowerPage, Followers } from '@headgate/sources/followers';
 import { defer, lastValueFrom } from 'rxjs';
 
 export interface OwnSinkOptions {
@@ -9,21 +9,21 @@ export interface OwnSinkOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Writes a user's followers into a table of one's own, and the cursor behind each page with them: a restart goes on where it was. */
+/** Writes a user's followers into a table of one's own, and after each page where the walk continues: a restart resumes there. */
 export async function ownSink({ api, screenName, database, signal }: OwnSinkOptions): Promise<void> {
   database.exec('CREATE TABLE IF NOT EXISTS followers (user TEXT, id TEXT, PRIMARY KEY (user, id)) WITHOUT ROWID');
-  database.exec('CREATE TABLE IF NOT EXISTS cursors (user TEXT PRIMARY KEY, cursor TEXT)');
+  database.exec('CREATE TABLE IF NOT EXISTS walks (user TEXT PRIMARY KEY, next TEXT)');
   const add = database.prepare('INSERT OR IGNORE INTO followers VALUES (?, ?)');
-  const move = database.prepare('INSERT OR REPLACE INTO cursors VALUES (?, ?)');
-  const cursor = database.prepare('SELECT cursor FROM cursors WHERE user = ?').get(screenName)?.['cursor'];
-  if (cursor === '0') return;
+  const move = database.prepare('INSERT OR REPLACE INTO walks VALUES (?, ?)');
+  const next = database.prepare('SELECT next FROM walks WHERE user = ?').get(screenName)?.['next'];
+  const from = typeof next === 'string' ? (JSON.parse(next) as FollowerPage['next']) : undefined;
 
-  const pages = api.pages({ screenName, ...(typeof cursor === 'string' && { cursor }), signal });
-  const written = pages.drain(({ ids, nextCursor }) =>
+  const pages = api.pages({ screenName, from, signal });
+  const written = pages.drain(({ ids, next: after }) =>
     defer(() => {
       database.exec('BEGIN');
       for (const id of ids) add.run(screenName, id);
-      move.run(screenName, nextCursor);
+      move.run(screenName, JSON.stringify(after));
       database.exec('COMMIT');
       return [];
     }),

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { bearer } from '@headgate/auth';
-import { SourceError, type SourceOptions, defineSource, jsonBody } from '@headgate/sources';
+import { SourceError, type SourceOptions, cursorParameter, defineSource, jsonBody } from '@headgate/sources';
 import * as z from 'zod';
 import { type DefinedPipeline, definePipeline } from './define-pipeline.ts';
 import { secret } from './secret.ts';
@@ -133,15 +133,11 @@ export function catalogue(onPage: (page: ShelfPage) => void = () => undefined): 
           ...(limit && { limit }),
           credentials: [{ name: 'token', signer: bearer(token) }],
         } satisfies SourceOptions),
-        pages: (api, { shelf }, from) =>
-          api.walk({ shelf, from: typeof from === 'string' ? from : undefined }, ({ next }) =>
-            next === null ? undefined : { shelf, from: next },
-          ),
+        paging: ({ shelf }) => cursorParameter({ query: (from) => ({ shelf, from }), next: ({ next }) => next }),
         records(page, { topics, request: { shelf } }) {
           onPage(page);
           return page.items.map((item) => topics.records({ key: shelf, value: { item } }));
         },
-        checkpoint: ({ next }) => next ?? undefined,
       }),
   });
 }

@@ -12,7 +12,6 @@ export type PipelineErrorCode =
   /** A record in a requests topic is no request. */
   | 'HEADGATE_MALFORMED_REQUEST'
   /** A walk's checkpoint came back: the service sends the walk in circles. */
-  | 'HEADGATE_CURSOR_LOOP'
   /** A record is larger than its topic takes. */
   | 'HEADGATE_RECORD_TOO_LARGE'
   /** A record doesn't fit its topic's schema; checked with `validate` only. */

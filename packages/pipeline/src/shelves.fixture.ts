@@ -1,5 +1,5 @@
-import { SourceError } from '@headgate/sources';
-import { type CreditPool, type Delivery, PageStream } from '@headgate/throttle';
+import { type Paging, SourceError } from '@headgate/sources';
+import type { CreditPool, Delivery } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import * as z from 'zod';
 import { type DefinedPipeline, definePipeline } from './define-pipeline.ts';
@@ -7,7 +7,8 @@ import { topicNames } from './names.ts';
 import { type Running, type StartOptions, start } from './start.ts';
 import { topic } from './topic.ts';
 import { topicSpecs } from './topics.ts';
-import type { SourceControls, Work } from './worker.ts';
+import type { Work } from './worker.ts';
+import type { WalkedSource } from './workers/walk.ts';
 
 export interface Shelf {
   readonly shelf: string;
@@ -19,11 +20,15 @@ export interface ItemsPage {
   readonly next: number | undefined;
 }
 
+export interface ShelfQuery {
+  readonly shelf: string;
+  readonly from: number;
+}
+
 /** A source in memory: shelves of any name with items, two a page. */
-export interface ShelvesApi extends SourceControls {
+export interface ShelvesApi extends WalkedSource<ShelfQuery, ItemsPage> {
   /** `shelf 0`, `shelf 2`, …: the pages that were read. */
   readonly requested: string[];
-  pages(shelf: string, from: number): PageStream<ItemsPage>;
   find(keys: readonly string[], options: { readonly credits: CreditPool; readonly signal: AbortSignal }): Promise<Delivery<string[]>>;
 }
 
@@ -46,20 +51,12 @@ export function shelvesApi({
   };
   return {
     requested,
-    pages: (shelf, first) =>
-      new PageStream<ItemsPage>(() => {
-        let from: number | undefined = first;
-        return {
-          async read({ credits, signal }) {
-            if (from === undefined) return undefined;
-            const start = from;
-            await request(`${shelf} ${start}`, signal);
-            const names = Array.from({ length: Math.min(2, items - start) }, (_, i) => `${shelf}-${start + i}`);
-            from = start + 2 < items ? start + 2 : undefined;
-            return { value: { shelf, items: names, next: from }, credit: credits.reserve(names.length) };
-          },
-        };
-      }),
+    async query({ shelf, from }, { credits, signal = new AbortController().signal }) {
+      await request(`${shelf} ${from}`, signal);
+      const names = Array.from({ length: Math.min(2, items - from) }, (_, i) => `${shelf}-${from + i}`);
+      const next = from + 2 < items ? from + 2 : undefined;
+      return { value: { shelf, items: names, next }, credit: credits.reserve(names.length) };
+    },
     async find(keys, { credits, signal }) {
       await request(keys.join('+'), signal);
       return { value: [...keys], credit: credits.reserve(keys.length) };
@@ -70,6 +67,11 @@ export function shelvesApi({
     },
     close: () => Promise.resolve(),
   };
+}
+
+/** The pages of a shelf. */
+export function shelfPaging({ shelf }: Shelf): Paging<ShelfQuery, ItemsPage, number> {
+  return { first: 0, query: (from) => ({ shelf, from }), next: ({ next }) => (next === undefined ? 'last' : { cursor: next }) };
 }
 
 export const shelvesTopics = {

@@ -2,7 +2,17 @@ import { SourceError } from '@headgate/sources';
 import { virtualClock } from '@headgate/throttle/testing';
 import type { TopicLog } from '@headgate/topics';
 import { describe, expect, it, test } from 'vitest';
-import { type Shelf, type ShelvesPipeline, shelves, shelvesApi, type shelvesTopics, valuesOf } from './shelves.fixture.ts';
+import {
+  type ItemsPage,
+  type Shelf,
+  type ShelfQuery,
+  type ShelvesPipeline,
+  shelfPaging,
+  shelves,
+  shelvesApi,
+  type shelvesTopics,
+  valuesOf,
+} from './shelves.fixture.ts';
 import type { RunEvent } from './events.ts';
 import { type StartOptions, start } from './start.ts';
 import { logWith, temporaryLog } from './temporary-log.fixture.ts';
@@ -10,16 +20,10 @@ import type { Work } from './worker.ts';
 import { BACKLOG, walk } from './workers/walk.ts';
 
 function walking(api = shelvesApi()): Work<Shelf, typeof shelvesTopics> {
-  return walk<
-    typeof api,
-    Shelf,
-    { readonly shelf: string; readonly items: readonly string[]; readonly next: number | undefined },
-    typeof shelvesTopics
-  >({
+  return walk<ShelfQuery, ItemsPage, number, Shelf, typeof shelvesTopics>({
     source: api,
-    pages: (source, { shelf }, from) => source.pages(shelf, typeof from === 'number' ? from : 0),
+    paging: shelfPaging,
     records: ({ shelf, items }, { topics }) => items.map((item) => topics.records({ key: shelf, value: { item } })),
-    checkpoint: ({ next }) => next,
   });
 }
 

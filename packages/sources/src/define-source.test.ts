@@ -2,6 +2,7 @@ import { bearer } from '@headgate/auth';
 import type { BudgetSnapshot, Journal } from '@headgate/throttle';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { defineSource } from './define-source.ts';
+import { pageNumbers, type WalkedPage } from './paging.ts';
 import { credential, idle, MINUTE_MS, ok, play, said, thrown, toy } from './scene.fixture.ts';
 import type { SourceDefinition } from './source-definition.ts';
 import { SourceError } from './source-error.ts';
@@ -547,44 +548,39 @@ describe('equal failures in a row', () => {
   });
 });
 
-describe('a walk', () => {
-  test('ends where next returns null, too', async () => {
-    const scene = await play([ok, ok]);
-    const paths = ['/2', null];
-    const got: string[] = [];
-    for await (const value of scene.source.walk('/1', () => paths.shift())) got.push(value);
-    expect(got).toEqual(['good', 'good']);
+describe('pages', () => {
+  const straight = (count: number) => pageNumbers<string, string>({ query: (page) => `/${page}`, isLast: (_, page) => page >= count });
+
+  test('walks from page to page, anew for each iteration, and continues where an earlier walk was', async () => {
+    const scene = await play(Array.from({ length: 7 }, () => ok));
+    const pages = scene.source.pages(straight(3));
+    const got: WalkedPage<string, number>[] = [];
+    for await (const one of pages) got.push(one);
+    expect(got.map(({ page, number, cursor }) => [page, number, cursor])).toEqual([
+      ['good', 1, 1],
+      ['good', 2, 2],
+      ['good', 3, 3],
+    ]);
+    for await (const one of pages) if (one.number === 2) break;
+    for await (const one of scene.source.pages(straight(3), { from: got[1]?.next })) expect(one).toEqual(got[2]);
+    expect(scene.server.requests.map(({ url }) => url)).toEqual(['/1', '/2', '/3', '/1', '/2', '/3']);
   });
 
-  test('ends with an error that names next where that returns a promise, whose rejection ends no process', async () => {
-    const scene = await play([ok]);
-    const got: string[] = [];
-    const walk = scene.source.walk('/1', (() => Promise.reject(new Error('too late'))) as never);
-    await expect(
-      (async () => {
-        for await (const value of walk) got.push(value);
-      })(),
-    ).rejects.toMatchObject({
-      code: 'HEADGATE_DEFINITION',
-      message: expect.stringMatching(/next of the toy source threw TypeError: it returns a promise/),
-    });
-    expect([got, scene.server.requests.length]).toEqual([['good'], 1]);
-  });
-
-  test('goes from query to query, and its error comes after the page that caused it', async () => {
+  test('ends in a circle after the page that leads into it, with an error that names service and subject', async () => {
     const scene = await play([ok, ok]);
-    const got: string[] = [];
-    const walk = scene.source.walk('/1', (_, path) => {
-      if (path === '/2') throw new Error('in a circle');
-      return '/2';
-    });
-    await expect(
-      (async () => {
-        for await (const value of walk) got.push(value);
-      })(),
-    ).rejects.toThrow('in a circle');
-    expect(got).toEqual(['good', 'good']);
+    const got: number[] = [];
+    const circle = { ...straight(3), next: (_: string, page: number) => ({ cursor: 3 - page }) };
+    const walked = (async () => {
+      for await (const { number } of scene.source.pages(circle)) got.push(number);
+    })();
+    await expect(walked).rejects.toMatchObject({ code: 'HEADGATE_CURSOR_LOOP', service: 'toy', subject: '/1' });
+    expect(got).toEqual([1, 2]);
     expect(scene.server.requests.map(({ url }) => url)).toEqual(['/1', '/2']);
+  });
+
+  test('refuses a share of the turns that is none', async () => {
+    const scene = await play([]);
+    expect(() => scene.source.pages(straight(1), { share: 0 })).toThrow('share must be a number above 0, got 0');
   });
 });
 

@@ -1,4 +1,4 @@
-import { admission, credentialPool, type Delivery, type PageReader, PageStream, type ReadOptions, type Waiting } from '@headgate/throttle';
+import { admission, credentialPool, type Waiting } from '@headgate/throttle';
 import { map, merge, Subject } from 'rxjs';
 import { budgetSlots, type BudgetSlotsOptions } from './budget-slots.ts';
 import { nextReset } from './budgets.ts';
@@ -11,6 +11,7 @@ import type { SourceDefinition } from './source-definition.ts';
 import { SourceError, ofDefinition } from './source-error.ts';
 import type { SourceOptions } from './source-options.ts';
 import type { QueryInFlight, Source, SourceGauges, SourceWaiting } from './source.ts';
+import { type PagingCalls, walkPages } from './walk-pages.ts';
 
 /**
  * Makes a source of a service's definition: a function of its users' options.
@@ -125,18 +126,15 @@ export function defineSource<Query, Value>(definition: SourceDefinition<Query, V
           aborts.delete(abort);
         }
       },
-      walk: (first, next, { share, signal } = {}) =>
-        new PageStream(
-          () => {
-            const turns = { walk: {}, ...(share !== undefined && { share }) };
-            return walkReader({
-              first,
-              next: (value, query) => ofDefinition({ service, name: 'next', call: () => next(value, query) }),
-              query: (query, reading) => source.query(query, { ...turns, ...reading }),
-            });
-          },
-          { signal },
-        ),
+      pages: (paging, walked = {}) =>
+        walkPages({
+          ...walked,
+          ...pagingCalls(service),
+          paging,
+          service,
+          subject: () => definition.subject(paging.query(paging.first)),
+          query: (query, reading) => source.query(query, reading),
+        }),
       gauges: () => gauges(queue.waiting()),
       slots: () => inUse((one) => budgetSlots({ ...one, clock })),
       changes: merge(queue.changes, outageChanges.pipe(map(() => queue.waiting()))).pipe(map(gauges)),
@@ -154,29 +152,13 @@ export function defineSource<Query, Value>(definition: SourceDefinition<Query, V
   };
 }
 
-interface WalkReaderOptions<Query, Value> {
-  readonly first: Query;
-  /** The query after this page; undefined or null when it was the last. */
-  readonly next: (value: Value, query: Query) => Query | null | undefined;
-  readonly query: (query: Query, options: ReadOptions) => Promise<Delivery<Value>>;
-}
-
-/** Reads a walk query by query. An error of `next` comes after its page, which is good. */
-function walkReader<Query, Value>({ first, next, query }: WalkReaderOptions<Query, Value>): PageReader<Value> {
-  let coming: Query | null | undefined = first;
-  let failure: { readonly error: unknown } | undefined;
+/** Calls the functions of a paging as those of a definition. */
+export function pagingCalls(service: string): PagingCalls {
   return {
-    async read(options) {
-      if (failure !== undefined) throw failure.error;
-      const current = coming;
-      if (current === undefined || current === null) return undefined;
-      const delivery = await query(current, options);
-      try {
-        coming = next(delivery.value, current);
-      } catch (error) {
-        failure = { error };
-      }
-      return delivery;
+    call: (name, call) => ofDefinition({ service, name: `${name} of the paging`, call }),
+    misuse: (name, what, why) => {
+      const message = `${service}: ${name} of the paging of the ${service} source ${what}. ${why}.`;
+      return new SourceError({ code: 'HEADGATE_DEFINITION', retryable: false, service, message });
     },
   };
 }

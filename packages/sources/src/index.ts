@@ -18,16 +18,24 @@ export {
   retryAfterMs,
   type RateHeadersOptions,
 } from './http/rate-headers.ts';
-export type {
-  QueryInFlight,
-  QueryOptions,
-  Source,
-  SourceBudgetGauge,
-  SourceGauges,
-  SourceOutage,
-  SourceWaiting,
-  WalkOptions,
-} from './source.ts';
+export type { QueryInFlight, QueryOptions, Source, SourceBudgetGauge, SourceGauges, SourceOutage, SourceWaiting } from './source.ts';
+export {
+  type Checkpoint,
+  cursorParameter,
+  type CursorParameterOptions,
+  nextAddress,
+  type NextAddressOptions,
+  nextLink,
+  type NextLinkOptions,
+  offsets,
+  type OffsetsOptions,
+  pageNumbers,
+  type PageNumbersOptions,
+  type Paging,
+  type WalkedPage,
+  type WalkOptions,
+} from './paging.ts';
+export { walkPages, type PagingCalls, type WalkPagesOptions } from './walk-pages.ts';
 export type {
   AnyRequest,
   ClassifyContext,

@@ -1,6 +1,7 @@
-import type { CreditPool, Delivery, PageStream, Waiting } from '@headgate/throttle';
+import type { CreditPool, Delivery, Json, PageStream, Waiting } from '@headgate/throttle';
 import type { Observable } from 'rxjs';
 import type { BudgetSlots } from './budget-slots.ts';
+import type { Paging, WalkedPage, WalkOptions } from './paging.ts';
 
 /** A service that takes requests. */
 export interface Source<Query, Value> extends AsyncDisposable {
@@ -10,10 +11,13 @@ export interface Source<Query, Value> extends AsyncDisposable {
    */
   query(query: Query, options: QueryOptions): Promise<Delivery<Value>>;
   /**
-   * A walk from query to query. `next` returns undefined or null after the last page, synchronously. The walk ends with its error after the
-   * page it was given.
+   * Walks from page to page; each subscription, iteration or drain is a walk of its own. It ends with a `SourceError`: `HEADGATE_CURSOR_LOOP`
+   * where a cursor comes again, `HEADGATE_EMPTY_PAGES`, `HEADGATE_PAGE_LIMIT`, `HEADGATE_DEFINITION` for a fault of `paging`, or that of a request.
    */
-  walk(first: Query, next: (value: Value, query: Query) => Query | null | undefined, options?: WalkOptions): PageStream<Value>;
+  pages<Cursor extends NonNullable<Json>>(
+    paging: Paging<Query, Value, Cursor>,
+    options?: WalkOptions<Cursor>,
+  ): PageStream<WalkedPage<Value, Cursor>>;
   /** How its budgets stand, who waits for what, and since when the service is down. */
   gauges(): SourceGauges;
   /** When the slots of each budget come free: what a forecast is made of. */
@@ -29,20 +33,14 @@ export interface Source<Query, Value> extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Options of `Source.walk`. */
-export interface WalkOptions {
-  /** Ends it with the signal's reason, and aborts the request in flight. */
-  readonly signal?: AbortSignal | undefined;
-  /** How large a share of the turns the walk gets, against 1 of others, where budget is short. Default 1. */
-  readonly share?: number;
-}
-
 /** Options of `Source.query`. */
-export interface QueryOptions extends WalkOptions {
+export interface QueryOptions {
   /** Pool from which the most items that the answer can hold are reserved, before the request is made. */
   readonly credits: CreditPool;
   /** Rejects the query with its reason: leaves the queue, or aborts the request in flight. */
   readonly signal?: AbortSignal;
+  /** How large a share of the turns the query's walk gets, against 1 of others, where budget is short. Default 1. */
+  readonly share?: number;
   /** Queries of one walk take their turns together. Default: each query is a walk of its own. */
   readonly walk?: object;
   /** How many requests of its caller it stands for, as a batch does: a service that is down costs a few of them at most. Default 1. */

@@ -46,7 +46,7 @@ export async function startShelves({
 /** A user's module: the pipeline `shelves` in one file, with types that Node strips. */
 export const SHELVES_MODULE = `import { bearer } from '@headgate/auth';
 import { definePipeline, secret, topic, walk } from '@headgate/pipeline';
-import { SourceError, defineSource, jsonBody } from '@headgate/sources';
+import { SourceError, defineSource, jsonBody, pageNumbers } from '@headgate/sources';
 import * as z from 'zod';
 
 const page = z.object({ books: z.array(z.string()), next: z.number().nullable() });
@@ -90,10 +90,8 @@ export default definePipeline({
   open: ({ baseUrl, token }, io) =>
     walk({
       source: source({ ...io, baseUrl, credentials: [{ name: 'token', signer: bearer(token) }] }),
-      pages: (api, { shelf }, from) =>
-        api.walk({ shelf, page: Number(from ?? 1) }, ({ next }) => (next === null ? undefined : { shelf, page: next })),
+      paging: ({ shelf }) => pageNumbers({ query: (page) => ({ shelf, page }), isLast: ({ next }) => next === null }),
       records: ({ books }, { topics, key }) => books.map((book) => topics.records({ key, value: { book } })),
-      checkpoint: ({ next }) => next ?? undefined,
     }),
 });
 `;

@@ -18,8 +18,8 @@ import {
 } from '@headgate/pipeline';
 import {
   AUTHOR_PAGE_SIZE,
-  type AuthorCheckpoint,
   authorFlaw,
+  authorPaging,
   type BookAnswer,
   books as booksSource,
   type UnreadableBook,
@@ -250,11 +250,7 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
       }),
       author: walk({
         source,
-        pages: (api, request, from) => {
-          const { author, page = 1, pageSize = ownSize } = request;
-          const checkpoint = from === undefined ? undefined : authorCheckpoint.parse(from);
-          return api.authorPages(author, { page, pageSize, maxPages: given.maxPages, from: checkpoint });
-        },
+        paging: ({ author }) => authorPaging(author, { pageSize: ownSize, maxPages: given.maxPages }),
         records({ author, page, last, mayBeCut, record }, { topics, warn }) {
           if (mayBeCut) {
             warn(
@@ -264,25 +260,11 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
           }
           return [topics.authors({ key: author, value: { author, page, last, record }, id: String(page) })];
         },
-        checkpoint: ({ checkpoint }) => checkpoint && { ...checkpoint },
-        resumeAt(request, from) {
-          const { page, pageSize } = authorCheckpoint.parse(from);
-          return { ...request, page, pageSize };
-        },
         items: ({ record }) => record.books.length,
         smallerBy: 'lower books.pageSize',
       }),
     });
   },
-});
-
-/** As the lane's state gives it back. */
-const authorCheckpoint: z.ZodType<AuthorCheckpoint> = z.object({
-  page: z.int(),
-  first: z.int(),
-  pageSize: z.int(),
-  full: z.int(),
-  seen: z.array(z.string()),
 });
 
 /** The records of a batch's answers. Where the answers hold records that name no ISBN, none of the ISBNs is known to be missing. */

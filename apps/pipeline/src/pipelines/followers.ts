@@ -16,8 +16,7 @@ import {
   topic,
   walk,
 } from '@headgate/pipeline';
-import { type FollowerPage, followers as followersSource } from '@headgate/sources/followers';
-import type { Json } from '@headgate/throttle';
+import { type FollowersAnswer, followers as followersSource, followersPaging } from '@headgate/sources/followers';
 import { type UserChoice, isScreenName, isUserId, userLabel } from '@headgate/sources/followers/user';
 import * as z from 'zod';
 import { address } from '../config/address.ts';
@@ -282,26 +281,11 @@ export const followers: DefinedPipeline<typeof options> = definePipeline({
     const { count, stringifyIds, emit } = given;
     return walk({
       source: openSource(given, io),
-      pages(api, { cursor: first = FIRST_CURSOR, count: own, ...user }, from, { page }) {
-        const { cursor = first, empty } = checkpointOf(from);
-        return api.pages({
-          ...user,
-          cursor,
-          emptyBefore: empty,
-          count: own ?? count,
-          stringifyIds,
-          firstPage: page,
-          maxEmptyPages: given.maxEmptyPages,
-        });
-      },
-      through: given.dropBoundaryDuplicates ? [dropBoundaryDuplicates<FollowerPage>()] : [],
+      paging: (request) => followersPaging({ ...request, count: request.count ?? count, stringifyIds, maxEmptyPages: given.maxEmptyPages }),
+      through: given.dropBoundaryDuplicates ? [dropBoundaryDuplicates<FollowersAnswer>()] : [],
       *records(page, at) {
         if (emit.includes('pages')) yield pageRecord(page, at);
         if (emit.includes('ids')) yield idRecords(page, at);
-      },
-      checkpoint({ nextCursor, ids }, before) {
-        if (nextCursor === '0') return undefined;
-        return ids.length > 0 ? nextCursor : { cursor: nextCursor, empty: checkpointOf(before).empty + 1 };
       },
       items: ({ ids }) => ids.length,
       credentialOf: ({ credential: name }) => name,
@@ -309,7 +293,6 @@ export const followers: DefinedPipeline<typeof options> = definePipeline({
         yield topics.crawls({ key, value: { user: key, crawl: id, ...change, ids: items }, id: change.state });
       },
       whole: isWhole,
-      resumeAt: (request, from) => ({ ...request, cursor: checkpointOf(from).cursor }),
       ...(emit.includes('changes') && { after: followerChanges, afterName: 'the comparison of its last two crawls' }),
     });
   },
@@ -325,14 +308,6 @@ function openSource(given: FollowersOptions, io: PipelineIo<Credential>) {
   });
 }
 
-/** A walk's checkpoint is its next cursor; behind empty pages, how many came in a row stands beside it. */
-function checkpointOf(from: Json | undefined): { readonly cursor?: string | undefined; readonly empty: number } {
-  if (typeof from === 'string') return { cursor: from, empty: 0 };
-  return checkpointSchema.safeParse(from).data ?? { empty: 0 };
-}
-
-const checkpointSchema = z.object({ cursor: z.string(), empty: z.number() });
-
 interface At {
   readonly key: string;
   readonly id: string;
@@ -340,12 +315,12 @@ interface At {
   readonly topics: RecordMakers<typeof followersTopics>;
 }
 
-function pageRecord({ cursor, nextCursor, previousCursor, ids }: FollowerPage, { key, id, page, topics }: At): PendingRecord {
+function pageRecord({ cursor, nextCursor, previousCursor, ids }: FollowersAnswer, { key, id, page, topics }: At): PendingRecord {
   return topics.pages({ key, value: { user: key, crawl: id, page, cursor, nextCursor, previousCursor, ids } });
 }
 
 /** One record per id. They carry no headers: 5,000 times a page they would repeat the value. */
-function idRecords({ ids }: FollowerPage, { key, id, page, topics }: At): PendingRecord {
+function idRecords({ ids }: FollowersAnswer, { key, id, page, topics }: At): PendingRecord {
   const start = JSON.stringify({ user: key, crawl: id, page }).slice(0, -1);
   // Ids are digits only, so they need no escaping.
   return topics.ids.series({ key, count: ids.length, before: `${start},"id":"`, textAt: (index) => ids[index] ?? '', after: '"}' });

@@ -42,19 +42,13 @@ export const booksRequest: z.ZodType<BooksRequest> = z.union(
     z.object({ isbns: z.array(z.string()).min(1).max(100_000).describe('ISBNs of books.') }),
     z.object({
       author: z.string().trim().min(1).max(1_000).describe('Name of an author, as the service spells it.'),
-      page: z.int().min(1).describe('First page to look up. Default: 1.').optional(),
-      pageSize: z.int().min(1).max(1_000).describe("Books per page. Default: the configuration's.").optional(),
     }),
   ],
   'takes {"isbn": "…"}, {"isbns": ["…"]} or {"author": "…"}',
 );
 
-/** All books of an author, or those from a page on. */
+/** All books of an author. */
 export interface AuthorRequest {
   /** Name of the author, as the service spells it. */
   readonly author: string;
-  /** The first page to look up, 1-based; all pages from it on are. Default: all pages. */
-  readonly page?: number | undefined;
-  /** Books a page, which `page` counts. Default: the configuration's. */
-  readonly pageSize?: number | undefined;
 }

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type WalkPosition, definePipeline, topic, walk } from '@headgate/pipeline';
 import { sampleIsbn, startBooks, startFollowers } from '@headgate/sandbox';
-import { PageStream } from '@headgate/throttle';
+import { type QueryOptions, pageNumbers } from '@headgate/sources';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { books } from '../pipelines/books.ts';
@@ -225,20 +225,14 @@ function shelf(gate: Promise<void>) {
     listed: () => [{ name: 'a' }],
     open: () =>
       walk({
-        source: { gauges: () => ({ budgets: [], waiting: [] }), stop: () => undefined, close: async () => undefined },
-        pages: (_, { name }: Shelf) =>
-          new PageStream<string>(() => {
-            let isRead = false;
-            return {
-              async read({ credits }) {
-                if (isRead) return undefined;
-                isRead = true;
-                return { value: name, credit: credits.reserve(1) };
-              },
-            };
-          }),
+        source: {
+          query: async (value: string, { credits }: QueryOptions) => await Promise.resolve({ value, credit: credits.reserve(1) }),
+          gauges: () => ({ budgets: [], waiting: [] }),
+          stop: () => undefined,
+          close: async () => undefined,
+        },
+        paging: ({ name }: Shelf) => pageNumbers({ query: () => name, isLast: () => true }),
         records: (page: string, { topics }: WalkPosition<Shelf, typeof shelfTopics>) => [topics.records({ key: 'a', value: page })],
-        checkpoint: () => undefined,
         // eslint-disable-next-line require-yield
         async *after(): AsyncGenerator<never> {
           await gate;

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { definePipeline } from '../define-pipeline.ts';
 import type { RunEvent } from '../events.ts';
-import { type Shelf, type ShelvesApi, shelves, shelvesApi, type shelvesTopics, workedOff } from '../shelves.fixture.ts';
+import { type Shelf, type ShelvesApi, shelfPaging, shelves, shelvesApi, type shelvesTopics, workedOff } from '../shelves.fixture.ts';
 import { topicNames } from '../names.ts';
 import { temporaryLog } from '../temporary-log.fixture.ts';
 import { topicSpecs } from '../topics.ts';
@@ -17,9 +17,8 @@ function walking(api: ShelvesApi = shelvesApi(), after?: After<typeof shelvesTop
   return shelves(() =>
     walk({
       source: api,
-      pages: (source, { shelf }, from) => source.pages(shelf, typeof from === 'number' ? from : 0),
+      paging: shelfPaging,
       records: ({ shelf, items }, { topics }) => items.map((item) => topics.records({ key: shelf, value: { item } })),
-      checkpoint: ({ next }) => next,
       whole: ({ shelf }: Shelf) => shelf !== 'some',
       ...(after !== undefined && { after }),
     }),
@@ -81,9 +80,8 @@ describe('leftToDo', () => {
       open: () =>
         walk({
           source: shelvesApi(),
-          pages: (source, { shelf }: Shelf) => source.pages(shelf, 0),
+          paging: shelfPaging,
           records: () => [],
-          checkpoint: () => undefined,
         }),
     });
     const pipelines = [walking()({ shelves: ['ada'] }), others({})];

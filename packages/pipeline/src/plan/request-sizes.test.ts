@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { shelves, shelvesApi } from '../shelves.fixture.ts';
+import { shelfPaging, shelves, shelvesApi } from '../shelves.fixture.ts';
 import { walk } from '../workers/walk.ts';
 import { type RequestSize, requestSizes, requestsBehind } from './request-sizes.ts';
 
@@ -152,7 +152,7 @@ describe('requestsBehind', () => {
 describe('requestSizes', () => {
   const request = (shelf: string): string => JSON.stringify({ shelf });
   const sizes = requestSizes(
-    shelves(() => walk({ source: shelvesApi(), pages: (api) => api.pages('', 0), records: () => [], checkpoint: () => undefined }))({}),
+    shelves(() => walk({ source: shelvesApi(), paging: shelfPaging, records: () => [] }))({}),
     {
       left: () => (offset, value) =>
         value === request('keys')

@@ -2,6 +2,7 @@ import type { NewRecord } from '@headgate/topics';
 import { digest } from '../digest.ts';
 import type { Reason } from '../events.ts';
 import { eventHeaders } from '../topic.ts';
+import { RESUME } from './request.ts';
 
 /** The reason in a dead letter: every error class of Headgate has these. */
 export interface DeadLetterReason extends Reason {
@@ -22,6 +23,8 @@ export interface DeadLetterOptions {
   readonly at: number;
   /** More headers. Default none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Where the replay of a walk continues. Default: at its start. */
+  readonly resume?: string | undefined;
   /** The most bytes its topic takes, where a record has more. */
   readonly tooLarge: (record: NewRecord) => number | undefined;
 }
@@ -61,7 +64,7 @@ export function deadLetter(options: DeadLetterOptions): DeadLetterRecord {
     retryable,
     message: `${shortened(message, LONGEST_BYTES.message)} (What it is about is left out: ${options.topic} takes ${limit} bytes. It is ${id}.)`,
   };
-  return letterRecord({ ...options, key: shortened(options.key, LONGEST_BYTES.key), id, error }, { request: null });
+  return letterRecord({ ...options, resume: undefined, key: shortened(options.key, LONGEST_BYTES.key), id, error }, { request: null });
 }
 
 /** Ids that differ stay different. */
@@ -77,7 +80,7 @@ function shortened(text: string, bytes: number): string {
 }
 
 function letterRecord(
-  { pipeline, topic, partition, key, id, error, at, headers }: DeadLetterOptions,
+  { pipeline, topic, partition, key, id, error, at, resume, headers }: DeadLetterOptions,
   content: DeadLetterContent,
 ): DeadLetterRecord {
   const time = new Date(at).toISOString();
@@ -86,7 +89,7 @@ function letterRecord(
     partition,
     key,
     value: `{${contentText(content)},${JSON.stringify({ error: reasonOf(error), at: time }).slice(1)}`,
-    headers: { ...eventHeaders({ pipeline, name: DEAD_LETTERS, id, time }), ...headers },
+    headers: { ...eventHeaders({ pipeline, name: DEAD_LETTERS, id, time }), ...(resume !== undefined && { [RESUME]: resume }), ...headers },
   };
 }
 

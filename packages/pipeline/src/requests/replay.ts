@@ -3,6 +3,7 @@ import type { PipelineRequests } from '../define-pipeline.ts';
 import { GROUP_STATE, replayGroup, requestsTopic, topicNames } from '../names.ts';
 import { topicPartitions } from '../topic-partitions.ts';
 import type { TopicNames } from '../topic.ts';
+import { RESUME } from './request.ts';
 import type { ClosedLetters } from './closed-letters.ts';
 import { type OpenDeadLetter, letterValue, lettersOf, openDeadLetters } from './open-dead-letters.ts';
 
@@ -41,7 +42,12 @@ export async function replayDeadLetters(options: ReplayOptions): Promise<{ reado
   const replayed = await closeLetters(options, requests.name, (letter) => {
     const { partition, offset, key } = letter;
     const request = workableRequest(letter.record, requests);
-    if ('text' in request) return (tx) => tx.append([{ topic: target, key: letter.record.key, value: request.text }]);
+    if ('text' in request) {
+      const { key: recordKey, headers } = letter.record;
+      const resume = headers[RESUME];
+      const put = { topic: target, key: recordKey, value: request.text, ...(resume !== undefined && { headers: { [RESUME]: resume } }) };
+      return (tx) => tx.append([put]);
+    }
     left += 1;
     onLeft?.({ partition, offset, key, reason: request.reason });
     return undefined;

@@ -9,16 +9,22 @@ import type { DeadLetterContent } from './dead-letter.ts';
 export interface RequestRecord extends Pick<TopicRecord, 'offset' | 'key' | 'value'> {
   /** When it was appended, on the log's clock; absent where the topic no longer holds it. */
   readonly timestampMs?: number;
+  /** The header `headgate-resume`: where a walk continues, as the dead letter that was replayed has it. */
+  readonly resume?: string;
   /** Why it can't be taken, where that is known before it is read. `value` is then what its dead letter holds. */
   readonly refusal?: unknown;
   /** Its value, where that is no text: `value` is null then, and `refusal` says it. */
   readonly bytes?: Uint8Array;
 }
 
+/** The header of dead letters, and of the requests that their replay puts back, that says where the walk continues. */
+export const RESUME = 'headgate-resume';
+
 /** A record of a requests topic as a request. Bytes in its key or its headers do no harm. */
 export function requestRecord(record: TopicRecord<Uint8Array>): RequestRecord {
-  const { offset, key, value, timestampMs } = record;
-  const kept = { offset, timestampMs, key: key === null ? null : (textOf(key) ?? null) };
+  const { offset, key, value, headers, timestampMs } = record;
+  const resume = headers[RESUME] && textOf(headers[RESUME]);
+  const kept = { offset, timestampMs, key: key === null ? null : (textOf(key) ?? null), ...(resume !== undefined && { resume }) };
   try {
     return { ...kept, value: textRecord({ ...record, key: null, headers: {} }).value };
   } catch (refusal) {

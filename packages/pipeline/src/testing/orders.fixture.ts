@@ -87,14 +87,24 @@ export function orders(mistakes: Mistakes = {}): DefinedPipeline<typeof options>
       if (mistakes.leavesTimer === true) io.clock.schedule(60_000, () => undefined);
       return walk({
         source: kept,
-        pages(api, { customer }, from) {
-          const page = typeof from === 'number' && mistakes.startsAnew !== true ? from : 1;
-          const first = page > 1 && mistakes.skipsOnResume === true ? page + 1 : page;
-          return api.walk({ customer, page: first }, ({ next }) => (next === null ? undefined : { customer, page: next }));
+        paging({ customer }) {
+          let isResumed = true;
+          return {
+            get first() {
+              isResumed = false;
+              return 1;
+            },
+            query(page: number) {
+              const isLate = isResumed;
+              isResumed = false;
+              if (isLate && mistakes.startsAnew === true) return { customer, page: 1 };
+              return { customer, page: isLate && mistakes.skipsOnResume === true ? page + 1 : page };
+            },
+            next: ({ next }) => (next === null ? 'last' : { cursor: next }),
+          };
         },
         records: (page, { topics, key }) =>
           page.orders.map((order, i) => topics.records({ key, value: { order }, ...(mistakes.sameIds === true && { id: `${i}` }) })),
-        checkpoint: ({ next }) => next ?? undefined,
       });
     },
   });

@@ -1,5 +1,5 @@
 import { bearer } from '@headgate/auth';
-import { SourceError, defineSource, jsonBody } from '@headgate/sources';
+import { SourceError, defineSource, jsonBody, pageNumbers } from '@headgate/sources';
 import * as z from 'zod';
 import { type DefinedPipeline, definePipeline } from '../define-pipeline.ts';
 import { topic } from '../topic.ts';
@@ -72,14 +72,10 @@ export const shop: DefinedPipeline<typeof options> = definePipeline({
   open({ baseUrl }, io) {
     const source = shopSource({ ...io, baseUrl, credentials: [{ name: 'app', signer: bearer('app') }] });
     const walked = (kind: (typeof WALKS)[number]) =>
-      walk<ShopSource, Request, ShopPage, Topics>({
+      walk<Query, ShopPage, number, Request, Topics>({
         source,
-        pages(api, { name }, from) {
-          const query = { kind, names: [name], page: typeof from === 'number' ? from : 1 };
-          return api.walk(query, ({ next }) => (next === null ? undefined : { ...query, page: next }));
-        },
+        paging: ({ name }) => pageNumbers({ query: (page) => ({ kind, names: [name], page }), isLast: ({ next }) => next === null }),
         records: ({ items }, { key, topics: of }) => items.map((item) => of[kind]({ key, value: item })),
-        checkpoint: ({ next }) => next ?? undefined,
         async *after(crawl, previous, { topics: of }) {
           yield await Promise.resolve(of.ends({ key: `${kind} of ${crawl.key}`, value: `after ${previous?.id ?? 'none'}` }));
         },

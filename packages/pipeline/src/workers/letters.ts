@@ -17,6 +17,8 @@ export interface LetterOptions {
   readonly id: string;
   readonly content: DeadLetterContent;
   readonly error: unknown;
+  /** Where the replay of a walk continues. Default: at its start. */
+  readonly resume?: string | undefined;
   /** Identifies the request that failed, for traces. */
   readonly work?: object;
 }
@@ -24,13 +26,16 @@ export interface LetterOptions {
 type Context = Pick<WorkerContext<never, TopicMap>, 'pipeline' | 'lane' | 'names' | 'clock' | 'emit'> &
   Partial<Pick<WorkerContext<never, TopicMap>, 'tracing'>>;
 
-export function letter({ pipeline, lane, names, clock, emit, tracing }: Context, { key, id, content, error, work }: LetterOptions): Letter {
+export function letter(
+  { pipeline, lane, names, clock, emit, tracing }: Context,
+  { key, id, content, error, resume, work }: LetterOptions,
+): Letter {
   const topic = names(`${pipeline}.${DEAD_LETTERS}`);
   const { partition } = lane;
   const tooLarge = (record: NewRecord): number | undefined => lane.tooLarge(record);
   const headers = work && tracing?.headers(work);
   return {
-    record: deadLetter({ pipeline, topic, partition, key, id, content, error, at: clock.epochMs(), headers, tooLarge }),
+    record: deadLetter({ pipeline, topic, partition, key, id, content, error, at: clock.epochMs(), headers, resume, tooLarge }),
     tell: () => emit({ type: 'dead-letter', pipeline, topic, key, error: reasonOf(error) }),
   };
 }

@@ -3,7 +3,9 @@ import { describe, expect, it, test } from 'vitest';
 import {
   type ItemsPage,
   type Shelf,
+  type ShelfQuery,
   type ShelvesApi,
+  shelfPaging,
   shelves,
   shelvesApi,
   type shelvesTopics,
@@ -23,11 +25,10 @@ const kindOf = ({ shelf }: Shelf): 'walk' | 'word' => (/^[A-Z]/.test(shelf) ? 'w
 /** Shelves in capitals are walked, words are looked up, both at one source. */
 function routed(api: ShelvesApi = shelvesApi(), pick = kindOf): Work<Shelf, Topics> {
   return route((request: Shelf) => [pick(request), request], {
-    walk: walk<ShelvesApi, Shelf, ItemsPage, Topics>({
+    walk: walk<ShelfQuery, ItemsPage, number, Shelf, Topics>({
       source: api,
-      pages: (source, { shelf }, from) => source.pages(shelf, typeof from === 'number' ? from : 0),
+      paging: shelfPaging,
       records: ({ shelf, items }, { topics }) => items.map((item) => topics.records({ key: shelf, value: { item } })),
-      checkpoint: ({ next }) => next,
     }),
     word: lookup<ShelvesApi, Shelf, string[], Topics>({
       source: api,
@@ -92,14 +93,16 @@ test('a run that is stopped goes on with requests of every kind', async () => {
 function twoWalks(carried: string[], ends: string[], isStuck = false): Work<Shelf, Topics> {
   const source = shelvesApi();
   const walked = (kind: string) =>
-    walk<ShelvesApi, Shelf, ItemsPage, Topics>({
+    walk<ShelfQuery, ItemsPage, number, Shelf, Topics>({
       source,
-      pages(api, { shelf }, from, at) {
-        if (from === undefined) carried.push(`${kind} of ${shelf} since ${JSON.stringify(at.carried)}`);
-        return api.pages(shelf, typeof from === 'number' ? from : 0);
-      },
+      paging: (request, { carried: since }) => ({
+        ...shelfPaging(request),
+        get first() {
+          carried.push(`${kind} of ${request.shelf} since ${JSON.stringify(since)}`);
+          return 0;
+        },
+      }),
       records: ({ items }, { topics, key }) => items.map((item) => topics.records({ key, value: { item: `${kind} ${item}` } })),
-      checkpoint: ({ next }) => next,
       carry: ({ items }) => `${kind} ${items.at(-1)}`,
       async *after(crawl, previous, { topics, signal }) {
         if (isStuck) await new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))));

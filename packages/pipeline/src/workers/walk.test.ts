@@ -1,7 +1,21 @@
-import { PageStream, transform } from '@headgate/throttle';
+import { transform } from '@headgate/throttle';
 import { type TopicLog, TopicLogError } from '@headgate/topics';
 import { describe, expect, it, test } from 'vitest';
-import { type ItemsPage, type Shelf, shelves, shelvesApi, shelvesTopics, stopped, valuesOf, workedOff } from '../shelves.fixture.ts';
+import {
+  type ItemsPage,
+  type Shelf,
+  type ShelfQuery,
+  type ShelvesPipeline,
+  shelfPaging,
+  shelves,
+  shelvesApi,
+  shelvesTopics,
+  valuesOf,
+  workedOff,
+} from '../shelves.fixture.ts';
+import { topicNames } from '../names.ts';
+import { replayDeadLetters } from '../requests/replay.ts';
+import { topicSpecs } from '../topics.ts';
 import { logWith, temporaryLog } from '../temporary-log.fixture.ts';
 import * as z from 'zod';
 import { definePipeline } from '../define-pipeline.ts';
@@ -9,15 +23,27 @@ import type { RunEvent } from '../events.ts';
 import { start } from '../start.ts';
 import { type WalkDefinition, walk } from './walk.ts';
 
-type Definition = WalkDefinition<ReturnType<typeof shelvesApi>, Shelf, ItemsPage, ItemsPage, typeof shelvesTopics>;
+type Definition = WalkDefinition<ShelfQuery, ItemsPage, number, Shelf, ItemsPage, typeof shelvesTopics>;
+
+/** The paging of shelves with another way on. */
+function nextBy(next: (page: ItemsPage) => number | undefined): Pick<Definition, 'paging'> {
+  return {
+    paging: (request) => ({
+      ...shelfPaging(request),
+      next(page) {
+        const cursor = next(page);
+        return cursor === undefined ? 'last' : { cursor };
+      },
+    }),
+  };
+}
 
 /** A walk of shelves in memory. */
 function walking(more: Partial<Definition> = {}, api = shelvesApi()) {
-  return walk<ReturnType<typeof shelvesApi>, Shelf, ItemsPage, typeof shelvesTopics, ItemsPage>({
+  return walk<ShelfQuery, ItemsPage, number, Shelf, typeof shelvesTopics>({
     source: api,
-    pages: (source, { shelf }, from) => source.pages(shelf, typeof from === 'number' ? from : 0),
+    paging: shelfPaging,
     records: ({ shelf, items }, { topics }) => items.map((item) => topics.records({ key: shelf, value: { item } })),
-    checkpoint: ({ next }) => next,
     ...more,
   });
 }
@@ -37,12 +63,24 @@ function boom(of: { readonly shelf: string }): void {
 describe('a function of the definition that throws ends its request as one dead letter that names it, and no other:', () => {
   const faults: readonly (readonly [name: string, more: Partial<Definition>])[] = [
     [
-      'pages',
+      'paging',
       {
-        pages(source, request, from) {
+        paging(request) {
           boom(request);
-          return source.pages(request.shelf, typeof from === 'number' ? from : 0);
+          return shelfPaging(request);
         },
+      },
+    ],
+    [
+      'query of paging',
+      {
+        paging: (request) => ({
+          ...shelfPaging(request),
+          query(from) {
+            boom(request);
+            return { ...request, from };
+          },
+        }),
       },
     ],
     [
@@ -55,13 +93,11 @@ describe('a function of the definition that throws ends its request as one dead 
       },
     ],
     [
-      'checkpoint',
-      {
-        checkpoint(page) {
-          boom(page);
-          return page.next;
-        },
-      },
+      'next of paging',
+      nextBy((page) => {
+        boom(page);
+        return page.next;
+      }),
     ],
     [
       'carry',
@@ -108,15 +144,6 @@ describe('a function of the definition that throws ends its request as one dead 
         },
       },
     ],
-    [
-      'checkpoint',
-      {
-        // JSON can't hold it.
-        checkpoint(page) {
-          return page.shelf === 'bad' ? (Object.assign(page, { toJSON: () => boom(page) }) as never) : page.next;
-        },
-      },
-    ],
     ['transform open', { through: [throwing('open')] }],
     ['transform next', { through: [throwing('next')] }],
     ['transform state', { through: [throwing('state')] }],
@@ -131,8 +158,7 @@ describe('a function of the definition that throws ends its request as one dead 
     expect({ outcome, failures }).toEqual({ outcome: 'done', failures: [] });
     const letters = await valuesOf<DeadLetter>(place.log, 'shelves.dead-letters');
     expect(letters.map(({ request, error: { code } }) => [request, code])).toEqual([[{ shelf: 'bad' }, 'HEADGATE_USER_FUNCTION']]);
-    const [, transformName] = name.split(' ');
-    const told = transformName === undefined ? name : 'transform thrower';
+    const told = name.startsWith('transform') ? 'transform thrower' : name;
     expect(letters[0]?.error.message).toMatch(new RegExp(`^bad: ${told} of pipeline shelves threw TypeError: boom \\(at .*walk\\.test`));
     const items = (await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item).sort();
     // `whole` decides at the last page.
@@ -160,7 +186,7 @@ describe('a function of the definition that throws ends its request as one dead 
     expect(await valuesOf(place.log, 'shelves.records')).toHaveLength(5);
   });
 
-  it.each(['pages', 'records', 'checkpoint', 'carry', 'items', 'credentialOf', 'whole', 'lifecycle'] as const)(
+  it.each(['paging', 'records', 'carry', 'items', 'credentialOf', 'whole', 'lifecycle'] as const)(
     '%s, where it gives a promise, whose rejection ends no process',
     async (name) => {
       await using place = await temporaryLog();
@@ -211,10 +237,18 @@ describe('a function of the definition that throws ends its request as one dead 
       },
       /records of .*: it gives a record that was made otherwise, or changed/,
     ],
-    ['pages that are no stream', { pages: async function* () {} as never }, /pages of .*: it returns .*AsyncGenerator.*PageStream/],
+    [
+      'a paging that is none',
+      { paging: (() => ({ first: 0 })) as never },
+      /paging of .*: it returns \{ first: 0 \}\. It has to return a paging/,
+    ],
+    ['no paging', { paging: (() => undefined) as never }, /paging of .*: it returns undefined/],
+    ['a next page that is null', nextBy(() => null as never), /next of paging of .*: it gives the cursor null\. A cursor is JSON/],
+    ['a next page that is a promise', { paging: later }, /next of paging of .*: it returns a promise/],
+    ['a cursor that JSON changes', nextBy(() => new Date(0) as never), /next of paging of .*: it gives the cursor an object \(Date\)/],
     ['items that are no number', { items: () => 'many' as never }, /items of .*: it returns many\. It has to return a whole number/],
-    ['a checkpoint that JSON can not hold', { checkpoint: () => (() => 1) as never }, /checkpoint of .*: it returns .*Function/],
-    ['pages that throw null', { pages: () => throwNull() }, /pages of pipeline shelves threw null/],
+    ['a paging that throws null', { paging: () => throwNull() }, /paging of pipeline shelves threw null/],
+    ['a source that throws', { source: { ...shelvesApi(), query: () => throwNull() } }, /source of pipeline shelves threw null/],
   ])('%s', async (_, more, says) => {
     await using place = await temporaryLog();
     const { outcome, failures } = await workedOff(
@@ -228,29 +262,11 @@ describe('a function of the definition that throws ends its request as one dead 
     ]);
     expect(await valuesOf(place.log, 'shelves.records')).toEqual([]);
   });
-
-  it('resumeAt, whose own error tells nothing more than the first', async () => {
-    await using place = await temporaryLog();
-    const pipeline = shelves(() =>
-      walking({
-        checkpoint({ shelf, next }) {
-          if (next === 4) boom({ shelf });
-          return next;
-        },
-        resumeAt(request) {
-          boom(request);
-          return request;
-        },
-      }),
-    );
-    expect(await workedOff(place.log, pipeline, ['bad', 'good'])).toMatchObject({ outcome: 'done', failures: [] });
-    expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([
-      { request: { shelf: 'bad' }, error: { message: expect.stringMatching(/checkpoint of pipeline/) } },
-    ]);
-  });
 });
 
 const rejected = (): Promise<string> => Promise.reject(new Error('too late'));
+
+const later: Definition['paging'] = (request) => ({ ...shelfPaging(request), next: rejected as never });
 
 function throwNull(): never {
   // oxlint-disable-next-line typescript/only-throw-error, no-throw-literal -- users do.
@@ -318,7 +334,7 @@ describe('a record that no log takes ends its request, not the lane:', () => {
     ],
     [
       'a checkpoint that is too large',
-      { checkpoint: ({ shelf, next }) => (next !== undefined && shelf === 'bad' ? 'x'.repeat(2_000) : next) },
+      nextBy(({ shelf, next }) => (next !== undefined && shelf === 'bad' ? ('x'.repeat(2_000) as never) : next)),
       /^bad: its checkpoint behind page 1 needs \d+ bytes, more than shelves\.state takes \(1000 bytes\)/,
     ],
     [
@@ -422,119 +438,123 @@ test('a walk whose source was stopped by somebody else fails its lane, and the r
   expect(failures).toMatchObject([{ code: 'HEADGATE_STOPPED' }]);
 });
 
-describe('checkpoint and pages have to agree on the last page:', () => {
-  /** A shelf of seven items: four pages. */
-  const counting = (more: Partial<Definition>) => {
-    const api = shelvesApi({ items: 7 });
-    return { api, pipeline: shelves(() => walking(more, api)) };
-  };
-
-  it('null is the last page, as undefined is', async () => {
-    await using place = await temporaryLog();
-    const { api, pipeline } = counting({ checkpoint: ({ next }) => next ?? null });
-    for (const shelf of [['a'], []]) {
-      const { outcome, snapshot } = await workedOff(place.log, pipeline, shelf);
-      expect(outcome).toBe('done');
-      expect(snapshot.pipelines['shelves']).toMatchObject({ walks: { started: shelf.length, completed: shelf.length }, deadLetters: 0 });
-    }
-    expect(api.requested).toEqual(['a 0', 'a 2', 'a 4', 'a 6']);
-    expect(await valuesOf(place.log, 'shelves.records')).toHaveLength(7);
-  });
-
-  it.each<[name: string, more: Partial<Definition>, pages: number, says: RegExp]>([
-    ['a page after the last one', { checkpoint: () => undefined }, 0, /gave a page after page 1, which checkpoint called the last one/],
-    [
-      'a page after a later last one',
-      { checkpoint: ({ next }) => (next === 6 ? null : next) },
-      2,
-      /gave a page after page 3, which checkpoint called the last one/,
-    ],
-    [
-      'pages that end while the checkpoint continues',
-      { checkpoint: ({ next }) => next ?? 'more' },
-      4,
-      /ended after page 4, though checkpoint says that the walk continues/,
-    ],
-    [
-      'pages without any page',
-      { pages: () => new PageStream<ItemsPage>(() => ({ read: () => Promise.resolve(undefined) })) },
-      0,
-      /gave no page/,
-    ],
-  ])('%s is an error that names the definition', async (_, more, pages, says) => {
-    await using place = await temporaryLog();
-    const { pipeline } = counting(more);
-    const { outcome, snapshot } = await workedOff(place.log, pipeline, ['a']);
-    expect(outcome).toBe('done');
-    expect(snapshot.pipelines['shelves']).toMatchObject({ walks: { completed: 0, failed: 1 }, deadLetters: 1 });
-    expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([
-      { request: { shelf: 'a' }, error: { code: 'HEADGATE_DEFINITION', message: expect.stringMatching(says) } },
-    ]);
-    expect(await valuesOf(place.log, 'shelves.records')).toHaveLength(Math.min(7, 2 * pages));
-  });
-
-  it('a last page that is not yet known to be one is not written by a stop, and no request is finished with it', async () => {
-    await using place = await temporaryLog();
-    const stop = new AbortController();
-    const api = shelvesApi({
-      async onPage(page) {
-        if (page !== 'a 2') return;
-        stop.abort();
-        await new Promise((resolve) => setImmediate(resolve));
-        throw stopped('a');
-      },
-    });
-    const { outcome } = await workedOff(
-      place.log,
-      shelves(() => walking({ checkpoint: () => undefined }, api)),
-      ['a'],
-      { signal: stop.signal },
-    );
-    expect(outcome).toBe('stopped');
-    expect(await valuesOf(place.log, 'shelves.records')).toEqual([]);
-    const again = await workedOff(
-      place.log,
-      shelves(() => walking()),
-      [],
-    );
-    expect(again.snapshot.pipelines['shelves']).toMatchObject({ walks: { completed: 1 } });
-    expect(await valuesOf(place.log, 'shelves.records')).toHaveLength(5);
-  });
-});
-
-test('a walk that failed midway keeps its pages, and its dead letter goes on behind them', async () => {
-  await using place = await temporaryLog();
-  const pipeline = shelves(
-    () =>
+describe('a walk that failed midway', () => {
+  /** Fails at its third page until it is mended. */
+  const failing = (service: { isMended: boolean }, more: Partial<Definition> = {}) =>
+    shelves(() =>
       walking({
-        records({ shelf, items }, { topics, page }) {
-          if (page === 3) throw new Error('boom');
+        records({ shelf, items }, { topics }) {
+          if (items[0] === `${shelf}-4` && !service.isMended) throw new Error('boom');
           return items.map((item) => topics.records({ key: shelf, value: { item } }));
         },
-        resumeAt: ({ shelf }, from) => ({ shelf: `${shelf} from ${JSON.stringify(from)}` }),
-        *lifecycle({ state, pages, items }, { key, topics }) {
-          yield topics.log({ key, value: [state, pages, items] });
+        *lifecycle({ state, pages, items }, { key, id, topics }) {
+          yield topics.log({ key, value: [id, state, pages, items] });
         },
+        ...more,
       }),
-    ({ shelf }) => shelf.replace(/ .*/, ''),
+    );
+  const replayed = async (log: TopicLog, pipeline: ShelvesPipeline) =>
+    await replayDeadLetters({ log, requests: pipeline.definition.requests });
+
+  it('keeps its pages, and the replay of its dead letter writes the others, as a walk of its own', async () => {
+    await using place = await temporaryLog();
+    const service = { isMended: false };
+    const pipeline = failing(service);
+    await workedOff(place.log, pipeline, ['good']);
+    expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([{ request: { shelf: 'good' } }]);
+    // Again, at the same page: the new dead letter has what the first one had.
+    await replayed(place.log, pipeline);
+    await workedOff(place.log, pipeline, []);
+    service.isMended = true;
+    await replayed(place.log, pipeline);
+    const { snapshot } = await workedOff(place.log, pipeline, []);
+    expect(snapshot.pipelines['shelves']).toMatchObject({ walks: { started: 1, completed: 1 } });
+    expect((await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item)).toEqual(GOOD);
+    const [first, second, third] = [0, 1, 2].map((offset) => `shelves.requests-0-${offset}`);
+    expect(await valuesOf(place.log, 'shelves.log')).toEqual([
+      [first, 'started', 0, 0],
+      [first, 'failed', 2, 4],
+      [second, 'started', 0, 0],
+      [second, 'failed', 0, 0],
+      [third, 'started', 0, 0],
+      [third, 'completed', 1, 1],
+    ]);
+  });
+
+  it('gives its replay what its transforms remembered and what the walk before it had carried, and is no whole walk', async () => {
+    await using place = await temporaryLog();
+    const service = { isMended: true };
+    const began: unknown[] = [];
+    const states: unknown[] = [];
+    const wholes: string[] = [];
+    const counting = transform<ItemsPage>({
+      name: 'counting',
+      open(state) {
+        states.push(state);
+        let count = Number(state ?? 0);
+        return {
+          next: (page) => ((count += 1), [page]),
+          state: () => count,
+        };
+      },
+    });
+    const pipeline = failing(service, {
+      paging(request, { carried }) {
+        began.push(carried);
+        return shelfPaging(request);
+      },
+      carry: ({ items }, carried) => `${typeof carried === 'string' ? carried : ''} ${items.join('+')}`,
+      through: [counting],
+      // eslint-disable-next-line require-yield
+      async *after({ id }) {
+        wholes.push(await Promise.resolve(id));
+      },
+    });
+    await workedOff(place.log, pipeline, ['good']);
+    const carried = ' good-0+good-1 good-2+good-3 good-4';
+    service.isMended = false;
+    await workedOff(place.log, pipeline, ['good']);
+    service.isMended = true;
+    await replayed(place.log, pipeline);
+    await workedOff(place.log, pipeline, ['good']);
+    expect(began).toEqual([undefined, carried, carried, carried]);
+    // The last two are those of the replay, and of the request after it.
+    expect(states).toEqual([undefined, undefined, 2, undefined]);
+    expect(wholes).toEqual(['shelves.requests-0-0', 'shelves.requests-0-3']);
+  });
+
+  it.each(['', 'no JSON', 'null', '{}', '{"cursor":null}'])(
+    'and a request that says otherwise where to continue is malformed: %j',
+    async (resume) => {
+      await using place = await temporaryLog();
+      const pipeline = failing({ isMended: true });
+      await place.log.createTopics(topicSpecs([pipeline({})], { lanes: 1, names: topicNames() }));
+      const forged = { topic: 'shelves.requests', key: 'bad', value: '{"shelf":"bad"}', headers: { 'headgate-resume': resume } };
+      await place.log.append([forged]);
+      expect(await workedOff(place.log, pipeline, ['good'])).toMatchObject({ outcome: 'done', failures: [] });
+      expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([
+        { request: { shelf: 'bad' }, error: { code: 'HEADGATE_MALFORMED_REQUEST', message: expect.stringContaining('headgate-resume') } },
+      ]);
+      expect((await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item)).toEqual(GOOD);
+    },
   );
-  await workedOff(place.log, pipeline, ['good']);
-  expect(await valuesOf(place.log, 'shelves.records')).toHaveLength(4);
-  expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([{ request: { shelf: 'good from 4' } }]);
-  expect(await valuesOf(place.log, 'shelves.log')).toEqual([
-    ['started', 0, 0],
-    ['failed', 2, 4],
-  ]);
 });
 
 describe('an incremental walk', () => {
   /** Walks of items that are newer than the last one that was seen, and where each began. */
-  function incremental(began: [page: number, carried: unknown][], more: Partial<Definition> = {}) {
+  function incremental(began: [from: number, carried: unknown][], more: Partial<Definition> = {}) {
     return shelves(() =>
       walking({
-        pages(source, { shelf }, from, { page, carried }) {
-          began.push([page, carried]);
-          return source.pages(shelf, typeof from === 'number' ? from : 0);
+        paging(request, { carried }) {
+          let isBegun = false;
+          return {
+            ...shelfPaging(request),
+            query(from) {
+              if (!isBegun) began.push([from, carried]);
+              isBegun = true;
+              return { ...request, from };
+            },
+          };
         },
         carry: ({ items }, carried) => Math.max(Number(carried ?? 0), Number(items.at(-1)?.replace(/\D/g, ''))),
         ...more,
@@ -547,9 +567,9 @@ describe('an incremental walk', () => {
     const began: [number, unknown][] = [];
     for (const shelf of ['ada', 'bert', 'ada']) await workedOff(place.log, incremental(began), [shelf]);
     expect(began).toEqual([
-      [1, undefined],
-      [1, undefined],
-      [1, 4],
+      [0, undefined],
+      [0, undefined],
+      [0, 4],
     ]);
   });
 
@@ -557,9 +577,9 @@ describe('an incremental walk', () => {
     await using place = await temporaryLog();
     const began: [number, unknown][] = [];
     const failing: Partial<Definition> = {
-      checkpoint({ next }) {
+      credentialOf({ next }) {
         if (next === undefined) throw new Error('boom');
-        return next;
+        return '';
       },
     };
     for (const more of [{}, failing, {}]) await workedOff(place.log, incremental(began, more), ['ada']);
@@ -609,11 +629,11 @@ describe('an incremental walk', () => {
     await workedOff(place.log, incremental(began, more), []);
     await workedOff(place.log, incremental(began, more), ['ada']);
     expect(began).toEqual([
-      [1, undefined],
-      [1, 4],
+      [0, undefined],
+      [0, 4],
       // The page in flight was written.
-      [3, 4],
-      [1, 34],
+      [4, 4],
+      [0, 34],
     ]);
     expect(carried.slice(0, 3)).toEqual([4, 14, 24]);
   });
@@ -628,7 +648,7 @@ describe('an incremental walk', () => {
 
 test('a walk in a circle keeps its pages and ends as a dead letter whose replay starts it over', async () => {
   await using place = await temporaryLog();
-  const pipeline = shelves(() => walking({ checkpoint: ({ next }) => (next === undefined ? 2 : next), resumeAt: () => ({ shelf: 'on' }) }));
+  const pipeline = shelves(() => walking(nextBy(({ next = 2 }) => next)));
   await workedOff(place.log, pipeline, ['good']);
   expect(await valuesOf(place.log, 'shelves.records')).toHaveLength(5);
   expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([

@@ -1,8 +1,10 @@
-import { creditPool, PageStream } from '@headgate/throttle';
+import { creditPool } from '@headgate/throttle';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SourceError } from '../source-error.ts';
-import { type AuthorCheckpoint, type AuthorPage, authorPages, type AuthorPagesReaderOptions } from './author-pages.ts';
+import { pagingCalls } from '../define-source.ts';
+import { walkPages } from '../walk-pages.ts';
+import { type AuthorPage, authorPage, type AuthorPagesOptions, authorPaging } from './author-pages.ts';
 
 type Beyond = 'empty' | '404' | 'the last again' | 'the first again';
 
@@ -14,7 +16,7 @@ interface Shelf {
 }
 
 /** A service with one author, as the field has them: nobody says how their pages end. */
-function service({ books, size, beyond }: Shelf): { readonly query: AuthorPagesReaderOptions['query']; readonly requested: string[] } {
+function service({ books, size, beyond }: Shelf): { readonly query: Parameters<typeof authorPage>[0]; readonly requested: string[] } {
   const all = Array.from({ length: books }, (_, i) => ({ isbn13: String(i) }));
   const requested: string[] = [];
   return {
@@ -37,12 +39,19 @@ function service({ books, size, beyond }: Shelf): { readonly query: AuthorPagesR
   };
 }
 
-async function walk(shelf: Shelf, options: Omit<AuthorPagesReaderOptions, 'name' | 'query'> = {}) {
-  const { query, requested } = service(shelf);
+async function walk(shelf: Shelf, options: AuthorPagesOptions = {}) {
+  const { query: request, requested } = service(shelf);
   const pages: AuthorPage[] = [];
-  const stream = new PageStream(authorPages({ ...options, name: 'Ada', query }));
+  const stream = walkPages({
+    ...options,
+    ...pagingCalls('books'),
+    paging: authorPaging('Ada', options),
+    service: 'books',
+    subject: () => 'Ada',
+    query: async (query, reading) => await authorPage(request, query, reading),
+  });
   const error: unknown = await (async () => {
-    for await (const page of stream) pages.push(page);
+    for await (const { page, next } of stream) pages.push({ ...page, next });
   })().catch((reason: unknown) => reason);
   const numbers = pages.flatMap(({ record }) => record.books.map((book) => Number((book as { isbn13: string }).isbn13)));
   return { pages, requested, numbers, error };
@@ -83,9 +92,9 @@ test('a walk that goes on at a checkpoint brings what the first would have broug
     fc.asyncProperty(fc.nat(130), beyond, fc.nat(5), async (books, after, stop) => {
       const shelf: Shelf = { books, size: { always: 20 }, beyond: after };
       const whole = await walk(shelf);
-      const checkpoint = whole.pages[stop]?.checkpoint;
-      fc.pre(checkpoint !== undefined);
-      const rest = await walk(shelf, { from: JSON.parse(JSON.stringify(checkpoint)) as AuthorCheckpoint });
+      const next = whole.pages[stop]?.next;
+      fc.pre(next !== undefined);
+      const rest = await walk(shelf, { from: JSON.parse(JSON.stringify(next)) as typeof next });
       expect(rest.pages).toEqual(whole.pages.slice(stop + 1));
     }),
   );
@@ -128,7 +137,7 @@ test('a walk ends at its limit, with the page to go on at', async () => {
     retryable: true,
     subject: 'Ada',
     message:
-      "Ada: 3 pages of the author's books have come, and the last was full. To walk on, begin at page 5, or allow more pages (maxPages).",
+      'Ada: 3 pages have come, and the last of them leads to a next one. To walk on, resume after it, or allow more pages (maxPages).',
   });
   const { requested } = await walk(shelf, { page: 5, maxPages: 100 });
   expect([requested[0], requested.length]).toEqual(['5/100', 47]);
@@ -137,8 +146,9 @@ test('a walk ends at its limit, with the page to go on at', async () => {
 test('a page that begins beyond the end is the last one, and an unknown author is an error', async () => {
   const shelf: Shelf = { books: 45, size: { atMost: 1_000 }, beyond: '404' };
   expect((await walk(shelf, { page: 9 })).pages).toMatchObject([{ page: 9, last: true, record: { books: [] } }]);
-  const query: AuthorPagesReaderOptions['query'] = () =>
+  const query: Parameters<typeof authorPage>[0] = () =>
     service(shelf).query('Ada', { page: 99, credits: creditPool({ max: 1 }), signal: new AbortController().signal });
-  const read = authorPages({ name: 'Ada', query })().read({ credits: creditPool({ max: 1 }), signal: new AbortController().signal });
+  const paging = authorPaging('Ada');
+  const read = authorPage(query, paging.query(paging.first), { credits: creditPool({ max: 1 }) });
   await expect(read).rejects.toMatchObject({ code: 'HEADGATE_AUTHOR_NOT_FOUND' });
 });

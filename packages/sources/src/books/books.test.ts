@@ -55,7 +55,8 @@ describe.each([
       page: 1,
       last: true,
       mayBeCut: false,
-      checkpoint: undefined,
+      nextCursor: undefined,
+      next: 'last',
     },
     endlessWalk: {
       walk: (api: Books) => api.authorPages('Ada Brook', { maxPages: 5 }),

@@ -1,9 +1,17 @@
-import { creditPool, type Delivery, PageStream } from '@headgate/throttle';
+import { creditPool, type Delivery, type PageStream } from '@headgate/throttle';
 import type { Observable } from 'rxjs';
 import type { BudgetSlots } from '../budget-slots.ts';
-import { defineSource } from '../define-source.ts';
+import { defineSource, pagingCalls } from '../define-source.ts';
 import type { QueryOptions, SourceGauges } from '../source.ts';
-import { type AuthorPage, authorPages, type AuthorPagesOptions } from './author-pages.ts';
+import {
+  type AuthorPage,
+  authorPage,
+  type AuthorPageAnswer,
+  type AuthorPageQuery,
+  type AuthorPagesOptions,
+  authorPaging,
+} from './author-pages.ts';
+import { mapPages, walkPages } from '../walk-pages.ts';
 import { classifyBooks } from './classify.ts';
 import type { IsbnInput } from './isbn-input.ts';
 import { lookup } from './lookup.ts';
@@ -45,6 +53,11 @@ export interface Books extends AsyncDisposable {
    * `HEADGATE_AUTHOR_NOT_FOUND`, `HEADGATE_PAGE_LIMIT`, `HEADGATE_GAVE_UP` or another that names the cause.
    */
   authorPages(name: string, options?: AuthorPagesOptions): PageStream<AuthorPage>;
+  /**
+   * Requests a page of an author's books under credit: for `walk` of `@headgate/pipeline`, whose `paging` is `authorPaging(name)`. Rejects with
+   * a `SourceError` or `signal.reason`.
+   */
+  query(query: AuthorPageQuery, options: QueryOptions): Promise<Delivery<AuthorPageAnswer>>;
   /**
    * Looks up a list of ISBNs in batches: one answer for each requested ISBN, found or not, in the order of the list.
    *
@@ -127,6 +140,7 @@ export function books(options: BooksOptions): Books {
     const { value, credit } = await query('author', authorQuery(name, options), options);
     return { value: value.answer, credit };
   };
+  const queryPage: Books['query'] = async (page, options) => await authorPage(queryAuthor, page, options);
 
   return {
     async book(requested, { signal } = {}) {
@@ -145,7 +159,12 @@ export function books(options: BooksOptions): Books {
       credit.release();
       return value;
     },
-    authorPages: (name, options) => new PageStream(authorPages({ ...options, name, query: queryAuthor }), { signal: options?.signal }),
+    authorPages(name, options = {}) {
+      const paging = authorPaging(name, options);
+      const walked = walkPages({ ...options, ...pagingCalls('books'), paging, service: 'books', subject: () => name, query: queryPage });
+      return mapPages(walked, ({ page, next }) => ({ ...page, next }));
+    },
+    query: queryPage,
     lookup: (isbns, { signal } = {}) =>
       lookup({ isbns, signal, maxBatch, waitMs: batchWaitMs, parallel: limit.requests, ahead, clock, queryBatch }),
     async batch(isbns, options) {

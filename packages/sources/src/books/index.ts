@@ -5,7 +5,16 @@
  */
 export type { AuthorAnswer, BookAnswer, FoundBook, InvalidBook, MissingBook, UnreadableBook } from './results.ts';
 export { authorFlaw, type AuthorOptions } from './query.ts';
-export { AUTHOR_PAGE_SIZE, type AuthorCheckpoint, type AuthorPage, type AuthorPagesOptions } from './author-pages.ts';
+export {
+  AUTHOR_PAGE_SIZE,
+  type AuthorCursor,
+  type AuthorPage,
+  type AuthorPageAnswer,
+  type AuthorPageQuery,
+  type AuthorPagesOptions,
+  authorPaging,
+  type AuthorWalk,
+} from './author-pages.ts';
 export { books, type Books, type BooksGauges } from './books.ts';
 export type { IsbnInput } from './isbn-input.ts';
 export type { BooksOptions, BooksPlan, DailyQuota } from './options.ts';

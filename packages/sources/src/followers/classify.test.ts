@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Verdict } from '../verdict.ts';
 import { classify } from './classify.ts';
-import type { FollowerPage } from './page.ts';
-import { firstQuery } from './query.ts';
+import type { FollowersAnswer } from './page.ts';
+import { followersPaging } from './query.ts';
 
 const DATE = 'Thu, 01 Jan 2026 00:10:00 GMT';
 const epochMs = Date.UTC(2026, 0, 1);
@@ -13,10 +13,11 @@ function judge(
   body: string | Buffer,
   headers: Record<string, string> = {},
   direction: 'next' | 'previous' = 'next',
-): Verdict<FollowerPage> {
+): Verdict<FollowersAnswer> {
+  const paging = followersPaging({ screenName: 'alpha', direction });
   const answer = { status, headers: { date: DATE, ...headers }, body: Buffer.from(body) };
   return classify(answer, {
-    query: firstQuery({ screenName: 'alpha', direction }),
+    query: paging.query(paging.first),
     service: 'followers',
     subject: '@alpha',
     credential: 'app',

@@ -7,11 +7,11 @@ import type { Verdict } from '../verdict.ts';
 import { followerError, type FollowerErrorCode } from './follower-error.ts';
 import { idCount } from './id-count.ts';
 import { pageFastPath } from './page-fast-path.ts';
-import { type FollowerPage, type PageContent, readPage, isSpokenError, spokenErrors } from './page.ts';
+import { type FollowersAnswer, type PageContent, readPage, isSpokenError, spokenErrors } from './page.ts';
 import type { FollowersQuery } from './query.ts';
 
 /** The verdict on an answer of the followers service. */
-export function classify(answer: HttpResponse, context: ClassifyContext<FollowersQuery>): Verdict<FollowerPage> {
+export function classify(answer: HttpResponse, context: ClassifyContext<FollowersQuery>): Verdict<FollowersAnswer> {
   const { status } = answer;
   const { count, direction: needed } = context.query;
   const mostIds = MOST_TIMES * count;
@@ -47,8 +47,8 @@ function inWords(count: number): string {
   return count.toLocaleString('en-US');
 }
 
-function okay(content: PageContent, { query, credential }: ClassifyContext<FollowersQuery>): Verdict<FollowerPage> {
-  return { kind: 'ok', value: { user: query.label, page: query.page, cursor: query.cursor, ...content, credential } };
+function okay(content: PageContent, { query, credential }: ClassifyContext<FollowersQuery>): Verdict<FollowersAnswer> {
+  return { kind: 'ok', value: { user: query.label, cursor: query.cursor, ...content, credential } };
 }
 
 /** The error codes of clients' tables. The first one that is known decides; what is not known is judged by its status. */
@@ -69,7 +69,7 @@ const CODES: ReadonlyMap<number, FollowerErrorCode | 'rate-limited' | 'transient
   [326, 'HEADGATE_CREDENTIAL_LOCKED'],
 ]);
 
-function judged(answer: HttpResponse, context: ClassifyContext<FollowersQuery>, value: unknown): Verdict<FollowerPage> {
+function judged(answer: HttpResponse, context: ClassifyContext<FollowersQuery>, value: unknown): Verdict<FollowersAnswer> {
   const { status, headers } = answer;
   const { query, credential, epochMs } = context;
   const { errors, error } = spokenErrors(value);

@@ -17,7 +17,16 @@ describe('the contract of every source', () => {
     open: followers,
     query: (api: Followers, options) => api.pages({ screenName: 'alpha' }).reader().read(options),
     body: JSON.stringify(page),
-    expected: { user: '@alpha', page: 1, cursor: '-1', nextCursor: '0', previousCursor: '0', ids: page.ids, credential: 'contract' },
+    expected: {
+      user: '@alpha',
+      page: 1,
+      cursor: '-1',
+      nextCursor: '0',
+      previousCursor: '0',
+      ids: page.ids,
+      credential: 'contract',
+      next: 'last',
+    },
     unfit: [
       {
         body: JSON.stringify({ ...page, ids: Array.from({ length: 10_001 }, () => '9') }),
@@ -78,9 +87,10 @@ describe('a walk', () => {
     await using server = await startFollowers({ users: { alpha: { followers: 10 } } });
     await using api = open(server);
     const all = await collect(api, { count: 3 });
-    const second = all[1];
-    const rest = await collect(api, { count: 3, cursor: second?.nextCursor ?? '', firstPage: 3 });
+    const rest = await collect(api, { count: 3, from: all[1]?.next });
     expect(rest).toEqual(all.slice(2));
+    expect((await collect(api, { count: 3, cursor: all[1]?.nextCursor })).map(({ ids }) => ids)).toEqual(rest.map(({ ids }) => ids));
+    expect(await collect(api, { from: all.at(-1)?.next })).toEqual([]);
     const back = await collect(api, { count: 3, cursor: all.at(-1)?.cursor ?? '', direction: 'previous' });
     expect(back.map(({ ids }) => ids)).toEqual(all.map(({ ids }) => ids).toReversed());
   });
@@ -118,9 +128,9 @@ describe('a walk', () => {
     const pages = [['1'], [], [], ['2'], [], [], [], []].map((ids, i) => body(ids, i + 10));
     await using server = await scriptedServer({ script: pages, otherwise: body([], 99) });
     await using api = open(server);
-    const walk = { maxEmptyPages: 3, emptyBefore: 2 };
+    const walk = { maxEmptyPages: 3 };
     const got: FollowerPage[] = [];
-    const error: unknown = await collect(api, walk, got).catch((reason: unknown) => reason);
+    const error: unknown = await collect(api, { ...walk, from: { cursor: '9', empty: 2 } }, got).catch((reason: unknown) => reason);
     expect(got.map(({ ids }) => ids.length)).toEqual([1, 0, 0, 1, 0, 0, 0]);
     expect(error).toMatchObject({
       code: 'HEADGATE_EMPTY_PAGES',
@@ -128,9 +138,13 @@ describe('a walk', () => {
       subject: '@alpha',
       message:
         '@alpha: page 7 was the last of 3 empty ones in a row, each of which gave a new cursor. ' +
-        'To walk on, begin at the cursor 16, or allow more empty pages (maxEmptyPages).',
+        'To walk on, resume after it, or allow more empty pages (maxEmptyPages).',
     });
-    await expect(collect(api, { ...walk, cursor: '16' })).rejects.toMatchObject({ code: 'HEADGATE_EMPTY_PAGES' });
+    const { next } = got.at(-1) ?? {};
+    expect(next).toMatchObject({ cursor: '16' });
+    await expect(collect(api, { ...walk, from: next })).rejects.toMatchObject({ code: 'HEADGATE_EMPTY_PAGES' });
+    expect(server.requests).toHaveLength(7);
+    await expect(collect(api, { ...walk, from: { cursor: '16', empty: 2 } })).rejects.toMatchObject({ code: 'HEADGATE_EMPTY_PAGES' });
     expect(server.requests).toHaveLength(8);
   });
 
@@ -222,9 +236,8 @@ describe('options', () => {
     [{ screenName: 'alpha', count: 0 }, 'count must be'],
     [{ screenName: 'alpha', count: 5_001 }, 'count must be'],
     [{ screenName: 'alpha', count: 1.5 }, 'count must be'],
-    [{ screenName: 'alpha', firstPage: 0 }, 'firstPage must be'],
+    [{ screenName: 'alpha', from: { cursor: 12 } }, 'cursor must be'],
     [{ screenName: 'alpha', maxEmptyPages: 0 }, 'maxEmptyPages must be'],
-    [{ screenName: 'alpha', emptyBefore: -1 }, 'emptyBefore must be'],
   ])('%j is refused before a call is spent', async (given, words) => {
     await using server = await startFollowers();
     await using api = open(server);

@@ -1,18 +1,18 @@
-import { PageStream, type PageReader } from '@headgate/throttle';
-import type { Observable } from 'rxjs';
-import type { BudgetSlots } from '../budget-slots.ts';
+import type { PageStream } from '@headgate/throttle';
 import { defineSource } from '../define-source.ts';
+import type { WalkedPage } from '../paging.ts';
 import type { SourceOptions } from '../source-options.ts';
-import type { SourceGauges } from '../source.ts';
+import type { Source } from '../source.ts';
+import { mapPages } from '../walk-pages.ts';
 import { classify } from './classify.ts';
-import type { FollowerPage } from './page.ts';
-import { firstQuery, type FollowersQuery, type PagesOptions, nextQuery } from './query.ts';
+import type { FollowerPage, FollowersAnswer } from './page.ts';
+import { assertCursor, type FollowersQuery, followersPaging, type PagesOptions } from './query.ts';
 
 /** The options of every source; `limit` is 15 requests per 15 minutes by default (service document, Limits). */
 export type FollowersOptions = SourceOptions;
 
-/** The followers service. */
-export interface Followers extends AsyncDisposable {
+/** The followers service: a source whose `pages` takes a user. `walk` of `@headgate/pipeline` takes it with a {@link followersPaging}. */
+export interface Followers extends Omit<Source<FollowersQuery, FollowersAnswer>, 'pages'> {
   /**
    * Walks the pages of one user's followers; each subscription, iteration or drain is a walk of its own.
    *
@@ -29,19 +29,6 @@ export interface Followers extends AsyncDisposable {
   pages(options: PagesOptions & { readonly ids: 'bigint' }): PageStream<FollowerPage<bigint>>;
   /** As above, with ids as strings: the default. */
   pages(options: PagesOptions & { readonly ids?: 'string' }): PageStream<FollowerPage>;
-  /** How its budgets stand and who waits for what. */
-  gauges(): SourceGauges;
-  /** When the slots of each budget come free: what a forecast is made of. */
-  slots(): readonly BudgetSlots[];
-  /** The same as `gauges`, at once and whenever who waits or what for has changed; completes never. */
-  readonly changes: Observable<SourceGauges>;
-  /**
-   * Starts no further request: calls that wait for one, and later calls, reject with `HEADGATE_STOPPED`; requests in flight run to their
-   * end.
-   */
-  stop(): void;
-  /** Aborts the requests in flight and closes the connections. */
-  close(): Promise<void>;
 }
 
 /** Opens the followers service. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` for options that can't be. */
@@ -53,25 +40,22 @@ export function followers(options: FollowersOptions): Followers {
   function pages(
     given: PagesOptions & { readonly ids?: 'string' | 'bigint' },
   ): PageStream<FollowerPage> | PageStream<FollowerPage<bigint>> {
-    const first = firstQuery(given);
-    const { signal, share = 1 } = given;
-    // Each walk has state of its own, made when it starts.
-    const reader = (): PageReader<FollowerPage> => source.walk(first, nextQuery(first), { share }).reader();
-    return given.ids === 'bigint' ? new PageStream(() => bigintReader(reader()), { signal }) : new PageStream(reader, { signal });
+    const { from, ids } = given;
+    if (from !== undefined && from !== 'last') assertCursor(from.cursor);
+    const walked = source.pages(followersPaging(given), given);
+    return ids === 'bigint'
+      ? mapPages(walked, (one): FollowerPage<bigint> => ({ ...pageOf(one), ids: one.page.ids.map(BigInt) }))
+      : mapPages(walked, pageOf);
   }
 
-  return {
-    pages,
-    gauges: () => source.gauges(),
-    slots: () => source.slots(),
-    changes: source.changes,
-    stop: () => source.stop(),
-    close: () => source.close(),
-    [Symbol.asyncDispose]: () => source.close(),
-  };
+  return { ...source, pages };
 }
 
-const open = defineSource<FollowersQuery, FollowerPage>({
+function pageOf({ page, number, next }: WalkedPage<FollowersAnswer, string>): FollowerPage {
+  return { ...page, page: number, next };
+}
+
+const open = defineSource<FollowersQuery, FollowersAnswer>({
   service: 'followers',
   limit: { requests: 15, windowMs: 15 * 60_000 },
   toRequest({ user, cursor, count, stringifyIds }) {
@@ -88,12 +72,3 @@ const open = defineSource<FollowersQuery, FollowerPage>({
   items: ({ count }) => count,
   itemsOf: ({ ids }) => ids.length,
 });
-
-function bigintReader(reader: PageReader<FollowerPage>): PageReader<FollowerPage<bigint>> {
-  return {
-    async read(options) {
-      const delivery = await reader.read(options);
-      return delivery && { credit: delivery.credit, value: { ...delivery.value, ids: delivery.value.ids.map(BigInt) } };
-    },
-  };
-}

@@ -3,7 +3,7 @@
  *
  * @packageDocumentation
  */
-export type { FollowerPage } from './page.ts';
+export type { FollowerPage, FollowersAnswer } from './page.ts';
 export { type Followers, followers, type FollowersOptions } from './followers.ts';
-export type { PagesOptions } from './query.ts';
+export { followersPaging, type FollowersQuery, type FollowersWalk, type PagesOptions } from './query.ts';
 export type { UserChoice } from './user-choice.ts';

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { parseExact } from '../exact-json.ts';
 import { jsonKind } from '../http/json-body.ts';
+import type { Checkpoint } from '../paging.ts';
 
 /**
  * A page on the wire; other fields pass. `readPage` checks the ids itself, because a schema takes too long over 5,000. Cursors are checked
@@ -134,12 +135,10 @@ export function fitsUint64(id: string): boolean {
   return id.length > 0 && (id.length < MOST_DIGITS || (id.length === MOST_DIGITS && id <= LARGEST));
 }
 
-/** One page of a user's followers. Ids and cursors are spelled as the service spelled them. */
-export interface FollowerPage<Id extends string | bigint = string> {
+/** The service's answer for one page of a user's followers. Ids and cursors are spelled as the service spelled them. */
+export interface FollowersAnswer<Id extends string | bigint = string> {
   /** `@alpha`, or the digits of an id. */
   readonly user: string;
-  /** From 1 on, in this walk. */
-  readonly page: number;
   /** The cursor of its request. */
   readonly cursor: string;
   /** `0` on the last page, and in a walk back where the service sends none. */
@@ -150,4 +149,12 @@ export interface FollowerPage<Id extends string | bigint = string> {
   readonly ids: readonly Id[];
   /** The name of the credential of its request. */
   readonly credential: string;
+}
+
+/** One page of a walk through a user's followers. */
+export interface FollowerPage<Id extends string | bigint = string> extends FollowersAnswer<Id> {
+  /** From 1 on, in this walk. */
+  readonly page: number;
+  /** Where the walk continues: a later walk takes it as `from`. */
+  readonly next: Checkpoint<string> | 'last';
 }

@@ -1,22 +1,22 @@
-import { digest } from '../digest.ts';
+import { hash } from 'node:crypto';
 
-/** The checkpoints of one walk, remembered over restarts. */
-export interface SeenCheckpoints {
-  /** Remembers a checkpoint. Answers whether it was remembered before. */
-  add(checkpoint: string): boolean;
-  /** Text of 8 characters each: 48 bits of a hash, which two of ten thousand checkpoints share once in five million walks. */
+/** The cursors of one walk, remembered over restarts. */
+export interface SeenCursors {
+  /** Remembers a cursor's text. Returns whether it was remembered before. */
+  add(cursor: string): boolean;
+  /** Text of 8 characters each: 48 bits of a hash, which two of ten thousand cursors share once in five million walks. */
   snapshot(): string;
 }
 
 const LENGTH = 8;
-/** 8 kB of them: each page's transaction writes them all. */
+/** 8 kB of them: each page's checkpoint holds them all. */
 const MOST = 1_024;
 
 /**
  * Remembers what the snapshot did; nothing without one. The first 1,024 are all remembered, of more every second one, then every fourth,
  * and so on: a walk in a circle comes past one of them a little later, and the memory stays as it is however long the walk.
  */
-export function seenCheckpoints(snapshot = ''): SeenCheckpoints {
+export function seenCursors(snapshot = ''): SeenCursors {
   const [digests = '', interval = '1'] = snapshot.split('/');
   let seen = new Set(digests.match(new RegExp(`.{${LENGTH}}`, 'g')) ?? []);
   /** All of `seen`, one behind the other. */
@@ -33,8 +33,8 @@ export function seenCheckpoints(snapshot = ''): SeenCheckpoints {
   };
   thinOut();
   return {
-    add(checkpoint) {
-      const one = digest(checkpoint, LENGTH);
+    add(cursor) {
+      const one = hash('sha256', cursor, 'base64url').slice(0, LENGTH);
       const comesAgain = seen.has(one);
       toSkip -= 1;
       if (toSkip >= 0) return comesAgain;

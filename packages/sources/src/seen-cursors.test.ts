@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { seenCheckpoints } from './seen-checkpoints.ts';
+import { seenCursors } from './seen-cursors.ts';
 
 test('the memory of a walk of a hundred thousand pages is an eighth of the smallest state record at most', () => {
-  const seen = seenCheckpoints();
+  const seen = seenCursors();
   let largest = 0;
   for (let page = 1; page <= 100_000; page += 1) {
-    seen.add(`checkpoint ${page}`);
+    seen.add(`cursor ${page}`);
     if (page % 1_000 === 0) largest = Math.max(largest, seen.snapshot().length);
   }
   expect(largest).toBeLessThan(8_200);
@@ -36,14 +36,14 @@ test('a circle in a longer one is found a little later', () => {
 });
 
 test('a snapshot of an earlier version, which kept all, is read, and thinned out where it is long', () => {
-  const all = Array.from({ length: 10_000 }, () => seenCheckpoints());
-  for (const [i, one] of all.entries()) one.add(`checkpoint ${i}`);
+  const all = Array.from({ length: 10_000 }, () => seenCursors());
+  for (const [i, one] of all.entries()) one.add(`cursor ${i}`);
   const earlier = all.map((one) => one.snapshot()).join('');
   expect(earlier).toHaveLength(80_000);
-  const seen = seenCheckpoints(earlier);
+  const seen = seenCursors(earlier);
   expect(seen.snapshot()).toBe(`${earlier.replaceAll(/(.{8}).{120}/g, '$1')}/16`);
-  expect(seen.add('checkpoint 16')).toBe(true);
-  expect(seen.add('checkpoint 17')).toBe(false);
+  expect(seen.add('cursor 16')).toBe(true);
+  expect(seen.add('cursor 17')).toBe(false);
 });
 
 interface Walk {
@@ -57,15 +57,15 @@ interface Walk {
 
 /** How many pages after the first that came again. */
 function foundAfter({ before, round, restarts }: Walk): number {
-  const checkpointOf = (page: number): string => String(page < before ? page : before + ((page - before) % round));
-  let seen = seenCheckpoints();
-  seen.add(checkpointOf(0));
+  const cursorOf = (page: number): string => String(page < before ? page : before + ((page - before) % round));
+  let seen = seenCursors();
+  seen.add(cursorOf(0));
   for (let page = 1; page <= 80_000; page += 1) {
     if (restarts.includes(page)) {
-      seen = seenCheckpoints(seen.snapshot());
-      seen.add(checkpointOf(page - 1));
+      seen = seenCursors(seen.snapshot());
+      seen.add(cursorOf(page - 1));
     }
-    if (seen.add(checkpointOf(page))) return page - before - round;
+    if (seen.add(cursorOf(page))) return page - before - round;
   }
   return Infinity;
 }

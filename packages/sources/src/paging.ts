@@ -1,0 +1,162 @@
+import type { Json } from '@headgate/throttle';
+
+/**
+ * How a walk gets from page to page. Cursors are JSON, because a walk is resumed with them, perhaps by another process: one that JSON changes
+ * ends the walk with an error. The functions are pure and answer synchronously.
+ */
+export interface Paging<Query, Page, Cursor extends NonNullable<Json>> {
+  /** The cursor of the first page. */
+  readonly first: Cursor;
+  /** The query for the page at a cursor. */
+  query(cursor: Cursor): Query;
+  /** The next page's cursor, or `last` where the service has no more. `cursor`: of the page given. */
+  next(page: Page, cursor: Cursor): { readonly cursor: Cursor } | 'last';
+  /** Maximum number of empty pages in a row; then the walk ends with `HEADGATE_EMPTY_PAGES`. Default 100. */
+  readonly maxEmptyPages?: number;
+  /** Maximum number of pages; then the walk ends with `HEADGATE_PAGE_LIMIT`. Default: no limit. */
+  readonly maxPages?: number;
+}
+
+/** Where a walk continues: JSON, to be stored with the records of the page before. `{ cursor }` alone is a valid one. */
+export type Checkpoint<Cursor extends NonNullable<Json>> = {
+  /** The cursor of the next page. */
+  readonly cursor: Cursor;
+  /** Pages before it. Default 0. */
+  readonly pages?: number;
+  /** How many of them were empty, without another one after them. Default 0. */
+  readonly empty?: number;
+  /** Digests of their cursors. Default: none, so that a circle is noticed later. */
+  readonly seen?: string;
+  /** Set where the cursor is that of an earlier page: the walk ends here with `HEADGATE_CURSOR_LOOP`. */
+  readonly isCircle?: true;
+};
+
+/** A page of a walk, and its place there. */
+export interface WalkedPage<Page, Cursor extends NonNullable<Json>> {
+  /** The source's value. */
+  readonly page: Page;
+  /** Number of the page, from 1 on. */
+  readonly number: number;
+  /** The cursor of its request. */
+  readonly cursor: Cursor;
+  /** Where the walk continues: a later walk takes it as `from`. */
+  readonly next: Checkpoint<Cursor> | 'last';
+}
+
+/** Options of a walk through pages. */
+export interface WalkOptions<Cursor extends NonNullable<Json>> {
+  /** Where to continue: the `next` of an earlier walk's page. Nothing comes after `last`. Default: the first page. */
+  readonly from?: Checkpoint<Cursor> | 'last' | undefined;
+  /** Ends the walk with the signal's reason, and aborts the request in flight. */
+  readonly signal?: AbortSignal | undefined;
+  /** How large a share of the turns the walk gets, against 1 of others, where budget is short. Default 1. */
+  readonly share?: number;
+}
+
+/** Options of {@link nextLink}. */
+export interface NextLinkOptions<Query, Page> {
+  /** The query of the first page. */
+  readonly first: Query;
+  /** The query for an address: `(url) => ({ url })` where queries are requests. */
+  readonly query: (address: string) => Query;
+  /** The Link header of a page's answer, which the source's `classify` keeps. */
+  readonly link: (page: Page) => string | null | undefined;
+  /** The link's relation to the page. Default `next`. */
+  readonly rel?: string;
+}
+
+/** Follows the Link header (RFC 8288) of each answer, until one has no such link. */
+export function nextLink<Query, Page>({ link, rel = 'next', ...options }: NextLinkOptions<Query, Page>): Paging<Query, Page, string> {
+  return nextAddress({ ...options, next: (page) => linkOf(link(page) ?? '', rel) });
+}
+
+/** Options of {@link nextAddress}. */
+export interface NextAddressOptions<Query, Page> {
+  /** The query of the first page. */
+  readonly first: Query;
+  /** The query for an address: `(url) => ({ url })` where queries are requests. */
+  readonly query: (address: string) => Query;
+  /** The address of the next page; undefined, null or empty after the last one. */
+  readonly next: (page: Page) => string | null | undefined;
+}
+
+/** Follows the address of the next page that each page holds. The cursor of the first page is empty. */
+export function nextAddress<Query, Page>({ first, query, next }: NextAddressOptions<Query, Page>): Paging<Query, Page, string> {
+  return cursorParameter({ query: (address = '') => (address === '' ? first : query(address)), next });
+}
+
+/** Options of {@link cursorParameter}. */
+export interface CursorParameterOptions<Query, Page> {
+  /** The query with a cursor; undefined: of the first page. */
+  readonly query: (cursor: string | undefined) => Query;
+  /** The cursor that a page gives; undefined, null or empty after the last page. */
+  readonly next: (page: Page) => string | null | undefined;
+  /** Another cursor that a last page gives, such as `0`. Default: none. */
+  readonly end?: string;
+}
+
+/** Sends the cursor of each page with the query of the next one. */
+export function cursorParameter<Query, Page>({ query, next, end }: CursorParameterOptions<Query, Page>): Paging<Query, Page, string> {
+  return {
+    first: '',
+    query: (cursor) => query(cursor === '' ? undefined : cursor),
+    next(page) {
+      const cursor = next(page) ?? '';
+      return cursor === '' || cursor === end ? 'last' : { cursor };
+    },
+  };
+}
+
+/** Options of {@link pageNumbers}. */
+export interface PageNumbersOptions<Query, Page> {
+  /** The query of a page by its number. */
+  readonly query: (number: number) => Query;
+  /** Whether a page is the last one: `({ items }) => items.length === 0`, or `(page, number) => number >= page.pages`. */
+  readonly isLast: (page: Page, number: number) => boolean;
+  /** Number of the service's first page. Default 1. */
+  readonly first?: number;
+}
+
+/** Counts pages. */
+export function pageNumbers<Query, Page>({ query, isLast, first = 1 }: PageNumbersOptions<Query, Page>): Paging<Query, Page, number> {
+  return { first, query, next: (page, number) => (isLast(page, number) ? 'last' : { cursor: number + 1 }) };
+}
+
+/** Options of {@link offsets}. */
+export interface OffsetsOptions<Query, Page> {
+  /** The query for the items from an offset on. */
+  readonly query: (offset: number) => Query;
+  /** Items of a page: the next offset is so many further. */
+  readonly items: (page: Page) => number;
+  /** Items that the service has in all, as a page says it. Default, and where it is undefined: the walk ends at an empty page. */
+  readonly total?: (page: Page) => number | undefined;
+  /** The first offset. Default 0. */
+  readonly first?: number;
+}
+
+/** Counts items. */
+export function offsets<Query, Page>({ query, items, total, first = 0 }: OffsetsOptions<Query, Page>): Paging<Query, Page, number> {
+  return {
+    first,
+    query,
+    next(page, offset) {
+      const cursor = offset + items(page);
+      return cursor === offset || cursor >= (total?.(page) ?? Infinity) ? 'last' : { cursor };
+    },
+  };
+}
+
+/** One link of a header: its address in angle brackets, and its parameters, whose quoted values may hold commas and semicolons. */
+const LINK = /<([^<>]*)>((?:\s*;\s*[^\s;,=]+(?:\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^\s;,]*))?)*)/g;
+const PARAMETER = /;\s*([^\s;,=]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,]*)))?/g;
+
+/** The address of a Link header's first link that has a relation. */
+function linkOf(header: string, rel: string): string | undefined {
+  for (const [, address, parameters = ''] of header.matchAll(LINK)) {
+    // A second `rel` counts for nothing (RFC 8288, 3.3).
+    const [, , quoted, bare = ''] = [...parameters.matchAll(PARAMETER)].find(([, name]) => name?.toLowerCase() === 'rel') ?? [];
+    const relations = (quoted ?? bare).toLowerCase().split(/\s+/);
+    if (relations.includes(rel.toLowerCase())) return address;
+  }
+  return undefined;
+}

@@ -1,0 +1,228 @@
+import { type Json, creditPool } from '@headgate/throttle';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { pagingCalls } from './define-source.ts';
+import type { Checkpoint, Paging, WalkedPage, WalkOptions } from './paging.ts';
+import { walkPages } from './walk-pages.ts';
+
+interface Page {
+  readonly items: number;
+  readonly next: number | 'end';
+}
+
+interface Walked {
+  readonly pages: readonly WalkedPage<Page, number>[];
+  /** Cursors that were requested. */
+  readonly requested: readonly number[];
+  readonly error: unknown;
+}
+
+/** Walks pages by their index in a list. */
+async function walked(
+  service: readonly Page[],
+  more: Partial<Paging<number, Page, number>> = {},
+  options: WalkOptions<number> = {},
+): Promise<Walked> {
+  const requested: number[] = [];
+  const pages: WalkedPage<Page, number>[] = [];
+  const credits = creditPool({ max: 1_000 });
+  const reader = walkPages({
+    ...pagingCalls('toy'),
+    service: 'toy',
+    subject: () => '@ada',
+    paging: { first: 0, query: (cursor) => cursor, next: ({ next }) => (next === 'end' ? 'last' : { cursor: next }), ...more },
+    query(cursor, given) {
+      requested.push(cursor);
+      const page = service[cursor] ?? { items: 0, next: 'end' };
+      return Promise.resolve({ value: page, credit: given.credits.reserve(page.items) });
+    },
+    ...options,
+  }).reader();
+  const { signal } = new AbortController();
+  const read = async (): Promise<void> => {
+    for (let one = await reader.read({ credits, signal }); one !== undefined; one = await reader.read({ credits, signal })) {
+      pages.push(one.value);
+      one.credit.release();
+    }
+    expect(await reader.read({ credits, signal })).toBeUndefined();
+  };
+  const error: unknown = await read().then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(credits.outstanding).toBe(0);
+  return { pages, requested, error };
+}
+
+/** A straight way through so many pages. */
+const straight = (count: number, items = 1): Page[] =>
+  Array.from({ length: count }, (_, i) => ({ items, next: i + 1 < count ? i + 1 : 'end' }));
+
+const throughJson = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value)) as Value;
+
+test('every page has its number, its cursor, and where the walk continues after it', async () => {
+  const { pages, requested, error } = await walked(straight(3));
+  expect(error).toBeUndefined();
+  expect(requested).toEqual([0, 1, 2]);
+  expect(pages.map(({ number, cursor }) => [number, cursor])).toEqual([
+    [1, 0],
+    [2, 1],
+    [3, 2],
+  ]);
+  expect(pages.map(({ next }) => next)).toMatchObject([{ cursor: 1, pages: 1 }, { cursor: 2, pages: 2 }, 'last']);
+});
+
+/** Services that end, that lead in circles, and whose pages are empty now and then. */
+const service = fc.array(
+  fc.record({
+    items: fc.nat(2),
+    next: fc.oneof({ weight: 1, arbitrary: fc.nat(14) }, { weight: 1, arbitrary: fc.constant('end' as const) }),
+  }),
+  { minLength: 1, maxLength: 15 },
+);
+/** Most of the pages lead to the next one of the list. */
+const way = fc
+  .tuple(service, fc.array(fc.boolean(), { minLength: 15, maxLength: 15 }))
+  .map(([pages, isStraight]) =>
+    pages.map((page, i): Page => (isStraight[i] === true && i + 1 < pages.length ? { ...page, next: i + 1 } : page)),
+  );
+
+test('a walk that is resumed anywhere brings what the whole one brings after it, and ends as that does', async () => {
+  await fc.assert(
+    fc.asyncProperty(way, fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 12 }), async (pages, maxEmptyPages, maxPages) => {
+      const limits = { maxEmptyPages, maxPages };
+      const whole = await walked(pages, limits);
+      for (const [i, { next }] of whole.pages.entries()) {
+        const rest = await walked(pages, limits, { from: throughJson(next) });
+        expect(rest.pages).toEqual(whole.pages.slice(i + 1));
+        expect(rest.requested).toEqual(whole.requested.slice(i + 1));
+        expect(rest.error).toEqual(whole.error);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('no cursor is requested twice, and a circle ends the walk after the page that leads into it', async () => {
+  await fc.assert(
+    fc.asyncProperty(way, async (pages) => {
+      const { requested, error, pages: got } = await walked(pages);
+      expect(new Set(requested).size).toBe(requested.length);
+      const last = got.at(-1)?.page.next;
+      expect(error === undefined).toBe(last === 'end');
+      if (error === undefined) return;
+      expect(requested).toContain(last);
+      expect(error).toMatchObject({
+        code: 'HEADGATE_CURSOR_LOOP',
+        retryable: true,
+        service: 'toy',
+        subject: '@ada',
+        message: `@ada: page ${got.length} leads back to an earlier page of this walk. The service leads in a circle: start the walk again later.`,
+      });
+    }),
+  );
+});
+
+test('a cursor alone continues a walk, whose pages count from 1, and notices a circle back to it', async () => {
+  const { pages, requested, error } = await walked([...straight(3).slice(0, 2), { items: 1, next: 1 }], {}, { from: { cursor: 1 } });
+  expect(requested).toEqual([1, 2]);
+  expect(pages.map(({ number }) => number)).toEqual([1, 2]);
+  expect(error).toMatchObject({ code: 'HEADGATE_CURSOR_LOOP' });
+  expect(await walked(straight(3), {}, { from: 'last' })).toEqual({ pages: [], requested: [], error: undefined });
+});
+
+describe('empty pages in a row', () => {
+  const of = (...items: readonly number[]): Page[] => items.map((count, i) => ({ items: count, next: i + 1 }));
+
+  test('end a walk at the limit, with the page to continue after, and count again after one that is not empty', async () => {
+    const { requested, error, pages } = await walked(of(1, 0, 0, 1, 0, 0, 0, 1), { maxEmptyPages: 3 });
+    expect(requested).toEqual([0, 1, 2, 3, 4, 5, 6]);
+    expect(error).toMatchObject({
+      code: 'HEADGATE_EMPTY_PAGES',
+      retryable: true,
+      message:
+        '@ada: page 7 was the last of 3 empty ones in a row, each of which gave a new cursor. ' +
+        'To walk on, resume after it, or allow more empty pages (maxEmptyPages).',
+    });
+    expect(pages.at(-1)?.next).toMatchObject({ cursor: 7, pages: 7, empty: 3 });
+  });
+
+  test('are 100 by default', async () => {
+    expect((await walked(straight(101, 0))).requested).toHaveLength(100);
+    expect(await walked(straight(100, 0))).toMatchObject({ error: undefined });
+  });
+});
+
+test('a limit of pages ends a walk that has more, and no other', async () => {
+  const { requested, error } = await walked(straight(4), { maxPages: 3 });
+  expect(requested).toHaveLength(3);
+  expect(error).toMatchObject({
+    code: 'HEADGATE_PAGE_LIMIT',
+    message:
+      '@ada: 3 pages have come, and the last of them leads to a next one. To walk on, resume after it, or allow more pages (maxPages).',
+  });
+  expect(await walked(straight(3), { maxPages: 3 })).toMatchObject({ error: undefined });
+});
+
+describe('a paging that gives something else ends the walk with an error that names it, and holds no credit:', () => {
+  class Cursor {
+    readonly page = 2;
+  }
+  const fault = (says: RegExp) => ({ code: 'HEADGATE_DEFINITION', message: expect.stringMatching(says) });
+  test.each<[name: string, next: () => unknown, says: RegExp]>([
+    ['undefined', () => undefined, /next of the paging of the toy source returns undefined\. It has to return \{ cursor \}, or 'last'\.$/],
+    ['null', () => null, /returns null/],
+    ['a bare cursor', () => 2, /returns 2/],
+    ['a text', () => 'no last page', /returns a string\. /],
+    ['a promise', () => Promise.reject(new Error('too late')), /next of the paging .* it returns a promise/],
+    ['nothing but an error', () => JSON.parse('{'), /next of the paging .* threw SyntaxError/],
+    ['no cursor', () => ({}), /returns an object \(Object\)/],
+    ['null as its cursor', () => ({ cursor: null }), /next of the paging of the toy source gives the cursor null\. A cursor is JSON/],
+    ['undefined as its cursor', () => ({ cursor: undefined }), /gives the cursor undefined/],
+    ['a cursor that is a date', () => ({ cursor: { since: new Date(0) } }), /gives the cursor an object \(Object\)/],
+    ['a cursor of a class', () => ({ cursor: new Cursor() }), /gives the cursor an object \(Cursor\)/],
+    ['a cursor that is a bigint', () => ({ cursor: 2n }), /gives the cursor a bigint/],
+    ['a cursor that is no number', () => ({ cursor: NaN }), /gives the cursor NaN/],
+    ['a cursor with a function', () => ({ cursor: { toJSON: () => 1 } }), /gives the cursor an object/],
+    ['a list with a hole', () => ({ cursor: [undefined] }), /gives the cursor a list/],
+  ])('%s', async (_, next, says) => {
+    const { pages, requested, error } = await walked(straight(3), { next: next as never });
+    expect(error).toMatchObject(fault(says));
+    expect([pages, requested]).toEqual([[], [0]]);
+  });
+
+  test('a first cursor that JSON changes, and a query that throws, before any request', async () => {
+    expect(await walked(straight(3), { first: Infinity })).toMatchObject({
+      requested: [],
+      error: fault(/first of the paging .* Infinity/),
+    });
+    const query = (): never => {
+      throw new TypeError('boom');
+    };
+    expect(await walked(straight(3), { query })).toMatchObject({
+      requested: [],
+      error: fault(/query of the paging .* threw TypeError: boom/),
+    });
+  });
+});
+
+test('any JSON but null is a cursor, and continues as itself', async () => {
+  const cursor = fc.jsonValue({ noUnicodeString: false }).filter((value) => value !== null && !Object.is(value, -0));
+  await fc.assert(
+    fc.asyncProperty(cursor, async (given) => {
+      const first = given as NonNullable<Json>;
+      const seen: unknown[] = [];
+      const stream = walkPages<Json, string, NonNullable<Json>>({
+        ...pagingCalls('toy'),
+        service: 'toy',
+        subject: () => '@ada',
+        paging: { first: 'first', query: (at) => (seen.push(at), at), next: (_, at) => (at === 'first' ? { cursor: first } : 'last') },
+        query: (_, { credits }) => Promise.resolve({ value: '', credit: credits.reserve(1) }),
+      });
+      const checkpoints: (Checkpoint<NonNullable<Json>> | 'last')[] = [];
+      for await (const { next } of stream) checkpoints.push(next);
+      expect(throughJson(checkpoints)).toEqual(checkpoints);
+      expect(seen).toEqual(['first', given]);
+    }),
+  );
+});

@@ -1,0 +1,150 @@
+import { type Delivery, type Json, PageStream } from '@headgate/throttle';
+import type { Checkpoint, Paging, WalkedPage, WalkOptions } from './paging.ts';
+import { seenCursors } from './seen-cursors.ts';
+import { SourceError, type SourceErrorCode } from './source-error.ts';
+import type { QueryOptions } from './source.ts';
+
+/** How the functions of a paging are called: whoever defined it is named in their errors. */
+export interface PagingCalls {
+  /** Calls `query` or `next`. */
+  readonly call: <Result>(name: string, call: () => Result) => Result;
+  /** The error of one that gave something it must not: `returns null`, and what it has to return. */
+  readonly misuse: (name: string, what: string, why: string) => Error;
+}
+
+/** Options of {@link walkPages}. */
+export interface WalkPagesOptions<Query, Page, Cursor extends NonNullable<Json>> extends WalkOptions<Cursor>, PagingCalls {
+  /** Gets from page to page. */
+  readonly paging: Paging<Query, Page, Cursor>;
+  /** Requests a page. */
+  readonly query: (query: Query, options: QueryOptions) => Promise<Delivery<Page>>;
+  /** Begins the walk's errors. */
+  readonly service: string;
+  /** The user, author or key that is walked. */
+  readonly subject: () => string;
+}
+
+/** Services send empty pages now and then, some in a row. So many come from a service that never ends. */
+const MAX_EMPTY_PAGES = 100;
+
+/**
+ * A walk from page to page: what `Source.pages` and the engine of `@headgate/pipeline` run. A page is empty where it holds no credit. Each page
+ * knows where the walk continues after it, and the walk's own errors come before a request that would lead nowhere.
+ */
+export function walkPages<Query, Page, Cursor extends NonNullable<Json>>(
+  options: WalkPagesOptions<Query, Page, Cursor>,
+): PageStream<WalkedPage<Page, Cursor>> {
+  const { paging, query, from, signal, share = 1, call, service } = options;
+  if (!(share > 0 && share < Infinity)) {
+    const message = `${service}: share must be a number above 0, got ${share}`;
+    throw new SourceError({ code: 'HEADGATE_INVALID_OPTION', retryable: false, service, message });
+  }
+  return new PageStream(
+    () => {
+      const turns = { walk: {}, share };
+      const seen = seenCursors(from === 'last' ? '' : from?.seen);
+      let at: Checkpoint<Cursor> | 'last' | undefined;
+      const begin = (): Checkpoint<Cursor> | 'last' => {
+        const start = from ?? { cursor: checked(options, 'first', paging.first) };
+        if (start !== 'last') seen.add(JSON.stringify(start.cursor));
+        return start;
+      };
+      return {
+        async read(reading) {
+          at ??= begin();
+          if (at === 'last') return undefined;
+          assertGoesOn(options, at);
+          const { cursor, pages = 0, empty = 0 } = at;
+          const one = call('query', () => paging.query(cursor));
+          const { value: page, credit } = await query(one, { ...turns, ...reading });
+          try {
+            const given = call('next', () => paging.next(page, cursor));
+            at = given === 'last' ? given : after(nextCursor(options, given), credit.items === 0 ? empty + 1 : 0, pages + 1);
+          } catch (error) {
+            credit.release();
+            throw error;
+          }
+          return { value: { page, number: pages + 1, cursor, next: at }, credit };
+        },
+      };
+
+      function after(cursor: Cursor, empty: number, pages: number): Checkpoint<Cursor> {
+        const isCircle = seen.add(JSON.stringify(cursor));
+        return { cursor, pages, seen: seen.snapshot(), ...(empty > 0 && { empty }), ...(isCircle && { isCircle }) };
+      }
+    },
+    { signal },
+  );
+}
+
+/** The same walk with other values of its pages. */
+export function mapPages<A, B>(pages: PageStream<A>, valueOf: (page: A) => B): PageStream<B> {
+  return new PageStream(() => {
+    const reader = pages.reader();
+    return {
+      async read(options) {
+        const delivery = await reader.read(options);
+        return delivery && { value: valueOf(delivery.value), credit: delivery.credit };
+      },
+    };
+  });
+}
+
+/** Throws where a request for the next page would lead nowhere. */
+function assertGoesOn<Query, Page, Cursor extends NonNullable<Json>>(
+  { paging, service, subject }: WalkPagesOptions<Query, Page, Cursor>,
+  { pages = 0, empty = 0, isCircle }: Checkpoint<Cursor>,
+): void {
+  const { maxEmptyPages = MAX_EMPTY_PAGES, maxPages = Infinity } = paging;
+  const end = (code: SourceErrorCode, what: string): SourceError =>
+    new SourceError({ code, retryable: true, service, subject: subject(), message: `${subject()}: ${what}` });
+  // Without the cursor: the address of a page may hold a key.
+  if (isCircle === true) {
+    const what = `page ${pages} leads back to an earlier page of this walk. The service leads in a circle: start the walk again later.`;
+    throw end('HEADGATE_CURSOR_LOOP', what);
+  }
+  if (empty >= maxEmptyPages) {
+    const what = `page ${pages} was the last of ${empty} empty ones in a row, each of which gave a new cursor.`;
+    throw end('HEADGATE_EMPTY_PAGES', `${what} To walk on, resume after it, or allow more empty pages (maxEmptyPages).`);
+  }
+  if (pages >= maxPages) {
+    const what = `${pages} pages have come, and the last of them leads to a next one.`;
+    throw end('HEADGATE_PAGE_LIMIT', `${what} To walk on, resume after it, or allow more pages (maxPages).`);
+  }
+}
+
+const RESULT = "It has to return { cursor }, or 'last'";
+
+function nextCursor<Query, Page, Cursor extends NonNullable<Json>>(
+  options: WalkPagesOptions<Query, Page, Cursor>,
+  given: { readonly cursor: Cursor },
+): Cursor {
+  // Plain JavaScript may return anything.
+  const result: unknown = given;
+  if (typeof result !== 'object' || result === null || !('cursor' in result))
+    throw options.misuse('next', `returns ${words(result)}`, RESULT);
+  return checked(options, 'next', given.cursor);
+}
+
+/** The cursor, as a resumed walk gets it. Throws for one that JSON would change. */
+function checked<Cursor>({ misuse }: PagingCalls, name: string, cursor: Cursor): Cursor {
+  if (cursor !== null && survivesJson(cursor)) return cursor;
+  throw misuse(name, `gives the cursor ${words(cursor)}`, 'A cursor is JSON: text, a number, a list or an object of them, and not null');
+}
+
+function survivesJson(value: unknown): boolean {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return true;
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value !== 'object') return false;
+  if (Array.isArray(value)) return value.every(survivesJson);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return false;
+  return Object.values(value).every((one) => one === undefined || survivesJson(one));
+}
+
+/** Without its text, which may hold a key. */
+function words(value: unknown): string {
+  if (value === null || value === undefined || typeof value === 'number') return String(value);
+  if (typeof value !== 'object') return `a ${typeof value}`;
+  return Array.isArray(value) ? 'a list' : `an object (${value.constructor?.name ?? 'Object'})`;
+}
