@@ -252,7 +252,7 @@ test('no secret shows in a configuration or an error, however it is printed', as
     '6:10 followers.proxy: a secret in plain text. Put it into .env beside this file and write "${FOLLOWERS_PROXY}" here.',
   ]);
   const printed = [loaded, error]
-    .flatMap((value) => [inspect(value, { depth: 20, showHidden: true }), JSON.stringify(value)])
+    .flatMap((value) => [inspect(value, { depth: 10, showHidden: true }), JSON.stringify(value)])
     .concat(String(error))
     .join('\n');
   expect(printed).toContain('[Function');
