@@ -1,16 +1,20 @@
 import { once } from 'node:events';
+import { appendFile } from 'node:fs/promises';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import type { KafkaBroker } from '@headgate/sandbox/kafka-broker';
 import { type RequestHead, answeredId, frames, requestHead } from './kafka-frames.fixture.ts';
 
 /**
  * The fate of a request: a promise delays it until it resolves; a cut closes the connection before the request, or after the broker has
- * done it; `answered` is called as soon as the answer to a delayed one has been passed on.
+ * done it; `answered` is called as soon as the answer to a delayed one has been passed on; `answerBytes`: no more of its answer arrives.
  */
 export type Deed =
   | 'pass'
   | 'cut request'
   | 'cut answer'
   | { readonly after: Promise<unknown>; readonly answered: () => void }
+  | { readonly answerBytes: number }
   | Promise<unknown>;
 
 interface RunningBroker {
@@ -31,8 +35,37 @@ export interface ProxiedBroker extends AsyncDisposable {
 export async function proxiedBroker(
   start: (options: { readonly settings: Readonly<Record<string, string>> }) => Promise<RunningBroker>,
 ): Promise<ProxiedBroker> {
-  const clients = new Set<Socket>();
   const rules: ProxiedBroker['rules'] = new Map();
+  const proxy = await startProxy(rules);
+  const broker = await start({ settings: { 'advertised.listeners': `BROKER://${proxy.address}` } });
+  proxy.leadTo(broker.brokers[0] ?? '');
+  return closable(rules, [proxy], broker);
+}
+
+/** Each node behind a proxy of its own; they are started again for that. */
+export async function proxiedCluster(cluster: RunningBroker & Pick<KafkaBroker, 'nodes' | 'folder'>): Promise<ProxiedBroker> {
+  const rules: ProxiedBroker['rules'] = new Map();
+  const proxies = await Promise.all(
+    cluster.nodes.map(async ({ id, address, kill }) => {
+      const proxy = await startProxy(rules);
+      proxy.leadTo(address);
+      await kill();
+      await appendFile(join(cluster.folder, `node-${id}`, 'server.properties'), `advertised.listeners=BROKER://${proxy.address}\n`);
+      return proxy;
+    }),
+  );
+  await Promise.all(cluster.nodes.map((node) => node.start()));
+  return closable(rules, proxies, cluster);
+}
+
+interface Proxy {
+  readonly address: string;
+  readonly leadTo: (address: string) => void;
+  readonly close: () => Promise<unknown>;
+}
+
+async function startProxy(rules: ProxiedBroker['rules']): Promise<Proxy> {
+  const clients = new Set<Socket>();
   let upstreamPort = 0;
   const server = createServer((client) => {
     clients.add(client);
@@ -41,20 +74,22 @@ export async function proxiedBroker(
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const broker = await start({ settings: { 'advertised.listeners': `BROKER://127.0.0.1:${port}` } });
-  upstreamPort = Number(broker.brokers[0]?.split(':')[1]);
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    leadTo: (address) => void (upstreamPort = Number(address.split(':')[1])),
+    close: () => {
+      for (const client of clients) client.destroy();
+      return new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function closable(rules: ProxiedBroker['rules'], proxies: readonly Proxy[], broker: RunningBroker): ProxiedBroker {
   const close = async (): Promise<void> => {
     await broker.close();
-    for (const client of clients) client.destroy();
-    await new Promise((resolve) => server.close(resolve));
+    for (const proxy of proxies) await proxy.close();
   };
-  return {
-    brokers: [`127.0.0.1:${port}`],
-    rules,
-    close,
-    [Symbol.asyncDispose]: close,
-  };
+  return { brokers: proxies.map(({ address }) => address), rules, close, [Symbol.asyncDispose]: close };
 }
 
 /** Holds the first request of `client` that fits, and no other, from now on. */
@@ -76,7 +111,8 @@ export function holdFirst(
 }
 
 function relay(client: Socket, upstream: Socket, rule: (request: RequestHead) => Deed): void {
-  const unanswered = new Set<number>();
+  /** How many bytes of an answer arrive before the cut, by the id of its request. */
+  const cutOff = new Map<number, number>();
   const whenAnswered = new Map<number, () => void>();
   const cut = (): void => {
     client.destroy();
@@ -90,8 +126,9 @@ function relay(client: Socket, upstream: Socket, rule: (request: RequestHead) =>
       const deed = rule(head);
       turn = turn.then(async () => {
         if (deed === 'cut request') return cut();
-        if (deed === 'cut answer') unanswered.add(head.correlationId);
+        if (deed === 'cut answer') cutOff.set(head.correlationId, 0);
         if (deed instanceof Promise) await deed;
+        else if (typeof deed === 'object' && 'answerBytes' in deed) cutOff.set(head.correlationId, deed.answerBytes);
         else if (typeof deed === 'object') {
           whenAnswered.set(head.correlationId, deed.answered);
           await deed.after;
@@ -104,7 +141,8 @@ function relay(client: Socket, upstream: Socket, rule: (request: RequestHead) =>
     'data',
     frames((frame) => {
       const id = answeredId(frame);
-      if (unanswered.has(id)) cut();
+      const bytes = cutOff.get(id);
+      if (bytes !== undefined && !client.destroyed) client.write(frame.subarray(0, bytes), cut);
       else if (!client.destroyed) client.write(frame);
       whenAnswered.get(id)?.();
       whenAnswered.delete(id);
