@@ -32,7 +32,7 @@ import { BrokerAddresses, assertAdvertised } from './client/broker-addresses.ts'
 import { BrokerSockets } from './client/broker-sockets.ts';
 import { patchConnection } from './client/connection-patch.ts';
 import { assertKnownKafkajs } from './client/kafkajs-internals.ts';
-import { failureText, refusal } from './client/driver-errors.ts';
+import { failureText, refusal, verdictOf } from './client/driver-errors.ts';
 import type { Cluster } from './client/broker.ts';
 import { type ClusterAdmin, newAdmin, newCluster, newConsumer } from './client/kafkajs-cluster.ts';
 import { isNoneReady, refusesUser } from './client/error-kinds.ts';
@@ -232,19 +232,22 @@ class KafkaTopicLog implements TopicLog {
   }
 
   /**
-   * Tries again while the token is stale or no broker is ready, as long as the time to connect lasts: a fresh token may come a moment later than
-   * it should, and so may a broker's heartbeat.
+   * Tries again while the token is stale, or a broker that has answered doesn't say more, as long as the time to connect lasts: a fresh token may
+   * come a moment later than it should, a connection may break off, and a cluster may have no broker that is ready.
    */
   async #connected(onPassing: (error: unknown) => void): Promise<Cluster> {
     const deadline = performance.now() + REACHABLE_WITHIN_MS;
+    let hasAnswered = false;
     for (const backoff = new Backoff(OPEN_PAUSES); ; await backoff.pause()) {
       try {
         return await this.#admin.once(async ({ cluster }) => {
+          hasAnswered = true;
           await cluster.refreshMetadata();
           return cluster;
         });
       } catch (error) {
-        if (!(isStaleToken(error) || isNoneReady(error)) || performance.now() + OPEN_PAUSES.mostMs >= deadline) throw error;
+        const passes = isStaleToken(error) || (hasAnswered && verdictOf(error) === 'passes');
+        if (!passes || performance.now() + OPEN_PAUSES.mostMs >= deadline) throw error;
         onPassing(error);
       }
     }
