@@ -14,7 +14,7 @@ it('writes all 45 books of an author page by page, each once, over a kill betwee
 
   service.hold(3);
   const killed = place.start('run');
-  await expect.poll(() => service.asked.length, { timeout: 20_000 }).toBe(3);
+  await expect.poll(() => service.asked.length).toBe(3);
   killed.child.kill('SIGKILL');
   await killed.ended;
   const run = await place.headgate('run');

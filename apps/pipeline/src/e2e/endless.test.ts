@@ -26,7 +26,7 @@ it('ends a walk of empty pages by its limit, counted over a kill, and goes on wi
   await using place = await workplace(followersYaml({ url, users: ['alpha'], more: '  maxEmptyPages: 5\n  maxDelay: 0s\n' }));
 
   const killed = place.start('run');
-  await expect.poll(() => asked.length, { timeout: 20_000 }).toBe(4);
+  await expect.poll(() => asked.length).toBe(4);
   killed.child.kill('SIGKILL');
   await killed.ended;
   const run = await place.headgate('run');

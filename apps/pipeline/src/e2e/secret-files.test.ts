@@ -21,9 +21,9 @@ describe('a secret in a file', () => {
     const signedBy = (name: string): number => service.requests.filter(({ credential }) => credential === name).length;
     await expect.poll(() => signedBy('old')).toBeGreaterThan(2);
     await place.write('token', '\n');
-    await expect.poll(said, { timeout: 30_000 }).toMatch(/app: The secret's file \S+token is empty\. Write the secret into it/u);
+    await expect.poll(said).toMatch(/app: The secret's file \S+token is empty\. Write the secret into it/u);
     await rm(join(place.folder, 'token'));
-    await expect.poll(said, { timeout: 30_000 }).toMatch(/app: The secret in \S+token can't be read: ENOENT/u);
+    await expect.poll(said).toMatch(/app: The secret in \S+token can't be read: ENOENT/u);
     const before = signedBy('old');
     await place.write('token', 'new-never-shown');
     const { code, stderr } = await run.ended;
