@@ -207,7 +207,11 @@ describe('a paging that gives something else ends the walk with an error that na
 });
 
 test('any JSON but null is a cursor, and continues as itself', async () => {
-  const cursor = fc.jsonValue({ noUnicodeString: false }).filter((value) => value !== null && !Object.is(value, -0));
+  // Through JSON, which has no -0.
+  const cursor = fc
+    .jsonValue()
+    .map(throughJson)
+    .filter((value) => value !== null);
   await fc.assert(
     fc.asyncProperty(cursor, async (given) => {
       const first = given as NonNullable<Json>;

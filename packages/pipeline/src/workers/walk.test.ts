@@ -654,6 +654,14 @@ test('a walk in a circle keeps its pages and ends as a dead letter whose replay 
   expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([
     { request: { shelf: 'good' }, error: { code: 'HEADGATE_CURSOR_LOOP', retryable: true } },
   ]);
+  const api = shelvesApi();
+  await replayDeadLetters({ log: place.log, requests: pipeline.definition.requests });
+  await workedOff(
+    place.log,
+    shelves(() => walking({}, api)),
+    [],
+  );
+  expect(api.requested).toEqual(['good 0', 'good 2', 'good 4']);
 });
 
 test('with validate, a record that does not fit its schema ends its request', async () => {
