@@ -8,7 +8,7 @@ import { DEAD_LETTERS } from './requests/dead-letter.ts';
 import { parseRequest } from './requests/request.ts';
 import { requestIdentity } from './requests/request-identity.ts';
 import { secretIssues } from './secret.ts';
-import type { RecordMakers, TopicMap } from './topic.ts';
+import { REQUESTS, type RecordMakers, type TopicMap } from './topic.ts';
 import { textOf } from './thrown.ts';
 import { type UserFunction, answered, callUser, callUserList, misuse } from './user-function.ts';
 import type { CrawlSize, Left, SourceControls, StateOfLane, Work, Worker, WorkerContext } from './worker.ts';
@@ -31,6 +31,8 @@ export interface PipelineDefinition<
   readonly request: RequestSchema;
   /** `topics: { records: topic({ value: schema }) }` becomes `<name>.records`. */
   readonly topics: Topics;
+  /** True where its records may be further requests of its own: `topics.requests(request)`. Its lanes then write to its requests topic. Default false. */
+  readonly makesRequests?: boolean;
   /** Name of its items, for displays. Default `records`. */
   readonly unit?: string;
   /** Most items of a page of a walk: forecasts say with it how much a first walk may bring. Default: not said. */
@@ -197,6 +199,8 @@ export interface Pipeline<Request = unknown> {
   readonly unit: string;
   /** Its topics by their names within the pipeline. */
   readonly topics: TopicMap;
+  /** True where its records may be further requests of its own. */
+  readonly makesRequests: boolean;
   /** After how many ms its list is requested again; undefined: once. */
   readonly everyMs: number | undefined;
   /** Most items of one lane that may be requested or in flight and not yet written. */
@@ -277,7 +281,7 @@ export type LaneWorker = Omit<Worker<unknown>, 'take' | 'lastCrawl'> & {
   lastCrawl(value: string | null, key: string): CrawlSize | undefined;
 };
 
-const RESERVED = ['requests', DEAD_LETTERS, 'state'];
+const RESERVED = [REQUESTS, DEAD_LETTERS, 'state'];
 
 /**
  * Defines a pipeline from an HTTP service to topics: `definePipeline(definition)(options)` is what `start` takes.
@@ -313,6 +317,7 @@ export function definePipeline<
       secretIssues: () => secretIssues(value),
       unit,
       topics,
+      makesRequests: definition.makesRequests === true,
       everyMs: value.every,
       maxOutstanding: value.maxOutstanding,
       pageItems: called('pageItems', () => definition.pageItems?.(value)),
@@ -484,6 +489,7 @@ const PARTS = {
   options: 'schema',
   request: 'schema',
   topics: 'mapping',
+  makesRequests: 'boolean?',
   unit: 'text?',
   pageItems: 'function?',
   usualBytes: 'function?',
@@ -502,6 +508,7 @@ const PARTS = {
 
 const KINDS = {
   text: { words: 'text', test: (part: unknown) => typeof part === 'string' },
+  boolean: { words: 'true or false', test: (part: unknown) => typeof part === 'boolean' },
   number: { words: 'a number', test: (part: unknown) => typeof part === 'number' },
   function: { words: 'a function', test: (part: unknown) => typeof part === 'function' },
   mapping: { words: 'an object', test: (part: unknown) => typeof part === 'object' && part !== null },

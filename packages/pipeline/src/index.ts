@@ -70,6 +70,7 @@ export {
   type RecordMaker,
   type RecordMakers,
   type RecordSeriesContent,
+  type RequestMaker,
   type Serialize,
   type SerializeContext,
   topic,

@@ -26,7 +26,7 @@ export function intendedUse({ pipelines, group, lanes, names }: IntendedUseOptio
   const topics = pipelines.flatMap((pipeline) => {
     const { name } = pipeline;
     return [
-      { name: requestsTopic(pipeline, names), reads: true, writes: listed.includes(pipeline) },
+      { name: requestsTopic(pipeline, names), reads: true, writes: listed.includes(pipeline) || pipeline.makesRequests },
       ...Object.keys(pipeline.topics).map((topic) => ({ name: names(`${name}.${topic}`), reads: true, writes: true })),
       { name: names(`${name}.${DEAD_LETTERS}`), reads: true, writes: true },
       { name: stateTopic(pipeline, names), reads: true, writes: true },

@@ -52,11 +52,16 @@ export function lanesOf({ credentials }: { readonly credentials?: readonly unkno
 }
 
 /** Every partition that a lane of a pipeline writes, but for its state. */
-export function lanePartitions({ name, topics }: Named & { readonly topics: TopicMap }, names: TopicNames, lane: number): TopicPartition[] {
+export function lanePartitions(
+  { name, topics, makesRequests = false }: Named & { readonly topics: TopicMap; readonly makesRequests?: boolean },
+  names: TopicNames,
+  lane: number,
+): TopicPartition[] {
   const own = Object.entries(topics).flatMap(([topic, { partitions }]) => {
     const on = names(`${name}.${topic}`);
     if (partitions === undefined) return [{ topic: on, partition: lane }];
     return Array.from({ length: partitions }, (_, partition) => ({ topic: on, partition }));
   });
-  return [...own, { topic: names(`${name}.${DEAD_LETTERS}`), partition: lane }];
+  const requests = makesRequests ? [{ topic: requestsTopic({ name }, names), partition: lane }] : [];
+  return [...own, ...requests, { topic: names(`${name}.${DEAD_LETTERS}`), partition: lane }];
 }

@@ -54,8 +54,17 @@ export type TopicMap = Readonly<Record<string, TopicDefinition<any>>>;
 /** The type of a topic's values. */
 export type ValueOf<Definition> = Definition extends TopicDefinition<infer Value> ? Value : never;
 
-/** Makes the records of each topic. */
-export type RecordMakers<Topics extends TopicMap> = { readonly [Name in keyof Topics]: RecordMaker<ValueOf<Topics[Name]>> };
+/** Makes the records of each topic, and the pipeline's own further requests. */
+export type RecordMakers<Topics extends TopicMap> = { readonly [Name in keyof Topics]: RecordMaker<ValueOf<Topics[Name]>> } & {
+  readonly requests: RequestMaker;
+};
+
+/**
+ * Makes a request of the same pipeline, in the form of its topic: it is written with the records beside it, and worked in the same lane. One that
+ * its schema refuses, or that has no key, becomes a dead letter when its turn comes. Throws a {@link PipelineError} (HEADGATE_DEFINITION) where the
+ * definition doesn't say `makesRequests`.
+ */
+export type RequestMaker = (request: unknown) => PendingRecord;
 
 /** Makes records of one topic. Throws a {@link PipelineError} (HEADGATE_INVALID_RECORD) for a key or value that can't be one. */
 export interface RecordMaker<Value> {
@@ -138,6 +147,8 @@ export interface RecordMakersOptions {
   /** Check each value against its topic's schema. */
   readonly validate: boolean;
   readonly serializers: Serializers;
+  /** Gives a request its key. Default: the definition makes none. */
+  readonly keyed?: ((request: unknown) => Pick<NewRecord, 'key' | 'value'>) | undefined;
 }
 
 /** A topic's name on the log, by its name within Headgate: `issues.records`. */
@@ -179,7 +190,40 @@ export async function openSerializers({ pipelines, names, signal }: OpenSerializ
 }
 
 export function recordMakers(options: RecordMakersOptions): RecordMakers<TopicMap> {
-  return Object.fromEntries(Object.entries(options.topics).map(([name, definition]) => [name, recordMaker(options, name, definition)]));
+  const makers = Object.entries(options.topics).map(([name, definition]) => [name, recordMaker(options, name, definition)] as const);
+  return { ...Object.fromEntries(makers), [REQUESTS]: requestMaker(options) } as RecordMakers<TopicMap>;
+}
+
+/** The name of each pipeline's topic of requests, within the pipeline. */
+export const REQUESTS = 'requests';
+
+function requestMaker({ pipeline, names, partition, keyed }: RecordMakersOptions): RequestMaker {
+  return (request) => {
+    if (keyed === undefined) {
+      const message = `${pipeline}: topics.requests needs \`makesRequests: true\` in the definition. Add it: the lane takes the right to write requests then.`;
+      throw new PipelineError({ code: 'HEADGATE_DEFINITION', message, pipeline });
+    }
+    if (isPromise(request)) {
+      const message = `${pipeline}: topics.requests is given a promise. Await it before you make the request.`;
+      throw new PipelineError({ code: 'HEADGATE_INVALID_RECORD', message, pipeline });
+    }
+    const text: string | undefined = JSON.stringify(request);
+    const record = { topic: names(`${pipeline}.${REQUESTS}`), partition, ...keyedOrBare(keyed, request, text ?? 'null') };
+    return { name: REQUESTS, record, id: undefined, kind: REQUESTS, contentType: undefined, count: 1 };
+  };
+}
+
+/** A request that can't be one keeps its text: it becomes a dead letter, and its page goes on. */
+function keyedOrBare(
+  keyed: (request: unknown) => Pick<NewRecord, 'key' | 'value'>,
+  request: unknown,
+  value: string,
+): Pick<NewRecord, 'key' | 'value'> {
+  try {
+    return keyed(request);
+  } catch {
+    return { key: null, value };
+  }
 }
 
 function recordMaker(

@@ -12,7 +12,7 @@ const LEAST_STATE_BYTES = 65_536;
 const USUAL_STATE_BYTES = 524_288;
 
 /** The part of a pipeline that its topics are made of. */
-export type PipelineTopics = Pick<Pipeline, 'name' | 'topics' | 'credentials' | 'usualBytes'>;
+export type PipelineTopics = Pick<Pipeline, 'name' | 'topics' | 'credentials' | 'usualBytes'> & Partial<Pick<Pipeline, 'makesRequests'>>;
 
 /** Every topic of a run. Throws a `PipelineError` (HEADGATE_DEFINITION) for two of one name. */
 export function topicSpecs(

@@ -123,7 +123,8 @@ export async function openPipelineLane(
         emit({ type: 'notice', level: 'warn', message: `${name}: a source could not be closed: ${reasonOf(closed.reason).message}` });
       }
     };
-    const topics = recordMakers({ pipeline: name, topics: pipeline.topics, names, partition: number, validate, serializers });
+    const keyed = pipeline.makesRequests ? (request: unknown) => pipeline.requests.keyed(request) : undefined;
+    const topics = recordMakers({ pipeline: name, topics: pipeline.topics, names, partition: number, validate, serializers, keyed });
     const resumed = resumedRequests(lane.stateUnder);
     const worker = opened.worker({ pipeline: name, lane, log, clock, notifier: waker, credits, names, topics, emit, tracing });
     const sizes = requestSizes(pipeline, opened, lane.stateUnder);

@@ -45,7 +45,14 @@ export async function replayDeadLetters(options: ReplayOptions): Promise<{ reado
     if ('text' in request) {
       const { key: recordKey, headers } = letter.record;
       const resume = headers[RESUME];
-      const put = { topic: target, key: recordKey, value: request.text, ...(resume !== undefined && { headers: { [RESUME]: resume } }) };
+      // A family stays in the lane of its root, whatever the keys of its requests are.
+      const put = {
+        topic: target,
+        partition,
+        key: recordKey,
+        value: request.text,
+        ...(resume !== undefined && { headers: { [RESUME]: resume } }),
+      };
       return (tx) => tx.append([put]);
     }
     left += 1;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { type ContractCheck, type ContractService, pipelineContract } from './index.ts';
+import { treeContract } from './family.fixture.ts';
 import { type Mistakes, orders, ordersService } from './orders.fixture.ts';
 import { shop, shopService } from './shop.fixture.ts';
 
@@ -49,6 +50,13 @@ describe('a pipeline with two kinds of walks and two of lookups that share keys 
     failing: { request: { kind: 'orders', name: 'new' }, code: 'HEADGATE_NO_CUSTOMER', records: { orders: 3, ends: 1 } },
     seeds: [1, 2],
   });
+  it.concurrent.for(checks)('$name', async (check, { expect }) => {
+    await expect(check.run()).resolves.toBeUndefined();
+  });
+});
+
+describe('a pipeline whose pages request more passes', () => {
+  const checks = pipelineContract({ ...treeContract, openLog: () => sqliteTopicLog({ file: join(folder, 'log.db') }) });
   it.concurrent.for(checks)('$name', async (check, { expect }) => {
     await expect(check.run()).resolves.toBeUndefined();
   });

@@ -121,7 +121,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
         assert.ok(cuts.length < 60, 'it comes to no end');
       }
       const told = `seed ${seed}, ${cuts.join(', ')}`;
-      assert.deepEqual(await scene.written(), written, told);
+      assertSame(pipeline, await scene.written(), written, told);
       assert.deepEqual(await scene.letters(), [], told);
       const most = least + (cuts.length - 1) * units;
       assert.ok(service.requests() <= most, `${service.requests()} HTTP requests where ${most} are enough (${told})`);
@@ -141,7 +141,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
   const stopped = async (seed: number): Promise<void> => {
     const { written } = await reference();
     const random = randomFrom(seed);
-    await play(async (scene, service) => {
+    await play(async (scene, service, pipeline) => {
       await scene.request(requests);
       using open = openThings(service.url);
       for (let round = 0; round < 5; round += 1) {
@@ -174,7 +174,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
         await scene.takeLanes(1);
       }
       await scene.run();
-      assert.deepEqual(await scene.written(), written);
+      assertSame(pipeline, await scene.written(), written);
       assert.deepEqual(await scene.letters(), []);
     });
   };
@@ -225,7 +225,8 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
 
   const enqueued = async (): Promise<void> => {
     const { written, units } = await reference();
-    await play(async (scene, _, { name }) => {
+    await play(async (scene, _, pipeline) => {
+      const { name } = pipeline;
       const all = Promise.withResolvers<void>();
       await using running = await scene.start({ follow: true });
       const look = (): void => {
@@ -241,7 +242,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
       await Promise.race([all.promise, running.done]);
       const { outcome, failures } = await running.stop();
       assert.deepEqual({ outcome, failures }, { outcome: 'stopped', failures: [] });
-      assert.deepEqual(await scene.written(), written);
+      assertSame(pipeline, await scene.written(), written);
     });
   };
 
@@ -279,12 +280,14 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
 
   const planned = async (): Promise<void> => {
     const { units } = await reference();
-    await play(async (scene, service) => {
+    await play(async (scene, service, { makesRequests }) => {
       await scene.request(requests);
       const { lanes } = await scene.left();
+      // Nothing knows yet which requests their pages will make.
+      const known = makesRequests ? requests.length : units;
       assert.equal(
         lanes.reduce((sum, { walks, keys }) => sum + walks.length + keys, 0),
-        units,
+        known,
       );
       assert.equal(service.requests(), 0, 'a look sends a request to the service');
       await scene.run();
@@ -313,6 +316,12 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
     { name: 'a request that fails is one dead letter with its reason, and is worked when it is replayed behind the cure', run: replayed },
     { name: 'what is left to do is known without a request to the service', run: planned },
   ];
+}
+
+/** Requests that pages make lie in the topic in the order of those pages, which differs from run to run. */
+function assertSame({ makesRequests }: Pipeline, written: Written, wanted: Written, told?: string): void {
+  const of = makesRequests ? withoutOffsets : (all: Written) => all;
+  assert.deepEqual(of(written), of(wanted), told);
 }
 
 function isJson(text: string): boolean {

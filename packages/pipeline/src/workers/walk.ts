@@ -10,7 +10,7 @@ import { PipelineError } from '../pipeline-error.ts';
 import { RESUME, type RequestRecord, requestContent } from '../requests/request.ts';
 import { reasonOf } from '../requests/dead-letter.ts';
 import type { Reason } from '../events.ts';
-import { type PendingRecord, type RecordMakers, type TopicMap, logRecords, pendingRecords } from '../topic.ts';
+import { type PendingRecord, REQUESTS, type RecordMakers, type TopicMap, logRecords, pendingRecords } from '../topic.ts';
 import type { SourceControls, StateOfLane, Work, Worker, WorkerContext } from '../worker.ts';
 import { type After, afterWork, lastCrawls } from './after.ts';
 import { fitting } from './fitting.ts';
@@ -341,7 +341,7 @@ function walker<Query, Page, Cursor extends NonNullable<Json>, Request, Value, T
   };
 
   const itemsOf = ({ key }: Walking, values: readonly Value[], pending: readonly PendingRecord[]): number => {
-    if (definition.items === undefined) return pending.reduce((sum, { count }) => sum + count, 0);
+    if (definition.items === undefined) return pending.reduce((sum, one) => (one.name === REQUESTS ? sum : sum + one.count), 0);
     const name = { pipeline, key, name: 'items' };
     return values.reduce((sum, value) => {
       const items = callUser(name, () => definition.items?.(value)) ?? 0;

@@ -5,7 +5,11 @@ import { startBooks, startFollowers } from '@headgate/sandbox';
 const FREELY = { kind: 'rolling', limit: 1_000, windowMs: 1_000 } as const;
 const ISSUES = [{ number: 1, title: 'one' }];
 /** With `?page=` a page names the next one in its body, else in a Link header. */
-const issuesAt = (url: string): string => JSON.stringify(url.includes('?page=') ? { issues: ISSUES, next: null } : ISSUES);
+const COMMENTS = { comments: [{ id: '7', text: 'Same here.' }], next: null };
+const issuesAt = (url: string): string => {
+  if (url.includes('/comments')) return JSON.stringify(COMMENTS);
+  return JSON.stringify(url.includes('?page=') ? { issues: ISSUES, next: null } : ISSUES);
+};
 
 /** The services that the documents' examples name. */
 export interface Services extends AsyncDisposable {

@@ -1,0 +1,77 @@
+import { bearer } from '@headgate/auth';
+import { SourceError, defineSource, jsonBody, pageNumbers } from '@headgate/sources';
+import * as z from 'zod';
+import { type DefinedPipeline, definePipeline } from '../define-pipeline.ts';
+import { topic } from '../topic.ts';
+import { walk } from '../workers/walk.ts';
+import { limitedService } from './limited-service.fixture.ts';
+import type { ContractService, PipelineContractOptions } from './pipeline-contract.ts';
+
+const LIMIT = { limit: 16, windowMs: 300 };
+
+/** A tree of three levels: each family has two children on two pages, and each child two grandchildren. */
+export async function treeService(families: readonly string[]): Promise<ContractService> {
+  return await limitedService(LIMIT, ({ pathname }) => {
+    const [, name = '', page = ''] = pathname.split('/');
+    const level = name.split('.').length;
+    if (!families.includes(name.split('.')[0] ?? '') || level > LEVELS) return undefined;
+    return { children: level < LEVELS ? [`${name}.${page}`] : [], isLast: level === LEVELS || page === '2' };
+  });
+}
+
+const LEVELS = 3;
+
+const answer = z.object({ children: z.array(z.string()), isLast: z.boolean() });
+
+const treeSource = defineSource<{ readonly name: string; readonly page: number }, z.output<typeof answer>>({
+  service: 'tree',
+  limit: { requests: LIMIT.limit, windowMs: LIMIT.windowMs },
+  toRequest: ({ name, page }) => ({ path: `/${name}/${page}` }),
+  classify(given, { query: { name } }) {
+    if (given.status === 404) {
+      const message = `There is no ${name}.`;
+      return { kind: 'gone', error: new SourceError({ code: 'HEADGATE_NO_MEMBER', message, retryable: false, service: 'tree' }) };
+    }
+    const body = jsonBody(given, JSON.parse);
+    return body.kind === 'json' ? { kind: 'ok', value: answer.parse(body.value) } : { kind: 'transient', reason: body.reason };
+  },
+  subject: ({ name }) => name,
+  items: () => 1,
+  itemsOf: ({ children }) => children.length,
+});
+
+const options = z.strictObject({ baseUrl: z.string() });
+const CREDENTIALS = [{ name: 'one' }, { name: 'two' }];
+
+/** Writes each member with its page, and requests its children. `child`: what is requested for one. */
+export function tree(child: (name: string) => unknown = (name) => ({ name })): DefinedPipeline<typeof options> {
+  return definePipeline({
+    name: 'tree',
+    options,
+    request: z.strictObject({ name: z.string().min(1) }),
+    topics: { members: topic({ value: z.object({ name: z.string(), page: z.int() }) }) },
+    makesRequests: true,
+    keyOf: ({ name }) => name,
+    credentials: () => CREDENTIALS,
+    open: ({ baseUrl }, io) =>
+      walk({
+        source: treeSource({ ...io, baseUrl, credentials: io.credentials.map(({ name }) => ({ name, signer: bearer(() => name) })) }),
+        paging: ({ name }) => pageNumbers({ query: (page) => ({ name, page }), isLast: ({ isLast }) => isLast }),
+        records: ({ children }, { topics, key, page }) => [
+          topics.members({ key, value: { name: key, page } }),
+          ...children.map((name) => topics.requests(child(name))),
+        ],
+      }),
+  });
+}
+
+/** Of each family: two pages of its root, of each child, and one of each grandchild. */
+const RECORDS = 2 + 2 * 2 + 4;
+
+export const treeContract: Omit<PipelineContractOptions<ContractService>, 'openLog'> = {
+  startService: ({ mended }) => treeService(['a', 'b', 'd', ...(mended ? ['new'] : [])]),
+  pipeline: ({ url }) => tree()({ baseUrl: url }),
+  requests: ['a', 'b', 'd'].map((name) => ({ name })),
+  records: { members: 3 * RECORDS },
+  failing: { request: { name: 'new' }, code: 'HEADGATE_NO_MEMBER', records: { members: RECORDS } },
+};
