@@ -32,7 +32,7 @@ export { intendedUse, intendedUseBeside, type IntendedUseOptions } from './inten
 export { assertStatesKept, type Loss, StateLostError } from './lane/state-check.ts';
 export { findOtherGroups, type OtherGroupsOptions } from './lane/other-groups.ts';
 export { lanesOf, type TopicNaming, topicNames } from './names.ts';
-export { type OptionIssue, type ParsedOptions, parseOptions } from './parse-options.ts';
+export { type OptionIssue, type OptionIssueCode, type ParsedOptions, parseOptions } from './parse-options.ts';
 export { InvalidOptionsError, PipelineError, type PipelineErrorCode, type PipelineErrorOptions } from './pipeline-error.ts';
 export { cancelRequests, type CancelRequestsOptions } from './requests/cancel-requests.ts';
 export {

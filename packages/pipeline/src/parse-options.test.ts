@@ -22,31 +22,31 @@ const schema = z.strictObject({
 
 function told(given: Readonly<Record<string, unknown>>): readonly string[] {
   const { issues = [] } = parseOptions(schema, { names: ['a'], ...given });
-  return issues.map(({ path, message, unknownKey }) => `${path.join('.')}: ${message}${unknownKey ? ' (key)' : ''}`);
+  return issues.map(({ path, message, code }) => `${path.join('.')}: ${message}${code === undefined ? '' : ` (${code})`}`);
 }
 
 it.each([
   [{ count: 9 }, ['count: must be 5 or less.']],
   [{ count: 0 }, ['count: must be 1 or more.']],
-  [{ count: 2.5 }, ['count: must be a whole number.']],
-  [{ count: '3' }, ['count: must be a number.']],
-  [{ count: null }, ['count: has no value.']],
-  [{ plan: 'huge' }, ['plan: is not known. Write small or large.']],
-  [{ names: undefined }, ['names: is missing.']],
-  [{ names: [] }, ['names: is empty.']],
-  [{ names: 'a' }, ['names: must be a list.']],
-  [{ names: ['', 7] }, ['names.0: is empty.', 'names.1: must be text.']],
-  [{ on: 'yes' }, ['on: must be true or false.']],
-  [{ url: 'a b' }, ['url: is not an address.']],
+  [{ count: 2.5 }, ['count: must be a whole number. (scalar-type)']],
+  [{ count: '3' }, ['count: must be a number. (scalar-type)']],
+  [{ count: null }, ['count: has no value. (no-value)']],
+  [{ plan: 'huge' }, ['plan: is not known. Write small or large. (choice)']],
+  [{ names: undefined }, ['names: is missing. (missing)']],
+  [{ names: [] }, ['names: is empty. (empty)']],
+  [{ names: 'a' }, ['names: must be a list. (type)']],
+  [{ names: ['', 7] }, ['names.0: is empty. (empty)', 'names.1: must be text. (type)']],
+  [{ on: 'yes' }, ['on: must be true or false. (scalar-type)']],
+  [{ url: 'a b' }, ['url: is not an address. (unfit)']],
   [{ since: 'May' }, ['since: is not a date with its time, as in 2026-01-31T12:00:00Z.']],
-  [{ code: 'y' }, ['code: does not fit.']],
-  [{ other: 1, more: 2 }, ['other: unknown key. (key)', 'more: unknown key. (key)']],
+  [{ code: 'y' }, ['code: does not fit. (unfit)']],
+  [{ other: 1, more: 2 }, ['other: unknown key. (unknown-key)', 'more: unknown key. (unknown-key)']],
   [{ entry: 'x' }, ['entry: must begin with @.']],
-  [{ entry: { file: 'a', x: 1 } }, ['entry.x: unknown key. (key)']],
-  [{ entry: { id: 7 } }, ['entry.id: must be text.']],
-  [{ entry: [] }, ['entry: must be text or a mapping of keys to values.']],
-  [{ by: { kind: 'c' } }, ['by.kind: is not known. Write a or b.']],
-  [{ by: { kind: 'a' } }, ['by.x: is missing.']],
+  [{ entry: { file: 'a', x: 1 } }, ['entry.x: unknown key. (unknown-key)']],
+  [{ entry: { id: 7 } }, ['entry.id: must be text. (type)']],
+  [{ entry: [] }, ['entry: must be text or a mapping of keys to values. (type)']],
+  [{ by: { kind: 'c' } }, ['by.kind: is not known. Write a or b. (choice)']],
+  [{ by: { kind: 'a' } }, ['by.x: is missing. (missing)']],
   [{ token: 'two\nlines' }, ['token: has a line break or another character that no header can carry. Copy it again.']],
   [{ token: 7 }, ['token: must be text, a function that gives it, or { file }.']],
 ])('%j', (given, messages) => {
@@ -73,6 +73,17 @@ it.each<[string, z.ZodType]>([
     { path: [], message: expect.stringMatching(/^can't be checked: its schema threw \$?\w+ \(at .*\)\. Mend it: /) },
   ]);
   expect(JSON.stringify(issues)).not.toContain('never-shown');
+});
+
+it('keeps what a refinement says, and that it asks for a key', () => {
+  const refined = z.strictObject({ a: z.string().optional(), b: z.string().optional() }).superRefine((_, context) => {
+    context.addIssue({ code: 'custom', path: ['a'], message: 'is missing.', params: { code: 'missing' } });
+    context.addIssue({ code: 'custom', path: ['b'], message: 'is empty.' });
+  });
+  expect(parseOptions(refined, {}).issues).toEqual([
+    { path: ['a'], message: 'is missing.', code: 'missing' },
+    { path: ['b'], message: 'is empty.' },
+  ]);
 });
 
 it('tells of a key that does not fit as of a key', () => {

@@ -5,11 +5,17 @@ import { placeOf } from './thrown.ts';
 export interface OptionIssue {
   /** Keys and indices from the options' root; empty for the options as a whole. */
   readonly path: readonly (string | number)[];
-  /** Goes on after the key: `must be 5000 or less.` It holds nothing of the value. */
+  /** Completes a sentence about the key: `must be 5000 or less.` It holds nothing of the value. */
   readonly message: string;
-  /** The last part of the path is a key that the options don't have. */
-  readonly unknownKey?: true;
+  /** The kind of a message that doesn't say what to write instead. Default: the message says all. */
+  readonly code?: OptionIssueCode;
 }
+
+/**
+ * Kinds of issues: a key that is missing, has no value, or isn't known (the path's last); a value of another type, as `number` or `boolean`, that
+ * isn't one of a few words, is empty, or doesn't fit.
+ */
+export type OptionIssueCode = 'missing' | 'no-value' | 'unknown-key' | 'type' | 'scalar-type' | 'choice' | 'empty' | 'unfit';
 
 /** Either the options, as their schema gives them, or everything that is wrong with them. */
 export type ParsedOptions<Options> = { readonly value: Options; readonly issues?: never } | { readonly issues: readonly OptionIssue[] };
@@ -18,7 +24,7 @@ export type ParsedOptions<Options> = { readonly value: Options; readonly issues?
 export function parseOptions<Schema extends z.ZodType>(schema: Schema, given: unknown): ParsedOptions<z.output<Schema>> {
   let parsed: z.ZodSafeParseResult<z.output<Schema>>;
   try {
-    parsed = schema.safeParse(given, { error: optionWords });
+    parsed = schema.safeParse(given, { error: optionWords, reportInput: true });
   } catch (cause) {
     // Its own words may hold the value.
     const name = cause instanceof Error ? cause.constructor.name : 'a value that is no Error';
@@ -33,33 +39,40 @@ export function optionsText(name: string, issues: readonly OptionIssue[]): strin
   return issues.map(({ path, message }) => `${[name, ...path].join('.')}: ${message}`).join('\n');
 }
 
-const MISSING = 'is missing.';
-const NO_VALUE = 'has no value.';
+type Said = Pick<OptionIssue, 'message' | 'code'>;
 
-/** Messages that go on after a key, for issues that have none of their schema's own. */
-export const optionWords: z.core.$ZodErrorMap = (issue) => {
+/** Messages that complete a sentence about a key, for issues that have none of their schema's own. */
+export const optionWords: z.core.$ZodErrorMap = (issue) => said(issue)?.message;
+
+function said(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): Said | undefined {
   const { input } = issue;
   if ('input' in issue) {
-    if (input === undefined) return MISSING;
-    if (input === null) return NO_VALUE;
+    if (input === undefined) return { code: 'missing', message: 'is missing.' };
+    if (input === null) return { code: 'no-value', message: 'has no value.' };
   }
   switch (issue.code) {
     case 'invalid_type':
-      return `must be ${KINDS[issue.expected] ?? issue.expected}.`;
+      return ofType([issue.expected]);
     case 'too_small':
       if (issue.origin === 'string' || issue.origin === 'array') {
-        return issue.minimum === 1 ? 'is empty.' : `must have ${issue.minimum} ${unitOf(issue.origin)} or more.`;
+        if (issue.minimum === 1) return { code: 'empty', message: 'is empty.' };
+        return { message: `must have ${issue.minimum} ${unitOf(issue.origin)} or more.` };
       }
-      return issue.inclusive === false ? `must be more than ${issue.minimum}.` : `must be ${issue.minimum} or more.`;
+      return { message: issue.inclusive === false ? `must be more than ${issue.minimum}.` : `must be ${issue.minimum} or more.` };
     case 'too_big':
-      if (issue.origin === 'string' || issue.origin === 'array') return `must have ${issue.maximum} ${unitOf(issue.origin)} or less.`;
-      return issue.inclusive === false ? `must be less than ${issue.maximum}.` : `must be ${issue.maximum} or less.`;
+      if (issue.origin === 'string' || issue.origin === 'array')
+        return { message: `must have ${issue.maximum} ${unitOf(issue.origin)} or less.` };
+      return { message: issue.inclusive === false ? `must be less than ${issue.maximum}.` : `must be ${issue.maximum} or less.` };
     case 'invalid_value':
       return notOneOf(issue.values);
     case 'invalid_union':
-      return issue.discriminator !== undefined && keyIsMissing(input, issue.discriminator) ? MISSING : 'does not fit.';
-    case 'invalid_format':
-      return FORMATS[issue.format] ?? 'does not fit.';
+      if (issue.discriminator !== undefined && keyIsMissing(input, issue.discriminator)) return { code: 'missing', message: 'is missing.' };
+      return { code: 'unfit', message: 'does not fit.' };
+    case 'invalid_format': {
+      const format = FORMATS[issue.format];
+      if (format !== undefined) return { message: format };
+      return { code: 'unfit', message: issue.format === 'url' ? 'is not an address.' : 'does not fit.' };
+    }
     case 'not_multiple_of':
     case 'invalid_key':
     case 'invalid_element':
@@ -67,7 +80,7 @@ export const optionWords: z.core.$ZodErrorMap = (issue) => {
     case 'custom':
       return undefined;
   }
-};
+}
 
 function keyIsMissing(input: unknown, key: string): boolean {
   return typeof input === 'object' && input !== null && (input as Readonly<Record<string, unknown>>)[key] === undefined;
@@ -83,8 +96,16 @@ const KINDS: Readonly<Record<string, string>> = {
   record: 'a mapping of keys to values',
 };
 
+/** Of single values; of several the message is no number's alone. */
+const SCALARS = ['number', 'int', 'boolean'];
+
+function ofType(expected: readonly string[]): Said {
+  const kinds = [...new Set(expected.map((kind) => KINDS[kind] ?? kind))];
+  const isScalar = SCALARS.includes(expected[0] ?? '');
+  return { code: isScalar ? 'scalar-type' : 'type', message: `must be ${kinds.join(' or ')}.` };
+}
+
 const FORMATS: Readonly<Record<string, string>> = {
-  url: 'is not an address.',
   datetime: 'is not a date with its time, as in 2026-01-31T12:00:00Z.',
   date: 'is not a date, as in 2026-01-31.',
   email: 'is not an email address.',
@@ -95,27 +116,33 @@ function unitOf(origin: string): string {
   return origin === 'string' ? 'characters' : 'entries';
 }
 
-function notOneOf(values: readonly unknown[]): string {
+function notOneOf(values: readonly unknown[]): Said {
   const known = values.filter((value) => value !== undefined).map(String);
-  return known.length < 2
-    ? `is not known. Write ${known.join('')}.`
-    : `is not known. Write ${known.slice(0, -1).join(', ')} or ${known.at(-1)}.`;
+  const last = known.pop() ?? '';
+  return { code: 'choice', message: `is not known. Write ${known.length === 0 ? last : `${known.join(', ')} or ${last}`}.` };
 }
 
 function flat(issues: readonly z.core.$ZodIssue[], before: OptionIssue['path']): OptionIssue[] {
   return issues.flatMap((issue): OptionIssue[] => {
     const path = [...before, ...issue.path.map((part) => (typeof part === 'number' ? part : String(part)))];
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ path: [...path, key], message: 'unknown key.', unknownKey: true }));
+      return issue.keys.map((key) => ({ path: [...path, key], message: 'unknown key.', code: 'unknown-key' }));
     }
-    if (issue.code === 'invalid_key') return flat(issue.issues, path).map((one) => ({ ...one, message: `The key ${one.message}` }));
+    if (issue.code === 'invalid_key') return flat(issue.issues, path).map(({ message }) => ({ path, message: `The key ${message}` }));
     if (issue.code === 'invalid_element') return flat(issue.issues, path);
-    if (issue.code === 'invalid_union' && issue.message !== MISSING && issue.message !== NO_VALUE) {
-      if ('options' in issue && Array.isArray(issue.options)) return [{ path, message: notOneOf(issue.options) }];
-      return closest(issue.errors, path) ?? [{ path, message: issue.message }];
+    const words = said(issue);
+    const own: Said = words?.message === issue.message ? words : { message: issue.message, ...codeOf(issue) };
+    if (issue.code === 'invalid_union' && own.code !== 'missing' && own.code !== 'no-value') {
+      if ('options' in issue && Array.isArray(issue.options)) return [{ path, ...notOneOf(issue.options) }];
+      return closest(issue.errors, path) ?? [{ path, ...own }];
     }
-    return [{ path, message: issue.message }];
+    return [{ path, ...own }];
   });
+}
+
+/** A schema's own message says all, but for a refinement's that asks for a key: `params: { code: 'missing' }`. */
+function codeOf(issue: z.core.$ZodIssue): Pick<OptionIssue, 'code'> {
+  return issue.code === 'custom' && issue.params?.['code'] === 'missing' ? { code: 'missing' } : {};
 }
 
 /** The issues of the alternative that was probably meant: of the right kind, with the fewest unknown keys. Undefined where none is of the right kind. */
@@ -131,11 +158,11 @@ function closest(alternatives: readonly (readonly z.core.$ZodIssue[])[], path: O
   const [best] = ranked;
   if (best === undefined) return undefined;
   if (best.rank[0] === 0) return flat(best.issues, path);
-  const kinds = [...new Set(ranked.flatMap(({ issues }) => issues.flatMap(kindsOf)))];
-  return kinds.length === 0 ? undefined : [{ path, message: `must be ${kinds.join(' or ')}.` }];
+  const kinds = ranked.flatMap(({ issues }) => issues.flatMap(kindsOf));
+  return kinds.length === 0 ? undefined : [{ path, ...ofType(kinds) }];
 }
 
 function kindsOf(issue: z.core.$ZodIssue): readonly string[] {
-  if (issue.code === 'invalid_type') return [KINDS[issue.expected] ?? issue.expected];
+  if (issue.code === 'invalid_type') return [issue.expected];
   return issue.code === 'invalid_value' ? issue.values.map(String) : [];
 }

@@ -27,23 +27,24 @@ const MOST_LINES = 20;
 /** What is wrong with a section, or unwise in it, at its place in the file and with what may be written there. */
 export function sectionProblems(issues: readonly OptionIssue[], options: SectionProblemsOptions): Problem[] {
   const { file, name, schema, read, known, areWarnings = false } = options;
-  const meant = new Set(issues.flatMap((issue) => (issue.unknownKey ? meantBy(issue.path, options) : [])));
+  const meant = new Set(issues.flatMap((issue) => (issue.code === 'unknown-key' ? meantBy(issue.path, options) : [])));
   const files = new Map<string, { readonly real: KeyPath; lines: number }>();
   const problems: Problem[] = [];
-  for (const { path, message, unknownKey = false } of issues) {
-    if (message.startsWith(MISSING) && meant.has(JSON.stringify(path))) continue;
+  for (const issue of issues) {
+    const { path, code } = issue;
+    if (code === 'missing' && meant.has(JSON.stringify(path))) continue;
     const { path: within, line } = read.originOf(path);
     const real = [name, ...within];
     const node = file.nodeAt(real);
     const here = schemaAt(schema, read.value, path);
-    const text = unknownKey
-      ? unknownKeyMessage(String(path.at(-1)), siblings(path, options))
-      : withSubject(
-          withAdvice(withoutHidden(message, read.hidden), here, node),
-          areWarnings ? undefined : subject(node, here, line?.text),
-        ).slice(0, LONGEST);
+    const said = { ...issue, message: withoutHidden(issue.message, read.hidden) };
+    const isAboutValue = !areWarnings && code !== 'missing';
+    const text =
+      code === 'unknown-key'
+        ? unknownKeyMessage(String(path.at(-1)), siblings(path, options))
+        : withSubject(withAdvice(said, here, node), isAboutValue ? subject(node, here, line?.text) : undefined).slice(0, LONGEST);
     if (line === undefined) {
-      problems.push({ ...file.placeOf(real, unknownKey ? 'key' : 'value'), key: formatKey(real, known), message: text });
+      problems.push({ ...file.placeOf(real, code === 'unknown-key' ? 'key' : 'value'), key: formatKey(real, known), message: text });
       continue;
     }
     const told = files.get(JSON.stringify(real)) ?? { real, lines: 0 };
@@ -66,14 +67,16 @@ function listName(node: ParsedNode | null | undefined): string {
 
 /** The same of options that stand in no file: with keys alone. */
 export function optionProblems(issues: readonly OptionIssue[], { name, schema, value }: OptionProblemsOptions): Problem[] {
-  return issues.map(({ path, message, unknownKey = false }) => {
+  return issues.map((issue) => {
+    const { path, code } = issue;
     const key = [...name, ...path].join('.').replaceAll(/\.(\d+)(?=\.|$)/g, '[$1]');
     const within = { schema, read: { value } };
     return {
       key,
-      message: unknownKey
-        ? unknownKeyMessage(String(path.at(-1)), siblings(path, within))
-        : withAdvice(message, schemaAt(schema, value, path), undefined),
+      message:
+        code === 'unknown-key'
+          ? unknownKeyMessage(String(path.at(-1)), siblings(path, within))
+          : withAdvice(issue, schemaAt(schema, value, path), undefined),
     };
   });
 }
@@ -91,8 +94,6 @@ export function unknownKeyMessage(key: string, known: readonly string[]): string
   if (meant !== undefined) return `unknown key. Did you mean ${meant}?`;
   return known.length === 0 || known.length > 12 ? 'unknown key. Remove it.' : `unknown key. Here stand: ${known.join(', ')}.`;
 }
-
-const MISSING = 'is missing.';
 
 /** The keys that may stand beside a path's last. */
 function siblings(
@@ -142,24 +143,33 @@ function subject(node: ParsedNode | null | undefined, schema: JsonSchema | undef
 }
 
 function withSubject(message: string, before: string | undefined): string {
-  if (before === undefined || message.startsWith(MISSING)) return message;
+  if (before === undefined) return message;
   return `${before}${/^\p{Lu}/u.test(message) ? ':' : ''} ${message}`;
 }
 
 /** What to write instead, where the message doesn't say it. */
-function withAdvice(message: string, schema: JsonSchema | undefined, node: ParsedNode | null | undefined): string {
+function withAdvice({ message, code }: OptionIssue, schema: JsonSchema | undefined, node: ParsedNode | null | undefined): string {
   const example = exampleOf(schema);
-  if (message === 'has no value.') return `${message} ${example === undefined ? 'Write one' : `Write ${example}`}, or remove the key.`;
-  const isQuoted = isScalar(node) && (node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE');
-  if (isQuoted && /^must be (true or false|a (whole )?number)/.test(message)) return `${message} Write it without quotes.`;
-  if (message.startsWith('is not known. Write ') && isScalar(node)) {
-    const words = alternatives(schema).flatMap(({ enum: some, const: one }) => [...(some ?? []), ...(one === undefined ? [] : [one])]);
-    const meant = nearest(node.source, words.map(String));
-    return meant === undefined ? message : `is not known. Did you mean ${meant}?`;
+  switch (code) {
+    case undefined:
+    case 'unknown-key':
+      return message;
+    case 'no-value':
+      return `${message} ${example === undefined ? 'Write one' : `Write ${example}`}, or remove the key.`;
+    case 'choice': {
+      const words = alternatives(schema).flatMap(({ enum: some, const: one }) => [...(some ?? []), ...(one === undefined ? [] : [one])]);
+      const meant = isScalar(node) ? nearest(node.source, words.map(String)) : undefined;
+      return meant === undefined ? message : `is not known. Did you mean ${meant}?`;
+    }
+    case 'scalar-type':
+      if (isScalar(node) && (node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE')) return `${message} Write it without quotes.`;
+      break;
+    case 'missing':
+    case 'type':
+    case 'empty':
+    case 'unfit':
   }
-  const isBare =
-    /^(is missing|is empty|does not fit|is not an address|must be (text|a list|a mapping|true|a number|a whole number).*)\.$/.test(message);
-  return isBare && example !== undefined ? `${message} Write ${example}.` : message;
+  return example === undefined ? message : `${message} Write ${example}.`;
 }
 
 /** A schema of others may repeat the value in its message. */

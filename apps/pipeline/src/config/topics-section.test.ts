@@ -161,7 +161,7 @@ test.each([
 });
 
 test.each([
-  ['status: true', '4:9 status: "true" must be false or a mapping of keys to values.'],
+  ['status: true', '4:9 status: "true" must be false or a mapping of keys to values. Write { port: 9464, host: 127.0.0.1 }.'],
   ['status: { port: 65536 }', '4:17 status.port: "65536" must be 65535 or less.'],
   ['status: { prot: 1 }', '4:11 status.prot: unknown key. Did you mean port?'],
 ])('%s is refused', async (line, problem) => {

@@ -112,7 +112,8 @@ const options = z
     const { plan, baseUrl, baseUrls, maxBatch, pageSize = 1 } = given;
     const maxOutstanding = maxOutstandingOf(given);
     if (baseUrl !== undefined && baseUrls !== undefined) refuse('baseUrl', 'stands beside baseUrls. Keep one of the two.');
-    else if (baseUrl === undefined && baseUrls === undefined) refuse('baseUrl', `is missing. Write ${ADDRESS}.`);
+    else if (baseUrl === undefined && baseUrls === undefined)
+      context.addIssue({ code: 'custom', path: ['baseUrl'], message: 'is missing.', params: { code: 'missing' } });
     else if (baseUrls !== undefined && baseUrls[plan] === undefined) {
       refuse('baseUrls', `has no address for the plan ${plan}. Add ${plan}: ${ADDRESS}, or choose another plan.`);
     }
