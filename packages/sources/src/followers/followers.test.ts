@@ -1,6 +1,6 @@
 import { bearer, oauth1 } from '@headgate/auth';
 import { type Fault, startFollowers } from '@headgate/sandbox';
-import { creditPool } from '@headgate/throttle';
+import { type Clock, creditPool, systemClock } from '@headgate/throttle';
 import { lastValueFrom, NEVER, toArray } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { SourceError } from '../source-error.ts';
@@ -10,6 +10,8 @@ import { whole } from '../testing/responses.ts';
 import { type Respond, scriptedServer } from '../testing/scripted-server.ts';
 import { type Followers, followers } from './followers.ts';
 import type { FollowerPage } from './page.ts';
+
+const MINUTE_MS = 60_000;
 
 describe('the contract of every source', () => {
   const page = { ids: ['1152921504606846977', '18446744073709551615', '7'], next_cursor_str: '0', previous_cursor_str: '0' };
@@ -107,7 +109,7 @@ describe('a walk', () => {
   test.each(faults)('%s in the middle: nothing is lost and nothing comes twice', async (name) => {
     const fault: Fault = name === '429' ? { name, at: 3, retryAfterMs: 1_000 } : { name, at: 3 };
     await using server = await startFollowers({ users: { alpha: { followers: 12 } }, faults: [fault] });
-    await using api = open(server, { timeout: 500, maxBodyBytes: 100_000 });
+    await using api = open(server, { timeout: MINUTE_MS, clock: givesUp(3), maxBodyBytes: 100_000 });
     const pages = await collect(api, { count: 2 });
     expect(pages.flatMap(({ ids }) => ids)).toEqual(server.followersOf('alpha'));
     expect(server.requests).toHaveLength(7);
@@ -256,6 +258,14 @@ function open(server: { readonly url: string }, options: Partial<SourceOptions> 
     env: {},
     ...options,
   });
+}
+
+/** The clock of a source with a time-out of a minute, which is over at once for its nth attempt alone. */
+function givesUp(nth: number): Clock {
+  const clock = systemClock();
+  let attempts = 0;
+  const isOver = (delayMs: number): boolean => delayMs === MINUTE_MS && (attempts += 1) === nth;
+  return { ...clock, schedule: (delayMs, callback) => clock.schedule(isOver(delayMs) ? 500 : delayMs, callback) };
 }
 
 async function collect(api: Followers, options: Record<string, unknown>, into: FollowerPage[] = []): Promise<FollowerPage[]> {
