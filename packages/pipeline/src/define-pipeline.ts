@@ -58,9 +58,9 @@ export interface PipelineDefinition<
   warnings?(options: z.output<Options>): Iterable<OptionIssue>;
   /**
    * Makes one cheap request with the credential of `io`, by which `headgate check --online` checks that the service accepts it. Opens the
-   * source only. Default: no request.
+   * source only. `request`: the one to make, for `headgate try`. Default: no request.
    */
-  probe?(options: z.output<Options>, io: ProbeIo<Credential>): Probe;
+  probe?(options: z.output<Options>, io: ProbeIo<Credential>, request?: z.output<RequestSchema>): Probe;
   /** All that the processes of one group have to agree on, beside credentials' names: budgets above all. */
   agreed?(options: z.output<Options>): Json;
   /** How its requests are worked: `walk`, `lookup` or `route`. Called once for each lane. */
@@ -224,8 +224,11 @@ export interface Pipeline<Request = unknown> {
   open(io: LaneIo): OpenedPipeline;
   /** True when the definition has a probe. */
   readonly canProbe: boolean;
-  /** The probe with the credential at that index of `credentials` (0 where lanes split none). Undefined: the definition has no probe. */
-  probe(io: SharedIo, credential: number): Probe | undefined;
+  /**
+   * The probe with the credential at that index of `credentials` (0 where lanes split none). `value`: of the request to make; throws a
+   * {@link PipelineError} (HEADGATE_MALFORMED_REQUEST) for one that is none. Undefined: the definition has no probe.
+   */
+  probe(io: SharedIo, credential: number, value?: string): Probe | undefined;
   /**
    * HTTP requests that `request` takes; undefined where that isn't known. `last`: of the key's last whole walk. Throws what the
    * definition's `expect` throws.
@@ -345,15 +348,11 @@ export function definePipeline<
         return opened(definition, work, { read, readAgain });
       },
       canProbe: definition.probe !== undefined,
-      probe: (io, credential) =>
-        called('probe', () =>
-          definition.probe?.(value, {
-            ...io,
-            retryForMs: 0,
-            waitOutOutages: false,
-            credentials: credentials?.slice(credential, credential + 1) ?? [],
-          }),
-        ),
+      probe(io, credential, of) {
+        const request = of === undefined ? undefined : read(of);
+        const own = credentials?.slice(credential, credential + 1) ?? [];
+        return called('probe', () => definition.probe?.(value, { ...io, retryForMs: 0, waitOutOutages: false, credentials: own }, request));
+      },
       expect: (of, last) =>
         definition.expect === undefined ? last?.pages : called('expect', () => definition.expect?.(readAgain(of.value), last)),
     };

@@ -91,4 +91,4 @@ export {
 } from './workers/lookup.ts';
 export { route, type RoutedWorks } from './workers/route.ts';
 export { pause } from './wait.ts';
-export { walk, type WalkChange, type WalkDefinition, type WalkedSource, type WalkPosition } from './workers/walk.ts';
+export { type RefusedPart, walk, type WalkChange, type WalkDefinition, type WalkedSource, type WalkPosition } from './workers/walk.ts';

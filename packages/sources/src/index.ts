@@ -23,6 +23,7 @@ export {
   type Checkpoint,
   cursorParameter,
   type CursorParameterOptions,
+  linkTarget,
   nextAddress,
   type NextAddressOptions,
   nextLink,

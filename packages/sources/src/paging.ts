@@ -67,7 +67,7 @@ export interface NextLinkOptions<Query, Page> {
 
 /** Follows the Link header (RFC 8288) of each answer, until one has no such link. */
 export function nextLink<Query, Page>({ link, rel = 'next', ...options }: NextLinkOptions<Query, Page>): Paging<Query, Page, string> {
-  return nextAddress({ ...options, next: (page) => linkOf(link(page) ?? '', rel) });
+  return nextAddress({ ...options, next: (page) => linkTarget(link(page) ?? '', rel) });
 }
 
 /** Options of {@link nextAddress}. */
@@ -150,8 +150,8 @@ export function offsets<Query, Page>({ query, items, total, first = 0 }: Offsets
 const LINK = /<([^<>]*)>((?:\s*;\s*[^\s;,=]+(?:\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^\s;,]*))?)*)/g;
 const PARAMETER = /;\s*([^\s;,=]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,]*)))?/g;
 
-/** The address of a Link header's first link that has a relation. */
-function linkOf(header: string, rel: string): string | undefined {
+/** The address of a Link header's first link that has a relation (RFC 8288); undefined where none has. */
+export function linkTarget(header: string, rel: string): string | undefined {
   for (const [, address, parameters = ''] of header.matchAll(LINK)) {
     // A second `rel` counts for nothing (RFC 8288, 3.3).
     const [, , quoted, bare = ''] = [...parameters.matchAll(PARAMETER)].find(([, name]) => name?.toLowerCase() === 'rel') ?? [];

@@ -702,7 +702,7 @@ test('a request of which a walk has begun, and that is none any more, leaves not
   await using place = await temporaryLog();
   const stop = new AbortController();
   const slowBehindThePage = shelvesApi({
-    onPage: (page) => (page === 'good 0' ? undefined : new Promise((resolve) => setTimeout(resolve, 100))),
+    onPage: (page) => (page === 'good 0' ? undefined : new Promise((resolve) => stop.signal.addEventListener('abort', resolve))),
   });
   await workedOff(
     place.log,

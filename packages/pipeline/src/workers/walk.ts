@@ -14,7 +14,7 @@ import { type PendingRecord, REQUESTS, type RecordMakers, type TopicMap, logReco
 import type { SourceControls, StateOfLane, Work, Worker, WorkerContext } from '../worker.ts';
 import { type After, afterWork, lastCrawls } from './after.ts';
 import { fitting } from './fitting.ts';
-import { letter, requestId } from './letters.ts';
+import { type Letter, letter, requestId } from './letters.ts';
 
 /** A source of pages: what `defineSource` makes, or anything else with its controls and its `query`. */
 export interface WalkedSource<Query, Page> extends SourceControls {
@@ -43,7 +43,7 @@ export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, R
   /** Name of the credential of a page's request, for displays. */
   credentialOf?(page: Page): string;
   /** Records of a walk's change of state: in its first transaction, its last one, and that of its dead letter. */
-  lifecycle?(change: WalkChange, at: Omit<WalkPosition<Request, Topics>, 'page' | 'warn'>): Iterable<PendingRecord>;
+  lifecycle?(change: WalkChange, at: Omit<WalkPosition<Request, Topics>, 'page' | 'carried' | 'warn' | 'refuse'>): Iterable<PendingRecord>;
   /** How a page's records are made smaller, for the dead letter of one that its topic doesn't take: `take smaller pages`. */
   readonly smallerBy?: string;
   /** True for a request of all pages. Default: every request. `plan` and `after` don't compare a walk of some pages with others. */
@@ -64,10 +64,24 @@ export interface WalkPosition<Request, Topics extends TopicMap> {
   readonly id: string;
   /** 1-based. */
   readonly page: number;
+  /** What the last complete walk of the key has carried, as `paging` got it: for all pages of this walk the same. */
+  readonly carried: Json | undefined;
   /** Makes records: `topics.records({ key, value })`. */
   readonly topics: RecordMakers<Topics>;
   /** Emits a warning about the page once it is durable. */
   readonly warn: (message: string) => void;
+  /** Makes a dead letter of a part of the page that can't be processed, in the page's transaction: the walk continues. */
+  readonly refuse: (part: RefusedPart) => void;
+}
+
+/** A part of a page that can't be processed. */
+export interface RefusedPart {
+  /** Unique within its request, and the same when the page is requested again. */
+  readonly id: string;
+  /** JSON, as the service gave it. */
+  readonly record: unknown;
+  /** Its code and message stand in the dead letter. */
+  readonly error: unknown;
 }
 
 /** A walk's change of state, for `WalkDefinition.lifecycle`. */
@@ -283,7 +297,11 @@ function walker<Query, Page, Cursor extends NonNullable<Json>, Request, Value, T
     const isLast = next === 'last';
     const warnings: string[] = [];
     const warn = (message: string): void => void warnings.push(message);
-    const at: WalkPosition<Request, Topics> = { request, key, id, page: number, topics, warn };
+    const letters: Letter[] = [];
+    const refuse = ({ id: part, record, error }: RefusedPart): void =>
+      void letters.push(letter(context, { key, id: `${id}/${part}`, content: { record }, error, work: current }));
+    const before = state.carried?.before;
+    const at: WalkPosition<Request, Topics> = { request, key, id, page: number, carried: before, topics, warn, refuse };
     const name = (of: string) => ({ pipeline, key, name: of });
     const pending = values.flatMap((value) => pendingRecords(name('records'), context, () => definition.records(value, at)));
     const carried = definition.carry && {
@@ -296,6 +314,7 @@ function walker<Query, Page, Cursor extends NonNullable<Json>, Request, Value, T
     const records = [
       ...startedRecords(current),
       ...fittingPage(at, logRecords(pending, { pipeline, request: id, defaultId: String(number), headers: tracing?.headers(current) })),
+      ...letters.map(({ record }) => record),
       ...(isLast ? lifecycle(current, { state: 'completed', pages: number, items: total }) : []),
     ];
     const written: WalkState<Cursor> = {
@@ -335,6 +354,7 @@ function walker<Query, Page, Cursor extends NonNullable<Json>, Request, Value, T
       ...(credential !== undefined && { credential }),
     });
     emit({ type: 'records-written', pipeline, kind: 'walk', counts: countsOf(pending) });
+    for (const { tell } of letters) tell();
     for (const message of warnings) emit({ type: 'notice', level: 'warn', message });
     if (isLast) emit({ type: 'request-completed', pipeline, key, request: id, pages: number, items: total });
     ending?.start();
