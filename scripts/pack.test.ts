@@ -14,6 +14,7 @@ const NAMES = [
   '@headgate/auth',
   '@headgate/operators',
   '@headgate/pipeline',
+  '@headgate/rest',
   '@headgate/sandbox',
   '@headgate/sources',
   '@headgate/throttle',

@@ -67,6 +67,7 @@ const EXAMPLES = {
   asyncapi: [' > asyncapi.json', ' --config jobs/books.yaml'],
   plan: ['', ' --json'],
   run: [' --sandbox', ' --follow'],
+  try: [' github.repos', ' github.issues --for owner=nodejs --for repo=undici'],
   enqueue: [' followers @alpha id:12', ' books - < isbns.txt'],
   cancel: [' followers @alpha', ' books 9780792712305'],
   read: [' followers.ids --key @alpha --since 24h --json', ' followers.ids --tail 10 --follow'],
@@ -196,6 +197,19 @@ function commandLine(world: World, exit: (code: number) => void): Command {
         const [{ run }, { readConfig }] = await Promise.all([import('./commands/run.ts'), import('./commands/command-context.ts')]);
         exit(await run({ config: await readConfig(context()), follow, failOnDeadLetters }, context()));
       }
+    });
+
+  command('try', 'make one request of a stream of a section with use: rest, show what comes, and write nothing')
+    .argument('<stream>', 'section and stream: github.issues')
+    .option(
+      '--for <field=value>',
+      'a field of the request; may be given again',
+      (field: string, fields: string[]) => [...fields, field],
+      [],
+    )
+    .action(async (stream: string, { for: fields }: { for: string[] }) => {
+      const { tryStream } = await import('./commands/try.ts');
+      exit(await tryStream({ stream, fields }, context()));
     });
 
   command('enqueue', 'add jobs to a requests topic; without any they are read from stdin, one per line')

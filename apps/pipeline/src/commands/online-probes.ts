@@ -8,7 +8,7 @@ import type { ConfigOfLog } from '../run/topics.ts';
 import { createTimeWords } from '../status/text/time-words.ts';
 import type { Probe, ProbeResult } from './check.ts';
 import type { CommandContext } from './command-context.ts';
-import { ANSWER_WITHIN_MS, withLog } from './with-log.ts';
+import { ANSWER_WITHIN_MS, type Within, withLog } from './with-log.ts';
 
 export interface OnlineProbesOptions {
   readonly sound: SoundConfig;
@@ -36,16 +36,29 @@ export function onlineProbes({ sound, context, isLogSound }: OnlineProbesOptions
 
 const notNoted: ProbeResult = { ok: false, message: 'not asked: its request could not be noted in the log, and a run would not count it' };
 
-interface ProbeNotedOptions {
+export interface NotedOptions {
   readonly pipeline: Pipeline;
   /** Its place among the pipeline's. */
   readonly credential: number;
   readonly config: ConfigOfLog;
-  readonly context: CommandContext;
+  readonly context: Pick<CommandContext, 'clock' | 'signal'>;
 }
 
-async function probeNoted({ pipeline, credential, config, context }: ProbeNotedOptions): Promise<ProbeResult> {
-  const { clock, signal } = context;
+async function probeNoted(options: NotedOptions & { readonly context: CommandContext }): Promise<ProbeResult> {
+  const { pipeline, credential, context } = options;
+  const result = await noted(options, async (journal, within) => {
+    return await answerOf(pipeline, credential, { ...context, journal }, (probed) => within(PROBED_WITHIN_MS, probed));
+  });
+  if (!(result instanceof LaneHeldError)) return result;
+  const by = result.pid === null ? 'a run' : `a run (process ${result.pid})`;
+  return { ok: true, message: `not asked: ${by} works with it and counts its requests. That run says whether it is good.` };
+}
+
+/** Asks with a journal that keeps what is asked: a run afterwards counts it. Gives the error of a lane that a run has. */
+export async function noted<Result>(
+  { pipeline, credential, config, context: { clock, signal } }: NotedOptions,
+  ask: (journal: Journal, within: Within) => Promise<Result>,
+): Promise<Result | LaneHeldError> {
   const { group, lanes } = config.topics;
   const names = topicNames(config.topics);
   return await withLog({ topics: config.topics, clock }, async (log, within) => {
@@ -57,21 +70,17 @@ async function probeNoted({ pipeline, credential, config, context }: ProbeNotedO
       if (error instanceof LaneHeldError) return error;
       throw error;
     });
-    if (opened instanceof LaneHeldError) {
-      const by = opened.pid === null ? 'a run' : `a run (process ${opened.pid})`;
-      return { ok: true, message: `not asked: ${by} works with it and counts its requests. That run says whether it is good.` };
-    }
-    const { lane, journal } = opened;
+    if (opened instanceof LaneHeldError) return opened;
     try {
-      return await answerOf(pipeline, credential, { ...context, journal }, (probed) => within(PROBED_WITHIN_MS, probed));
+      return await ask(opened.journal, within);
     } finally {
-      await lane.close();
+      await opened.lane.close();
     }
   });
 }
 
 /** Longest a service may take: longer than a source waits for an attempt by default. */
-const PROBED_WITHIN_MS = 45_000;
+export const PROBED_WITHIN_MS = 45_000;
 
 async function answerOf(
   pipeline: Pipeline,
@@ -100,7 +109,7 @@ async function answerOf(
 const NO_WAIT_MS = 20;
 
 /** Until when a budget lets nothing start, in words; undefined where all let one start now. */
-function fullUntil({ budgets }: ReturnType<PipelineProbe['source']['gauges']>, clock: Clock): string | undefined {
+export function fullUntil({ budgets }: ReturnType<PipelineProbe['source']['gauges']>, clock: Clock): string | undefined {
   const now = clock.epochMs();
   const freeAt = Math.max(...budgets.map(({ freeAt: at = Infinity }) => at));
   if (freeAt <= now + NO_WAIT_MS) return undefined;

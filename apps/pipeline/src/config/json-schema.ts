@@ -86,15 +86,18 @@ export function alternatives(schema: JsonSchema | undefined): readonly JsonSchem
     .map((one) => ({ ...(writeOnly !== undefined && { writeOnly }), ...(format !== undefined && { format }), ...one }));
 }
 
-/** The schema of a mapping with these values: the alternative that has most of its keys, and its constants. */
+/** The schema of a mapping with these values: the alternative that has most of its keys, and its constants, and lacks the fewest. */
 export function mappingSchema(schema: JsonSchema | undefined, given: (key: string) => unknown): JsonSchema | undefined {
-  const rank = ({ properties = {} }: JsonSchema): number =>
-    Object.entries(properties).reduce((sum, [key, { const: constant, enum: words, default: usual }]) => {
-      const value = given(key) ?? usual;
-      if (constant !== undefined) return sum + (value === constant ? 100 : -100);
-      if (words !== undefined && value !== undefined) return sum + (words.includes(value) ? 100 : 0);
-      return sum + (value === undefined ? 0 : 1);
-    }, 0);
+  const rank = ({ properties = {}, required = [] }: JsonSchema): number =>
+    Object.entries(properties).reduce(
+      (sum, [key, { const: constant, enum: words, default: usual }]) => {
+        const value = given(key) ?? usual;
+        if (constant !== undefined) return sum + (value === constant ? 100 : -100);
+        if (words !== undefined && value !== undefined) return sum + (words.includes(value) ? 100 : 0);
+        return sum + (value === undefined ? 0 : 1);
+      },
+      -required.filter((key) => given(key) === undefined).length,
+    );
   const ranked = alternatives(schema)
     .filter(
       ({ type, properties, additionalProperties }) => type === 'object' || properties !== undefined || additionalProperties !== undefined,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { InvalidOptionsError, type OptionIssue, type ParsedOptions, type Pipeline, parseOptions } from '@headgate/pipeline';
-import { type ParsedNode, isMap, isScalar } from 'yaml';
+import { type ParsedNode, isMap, isScalar, isSeq } from 'yaml';
 import { type AnyPipeline, BUILT_IN, isDefinedPipeline } from './built-in.ts';
 import { ConfigError } from './config-error.ts';
 import { withExcerpts } from './excerpt.ts';
@@ -112,6 +112,10 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
       return complain('must be text. Write the path of a module, as in ./issues.ts, or the name of an installed package.');
     const shownUse = shownPath(use.source);
     if (shownUse === quoted(use.source)) open.set(use.range[0], use.range[1] - use.range[0]);
+    if (use.source === 'rest') {
+      known.push(...namesIn(node));
+      return (await import('@headgate/rest')).rest(name);
+    }
     const modulePath = resolvePath(use.source);
     const isPackage = isPackageName(use.source) && !existsSync(modulePath);
     const flaw = isPackage ? undefined : plainFileFlaw(modulePath);
@@ -163,7 +167,6 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
 
   const topics = await section('topics', topicsSchema, (value) => parseOptions(topicsSection, value), topicsWarnings);
   const status = await section('status', statusSchema, (value) => parseOptions(statusSection, value), statusWarnings);
-  const owned = candidates.flatMap(([, { definition }, , isOwn]) => (isOwn ? [definition] : []));
   const pipelines: Pipeline[] = [];
   for (const [name, pipeline, schema, isOwn] of candidates) {
     const full = isOwn ? { ...schema, properties: { use: { type: 'string' }, ...schema.properties } } : schema;
@@ -175,6 +178,8 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
     );
     if (made !== undefined) pipelines.push(made);
   }
+  const made = new Map(pipelines.map(({ name, definition }) => [name, definition]));
+  const owned = candidates.flatMap(([name, { definition }, , isOwn]) => (isOwn ? [made.get(name) ?? definition] : []));
   return {
     topics: topics?.driver === 'sqlite' ? { ...topics, file: resolvePath(topics.file) } : topics,
     status,
@@ -185,6 +190,14 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
     problemAt,
     withExcerpts: (found) => withExcerpts(found, { text: source, known, open }),
   };
+}
+
+/** The names that a section gives to its streams and their fields: something stands under each, so none is a secret whose colon was forgotten. */
+function namesIn(node: ParsedNode | null): string[] {
+  if (!isMap(node)) return [];
+  return pairsOf(node).flatMap(({ name = '', value }) =>
+    isMap(value) || isSeq(value) ? [...(/^[A-Za-z][\w-]{0,49}$/.test(name) && isShowable(name) ? [name] : []), ...namesIn(value)] : [],
+  );
 }
 
 function configured(pipeline: AnyPipeline, value: unknown): ParsedOptions<Pipeline> {

@@ -1,0 +1,92 @@
+import type { Pipeline } from '@headgate/pipeline';
+import type { TriedStream } from '@headgate/rest';
+import { creditPool } from '@headgate/throttle';
+import { LaneHeldError } from '@headgate/topics';
+import { failureText } from '../run/failure-text.ts';
+import { durationWords } from '../status/text/duration-words.ts';
+import { countWords, numberWords } from '../status/text/number-words.ts';
+import { safeText } from '../status/text/safe-text.ts';
+import { type CommandContext, readConfig } from './command-context.ts';
+import { PROBED_WITHIN_MS, fullUntil, noted } from './online-probes.ts';
+import { UsageError } from './usage-error.ts';
+
+export interface TryOptions {
+  /** `github.issues`. */
+  readonly stream: string;
+  /** `owner=nodejs`. */
+  readonly fields: readonly string[];
+}
+
+/** Makes one request of a stream, and shows what came and what would come next. Resolves to the exit code: 1 where the request failed. */
+export async function tryStream({ stream: of, fields }: TryOptions, context: CommandContext): Promise<number> {
+  const { stdout, stderr, clock, env, signal } = context;
+  const config = await readConfig(context);
+  const { pipeline, stream } = streamOf(of, config.pipelines);
+  const value = requestOf(pipeline, stream, fields);
+  const tried = await noted({ pipeline, credential: 0, config, context }, async (journal, within) => {
+    const io = { clock, env, signal, journal, credits: creditPool({ max: 1 }), onAttempt: () => undefined };
+    const probe = pipeline.probe(io, 0, value);
+    if (probe === undefined) throw new TypeError(`${pipeline.name} has a probe.`);
+    try {
+      const full = fullUntil(probe.source.gauges(), clock);
+      if (full !== undefined) return `not asked: its budget is used up${full}`;
+      return (await within(PROBED_WITHIN_MS, probe.query())) as TriedStream;
+    } catch (error) {
+      return failureText(error);
+    } finally {
+      await probe.source.close();
+    }
+  });
+  if (tried instanceof LaneHeldError || typeof tried === 'string') {
+    stderr.write(`headgate: ${typeof tried === 'string' ? tried : `${failureText(tried)} Nothing was asked.`}\n`);
+    return 1;
+  }
+  stdout.write(`${triedLines(tried).join('\n')}\n`);
+  return 0;
+}
+
+function triedLines({ request, status, records, examples, next, left, warnings }: TriedStream): string[] {
+  const reset = left?.resetInMs === undefined ? '' : `, whole again in ${durationWords(left.resetInMs)}`;
+  return [
+    `${safeText(request, 500)}: ${status}`,
+    `${countWords(records, 'record')}${examples.length === 0 ? '' : ', beginning with'}`,
+    ...examples.map(({ key, value }) => `  ${key === undefined ? '(no key)' : safeText(key, 60)}  ${safeText(JSON.stringify(value), 200)}`),
+    next === undefined ? 'no page after this one' : `next page: ${safeText(next, 500)}`,
+    ...(left === undefined ? [] : [`limit, as the answer says: ${numberWords(left.remaining)} left${reset}`]),
+    ...warnings.map((warning) => `warning: ${safeText(warning, 300)}`),
+    'Nothing was written. The request counts in the budget of the next run.',
+  ];
+}
+
+/** The pipeline and the name of a stream; a section's name has no dot. */
+function streamOf(text: string, pipelines: readonly Pipeline[]): { readonly pipeline: Pipeline; readonly stream: string } {
+  const [name = '', stream = ''] = text.split(/\.(.*)/su);
+  const pipeline = pipelines.find((one) => one.name === name && streamsOf(one).length > 0);
+  const all = pipelines.flatMap((one) => streamsOf(one).map((of) => `${one.name}.${of}`));
+  if (pipeline === undefined || !streamsOf(pipeline).includes(stream))
+    throw new UsageError(
+      `try: there is no stream ${text}. ${all.length === 0 ? 'No section has use: rest.' : `There are ${all.join(', ')}.`}`,
+    );
+  return { pipeline, stream };
+}
+
+function streamsOf({ options }: Pipeline): readonly string[] {
+  const { streams } = Object(options) as { readonly streams?: object };
+  return streams === undefined ? [] : Object.keys(streams);
+}
+
+/** The request with these fields; without any the first one of the section. */
+function requestOf(pipeline: Pipeline, stream: string, fields: readonly string[]): string {
+  const given = fields.map((field) => {
+    const [name = '', value] = field.split(/=(.*)/su);
+    if (value === undefined) throw new UsageError(`try: --for ${field} has no value. Write --for ${name}=value.`);
+    return [name, value] as const;
+  });
+  const listed = given.length > 0 ? undefined : pipeline.listed()[Symbol.iterator]();
+  for (let next = listed?.next(); next !== undefined && next.done !== true; next = listed?.next()) {
+    if ((JSON.parse(next.value.value) as { readonly stream: string }).stream === stream) return next.value.value;
+  }
+  const value = JSON.stringify({ stream, ...Object.fromEntries(given) });
+  pipeline.requests.parse(value);
+  return value;
+}

@@ -1,0 +1,260 @@
+import {
+  type ClassifyContext,
+  type HttpResponse,
+  SourceError,
+  type SourceErrorCode,
+  type Verdict,
+  jsonBody,
+  linkTarget,
+  parseUntouched,
+  refusalWaitMs,
+  retryAfterMs,
+  statusVerdict,
+} from '@headgate/sources';
+import * as z from 'zod';
+import { type Cursor, againFrom, firstAt, nextWindow } from './cursor.ts';
+import { digestOf, kindOf, scalarOf } from './json-value.ts';
+import { type ErrorRule, type Stream, isPath } from './language.ts';
+import { type Path, path } from './path.ts';
+import type { RestQuery } from './request.ts';
+import { type Time, timeOf } from './time.ts';
+
+/** A page of a stream. */
+export interface RestPage {
+  readonly stream: string;
+  readonly records: readonly unknown[];
+  /** Where the listing goes on; undefined behind its last page. */
+  readonly next: Cursor | undefined;
+}
+
+/** The rules of a stream: its own before those of the section. */
+export interface Reading {
+  readonly stream: Stream;
+  readonly rules: readonly ErrorRule[];
+}
+
+/** What an answer means: by the rules first, then by its status. */
+export function verdictOf({ stream, rules }: Reading, answer: HttpResponse, context: ClassifyContext<RestQuery>): Verdict<RestPage> {
+  const { status } = answer;
+  const body = status === 204 || status === 304 ? undefined : jsonBody(answer, parseUntouched);
+  const value = body?.kind === 'json' ? body.value : undefined;
+  const rule = rules.find((one) => fits(one, status, value));
+  if (rule !== undefined) return ruledVerdict(rule, stream, { value, answer, context });
+  if (body === undefined) return { kind: 'ok', value: emptyPage(stream, context.query) };
+  if (status < 200 || status >= 300) return statusVerdict(answer, context, z.never());
+  if (body.kind === 'broken') return { kind: 'transient', reason: body.reason };
+  return pageVerdict(stream, { value, answer, context });
+}
+
+function fits({ status, when }: ErrorRule, answered: number, value: unknown): boolean {
+  if (status !== undefined && !(Array.isArray(status) ? status.includes(answered) : status === answered)) return false;
+  if (when === undefined) return true;
+  if (value === undefined) return false;
+  if (typeof when.all === 'function') return (when as Path).all(value).length > 0;
+  return Object.entries(when as Exclude<typeof when, Path>).every(([text, expected]) => {
+    const found = pathOf(text).all(value);
+    const oneOf: readonly unknown[] = Array.isArray(expected) ? expected : [expected];
+    return found.some((one) => oneOf.includes(one === null ? null : (scalarOf(one) ?? undefined)));
+  });
+}
+
+interface Answered {
+  readonly value: unknown;
+  readonly answer: HttpResponse;
+  readonly context: ClassifyContext<RestQuery>;
+}
+
+function ruledVerdict(rule: ErrorRule, stream: Stream, answered: Answered): Verdict<RestPage> {
+  const { value, answer, context } = answered;
+  const { status, headers } = answer;
+  const { service, subject, credential, epochMs, query } = context;
+  const code = codeOf(rule, value);
+  const said = `${status}${code === undefined ? '' : `, ${code}`}`;
+  const error = (fallback: SourceErrorCode, message: string): SourceError =>
+    new SourceError({ code: ownCode(code) ?? fallback, message, retryable: false, service, subject, credential, status });
+  switch (rule.then) {
+    case 'retry':
+      return { kind: 'transient', reason: `the service answered ${said}`, retryInMs: rule.wait ?? retryAfterMs({ headers, epochMs }) };
+    case 'wait':
+      return {
+        kind: 'rate-limited',
+        reason: `the rate limit is reached (${said})`,
+        retryInMs: refusalWaitMs({ answer, epochMs }) ?? rule.wait,
+      };
+    case 'missing':
+      return { kind: 'gone', error: error('HEADGATE_NOT_FOUND', `${subject}: ${service} doesn't have it (${said}). Check the request.`) };
+    case 'empty':
+      return { kind: 'ok', value: emptyPage(stream, query) };
+    case 'refused':
+      return {
+        kind: 'unauthorized',
+        error: error('HEADGATE_UNAUTHORIZED', `${credential}: ${service} refuses the credential (${said}). Check its secret.`),
+      };
+    case 'dead':
+      return {
+        kind: 'fatal',
+        error: error('HEADGATE_BAD_REQUEST', `${subject}: ${service} refuses the request (${said}), and a retry won't change that.`),
+      };
+    case 'restart': {
+      const next = againFrom(stream, query.cursor);
+      if (next !== undefined) return { kind: 'ok', value: { stream: query.stream, records: [], next } };
+      const message = `${subject}: ${service} has ended the listing three times without a record in between (${said}).`;
+      return { kind: 'fatal', error: error('HEADGATE_CURSOR_LOOP', message) };
+    }
+  }
+}
+
+/** The code that a rule gives: its own text, or what its path selects. */
+function codeOf({ code }: ErrorRule, value: unknown): string | undefined {
+  if (code === undefined || !code.startsWith('$')) return code;
+  const found = value === undefined ? undefined : scalarOf(pathOf(code).first(value));
+  return found === undefined ? undefined : String(found).slice(0, 60);
+}
+
+/** A dead letter's code in the form of all others. */
+function ownCode(code: string | undefined): `HEADGATE_${string}` | undefined {
+  const words = code?.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_');
+  return words === undefined || words === ''
+    ? undefined
+    : words.startsWith('HEADGATE_')
+      ? (words as `HEADGATE_${string}`)
+      : `HEADGATE_${words}`;
+}
+
+function emptyPage(stream: Stream, { stream: name, cursor }: RestQuery): RestPage {
+  return { stream: name, records: [], next: nextWindow(stream, cursor) };
+}
+
+const compiled = new Map<string, Path>();
+
+/** Paths as keys of a mapping were read once already, when the section was. */
+function pathOf(text: string): Path {
+  const known = compiled.get(text);
+  if (known !== undefined) return known;
+  const read = path().parse(text);
+  compiled.set(text, read);
+  return read;
+}
+
+function pageVerdict(stream: Stream, { value, answer, context }: Answered): Verdict<RestPage> {
+  const { query } = context;
+  const found = recordsOf(stream.records, value);
+  if ('missing' in found) return { kind: 'unfit', where: found.missing };
+  const next = nextOf(stream, { value, answer, context }, found.records);
+  if ('unfit' in next) return { kind: 'unfit', where: next.unfit };
+  if ('repeated' in next) {
+    const { service, subject } = context;
+    const message = `${subject}: ${service} gave the same page twice. Check where the number of the page goes, or write repeats: end.`;
+    return { kind: 'fatal', error: new SourceError({ code: 'HEADGATE_PAGE_REPEATED', message, retryable: false, service, subject }) };
+  }
+  const page = dropRepeated(stream, query, found.records, next.at);
+  return { kind: 'ok', value: { stream: query.stream, ...page } };
+}
+
+/** The records of an answer; `missing`: the place where there should be some. */
+function recordsOf(records: Path | undefined, value: unknown): { readonly records: readonly unknown[] } | { readonly missing: string } {
+  if (records === undefined) return { records: Array.isArray(value) ? value : value === null ? [] : [value] };
+  const selected = records.all(value);
+  const [only] = selected;
+  if (selected.length === 1 && !records.text.endsWith(']')) return { records: Array.isArray(only) ? only : only === null ? [] : [only] };
+  if (selected.length > 0) return { records: selected };
+  const list = records.text.endsWith('[*]') ? pathOf(records.text.slice(0, -3)) : undefined;
+  if (list === undefined && records.text.includes('?')) return { records: [] };
+  const at = list?.first(value);
+  if (list !== undefined && (at === null || (typeof at === 'object' && at !== null && Object.keys(at).length === 0)))
+    return { records: [] };
+  return { missing: `records: ${records.text}: expected a list, got ${kindOf(at)}` };
+}
+
+type NextAt = { readonly at: Cursor['at'] | undefined } | { readonly unfit: string } | { readonly repeated: true };
+
+const LAST: NextAt = { at: undefined };
+
+/** The cursor, address, number or offset of the next page; undefined where this is the last one. */
+function nextOf({ pages }: Stream, { value, answer, context }: Answered, records: readonly unknown[]): NextAt {
+  const { cursor } = context.query;
+  if (pages === undefined) return LAST;
+  const told = (at: Path | undefined): unknown => at?.first(value);
+  if (pages.while !== undefined && !isTrue(told(pages.while))) return LAST;
+  if (pages.until !== undefined && isTrue(told(pages.until))) return LAST;
+  if (pages.most !== undefined && (cursor.pages ?? 0) + 1 >= pages.most) return LAST;
+  if (pages.link !== undefined) return { at: linkTarget(answer.headers['link'] ?? '', pages.link) };
+  if (pages.next !== undefined || pages.cursor !== undefined) {
+    const from = pages.next ?? pages.cursor;
+    const given = from === undefined ? undefined : 'header' in from ? answer.headers[from.header.toLowerCase()] : from.first(value);
+    const ends: readonly unknown[] = pages.end === undefined ? [] : Array.isArray(pages.end) ? pages.end : [pages.end];
+    const at = scalarOf(given);
+    if (given === undefined || given === null || given === '' || ends.includes(at)) return LAST;
+    if (typeof at === 'string' || typeof at === 'number') return { at };
+    return { unfit: `${from !== undefined && 'text' in from ? from.text : 'the cursor'}: expected text or a number, got ${kindOf(given)}` };
+  }
+  const size = pages.size?.is;
+  if (records.length === 0 || (pages.short !== undefined && size !== undefined && records.length < size)) return LAST;
+  if (cursor.before === digestOf(records)) return pages.repeats === 'end' ? LAST : { repeated: true };
+  const number = Number(cursor.at ?? firstAt(pages));
+  const total = numberOf(told(pages.total));
+  if (pages.page !== undefined) {
+    const last =
+      numberOf(told(pages.last)) ??
+      (total === undefined || size === undefined ? undefined : Math.ceil(total / size) - 1 + Number(firstAt(pages)));
+    return { at: last !== undefined && number >= last ? undefined : number + 1 };
+  }
+  const at = number + records.length;
+  return { at: total !== undefined && at >= total ? undefined : at };
+}
+
+function isTrue(value: unknown): boolean {
+  return value === true || value === 'true' || (typeof value === 'number' && value !== 0);
+}
+
+function numberOf(value: unknown): number | undefined {
+  const number = Number(scalarOf(value) ?? NaN);
+  return Number.isFinite(number) ? number : undefined;
+}
+
+/** The page without the records that the page before had, where the stream leaves those out; and its next cursor. */
+function dropRepeated(stream: Stream, { cursor }: RestQuery, found: readonly unknown[], at: Cursor['at'] | undefined) {
+  const { pages, since } = stream;
+  const isDropping = pages?.repeats === 'drop';
+  const keys = isDropping ? found.map((record) => digestOf(keyOf(stream, record) ?? record)) : [];
+  const before = new Set(cursor.keys);
+  const records = before.size === 0 ? found : found.filter((_, i) => !before.has(keys[i] ?? ''));
+  const newest = since?.order === 'ascending' ? newestOf(stream, records, cursor.newest) : undefined;
+  if (at === undefined) {
+    const window = nextWindow(stream, { ...cursor, ...(newest !== undefined && { newest }) });
+    return { records, next: window };
+  }
+  const next: Cursor = {
+    at,
+    ...(cursor.since !== undefined && { since: cursor.since }),
+    ...(cursor.until !== undefined && { until: cursor.until }),
+    ...(cursor.began !== undefined && { began: cursor.began }),
+    ...(pages?.most !== undefined && { pages: (cursor.pages ?? 0) + 1 }),
+    ...((pages?.page ?? pages?.offset) !== undefined && { before: digestOf(found) }),
+    ...(isDropping && { keys }),
+    ...(newest !== undefined && { newest }),
+    ...(cursor.again !== undefined && records.length === 0 && { again: cursor.again }),
+  };
+  return { records, next };
+}
+
+/** The value at a record's key, where its key is a place in it. */
+export function keyOf({ key }: Pick<Stream, 'key'>, record: unknown): string | undefined {
+  if (key === undefined || !isPath(key)) return undefined;
+  const value = scalarOf(key.first(record));
+  return value === undefined ? undefined : String(value);
+}
+
+/** The newest time of some records, as the service wrote it. */
+export function newestOf({ since }: Pick<Stream, 'since'>, records: readonly unknown[], before: Time | undefined): Time | undefined {
+  let newest = before;
+  let ms = timeOf(before) ?? -Infinity;
+  for (const record of since === undefined ? [] : records) {
+    const time = scalarOf(since?.from.first(record));
+    const its = timeOf(time) ?? -Infinity;
+    if (typeof time === 'boolean' || time === undefined || its <= ms) continue;
+    ms = its;
+    newest = time;
+  }
+  return newest;
+}

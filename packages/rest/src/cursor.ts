@@ -1,0 +1,77 @@
+import type { Pages, Since, Stream } from './language.ts';
+import { type Time, isoOf, shifted, timeOf } from './time.ts';
+
+/** Where a listing goes on: JSON, written with the records of the page before. */
+export type Cursor = {
+  /** The cursor or address that an answer gave, the number of the page, or the offset; null: of the first page. */
+  readonly at: string | number | null;
+  /** `{since}`. */
+  readonly since?: Time | undefined;
+  /** `{until}`. */
+  readonly until?: Time | undefined;
+  /** Epoch ms at which the listing began: the last window ends there. */
+  readonly began?: number;
+  /** Pages before it, where the service gives a number of them at most. */
+  readonly pages?: number;
+  /** Digest of the page before, where pages are counted. */
+  readonly before?: string;
+  /** Digests of the keys of the page before, where they are left out. */
+  readonly keys?: readonly string[];
+  /** The newest time of a record so far, where the listing is ordered by it: it begins again there. */
+  readonly newest?: Time;
+  /** How often it has begun again since its newest record. */
+  readonly again?: number;
+};
+
+/** What the last whole listing of a key hands to the next one. */
+export type Carried = {
+  /** The newest time of a record, as the service wrote it. */
+  readonly newest: Time;
+  /** Digests of the records within the overlap before it. */
+  readonly digests: readonly string[];
+};
+
+/** The first cursor of a listing that begins at `began`, epoch ms. */
+export function firstCursor({ pages, since }: Pick<Stream, 'pages' | 'since'>, carried: Carried | undefined, began: number): Cursor {
+  const at = firstAt(pages);
+  if (since === undefined) return { at };
+  const { overlap = 0, first } = since;
+  const from = carried === undefined ? first : shifted(carried.newest, -overlap);
+  return { at, began, ...windowFrom(since, from, began) };
+}
+
+/** Where a listing begins: at its first page, number or offset. */
+export function firstAt(pages: Pages | undefined): Cursor['at'] {
+  if (pages === undefined) return null;
+  return pages.first ?? (pages.page !== undefined ? 1 : pages.offset !== undefined ? 0 : null);
+}
+
+/** The times of a listing from `from` on: until its window ends, or until it began. */
+function windowFrom({ window }: Since, from: Time | undefined, began: number): Pick<Cursor, 'since' | 'until'> {
+  const end = from === undefined || window === undefined ? Infinity : (timeOf(from) ?? 0) + window;
+  return { since: from, until: from === undefined || end >= began ? untilOf(from, began) : shifted(from, window ?? 0) };
+}
+
+/** A time in the form of another one. */
+function untilOf(like: Time | undefined, ms: number): Time {
+  return like === undefined ? isoOf(ms) : shifted(like, ms - (timeOf(like) ?? 0));
+}
+
+/** The cursor of the next window; undefined behind the last one. */
+export function nextWindow({ pages, since }: Pick<Stream, 'pages' | 'since'>, { until, began, newest }: Cursor): Cursor | undefined {
+  if (since?.window === undefined || until === undefined || began === undefined) return undefined;
+  if ((timeOf(until) ?? began) >= began) return undefined;
+  return { at: firstAt(pages), began, ...windowFrom(since, until, began), ...(newest !== undefined && { newest }) };
+}
+
+/** Most times that a listing begins again without a newer record between. */
+const MOST_AGAIN = 3;
+
+/** The cursor with which a listing begins again; undefined where that has led nowhere. */
+export function againFrom({ pages, since }: Pick<Stream, 'pages' | 'since'>, cursor: Cursor): Cursor | undefined {
+  const { began, newest, again = 0 } = cursor;
+  if (again >= MOST_AGAIN) return undefined;
+  const from = since?.order === 'ascending' && newest !== undefined ? newest : cursor.since;
+  const times = since === undefined || began === undefined ? {} : { began, ...windowFrom(since, from, began) };
+  return { at: firstAt(pages), ...times, ...(newest !== undefined && { newest }), again: again + 1 };
+}

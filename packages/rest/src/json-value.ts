@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto';
+
+/** A number that JavaScript would spell differently, as `parseUntouched` keeps it. */
+interface RawJson {
+  readonly rawJSON: string;
+}
+
+// TypeScript's own declarations of JSON don't have it yet; Node has, from version 22.
+const { isRawJSON } = JSON as unknown as { readonly isRawJSON: (this: void, value: unknown) => value is RawJson };
+
+/** A text, number or boolean of an answer, exact to the digit; undefined for null, lists, objects and nothing. */
+export function scalarOf(value: unknown): string | number | boolean | undefined {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
+  return isRawJSON(value) ? value.rawJSON : undefined;
+}
+
+/** A value's kind in words, for messages that must not quote it. */
+export function kindOf(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  if (isRawJSON(value) || typeof value === 'number') return 'a number';
+  if (typeof value === 'string') return value === '' ? 'empty text' : 'text';
+  return typeof value === 'boolean' ? String(value) : 'an object';
+}
+
+/** Eight characters that stand for a value: 48 bits of its SHA-256. */
+export function digestOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('base64url').slice(0, 8);
+}

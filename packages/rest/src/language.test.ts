@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { parseOptions } from '@headgate/pipeline';
+import { restOptions } from './language.ts';
+
+const least = {
+  baseUrl: 'https://api.example.com',
+  credentials: [{ name: 'app', bearer: 'token' }],
+  limit: { requests: 10, window: '1s' },
+};
+
+function issuesOf(stream: object, section: object = {}): string[] {
+  // As YAML has them: a key without a value isn't there.
+  const given: unknown = JSON.parse(JSON.stringify({ ...least, streams: { items: { get: '/items', ...stream } }, ...section }));
+  const { issues } = parseOptions(restOptions, given);
+  return (issues ?? []).map(({ path, message }) => `${path.join('.')}: ${message}`);
+}
+
+describe('sections that are read', () => {
+  it.each([
+    ['the smallest', {}],
+    ['links', { pages: { link: 'next', size: { query: 'per_page', is: 100 } } }],
+    [
+      'the cursor of the last record',
+      { records: '$.data[*]', key: '$.id', pages: { cursor: '$.data[-1].id', as: { query: 'after' }, while: '$.has_more' } },
+    ],
+    [
+      'a cursor in the body',
+      { get: undefined, post: '/q', body: { sort: [{ by: 'time' }] }, pages: { cursor: '$.next', as: { body: '$.page.start' } } },
+    ],
+    ['page numbers', { pages: { page: { query: 'page' }, last: '$.pages', most: 5 } }],
+    [
+      'offsets',
+      { pages: { offset: { query: 'from' }, total: '$.total', short: 'last', size: { query: 'limit', is: 10 }, repeats: 'drop' } },
+    ],
+    ['fields', { get: '/{owner}/{repo}', for: { owner: ['a', 'b'], repo: ['1', '2'] }, add: { of: '{owner}/{repo}' }, key: '{owner}' }],
+    [
+      'times',
+      {
+        query: { q: 'updated > {since:%Y/%m/%d %H:%M}', to: '{until:seconds}' },
+        since: { from: '$.at', first: '2024-01-01', overlap: '5m', window: '30d' },
+      },
+    ],
+    [
+      'filters',
+      {
+        errors: [
+          { when: '$.errors[?@.code == 88]', then: 'wait' },
+          { status: 404, then: 'empty' },
+        ],
+      },
+    ],
+    ['values', { errors: [{ when: { '$.ok': false, '$.error': ['a', 'b'] }, then: 'dead', code: '$.error' }] }],
+  ])('%s', (_, stream) => {
+    expect(issuesOf(stream)).toEqual([]);
+  });
+});
+
+describe('mistakes, each with its place and its cure', () => {
+  it.each([
+    [{ records: '$.items[' }, 'streams.items.records: is no JSONPath: unclosed bracketed selection, character 9.'],
+    [
+      { records: 'items' },
+      "streams.items.records: is no JSONPath: expected '$', found 'i', character 1. A path begins with $, as in $.data[*].",
+    ],
+    [
+      { key: '$.items[*]' },
+      'streams.items.key: selects any number of values, and one is needed here. Write names and numbers alone, as in $.page.next.',
+    ],
+    [{ get: '/{ownr}', for: { owner: ['a'] } }, 'streams.items.get: has {ownr}, and for has no such field. Did you mean {owner}?'],
+    [
+      { get: '/{a', for: { a: ['a'] } },
+      'streams.items.get: has a brace that is no placeholder, character 2. Write {name}, or {{ for a brace of its own.',
+    ],
+    [{ get: 'items' }, 'streams.items.get: must begin with a slash.'],
+    [{ post: '/items' }, 'streams.items: needs get or post, one of them.'],
+    [{ body: {} }, 'streams.items.body: belongs to post.'],
+    [{ query: { since: '{since}' } }, 'streams.items.query: has {since}, and the stream has no since.'],
+    [
+      { query: { a: '{since:hours}' }, since: { from: '$.at' } },
+      'streams.items.query: has {since:hours}, which is no format. Write seconds, ms, date, or as in %Y-%m-%d.',
+    ],
+    [{ pages: { cursor: '$.next' } }, 'streams.items.pages.cursor: has no place in the next request. Add as: { query: cursor }.'],
+    [{ pages: { next: '$.next', page: { query: 'page' } } }, 'streams.items.pages: has next and page. Keep one of them.'],
+    [{ pages: { last: '$.pages', next: '$.next' } }, 'streams.items.pages.last: belongs to page.'],
+    [{ pages: { while: '$.more' } }, 'streams.items.pages: names no way to the next page. Add link, next, cursor, page or offset.'],
+    [{ for: { each: 'other', with: { id: '$.id' } } }, 'streams.items.for.each: names no stream: items are there.'],
+    [
+      { for: { each: 'items', with: { id: '$.id' } } },
+      'streams.items.for.each: leads back to this stream: it would ask for itself without end.',
+    ],
+    [{ for: { stream: ['a'] } }, 'streams.items.for: has the field stream, whose name is taken. Choose another.'],
+    [{ to: 'requests' }, 'streams.items: would write to requests, a topic that every pipeline has. Add to: another name.'],
+    [{ errors: [{ then: 'dead' }] }, 'streams.items.errors.0: needs status, when, or both.'],
+  ])('%j', (stream, message) => {
+    expect(issuesOf(stream)).toContain(message);
+  });
+
+  it.each([
+    [{ limit: undefined }, 'limit: is missing. Write what the service permits, as in { requests: 15, window: 15m }.'],
+    [{ budgets: { day: { requests: 5, per: 'day' } } }, 'budgets: stands beside limit. Keep one of them.'],
+    [{ credentials: [{ name: 'a', bearer: 'x', key: 'y' }] }, 'credentials.0: has bearer and key. Keep one of them.'],
+    [{ credentials: [{ name: 'a', header: 'x-key' }] }, 'credentials.0.header: has no key beside it. Add key: "${KEY}".'],
+  ])('%j', (section, message) => {
+    expect(issuesOf({}, section)).toContain(message);
+  });
+});

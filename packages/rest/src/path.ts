@@ -1,0 +1,67 @@
+import { type JSONPathQuery, JSONPathError, compile } from 'json-p3';
+import * as z from 'zod';
+
+/** A JSONPath (RFC 9535), compiled. */
+export interface Path {
+  /** As it was written. */
+  readonly text: string;
+  /** Every value that it selects, in the order of the document. */
+  all(value: unknown): readonly unknown[];
+  /** The first value that it selects; undefined where it selects nothing. */
+  first(value: unknown): unknown;
+}
+
+/** A path in a configuration. `singular`: one that selects one value at most, such as `$.a.b[0]`. */
+export function path({ singular = false }: { readonly singular?: boolean } = {}): z.ZodType<Path, string> {
+  return z
+    .string()
+    .transform((text, context): Path => {
+      try {
+        const query = compile(text);
+        if (!singular || query.singularQuery()) return compiled(text, query);
+        const message = 'selects any number of values, and one is needed here. Write names and numbers alone, as in $.page.next.';
+        context.addIssue({ code: 'custom', message });
+      } catch (error) {
+        if (!(error instanceof Error)) throw error;
+        const at = error instanceof JSONPathError ? `, character ${error.token.index + 1}` : '';
+        const cure = text.startsWith('$') ? '' : ' A path begins with $, as in $.data[*].';
+        context.addIssue({ code: 'custom', message: `is no JSONPath: ${reasonOf(error)}${at}.${cure}` });
+      }
+      return z.NEVER;
+    })
+    .meta({ examples: [singular ? '$.next' : '$.data[*]'] });
+}
+
+/** The library quotes the whole path behind its reason. */
+function reasonOf({ message }: Error): string {
+  const [reason = message] = message.split(" ('");
+  return reason === "can't backup beyond start" ? 'it is empty' : reason;
+}
+
+/** Names alone, perhaps with `[*]` behind them, are most paths of most services: they are followed without a list of places. */
+function compiled(text: string, query: JSONPathQuery): Path {
+  const plain = /^\$((?:\.[A-Za-z_]\w*)*)(\[\*\])?$/.exec(text);
+  const values = (value: unknown): readonly unknown[] => query.query(value as never).nodes.map((node) => node.value);
+  if (plain === null) return { text, all: values, first: (value) => query.match(value as never)?.value };
+  const names = (plain[1] ?? '').split('.').slice(1);
+  const follow = (value: unknown): unknown => {
+    let at = value;
+    for (const name of names) {
+      if (typeof at !== 'object' || at === null || Array.isArray(at) || !Object.hasOwn(at, name)) return undefined;
+      at = (at as Readonly<Record<string, unknown>>)[name];
+    }
+    return at;
+  };
+  if (plain[2] === undefined) {
+    const all = (value: unknown): readonly unknown[] => {
+      const found = follow(value);
+      return found === undefined ? [] : [found];
+    };
+    return { text, all, first: follow };
+  }
+  const entries = (value: unknown): readonly unknown[] => {
+    const found = follow(value);
+    return Array.isArray(found) ? found : typeof found === 'object' && found !== null ? Object.values(found) : [];
+  };
+  return { text, all: entries, first: (value) => entries(value)[0] };
+}

@@ -1,0 +1,94 @@
+import type { SourceRequest } from '@headgate/sources';
+import { type Cursor, firstAt } from './cursor.ts';
+import { type Pages, type RestOptions, type Stream, requestOf } from './language.ts';
+import { type Placeholder, type ValueOf, jsonOf } from './template.ts';
+import { formatTime } from './time.ts';
+
+/** The fields of a request, by name; a list where many keys share it. */
+export type Fields = Readonly<Record<string, string | number | readonly string[]>>;
+
+/** One page of a stream that is asked for. */
+export interface RestQuery {
+  /** Name of the stream. */
+  readonly stream: string;
+  readonly fields: Fields;
+  readonly cursor: Cursor;
+}
+
+/** The value of a field, or of `{since}` and `{until}`. */
+export function valuesOf(fields: Fields, { since, until }: Pick<Cursor, 'since' | 'until'>): ValueOf {
+  return ({ name, format }: Placeholder) => {
+    if (name !== 'since' && name !== 'until') return fields[name];
+    const time = name === 'since' ? since : until;
+    return time === undefined ? undefined : formatTime(time, format);
+  };
+}
+
+type Place = NonNullable<Pages['as']>;
+
+/** The HTTP request for a page. Throws a `TypeError` where the path has a field without a value. */
+export function httpRequest(
+  { baseUrl, query: everyQuery, headers: everyHeader }: Pick<RestOptions, 'baseUrl' | 'query' | 'headers'>,
+  stream: Stream,
+  { fields, cursor }: RestQuery,
+): SourceRequest {
+  const { pages } = stream;
+  const { method, path } = requestOf(stream);
+  const valueOf = valuesOf(fields, cursor);
+  const query: Record<string, string> = {};
+  const headers: Record<string, string> = { accept: 'application/json', ...lowerCased(everyHeader), ...lowerCased(stream.headers) };
+  let body = stream.body === undefined ? undefined : jsonOf(stream.body, valueOf);
+  const form = stream.form === undefined ? undefined : rendered(stream.form, valueOf);
+
+  const put = ({ query: parameter, header, body: member }: Place, value: string | number): void => {
+    if (parameter !== undefined) query[parameter] = String(value);
+    if (header !== undefined) headers[header.toLowerCase()] = String(value);
+    if (member !== undefined) body = withMember(body, member, value);
+  };
+  const isFollowing = cursor.at !== null && pages !== undefined;
+  if (isFollowing && (pages.link !== undefined || pages.next !== undefined)) {
+    return { method, url: addressOf(String(cursor.at), baseUrl), headers: withType(headers, body, form), ...bodyOf(body, form) };
+  }
+  if (!(pages?.alone === true && cursor.at !== firstAt(pages))) {
+    Object.assign(query, rendered(everyQuery ?? {}, valueOf), rendered(stream.query ?? {}, valueOf));
+    if (pages?.size !== undefined) put(pages.size, pages.size.is);
+  }
+  const to = pages?.as ?? pages?.page ?? pages?.offset;
+  if (isFollowing && to !== undefined) put(to, cursor.at);
+  const rendering = path?.render((field) => {
+    const value = valueOf(field);
+    if (value === undefined || value === '') throw new TypeError(`${path.text}: {${field.name}} is empty`);
+    return value;
+  }, encodeURIComponent);
+  return { method, path: rendering ?? '/', query, headers: withType(headers, body, form), ...bodyOf(body, form) };
+}
+
+function rendered(templates: NonNullable<Stream['query']>, valueOf: ValueOf): Record<string, string> {
+  const values = Object.entries(templates).map(([name, template]) => [name, template.render(valueOf)] as const);
+  return Object.fromEntries(values.filter((pair): pair is readonly [string, string] => pair[1] !== undefined));
+}
+
+function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+/** The body with a value at a place of it; what is on the way there and no object is replaced. */
+function withMember(body: unknown, [name = '', ...rest]: readonly string[], value: string | number): Record<string, unknown> {
+  const members = typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as Record<string, unknown>) : {};
+  return { ...members, [name]: rest.length === 0 ? value : withMember(members[name], rest, value) };
+}
+
+function withType(headers: Record<string, string>, body: unknown, form: Record<string, string> | undefined): Record<string, string> {
+  if (form !== undefined) return { 'content-type': 'application/x-www-form-urlencoded', ...headers };
+  return body === undefined ? headers : { 'content-type': 'application/json', ...headers };
+}
+
+function bodyOf(body: unknown, form: Record<string, string> | undefined): { readonly body?: string } {
+  if (form !== undefined) return { body: new URLSearchParams(form).toString() };
+  return body === undefined ? {} : { body: JSON.stringify(body) };
+}
+
+/** The address of the next page, whole: some services give it from their own root, or as a query alone. */
+function addressOf(given: string, baseUrl: string): string {
+  return given.startsWith('/') || /^https?:/i.test(given) ? given : new URL(given, baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`).href;
+}

@@ -1,0 +1,329 @@
+import {
+  type CommonOptions,
+  type DefinitionInfo,
+  InvalidOptionsError,
+  type Pipeline,
+  type PipelineIo,
+  PipelineError,
+  type TopicMap,
+  type PendingRecord,
+  type RecordMakers,
+  definePipeline,
+  lookup,
+  parseOptions,
+  route,
+  topic,
+  walk,
+} from '@headgate/pipeline';
+import {
+  type Budgets,
+  type HttpResponse,
+  type Paging,
+  type SourceDefinition,
+  SourceError,
+  type SourceOptions,
+  creditPool,
+  defineSource,
+} from '@headgate/sources';
+import type { Json } from '@headgate/throttle';
+import * as z from 'zod';
+import { type Reading, type RestPage, keyOf, newestOf, verdictOf } from './answer.ts';
+import { type RestCredential, credentialOf } from './credentials.ts';
+import { type Carried, type Cursor, firstCursor } from './cursor.ts';
+import { digestOf, kindOf, scalarOf } from './json-value.ts';
+import { type RestOptions, type Stream, fieldNames, isEach, isPath, restOptions } from './language.ts';
+import { type Fields, type RestQuery, httpRequest, valuesOf } from './request.ts';
+import { timeOf } from './time.ts';
+import { type TriedStream, triedStream } from './try.ts';
+
+/** A request of a section: the stream, and its fields. */
+export type RestRequest = { readonly stream: string } & Readonly<Record<string, string | number>>;
+
+/** A section of a name: called with its options it gives the pipeline, whose topics are the streams. */
+export interface RestSection {
+  /** Throws an `InvalidOptionsError` (HEADGATE_INVALID_OPTION) where the section is wrong. */
+  (section: z.input<typeof restOptions> & CommonOptions): Pipeline<RestRequest>;
+  /** What is known of it before its streams are. */
+  readonly definition: DefinitionInfo;
+}
+
+/** A section with `use: rest`, as code: `rest('github')({ baseUrl, credentials, limit, streams })`. */
+export function rest(name: string): RestSection {
+  const { definition } = definePipeline({ name, options: restOptions, request: z.unknown(), topics: {}, keyOf: String, open: nothing });
+  const configured = (section: z.input<typeof restOptions> & CommonOptions): Pipeline<RestRequest> => {
+    const parsed = parseOptions(definition.options, section);
+    if (parsed.issues !== undefined) throw new InvalidOptionsError(name, parsed.issues, definition.options);
+    return pipelineOf(name, parsed.value as RestOptions)(section);
+  };
+  return Object.assign(configured, { definition });
+}
+
+function nothing(): never {
+  throw new TypeError('a section without streams');
+}
+
+function pipelineOf(name: string, section: RestOptions) {
+  const streams: Readonly<Record<string, Stream>> = Object.fromEntries(
+    Object.entries(section.streams).map(([of, stream]) => [
+      of,
+      { ...(section.pages !== undefined && { pages: section.pages }), ...stream },
+    ]),
+  );
+  const readings = new Map<string, Reading>(
+    Object.entries(streams).map(([of, stream]) => [of, { stream, rules: [...(stream.errors ?? []), ...(section.errors ?? [])] }]),
+  );
+  const readingOf = (of: string): Reading => {
+    const reading = readings.get(of);
+    if (reading === undefined) throw new TypeError(`there is no stream ${of}`);
+    return reading;
+  };
+  const listedRequests = (): RestRequest[] => Object.entries(streams).flatMap(([of, stream]) => listed(of, stream));
+  const topicOf = (of: string): string => streams[of]?.to ?? of;
+  const children = new Map(
+    Object.keys(streams)
+      .map((of) => [of, childrenOf(streams, of)] as const)
+      .filter(([, some]) => some.length > 0),
+  );
+  const topics: TopicMap = Object.fromEntries(Object.keys(streams).map((of) => [topicOf(of), topic({ value: z.unknown() })]));
+
+  const definition: SourceDefinition<RestQuery, RestPage> = {
+    service: name,
+    budgets: budgetsOf(section),
+    toRequest: (query) => httpRequest(section, readingOf(query.stream).stream, query),
+    classify: (answer, context) => verdictOf(readingOf(context.query.stream), answer, context),
+    subject: subjectOf,
+    items: ({ stream, fields }) => itemsOf(readingOf(stream).stream, fields),
+    itemsOf: ({ records }) => records.length,
+    weights: ({ stream }) => costOf(section, readingOf(stream).stream),
+  };
+  const optionsOf = ({ credentials, ...io }: PipelineIo<RestCredential>): SourceOptions => ({
+    retryForMs: section.retryFor,
+    timeout: section.timeout,
+    ...io,
+    baseUrl: section.baseUrl,
+    credentials: credentials.map((one) => credentialOf(one, section.baseUrl, io.clock)),
+  });
+
+  return definePipeline({
+    name,
+    options: restOptions,
+    request: requestSchema(streams),
+    topics,
+    makesRequests: children.size > 0,
+    keyOf: requestKey,
+    listed: listedRequests,
+    credentials: ({ credentials }) => credentials,
+    agreed: ({ limit, budgets }) => JSON.parse(JSON.stringify({ limit, budgets })) as Json,
+    probe(_, io, request = listedRequests()[0]) {
+      let answer: HttpResponse | undefined;
+      const classify: typeof definition.classify = (given, context) => definition.classify((answer = given), context);
+      const api = defineSource({ ...definition, classify })(optionsOf(io));
+      const query = async (): Promise<TriedStream | undefined> => {
+        if (request === undefined) return undefined;
+        const { stream: of, ...fields } = request;
+        const { stream } = readingOf(of);
+        const { batch } = stream;
+        const epochMs = io.clock.epochMs();
+        const one: RestQuery = {
+          stream: of,
+          fields: batch === undefined ? fields : { [batch.of]: [String(fields[batch.of])] },
+          cursor: firstCursor(stream, undefined, epochMs),
+        };
+        // Nothing of it is written: it needs no room downstream.
+        const { value: page, credit } = await api.query(one, { credits: creditPool({ max: definition.items(one) }), signal: io.signal });
+        credit.release();
+        return answer && triedStream({ section, stream, query: one, answer, page, epochMs });
+      };
+      return { source: api, query };
+    },
+    expect: ({ stream }, last) => (readingOf(stream).stream.pages === undefined ? 1 : last?.pages),
+    open(_, io) {
+      const api = defineSource(definition)(optionsOf(io));
+      const listing = walk({
+        source: api,
+        paging: ({ stream, ...fields }: RestRequest, { carried }): Paging<RestQuery, RestPage, Cursor> => ({
+          first: firstCursor(readingOf(stream).stream, carried as Carried | undefined, io.clock.epochMs()),
+          query: (cursor) => ({ stream, fields, cursor }),
+          next: ({ next }) => (next === undefined ? 'last' : { cursor: next }),
+        }),
+        *records({ stream: of, records }, { request, page, carried, topics: make, refuse }) {
+          const { stream } = readingOf(of);
+          const written = new Set((carried as Carried | undefined)?.digests);
+          for (const [i, record] of records.entries()) {
+            if (written.size > 0 && written.has(digestOf(record))) continue;
+            const flaw = flawOf(stream, record);
+            if (flaw === undefined) {
+              yield recordOf(stream, record, request, make);
+              for (const child of children.get(of) ?? []) yield* childRequests(child, record, request).map((one) => make.requests(one));
+            } else refuse({ id: `${page}/${i}`, record, error: unusable(name, requestKey(request), flaw) });
+          }
+        },
+        carry: ({ stream: of, records }, before) => carriedOn(readingOf(of).stream, records, before as Carried | undefined),
+        items: ({ records }) => records.length,
+      });
+      const batches = Object.entries(streams).flatMap(([of, { batch }]) => (batch === undefined ? [] : [[of, batch] as const]));
+      if (batches.length === 0) return listing;
+      const lookups = batches.map(([of, batch]) => [`batch:${of}`, batchWork(of, batch)] as const);
+      const kindOf = ({ stream }: RestRequest): string => (streams[stream]?.batch === undefined ? 'listing' : `batch:${stream}`);
+      return route((request: RestRequest) => [kindOf(request), request], { listing, ...Object.fromEntries(lookups) });
+
+      function batchWork(of: string, { of: field, most, match }: NonNullable<Stream['batch']>) {
+        return lookup({
+          source: api,
+          keys: (request: RestRequest) => [String(request[field])],
+          requestOf: ([key = '']) => ({ stream: of, [field]: key }),
+          size: most,
+          query: (_, keys, given) => api.query({ stream: of, fields: { [field]: keys }, cursor: { at: null } }, given),
+          records({ records }: RestPage, { requested, topics: make }) {
+            const { stream } = readingOf(of);
+            const answersOf = (key: string): readonly unknown[] =>
+              records.filter((record) => match.some((place) => String(scalarOf(place.first(record)) ?? '') === key));
+            const found = requested.map(({ key }) => answersOf(key));
+            return {
+              records: found.flatMap((answers, index) =>
+                answers.map((record) => ({ index, record: recordOf(stream, record, requested[index]?.request ?? { stream: of }, make) })),
+              ),
+              deadLetters: found.flatMap((answers, index) =>
+                answers.length > 0 ? [] : [{ index, error: notThere(name, requested[index]?.key ?? '') }],
+              ),
+            };
+          },
+        });
+      }
+    },
+  });
+
+  function recordOf(stream: Stream, record: unknown, request: RestRequest, make: RecordMakers<TopicMap>): PendingRecord {
+    const maker = make[topicOf(request.stream)];
+    if (maker === undefined) throw new TypeError(`there is no topic of ${request.stream}`);
+    const { stream: _, ...fields } = request;
+    return maker({ key: recordKey(stream, record, request), value: withFields(stream, record, valuesOf(fields, {})) });
+  }
+}
+
+type Each = Extract<NonNullable<Stream['for']>, { readonly each: string }>;
+
+/** The streams whose requests come of a stream's records. */
+function childrenOf(streams: Readonly<Record<string, Stream>>, parent: string): readonly (Each & { readonly stream: string })[] {
+  return Object.entries(streams).flatMap(([stream, { for: of }]) =>
+    of !== undefined && isEach(of) && of.each === parent ? [{ ...of, stream }] : [],
+  );
+}
+
+/** The requests for one record: with its fields, and those of the request that it came of. One that lacks a field becomes a dead letter. */
+function childRequests({ stream, with: fields, at }: Each & { readonly stream: string }, record: unknown, above: RestRequest) {
+  const places = at === undefined ? [record] : at.all(record);
+  return places.map((place) => {
+    const own = Object.entries(fields).map(([name, path]) => [name, scalarOf(path.first(place))] as const);
+    return { ...above, ...Object.fromEntries(own.filter(([, value]) => value !== undefined)), stream };
+  });
+}
+
+/** Why a record can't be written: nothing else about it is looked at. */
+function flawOf(stream: Stream, record: unknown): string | undefined {
+  const { key, since } = stream;
+  if (key !== undefined && isPath(key) && keyOf(stream, record) === undefined)
+    return `key: ${key.text} is ${kindOf(key.first(record))}, and has to be text or a number`;
+  const time = since?.from.first(record);
+  if (since !== undefined && timeOf(scalarOf(time)) === undefined)
+    return `since.from: ${since.from.text} is ${kindOf(time)}, and has to be a time`;
+  return undefined;
+}
+
+function unusable(service: string, subject: string, flaw: string): SourceError {
+  const message = `${subject}: a record can't be written: ${flaw}. Correct the path, or request it again.`;
+  return new SourceError({ code: 'HEADGATE_INVALID_RECORD', message, retryable: false, service, subject });
+}
+
+function subjectOf({ stream, fields }: RestQuery): string {
+  const values = Object.values(fields);
+  const keys = values.find((value) => Array.isArray(value)) as readonly string[] | undefined;
+  return keys === undefined ? requestKey({ ...(fields as Readonly<Record<string, string>>), stream }) : `${keys.length} of ${stream}`;
+}
+
+function itemsOf({ batch, pages }: Stream, fields: Fields): number {
+  return batch === undefined ? (pages?.size?.is ?? DEFAULT_ITEMS) : (fields[batch.of] as readonly string[]).length;
+}
+
+function notThere(service: string, key: string): SourceError {
+  const message = `${key}: ${service} doesn't have it. Check the key.`;
+  return new SourceError({ code: 'HEADGATE_NOT_FOUND', message, retryable: false, service, subject: key });
+}
+
+/** Room for the records of a page whose size nobody has written down. */
+const DEFAULT_ITEMS = 100;
+
+function budgetsOf({ limit, budgets = {} }: RestOptions): Budgets {
+  if (limit !== undefined) return { rate: { requests: limit.requests, windowMs: limit.window } };
+  return Object.fromEntries(
+    Object.entries(budgets).map(([name, budget]) => [
+      name,
+      'window' in budget ? { requests: budget.requests, windowMs: budget.window } : budget,
+    ]),
+  );
+}
+
+function costOf({ limit, budgets = {} }: RestOptions, { cost = 1 }: Stream): Readonly<Record<string, number>> {
+  const names = limit === undefined ? Object.keys(budgets) : ['rate'];
+  return Object.fromEntries(names.map((name) => [name, cost]));
+}
+
+/** `issues/nodejs/node`: the stream, and its fields in the order of their names. */
+function requestKey({ stream, ...fields }: RestRequest): string {
+  const values = Object.entries(fields).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return [stream, ...values.map(([, value]) => encodeURIComponent(value))].join('/');
+}
+
+function requestSchema(streams: Readonly<Record<string, Stream>>): z.ZodType<RestRequest> {
+  const field = z.union([z.string().min(1), z.number()]);
+  const kinds = Object.keys(streams).map((name) =>
+    z.strictObject({ stream: z.literal(name), ...Object.fromEntries(Array.from(fieldNames(streams, name), (of) => [of, field])) }),
+  );
+  const [first, ...rest] = kinds;
+  if (first === undefined) throw new PipelineError({ code: 'HEADGATE_DEFINITION', message: 'a section without a stream' });
+  return z.discriminatedUnion('stream', [first, ...rest]);
+}
+
+/** The requests of a stream that no other one asks for: one for each of `for`, the product of its lists. */
+function listed(stream: string, { for: of }: Stream): RestRequest[] {
+  if (of === undefined) return [{ stream }];
+  if (isEach(of)) return [];
+  if (Array.isArray(of)) return of.map((fields) => ({ stream, ...fields }));
+  let all: Readonly<Record<string, string>>[] = [{}];
+  for (const [name, values] of Object.entries(of)) all = all.flatMap((fields) => values.map((value) => ({ ...fields, [name]: value })));
+  return all.map((fields) => ({ stream, ...fields }));
+}
+
+/** The key of a record; without one in the section that of its request. */
+function recordKey(stream: Stream, record: unknown, request: RestRequest): string {
+  const { key } = stream;
+  if (key === undefined) return requestKey(request);
+  const { stream: _, ...fields } = request;
+  const text = isPath(key) ? keyOf(stream, record) : key.render(valuesOf(fields, {}));
+  if (text === undefined) throw new TypeError(`a record has no text or number at ${key.text}`);
+  return text;
+}
+
+/** The record with the members that are added; one that is no object becomes the member `value`. */
+function withFields({ add }: Stream, record: unknown, valueOf: ReturnType<typeof valuesOf>): unknown {
+  if (add === undefined) return record;
+  const added = Object.fromEntries(Object.entries(add).map(([name, template]) => [name, template.value(valueOf)]));
+  const isObject = typeof record === 'object' && record !== null && !Array.isArray(record) && scalarOf(record) === undefined;
+  return { ...(isObject ? record : { value: record }), ...added };
+}
+
+/** Records whose digests are kept for the next listing; if more share the overlap they are written again. */
+const MOST_DIGESTS = 4_000;
+
+/** What the next listing of the same key needs: the newest time, and which records at that time were written. */
+function carriedOn(stream: Stream, records: readonly unknown[], before: Carried | undefined): Carried | undefined {
+  const { since } = stream;
+  if (since === undefined) return undefined;
+  const newest = newestOf(stream, records, before?.newest);
+  if (newest === undefined) return before;
+  const from = (timeOf(newest) ?? 0) - (since.overlap ?? 0);
+  const isKept = (record: unknown): boolean => (timeOf(scalarOf(since.from.first(record))) ?? 0) >= from;
+  const kept = new Set((timeOf(before?.newest) ?? 0) >= from ? before?.digests : []);
+  for (const record of records) if (isKept(record)) kept.add(digestOf(record));
+  return { newest, digests: [...kept].slice(-MOST_DIGESTS) };
+}

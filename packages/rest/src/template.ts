@@ -1,0 +1,97 @@
+import * as z from 'zod';
+
+/** A text with placeholders, such as `/repos/{owner}/{repo}`. */
+export interface Template {
+  /** As it was written. */
+  readonly text: string;
+  /** Its placeholders, in their order. */
+  readonly fields: readonly Placeholder[];
+  /** The text with its values; undefined where one has none. `encode`: what becomes of each value. Default: nothing. */
+  render(valueOf: ValueOf, encode?: (text: string) => string): string | undefined;
+  /** The value of a template that is one placeholder alone, in its own type; of any other its text. */
+  value(valueOf: ValueOf): unknown;
+}
+
+/** `{since:seconds}` is the placeholder `since` with the format `seconds`. */
+export interface Placeholder {
+  readonly name: string;
+  readonly format: string | undefined;
+}
+
+/** The value of a placeholder; undefined where it has none. */
+export type ValueOf = (placeholder: Placeholder) => string | number | boolean | readonly string[] | undefined;
+
+const PLACEHOLDER = /\{\{|\}\}|\{([A-Za-z_]\w*)(?::([^{}]+))?\}|[{}]/g;
+
+/** A text of a configuration with placeholders in braces; a brace of its own is written twice. */
+export function template(): z.ZodType<Template, string | number | boolean> {
+  return z.union([z.string(), z.number(), z.boolean()]).transform((given, context): Template => {
+    if (typeof given !== 'string') return { text: String(given), fields: [], render: () => String(given), value: () => given };
+    const parts: (string | Placeholder)[] = [];
+    let end = 0;
+    for (const match of given.matchAll(PLACEHOLDER)) {
+      const [found, name, format] = match;
+      parts.push(given.slice(end, match.index));
+      end = match.index + found.length;
+      if (name !== undefined) parts.push({ name, format });
+      else if (found.length === 2) parts.push(found.charAt(0));
+      else {
+        const message = `has a brace that is no placeholder, character ${match.index + 1}. Write {name}, or ${found}${found} for a brace of its own.`;
+        context.addIssue({ code: 'custom', message });
+        return z.NEVER;
+      }
+    }
+    parts.push(given.slice(end));
+    return templateOf(
+      given,
+      parts.filter((part) => part !== ''),
+    );
+  });
+}
+
+function templateOf(text: string, parts: readonly (string | Placeholder)[]): Template {
+  const [first] = parts;
+  const render: Template['render'] = (valueOf, encode = (value) => value) => {
+    let rendered = '';
+    for (const part of parts) {
+      const value = typeof part === 'string' ? part : valueOf(part);
+      if (value === undefined) return undefined;
+      rendered += typeof part === 'string' ? part : encode(String(value));
+    }
+    return rendered;
+  };
+  return {
+    text,
+    fields: parts.filter((part) => typeof part !== 'string'),
+    render,
+    value: (valueOf) => (parts.length === 1 && first !== undefined && typeof first !== 'string' ? valueOf(first) : render(valueOf)),
+  };
+}
+
+/** JSON of a configuration whose texts are templates: a body. What has no value is left out. */
+export type JsonTemplate = Template | { readonly [name: string]: JsonTemplate } | readonly JsonTemplate[] | null;
+
+/** The schema of a {@link JsonTemplate}. */
+export function jsonTemplate(): z.ZodType<JsonTemplate> {
+  const schema: z.ZodType<JsonTemplate> = z.lazy(() => z.union([z.null(), template(), z.array(schema), z.record(z.string(), schema)]));
+  return schema;
+}
+
+function isTemplate(given: JsonTemplate): given is Template {
+  return given !== null && 'render' in given && typeof given.render === 'function';
+}
+
+/** Every placeholder in it. */
+export function fieldsOf(given: JsonTemplate): readonly Placeholder[] {
+  if (given === null) return [];
+  return isTemplate(given) ? given.fields : Object.values(given as Readonly<Record<string, JsonTemplate>>).flatMap(fieldsOf);
+}
+
+/** The JSON value; undefined where it is one text that has no value. */
+export function jsonOf(given: JsonTemplate, valueOf: ValueOf): unknown {
+  if (given === null) return null;
+  if (isTemplate(given)) return given.value(valueOf);
+  if (Array.isArray(given)) return given.map((one: JsonTemplate) => jsonOf(one, valueOf)).filter((value) => value !== undefined);
+  const values = Object.entries(given).map(([name, value]) => [name, jsonOf(value, valueOf)] as const);
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,57 @@
+/** A time as a service writes it: ISO 8601, or a number (or its text) of seconds or of milliseconds since 1970. */
+export type Time = string | number;
+
+/** Above it a number counts milliseconds: as seconds it would be the year 5138. */
+const MOST_SECONDS = 1e11;
+const NUMBER = /^-?\d+(?:\.\d+)?$/;
+const DATE = /^\d{4}-\d\d-\d\d$/;
+const ZONE = /(?:z|[+-]\d\d:?\d\d)$/i;
+
+/** Milliseconds since 1970; undefined for what is no time. A time without a zone is taken as UTC. */
+export function timeOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return value < MOST_SECONDS ? value * 1_000 : value;
+  if (typeof value !== 'string' || value === '') return undefined;
+  if (NUMBER.test(value)) return timeOf(Number(value));
+  const text = DATE.test(value) || ZONE.test(value) ? value : `${value}Z`;
+  const ms = Date.parse(text.replace(' ', 'T'));
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+/** The time as the service wrote `like`, so many milliseconds later. With no shift: `like` itself, to its last digit. */
+export function shifted(like: Time, byMs: number): Time {
+  if (byMs === 0) return like;
+  const ms = (timeOf(like) ?? 0) + byMs;
+  if (typeof like === 'number') return like < MOST_SECONDS ? Math.floor(ms / 1_000) : ms;
+  if (NUMBER.test(like)) return Number(like) < MOST_SECONDS ? (ms / 1_000).toFixed(6) : String(ms);
+  return DATE.test(like) ? isoOf(ms).slice(0, 10) : isoOf(ms);
+}
+
+/** `2024-01-01T00:00:00Z`, with milliseconds where there are some. */
+export function isoOf(ms: number): string {
+  return new Date(ms).toISOString().replace('.000Z', 'Z');
+}
+
+/** The formats of `{since:…}`: `seconds`, `ms`, `date`, or one with `%Y %m %d %H %M %S`, all in UTC. */
+export function isTimeFormat(format: string): boolean {
+  return ['seconds', 'ms', 'date'].includes(format) || (/%[YmdHMS]/.test(format) && !/%[^YmdHMS]/.test(format));
+}
+
+/** A time in a format; without one as the service wrote it. */
+export function formatTime(value: Time, format: string | undefined): string | number {
+  if (format === undefined) return value;
+  const ms = timeOf(value) ?? 0;
+  if (format === 'seconds') return Math.floor(ms / 1_000);
+  if (format === 'ms') return ms;
+  const [date = '', clock = ''] = new Date(ms).toISOString().split('T');
+  if (format === 'date') return date;
+  const [year = '', month = '', day = ''] = date.split('-');
+  const parts: Readonly<Record<string, string>> = {
+    Y: year,
+    m: month,
+    d: day,
+    H: clock.slice(0, 2),
+    M: clock.slice(3, 5),
+    S: clock.slice(6, 8),
+  };
+  return format.replaceAll(/%([YmdHMS])/g, (_, part: string) => parts[part] ?? '');
+}

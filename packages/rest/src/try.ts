@@ -1,0 +1,76 @@
+import { type BudgetEvidence, type HttpResponse, budgetEvidence } from '@headgate/sources';
+import { type RestPage, keyOf } from './answer.ts';
+import { kindOf, scalarOf } from './json-value.ts';
+import { type RestOptions, type Stream, isPath } from './language.ts';
+import { type RestQuery, httpRequest } from './request.ts';
+import { timeOf } from './time.ts';
+
+/** One request of a stream that was tried: nothing of it is written. */
+export interface TriedStream {
+  /** The request, without what signs it: `GET /items?limit=100`. */
+  readonly request: string;
+  /** Status of the answer. */
+  readonly status: number;
+  /** Number of records that were found. */
+  readonly records: number;
+  /** The first two, with their keys. */
+  readonly examples: readonly { readonly key: string | undefined; readonly value: unknown }[];
+  /** The request of the next page; undefined where this one is the last. */
+  readonly next: string | undefined;
+  /** What the answer's headers say of the limit. */
+  readonly left: BudgetEvidence | undefined;
+  /** What doesn't look right, and what to do. */
+  readonly warnings: readonly string[];
+}
+
+export interface TriedOptions {
+  readonly section: RestOptions;
+  readonly stream: Stream;
+  readonly query: RestQuery;
+  readonly answer: HttpResponse;
+  readonly page: RestPage;
+  readonly epochMs: number;
+}
+
+/** Describes a page that was tried. */
+export function triedStream({ section, stream, query, answer, page, epochMs }: TriedOptions): TriedStream {
+  const { records, next } = page;
+  const keys = records.map((record) => keyOf(stream, record));
+  return {
+    request: requestText(section, stream, query),
+    status: answer.status,
+    records: records.length,
+    examples: records.slice(0, 2).map((value, i) => ({ key: keys[i], value })),
+    next: next === undefined ? undefined : requestText(section, stream, { ...query, cursor: next }),
+    left: budgetEvidence({ head: answer, epochMs }),
+    warnings: [...warningsOf(stream, records, keys, next !== undefined)],
+  };
+}
+
+function requestText(section: RestOptions, stream: Stream, query: RestQuery): string {
+  const { method = 'GET', url, path = '', query: parameters = {}, body } = httpRequest(section, stream, query);
+  const text = new URLSearchParams(Object.entries(parameters).map(([name, value]): [string, string] => [name, String(value)])).toString();
+  return `${method} ${url ?? (text === '' ? path : `${path}?${text}`)}${body === undefined ? '' : ` ${body}`}`;
+}
+
+function* warningsOf(
+  stream: Stream,
+  records: readonly unknown[],
+  keys: readonly (string | undefined)[],
+  hasNext: boolean,
+): Generator<string> {
+  const { key, pages, since, records: at } = stream;
+  if (records.length === 0)
+    yield `${at === undefined ? 'the answer' : `records: ${at.text}`} gives no records. Look at the answer's own form.`;
+  if (key !== undefined && isPath(key)) {
+    const without = keys.filter((one) => one === undefined).length;
+    if (without > 0) yield `key: ${key.text} finds no text or number in ${without} of ${records.length} records.`;
+    const distinct = new Set(keys).size;
+    if (without === 0 && distinct < keys.length) yield `key: ${key.text} is not unique: ${keys.length} records have ${distinct} keys.`;
+  }
+  const asked = pages?.size?.is;
+  if (asked !== undefined && hasNext && records.length < asked)
+    yield `pages.size: ${asked} records were asked for, ${records.length} came, and more follow. The service may permit no more.`;
+  const odd = since === undefined ? undefined : records.find((record) => timeOf(scalarOf(since.from.first(record))) === undefined);
+  if (since !== undefined && odd !== undefined) yield `since.from: ${since.from.text} is no time but ${kindOf(since.from.first(odd))}.`;
+}
