@@ -5,7 +5,24 @@ import { type Ended, run } from '../../../../../scripts/run-command.fixture.ts';
 import { HEADGATE } from '../headgate-process.fixture.ts';
 
 /** What the examples' secrets are. */
-export const ENV = { TOKEN: 'a-token', FOLLOWERS_BEARER_TOKEN: 'a-token', BOOKS_KEY: 'a-key', KAFKA_PASSWORD: 'a-password' } as const;
+const SERVICES = [
+  'GITHUB_TOKEN',
+  'STRIPE_KEY',
+  'ZENDESK_TOKEN',
+  'HUBSPOT_TOKEN',
+  'NOTION_TOKEN',
+  'SLACK_TOKEN',
+  'JIRA_TOKEN',
+  'PAYPAL_ID',
+  'PAYPAL_SECRET',
+];
+export const ENV: Readonly<Record<string, string>> = {
+  TOKEN: 'a-token',
+  FOLLOWERS_BEARER_TOKEN: 'a-token',
+  BOOKS_KEY: 'a-key',
+  KAFKA_PASSWORD: 'a-password',
+  ...Object.fromEntries(SERVICES.map((name) => [name, 'a-secret'])),
+};
 const LISTS = { 'users.txt': 'beta\n', 'isbns.txt': '9780306406157\n', 'more-repos.txt': 'c/d\n' };
 
 /** What `init` writes the user replaces by a configuration of a job. */
