@@ -3,6 +3,7 @@
  *
  * @packageDocumentation
  */
+export type { OpenLog, OpenLogOptions } from './config/topics-section.ts';
 export { defineConfig, type HeadgateConfig } from './define-config.ts';
 export { books } from './pipelines/books.ts';
 export { followers } from './pipelines/followers.ts';

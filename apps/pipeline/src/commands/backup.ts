@@ -8,7 +8,9 @@ import { UsageError } from './usage-error.ts';
 /** Copies the embedded log, also while a run works with it, and reads the whole copy. Resolves to the exit code. */
 export async function backup(to: string, context: CommandContext): Promise<number> {
   const { topics } = await readLogConfig(context);
-  if (topics.driver !== 'sqlite') throw new UsageError('backup: the log is on Kafka, which keeps copies itself: see topics.replication.');
+  if (topics.driver === 'kafka') throw new UsageError('backup: the log is on Kafka, which keeps copies itself: see topics.replication.');
+  if (topics.driver === 'own')
+    throw new UsageError('backup: it copies embedded logs alone, and this log is your own. Copy it by its own means.');
   const { file } = topics;
   if (!(await isLogThere(topics))) throw new UsageError(`backup: there is no log at ${file} yet.`);
   const done = await backupSqliteTopicLog({ file, to: resolve(context.cwd, to), signal: context.signal });

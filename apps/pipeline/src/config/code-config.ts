@@ -10,7 +10,7 @@ import type { Importing } from './load-config.ts';
 import type { KeyPath, Problem } from './problem.ts';
 import { optionProblems } from './section-problems.ts';
 import { statusSection, statusWarnings } from './status-section.ts';
-import { topicsSection, topicsWarnings } from './topics-section.ts';
+import { isOwnLog, ownLogSection, topicsSection, topicsWarnings } from './topics-section.ts';
 import { defaultExportOf, loadingReason, placeInModule } from './user-module.ts';
 import type { ReadConfig } from './whole-config.ts';
 
@@ -24,13 +24,14 @@ export interface CodeConfigOptions {
   readonly importing: Importing;
 }
 
-const whole = z.strictObject({
-  topics: topicsSection.prefault({}),
+const others = {
   status: statusSection,
   pipelines: z
     .array(z.custom<Pipeline>(isPipeline, 'must be what a pipeline gives for its options, as followers({ … }) does.'))
     .min(1, 'is empty. Give one at least, as followers({ … }).'),
-});
+};
+const whole = z.strictObject({ topics: topicsSection.prefault({}), ...others });
+const wholeWithLog = z.strictObject({ topics: ownLogSection, ...others });
 
 /** Loads a headgate.config.ts. `.env` beside it is put into `process.env` first. Throws a `ConfigError` where it can't be loaded. */
 export async function codeConfig({ file, path, settings, importing }: CodeConfigOptions): Promise<ReadConfig> {
@@ -56,10 +57,11 @@ export async function codeConfig({ file, path, settings, importing }: CodeConfig
   if (typeof given !== 'object' || given === null) {
     return refuse([{ key: '', message: 'has no configuration as its default export. Write: export default defineConfig({ … });' }]);
   }
-  const schema = jsonSchemaOf(whole);
   const resolvePath = (relative: string): string => resolve(dirname(path), relative);
-  const value = withPaths(given, schema, resolvePath);
-  const parsed = parseOptions(whole, value);
+  const own = ownLogOf(given);
+  const schema = jsonSchemaOf(own === undefined ? whole : wholeWithLog);
+  const value = own === undefined ? withPaths(given, schema, resolvePath) : { ...given, topics: own };
+  const parsed = own === undefined ? parseOptions(whole, value) : parseOptions(wholeWithLog, value);
   if (parsed.issues !== undefined) return refuse(optionProblems(parsed.issues, { name: [], schema, value }));
   const { topics, status, pipelines } = parsed.value;
   const twice = pipelines.filter(({ name }, i) => pipelines.findIndex((one) => one.name === name) < i);
@@ -80,6 +82,14 @@ export async function codeConfig({ file, path, settings, importing }: CodeConfig
     ],
     problemAt: (at: KeyPath, message: string) => ({ key: at.join('.'), message }),
   };
+}
+
+/** The `topics` of a configuration with a log of its own; undefined if it has none. */
+function ownLogOf(given: object): object | undefined {
+  if (!('topics' in given)) return undefined;
+  const { topics } = given;
+  if (isOwnLog(topics)) return { log: topics };
+  return typeof topics === 'object' && topics !== null && 'log' in topics ? topics : undefined;
 }
 
 function definitionsOf(pipelines: readonly Pipeline[]): ReadConfig['definitions'] {

@@ -40,7 +40,10 @@ export default defineConfig({
 });
 \`\`\`
 
-Paths among a pipeline's own options are relative to the working folder there, and \`.env\` is put into \`process.env\` before the module is loaded.`;
+Paths among a pipeline's own options are relative to the working folder there, and \`.env\` is put into \`process.env\` before the module is loaded.
+
+\`topics\` may also be a log of your own there: a \`TopicLog\` of \`@headgate/topics\`, or a function that opens one, alone or as \`log\` beside
+\`group\`, \`lanes\`, \`prefix\` and \`names\`. Each command closes it at its end.`;
 
 function sectionText(name: string, schema: JsonSchema): string {
   const tables = alternatives(schema).filter(({ properties }) => properties !== undefined);

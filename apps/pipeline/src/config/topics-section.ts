@@ -1,4 +1,5 @@
 import { type OptionIssue, type Secret, duration, secret } from '@headgate/pipeline';
+import type { AvailabilityChange, TopicLog } from '@headgate/topics';
 import * as z from 'zod';
 import { isLoopback } from './address.ts';
 import { plainFileText } from './file-text.ts';
@@ -167,14 +168,38 @@ export const topicsSection = z
   .describe('Where records go: an embedded file, or Kafka.')
   .meta({ examples: [{ driver: 'sqlite', file: './headgate.db' }] });
 
-export type TopicsConfig = SqliteTopicsConfig | KafkaTopicsConfig;
+/** Options of {@link OpenLog}. */
+export interface OpenLogOptions {
+  /** The command only reads. */
+  readonly readOnly: boolean;
+  /** Call it if the log can't be reached for two seconds, and when it can again. */
+  readonly onAvailability?: (change: AvailabilityChange) => void;
+}
+
+/** Opens a log of one's own. The command that called it closes the log. */
+export type OpenLog = (options: OpenLogOptions) => TopicLog | Promise<TopicLog>;
+
+/** Of a configuration in code alone: a log of one's own. */
+export const ownLogSection = z.strictObject({
+  driver: z.literal('own').default('own'),
+  log: z.custom<TopicLog | OpenLog>(isOwnLog, 'must be a TopicLog, or a function that opens one.'),
+  ...everyLog,
+});
+
+/** Whether a value is a log, or a function that opens one. */
+export function isOwnLog(value: unknown): value is TopicLog | OpenLog {
+  return typeof value === 'function' || (typeof value === 'object' && value !== null && 'openLane' in value && 'readBytes' in value);
+}
+
+export type TopicsConfig = SqliteTopicsConfig | KafkaTopicsConfig | OwnTopicsConfig;
+export type OwnTopicsConfig = z.output<typeof ownLogSection>;
 export type SqliteTopicsConfig = z.output<typeof sqlite>;
 export type KafkaTopicsConfig = z.output<typeof kafka>;
 export type SaslConfig = z.output<typeof sasl>;
 
 /** Says so when a password or token would go through a network as it is. */
 export function* topicsWarnings(topics: TopicsConfig): Generator<OptionIssue> {
-  if (topics.driver === 'sqlite' || topics.sasl === undefined || topics.ssl !== false) return;
+  if (topics.driver !== 'kafka' || topics.sasl === undefined || topics.ssl !== false) return;
   if (topics.brokers.every((one) => isLoopback(one.replace(/:\d+$/, '')))) return;
   const what = { plain: 'password', oauthbearer: 'token', 'scram-sha-256': undefined, 'scram-sha-512': undefined }[topics.sasl.mechanism];
   if (what === undefined) return;

@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
@@ -79,6 +79,48 @@ export default defineConfig({
     // Nothing of services that aren't configured is made.
     expect((await place.headgate('read', 'followers.pages')).code).toBe(2);
   });
+});
+
+/** The configuration in code, with a log that is none of the two that Headgate opens itself. */
+function withOwnLog(url: string, topics: string): string {
+  return `import { defineConfig } from 'headgate';
+import { sqliteTopicLog } from '@headgate/topics/sqlite';
+import shelves from './shelves.ts';
+
+const open = ({ readOnly = false } = {}) => sqliteTopicLog({ file: \`\${import.meta.dirname}/own.db\`, readOnly });
+const pipelines = [shelves({ baseUrl: '${url}', token: process.env['TOKEN'] ?? '', lists: ['a', 'b'] })];
+export default defineConfig({ status: false, pipelines, topics: ${topics} });
+`;
+}
+
+test.each([
+  ['a log', 'await open()', ''],
+  ['a function that opens one', 'open', ''],
+  ['one beside its settings', "{ log: open, prefix: 'mine.' }", 'mine.'],
+])('a configuration in code may give %s', async (_, topics, prefix) => {
+  await using service = await startShelves({ pages: 2 });
+  await using place = await placeWith({ 'headgate.config.ts': withOwnLog(service.url, topics), 'shelves.ts': SHELVES_MODULE });
+  const check = await place.headgate('check');
+  expect([check.code, check.stdout]).toEqual([0, expect.stringMatching(/a log of your own +answers, \d+ topics will be created/)]);
+  expect(await place.headgate('run')).toMatchObject({ code: 0 });
+  expect(await place.headgate('enqueue', 'shelves', 'c')).toMatchObject({ stderr: `1 job added to ${prefix}shelves.requests\n` });
+  expect(await place.headgate('run')).toMatchObject({ code: 0 });
+  const { stdout } = await place.headgate('read', 'shelves.records', '--json');
+  expect(stdout.trim().split('\n')).toHaveLength(3 * 20);
+  expect(await place.headgate('backup', 'copy.db')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('this log is your own') as string,
+  });
+  expect(await readdir(place.folder)).not.toContain('headgate.db');
+});
+
+test.each([
+  ['{ log: 7 }', 'topics.log   must be a TopicLog, or a function that opens one.'],
+  ['{ log: open, lanez: 1 }', 'topics.lanez   unknown key. Did you mean lanes?'],
+])('topics of %s are refused', async (topics, problem) => {
+  await using place = await placeWith({ 'headgate.config.ts': withOwnLog('http://127.0.0.1:1', topics), 'shelves.ts': SHELVES_MODULE });
+  const { code, stdout } = await place.headgate('check');
+  expect([code, stdout]).toEqual([2, expect.stringContaining(problem)]);
 });
 
 test('check tells of a secret that gives nothing, and after one request of a service that gives nothing', async () => {

@@ -36,6 +36,8 @@ export async function openTopicLog(
       const { kafkaTopicLog } = await import('@headgate/topics/kafka');
       return await kafkaTopicLog({ ...kafkaOptions(config), ...told, onMissingRight });
     }
+    case 'own':
+      return typeof config.log === 'function' ? await config.log({ readOnly, ...told }) : config.log;
   }
 }
 
@@ -62,6 +64,8 @@ export function logAddress(config: TopicsConfig): string {
       return config.file;
     case 'kafka':
       return `kafka ${config.brokers.join(', ')}`;
+    case 'own':
+      return 'a log of your own';
   }
 }
 

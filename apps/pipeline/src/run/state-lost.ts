@@ -1,5 +1,6 @@
 import { type Loss, StateLostError } from '@headgate/pipeline';
 import type { TopicsConfig } from '../config/topics-section.ts';
+import { startOverKey } from './topics.ts';
 
 /** A deleted topic, with the commands that cure it on the configured log. */
 class StateAdviceError extends Error {
@@ -23,7 +24,7 @@ export function needsRepair(error: unknown): boolean {
 function adviceFor(loss: Loss, topics: TopicsConfig): string {
   if (loss === 'records') return 'What it held is gone. The next run makes it anew and goes on behind that.';
   const why = `Going on would ${loss === 'state' ? 'work finished jobs again and overrun the budgets' : 'take new jobs for finished ones'}.`;
-  if (topics.driver === 'sqlite') return `${why} Restore the file from a backup, or start over with another topics.file.`;
+  if (topics.driver !== 'kafka') return `${why} Restore the log from a backup, or start over with another ${startOverKey(topics)}.`;
   const { brokers, group } = topics;
   const forget =
     loss === 'state'

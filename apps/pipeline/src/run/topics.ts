@@ -82,7 +82,7 @@ function advised(error: TopicMismatchError, config: ConfigOfLog): TopicMismatchE
 /** The command that sets what a topic lacks ends its reason. */
 function withCommand(mismatch: TopicMismatch, topics: TopicsConfig): TopicMismatch {
   const { topic, reason, settings } = mismatch;
-  if (settings === undefined || topics.driver === 'sqlite') return mismatch;
+  if (settings === undefined || topics.driver !== 'kafka') return mismatch;
   const set = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
   const command =
     `kafka-configs.sh --bootstrap-server ${topics.brokers.join(',')} --alter --entity-type topics --entity-name '${topic}' ` +
@@ -115,8 +115,13 @@ function splitting(topic: string, config: ConfigOfLog): PipelineTopics | undefin
   );
 }
 
+/** The setting whose change begins with an empty log, or with new topics on it. */
+export function startOverKey({ driver }: TopicsConfig): string {
+  return driver === 'sqlite' ? 'topics.file' : 'topics.prefix';
+}
+
 function startOver(names: readonly string[], topics: TopicsConfig): string {
-  if (topics.driver === 'sqlite') return 'Start over with another topics.file.';
+  if (topics.driver !== 'kafka') return `Start over with another ${startOverKey(topics)}.`;
   const servers = topics.brokers.join(',');
   const [it, is] = names.length === 1 ? ['it', 'it is'] : ['them', 'they are'];
   return (

@@ -1,6 +1,6 @@
 import type { RunEvent } from '@headgate/pipeline';
 
-export type LogDriver = 'kafka' | 'sqlite';
+export type LogDriver = 'kafka' | 'sqlite' | 'own';
 
 /** All that a display is told: the engine's events, those of the log, and the run's own beginning and end. */
 export type DisplayEvent = RunEvent | LogEvent;

@@ -4,8 +4,16 @@ import { safeText } from './text/safe-text.ts';
 import type { LogDriver, LogEvent, LogUnavailable } from './display-event.ts';
 import type { TimeWords } from './text/time-words.ts';
 
-const gone: Readonly<Record<LogDriver, string>> = { kafka: "kafka can't be reached", sqlite: "the topic log can't be written" };
-const back: Readonly<Record<LogDriver, string>> = { kafka: 'kafka can be reached again', sqlite: 'the topic log can be written again' };
+const gone: Readonly<Record<LogDriver, string>> = {
+  kafka: "kafka can't be reached",
+  sqlite: "the topic log can't be written",
+  own: "the topic log can't be reached",
+};
+const back: Readonly<Record<LogDriver, string>> = {
+  kafka: 'kafka can be reached again',
+  sqlite: 'the topic log can be written again',
+  own: 'the topic log can be reached again',
+};
 /** A dozen topics, each by its name. */
 const LONGEST_REASON = 800;
 
