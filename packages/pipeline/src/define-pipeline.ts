@@ -5,7 +5,7 @@ import type { RunEvent } from './events.ts';
 import { type OptionIssue, parseOptions } from './parse-options.ts';
 import { InvalidOptionsError, PipelineError } from './pipeline-error.ts';
 import { DEAD_LETTERS } from './requests/dead-letter.ts';
-import { parseRequest } from './requests/request.ts';
+import { type RequestRecord, parseRequest } from './requests/request.ts';
 import { requestIdentity } from './requests/request-identity.ts';
 import { secretIssues } from './secret.ts';
 import { REQUESTS, type RecordMakers, type TopicMap } from './topic.ts';
@@ -261,6 +261,9 @@ export interface LaneIo extends SharedIo {
   readonly lanes: number;
 }
 
+/** The part of a request's record that tells how much work it is. */
+export type SizedRecord = Pick<RequestRecord, 'offset' | 'value' | 'resume'>;
+
 /** A pipeline's sources opened for one lane, and its work. */
 export interface OpenedPipeline {
   /** Sources that requests go to; whoever opened the pipeline closes them. */
@@ -271,7 +274,7 @@ export interface OpenedPipeline {
    * As `Work.left`, for a record's value. The function it gives throws a {@link PipelineError} (HEADGATE_MALFORMED_REQUEST) for a value
    * that is no request.
    */
-  left(state: StateOfLane): (offset: number, value: string | null) => Left;
+  left(state: StateOfLane): (record: SizedRecord) => Left;
   /** As `Work.lastCrawl`, for a record's value. */
   lastCrawl(state: StateOfLane): (value: string | null, key: string) => CrawlSize | undefined;
 }
@@ -469,7 +472,7 @@ function opened<Options extends z.ZodObject, RequestSchema extends z.ZodType, To
     },
     left(state) {
       const left = work.left(state, definition.name);
-      return (offset, value) => left(offset, readAgain(value));
+      return (record) => left(record, readAgain(record.value));
     },
     lastCrawl(state) {
       const lastCrawl = work.lastCrawl(state, { pipeline: definition.name, kind: '' });

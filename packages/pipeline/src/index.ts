@@ -13,6 +13,7 @@ export {
   type ListedRequest,
   type LaneIo,
   type LaneWorker,
+  type SizedRecord,
   type NamedCredential,
   type OpenedPipeline,
   type Pipeline,

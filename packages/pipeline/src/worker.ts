@@ -34,7 +34,7 @@ export interface Work<Request, Topics extends TopicMap> {
   /** Makes the worker of one lane. */
   open(context: WorkerContext<Request, Topics>): Worker<Request>;
   /** Reads from a lane's state what is left of a request. */
-  left(state: StateOfLane, pipeline: string): (offset: number, request: Request) => Left;
+  left(state: StateOfLane, pipeline: string): (record: Pick<RequestRecord, 'offset' | 'resume'>, request: Request) => Left;
   /** Reads from a lane's state how large the last whole walk was that had a request's key. */
   lastCrawl(
     state: StateOfLane,

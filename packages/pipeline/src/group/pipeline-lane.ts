@@ -159,7 +159,7 @@ export async function openPipelineLane(
     };
     const taking = (record: RequestRecord): void => {
       behind.taken(record);
-      const size = sizesNow(record.offset, record.value);
+      const size = sizesNow(record);
       warnOfPile(record, size);
       if (size?.kind === 'walk' && size.pages !== undefined) expected.set(record.offset, size.pages);
     };

@@ -7,6 +7,7 @@ import type { RunEvent } from '../events.ts';
 import { type Shelf, type ShelvesApi, shelfPaging, shelves, shelvesApi, type shelvesTopics, workedOff } from '../shelves.fixture.ts';
 import { topicNames } from '../names.ts';
 import { temporaryLog } from '../temporary-log.fixture.ts';
+import { replayDeadLetters } from '../requests/replay.ts';
 import { topicSpecs } from '../topics.ts';
 import { lookup } from '../workers/lookup.ts';
 import { type After } from '../workers/after.ts';
@@ -107,6 +108,19 @@ describe('leftToDo', () => {
       },
     ]);
     expect(left?.lanes[0]?.walks.map((one) => 'pages' in one)).toEqual([true, false, false]);
+  });
+
+  it('knows where the replay of a failed walk continues, and that it is a part of one', async () => {
+    await using place = await temporaryLog();
+    const onPage = (page: string): void => {
+      if (page === 'ada 4') throw new Error('boom');
+    };
+    await workedOff(place.log, walking(), ['ada']);
+    await workedOff(place.log, walking(shelvesApi({ onPage })), ['ada']);
+    await replayDeadLetters({ log: place.log, requests: walking().definition.requests });
+    const [left] = await leftToDo({ log: place.log, pipelines: [walking()({})] });
+    expect(left?.lanes[0]?.walks).toMatchObject([{ key: 'ada', page: 1, from: 4, whole: false }]);
+    expect(left?.lanes[0]?.walks[0]).not.toHaveProperty('pages');
   });
 
   it('leaves out a walk that is done behind one that is not', async () => {

@@ -1,6 +1,6 @@
 import { type Clock, type Json, creditPool, systemClock } from '@headgate/throttle';
 import { type ReadOptions, type TopicLog, type TopicRecord, partitionForKey } from '@headgate/topics';
-import type { KeyedRequest, OpenedPipeline, Pipeline } from '../define-pipeline.ts';
+import type { KeyedRequest, OpenedPipeline, Pipeline, SizedRecord } from '../define-pipeline.ts';
 import { type JournalRecord, journalRecords, restored } from '../lane/lane-journal.ts';
 import { STATE_KEYS, laneState } from '../lane/lane-state.ts';
 import { type OffsetRangesSnapshot, offsetRanges } from '../lane/offset-ranges.ts';
@@ -96,17 +96,18 @@ async function leftOf(
       const sizeOf = requestSizes(pipeline, opened, state.under);
       const walks: WalkLeft[] = [];
       let [keys, keysAtOnce] = [0, 1];
-      const add = (offset: number, request: string | null): void => {
-        const size = sizeOf(offset, request);
+      const add = (record: SizedRecord): void => {
+        const size = sizeOf(record);
+        const { value: request } = record;
         if (size === undefined) return;
         if (size.kind === 'lookup') [keys, keysAtOnce] = [keys + size.keys, size.size];
         else
           walks.push({ key: size.key, request: request ?? 'null', page: size.page, from: size.from, whole: size.whole, ...pagesOf(size) });
       };
       const resumed = resumedRequests(state.under);
-      for await (const { offset, value } of requestsInOrder({ log, topic, partition: lane, from: finished.next, resumed }))
-        if (!finished.has(offset)) add(offset, value);
-      for (const { key, value } of listed) if (count === 1 || partitionForKey(key, count) === lane) add(-1, value);
+      for await (const record of requestsInOrder({ log, topic, partition: lane, from: finished.next, resumed }))
+        if (!finished.has(record.offset)) add(record);
+      for (const { key, value } of listed) if (count === 1 || partitionForKey(key, count) === lane) add({ offset: -1, value });
       const budgets = opened.sources.flatMap((source) => source.slots?.() ?? []);
       lanes.push({ pipeline: pipeline.name, lane, walks, keys, keysAtOnce, budgets });
       after += state.under(STATE_KEYS.after).length;

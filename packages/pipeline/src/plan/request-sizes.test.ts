@@ -24,7 +24,7 @@ function topic() {
   let now = 0;
   let reads = 0;
   const behind = requestsBehind({
-    sizes: (offset) => sizeOf(requests[offset]),
+    sizes: ({ offset }) => sizeOf(requests[offset]),
     monotonicMs: () => now,
     read: async function* (from) {
       reads += 1;
@@ -154,10 +154,12 @@ describe('requestSizes', () => {
   const sizes = requestSizes(
     shelves(() => walk({ source: shelvesApi(), paging: shelfPaging, records: () => [] }))({}),
     {
-      left: () => (offset, value) =>
-        value === request('keys')
-          ? { kind: 'lookup', keys: 3, size: 2 }
-          : { kind: 'walk', page: offset, from: undefined, whole: value !== request('some') },
+      left:
+        () =>
+        ({ offset, value }) =>
+          value === request('keys')
+            ? { kind: 'lookup', keys: 3, size: 2 }
+            : { kind: 'walk', page: offset, from: undefined, whole: value !== request('some') },
       lastCrawl: () => (_, key) => (key === 'ada' || key === 'some' ? { pages: 8, items: 0 } : undefined),
     },
     () => [],
@@ -165,13 +167,13 @@ describe('requestSizes', () => {
 
   it('expects of a walk of all pages as many as the last of its key had, and of one of some pages nothing', () => {
     const rest = { kind: 'walk', page: 2, from: undefined };
-    expect(sizes(2, request('ada'))).toEqual({ ...rest, whole: true, key: 'ada', pages: 8 });
-    expect(sizes(2, request('bert'))).toEqual({ ...rest, whole: true, key: 'bert' });
-    expect(sizes(2, request('some'))).toEqual({ ...rest, whole: false, key: 'some' });
+    expect(sizes({ offset: 2, value: request('ada') })).toEqual({ ...rest, whole: true, key: 'ada', pages: 8 });
+    expect(sizes({ offset: 2, value: request('bert') })).toEqual({ ...rest, whole: true, key: 'bert' });
+    expect(sizes({ offset: 2, value: request('some') })).toEqual({ ...rest, whole: false, key: 'some' });
   });
 
   it('knows the keys of a lookup, and nothing of a malformed request', () => {
-    expect(sizes(2, request('keys'))).toEqual({ kind: 'lookup', keys: 3, size: 2 });
-    expect(sizes(2, '{}')).toBeUndefined();
+    expect(sizes({ offset: 2, value: request('keys') })).toEqual({ kind: 'lookup', keys: 3, size: 2 });
+    expect(sizes({ offset: 2, value: '{}' })).toBeUndefined();
   });
 });

@@ -1,5 +1,4 @@
-import type { OpenedPipeline, Pipeline } from '../define-pipeline.ts';
-import type { RequestRecord } from '../requests/request.ts';
+import type { OpenedPipeline, Pipeline, SizedRecord } from '../define-pipeline.ts';
 import type { Left, StateOfLane } from '../worker.ts';
 
 /** The work of a request, as far as it is known before it starts. */
@@ -12,7 +11,7 @@ export type RequestSize =
   | Extract<Left, { kind: 'lookup' }>;
 
 /** Reads how much work requests are. Undefined for a malformed one: it costs no HTTP request. */
-export type RequestSizes = (offset: number, value: string | null) => RequestSize | undefined;
+export type RequestSizes = (record: SizedRecord) => RequestSize | undefined;
 
 /** Estimates sizes from the started walks in a lane's state, and from the last walk of each key: by default those of that state. */
 export function requestSizes(
@@ -22,10 +21,11 @@ export function requestSizes(
   lastCrawl: ReturnType<OpenedPipeline['lastCrawl']> = opened.lastCrawl(state),
 ): RequestSizes {
   const leftAt = opened.left(state);
-  return (offset, value) => {
+  return (record) => {
     try {
+      const { value } = record;
       const request = pipeline.requests.parse(value);
-      const left = leftAt(offset, value);
+      const left = leftAt(record);
       if (left.kind === 'lookup') return left;
       const pages = left.whole ? pipeline.expect(request, lastCrawl(value, request.key)) : undefined;
       return { ...left, key: request.key, ...(pages !== undefined && { pages }) };
@@ -38,7 +38,7 @@ export function requestSizes(
 /** Requests of a lane that wait in its topic behind those in work, counted and not kept. */
 export interface RequestsBehind {
   /** The lane takes a request: it counts no longer. Returns its size. */
-  taken(record: Pick<RequestRecord, 'offset' | 'value'>): RequestSize | undefined;
+  taken(record: SizedRecord): RequestSize | undefined;
   /** Reads on to the end of the topic, where that was not done for 5 s. Failures are the lane's own to find. */
   look(): void;
   /** Walks; those of them whose size isn't known; the pages of the others. */
@@ -57,7 +57,7 @@ const LOOK_AGAIN_MS = 5_000;
 export interface RequestsBehindOptions {
   readonly sizes: RequestSizes;
   /** The lane's unfinished requests from an offset on, in order. */
-  readonly read: (from: number) => AsyncIterable<Pick<RequestRecord, 'offset' | 'value'>>;
+  readonly read: (from: number) => AsyncIterable<SizedRecord>;
   readonly monotonicMs: () => number;
 }
 
@@ -83,16 +83,18 @@ export function requestsBehind({ sizes, read, monotonicMs }: RequestsBehindOptio
     else counts.pages = Math.max(0, counts.pages + by * Math.max(1, size.pages - size.page + 1));
   };
   const lookOn = async (): Promise<void> => {
-    for await (const { offset, value } of read(Math.max(countedTo, takenTo))) {
+    for await (const record of read(Math.max(countedTo, takenTo))) {
+      const { offset } = record;
       if (offset < Math.max(countedTo, takenTo)) continue;
-      count(sizes(offset, value), 1);
+      count(sizes(record), 1);
       countedTo = offset + 1;
     }
   };
 
   return {
-    taken({ offset, value }) {
-      const size = sizes(offset, value);
+    taken(record) {
+      const { offset } = record;
+      const size = sizes(record);
       if (size?.kind === 'lookup') counts.keysAtOnce = size.size;
       if (offset < countedTo) count(size, -1);
       takenTo = Math.max(takenTo, offset + 1);

@@ -704,8 +704,8 @@ test('what is left of a request are its keys without an answer, each once', asyn
   await lane.close();
   const again = await shelvesLane({ log: place.log, clock: virtualClock() });
   const left = looking({ size: 3 }).left(again.stateUnder, 'shelves');
-  expect(left(3, { shelf: 'kept+otherwise' })).toEqual({ kind: 'lookup', keys: 2, size: 3 });
-  expect(left(4, { shelf: 'a+a+b+c+d' })).toEqual({ kind: 'lookup', keys: 4, size: 3 });
+  expect(left({ offset: 3 }, { shelf: 'kept+otherwise' })).toEqual({ kind: 'lookup', keys: 2, size: 3 });
+  expect(left({ offset: 4 }, { shelf: 'a+a+b+c+d' })).toEqual({ kind: 'lookup', keys: 4, size: 3 });
   await again.close();
 });
 

@@ -106,7 +106,7 @@ export function lookup<Api extends SourceControls, Request, Answers, Topics exte
     open: (context) => lookupWorker(definition, context),
     left(state, pipeline) {
       const { kept, keys: keptKeys } = keptLookups(state);
-      return (offset, request) => {
+      return ({ offset }, request) => {
         const done = offsetRanges(kept.get(offset)?.answered);
         const valid = keptKeys(offset) ?? sortedKeys(definition, request, { pipeline }).valid;
         return { kind: 'lookup', keys: valid.filter((_, index) => !done.has(index)).length, size };

@@ -27,9 +27,9 @@ export function route<Request, const Picked extends readonly [kind: string, requ
     open: (context) => routeWorker(pick, byKind, context),
     left(state, pipeline) {
       const left = new Map([...byKind].map(([kind, work]) => [kind, work.left(state, pipeline)]));
-      return (offset, request) => {
+      return (record, request) => {
         const [of, own] = picked({ pipeline, name: 'route' }, { pick, ones: left, request });
-        return of(offset, own);
+        return of(record, own);
       };
     },
     lastCrawl(state, { pipeline, kind: above }) {

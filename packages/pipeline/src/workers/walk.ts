@@ -148,8 +148,9 @@ export function walk<Query, Page, Cursor extends NonNullable<Json>, Request, Top
     open: (context) => walker(definition, context),
     left(state, pipeline) {
       const states = walkStates(state);
-      return (offset, request) => {
-        const { at, isRest } = states.get(offset) ?? {};
+      return (record, request) => {
+        const saved = states.get(record.offset);
+        const { at, isRest } = (saved?.at === undefined ? rest(record) : saved) ?? {};
         const whole = isRest !== true && (callUser({ pipeline, name: 'whole' }, () => definition.whole?.(request)) ?? true);
         return { kind: 'walk', page: pageAfter(at), from: at?.cursor, whole };
       };
@@ -516,7 +517,7 @@ function restNote<Cursor extends NonNullable<Json>>({ at, through, carried }: Wa
 /** The state of a walk whose request a dead letter's replay has put back. Throws a `PipelineError` for a note that no walk has written. */
 function rest<Cursor extends NonNullable<Json>>({
   resume,
-}: RequestRecord): Pick<WalkState<Cursor>, 'at' | 'through' | 'carried' | 'isRest'> | undefined {
+}: Pick<RequestRecord, 'resume'>): Pick<WalkState<Cursor>, 'at' | 'through' | 'carried' | 'isRest'> | undefined {
   if (resume === undefined) return undefined;
   try {
     const { cursor, ...states } = JSON.parse(resume) as RestNote<Cursor>;
