@@ -1,5 +1,5 @@
 import { bearer } from '@headgate/auth';
-import type { BudgetSnapshot, Journal } from '@headgate/throttle';
+import { type BudgetSnapshot, creditPool, type Journal } from '@headgate/throttle';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { defineSource } from './define-source.ts';
 import { pageNumbers, type WalkedPage } from './paging.ts';
@@ -582,6 +582,35 @@ describe('pages', () => {
     const scene = await play([]);
     expect(() => scene.source.pages(straight(1), { share: 0 })).toThrow('share must be a number above 0, got 0');
   });
+});
+
+test('a definition needs no more than its requests and verdicts, and its error codes are its own', async () => {
+  const answers = ['"good"', '{}'];
+  const make = defineSource<string, string>({
+    service: 'toy',
+    limit: { requests: 10, windowMs: 1_000 },
+    toRequest: (path) => ({ path }),
+    classify({ body }) {
+      const value: unknown = JSON.parse(body.toString());
+      if (typeof value === 'string') return { kind: 'ok', value };
+      return {
+        kind: 'gone',
+        error: new SourceError({ code: 'NO_SUCH_TOY', message: 'There is no such toy.', retryable: false, service: 'toy' }),
+      };
+    },
+  });
+  const subjects: string[] = [];
+  await using api = make({
+    baseUrl: 'https://toys.example.com',
+    credentials: [credential('a')],
+    fetch: () => Promise.resolve(new Response(answers.shift())),
+    onAttempt: ({ subject }) => subjects.push(subject),
+  });
+  const credits = creditPool({ max: 10 });
+  const { value, credit } = await api.query('/1', { credits });
+  expect([value, credit.items, credits.outstanding]).toEqual(['good', 1, 1]);
+  await expect(api.query('/2', { credits })).rejects.toMatchObject({ code: 'NO_SUCH_TOY' });
+  expect(subjects).toEqual(['toy', 'toy']);
 });
 
 describe('options', () => {

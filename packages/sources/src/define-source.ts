@@ -7,7 +7,7 @@ import { connections } from './http/connections.ts';
 import { CircuitBreaker } from './retry/circuit-breaker.ts';
 import { executor } from './retry/executor.ts';
 import { sourceCredential } from './retry/source-credential.ts';
-import type { SourceDefinition } from './source-definition.ts';
+import type { SourceDefinition, WholeDefinition } from './source-definition.ts';
 import { SourceError, ofDefinition } from './source-error.ts';
 import type { SourceOptions } from './source-options.ts';
 import type { QueryInFlight, Source, SourceGauges, SourceWaiting } from './source.ts';
@@ -18,8 +18,9 @@ import { type PagingCalls, walkPages } from './walk-pages.ts';
  *
  * The returned function throws a `SourceError` with `HEADGATE_INVALID_OPTION` for invalid options.
  */
-export function defineSource<Query, Value>(definition: SourceDefinition<Query, Value>): (options: SourceOptions) => Source<Query, Value> {
-  const { service } = definition;
+export function defineSource<Query, Value>(defined: SourceDefinition<Query, Value>): (options: SourceOptions) => Source<Query, Value> {
+  const { service } = defined;
+  const definition: WholeDefinition<Query, Value> = { subject: () => service, items: () => 1, itemsOf: () => 1, ...defined };
   return (given) => {
     const options = checkedOptions(service, given, definition);
     const { clock, budgets, maxDelayMs, timeoutMs, env, proxy, ca, dispatcher, fetch } = options;

@@ -28,18 +28,22 @@ export interface SourceDefinition<Query, Value> {
    * `budgetEvidence`, for the first budget.
    */
   evidence?(answer: HttpResponse, context: EvidenceContext<Query>): Readonly<Record<string, BudgetEvidence | undefined>>;
-  /** The user, ISBN or page of a query, for errors and displays: `@alpha`, an ISBN, an author. */
-  subject(query: Query): string;
-  /** Most items that the answer can hold: the credit that is reserved for it. */
-  items(query: Query): number;
-  /** Items that have come. */
-  itemsOf(value: Value): number;
+  /** The user, ISBN or page of a query, for errors and displays: `@alpha`, an ISBN, an author. Default: `service`. */
+  subject?(query: Query): string;
+  /** Most items that the answer can hold: the credit that is reserved for it. Default 1. */
+  items?(query: Query): number;
+  /** Items that have come. Default 1: an answer counts as one item. */
+  itemsOf?(value: Value): number;
   /**
    * The cost of a query by budget name: 1 in each budget that isn't named, 0 where a budget isn't concerned. A name without a budget is an
    * error.
    */
   weights?(query: Query): Readonly<Record<string, number>>;
 }
+
+/** A definition with its defaults. */
+export type WholeDefinition<Query, Value> = SourceDefinition<Query, Value> &
+  Required<Pick<SourceDefinition<Query, Value>, 'subject' | 'items' | 'itemsOf'>>;
 
 /** The circumstances of an answer, for `SourceDefinition.evidence`. */
 export interface EvidenceContext<Query> {

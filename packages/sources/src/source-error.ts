@@ -42,8 +42,8 @@ export type SourceErrorCode =
 
 /** Options of a {@link SourceError}. */
 export interface SourceErrorOptions {
-  /** Names the case: `HEADGATE_`, and words in capitals. */
-  readonly code: SourceErrorCode | (`HEADGATE_${string}` & {});
+  /** Names the case: one of the sources' own, or one of your service, such as `NO_SUCH_REPO`. */
+  readonly code: SourceErrorCode | (string & {});
   /** Says what happened, to which user, ISBN or credential, and what to do. */
   readonly message: string;
   /** True where the same request may succeed later. */
@@ -67,7 +67,7 @@ export class SourceError extends Error {
   /** Stays the same where a bundler renames classes. */
   override readonly name: string = 'SourceError';
   /** Names the case, such as `HEADGATE_USER_NOT_FOUND`; a definition brings codes of its own. */
-  readonly code: SourceErrorCode | (`HEADGATE_${string}` & {});
+  readonly code: SourceErrorCode | (string & {});
   /** True where the same request may succeed later. */
   readonly retryable: boolean;
   /** The definition's `service`. */

@@ -10,7 +10,7 @@ import { type Redact, redaction } from '../http/redaction.ts';
 import { type SignedRequest, signRequest } from '../http/sign-request.ts';
 import { isUnder, type WireRequest, wireRequest } from '../http/wire-request.ts';
 import type { LimitCheck } from '../limit-check.ts';
-import type { SourceDefinition, SourceRequest } from '../source-definition.ts';
+import type { SourceRequest, WholeDefinition } from '../source-definition.ts';
 import { atOnce, ofDefinition, SourceError, thrown } from '../source-error.ts';
 import type { Verdict } from '../verdict.ts';
 import { lastingSecret, type SharedSecret } from './shared-secret.ts';
@@ -18,7 +18,7 @@ import type { SourceCredential } from './source-credential.ts';
 
 /** The parts of a source that each of its attempts needs. */
 export interface AttemptContext<Query, Value> {
-  readonly definition: SourceDefinition<Query, Value>;
+  readonly definition: WholeDefinition<Query, Value>;
   readonly options: CheckedOptions;
   readonly connections: Connections;
   /** By name; the pool's members and those that have left it. */
