@@ -7,6 +7,7 @@ const schema = z.strictObject({
   count: z.int().min(1).max(5).default(5),
   plan: z.enum(['small', 'large']).default('small'),
   names: z.array(z.string().min(1)).min(1),
+  pair: z.array(z.string().min(2)).length(2).optional(),
   entry: z
     .union([z.string().regex(/^@/, 'must begin with @.'), z.strictObject({ id: z.string() }), z.strictObject({ file: z.string() })])
     .optional(),
@@ -36,6 +37,9 @@ it.each([
   [{ names: [] }, ['names: is empty. (empty)']],
   [{ names: 'a' }, ['names: must be a list. (type)']],
   [{ names: ['', 7] }, ['names.0: is empty. (empty)', 'names.1: must be text. (type)']],
+  [{ pair: ['aa'] }, ['pair: must have 2 entries or more.']],
+  [{ pair: ['aa', 'bb', 'cc'] }, ['pair: must have 2 entries or less.']],
+  [{ pair: ['a', 'bb'] }, ['pair.0: must have 2 characters or more.']],
   [{ on: 'yes' }, ['on: must be true or false. (scalar-type)']],
   [{ url: 'a b' }, ['url: is not an address. (unfit)']],
   [{ since: 'May' }, ['since: is not a date with its time, as in 2026-01-31T12:00:00Z.']],
