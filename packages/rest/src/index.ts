@@ -4,5 +4,8 @@
  * @packageDocumentation
  */
 export { type RestOptions, restOptions } from './language.ts';
+// What the schema's type names.
+export type { Path } from './path.ts';
 export { rest, type RestRequest, type RestSection } from './rest.ts';
 export type { TriedStream } from './try.ts';
+export type { JsonTemplate, Placeholder, Template, ValueOf } from './template.ts';
