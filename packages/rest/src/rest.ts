@@ -130,7 +130,7 @@ function pipelineOf(name: string, section: RestOptions) {
           cursor: firstCursor(stream, undefined, epochMs),
         };
         // Nothing of it is written: it needs no room downstream.
-        const { value: page, credit } = await api.query(one, { credits: creditPool({ max: definition.items(one) }), signal: io.signal });
+        const { value: page, credit } = await api.query(one, { credits: creditPool({ max: Infinity }), signal: io.signal });
         credit.release();
         return answer && triedStream({ section, stream, query: one, answer, page, epochMs });
       };
