@@ -698,6 +698,25 @@ test('a log that can’t say where a walk’s records begin ends the lane, not t
   expect(await valuesOf(place.log, 'shelves.records')).toHaveLength(5);
 });
 
+test('a part of a page that is refused becomes a dead letter beside the records of the page, and the walk continues', async () => {
+  await using place = await temporaryLog();
+  const refusing: Partial<Definition> = {
+    *records({ shelf, items }, { topics, refuse }) {
+      for (const item of items) {
+        if (item === 'good-1') refuse({ id: item, record: { item }, error: new TypeError('too blue') });
+        else yield topics.records({ key: shelf, value: { item } });
+      }
+    },
+  };
+  await workedOff(
+    place.log,
+    shelves(() => walking(refusing)),
+    ['good'],
+  );
+  expect(await valuesOf(place.log, 'shelves.records')).toEqual(GOOD.filter((item) => item !== 'good-1').map((item) => ({ item })));
+  expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([{ record: { item: 'good-1' }, error: { message: 'too blue' } }]);
+});
+
 test('a request of which a walk has begun, and that is none any more, leaves nothing in the state', async () => {
   await using place = await temporaryLog();
   const stop = new AbortController();
