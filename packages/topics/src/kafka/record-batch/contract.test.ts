@@ -3,6 +3,7 @@ import { type Admin, Kafka, type KafkaConfig, type KafkaMessage, type ProducerRe
 import { afterAll, beforeAll, describe, expect, it, inject } from 'vitest';
 import { kafkajsSockets } from '../faults/kafkajs-sockets.fixture.ts';
 import { newCluster } from '../client/kafkajs-cluster.ts';
+import { patchRequestQueue } from '../client/request-queue-patch.ts';
 import { TransactionalProducer } from '../producer/transactional-producer.ts';
 import type { BatchRecord } from './batch-record.ts';
 import { pageOfRecords } from './batch-records.fixture.ts';
@@ -17,6 +18,7 @@ const at = { partition: 0, timestampMs: 1_795_000_000_000 };
 const all = { timestampMs: at.timestampMs, maxBytes: 1e9, compression: COMPRESSIONS.none };
 const splitter = new BatchSplitter();
 registerCodecs();
+patchRequestQueue();
 
 describe.skipIf(reason !== undefined)(`record batches on a broker${reason === undefined ? '' : ` (skipped: ${reason})`}`, () => {
   let config: KafkaConfig;
