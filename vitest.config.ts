@@ -37,6 +37,8 @@ export default defineConfig({
     env: { TZ: 'UTC' },
     // Most tests wait most of their time: for brokers and processes to start, and for sessions and windows to end. Eight keep two cores busy.
     maxWorkers: 8,
+    // A process that shares a busy machine ends in its own time.
+    teardownTimeout: MINUTE,
     sequence: { sequencer: EvenlyMixed },
     reporters: ['default', './scripts/totals-reporter.ts'],
     coverage: { provider: 'v8', include: ['packages/*/src/**', 'apps/*/src/**'] },

@@ -403,7 +403,7 @@ describe('progress', () => {
     expect(run.view().work).toHaveLength(500);
     expect(lines(run)).toMatch(/and 99,9\d\d more: \d+ working, 99,500 waiting for their turn/u);
     busy.close();
-  }, 120_000);
+  });
 });
 
 it('counts connections that are cut and answers that are none as faults, and shows hostile reasons as text', async () => {

@@ -40,7 +40,7 @@ it('names failed crawls with their reasons, ten at most, and the commands to rea
     'Read it:          headgate read followers.pages --max 10',
   ]);
   expect(summary).toHaveLength(16);
-}, 60_000);
+});
 
 it('says of each pipeline what it did and left where it was stopped, and what went wrong there', async () => {
   await using here = await place();
