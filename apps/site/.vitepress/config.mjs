@@ -28,7 +28,13 @@ const KAFKA = [
   page('Other clients', '/consuming'),
   page('Exactly once, and its limits', '/exactly-once'),
 ];
-const BUILD = [page('Any API in YAML', '/any-api'), page('Recipes for services', '/recipes'), page('Coming from Airbyte or dlt', '/coming-from'), page('A pipeline of your own', '/own-pipeline'), page('Operators and credit', '/operators')];
+const BUILD = [
+  page('Any API in YAML', '/any-api'),
+  page('Recipes for services', '/recipes'),
+  page('Coming from Airbyte or dlt', '/coming-from'),
+  page('A pipeline of your own', '/own-pipeline'),
+  page('Operators and credit', '/operators'),
+];
 const PROJECT = [
   page('Architecture', '/architecture'),
   page('Contributing', '/contributing'),
