@@ -15,7 +15,8 @@ export interface Gate extends AsyncDisposable {
   open(): void;
 }
 
-export async function gate(): Promise<Gate> {
+/** `latencyMs`: how long answers are on their way. Default 0. */
+export async function gate({ latencyMs = 0 }: { readonly latencyMs?: number } = {}): Promise<Gate> {
   const held = new Set<number>();
   const waiting = new Set<() => void>();
   const sockets = new Set<Socket>();
@@ -30,7 +31,11 @@ export async function gate(): Promise<Gate> {
       socket.on('error', () => other.destroy());
       socket.on('close', () => other.destroy());
     }
-    broker.pipe(client);
+    if (latencyMs === 0) broker.pipe(client);
+    else
+      broker.on('data', (piece: Buffer) => {
+        setTimeout(() => client.write(piece), latencyMs);
+      });
     let rest: Buffer = Buffer.alloc(0);
     const passOn = (): void => {
       // Four bytes of size, then the request, which begins with its API key.

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { TopicUnknownError } from '../../topic-errors.ts';
 import { verdictOf } from '../client/driver-errors.ts';
 import type { Cluster } from '../client/broker.ts';
@@ -7,6 +7,9 @@ import { ReadYourWrites } from '../consumer/read-your-writes.ts';
 import type { TransactionSession } from '../producer/transaction-session.ts';
 import { KafkaLaneWriter, type KafkaLaneWriterOptions } from './lane-writer.ts';
 
+/** As over a link of a quarter of a second. */
+const TAKES_MS = 6_000;
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
 /** As a broker says it of a topic it has not heard of yet. */
 const UNKNOWN = Object.assign(new Error('This server does not host this topic-partition'), { type: 'UNKNOWN_TOPIC_OR_PARTITION' });
 
@@ -49,14 +52,41 @@ test('a lane that is closed while it reconnects does not write when it is connec
   expect(written).toBe(0);
 });
 
+test('three processes that take a lane at once over a slow link leave each other the time for it', async () => {
+  vi.useFakeTimers();
+  let seed = 1;
+  vi.spyOn(Math, 'random').mockImplementation(() => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647);
+  try {
+    let takes = 0;
+    const missed: unknown[] = [];
+    const begin = async (): Promise<void> => {
+      const take = (takes += 1);
+      await sleep(TAKES_MS);
+      if (take !== takes) throw Object.assign(new Error('fenced'), { type: 'INVALID_PRODUCER_EPOCH' });
+    };
+    const lanes = await Promise.all([1, 2, 3].map(() => writer({ begin, missed: (error) => void missed.push(error) })));
+    let opened = 0;
+    for (const lane of lanes) void lane.open().then(() => (opened += 1));
+    while (opened < lanes.length && takes < 200) await vi.advanceTimersByTimeAsync(TAKES_MS);
+    expect(opened).toBe(lanes.length);
+    expect(takes).toBeLessThan(30);
+    // The brokers answer.
+    expect(missed).toEqual([]);
+  } finally {
+    vi.restoreAllMocks();
+    vi.useRealTimers();
+  }
+});
+
 interface Parts {
   readonly look?: () => Promise<void>;
   readonly begin?: () => Promise<void>;
   readonly write?: () => Promise<void>;
+  readonly missed?: (error: unknown) => void;
 }
 
 /** A lane whose broker is no more than that; its topics are there. */
-async function writer({ look, begin, write }: Parts): Promise<KafkaLaneWriter> {
+async function writer({ look, begin, write, missed = () => undefined }: Parts): Promise<KafkaLaneWriter> {
   const nothing = async (): Promise<void> => await Promise.resolve();
   const session = { begin: begin ?? nothing, write: write ?? nothing, settle: nothing, discard: () => undefined, disconnect: nothing };
   const client: Pick<ReconnectingClient<Cluster>, 'once'> = { once: (look ?? nothing) as () => Promise<never> };
@@ -68,7 +98,7 @@ async function writer({ look, begin, write }: Parts): Promise<KafkaLaneWriter> {
     client: client as ReconnectingClient<Cluster>,
     patience: {
       waitsOut: (error) => verdictOf(error) === 'passes',
-      missed: () => undefined,
+      missed,
       reached: () => undefined,
       gaveUp: () => undefined,
     },

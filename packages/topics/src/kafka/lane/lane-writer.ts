@@ -38,8 +38,11 @@ export interface KafkaLaneWriterOptions {
 }
 
 const PAUSES = { firstMs: 50, mostMs: 1_000 };
-/** Until a successor's taking can be read: a holder that comes back at once would throw it out again. */
-const FENCED_PAUSES = { leastMs: 375, firstMs: 750, mostMs: 1_500 };
+/**
+ * Until a successor's taking can be read: a holder that comes back at once would throw it out again. Over a slow link a taking lasts some seconds,
+ * and so several processes that take a lane at once wait ever longer.
+ */
+const FENCED_PAUSES = { leastMs: 375, firstMs: 750, mostMs: 12_000 };
 /** How long a close waits for transactions in flight; a broker that is away may take far longer. */
 const CLOSE_WITHIN_MS = 2_000;
 /** A transaction with no other behind it is ended for all its readers after so long. */
@@ -156,8 +159,10 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
           if (this.#lost === undefined) this.#session = await this.#abortable(this.#take()).catch(() => undefined);
           throw driverError(error);
         }
-        patience.missed(error);
-        await (isFenced(error) ? whenFenced : backoff).pause(this.#over.signal);
+        const fenced = isFenced(error);
+        // The brokers answer.
+        if (!fenced) patience.missed(error);
+        await (fenced ? whenFenced : backoff).pause(this.#over.signal);
       }
     }
   }
