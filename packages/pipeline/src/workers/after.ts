@@ -5,7 +5,7 @@ import type { StateChange } from '../lane/lane.ts';
 import { STATE_KEYS } from '../lane/lane-state.ts';
 import { PipelineError } from '../pipeline-error.ts';
 import { reasonOf } from '../requests/dead-letter.ts';
-import { type PendingRecord, type RecordMakers, type TopicMap, type TopicNames, logRecords, madeRecord } from '../topic.ts';
+import { type PendingRecord, REQUESTS, type RecordMakers, type TopicMap, type TopicNames, logRecords, madeRecord } from '../topic.ts';
 import type { StateOfLane, WorkerContext } from '../worker.ts';
 import { fitting } from './fitting.ts';
 import { letter } from './letters.ts';
@@ -288,7 +288,8 @@ export function afterWork<Topics extends TopicMap>(
     carried: (key) => lastOf(key)?.carried,
     lastCrawl: lastOf,
     async offsets() {
-      const onLog = new Map(Object.keys(topics).map((name) => [names(`${pipeline}.${name}`), name]));
+      const own = Object.keys(topics).filter((name) => name !== REQUESTS);
+      const onLog = new Map(own.map((name) => [names(`${pipeline}.${name}`), name]));
       const infos = await log.listTopics([...onLog.keys()]);
       return Object.fromEntries(infos.map((info) => [onLog.get(info.name), info.offsets[partition]?.end ?? 0]));
     },
