@@ -27,7 +27,7 @@ it('names an option that it does not know', async () => {
 it('publishes each package after those that it depends on', () => {
   const packages = publishedPackages(fileURLToPath(new URL('..', import.meta.url)));
   const names = packages.map(({ manifest }) => manifest.name);
-  expect(names).toHaveLength(8);
+  expect(names).toHaveLength(9);
   for (const [index, { manifest }] of packages.entries()) {
     const own = Object.keys(manifest.dependencies ?? {}).filter((name) => names.includes(name));
     expect(names.slice(0, index)).toEqual(expect.arrayContaining(own));

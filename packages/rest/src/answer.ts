@@ -19,6 +19,9 @@ import { type Path, path } from './path.ts';
 import type { RestQuery } from './request.ts';
 import { type Time, timeOf } from './time.ts';
 
+/** Codes of errors that sections alone have, beside those of every source. */
+export type RestErrorCode = 'HEADGATE_PAGE_REPEATED';
+
 /** A page of a stream. */
 export interface RestPage {
   readonly stream: string;
@@ -145,7 +148,8 @@ function pageVerdict(stream: Stream, { value, answer, context }: Answered): Verd
   if ('repeated' in next) {
     const { service, subject } = context;
     const message = `${subject}: ${service} gave the same page twice. Check where the number of the page goes, or write repeats: end.`;
-    return { kind: 'fatal', error: new SourceError({ code: 'HEADGATE_PAGE_REPEATED', message, retryable: false, service, subject }) };
+    const code: RestErrorCode = 'HEADGATE_PAGE_REPEATED';
+    return { kind: 'fatal', error: new SourceError({ code, message, retryable: false, service, subject }) };
   }
   const page = dropRepeated(stream, query, found.records, next.at);
   return { kind: 'ok', value: { stream: query.stream, ...page } };

@@ -3,6 +3,7 @@
  *
  * @packageDocumentation
  */
+export type { RestErrorCode } from './answer.ts';
 export { type RestOptions, restOptions } from './language.ts';
 // What the schema's type names.
 export type { Path } from './path.ts';

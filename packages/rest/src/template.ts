@@ -14,7 +14,9 @@ export interface Template {
 
 /** `{since:seconds}` is the placeholder `since` with the format `seconds`. */
 export interface Placeholder {
+  /** The field's name, or `since` or `until`. */
   readonly name: string;
+  /** How a time is written; undefined: as the service wrote it. */
   readonly format: string | undefined;
 }
 

@@ -9,7 +9,8 @@ const log = (earliest: number) => ({
 
 it.each([
   { what: 'none before the earliest', earliest: 5, more: {}, kept: [], deleted: undefined },
-  { what: 'those that are neither finished nor kept in its state', earliest: 10, more: {}, kept: [6], deleted: { count: 3, before: 10 } },
+  { what: 'those that are neither finished nor kept in its state', earliest: 10, more: {}, kept: [6], deleted: { count: 2, before: 10 } },
+  { what: 'no end marker alone behind a request that is known', earliest: 9, more: {}, kept: [5, 6], deleted: { count: 0, before: 9 } },
   { what: 'none for a lane that begins', earliest: 10, more: { hasState: false, next: 0 }, kept: [], deleted: undefined },
 ])('counts $what', async ({ earliest, more, kept, deleted }) => {
   expect(await deletedOffsets(log(earliest), { ...lane, ...more }, new Set(kept))).toEqual(deleted);

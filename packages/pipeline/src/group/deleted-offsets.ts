@@ -3,7 +3,7 @@ import type { Lane } from '../lane/lane.ts';
 
 /** Offsets that a log has deleted before they were read. */
 export interface DeletedOffsets {
-  /** Of requests, or of end markers of transactions: the log no longer says which. */
+  /** At most so many requests; end markers of transactions are among them, for the log no longer says which. */
   readonly count: number;
   /** The first offset behind them. */
   readonly before: number;
@@ -11,7 +11,8 @@ export interface DeletedOffsets {
 
 /**
  * Offsets of a lane's requests topic that the log has deleted before the lane has read them; undefined if there are none.
- * `kept`: offsets of requests that the lane's state holds.
+ * `kept`: offsets of requests that the lane's state holds. One offset alone behind a known request is not counted: it is the end marker of the
+ * request's own transaction.
  */
 export async function deletedOffsets(
   log: Pick<TopicLog, 'listTopics'>,
@@ -22,9 +23,16 @@ export async function deletedOffsets(
   if (!lane.hasState) return undefined;
   const [topic] = await log.listTopics([lane.topic]);
   const earliest = topic?.offsets[lane.partition]?.earliest ?? 0;
+  const isKnown = (offset: number): boolean => offset < lane.next || lane.isFinished(offset) || kept.has(offset);
+  let unknown = 0;
   let count = 0;
-  for (let offset = lane.next; offset < earliest; offset += 1) if (!lane.isFinished(offset) && !kept.has(offset)) count += 1;
-  return count === 0 ? undefined : { count, before: earliest };
+  for (let offset = lane.next; offset < earliest; offset += 1) {
+    if (isKnown(offset)) continue;
+    unknown += 1;
+    const isMarker = isKnown(offset - 1) && (offset + 1 >= earliest || isKnown(offset + 1));
+    if (!isMarker) count += 1;
+  }
+  return unknown === 0 ? undefined : { count, before: earliest };
 }
 
 type DeletingLane = Pick<Lane, 'topic' | 'partition' | 'next' | 'hasState' | 'isFinished'>;

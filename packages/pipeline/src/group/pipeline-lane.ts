@@ -176,7 +176,7 @@ export async function openPipelineLane(
     return {
       async run(leave) {
         const deleted = await deletedOffsets(log, lane, new Set(resumed.map(({ offset }) => offset)));
-        if (deleted !== undefined) {
+        if (deleted !== undefined && deleted.count > 0) {
           lost = requestsDeleted(deleted, { pipeline: name, lane });
           emit({ type: 'notice', level: 'warn', message: lost.message });
         }
