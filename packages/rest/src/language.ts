@@ -231,10 +231,6 @@ const stream = z
     add: z.record(z.string(), template()).exactOptional().describe("Members that are added to each record: the request's fields."),
     since: since.exactOptional().describe('Ask for what has changed since the last listing.'),
     batch: batch.exactOptional().describe('Ask for many keys in one request, and give each its own answer.'),
-    every: duration()
-      .exactOptional()
-      .describe('List it again after this time.')
-      .meta({ examples: ['1h'] }),
     cost: z.int().positive().exactOptional().describe('Cost of a request in each budget.'),
     to: z
       .string()
