@@ -13,8 +13,9 @@ test('asks a function for the key at each request', () => {
   expect([signer.sign(request), signer.sign(request)]).toEqual([{ authorization: 'first' }, { authorization: 'second' }]);
 });
 
-test('stands in a header of its own, or in the query, where the service wants it so', () => {
+test('stands in a header of its own, in the query or in the body, where the service wants it so', () => {
   expect(apiKey('key', { header: 'X-Api-Key' }).sign(request)).toEqual({ headers: { 'x-api-key': 'key' } });
   expect(apiKey(() => 'key', { query: 'api_key' }).sign(request)).toEqual({ query: { api_key: 'key' } });
+  expect(apiKey(() => 'key', { body: 'api_key' }).sign(request)).toEqual({ body: { api_key: 'key' } });
   for (const header of ['', 'x api key', 'x-api-key:', 'x\r\ny']) expect(() => apiKey('key', { header })).toThrow(/is no name of a header/);
 });

@@ -12,6 +12,10 @@ export type ApiKeyPlace =
   | {
       /** A parameter of the query, such as `api_key`. Services and proxies write addresses into logs: take a header where there is a choice. */
       readonly query: string;
+    }
+  | {
+      /** A member of the JSON body, or a field of the form. */
+      readonly body: string;
     };
 
 /**
@@ -22,7 +26,7 @@ export type ApiKeyPlace =
  * a `TypeError` for a header that can't be.
  */
 export function apiKey<Given extends Secret | SecretProvider>(key: Given): SignerOf<Given>;
-/** As above, with the key in the header or the parameter of the query that `place` names. No `Authorization` header is sent. */
+/** As above, with the key in the header, the parameter of the query, or the member of the body that `place` names. No `Authorization` header is sent. */
 export function apiKey(key: Secret | SecretProvider, place: ApiKeyPlace): Signer;
 export function apiKey(key: Secret | SecretProvider, place?: ApiKeyPlace): Signer {
   const source = secretSource({ signer: 'apiKey', name: 'key', secret: key, flaw: headerFlaw });
@@ -35,6 +39,11 @@ export function apiKey(key: Secret | SecretProvider, place?: ApiKeyPlace): Signe
     return opaqueSigner(
       'apiKey',
       source.signer((secret) => ({ query: { [place.query]: secret } })),
+    );
+  if ('body' in place)
+    return opaqueSigner(
+      'apiKey',
+      source.signer((secret) => ({ body: { [place.body]: secret } })),
     );
   // RFC 9110, section 5.6.2.
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(place.header)) throw new TypeError(`${JSON.stringify(place.header)} is no name of a header.`);

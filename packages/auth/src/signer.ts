@@ -35,6 +35,8 @@ export interface Signed {
   readonly headers?: Readonly<Record<string, string>>;
   /** Parameters of the query, decoded; in place of the request's own of those names. */
   readonly query?: Readonly<Record<string, string>>;
+  /** Members of a JSON body or fields of a form, in place of the request's own of those names. A request without such a body can't be signed so. */
+  readonly body?: Readonly<Record<string, string>>;
 }
 
 /** The header that most signed requests carry. */

@@ -60,13 +60,35 @@ class SignerTimedOutError extends Error {
   }
 }
 
-function added(request: WireRequest, { authorization, headers = {}, query = {} }: Signed): SignedRequest {
+function added(request: WireRequest, { authorization, headers = {}, query = {}, body = {} }: Signed): SignedRequest {
   const given: Record<string, string> = { ...(authorization !== undefined && { authorization }) };
   for (const [name, value] of Object.entries(headers)) given[name.toLowerCase()] = value;
   return {
-    request: { ...request, path: withQuery(request.path, query), headers: { ...request.headers, ...given } },
-    secrets: [...Object.values(given), ...Object.values(query)],
+    request: { ...withMembers(request, body), path: withQuery(request.path, query), headers: { ...request.headers, ...given } },
+    secrets: [...Object.values(given), ...Object.values(query), ...Object.values(body)],
   };
+}
+
+/** The request with these members of its JSON body, or fields of its form. Throws a `SignedBodyError` for one that has neither. */
+function withMembers(request: WireRequest, members: Readonly<Record<string, string>>): WireRequest {
+  if (Object.keys(members).length === 0) return request;
+  const { body = '', headers } = request;
+  if (/^application\/x-www-form-urlencoded/i.test(headers['content-type'] ?? '')) {
+    const form = new URLSearchParams(body);
+    for (const [name, value] of Object.entries(members)) form.set(name, value);
+    return { ...request, body: form.toString() };
+  }
+  const json: unknown = body.startsWith('{') ? JSON.parse(body) : undefined;
+  if (typeof json !== 'object') throw new SignedBodyError();
+  return { ...request, body: JSON.stringify({ ...json, ...members }) };
+}
+
+class SignedBodyError extends Error {
+  readonly code = 'HEADGATE_UNSIGNABLE_REQUEST';
+
+  constructor() {
+    super('Its key belongs into the body, and the request has no JSON object or form there.');
+  }
 }
 
 /** The path with these parameters in place of its own of those names: an address that an answer gave may hold an older key. */

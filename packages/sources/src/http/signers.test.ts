@@ -2,6 +2,7 @@ import { runInNewContext } from 'node:vm';
 import { apiKey, bearer, type Signed, type Signer } from '@headgate/auth';
 import { describe, expect, test } from 'vitest';
 import { credential, play, said } from '../scene.fixture.ts';
+import type { SourceRequest } from '../source-definition.ts';
 import { SourceError } from '../source-error.ts';
 import { whole } from '../testing/responses.ts';
 import type { Respond } from '../testing/scripted-server.ts';
@@ -33,6 +34,27 @@ describe('a signer', () => {
       '/x?q=a%20b&page=2&api_key=a%26b',
       '/x?api_key=a%26b',
     ]);
+  });
+
+  test('puts its key into the body, JSON or a form, and refuses a request that has neither', async () => {
+    const requested: SourceRequest[] = [
+      { method: 'POST', path: '/', headers: { 'content-type': 'application/json' }, body: '{"q":"a","api_key":"old"}' },
+      { method: 'POST', path: '/', headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'q=a&api_key=old' },
+      { path: '/' },
+    ];
+    const bodies: string[] = [];
+    const reads: Respond = (request, response) => {
+      request.setEncoding('utf8').on('data', (text: string) => bodies.push(text));
+      request.on('end', () => whole('"good"')(request, response));
+    };
+    const scene = await play(
+      [],
+      { credentials: names(apiKey('a&b', { body: 'api_key' })), otherwise: reads },
+      { toRequest: (i) => requested[Number(i)] ?? { path: '/' } },
+    );
+    for (const i of [0, 1]) (await scene.query(String(i))).credit.release();
+    expect(bodies).toEqual(['{"q":"a","api_key":"a&b"}', 'q=a&api_key=a%26b']);
+    await expect(scene.query('2')).rejects.toMatchObject({ code: 'HEADGATE_UNSIGNABLE_REQUEST' });
   });
 
   test.each([
