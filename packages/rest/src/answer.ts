@@ -15,7 +15,7 @@ import * as z from 'zod';
 import { type Cursor, againFrom, firstAt, nextWindow } from './cursor.ts';
 import { digestOf, kindOf, scalarOf } from './json-value.ts';
 import { type ErrorRule, type Stream, isPath } from './language.ts';
-import { type Path, path } from './path.ts';
+import type { Path } from './path.ts';
 import type { RestQuery } from './request.ts';
 import { type Time, timeOf } from './time.ts';
 
@@ -26,6 +26,8 @@ export type RestErrorCode = 'HEADGATE_PAGE_REPEATED';
 export interface RestPage {
   readonly stream: string;
   readonly records: readonly unknown[];
+  /** A digest of each record, in a stream with `since`. */
+  readonly digests: readonly string[];
   /** Where the listing goes on; undefined behind its last page. */
   readonly next: Cursor | undefined;
 }
@@ -53,12 +55,14 @@ function fits({ status, when }: ErrorRule, answered: number, value: unknown): bo
   if (status !== undefined && !(Array.isArray(status) ? status.includes(answered) : status === answered)) return false;
   if (when === undefined) return true;
   if (value === undefined) return false;
-  if (typeof when.all === 'function') return (when as Path).all(value).length > 0;
-  return Object.entries(when as Exclude<typeof when, Path>).every(([text, expected]) => {
-    const found = pathOf(text).all(value);
-    const oneOf: readonly unknown[] = Array.isArray(expected) ? expected : [expected];
-    return found.some((one) => oneOf.includes(one === null ? null : (scalarOf(one) ?? undefined)));
+  return when.every(({ path, oneOf }) => {
+    const found = path.all(value);
+    return oneOf === undefined ? found.length > 0 : found.some((one) => includes(oneOf, one === null ? null : scalarOf(one)));
   });
+}
+
+function includes(values: readonly unknown[], value: unknown): boolean {
+  return values.includes(value);
 }
 
 interface Answered {
@@ -100,7 +104,7 @@ function ruledVerdict(rule: ErrorRule, stream: Stream, answered: Answered): Verd
       };
     case 'restart': {
       const next = againFrom(stream, query.cursor);
-      if (next !== undefined) return { kind: 'ok', value: { stream: query.stream, records: [], next } };
+      if (next !== undefined) return { kind: 'ok', value: { stream: query.stream, records: [], digests: [], next } };
       const message = `${subject}: ${service} has ended the listing three times without a record in between (${said}).`;
       return { kind: 'fatal', error: error('HEADGATE_CURSOR_LOOP', message) };
     }
@@ -109,8 +113,8 @@ function ruledVerdict(rule: ErrorRule, stream: Stream, answered: Answered): Verd
 
 /** The code that a rule gives: its own text, or what its path selects. */
 function codeOf({ code }: ErrorRule, value: unknown): string | undefined {
-  if (code === undefined || !code.startsWith('$')) return code;
-  const found = value === undefined ? undefined : scalarOf(pathOf(code).first(value));
+  if (code === undefined || typeof code === 'string') return code;
+  const found = value === undefined ? undefined : scalarOf(code.first(value));
   return found === undefined ? undefined : String(found).slice(0, 60);
 }
 
@@ -125,25 +129,15 @@ function ownCode(code: string | undefined): `HEADGATE_${string}` | undefined {
 }
 
 function emptyPage(stream: Stream, { stream: name, cursor }: RestQuery): RestPage {
-  return { stream: name, records: [], next: nextWindow(stream, cursor) };
-}
-
-const compiled = new Map<string, Path>();
-
-/** Paths as keys of a mapping were read once already, when the section was. */
-function pathOf(text: string): Path {
-  const known = compiled.get(text);
-  if (known !== undefined) return known;
-  const read = path().parse(text);
-  compiled.set(text, read);
-  return read;
+  return { stream: name, records: [], digests: [], next: nextWindow(stream, cursor) };
 }
 
 function pageVerdict(stream: Stream, { value, answer, context }: Answered): Verdict<RestPage> {
   const { query } = context;
   const found = recordsOf(stream.records, value);
   if ('missing' in found) return { kind: 'unfit', where: found.missing };
-  const next = nextOf(stream, { value, answer, context }, found.records);
+  const digest = (stream.pages?.page ?? stream.pages?.offset) === undefined ? undefined : digestOf(found.records);
+  const next = nextOf(stream, { value, answer, context }, found.records, digest);
   if ('unfit' in next) return { kind: 'unfit', where: next.unfit };
   if ('repeated' in next) {
     const { service, subject } = context;
@@ -151,8 +145,8 @@ function pageVerdict(stream: Stream, { value, answer, context }: Answered): Verd
     const code: RestErrorCode = 'HEADGATE_PAGE_REPEATED';
     return { kind: 'fatal', error: new SourceError({ code, message, retryable: false, service, subject }) };
   }
-  const page = dropRepeated(stream, query, found.records, next.at);
-  return { kind: 'ok', value: { stream: query.stream, ...page } };
+  const page = dropRepeated(stream, query, found.records, { at: next.at, before: digest });
+  return { kind: 'ok', value: { stream: query.stream, ...page, digests: stream.since === undefined ? [] : page.records.map(digestOf) } };
 }
 
 /** The records of an answer; `missing`: the place where there should be some. */
@@ -162,7 +156,7 @@ function recordsOf(records: Path | undefined, value: unknown): { readonly record
   const [only] = selected;
   if (selected.length === 1 && !records.text.endsWith(']')) return { records: Array.isArray(only) ? only : only === null ? [] : [only] };
   if (selected.length > 0) return { records: selected };
-  const list = records.text.endsWith('[*]') ? pathOf(records.text.slice(0, -3)) : undefined;
+  const { list } = records;
   if (list === undefined && records.text.includes('?')) return { records: [] };
   const at = list?.first(value);
   if (list !== undefined && (at === null || (typeof at === 'object' && at !== null && Object.keys(at).length === 0)))
@@ -175,7 +169,7 @@ type NextAt = { readonly at: Cursor['at'] | undefined } | { readonly unfit: stri
 const LAST: NextAt = { at: undefined };
 
 /** The cursor, address, number or offset of the next page; undefined where this is the last one. */
-function nextOf({ pages }: Stream, { value, answer, context }: Answered, records: readonly unknown[]): NextAt {
+function nextOf({ pages }: Stream, { value, answer, context }: Answered, records: readonly unknown[], digest: string | undefined): NextAt {
   const { cursor } = context.query;
   if (pages === undefined) return LAST;
   const told = (at: Path | undefined): unknown => at?.first(value);
@@ -194,7 +188,7 @@ function nextOf({ pages }: Stream, { value, answer, context }: Answered, records
   }
   const size = pages.size?.is;
   if (records.length === 0 || (pages.short !== undefined && size !== undefined && records.length < size)) return LAST;
-  if (cursor.before === digestOf(records)) return pages.repeats === 'end' ? LAST : { repeated: true };
+  if (digest !== undefined && cursor.before === digest) return pages.repeats === 'end' ? LAST : { repeated: true };
   const number = Number(cursor.at ?? firstAt(pages));
   const total = numberOf(told(pages.total));
   if (pages.page !== undefined) {
@@ -217,7 +211,12 @@ function numberOf(value: unknown): number | undefined {
 }
 
 /** The page without the records that the page before had, where the stream leaves those out; and its next cursor. */
-function dropRepeated(stream: Stream, { cursor }: RestQuery, found: readonly unknown[], at: Cursor['at'] | undefined) {
+function dropRepeated(
+  stream: Stream,
+  { cursor }: RestQuery,
+  found: readonly unknown[],
+  { at, before: digest }: { readonly at: Cursor['at'] | undefined; readonly before: string | undefined },
+) {
   const { pages, since } = stream;
   const isDropping = pages?.repeats === 'drop';
   const keys = isDropping ? found.map((record) => digestOf(keyOf(stream, record) ?? record)) : [];
@@ -234,7 +233,7 @@ function dropRepeated(stream: Stream, { cursor }: RestQuery, found: readonly unk
     ...(cursor.until !== undefined && { until: cursor.until }),
     ...(cursor.began !== undefined && { began: cursor.began }),
     ...(pages?.most !== undefined && { pages: (cursor.pages ?? 0) + 1 }),
-    ...((pages?.page ?? pages?.offset) !== undefined && { before: digestOf(found) }),
+    ...(digest !== undefined && { before: digest }),
     ...(isDropping && { keys }),
     ...(newest !== undefined && { newest }),
     ...(cursor.again !== undefined && records.length === 0 && { again: cursor.again }),

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { jsonKind } from '@headgate/sources';
 
 /** A number that JavaScript would spell differently, as `parseUntouched` keeps it. */
 interface RawJson {
@@ -16,12 +17,7 @@ export function scalarOf(value: unknown): string | number | boolean | undefined 
 
 /** A value's kind in words, for messages that must not quote it. */
 export function kindOf(value: unknown): string {
-  if (value === undefined) return 'nothing';
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'a list';
-  if (isRawJSON(value) || typeof value === 'number') return 'a number';
-  if (typeof value === 'string') return value === '' ? 'empty text' : 'text';
-  return typeof value === 'boolean' ? String(value) : 'an object';
+  return isRawJSON(value) ? 'a number' : jsonKind(value);
 }
 
 /** Eight characters that stand for a value: 48 bits of its SHA-256. */

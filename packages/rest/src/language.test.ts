@@ -91,6 +91,14 @@ describe('mistakes, each with its place and its cure', () => {
     [{ for: { stream: ['a'] } }, 'streams.items.for: has the field stream, whose name is taken. Choose another.'],
     [{ to: 'requests' }, 'streams.items: would write to requests, a topic that every pipeline has. Add to: another name.'],
     [{ errors: [{ then: 'dead' }] }, 'streams.items.errors.0: needs status, when, or both.'],
+    [
+      { errors: [{ when: { '$.errors[': 1 }, then: 'dead' }] },
+      'streams.items.errors.0.when.$.errors[: is no JSONPath: unclosed bracketed selection, character 10.',
+    ],
+    [
+      { errors: [{ status: 400, then: 'dead', code: '$.error[' }] },
+      'streams.items.errors.0.code: is no JSONPath: unclosed bracketed selection, character 9.',
+    ],
   ])('%j', (stream, message) => {
     expect(issuesOf(stream)).toContain(message);
   });

@@ -1,7 +1,7 @@
 import { duration, secret } from '@headgate/pipeline';
 import { closest, distance } from 'fastest-levenshtein';
 import * as z from 'zod';
-import { type Path, path } from './path.ts';
+import { type Path, path, readPath } from './path.ts';
 import { type Template, fieldsOf, jsonTemplate, template } from './template.ts';
 import { isTimeFormat } from './time.ts';
 
@@ -100,19 +100,37 @@ const quota = z.strictObject({
 const statuses = z.union([z.int().min(100).max(599), z.array(z.int().min(100).max(599)).min(1)]);
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
+/** A path, and the values of which it must select one; without them anything. */
+export interface Condition {
+  readonly path: Path;
+  readonly oneOf?: readonly z.output<typeof scalar>[];
+}
+
+const conditions = z
+  .union([z.string(), z.record(z.string(), z.union([scalar, z.array(scalar).min(1)]))])
+  .transform((given, context): readonly Condition[] => {
+    if (typeof given === 'string') return [{ path: readPath(given, context) }];
+    return Object.entries(given).map(([text, values]) => {
+      const read = path().safeParse(text);
+      for (const { message } of read.error?.issues ?? []) context.addIssue({ code: 'custom', path: [text], message });
+      return read.success ? { path: read.data, oneOf: Array.isArray(values) ? values : [values] } : z.NEVER;
+    });
+  });
+
 const errorRule = z
   .strictObject({
     status: statuses.exactOptional().describe('Status of the answer, or a list of them. Without it: any.'),
-    when: z
-      .union([path(), z.record(z.string(), z.union([scalar, z.array(scalar).min(1)]))])
-      .exactOptional()
-      .describe('A path that selects something in the body, or paths with the values that they must have.'),
+    when: conditions.exactOptional().describe('A path that selects something in the body, or paths with the values that they must have.'),
     then: z
       .enum(['retry', 'wait', 'missing', 'empty', 'refused', 'dead', 'restart'])
       .describe(
         '`retry`; `wait` for the limit; `missing`: a dead letter; `empty`: no records; `refused`: the credential leaves; `dead`: a dead letter; `restart`: the walk begins again.',
       ),
-    code: z.string().exactOptional().describe('Code of the dead letter: a text, or a path into the body.'),
+    code: z
+      .string()
+      .transform((text, context): Path | string => (text.startsWith('$') ? readPath(text, context, { singular: true }) : text))
+      .exactOptional()
+      .describe('Code of the dead letter: a text, or a path into the body.'),
     wait: duration().exactOptional().describe('Wait where the answer names none.'),
   })
   .refine(({ status, when }) => status !== undefined || when !== undefined, 'needs status, when, or both.');
@@ -204,7 +222,8 @@ const batch = z.strictObject({
 
 /** A path where it begins with $, else a text with placeholders. */
 const pathOrTemplate = z.string().transform((text, context): Path | Template => {
-  const read = text.startsWith('$') ? path({ singular: true }).safeParse(text) : template().safeParse(text);
+  if (text.startsWith('$')) return readPath(text, context, { singular: true });
+  const read = template().safeParse(text);
   for (const { message } of read.error?.issues ?? []) context.addIssue({ code: 'custom', message });
   return read.success ? read.data : z.NEVER;
 });

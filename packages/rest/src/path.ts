@@ -7,29 +7,38 @@ export interface Path {
   readonly text: string;
   /** Every value that it selects, in the order of the document. */
   all(value: unknown): readonly unknown[];
-  /** The first value that it selects; undefined where it selects nothing. */
+  /** The first value that it selects; undefined if it selects nothing. */
   first(value: unknown): unknown;
+  /** The path of the list, if this one selects its entries: `$.items` of `$.items[*]`. */
+  readonly list?: Path;
 }
 
 /** A path in a configuration. `singular`: one that selects one value at most, such as `$.a.b[0]`. */
-export function path({ singular = false }: { readonly singular?: boolean } = {}): z.ZodType<Path, string> {
+export function path({ singular = false }: PathOptions = {}): z.ZodType<Path, string> {
   return z
     .string()
-    .transform((text, context): Path => {
-      try {
-        const query = compile(text);
-        if (!singular || query.singularQuery()) return compiled(text, query);
-        const message = 'selects any number of values, and one is needed here. Write names and numbers alone, as in $.page.next.';
-        context.addIssue({ code: 'custom', message });
-      } catch (error) {
-        if (!(error instanceof Error)) throw error;
-        const at = error instanceof JSONPathError ? `, character ${error.token.index + 1}` : '';
-        const cure = text.startsWith('$') ? '' : ' A path begins with $, as in $.data[*].';
-        context.addIssue({ code: 'custom', message: `is no JSONPath: ${reasonOf(error)}${at}.${cure}` });
-      }
-      return z.NEVER;
-    })
+    .transform((text, context) => readPath(text, context, { singular }))
     .meta({ examples: [singular ? '$.next' : '$.data[*]'] });
+}
+
+interface PathOptions {
+  readonly singular?: boolean;
+}
+
+/** Compiles a path, or reports to a schema's transform why it can't. */
+export function readPath(text: string, context: z.RefinementCtx, { singular = false }: PathOptions = {}): Path {
+  try {
+    const query = compile(text);
+    if (!singular || query.singularQuery()) return compiled(text, query);
+    const message = 'selects any number of values, and one is needed here. Write names and numbers alone, as in $.page.next.';
+    context.addIssue({ code: 'custom', message });
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    const at = error instanceof JSONPathError ? `, character ${error.token.index + 1}` : '';
+    const cure = text.startsWith('$') ? '' : ' A path begins with $, as in $.data[*].';
+    context.addIssue({ code: 'custom', message: `is no JSONPath: ${reasonOf(error)}${at}.${cure}` });
+  }
+  return z.NEVER;
 }
 
 /** The library quotes the whole path behind its reason. */
@@ -42,7 +51,11 @@ function reasonOf({ message }: Error): string {
 function compiled(text: string, query: JSONPathQuery): Path {
   const plain = /^\$((?:\.[A-Za-z_]\w*)*)(\[\*\])?$/.exec(text);
   const values = (value: unknown): readonly unknown[] => query.query(value as never).nodes.map((node) => node.value);
-  if (plain === null) return { text, all: values, first: (value) => query.match(value as never)?.value };
+  if (plain === null) {
+    const list = text.endsWith('[*]') ? text.slice(0, -'[*]'.length) : undefined;
+    const first = (value: unknown): unknown => query.match(value as never)?.value;
+    return { text, all: values, first, ...(list !== undefined && { list: compiled(list, compile(list)) }) };
+  }
   const names = (plain[1] ?? '').split('.').slice(1);
   const follow = (value: unknown): unknown => {
     let at = value;
@@ -63,5 +76,6 @@ function compiled(text: string, query: JSONPathQuery): Path {
     const found = follow(value);
     return Array.isArray(found) ? found : typeof found === 'object' && found !== null ? Object.values(found) : [];
   };
-  return { text, all: entries, first: (value) => entries(value)[0] };
+  const list: Path = { text: text.slice(0, -'[*]'.length), all: (value) => [follow(value)], first: follow };
+  return { text, all: entries, first: (value) => entries(value)[0], list };
 }

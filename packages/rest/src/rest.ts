@@ -30,7 +30,7 @@ import * as z from 'zod';
 import { type Reading, type RestPage, keyOf, newestOf, verdictOf } from './answer.ts';
 import { type RestCredential, credentialOf } from './credentials.ts';
 import { type Carried, type Cursor, firstCursor } from './cursor.ts';
-import { digestOf, kindOf, scalarOf } from './json-value.ts';
+import { kindOf, scalarOf } from './json-value.ts';
 import { type RestOptions, type Stream, fieldNames, isEach, isPath, restOptions } from './language.ts';
 import { type Fields, type RestQuery, httpRequest, valuesOf } from './request.ts';
 import { timeOf } from './time.ts';
@@ -146,11 +146,11 @@ function pipelineOf(name: string, section: RestOptions) {
           query: (cursor) => ({ stream, fields, cursor }),
           next: ({ next }) => (next === undefined ? 'last' : { cursor: next }),
         }),
-        *records({ stream: of, records }, { request, page, carried, topics: make, refuse }) {
+        *records({ stream: of, records, digests }, { request, page, carried, topics: make, refuse }) {
           const { stream } = readingOf(of);
           const written = new Set((carried as Carried | undefined)?.digests);
           for (const [i, record] of records.entries()) {
-            if (written.size > 0 && written.has(digestOf(record))) continue;
+            if (written.has(digests[i] ?? '')) continue;
             const flaw = flawOf(stream, record);
             if (flaw === undefined) {
               yield recordOf(stream, record, request, make);
@@ -158,7 +158,7 @@ function pipelineOf(name: string, section: RestOptions) {
             } else refuse({ id: `${page}/${i}`, record, error: unusable(name, requestKey(request), flaw) });
           }
         },
-        carry: ({ stream: of, records }, before) => carriedOn(readingOf(of).stream, records, before as Carried | undefined),
+        carry: (page, before) => carriedOn(readingOf(page.stream).stream, page, before as Carried | undefined),
         items: ({ records }) => records.length,
       });
       const batches = Object.entries(streams).flatMap(([of, { batch }]) => (batch === undefined ? [] : [[of, batch] as const]));
@@ -316,7 +316,7 @@ function withFields({ add }: Stream, record: unknown, valueOf: ReturnType<typeof
 const MOST_DIGESTS = 4_000;
 
 /** What the next listing of the same key needs: the newest time, and which records at that time were written. */
-function carriedOn(stream: Stream, records: readonly unknown[], before: Carried | undefined): Carried | undefined {
+function carriedOn(stream: Stream, { records, digests }: RestPage, before: Carried | undefined): Carried | undefined {
   const { since } = stream;
   if (since === undefined) return undefined;
   const newest = newestOf(stream, records, before?.newest);
@@ -324,6 +324,6 @@ function carriedOn(stream: Stream, records: readonly unknown[], before: Carried 
   const from = (timeOf(newest) ?? 0) - (since.overlap ?? 0);
   const isKept = (record: unknown): boolean => (timeOf(scalarOf(since.from.first(record))) ?? 0) >= from;
   const kept = new Set((timeOf(before?.newest) ?? 0) >= from ? before?.digests : []);
-  for (const record of records) if (isKept(record)) kept.add(digestOf(record));
+  for (const [i, record] of records.entries()) if (isKept(record)) kept.add(digests[i] ?? '');
   return { newest, digests: [...kept].slice(-MOST_DIGESTS) };
 }

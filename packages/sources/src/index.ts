@@ -9,7 +9,7 @@ export type { BudgetSlots, FreeSlots } from './budget-slots.ts';
 export { nextReset } from './budgets.ts';
 export { defineSource } from './define-source.ts';
 export { parseExact, parseUntouched } from './exact-json.ts';
-export { jsonBody, type JsonBody, jsonVerdict } from './http/json-body.ts';
+export { jsonBody, type JsonBody, jsonKind, jsonVerdict } from './http/json-body.ts';
 export {
   budgetEvidence,
   type BudgetEvidenceOptions,
