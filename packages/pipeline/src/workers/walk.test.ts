@@ -573,6 +573,31 @@ describe('an incremental walk', () => {
     ]);
   });
 
+  it('waits for the walk of its key that is under way, and for no other', async () => {
+    await using place = await temporaryLog();
+    const began: [number, unknown][] = [];
+    const keys: string[] = [];
+    const more: Partial<Definition> = { lifecycle: ({ state }, { key }) => (keys.push(`${key} ${state}`), []) };
+    await workedOff(place.log, incremental(began, more), ['ada', 'ada', 'bert', 'ada']);
+    expect(began.map(([, carried]) => carried)).toEqual([undefined, undefined, 4, 4]);
+    expect(keys.filter((key) => key.startsWith('ada'))).toEqual(Array.from({ length: 3 }, () => ['ada started', 'ada completed']).flat());
+  });
+
+  it('leaves the jobs that wait to the next start, if it is stopped', async () => {
+    await using place = await temporaryLog();
+    const began: [number, unknown][] = [];
+    const stop = new AbortController();
+    const api = shelvesApi({ onPage: () => stop.abort() });
+    await workedOff(place.log, incremental(began, { source: api }), ['ada', 'ada', 'ada'], { signal: stop.signal }).catch(() => undefined);
+    await workedOff(place.log, incremental(began), []);
+    expect(began).toEqual([
+      [0, undefined],
+      [4, undefined],
+      [0, 4],
+      [0, 4],
+    ]);
+  });
+
   it('begins where the one before did that failed', async () => {
     await using place = await temporaryLog();
     const began: [number, unknown][] = [];

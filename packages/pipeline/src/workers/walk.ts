@@ -35,7 +35,7 @@ export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, R
   /**
    * Makes the next walk of a key an incremental one: called for each page with the value it gave before, first with the one of the key's last
    * complete walk. Its last value is in the transaction of the walk's last page, and `paging` of the next walk gets it as `carried`, for
-   * 90 days: the newest time of change, for one. A walk that fails carries nothing on.
+   * 90 days: the newest time of change, for one. A walk that fails carries nothing on. Walks of one key take turns.
    */
   carry?(page: Page, carried: Json | undefined): Json | undefined;
   /** Items of a page, for counts and displays. Default: its records. */
@@ -125,6 +125,14 @@ interface Walk<Request, Cursor extends NonNullable<Json>> {
   subscription?: Subscription;
 }
 
+/** A request that was taken, and where its walk begins if another one has left it midway. */
+interface Job<Request, Cursor extends NonNullable<Json>> {
+  readonly record: RequestRecord;
+  readonly request: Request;
+  readonly key: string;
+  readonly rest: Pick<WalkState<Cursor>, 'at' | 'through' | 'carried' | 'isRest'> | undefined;
+}
+
 /** Requests that a lane has in flight before the rest is left in the topic. */
 export const BACKLOG = 500;
 
@@ -185,7 +193,9 @@ function walker<Query, Page, Cursor extends NonNullable<Json>, Request, Value, T
   const { pipeline, lane, notifier, emit, credits, topics, tracing } = context;
   const { source, through = [] } = definition;
   const kept = walkStates<Cursor>(lane.stateUnder);
-  const active = new Map<number, Walking | 'ending'>();
+  const active = new Map<number, Walking | 'ending' | 'waiting'>();
+  /** By the key of a walk that carries something: the jobs that begin after it, one by one, each with what the one before has carried. */
+  const waiting = new Map<string, Job<Request, Cursor>[]>();
   const isWhole = ({ request, key, state }: Pick<Walking, 'request' | 'key' | 'state'>): boolean =>
     state.isRest !== true && (callUser({ pipeline, key, name: 'whole' }, () => definition.whole?.(request)) ?? true);
   const after = afterWork(definition, context);
@@ -203,15 +213,41 @@ function walker<Query, Page, Cursor extends NonNullable<Json>, Request, Value, T
   /** The walk is complete, or continues where its lane is opened next. */
   const left = (current: Walking, error?: Reason): void => {
     tracing?.end(current, error);
+    startNext(current.key);
     release(current.offset);
   };
 
-  const begin = (record: RequestRecord, request: Request): void => {
+  const startNext = (key: string): void => {
+    const jobs = waiting.get(key) ?? [];
+    const next = isStopping || laneFailed ? undefined : jobs.shift();
+    if (next !== undefined) {
+      begin(next);
+      return;
+    }
+    waiting.delete(key);
+    for (const { record } of jobs) active.delete(record.offset);
+  };
+
+  /** Two walks of one key at a time would begin with the same carried value, and write the same records. */
+  const admit = (record: RequestRecord, request: Request): void => {
+    const { offset } = record;
+    const key = kept.get(offset)?.key ?? context.keyOf(request, record.key || requestId(lane, offset));
+    const job: Job<Request, Cursor> = { record, request, key, rest: rest(record) };
+    const before = waiting.get(key);
+    if (before === undefined) {
+      if (definition.carry !== undefined) waiting.set(key, []);
+      begin(job);
+    } else {
+      active.set(offset, 'waiting');
+      before.push(job);
+    }
+  };
+
+  const begin = ({ record, request, key, rest: resumed }: Job<Request, Cursor>): void => {
     const { offset } = record;
     const saved = kept.get(offset);
-    const key = saved?.key ?? context.keyOf(request, record.key || requestId(lane, offset));
     const begun = saved?.at === undefined ? undefined : saved;
-    const state = begun ?? { key, items: 0, request: saved?.request ?? record.value, ...carriedBefore(key), ...rest<Cursor>(record) };
+    const state = begun ?? { key, items: 0, request: saved?.request ?? record.value, ...carriedBefore(key), ...resumed };
     const current: Walking = {
       offset,
       id: requestId(lane, offset),
@@ -448,7 +484,7 @@ function walker<Query, Page, Cursor extends NonNullable<Json>, Request, Value, T
     },
     take(record, request) {
       try {
-        begin(record, request);
+        admit(record, request);
       } catch (error) {
         // keyOf threw: there is no key to speak of.
         active.set(record.offset, 'ending');
@@ -473,11 +509,11 @@ function walker<Query, Page, Cursor extends NonNullable<Json>, Request, Value, T
       return active.size > 0 || after.isBusy;
     },
     abandon() {
-      for (const one of active.values()) if (one !== 'ending') one.subscription?.unsubscribe();
+      for (const one of active.values()) if (typeof one !== 'string') one.subscription?.unsubscribe();
     },
     inWork: () => ({
       walks: [...active.values()].flatMap((one) => {
-        if (one === 'ending') return [];
+        if (typeof one === 'string') return [];
         const { offset, id, key, state, isWriting, since } = one;
         return [{ offset, request: id, key, page: pageAfter(state.at), walk: one, isWriting, since }];
       }),
