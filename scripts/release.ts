@@ -26,6 +26,7 @@ if (publish && text(root, 'git', ['status', '--porcelain']) !== '') {
 }
 
 run(root, 'git', ['clone', '--quiet', root, clone]);
+run(clone, 'node', ['scripts/bootstrap.mjs', 'node', '--version']);
 const unnamed = unnamedApiChanges(clone);
 if (unnamed.length > 0)
   fail(`The API of ${unnamed.join(', ')} has changed since the last release, and no changeset names it: npm run changeset`);
@@ -47,7 +48,7 @@ const packed = readdirSync(tarballs)
 const problems = packages.flatMap(({ manifest: { name } }) => {
   const tarball = packed.find(({ manifest }) => manifest.name === name);
   if (tarball === undefined) return [`${name}: no tarball of ${version}.`];
-  return tarballProblems(tarball, { released: true }).map((problem) => `${name}: ${problem}`);
+  return tarballProblems(tarball).map((problem) => `${name}: ${problem}`);
 });
 if (problems.length > 0) fail(problems.join('\n'));
 for (const { file, manifest } of packed) {

@@ -29,11 +29,11 @@ export function openTarball(file: string): Tarball {
   return { file, manifest: JSON.parse(read('./package.json')) as Manifest, paths, read };
 }
 
-/** What keeps a package from being published, as sentences. A released one has its changelog, too. */
-export function tarballProblems({ manifest, paths, read }: Tarball, { released }: { readonly released: boolean }): readonly string[] {
+/** What keeps a package from being published, as sentences. */
+export function tarballProblems({ manifest, paths, read }: Tarball): readonly string[] {
   const { keywords = [], homepage, bugs, license, repository, engines, dependencies = {} } = manifest;
   const targets = Object.values(manifest.exports).flatMap((target) => (typeof target === 'string' ? target : Object.values(target)));
-  const needed = [...targets, ...Object.values(manifest.bin ?? {}), './README.md', './LICENSE', ...(released ? ['./CHANGELOG.md'] : [])];
+  const needed = [...targets, ...Object.values(manifest.bin ?? {}), './README.md', './LICENSE', './CHANGELOG.md'];
   const stated = {
     keywords: keywords[0],
     homepage,
@@ -58,7 +58,7 @@ export function tarballProblems({ manifest, paths, read }: Tarball, { released }
     ...all
       .filter((path) => path.endsWith('.js') && !path.startsWith('./dist/command/') && !paths.has(sourceOf(path)))
       .map((path) => `${path} has no source: an earlier build left it.`),
-    ...(released && paths.has('./CHANGELOG.md') && !read('./CHANGELOG.md').includes(`\n## ${manifest.version}\n`)
+    ...(paths.has('./CHANGELOG.md') && !read('./CHANGELOG.md').includes(`\n## ${manifest.version}\n`)
       ? [`./CHANGELOG.md says nothing of ${manifest.version}.`]
       : []),
   ];
