@@ -95,16 +95,16 @@ function commandLine(world: World, exit: (code: number) => void): Command {
   };
 
   program
-    .description('Streams rate-limited HTTP services into topic logs: every request a budget permits, never one more.')
+    .description('Streams rate-limited HTTP services into Kafka or an embedded log: every request the limit allows, and never one more.')
     .version(version())
-    .option('--config <file>', 'the configuration: YAML, or a module (default: headgate.yaml, or headgate.config.ts)')
-    .option('--json', 'logs, and what check, plan and read write, as JSON: a line each')
+    .option('--config <file>', 'Configuration: YAML, or a module (default: headgate.yaml or headgate.config.ts)')
+    .option('--json', 'Write logs and the output of check, plan and read as JSON lines')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => world.stdout.write(text),
       writeErr: (text) => plainOutput(world.stderr).write(text.replace(/^error: /, 'headgate: ')),
     })
-    .showHelpAfterError('(add --help for what there is)')
+    .showHelpAfterError('(add --help for commands and options)')
     .configureHelp({ showGlobalOptions: true, optionDescription })
     .addHelpText(
       'after',
@@ -128,8 +128,8 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     }
   });
 
-  command('init', 'write a commented headgate.yaml, asking only what it can not know')
-    .option('--force', 'overwrite the file')
+  command('init', 'Write a commented headgate.yaml, after a few questions')
+    .option('--force', 'Overwrite the file')
     .action(async ({ force = false }: { force?: boolean }) => {
       const [{ init }, { terminalPrompt }] = await Promise.all([import('./commands/init.ts'), import('./commands/terminal-prompt.ts')]);
       const { cwd, env, stderr, stdin, terminal } = context();
@@ -138,8 +138,8 @@ function commandLine(world: World, exit: (code: number) => void): Command {
       exit(await init({ file, cwd, force, stderr, command: typed, prompt: terminalPrompt({ input: stdin, output: terminal }) }));
     });
 
-  command('check', 'look at the configuration, the secrets and what a run needs')
-    .option('--online', 'spend one request per credential, noted in the log')
+  command('check', 'Check the configuration, its secrets and what a run needs')
+    .option('--online', 'Also send one request per credential; it counts against the budget')
     .action(async ({ online = false }: { online?: boolean }) => {
       const [{ check }, { environmentProbes }, { warnOfClosedStdout }] = await Promise.all([
         import('./commands/check.ts'),
@@ -164,32 +164,31 @@ function commandLine(world: World, exit: (code: number) => void): Command {
       );
     });
 
-  command('schema', "write the JSON Schema of a topic's values, or of headgate.yaml, for editors, with the pipelines of the configuration")
-    .argument('[topic]', 'followers.ids, say; without it the configuration')
-    .option('--reference', 'a page in Markdown with every key of the configuration instead')
+  command('schema', 'Write the JSON Schema of a topic, or of headgate.yaml for editors')
+    .argument('[topic]', 'Topic, such as followers.ids (default: the configuration)')
+    .option('--reference', 'Write a Markdown page with every setting instead')
     .action(async (topic: string | undefined, { reference = false }: { reference?: boolean }) => {
       const { schema, schemaOfTopic } = await import('./commands/schema.ts');
       exit(topic === undefined ? await schema({ reference }, context()) : await schemaOfTopic(topic, context()));
     });
 
-  command('asyncapi', 'write an AsyncAPI 3 document of all topics of the configuration').action(async () => {
+  command('asyncapi', 'Write an AsyncAPI 3 document of all configured topics').action(async () => {
     const { asyncapi } = await import('./commands/asyncapi.ts');
     exit(await asyncapi(context()));
   });
 
-  command('plan', 'what is left to do, the requests it needs, and when it will be done').action(async () => {
+  command('plan', 'Show the remaining work, the requests it needs and its finish time').action(async () => {
     const { plan } = await import('./commands/plan.ts');
     exit(await plan(context()));
   });
 
-  command('run', 'work until all jobs are done')
-    .option('--follow', 'stay, and work what is enqueued')
-    .option('--fail-on-dead-letters', 'exit with 1 also if earlier runs have left dead letters open')
-    .option('--sandbox', 'start emulators of both services and a small job for them')
-    .option('--kafka', 'with --sandbox: into a real Kafka, which it starts (needs Java 17) and keeps until it is stopped')
+  command('run', 'Work until all jobs are done')
+    .option('--follow', 'Keep running, and work on jobs as they are enqueued')
+    .option('--fail-on-dead-letters', 'Exit with 1 if dead letters are open, including those of earlier runs')
+    .option('--sandbox', 'Start emulators of both services, with a few jobs for them')
+    .option('--kafka', 'With --sandbox: start a real Kafka broker and write to it until you stop the run (needs Java 17)')
     .action(async ({ follow = false, sandbox: sandboxed = false, kafka = false, failOnDeadLetters = false }: RunFlags) => {
-      if (kafka && !sandboxed)
-        throw new UsageError('run: --kafka goes with --sandbox. To work with brokers of yours, name them under topics.');
+      if (kafka && !sandboxed) throw new UsageError('run: --kafka needs --sandbox. To use your own brokers, name them under topics.');
       if (sandboxed) {
         const { runSandbox } = await import('./commands/run-sandbox.ts');
         exit(await runSandbox({ follow, kafka }, context()));
@@ -199,94 +198,91 @@ function commandLine(world: World, exit: (code: number) => void): Command {
       }
     });
 
-  command('try', 'make one request of a stream of a section with use: rest, show what comes, and write nothing')
-    .argument('<stream>', 'section and stream: github.issues')
-    .option(
-      '--for <field=value>',
-      'a field of the request; may be given again',
-      (field: string, fields: string[]) => [...fields, field],
-      [],
-    )
+  command('try', 'Send one request of a stream (use: rest) and show the response, without writing anything')
+    .argument('<stream>', 'Section and stream, such as github.issues')
+    .option('--for <field=value>', 'Field of the request; repeatable', (field: string, fields: string[]) => [...fields, field], [])
     .action(async (stream: string, { for: fields }: { for: string[] }) => {
       const { tryStream } = await import('./commands/try.ts');
       exit(await tryStream({ stream, fields }, context()));
     });
 
-  command('enqueue', 'add jobs to a requests topic; without any they are read from stdin, one per line')
-    .argument('<pipeline>', 'followers, books, or one of your own')
+  command('enqueue', 'Add jobs to a requests topic, from arguments or from stdin, one per line')
+    .argument('<pipeline>', 'followers, books or your own pipeline')
     .argument(
       '[jobs...]',
-      'followers: @name or the digits of a user id; books: ISBNs; your own: as its definition parses them; any: JSON, as the requests topic takes it',
+      'followers: @name or the digits of a user ID; books: ISBNs; your own: as its definition parses them; any pipeline: JSON',
     )
-    .option('--author <name>', 'an author to look up (books); may be given again', (name: string, names: string[]) => [...names, name], [])
+    .option('--author <name>', 'Author to look up (books only); repeatable', (name: string, names: string[]) => [...names, name], [])
     .action(async (pipeline: string, entries: string[], { author }: { author: string[] }) => {
       const { enqueue } = await import('./commands/enqueue.ts');
       exit(await enqueue({ pipeline, entries, authors: author }, context()));
     });
 
-  command('cancel', 'withdraw the jobs of a key that no run has begun; stop the run first')
-    .argument('<pipeline>', 'followers, books, or one of your own')
-    .argument('<key>', 'key of the jobs, as @alpha')
+  command('cancel', 'Withdraw jobs that no run has started, by key; stop the run first')
+    .argument('<pipeline>', 'followers, books or your own pipeline')
+    .argument('<key>', 'Key of the jobs, such as @alpha')
     .action(async (of: string, key: string) => {
       const { cancel } = await import('./commands/cancel.ts');
       exit(await cancel({ of, key }, context()));
     });
 
   recordOptions(
-    command('read', 'write committed records of a topic to stdout').argument('<topic>').option('--follow', 'wait for more after the end'),
+    command('read', 'Write committed records of a topic to stdout')
+      .argument('<topic>')
+      .option('--follow', 'Wait for new records after the last one'),
   )
-    .option('--max <n>', 'end after so many records', wholeNumber)
-    .option('--values', 'the values alone, a line of JSON each')
+    .option('--max <n>', 'Maximum records to write', wholeNumber)
+    .option('--values', 'Write only the values, as JSON lines')
     .action(async (topic: string, options: Omit<ReadOptions, 'topic'>) => {
       const { read } = await import('./commands/read.ts');
       exit(await read({ ...options, topic }, context()));
     });
 
-  command('backup', 'copy the embedded log, also while a run works with it')
-    .argument('<file>', 'where the copy goes; nothing is overwritten')
+  command('backup', 'Copy the embedded log, even during a run')
+    .argument('<file>', 'New file for the copy; an existing file is never overwritten')
     .action(async (file: string) => {
       const { backup } = await import('./commands/backup.ts');
       exit(await backup(file, context()));
     });
 
   recordOptions(
-    command('export', 'write the records of a topic as a table: NDJSON, CSV or Parquet')
+    command('export', 'Export the records of a topic as NDJSON, CSV or Parquet')
       .argument('<topic>')
-      .option('--format <format>', 'ndjson, csv or parquet (default: by the ending of --out, else ndjson)')
-      .option('--out <file>', 'a file, which appears when it is whole (default: stdout)'),
+      .option('--format <format>', 'ndjson, csv or parquet (default: from the extension of --out, or ndjson)')
+      .option('--out <file>', 'Output file, written atomically (default: stdout)'),
   ).action(async (topic: string, options: Omit<ExportOptions, 'topic'>) => {
     const { exportTopic } = await import('./commands/export.ts');
     exit(await exportTopic({ ...options, topic }, context()));
   });
 
-  letterOptions(command('dead-letters', 'list the open dead letters of a pipeline by code: neither replayed nor dismissed')).action(
+  letterOptions(command('dead-letters', 'List open dead letters, grouped by error code')).action(
     async (of: string, options: Omit<LetterChoice, 'of'>) => {
       const { deadLetters } = await import('./commands/dead-letters.ts');
       exit(await deadLetters({ ...options, of }, context()));
     },
   );
 
-  letterOptions(command('replay', 'work open dead letters again: put their jobs back into the requests topic'))
-    .option('--dry-run', 'only say how many')
+  letterOptions(command('replay', 'Re-enqueue the jobs of open dead letters'))
+    .option('--dry-run', 'Only show how many')
     .action(async (of: string, options: Omit<CloseChoice, 'of'>) => {
       const { replay } = await import('./commands/dead-letters.ts');
       exit(await replay({ ...options, of }, context()));
     });
 
-  letterOptions(command('dismiss', 'acknowledge open dead letters: they stay in their topic and no longer count as open'))
-    .option('--dry-run', 'only say how many')
+  letterOptions(command('dismiss', 'Acknowledge open dead letters: keep their records, but count them as closed'))
+    .option('--dry-run', 'Only show how many')
     .action(async (of: string, options: Omit<CloseChoice, 'of'>) => {
       const { dismiss } = await import('./commands/dead-letters.ts');
       exit(await dismiss({ ...options, of }, context()));
     });
 
-  sandboxOptions(command('sandbox', 'run the emulators of both services alone')).action(async (options: SandboxCommandOptions) => {
+  sandboxOptions(command('sandbox', 'Run only the emulators of both services')).action(async (options: SandboxCommandOptions) => {
     const { sandbox } = await import('./commands/sandbox.ts');
     exit(await sandbox(options, context()));
   });
 
-  command('completion', 'write a script that has a shell complete commands and options')
-    .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish'] satisfies Shell[]))
+  command('completion', 'Write a shell completion script')
+    .addArgument(new Argument('<shell>', 'Shell').choices(['bash', 'zsh', 'fish'] satisfies Shell[]))
     .action(async (shell: Shell) => {
       const { completionScript } = await import('./commands/completion.ts');
       world.stdout.write(completionScript(shell, program));
@@ -297,60 +293,60 @@ function commandLine(world: World, exit: (code: number) => void): Command {
 
 function recordOptions(command: Command): Command {
   return command
-    .option('--from <offset>', 'the first offset', wholeNumber)
-    .option('--since <when>', 'records of the last 15m, 24h or so, or since a time as 2026-11-22T10:00Z')
-    .option('--key <key>', 'records with this key alone, as @alpha')
-    .option('--tail <n>', 'the last so many records', wholeNumber);
+    .option('--from <offset>', 'First offset to read', wholeNumber)
+    .option('--since <when>', 'Only records since a time: 15m, 24h, or 2026-11-22T10:00Z')
+    .option('--key <key>', 'Only records with this key, such as @alpha')
+    .option('--tail <n>', 'Only the last N records', wholeNumber);
 }
 
 function letterOptions(command: Command): Command {
   return command
-    .argument('<pipeline>', 'followers, books, or one of your own; or its topic of dead letters')
-    .option('--code <code>', 'only letters with this code, as HEADGATE_NOT_FOUND')
-    .option('--key <key>', 'only letters with this key, as @alpha');
+    .argument('<pipeline>', 'followers, books or your own pipeline, or its dead-letters topic')
+    .option('--code <code>', 'Only dead letters with this error code, such as HEADGATE_NOT_FOUND')
+    .option('--key <key>', 'Only dead letters with this key, such as @alpha');
 }
 
 function sandboxOptions(command: Command): Command {
   const again = (value: string, values: string[]): string[] => [...values, value];
   return command
-    .option('--kafka', 'a real Kafka, too: one node on the first port; needs Java 17')
+    .option('--kafka', 'Also start a real Kafka broker, on the first port (needs Java 17)')
     .option(
       '--port <n>',
-      'first of the ports: followers, then books by plan; 0 takes free ones (default: 8701, or 9092 with --kafka)',
+      'First port: followers, then one per books plan; 0 picks free ports (default: 8701, or 9092 with --kafka)',
       wholeNumber,
     )
-    .option('--user <name=followers>', 'an account; may be given again. name=protected and name=suspended are answered so', again, [])
+    .option('--user <name=followers>', 'User with this many followers, or name=protected or name=suspended; repeatable', again, [])
     .option(
       '--oauth <credential>',
-      'consumerKey:consumerSecret, or with :token:tokenSecret, to verify signatures with; may be given again. Make it up: others may read a command line',
+      'Verify signatures with consumerKey:consumerSecret[:token:tokenSecret]; repeatable. Use throwaway secrets: other users can see command lines',
       again,
       [],
     )
-    .option('--limit <n/duration>', 'the followers budget of each credential', '15/15m')
+    .option('--limit <n/duration>', 'Followers limit of each credential', '15/15m')
     .option(
       '--window <kind>',
-      'how windows begin: first-request, wall-clock or rolling',
+      'Start of windows: first-request, wall-clock or rolling',
       choice('first-request', 'wall-clock', 'rolling'),
       'first-request',
     )
-    .option('--latency <ms>', 'how long an answer takes', wholeNumber, 0)
-    .option('--numbers', 'spell ids as bare numbers, whatever is asked for')
-    .option('--unknown <isbn>', 'an ISBN the catalogue does not know; may be given again', again, [])
-    .option('--fault <name@n>', 'what goes wrong at the n-th followers request, as cut@3 or hang@5x2; may be given again', again, [])
-    .option('--books-fault <name@n>', 'the same for books', again, [])
-    .option('--replay <file>', 'serve the recorded answers of a file');
+    .option('--latency <ms>', 'Response time in milliseconds', wholeNumber, 0)
+    .option('--numbers', 'Send IDs as numbers, even if strings are requested')
+    .option('--unknown <isbn>', 'ISBN that the catalog does not have; repeatable', again, [])
+    .option('--fault <name@n>', 'Fault to inject at the Nth followers request, such as cut@3 or hang@5x2; repeatable', again, [])
+    .option('--books-fault <name@n>', 'Fault to inject at the Nth books request; repeatable', again, [])
+    .option('--replay <file>', 'Serve recorded responses from a file');
 }
 
 function wholeNumber(text: string): number {
   const value = Number(text);
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) throw new InvalidArgumentError('It takes a whole number.');
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) throw new InvalidArgumentError('Write a whole number.');
   return value;
 }
 
 function choice<const Word extends string>(...words: readonly Word[]): (text: string) => Word {
   return (text) => {
     const word = words.find((known) => known === text);
-    if (word === undefined) throw new InvalidArgumentError(`It takes one of ${words.join(', ')}.`);
+    if (word === undefined) throw new InvalidArgumentError(`Write one of ${words.join(', ')}.`);
     return word;
   };
 }

@@ -124,14 +124,18 @@ function commonOptions(maxOutstanding: number) {
   return {
     every: duration()
       .optional()
-      .describe('Request the list again after this time.')
+      .describe('Interval after which the list is requested again. Default: the list is requested once.')
       .meta({ examples: ['24h'] }),
-    maxOutstanding: z.int().positive().default(maxOutstanding).describe('Items that may be requested or in flight and not yet written.'),
+    maxOutstanding: z
+      .int()
+      .positive()
+      .default(maxOutstanding)
+      .describe('Maximum items that are requested or in flight and not yet written.'),
     stopAfterFailures: z
       .int()
       .positive()
       .default(10)
-      .describe('Stop after this many jobs in a row that fail alike, without a success; the others stay for the next run.'),
+      .describe('Stop after this many jobs in a row fail with the same error. The other jobs wait for the next run.'),
   };
 }
 

@@ -39,7 +39,7 @@ export function asyncapiDocument({ topics, definitions, configured }: Pick<LogCo
       title: 'Topics of Headgate',
       version: version(),
       description:
-        'Records that Headgate writes, and jobs that it takes. Ids are strings of digits: they exceed what a JavaScript number can hold. ' +
+        'Records that Headgate writes, and jobs that it reads. IDs are strings of digits: they can exceed the range of a JavaScript number. ' +
         'Read committed records only (isolation.level=read_committed).',
     },
     defaultContentType: 'application/json',
@@ -84,10 +84,10 @@ export function asyncapiDocument({ topics, definitions, configured }: Pick<LogCo
 }
 
 const DESCRIPTIONS: Readonly<Record<TopicSchema['kind'], string>> = {
-  records: 'Records of answers of the service.',
-  requests: 'Jobs that wait for a run; any client may add others. The key decides which lane works a job: those of one key have one.',
-  'dead-letters': 'Jobs and records that were given up, each with its reason; `headgate replay` puts jobs back.',
-  state: "The lanes' own checkpoints, compacted. Not for readers: their shape may change.",
+  records: 'Records from responses of the service.',
+  requests: 'Jobs for a run. Any client can add more. Jobs with the same key go to the same lane.',
+  'dead-letters': 'Jobs and records that failed for good, with their errors. `headgate replay` re-enqueues jobs.',
+  state: 'Checkpoints of lanes, compacted. For internal use: the format may change.',
 };
 
 function servers({ brokers, ssl }: Extract<LogConfig['topics'], { driver: 'kafka' }>): object {
@@ -109,10 +109,10 @@ function headersOf({ topic, pipeline, contentType }: TopicSchema & { readonly pi
   const text = { type: 'string' };
   return {
     type: 'object',
-    description: 'CloudEvents in binary mode. Records that are written by thousands, one for each item of a page, carry none.',
+    description: 'CloudEvents in binary mode. Records of single items of a page carry no headers.',
     properties: {
       ce_specversion: { const: '1.0' },
-      ce_id: { ...text, description: 'Deterministic: the same when the record is written again.' },
+      ce_id: { ...text, description: 'Deterministic ID: the same if the record is written again.' },
       ce_source: { const: `/${pipeline}` },
       ce_type: { const: `headgate.${pipeline}.${name}` },
       ce_time: { ...text, format: 'date-time' },

@@ -52,14 +52,14 @@ test('what is unwise in the configuration is said before a run, as lines or as J
     await once(stderr, 'close');
     return said;
   };
-  expect(await warned(false)).toMatch(/^headgate\.yaml\n {2}2:12 {2}books\.baseUrl {3}warning: http carries .*\n$/);
+  expect(await warned(false)).toMatch(/^headgate\.yaml\n {2}2:12 {2}books\.baseUrl {3}warning: http sends .*\n$/);
   const lines = (await warned(true)).trim().split('\n');
   expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
     {
       level: 'warn',
       time: expect.any(String) as unknown,
       event: 'config',
-      msg: expect.stringMatching(/^headgate\.yaml 2:12 books\.baseUrl: http carries /) as unknown,
+      msg: expect.stringMatching(/^headgate\.yaml 2:12 books\.baseUrl: http sends /) as unknown,
     },
   ]);
 });

@@ -4,11 +4,11 @@ import { BOOKS, ENV, load, problemsOf } from './config-folder.fixture.ts';
 
 test.each([
   ['plan: premum', '4:9 books.plan: "premum" is not known. Did you mean premium?'],
-  ['baseUrls: { pro: https://pro.example.com }', '2:12 books.baseUrl: stands beside baseUrls. Keep one of the two.'],
-  ['maxBatch: 1001', '1:1 books.maxOutstanding: has no room for a batch of 1001 ISBNs. Write 1001 or more, or a smaller maxBatch.'],
+  ['baseUrls: { pro: https://pro.example.com }', "2:12 books.baseUrl: can't be combined with baseUrls. Keep one of them."],
+  ['maxBatch: 1001', '1:1 books.maxOutstanding: is too small for a batch of 1001 ISBNs. Write 1001 or more, or a smaller maxBatch.'],
   ['perDay: { resetsAt: "24:00" }', '4:3 books.perDay.isbns: is missing. Write 5000.'],
-  ['perDay: { resetsAt: "24:00" }', '4:23 books.perDay.resetsAt: "24:00" is no time of day. Write hours and minutes, as in "00:00".'],
-  ['perDay: { isbns: 1, zone: Mars }', '4:29 books.perDay.zone: "Mars" is no time zone. Write one as in UTC or Europe/Berlin.'],
+  ['perDay: { resetsAt: "24:00" }', '4:23 books.perDay.resetsAt: "24:00" isn\'t a time of day. Write hours and minutes, such as "00:00".'],
+  ['perDay: { isbns: 1, zone: Mars }', '4:29 books.perDay.zone: "Mars" isn\'t a time zone. Write one such as UTC or Europe/Berlin.'],
   ['authors: [""]', '4:13 books.authors[0]: "" is empty. Write another name, or remove it.'],
   [
     'authors: [Ada, ..]',
@@ -22,7 +22,7 @@ test.each([
 test('the plan has an address of its own', async () => {
   const yaml = 'books:\n  plan: pro\n  baseUrls: { default: https://books.example.com }\n  key: "${KEY}"\n';
   expect(await problemsOf(yaml, { env: ENV })).toEqual([
-    '3:13 books.baseUrls: has no address for the plan pro. Add pro: https://books.example.com, or choose another plan.',
+    '3:13 books.baseUrls: has no address for the pro plan. Add pro: https://books.example.com, or choose another plan.',
   ]);
 });
 
@@ -49,9 +49,9 @@ test('a text that is no ISBN is a warning, with its line in a file', async () =>
   const files = { 'isbns.csv': 'isbn,title\n9780792712305\n9780792712306\n' };
   const { warnings } = await load(`${BOOKS}  isbns: [abc, { file: isbns.csv }]\n`, { env: ENV, files });
   expect(warnings.map(({ line, column, key, message }) => `${line}:${column} ${key}: ${message}`)).toEqual([
-    '4:11 books.isbns[0]: "abc" is not an ISBN: it has 3 characters besides hyphens and spaces, not 10 or 13. A run makes a dead letter of it.',
+    '4:11 books.isbns[0]: "abc" is not an ISBN: it has 3 characters besides hyphens and spaces, not 10 or 13. A run dead-letters it.',
     expect.stringMatching(
-      /^4:24 books\.isbns\[1\]\.file: "isbns\.csv", line 1: "isbn,title" is not an ISBN: .* Give one ISBN a line, and no columns\.$/,
+      /^4:24 books\.isbns\[1\]\.file: "isbns\.csv", line 1: "isbn,title" is not an ISBN: .* Write one ISBN per line, without columns\.$/,
     ),
     expect.stringMatching(
       /^4:24 books\.isbns\[1\]\.file: "isbns\.csv", line 3: "9780792712306" is not an ISBN: its last digit is 6 and should be 5/,

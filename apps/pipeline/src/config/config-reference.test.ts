@@ -32,7 +32,7 @@ test('the JSON Schema for editors has variables, files of lists, secrets by file
   const { followers, books } = schema.properties;
   expect(followers?.required).toEqual(['baseUrl', 'credentials']);
   expect(followers?.properties['count']).toEqual({
-    description: 'Most ids of a page.',
+    description: 'Maximum IDs per page.',
     default: 5_000,
     anyOf: [
       { type: 'integer', minimum: 1, maximum: 5_000 },

@@ -10,21 +10,21 @@ export function configReference(definitions: readonly DefinitionInfo[]): string 
 
 const INTRODUCTION = `# Configuration
 
-Every key of a \`headgate.yaml\`. \`headgate schema --reference\` writes this page, with the pipelines of your own configuration where there is one;
-\`headgate schema\` writes the same as JSON Schema, which editors complete and check with.
+Every setting of \`headgate.yaml\`. \`headgate schema --reference\` writes this page. If you have a configuration, it includes your own pipelines.
+\`headgate schema\` writes a JSON Schema, which editors use for completion and validation.
 
-- \`"\${NAME}"\` takes an environment variable, or a line \`NAME=value\` of the file \`.env\` beside the configuration; the environment wins.
-  \`$\${\` stands for the characters \`\${\`.
+- \`"\${NAME}"\` is replaced by an environment variable, or by a line \`NAME=value\` of the file \`.env\` in the configuration's folder. The environment wins.
+  To write a literal \`\${\`, use \`$\${\`.
 - Paths are relative to the configuration's folder.
-- A duration is a whole number with \`ms\`, \`s\`, \`m\`, \`h\` or \`d\`; a size one with \`B\`, \`KiB\`, \`MiB\` or \`GiB\`.
-- A secret is text, best from a variable, or \`{ file: ./its-file }\`, which is read again when it has changed.
-- In a list of texts \`{ file: list.txt }\` stands for the lines of that file; what follows a \`#\` is a comment.
-- A section with \`use: ./its-module.ts\` is a pipeline of your own: the module's default export is what \`definePipeline\` gives, the
-  section's name is the pipeline's, and its other keys are the pipeline's options. \`use\` is a path relative to
-  the file, or the name of a package that is installed beside it (\`use: parcels\`). The module finds \`headgate\`, \`@headgate/*\`,
-  \`rxjs\` and \`zod\` in the running installation where its own folder has none.
+- A duration is a whole number with \`ms\`, \`s\`, \`m\`, \`h\` or \`d\`. A size is a whole number with \`B\`, \`KiB\`, \`MiB\` or \`GiB\`.
+- A secret is text, preferably from a variable, or \`{ file: ./its-file }\`. Headgate reads the file again when it changes.
+- In a list of texts, \`{ file: list.txt }\` inserts the lines of that file. Comments start with \`#\`.
+- A section with \`use: ./its-module.ts\` is your own pipeline. The module's default export is the result of \`definePipeline\`. The
+  pipeline is named after the section, and the section's other keys are its options. \`use\` is a path relative to
+  the file, or the name of a package that is installed next to it (\`use: parcels\`). If the module's own folder doesn't have \`headgate\`,
+  \`@headgate/*\`, \`rxjs\` or \`zod\`, it gets those of the running installation.
 
-The same in code is a \`headgate.config.ts\` (or \`.mjs\`, \`.js\`), which every command takes in place of the YAML:
+To write the configuration in code, use a \`headgate.config.ts\` (or \`.mjs\`, \`.js\`). Every command accepts it instead of the YAML file:
 
 \`\`\`ts
 import { books, defineConfig, followers } from 'headgate';
@@ -40,10 +40,10 @@ export default defineConfig({
 });
 \`\`\`
 
-Paths among a pipeline's own options are relative to the working folder there, and \`.env\` is put into \`process.env\` before the module is loaded.
+There, paths in a pipeline's options are relative to the working folder. Headgate copies \`.env\` into \`process.env\` before it loads the module.
 
-\`topics\` may also be a log of your own there: a \`TopicLog\` of \`@headgate/topics\`, or a function that opens one, alone or as \`log\` beside
-\`group\`, \`lanes\`, \`prefix\` and \`names\`. Each command closes it at its end.`;
+In code, \`topics\` can also be your own log: a \`TopicLog\` of \`@headgate/topics\`, or a function that opens one. To set \`group\`, \`lanes\`,
+\`prefix\` or \`names\` as well, pass the log as \`log\`. Each command closes the log when it ends.`;
 
 function sectionText(name: string, schema: JsonSchema): string {
   const tables = alternatives(schema).filter(({ properties }) => properties !== undefined);

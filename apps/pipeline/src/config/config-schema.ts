@@ -15,7 +15,7 @@ export function sectionSchemas(definitions: readonly DefinitionInfo[]): Readonly
 const USE: JsonSchema = {
   type: 'string',
   description:
-    "Module whose default export is the pipeline: a path relative to this file, or the name of an installed package. Its section's name is the pipeline's.",
+    'Module whose default export is the pipeline: a path relative to this file, or the name of an installed package. The pipeline is named after its section.',
 };
 
 /** The JSON Schema of a headgate.yaml, for editors. `own`: names of the pipelines that come from modules. */
@@ -30,7 +30,7 @@ export function configJsonSchema(definitions: readonly DefinitionInfo[], own: re
     title: 'headgate.yaml',
     type: 'object',
     properties: Object.fromEntries(sections),
-    additionalProperties: { type: 'object', properties: { use: USE }, required: ['use'], description: 'A pipeline of your own.' },
+    additionalProperties: { type: 'object', properties: { use: USE }, required: ['use'], description: 'Your own pipeline.' },
   };
 }
 
@@ -81,7 +81,7 @@ function itemsAsWritten(list: JsonSchema, items: JsonSchema, root: string): Json
   if (!takesLines(list)) return asWritten(items, root);
   const file: JsonSchema = {
     type: 'object',
-    description: 'A file with an entry a line; what follows a # is a comment.',
+    description: 'File with one entry per line; comments start with #.',
     properties: { file: { type: 'string' } },
     required: ['file'],
     additionalProperties: false,

@@ -38,17 +38,17 @@ export function templateVariables({ followers, books }: ConfigTemplateOptions): 
 }
 
 const HEAD = [
-  '# An editor completes and checks the keys after `headgate schema > headgate.schema.json` and with this first line:',
+  '# For completion and validation in your editor, run `headgate schema > headgate.schema.json` and add this first line:',
   '# "# yaml-language-server: $schema=headgate.schema.json"',
   '#',
-  "# Headgate's configuration. Look it over with: headgate check",
-  '# "${NAME}" takes an environment variable, or a line NAME=value of the file .env beside this one:',
-  '# keep secrets there, and keep .env out of version control. Paths are relative to this file.',
-  '# A key behind a # shows its default, or an example. { file: list.txt } in a list of texts stands for the lines of that file.',
+  '# Configuration of Headgate. To check it, run: headgate check',
+  '# "${NAME}" is replaced by an environment variable, or by a line NAME=value of the file .env next to this one.',
+  '# Keep secrets there, and keep .env out of version control. Paths are relative to this file.',
+  '# A setting after a # shows its default or an example. { file: list.txt } in a list inserts the lines of that file.',
 ];
 
 const OWN = [
-  '# A pipeline of your own: the default export of its module is what definePipeline of @headgate/pipeline gives. Its options go beside use.',
+  '# Your own pipeline: the default export of its module is the result of definePipeline of @headgate/pipeline. Add its options here.',
   '# issues: { use: ./issues.ts }',
 ];
 

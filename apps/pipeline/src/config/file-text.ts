@@ -34,6 +34,6 @@ export function unreadable(error: unknown): string {
   if (code === 'ENOENT') return 'does not exist. Paths are relative to this file.';
   if (code === 'EACCES' || code === 'EPERM') return 'may not be read. Allow this user to read it.';
   if (code === 'EISDIR') return 'is a folder. Name a file.';
-  if (code === 'ERR_INVALID_ARG_VALUE') return 'has a NUL character, which no path can have. Remove it.';
+  if (code === 'ERR_INVALID_ARG_VALUE') return "has a NUL character, which a path can't contain. Remove it.";
   return `can not be read (${typeof code === 'string' ? code : 'unknown error'}). Look at the disk and the path.`;
 }

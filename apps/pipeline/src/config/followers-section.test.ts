@@ -5,7 +5,7 @@ import { ENV, FOLLOWERS, load, problemsOf } from './config-folder.fixture.ts';
 test.each([
   [
     'maxOutstanding: 4999',
-    '6:19 followers.maxOutstanding: "4999" has no room for a page of 5000 ids. Write 5000 or more, or a smaller count.',
+    '6:19 followers.maxOutstanding: "4999" is too small for a page of 5000 ids. Write 5000 or more, or a smaller count.',
   ],
   ['maxOutstanding: "20000"', '6:19 followers.maxOutstanding: "20000" must be a number. Write it without quotes.'],
   ['count: 0', '6:10 followers.count: "0" must be 1 or more.'],
@@ -13,14 +13,17 @@ test.each([
   ['count: .nan', '6:10 followers.count: ".nan" must be a number. Write 5000.'],
   ['count: [1]', '6:10 followers.count: must be a number. Write 5000.'],
   ['timeout: 30', '6:12 followers.timeout: "30" is not a duration. Write 30s or 30ms.'],
-  ['maxBody: 16MB', '6:12 followers.maxBody: "16MB" is not a size. Write a whole number with B, KiB, MiB or GiB, as in 16MiB.'],
+  ['maxBody: 16MB', '6:12 followers.maxBody: "16MB" isn\'t a size. Write a whole number with B, KiB, MiB or GiB, such as 16MiB.'],
   ['every:', '6:9 followers.every: has no value. Write 24h, or remove the key.'],
   ['emit: []', '6:9 followers.emit: is empty. Write [pages, ids].'],
   ['emit: [pages, id]', '6:17 followers.emit[1]: "id" is not known. Did you mean ids?'],
-  ['emit: [ids, changes]', '6:9 followers.emit: changes are made of pages. Write pages beside it, as in [pages, changes].'],
+  ['emit: [ids, changes]', '6:9 followers.emit: changes need pages. Write, for example, [pages, changes].'],
   ['emit: [everything]', '6:10 followers.emit[0]: "everything" is not known. Write pages, ids or changes.'],
   ['stringifyIds: yes', '6:17 followers.stringifyIds: "yes" must be true or false. Write true.'],
-  ['userAgent: "a\\nb"', '6:14 followers.userAgent: "a\\nb" goes into a header. Write plain letters, as in my-crawler/1.0.'],
+  [
+    'userAgent: "a\\nb"',
+    '6:14 followers.userAgent: "a\\nb" has characters that a header can\'t carry. Write printable ASCII, such as my-crawler/1.0.',
+  ],
   ['limit: 15', '6:10 followers.limit: "15" must be a mapping of keys to values. Write { requests: 15, window: 15m }.'],
 ])('%s is refused', async (line, problem) => {
   expect(await problemsOf(`${FOLLOWERS}  ${line}\n`, { env: ENV })).toEqual([
@@ -39,15 +42,15 @@ test.each([
   ['{ bearer: "${TOKEN}" }', '4:7 followers.credentials[0].name: is missing. Write app.'],
   [
     '{ name: a b, bearer: "${TOKEN}" }',
-    '4:15 followers.credentials[0].name: "a b" does not fit. Write up to 64 letters, digits, ".", "_" and "-", as in app.',
+    '4:15 followers.credentials[0].name: "a b" isn\'t a valid name. Write up to 64 letters, digits, ".", "_" and "-", such as app.',
   ],
   [
     '{ name: app, bearer: "${TOKEN}", oauth1: { consumerKey: "${TOKEN}", consumerSecret: "" } }',
-    '4:48 followers.credentials[0].oauth1: stands beside bearer. Keep one of the two, or make two credentials of them.',
+    "4:48 followers.credentials[0].oauth1: can't be combined with bearer. Keep one of them, or write two credentials.",
   ],
   [
     '{ name: app, oauth1: { consumerKey: "${TOKEN}", consumerSecret: "", tokenSecret: "" } }',
-    '4:88 followers.credentials[0].oauth1.tokenSecret: needs token beside it. Write both, or neither.',
+    '4:88 followers.credentials[0].oauth1.tokenSecret: needs token, too. Write both or neither.',
   ],
   [
     '{ name: app, oauth1: { consumerKey: "${TOKEN}", consumersecret: "" } }',
@@ -90,7 +93,7 @@ test('credentials have secrets of their own, and none is shown', async () => {
 ${oauth1('d', '')}${oauth1('e', token('TOKEN'))}${oauth1('f', token('KEY'))}${oauth1('g', '')}${oauth1('h', token('AGAIN'))}`;
   const env = { ...ENV, AGAIN: 'token-value-1', S: 'secret' };
   const too = (index: number): string =>
-    `is the secret of credentials[${index}], too: to the service they are one, with one budget. Keep one of the two.`;
+    `is also the secret of credentials[${index}]. The service counts both against one budget. Keep one of them.`;
   expect(await problemsOf(yaml, { env })).toEqual([
     `6:26 followers.credentials[2].bearer: takes \${AGAIN}, which ${too(0)}`,
     `10:26 followers.credentials[6].oauth1: ${too(3)}`,
@@ -103,7 +106,7 @@ ${oauth1('d', '')}${oauth1('e', token('TOKEN'))}${oauth1('f', token('KEY'))}${oa
 
 test('credentials have names of their own', async () => {
   expect(await problemsOf(FOLLOWERS.replace('user', 'app'), { env: ENV })).toEqual([
-    '5:15 followers.credentials[1].name: "app" is the name of credentials[0], too. Give each a name of its own.',
+    '5:15 followers.credentials[1].name: "app" is also the name of credentials[0]. Give each its own name.',
   ]);
 });
 
@@ -112,7 +115,7 @@ test('a user token without its secret is warned of, which may be empty', async (
     `followers:\n  baseUrl: https://api.example.com\n  credentials:\n    - { name: app, oauth1: { consumerKey: "\${TOKEN}", consumerSecret: "", token: "\${KEY}"${more} } }\n`;
   const { warnings } = await load(section(''), { env: ENV });
   expect(warnings.map(({ key, message }) => `${key} ${message}`)).toEqual([
-    'followers.credentials[0].oauth1.token has no tokenSecret beside it, so requests are signed with an empty one. Add tokenSecret, or write "" if it is empty.',
+    'followers.credentials[0].oauth1.token has no tokenSecret, so requests are signed with an empty one. Add tokenSecret, or write "" if it is empty.',
   ]);
   expect((await load(section(', tokenSecret: ""'), { env: ENV })).warnings).toEqual([]);
 });

@@ -293,7 +293,7 @@ test('an address that sends credentials in clear text to another machine is warn
   const warned = async (yaml: string): Promise<readonly string[]> =>
     (await load(yaml, { env: ENV })).warnings.map(({ line, column, key, message }) => `${line}:${column} ${key}: ${message}`);
   const clear =
-    'http carries each request and its credential through the network in clear text. Write https, or allowPlainHttp: true beside it where that may be.';
+    'http sends each request and its credential over the network in clear text. Write https, or add allowPlainHttp: true to accept that.';
   const http = (text: string): string => text.replace('https', 'http');
   expect(await warned(http(FOLLOWERS))).toEqual([`2:12 followers.baseUrl: ${clear}`]);
   expect(await warned(http(BOOKS))).toEqual([`2:12 books.baseUrl: ${clear}`]);
@@ -312,7 +312,7 @@ test('a status page that other machines can read is warned about, until it is me
     return [config.status, warnings.map(({ line, column, key, message }) => `${line}:${column} ${key}: ${message}`)];
   };
   const remote =
-    '1:17 status.host: the status page has no password, and here other machines can read it. Write 127.0.0.1, or allowRemote: true beside it where they may.';
+    '1:17 status.host: the status page has no password, and other machines can read it at this address. Write 127.0.0.1, or add allowRemote: true if they may.';
   expect(await status('{ host: 0.0.0.0 }')).toEqual([{ port: 9464, host: '0.0.0.0', names: [], allowRemote: false }, [remote]]);
   expect((await status('{ host: "::" }'))[1]).toHaveLength(1);
   expect(await status('{ host: 0.0.0.0, allowRemote: true, names: [Headgate.Internal] }')).toEqual([
@@ -321,8 +321,8 @@ test('a status page that other machines can read is warned about, until it is me
   ]);
   for (const host of ['127.0.0.1', 'localhost', '"::1"']) expect((await status(`{ host: ${host} }`))[1]).toEqual([]);
   expect(await problemsOf(`status: { names: [a b, "c:1"] }\n${BOOKS}`, { env: ENV })).toEqual([
-    '1:19 status.names[0]: "a b" is no name of a host. Write one as in headgate.internal.',
-    '1:24 status.names[1]: "c:1" is no name of a host. Write one as in headgate.internal.',
+    '1:19 status.names[0]: "a b" isn\'t a host name. Write one such as headgate.internal.',
+    '1:24 status.names[1]: "c:1" isn\'t a host name. Write one such as headgate.internal.',
   ]);
 });
 
@@ -332,7 +332,7 @@ test('a proxy is an address, or false for none', async () => {
   expect(await proxyOf('http://127.0.0.1:3128')).toBe('http://127.0.0.1:3128');
   expect(await proxyOf('false')).toBe('');
   expect(await problemsOf(`${BOOKS}  proxy: secret-5\n`, { env: ENV })).toEqual([
-    "4:10 books.proxy: is not a proxy's address. Write it as in http://proxy.example.com:3128, or false for none.",
+    "4:10 books.proxy: isn't a proxy address. Write, for example, http://proxy.example.com:3128, or false for none.",
   ]);
 });
 

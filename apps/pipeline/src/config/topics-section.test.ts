@@ -26,7 +26,7 @@ test('kafka with its defaults', async () => {
 
 test('a NUL in the file of the log is told of, which would end the path for the system', async () => {
   expect(await problemsOf(`topics: { file: "a\\0.db" }\n${BOOKS}`, { env: ENV })).toEqual([
-    '1:17 topics.file: "a\\u0000.db" has a NUL character, which no path can have. Remove it.',
+    '1:17 topics.file: "a\\u0000.db" has a NUL character, which a path can\'t contain. Remove it.',
   ]);
 });
 
@@ -58,8 +58,8 @@ test.each([
   ['{ driver: kafak }', ['1:19 topics.driver: "kafak" is not known. Did you mean kafka?']],
   ['{ driver: postgres, dsn: x }', ['1:19 topics.driver: "postgres" is not known. Write sqlite or kafka.']],
   ['{ driver: kafka }', ['1:1 topics.brokers: is missing. Write [127.0.0.1:9092].']],
-  ['{ driver: kafka, brokers: [a] }', ['1:36 topics.brokers[0]: "a" is not host:port. Write it as in 127.0.0.1:9092.']],
-  ['{ driver: kafka, brokers: [a:70000] }', ['1:36 topics.brokers[0]: "a:70000" is not host:port. Write it as in 127.0.0.1:9092.']],
+  ['{ driver: kafka, brokers: [a] }', ['1:36 topics.brokers[0]: "a" isn\'t host:port. Write, for example, 127.0.0.1:9092.']],
+  ['{ driver: kafka, brokers: [a:70000] }', ['1:36 topics.brokers[0]: "a:70000" isn\'t host:port. Write, for example, 127.0.0.1:9092.']],
   [
     '{ driver: kafka, brokers: [a:1], file: x }',
     [
@@ -105,19 +105,22 @@ test.each([
     '{ driver: kafka, brokers: [a:1], sasl: { mechanism: oauthbearer, token: "${KEY}", tokenFile: ./token } }',
     [
       '1:102 topics.sasl.tokenFile: does not exist. Paths are relative to this file.',
-      '1:102 topics.sasl.tokenFile: stands beside token. Keep one of the two.',
+      "1:102 topics.sasl.tokenFile: can't be combined with token. Keep one of them.",
     ],
   ],
   [
     '{ driver: kafka, brokers: [a:1], sasl: { mechanism: oauthbearer, token: "not one" } }',
-    ['1:81 topics.sasl.token: has a character that no token has. Copy it again.'],
+    ["1:81 topics.sasl.token: has a character that tokens can't contain. Copy it again."],
   ],
   [
     '{ driver: kafka, brokers: [a:1], sasl: { mechanism: oauthbearer, token: Bearer x } }',
     ['1:81 topics.sasl.token: starts with the word Bearer, which is put there anyway. Keep what follows it.'],
   ],
   ['{ lanes: 0 }', ['1:18 topics.lanes: "0" must be 1 or more.']],
-  ['{ group: a b }', ['1:18 topics.group: "a b" does not fit. Write up to 100 letters, digits, ".", "_" and "-", as in headgate.']],
+  [
+    '{ group: a b }',
+    ['1:18 topics.group: "a b" isn\'t a valid name. Write up to 100 letters, digits, ".", "_" and "-", such as headgate.'],
+  ],
   ['', ['1:9 topics: has no value. Write { driver: sqlite, file: ./headgate.db }, or remove the key.']],
   ['sqlite', ['1:9 topics: "sqlite" must be a mapping of keys to values. Write { driver: sqlite, file: ./headgate.db }.']],
 ])('topics: %s is refused', async (written, problems) => {
@@ -138,7 +141,7 @@ test('a token, or the file it is read from', async () => {
 test.each(['', 'a b', 'a.b.c\nsecond-secret'])('a file with %j in it holds no token', async (token) => {
   const written = '{ driver: kafka, brokers: [a:1], sasl: { mechanism: oauthbearer, tokenFile: ./token } }';
   expect(await problemsOf(`topics: ${written}\n${BOOKS}`, { env: ENV, files: { token } })).toEqual([
-    '1:85 topics.sasl.tokenFile: names a file that holds no token. Write the token into it, and nothing else.',
+    '1:85 topics.sasl.tokenFile: names a file without a valid token. Write the token into it, and nothing else.',
   ]);
 });
 
@@ -146,12 +149,9 @@ const PLAIN = 'sasl: { mechanism: plain, username: u, password: "${KEY}" }';
 const BEARER = 'sasl: { mechanism: oauthbearer, token: "${KEY}" }';
 
 test.each([
-  [`brokers: [a:1], ${PLAIN}`, 'without ssl the password goes through the network in clear text. Write ssl: true.'],
-  [
-    `brokers: [127.0.0.1:1, a:1], ssl: false, ${PLAIN}`,
-    'without ssl the password goes through the network in clear text. Write ssl: true.',
-  ],
-  [`brokers: [127.0.0.1.example.com:1], ${BEARER}`, 'without ssl the token goes through the network in clear text. Write ssl: true.'],
+  [`brokers: [a:1], ${PLAIN}`, 'without ssl, the password crosses the network in clear text. Write ssl: true.'],
+  [`brokers: [127.0.0.1:1, a:1], ssl: false, ${PLAIN}`, 'without ssl, the password crosses the network in clear text. Write ssl: true.'],
+  [`brokers: [127.0.0.1.example.com:1], ${BEARER}`, 'without ssl, the token crosses the network in clear text. Write ssl: true.'],
   [`brokers: [a:1], ssl: true, ${PLAIN}`, undefined],
   [`brokers: [127.0.0.1:1, localhost:2, "[::1]:3"], ${PLAIN}`, undefined],
   [`brokers: [a:1], sasl: { mechanism: scram-sha-512, username: u, password: "\${KEY}" }`, undefined],

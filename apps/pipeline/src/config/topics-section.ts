@@ -9,46 +9,46 @@ import { pemText } from './pem.ts';
 const TOKEN = /^[\w.~+/-]+=*$/;
 
 function name(): z.ZodString {
-  return z.string().regex(/^[\w.-]{1,100}$/, 'does not fit. Write up to 100 letters, digits, ".", "_" and "-", as in headgate.');
+  return z.string().regex(/^[\w.-]{1,100}$/, 'isn\'t a valid name. Write up to 100 letters, digits, ".", "_" and "-", such as headgate.');
 }
 
 const everyLog = {
-  group: name().default('headgate').describe('Processes with the same group share the work.'),
+  group: name().default('headgate').describe('Group name. Processes with the same group share the lanes.'),
   lanes: z
     .int()
     .min(1)
     .max(1_024)
     .default(1)
-    .describe('Partitions of the requests topics: credentials are split among them. As many credentials are needed.'),
+    .describe('Number of lanes: partitions of each requests topic. Lanes split the credentials, so each needs at least one.'),
   prefix: z
     .string()
-    .regex(/^[\w.-]{0,100}$/, 'does not fit. Write up to 100 letters, digits, ".", "_" and "-", as in prod.social.')
+    .regex(/^[\w.-]{0,100}$/, 'isn\'t a valid prefix. Write up to 100 letters, digits, ".", "_" and "-", such as prod.social.')
     .default('')
-    .describe('Before the name of every topic, so that groups can share a log. With another one a group begins anew, its budgets too.')
+    .describe('Prefix of every topic name, so that groups can share a log. A group with a new prefix starts over, including its budgets.')
     .meta({ examples: ['prod.social.'] }),
   names: z
     .record(
       z.string(),
-      z.string().regex(/^(?!\.{1,2}$)[\w.-]{1,249}$/, 'is no name of a topic. Write up to 249 letters, digits, ".", "_" and "-".'),
+      z.string().regex(/^(?!\.{1,2}$)[\w.-]{1,249}$/, 'isn\'t a topic name. Write up to 249 letters, digits, ".", "_" and "-".'),
     )
     .default({})
-    .describe('Other names of single topics, without the prefix.')
+    .describe('Custom names for single topics, used without the prefix.')
     .meta({ examples: [{ 'followers.pages': 'social.follower-pages' }] }),
 };
 
 const sqlite = z.strictObject({
-  driver: z.literal('sqlite').default('sqlite').describe('An embedded log: everything in one file, nothing to install.'),
+  driver: z.literal('sqlite').default('sqlite').describe('Embedded log: everything in one file, nothing to install.'),
   file: z
     .string()
     .min(1)
     // A path ends at a NUL for the system, and the file would be another one.
-    .refine((path) => !path.includes('\0'), 'has a NUL character, which no path can have. Remove it.')
+    .refine((path) => !path.includes('\0'), "has a NUL character, which a path can't contain. Remove it.")
     .default('./headgate.db')
-    .describe('The file, relative to this one.')
+    .describe('Log file, relative to the configuration file.')
     .meta({ format: 'path', examples: ['./headgate.db'] }),
   retain: duration()
     .exactOptional()
-    .describe('Delete records older than this: never state, nor requests that are not done. Without it all are kept.')
+    .describe('Delete records older than this, except state and unfinished jobs. Default: keep all.')
     .meta({ examples: ['30d'] }),
   ...everyLog,
 });
@@ -61,14 +61,16 @@ const broker = z.string().transform((text, context): string[] => {
     const [, port = '0'] = BROKER.exec(one) ?? [];
     return Number(port) < 1 || Number(port) > 65_535;
   });
-  if (wrong) context.addIssue({ code: 'custom', message: 'is not host:port. Write it as in 127.0.0.1:9092.' });
+  if (wrong) context.addIssue({ code: 'custom', message: "isn't host:port. Write, for example, 127.0.0.1:9092." });
   return brokers;
 });
 
 const ssl = z
   .strictObject({
-    ca: pemText('CERTIFICATE', './ca.pem').exactOptional().describe("Certificate of the brokers' own authority: a path, or PEM text."),
-    cert: pemText('CERTIFICATE', './client.pem').exactOptional().describe('Certificate of our own: a path, or PEM text.'),
+    ca: pemText('CERTIFICATE', './ca.pem')
+      .exactOptional()
+      .describe("Certificate of the brokers' own certificate authority, as a path or PEM text."),
+    cert: pemText('CERTIFICATE', './client.pem').exactOptional().describe('Client certificate, as a path or PEM text.'),
     key: pemText('PRIVATE KEY', './client-key.pem')
       .transform(
         (text): Secret =>
@@ -76,37 +78,37 @@ const ssl = z
             text,
       )
       .exactOptional()
-      .describe('Its private key: a path, or PEM text.')
+      .describe('Private key of the client certificate, as a path or PEM text.')
       .meta({ writeOnly: true, format: 'path', examples: ['./client-key.pem'] }),
   })
   .superRefine((given, context) => {
     if ((given.cert === undefined) === (given.key === undefined)) return;
     const [there, other] = given.cert === undefined ? ['key', 'cert'] : ['cert', 'key'];
-    context.addIssue({ code: 'custom', path: [there], message: `needs ${other} beside it. Write both, or neither.` });
+    context.addIssue({ code: 'custom', path: [there], message: `needs ${other}, too. Write both or neither.` });
   });
 
 const password = {
   username: z
     .string()
     .min(1)
-    .describe('Name of the user.')
+    .describe('User name.')
     .meta({ examples: ['headgate'] }),
   password: secret({ encoded: true })
-    .describe('Password of the user.')
+    .describe('Password.')
     .meta({ examples: ['${KAFKA_PASSWORD}'] }),
 };
 
 const tokenFlaw = (text: string): boolean => TOKEN.test(text);
 
 const sasl = z.discriminatedUnion('mechanism', [
-  z.strictObject({ mechanism: z.literal(['plain', 'scram-sha-256', 'scram-sha-512']).describe('How we say who we are.'), ...password }),
+  z.strictObject({ mechanism: z.literal(['plain', 'scram-sha-256', 'scram-sha-512']).describe('SASL mechanism.'), ...password }),
   z
     .strictObject({
-      mechanism: z.literal('oauthbearer').describe('By a token.'),
+      mechanism: z.literal('oauthbearer').describe('SASL mechanism: a bearer token.'),
       token: secret()
-        .refine((read) => tokenFlaw(read()), 'has a character that no token has. Copy it again.')
+        .refine((read) => tokenFlaw(read()), "has a character that tokens can't contain. Copy it again.")
         .exactOptional()
-        .describe('The token.')
+        .describe('Bearer token.')
         .meta({ examples: ['${KAFKA_TOKEN}'] }),
       tokenFile: z
         .string()
@@ -117,18 +119,18 @@ const sasl = z.discriminatedUnion('mechanism', [
           else if (typeof text === 'string' && !tokenFlaw(text.trim())) {
             context.addIssue({
               code: 'custom',
-              message: 'names a file that holds no token. Write the token into it, and nothing else.',
+              message: 'names a file without a valid token. Write the token into it, and nothing else.',
             });
           }
         })
         .exactOptional()
-        .describe('File with the token, read whenever brokers ask.')
+        .describe('File with the token. Headgate reads it each time a broker requests the token.')
         .meta({ writeOnly: true, format: 'path', examples: ['./token'] }),
     })
     .superRefine((given, context) => {
       const refuse = (message: string, path: string[] = []): void => context.addIssue({ code: 'custom', path, message });
       if (given.token !== undefined && given.tokenFile !== undefined) {
-        refuse('stands beside token. Keep one of the two.', ['tokenFile']);
+        refuse("can't be combined with token. Keep one of them.", ['tokenFile']);
       } else if (given.token === undefined && given.tokenFile === undefined) {
         refuse('needs token or tokenFile. Write token: "${KAFKA_TOKEN}", or tokenFile: ./token.');
       }
@@ -136,7 +138,7 @@ const sasl = z.discriminatedUnion('mechanism', [
 ]);
 
 const kafka = z.strictObject({
-  driver: z.literal('kafka').describe('A Kafka cluster, or another that speaks its protocol.'),
+  driver: z.literal('kafka').describe('Kafka cluster, or any cluster that speaks its protocol.'),
   brokers: z
     .union([
       broker,
@@ -145,27 +147,27 @@ const kafka = z.strictObject({
         .min(1)
         .transform((parts) => parts.flat()),
     ])
-    .describe('Where the cluster is first asked; one text may hold several, with commas.')
+    .describe('Bootstrap brokers, as a list or as one comma-separated text.')
     .meta({ examples: [['127.0.0.1:9092']] }),
   ...everyLog,
-  clientId: name().default('headgate').describe("Name in the brokers' logs and quotas."),
-  replication: z.int().min(1).max(32_767).default(3).describe('Copies of each partition of topics that are made.'),
-  compression: z.enum(['none', 'gzip', 'zstd']).default('gzip').describe('Of records that are written.'),
+  clientId: name().default('headgate').describe("Client ID in the brokers' logs and quotas."),
+  replication: z.int().min(1).max(32_767).default(3).describe('Replication factor of topics that Headgate creates.'),
+  compression: z.enum(['none', 'gzip', 'zstd']).default('gzip').describe('Compression of written records.'),
   ssl: z
     .union([z.boolean(), ssl])
     .default(false)
-    .describe('TLS to the brokers.')
+    .describe('TLS for connections to the brokers.')
     .meta({ examples: [true, { ca: './ca.pem', cert: './client.pem', key: './client-key.pem' }] }),
   sasl: sasl
     .exactOptional()
-    .describe('Who we are to the brokers.')
+    .describe('SASL authentication with the brokers.')
     .meta({ examples: [{ mechanism: 'scram-sha-512', username: 'headgate', password: '${KAFKA_PASSWORD}' }] }),
 });
 
 /** Where records go. */
 export const topicsSection = z
   .discriminatedUnion('driver', [sqlite, kafka])
-  .describe('Where records go: an embedded file, or Kafka.')
+  .describe('Log for all records: an embedded file, or Kafka.')
   .meta({ examples: [{ driver: 'sqlite', file: './headgate.db' }] });
 
 /** Options of {@link OpenLog}. */
@@ -203,6 +205,6 @@ export function* topicsWarnings(topics: TopicsConfig): Generator<OptionIssue> {
   if (topics.brokers.every((one) => isLoopback(one.replace(/:\d+$/, '')))) return;
   const what = { plain: 'password', oauthbearer: 'token', 'scram-sha-256': undefined, 'scram-sha-512': undefined }[topics.sasl.mechanism];
   if (what === undefined) return;
-  const message = `without ssl the ${what} goes through the network in clear text. Write ssl: true.`;
+  const message = `without ssl, the ${what} crosses the network in clear text. Write ssl: true.`;
   yield { path: ['sasl', 'mechanism'], message };
 }

@@ -43,8 +43,8 @@ test('a file of secrets in place of a list stays untold, and its lines are named
   const text = await said(`${FOLLOWERS}  users: [{ file: .env.local }]\n`, {
     '.env.local': `FOLLOWERS_BEARER_TOKEN=${SECRET}\nx: ${SECRET}\n`,
   });
-  expect(text).toContain('".env.local", line 1: (hidden: it may be a secret) is no screen name.');
-  expect(text).toContain('line 2: (hidden: it may be a secret) is no screen name.');
+  expect(text).toContain('".env.local", line 1: (hidden: it may be a secret) isn\'t a screen name.');
+  expect(text).toContain("line 2: (hidden: it may be a secret) isn't a screen name.");
   expect(text).not.toContain('S3cr3t');
 });
 

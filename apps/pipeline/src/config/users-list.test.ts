@@ -40,13 +40,13 @@ test('a list whose entries are all commented out is empty', async () => {
 
 test('bare digits are ambiguous, with and without quotes', async () => {
   expect(await problems('[12, "12"]')).toEqual([
-    '6:11 followers.users[0]: "12" may be an id or a screen name. Write id:12 or "@12".',
-    '6:15 followers.users[1]: "12" may be an id or a screen name. Write id:12 or "@12".',
+    '6:11 followers.users[0]: "12" could be a user ID or a screen name. Write id:12 or "@12".',
+    '6:15 followers.users[1]: "12" could be a user ID or a screen name. Write id:12 or "@12".',
   ]);
 });
 
 test('digits that can be no id are offered as a name alone', async () => {
-  const noId = 'is no user id: an id is 18446744073709551615 at most, and has no zero in front.';
+  const noId = "isn't a user ID: an ID is at most 18446744073709551615, without leading zeros.";
   expect(await problems('["012", "123456789012345678901"]')).toEqual([
     `6:11 followers.users[0]: "012" ${noId} If it is a screen name, write "@012".`,
     `6:18 followers.users[1]: "123456789012345678901" ${noId} If it is a screen name, write "@123456789012345678901".`,
@@ -55,9 +55,9 @@ test('digits that can be no id are offered as a name alone', async () => {
 });
 
 test.each([
-  ['[a b]', '6:11 followers.users[0]: "a b" is no screen name. Write 1 to 50 letters, digits and "_", as in alpha.'],
-  ['[{ userId: 012 }]', '6:21 followers.users[0].userId: "012" must be digits, 18446744073709551615 at most, without a zero in front'],
-  ['[{ userId: 1e3 }]', '6:21 followers.users[0].userId: "1e3" must be digits, 18446744073709551615 at most, without a zero in front'],
+  ['[a b]', '6:11 followers.users[0]: "a b" isn\'t a screen name. Write 1 to 50 letters, digits and "_", such as alpha.'],
+  ['[{ userId: 012 }]', '6:21 followers.users[0].userId: "012" must be digits, at most 18446744073709551615, without leading zeros'],
+  ['[{ userId: 1e3 }]', '6:21 followers.users[0].userId: "1e3" must be digits, at most 18446744073709551615, without leading zeros'],
   ['[{ screename: a }]', '6:13 followers.users[0].screename: unknown key. Did you mean screenName?'],
   ['[{ userId: "1", screenName: a }]', '6:13 followers.users[0].userId: unknown key. Here stand: screenName.'],
   ['[{ file: a.txt, x: 1 }]', '6:26 followers.users[0].(hidden: it may be a secret): unknown key. Here stand: screenName.'],
@@ -90,8 +90,8 @@ test('what is wrong in a file is told line by line, not without end', async () =
   const text = `alpha\n12\nid:x\n${'bad name\n'.repeat(20)}`;
   const found = await problems('[{ file: u.txt }]', { 'u.txt': text });
   expect(found.slice(0, 2)).toEqual([
-    '6:19 followers.users[0].file: "u.txt", line 2: "12" may be an id or a screen name. Write id:12 or "@12".',
-    expect.stringMatching(/^6:19 followers\.users\[0\]\.file: "u\.txt", line 3: "id:x" is no user id\./),
+    '6:19 followers.users[0].file: "u.txt", line 2: "12" could be a user ID or a screen name. Write id:12 or "@12".',
+    expect.stringMatching(/^6:19 followers\.users\[0\]\.file: "u\.txt", line 3: "id:x" isn't a user ID\./),
   ]);
   expect(found).toHaveLength(21);
   expect(found.at(-1)).toBe('6:19 followers.users[0].file: "u.txt": 2 more lines like these.');
@@ -104,7 +104,7 @@ test('spellings of one screen name are one user, which is warned about once a li
   const { config, warnings } = await load(yaml, { env: { ...ENV, NAME: 'gAMMA' }, files });
   expect(new Set(Array.from(config.pipelines[0]?.listed() ?? [], ({ key }) => key))).toEqual(new Set(['@gamma', '12', '@alpha']));
   expect(warnings.map(({ line, column, key, message }) => `${line}:${column} ${key}: ${message}`)).toEqual([
-    "6:43 followers.users[3]: stands here before, in another case. Screen names don't differ by it: this is one user, crawled once. So it is with 3 more.",
+    '6:43 followers.users[3]: repeats an earlier entry in different case. Screen names ignore case: this is one user, crawled once. The same applies to 3 more.',
   ]);
 });
 
@@ -129,6 +129,6 @@ test('a file without an entry is warned of', async () => {
 
 test('a file whose name has a NUL is told of', async () => {
   expect(await problems('[{ file: "a\\0b" }]')).toEqual([
-    '6:19 followers.users[0].file: "a\\u0000b" has a NUL character, which no path can have. Remove it.',
+    '6:19 followers.users[0].file: "a\\u0000b" has a NUL character, which a path can\'t contain. Remove it.',
   ]);
 });

@@ -29,7 +29,7 @@ test.each([
     `${BOOKS}  plan: \u201cpro\u201d\n  userAgent: "\u201ca\u201d"\n`,
     [
       '4:9 books.plan: stands in typographic quotes (\u201c \u201d). Write plain ones (").',
-      expect.stringMatching(/^5:14 books\.userAgent: .*goes into a header/),
+      expect.stringMatching(/^5:14 books\.userAgent: .*a header can/),
     ],
   ],
   [

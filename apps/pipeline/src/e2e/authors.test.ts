@@ -61,7 +61,7 @@ it('says where nobody can tell whether an author has more books', async () => {
   await using place = await workplace(booksYaml(service.url, ['Ada Brook']));
   const run = await place.headgate('run');
   expect(run.code).toBe(0);
-  expect(run.stderr).toContain("Ada Brook: the service sent page 1 of the author's books again for page 2");
+  expect(run.stderr).toContain("Ada Brook: the service repeated page 1 of the author's books as page 2");
   expect((await place.records('books.authors')).map(pageOf)).toEqual([
     ['Ada Brook', 1, false, 20],
     ['Ada Brook', 2, true, 0],

@@ -43,24 +43,24 @@ const ADDRESS = 'https://books.example.com';
 
 const options = z
   .strictObject({
-    plan: z.enum(PLANS).default('default').describe('Plan that the key was bought for: 1, 3 or 5 requests a second.'),
-    baseUrl: address(ADDRESS).exactOptional().describe("Address of the plan's own service; a path in it is kept."),
+    plan: z.enum(PLANS).default('default').describe('Plan of the key: 1, 3 or 5 requests per second.'),
+    baseUrl: address(ADDRESS).exactOptional().describe("Base address of the plan's service, optionally with a path."),
     baseUrls: z
       .strictObject({
-        default: address(ADDRESS).exactOptional().describe('Address for the plan default.'),
-        premium: address(ADDRESS).exactOptional().describe('Address for the plan premium.'),
-        pro: address(ADDRESS).exactOptional().describe('Address for the plan pro.'),
+        default: address(ADDRESS).exactOptional().describe('Address for the default plan.'),
+        premium: address(ADDRESS).exactOptional().describe('Address for the premium plan.'),
+        pro: address(ADDRESS).exactOptional().describe('Address for the pro plan.'),
       })
       .exactOptional()
-      .describe('Addresses by plan, in place of baseUrl.')
+      .describe('Addresses by plan, instead of baseUrl.')
       .meta({ examples: [{ default: ADDRESS }] }),
     key: secret()
-      .describe("API key; it works at its own plan's address only.")
+      .describe("API key. It works only at its plan's address.")
       .meta({ examples: ['${BOOKS_KEY}'] }),
     isbns: z
       .array(z.string().trim().min(1))
       .default([])
-      .describe('ISBNs to look up; malformed ones become dead letters.')
+      .describe('ISBNs to look up. Malformed ones become dead letters.')
       .meta({ examples: [['9780792712305', { file: 'isbns.txt' }]] }),
     authors: z
       .array(
@@ -73,53 +73,57 @@ const options = z
           }),
       )
       .default([])
-      .describe('Authors whose books are listed.')
+      .describe('Authors whose books to list.')
       .meta({ examples: [['Charlotte Vale Allen', { file: 'authors.txt' }]] }),
     perDay: z
       .strictObject({
         isbns: z
           .int()
           .positive()
-          .describe('ISBNs and author pages of a day.')
+          .describe('Maximum ISBNs and author pages per day.')
           .meta({ examples: [5_000] }),
         resetsAt: z
           .string()
-          .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'is no time of day. Write hours and minutes, as in "00:00".')
+          .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'isn\'t a time of day. Write hours and minutes, such as "00:00".')
           .default('00:00')
-          .describe('Time of day at which it begins anew.'),
+          .describe('Time of day at which the daily limit resets.'),
         zone: z
           .string()
-          .refine(isZone, 'is no time zone. Write one as in UTC or Europe/Berlin.')
+          .refine(isZone, "isn't a time zone. Write one such as UTC or Europe/Berlin.")
           .default('UTC')
-          .describe('Time zone of resetsAt.'),
+          .describe('Time zone of `resetsAt`.'),
       })
       .exactOptional()
-      .describe('Quota of a day, where the service has one.')
+      .describe('Daily limit, if the service has one.')
       .meta({ examples: [{ isbns: 5_000, resetsAt: '00:00', zone: 'UTC' }] }),
-    maxBatch: z.int().positive().default(100).describe('Most ISBNs of one request.'),
+    maxBatch: z.int().positive().default(100).describe('Maximum ISBNs per request.'),
     pageSize: z
       .int()
       .min(1)
       .max(1_000)
       .exactOptional()
-      .describe("Books of a page of an author's, a request each; without it 100, or maxOutstanding if that is less.")
+      .describe('Books per page when listing an author. Each page is one request. Default: 100, or maxOutstanding if that is less.')
       .meta({ examples: [AUTHOR_PAGE_SIZE] }),
-    maxPages: z.int().positive().default(500).describe('Most pages of an author; then a dead letter, which replay goes on with.'),
+    maxPages: z
+      .int()
+      .positive()
+      .default(500)
+      .describe('Maximum pages per author. Then the job becomes a dead letter; `headgate replay` resumes it.'),
     ...httpOptions,
   })
   .superRefine((given, context) => {
     const refuse = (key: string, message: string): void => context.addIssue({ code: 'custom', path: [key], message });
     const { plan, baseUrl, baseUrls, maxBatch, pageSize = 1 } = given;
     const maxOutstanding = maxOutstandingOf(given);
-    if (baseUrl !== undefined && baseUrls !== undefined) refuse('baseUrl', 'stands beside baseUrls. Keep one of the two.');
+    if (baseUrl !== undefined && baseUrls !== undefined) refuse('baseUrl', "can't be combined with baseUrls. Keep one of them.");
     else if (baseUrl === undefined && baseUrls === undefined)
       context.addIssue({ code: 'custom', path: ['baseUrl'], message: 'is missing.', params: { code: 'missing' } });
     else if (baseUrls !== undefined && baseUrls[plan] === undefined) {
-      refuse('baseUrls', `has no address for the plan ${plan}. Add ${plan}: ${ADDRESS}, or choose another plan.`);
+      refuse('baseUrls', `has no address for the ${plan} plan. Add ${plan}: ${ADDRESS}, or choose another plan.`);
     }
     const tooLittle = (what: string, size: number, key: string): void => {
       if (maxOutstanding >= size) return;
-      refuse('maxOutstanding', `has no room for a ${what}. Write ${size} or more, or a smaller ${key}.`);
+      refuse('maxOutstanding', `is too small for a ${what}. Write ${size} or more, or a smaller ${key}.`);
     };
     tooLittle(`batch of ${maxBatch} ISBNs`, maxBatch, 'maxBatch');
     tooLittle(`page of ${pageSize} books`, pageSize, 'pageSize');
@@ -194,7 +198,7 @@ function* listWarnings({ isbns }: BooksOptions): Generator<OptionIssue> {
       normalizeIsbn(text);
     } catch (error) {
       if (!(error instanceof InvalidIsbnError)) throw error;
-      const cure = /[,;\t]/.test(text) ? 'Give one ISBN a line, and no columns.' : 'A run makes a dead letter of it.';
+      const cure = /[,;\t]/.test(text) ? 'Write one ISBN per line, without columns.' : 'A run dead-letters it.';
       yield { path: ['isbns', i], message: `${isbnFlaw(text, error)} ${cure}` };
     }
   }
@@ -255,8 +259,8 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
         records({ author, page, last, mayBeCut, record }, { topics, warn }) {
           if (mayBeCut) {
             warn(
-              `${author}: the service sent page ${page - 1} of the author's books again for page ${page}, ` +
-                'so that nobody can tell whether there are more. If there are, a larger books.pageSize shows them.',
+              `${author}: the service repeated page ${page - 1} of the author's books as page ${page}, ` +
+                'so there may be more books. If there are, a larger books.pageSize returns them.',
             );
           }
           return [topics.authors({ key: author, value: { author, page, last, record }, id: String(page) })];
@@ -316,16 +320,16 @@ function withIds(unreadable: readonly UnreadableBook[]): (Pick<UnreadableBook, '
 function perhapsThere(isbn: string, unreadable: number): SourceError {
   const records = unreadable === 1 ? 'a record that names' : `${unreadable} records that name`;
   const message =
-    `${isbn}: no record names it, but its batch had ${records} no ISBN, so nobody can say that it is missing. ` +
-    'Retry with `headgate replay books.dead-letters`; with books.maxBatch: 1 it is requested alone.';
+    `${isbn}: no record names it, but its batch had ${records} no ISBN, so it may not be missing. ` +
+    'Retry with `headgate replay books.dead-letters`; with books.maxBatch: 1, it gets its own request.';
   return new SourceError({ code: 'HEADGATE_INVALID_RECORD', message, retryable: true, service: 'books', subject: isbn });
 }
 
 /** The source reports the other ISBNs as missing; a run does not. */
 function ofNone({ code, retryable }: SourceError, count: number): SourceError {
   const message =
-    `books: a record in the answer for ${count} ISBNs is no object or names no ISBN, so it can't be laid to any of them. ` +
-    'The others were read; those ISBNs that no record names are dead letters too, and can be put back with `headgate replay`.';
+    `books: a record in the response for ${count} ISBNs isn't an object or names no ISBN, so it can't be matched to any of them. ` +
+    'The other records were read. ISBNs that no record names are dead letters, too; `headgate replay` retries them.';
   return new SourceError({ code, message, retryable, service: 'books' });
 }
 

@@ -20,7 +20,7 @@ function bytesOf(text: string): number | undefined {
 }
 
 function flawOf(bytes: number | undefined): string | undefined {
-  if (bytes === undefined) return 'is not a size. Write a whole number with B, KiB, MiB or GiB, as in 16MiB.';
-  if (bytes <= 0) return 'must be more than nothing, as in 16MiB.';
-  return Number.isSafeInteger(bytes) ? undefined : 'is more than can be counted. Write less, as in 16MiB.';
+  if (bytes === undefined) return "isn't a size. Write a whole number with B, KiB, MiB or GiB, such as 16MiB.";
+  if (bytes <= 0) return 'must be more than zero, for example 16MiB.';
+  return Number.isSafeInteger(bytes) ? undefined : 'is too large. Write less, for example 16MiB.';
 }

@@ -52,8 +52,8 @@ const credential = z
   .strictObject({
     name: z
       .string()
-      .regex(/^[A-Za-z\d][\w.-]{0,63}$/, 'does not fit. Write up to 64 letters, digits, ".", "_" and "-", as in app.')
-      .describe('Its name in displays and journals: the budget of a name lasts over restarts.')
+      .regex(/^[A-Za-z\d][\w.-]{0,63}$/, 'isn\'t a valid name. Write up to 64 letters, digits, ".", "_" and "-", such as app.')
+      .describe('Name in the display, logs and metrics. Its budget is kept under this name across restarts.')
       .meta({ examples: ['app'] }),
     bearer: secret()
       .exactOptional()
@@ -62,32 +62,32 @@ const credential = z
     oauth1: z
       .strictObject({
         consumerKey: secret({ encoded: true })
-          .describe("The application's key.")
+          .describe('Consumer key of the application.')
           .meta({ examples: ['${CONSUMER_KEY}'] }),
         consumerSecret: secret({ encoded: true, empty: true })
-          .describe("The application's secret.")
+          .describe('Consumer secret of the application.')
           .meta({ examples: ['${CONSUMER_SECRET}'] }),
         token: secret({ encoded: true })
           .exactOptional()
-          .describe("The user's token.")
+          .describe('Access token of the user.')
           .meta({ examples: ['${TOKEN}'] }),
         tokenSecret: secret({ encoded: true, empty: true })
           .exactOptional()
-          .describe("The user's token secret.")
+          .describe('Token secret of the user.')
           .meta({ examples: ['${TOKEN_SECRET}'] }),
       })
       .superRefine(({ token, tokenSecret }, context) => {
         if (token === undefined && tokenSecret !== undefined) {
-          context.addIssue({ code: 'custom', path: ['tokenSecret'], message: 'needs token beside it. Write both, or neither.' });
+          context.addIssue({ code: 'custom', path: ['tokenSecret'], message: 'needs token, too. Write both or neither.' });
         }
       })
       .exactOptional()
-      .describe('OAuth 1.0a, HMAC-SHA1.'),
+      .describe('OAuth 1.0a credentials; requests are signed with HMAC-SHA1.'),
   })
   .superRefine((given, context) => {
     const refuse = (message: string, path: string[] = []): void => context.addIssue({ code: 'custom', path, message });
     if ('bearer' in given && 'oauth1' in given) {
-      refuse('stands beside bearer. Keep one of the two, or make two credentials of them.', ['oauth1']);
+      refuse("can't be combined with bearer. Keep one of them, or write two credentials.", ['oauth1']);
     } else if (!('bearer' in given) && !('oauth1' in given)) {
       refuse('needs bearer or oauth1. Write bearer: "${FOLLOWERS_BEARER_TOKEN}".');
     }
@@ -103,11 +103,11 @@ const credentials = z
       const name = names.indexOf(names[i] ?? '');
       const same = secrets[i] === undefined ? i : secrets.indexOf(secrets[i]);
       if (name !== i) {
-        const message = `is the name of credentials[${name}], too. Give each a name of its own.`;
+        const message = `is also the name of credentials[${name}]. Give each its own name.`;
         context.addIssue({ code: 'custom', path: [i, 'name'], message });
       }
       if (same !== i) {
-        const message = `is the secret of credentials[${same}], too: to the service they are one, with one budget. Keep one of the two.`;
+        const message = `is also the secret of credentials[${same}]. The service counts both against one budget. Keep one of them.`;
         context.addIssue({ code: 'custom', path: [i, token === undefined ? 'oauth1' : 'bearer'], message });
       }
     }
@@ -127,15 +127,15 @@ const user = z.union([
     context.addIssue({ code: 'custom', message: found });
     return z.NEVER;
   }),
-  z.strictObject({ screenName: screenName.describe('Name of the user.').meta({ examples: ['alpha'] }) }),
-  z.strictObject({ userId: userId.describe('Id of the user: digits, in quotes.').meta({ examples: ['12'] }) }),
+  z.strictObject({ screenName: screenName.describe('Screen name of the user.').meta({ examples: ['alpha'] }) }),
+  z.strictObject({ userId: userId.describe('User ID: digits, in quotes.').meta({ examples: ['12'] }) }),
 ]);
 
 const options = z
   .strictObject({
-    baseUrl: address('https://api.example.com').describe('Address of the service; a path in it is kept.'),
+    baseUrl: address('https://api.example.com').describe('Base address of the service, optionally with a path.'),
     credentials: credentials
-      .describe('More of them make it faster: each has a budget of its own.')
+      .describe('Credentials for the service. Each has its own budget, so more of them make a crawl faster.')
       .meta({ examples: [[{ name: 'app', bearer: '${FOLLOWERS_BEARER_TOKEN}' }]] }),
     users: z
       .array(user)
@@ -146,23 +146,26 @@ const options = z
       .array(z.enum(['pages', 'ids', 'changes']))
       .min(1)
       .default(['pages'])
-      .describe('Topics to write. `changes` are who followed and unfollowed since the last crawl; they are made of pages.')
+      .describe('Topics to write. `changes` lists who followed and unfollowed since the previous crawl, and needs `pages`.')
       .meta({ examples: [['pages', 'ids']] }),
     limit: z
       .strictObject({
-        requests: z.int().positive().default(15).describe('Requests that may start in a window.'),
+        requests: z.int().positive().default(15).describe('Maximum requests per window.'),
         window: duration().prefault('15m').describe('Length of the window.'),
       })
       .prefault({})
-      .describe('Budget of each credential.'),
-    count: z.int().min(1).max(5_000).default(5_000).describe('Most ids of a page.'),
-    stringifyIds: z.boolean().default(true).describe('Request ids as strings; they arrive exact either way.'),
+      .describe('Limit of the service for each credential.'),
+    count: z.int().min(1).max(5_000).default(5_000).describe('Maximum IDs per page.'),
+    stringifyIds: z.boolean().default(true).describe('Request IDs as strings. IDs stay exact either way.'),
     maxEmptyPages: z
       .int()
       .positive()
       .default(100)
-      .describe('Most empty pages in a row; then the walk becomes a dead letter, which replay goes on with.'),
-    dropBoundaryDuplicates: z.boolean().default(false).describe('Drop ids that a page repeats from the end of the page before.'),
+      .describe('Maximum empty pages in a row. Then the crawl becomes a dead letter; `headgate replay` resumes it.'),
+    dropBoundaryDuplicates: z
+      .boolean()
+      .default(false)
+      .describe('Drop IDs at the start of a page that repeat the end of the previous page.'),
     ...httpOptions,
   })
   .superRefine((given, context) => {
@@ -170,12 +173,12 @@ const options = z
     // An option of every pipeline.
     const { maxOutstanding = Infinity } = given as { readonly maxOutstanding?: number };
     if (emit.includes('changes') && !emit.includes('pages')) {
-      const message = 'changes are made of pages. Write pages beside it, as in [pages, changes].';
+      const message = 'changes need pages. Write, for example, [pages, changes].';
       context.addIssue({ code: 'custom', path: ['emit'], message });
     }
     // A page larger than all the room there is would go through only when nothing else is on its way.
     if (maxOutstanding < count) {
-      const message = `has no room for a page of ${count} ids. Write ${count} or more, or a smaller count.`;
+      const message = `is too small for a page of ${count} ids. Write ${count} or more, or a smaller count.`;
       context.addIssue({ code: 'custom', path: ['maxOutstanding'], message });
     }
   });
@@ -187,18 +190,18 @@ export type FollowersOptions = z.output<typeof options>;
 function listedUser(text: string): UserChoice | string {
   if (/^\d+$/.test(text)) {
     const asName = `@${text}`;
-    if (isUserId(text)) return `may be an id or a screen name. Write id:${text} or "${asName}".`;
-    const noId = 'is no user id: an id is 18446744073709551615 at most, and has no zero in front.';
+    if (isUserId(text)) return `could be a user ID or a screen name. Write id:${text} or "${asName}".`;
+    const noId = "isn't a user ID: an ID is at most 18446744073709551615, without leading zeros.";
     return isScreenName(text) ? `${noId} If it is a screen name, write "${asName}".` : noId;
   }
   if (text.startsWith('id:')) {
     const found = text.slice('id:'.length).trim();
     return isUserId(found)
       ? { userId: found }
-      : 'is no user id. Write digits, 18446744073709551615 at most and without a zero in front, as in id:12.';
+      : "isn't a user ID. Write at most 18446744073709551615 in digits, without leading zeros, such as id:12.";
   }
   const name = text.trim().replace(/^@/, '');
-  return isScreenName(name) ? { screenName: name } : 'is no screen name. Write 1 to 50 letters, digits and "_", as in alpha.';
+  return isScreenName(name) ? { screenName: name } : 'isn\'t a screen name. Write 1 to 50 letters, digits and "_", such as alpha.';
 }
 
 /** Warns of screen names that differ by case alone: they are one user, crawled once. */
@@ -216,8 +219,8 @@ function* otherCase(users: readonly UserChoice[]): Generator<OptionIssue> {
   }
   const [first, ...others] = found;
   if (first === undefined) return;
-  const more = others.length > 0 ? ` So it is with ${others.length} more.` : '';
-  const message = `stands here before, in another case. Screen names don't differ by it: this is one user, crawled once.${more}`;
+  const more = others.length > 0 ? ` The same applies to ${others.length} more.` : '';
+  const message = `repeats an earlier entry in different case. Screen names ignore case: this is one user, crawled once.${more}`;
   yield { path: ['users', first], message };
 }
 
@@ -231,11 +234,11 @@ function userOf(line: string): UserChoice {
   if (userId !== undefined) {
     if (isUserId(userId)) return { userId };
     const asName = isScreenName(userId) ? ` If it is a screen name, write @${userId}.` : '';
-    throw noUser(`${shown(line)} is no user id: an id is 18446744073709551615 at most, and has no zero in front.${asName}`);
+    throw noUser(`${shown(line)} isn't a user ID: an ID is at most 18446744073709551615, without leading zeros.${asName}`);
   }
   const screenName = line.replace(/^@/, '');
   if (isScreenName(screenName)) return { screenName };
-  throw noUser(`${shown(line)} is no user. Write @name, or the digits of a user id.`);
+  throw noUser(`${shown(line)} isn't a user. Write @name, or the digits of a user ID.`);
 }
 
 function noUser(message: string): PipelineError {
@@ -266,8 +269,7 @@ export const followers: DefinedPipeline<typeof options> = definePipeline({
     yield* otherCase(given.users);
     for (const [i, { oauth1: keys }] of given.credentials.entries()) {
       if (keys?.token === undefined || keys.tokenSecret !== undefined) continue;
-      const message =
-        'has no tokenSecret beside it, so requests are signed with an empty one. Add tokenSecret, or write "" if it is empty.';
+      const message = 'has no tokenSecret, so requests are signed with an empty one. Add tokenSecret, or write "" if it is empty.';
       yield { path: ['credentials', i, 'oauth1', 'token'], message };
     }
   },

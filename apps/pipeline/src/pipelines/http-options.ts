@@ -11,7 +11,7 @@ const PROXY = 'http://proxy.example.com:3128';
 function proxy(): z.ZodType<Secret, SecretInput | false> {
   const schema = z.union([z.literal(false), secret()]).transform((given, context): Secret => {
     if (given === false) return () => '';
-    const flaw = `is not a proxy's address. Write it as in ${PROXY}, or false for none.`;
+    const flaw = `isn't a proxy address. Write, for example, ${PROXY}, or false for none.`;
     const protocol = readNow(given, (text) => URL.parse(text)?.protocol ?? 'none:');
     if (protocol !== undefined && protocol !== 'http:' && protocol !== 'https:') context.addIssue({ code: 'custom', message: flaw });
     return given;
@@ -30,23 +30,23 @@ export function readNow<Value>(given: Secret, look: (text: string) => Value): Va
 
 /** The options that every service has for its HTTP requests. */
 export const httpOptions = {
-  timeout: duration().prefault('30s').describe('Longest an attempt may take, all in all.'),
+  timeout: duration().prefault('30s').describe('Maximum duration of one attempt, including its whole response.'),
   retryFor: duration({ zero: true })
     .prefault('10m')
-    .describe(
-      'How long a request is tried again before it becomes a dead letter. Time in which the service is down for all requests does not count.',
-    ),
-  maxBody: byteSize().prefault('16MiB').describe('Largest answer, as sent and as decoded.'),
-  maxDelay: duration({ zero: true }).prefault('5s').describe('Longest that a request, once sent, may take to be counted by the service.'),
+    .describe("Maximum time to retry a request before it becomes a dead letter. Service outages don't count."),
+  maxBody: byteSize().prefault('16MiB').describe('Maximum size of a response, both compressed and decompressed.'),
+  maxDelay: duration({ zero: true }).prefault('5s').describe('Maximum delay between sending a request and the service counting it.'),
   userAgent: z
     .string()
-    .regex(/^[\x20-\x7e]+$/, 'goes into a header. Write plain letters, as in my-crawler/1.0.')
+    .regex(/^[\x20-\x7e]+$/, "has characters that a header can't carry. Write printable ASCII, such as my-crawler/1.0.")
     .exactOptional()
-    .describe('`User-Agent` of each request.')
+    .describe('`User-Agent` header of each request.')
     .meta({ examples: ['my-crawler/1.0'] }),
-  proxy: proxy().exactOptional().describe('Address of a proxy, false for none; without it HTTPS_PROXY, HTTP_PROXY and NO_PROXY decide.'),
-  ca: pemText('CERTIFICATE', './ca.pem').exactOptional().describe("Certificate of the service's own authority: a path, or PEM text."),
-  allowPlainHttp: z.boolean().default(false).describe('Take an http:// address of another machine without a warning.'),
+  proxy: proxy().exactOptional().describe('Proxy address, or `false` for none. Default: from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.'),
+  ca: pemText('CERTIFICATE', './ca.pem')
+    .exactOptional()
+    .describe("Certificate of the service's own certificate authority, as a path or PEM text."),
+  allowPlainHttp: z.boolean().default(false).describe('Allow an http:// address of another machine, without a warning.'),
 };
 
 const http = z.object(httpOptions);
@@ -75,6 +75,6 @@ export function* plainHttpWarning(
   const { protocol, hostname } = new URL(baseUrl);
   if (protocol !== 'http:' || isLoopback(hostname) || allowPlainHttp) return;
   const message =
-    'http carries each request and its credential through the network in clear text. Write https, or allowPlainHttp: true beside it where that may be.';
+    'http sends each request and its credential over the network in clear text. Write https, or add allowPlainHttp: true to accept that.';
   yield { path, message };
 }

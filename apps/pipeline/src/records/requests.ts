@@ -6,13 +6,13 @@ export const FIRST_CURSOR = '-1';
 
 export const userId = z
   .string('must be a string of digits, in quotes: a bare number loses digits')
-  .refine(isUserId, 'must be digits, 18446744073709551615 at most, without a zero in front')
-  .meta({ pattern: '^(0|[1-9]\\d{0,19})$', description: 'Digits of a user id.' });
+  .refine(isUserId, 'must be digits, at most 18446744073709551615, without leading zeros')
+  .meta({ pattern: '^(0|[1-9]\\d{0,19})$', description: 'User ID, in digits.' });
 export const screenName = z
   .string()
   .transform((name) => name.replace(/^@/, ''))
   .refine(isScreenName, 'must be 1 to 50 letters, digits or underscores')
-  .meta({ type: 'string', pattern: '^@?\\w{1,50}$', description: 'Name of a user, with or without @.' });
+  .meta({ type: 'string', pattern: '^@?\\w{1,50}$', description: 'Screen name of a user, with or without @.' });
 
 /** A request in `followers.requests`: crawl this user, all of it or from a cursor on. */
 export type FollowersRequest = UserChoice & { readonly cursor?: string | undefined; readonly count?: number | undefined };
@@ -24,10 +24,10 @@ export const followersRequest: z.ZodType<FollowersRequest> = z
     userId: userId.optional(),
     cursor: z
       .string('must be a string of digits, in quotes')
-      .regex(/^-?\d{1,20}$/, 'must be a cursor: digits, perhaps with a minus sign')
-      .describe('Page to start at. Default: the first.')
+      .regex(/^-?\d{1,20}$/, 'must be a cursor: digits, optionally with a minus sign')
+      .describe('Cursor of the page to start at. Default: the first page.')
       .optional(),
-    count: z.int().min(1).max(5_000).describe("Ids per page. Default: the configuration's.").optional(),
+    count: z.int().min(1).max(5_000).describe('IDs per page. Default: the count in the configuration.').optional(),
   })
   .refine((request) => (request.screenName === undefined) !== (request.userId === undefined), 'takes either screenName or userId')
   .meta({ oneOf: [{ required: ['screenName'] }, { required: ['userId'] }] }) as z.ZodType<FollowersRequest>;
@@ -38,7 +38,7 @@ export type BooksRequest = { readonly isbn: string } | { readonly isbns: readonl
 /** Checks the value of a record in `books.requests`. An ISBN's digits are checked later, when the book is looked up. */
 export const booksRequest: z.ZodType<BooksRequest> = z.union(
   [
-    z.object({ isbn: z.string().describe('ISBN of a book, with 10 or 13 digits.') }),
+    z.object({ isbn: z.string().describe('ISBN of a book: 10 or 13 digits.') }),
     z.object({ isbns: z.array(z.string()).min(1).max(100_000).describe('ISBNs of books.') }),
     z.object({
       author: z.string().trim().min(1).max(1_000).describe('Name of an author, as the service spells it.'),

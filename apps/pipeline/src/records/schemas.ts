@@ -52,24 +52,24 @@ export type RecordOf<Topic extends RecordTopic> = RecordValues[Topic];
 const id = z
   .string()
   .regex(/^\d{1,20}$/)
-  .describe('Digits of a user id: it exceeds what a JavaScript number can hold.');
+  .describe('User ID, in digits. It can exceed the range of a JavaScript number.');
 const cursor = z.string().regex(/^-?\d{1,20}$/);
 const isbn = z
   .string()
   .regex(/^\d{13}$/)
-  .describe('ISBN with 13 digits.');
-const page = z.int().describe('Number of the page, from 1.');
+  .describe('ISBN: 13 digits.');
+const page = z.int().describe('Page number, from 1.');
 const crawlPart = {
-  user: z.string().describe('`@name`, or the digits of a user id.'),
-  crawl: z.string().describe('Id of the crawl: topic, partition and offset of its request.'),
+  user: z.string().describe('`@name`, or the digits of a user ID.'),
+  crawl: z.string().describe('ID of the crawl: topic, partition and offset of its job.'),
 };
 const reason = {
-  code: z.string().describe('Code of the error, as HEADGATE_GONE.'),
-  message: z.string().describe('What happened, in words.'),
+  code: z.string().describe('Error code, such as HEADGATE_GONE.'),
+  message: z.string().describe('Error message.'),
 };
 const deadLetter = {
-  error: z.object({ ...reason, retryable: z.boolean().describe('Whether a replay may help without a change.') }),
-  at: z.iso.datetime().describe('When it was given up.'),
+  error: z.object({ ...reason, retryable: z.boolean().describe('Whether a replay can succeed without any change.') }),
+  at: z.iso.datetime().describe('Time at which the job was dead-lettered.'),
 };
 
 /** A zod schema of each topic's values. */
@@ -79,24 +79,28 @@ export const recordSchemas: { readonly [Topic in RecordTopic]: z.ZodType<RecordV
     page,
     cursor: cursor.describe('Cursor of this page.'),
     nextCursor: cursor.describe('Cursor of the next page; 0 on the last.'),
-    previousCursor: cursor.describe('Cursor of the page before; 0 on the first.'),
-    ids: z.array(id).describe("Followers, in the service's order."),
+    previousCursor: cursor.describe('Cursor of the previous page; 0 on the first.'),
+    ids: z.array(id).describe("Follower IDs, in the service's order."),
   }),
   'followers.ids': z.object({ ...crawlPart, page, id }),
-  'followers.changes': z.object({ ...crawlPart, change: z.enum(['followed', 'unfollowed']).describe('Since the crawl before.'), id }),
+  'followers.changes': z.object({
+    ...crawlPart,
+    change: z.enum(['followed', 'unfollowed']).describe('Change since the previous crawl.'),
+    id,
+  }),
   'followers.crawls': z.object({
     ...crawlPart,
     state: z.enum(['started', 'completed', 'failed']).describe('New state of the crawl.'),
-    pages: z.int().describe('Pages written by then.'),
-    ids: z.int().describe('Ids written by then.'),
-    reason: z.object(reason).describe('Why it failed.').optional(),
+    pages: z.int().describe('Pages written so far.'),
+    ids: z.int().describe('IDs written so far.'),
+    reason: z.object(reason).describe('Error that failed the crawl.').optional(),
   }),
-  'books.records': z.object({ isbn, record: z.looseObject({}).describe("The service's own record.") }),
+  'books.records': z.object({ isbn, record: z.looseObject({}).describe('Record as the service sent it.') }),
   'books.authors': z.object({
     author: z.string().describe('Name of the author.'),
     page,
-    last: z.boolean().describe('Whether the books end with this page.'),
-    record: z.looseObject({}).describe("The service's own record."),
+    last: z.boolean().describe('Whether this is the last page.'),
+    record: z.looseObject({}).describe('Record as the service sent it.'),
   }),
   'books.missing': z.object({ isbn }),
   'followers.dead-letters': z.object({ ...deadLetter, request: z.unknown() }),

@@ -16,14 +16,14 @@ export interface TopicSchema {
 
 const deadLetter = z.looseObject({
   error: z.object({
-    code: z.string().describe('Code of the error, as HEADGATE_GONE.'),
-    message: z.string().describe('What happened, in words.'),
-    retryable: z.boolean().describe('Whether a replay may help without a change.'),
+    code: z.string().describe('Error code, such as HEADGATE_GONE.'),
+    message: z.string().describe('Error message.'),
+    retryable: z.boolean().describe('Whether a replay can succeed without any change.'),
   }),
-  at: z.iso.datetime().describe('When it was given up.'),
-  request: z.unknown().optional().describe('The request; null where it was too large to keep, or no text.'),
-  requestBase64: z.string().optional().describe('A request that is no text.'),
-  record: z.unknown().optional().describe('A record that could not be processed.'),
+  at: z.iso.datetime().describe('Time at which the job was dead-lettered.'),
+  request: z.unknown().optional().describe('Job, or null if it was too large to keep or not text.'),
+  requestBase64: z.string().optional().describe('Job that is not text, in base64.'),
+  record: z.unknown().optional().describe('Record that could not be processed.'),
 });
 
 const KEY = { type: 'string' };
