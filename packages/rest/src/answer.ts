@@ -36,10 +36,16 @@ export interface RestPage {
 export interface Reading {
   readonly stream: Stream;
   readonly rules: readonly ErrorRule[];
+  /** Parameters of the query that carry a credential's key. */
+  readonly keyParameters: readonly string[];
 }
 
 /** What an answer means: by the rules first, then by its status. */
-export function verdictOf({ stream, rules }: Reading, answer: HttpResponse, context: ClassifyContext<RestQuery>): Verdict<RestPage> {
+export function verdictOf(
+  { stream, rules, keyParameters }: Reading,
+  answer: HttpResponse,
+  context: ClassifyContext<RestQuery>,
+): Verdict<RestPage> {
   const { status } = answer;
   const body = status === 204 || status === 304 ? undefined : jsonBody(answer, parseUntouched);
   const value = body?.kind === 'json' ? body.value : undefined;
@@ -48,7 +54,7 @@ export function verdictOf({ stream, rules }: Reading, answer: HttpResponse, cont
   if (body === undefined) return { kind: 'ok', value: emptyPage(stream, context.query) };
   if (status < 200 || status >= 300) return statusVerdict(answer, context, z.never());
   if (body.kind === 'broken') return { kind: 'transient', reason: body.reason };
-  return pageVerdict(stream, { value, answer, context });
+  return pageVerdict(stream, { value, answer, context }, keyParameters);
 }
 
 function fits({ status, when }: ErrorRule, answered: number, value: unknown): boolean {
@@ -132,7 +138,7 @@ function emptyPage(stream: Stream, { stream: name, cursor }: RestQuery): RestPag
   return { stream: name, records: [], digests: [], next: nextWindow(stream, cursor) };
 }
 
-function pageVerdict(stream: Stream, { value, answer, context }: Answered): Verdict<RestPage> {
+function pageVerdict(stream: Stream, { value, answer, context }: Answered, keyParameters: readonly string[]): Verdict<RestPage> {
   const { query } = context;
   const found = recordsOf(stream.records, value);
   if ('missing' in found) return { kind: 'unfit', where: found.missing };
@@ -145,7 +151,10 @@ function pageVerdict(stream: Stream, { value, answer, context }: Answered): Verd
     const code: RestErrorCode = 'HEADGATE_PAGE_REPEATED';
     return { kind: 'fatal', error: new SourceError({ code, message, retryable: false, service, subject }) };
   }
-  const page = dropRepeated(stream, query, found.records, { at: next.at, before: digest });
+  // The checkpoint holds it; its request is signed again.
+  const isAddress = (stream.pages?.link ?? stream.pages?.next) !== undefined;
+  const at = isAddress && typeof next.at === 'string' ? withoutParameters(next.at, keyParameters) : next.at;
+  const page = dropRepeated(stream, query, found.records, { at, before: digest });
   return { kind: 'ok', value: { stream: query.stream, ...page, digests: stream.since === undefined ? [] : page.records.map(digestOf) } };
 }
 
@@ -199,6 +208,14 @@ function nextOf({ pages }: Stream, { value, answer, context }: Answered, records
   }
   const at = number + records.length;
   return { at: total !== undefined && at >= total ? undefined : at };
+}
+
+/** An address without some parameters of its query; the others to the letter. */
+function withoutParameters(address: string, names: readonly string[]): string {
+  const [path = '', query] = address.split(/\?(.*)/s, 2);
+  if (query === undefined || names.length === 0) return address;
+  const kept = query.split('&').filter((pair) => ![...new URLSearchParams(pair).keys()].some((name) => names.includes(name)));
+  return kept.length === 0 ? path : `${path}?${kept.join('&')}`;
 }
 
 function isTrue(value: unknown): boolean {

@@ -69,8 +69,12 @@ function pipelineOf(name: string, section: RestOptions) {
       { ...(section.pages !== undefined && { pages: section.pages }), ...stream },
     ]),
   );
+  const keyParameters = section.credentials.flatMap(({ query }) => query ?? []);
   const readings = new Map<string, Reading>(
-    Object.entries(streams).map(([of, stream]) => [of, { stream, rules: [...(stream.errors ?? []), ...(section.errors ?? [])] }]),
+    Object.entries(streams).map(([of, stream]) => [
+      of,
+      { stream, rules: [...(stream.errors ?? []), ...(section.errors ?? [])], keyParameters },
+    ]),
   );
   const readingOf = (of: string): Reading => {
     const reading = readings.get(of);
