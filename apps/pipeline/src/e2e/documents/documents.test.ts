@@ -45,15 +45,15 @@ const blocks = (await allBlocks()).filter(({ document }) => document !== RUN_BES
 const programs = blocks.filter(({ language }) => language === 'ts');
 const scripts = blocks.filter(({ language }) => language === 'sh');
 const configs = blocks.filter(({ language }) => language === 'yaml');
-/** The job that the README begins with. */
-const README_CONFIG = configs.find(({ document }) => document === 'README.md')?.text ?? '';
+/** The job that all pages continue. */
+const JOB = configs.find(({ document }) => document === 'docs/first-job.md')?.text ?? '';
 
 let services: Services;
 let folders: JobFolders;
 
 beforeAll(async () => {
   services = await startServices();
-  folders = await jobFolders({ config: services.pointed(README_CONFIG), module: moduleOfPipelines() });
+  folders = await jobFolders({ config: services.pointed(JOB), module: moduleOfPipelines() });
 });
 afterAll(async () => {
   await folders?.[Symbol.asyncDispose]();
@@ -141,7 +141,7 @@ it("a package's README tells to install each package that its examples import", 
   }
 });
 
-it("a package's README has each code of its errors, and a report each that a source names", async () => {
+it("docs/errors.md and a package's README have each code of its errors, and a report each that a source names", async () => {
   const packages = await readdir(join(ROOT, 'packages'));
   const all = new Set<string>();
   for (const name of packages) {
@@ -154,6 +154,11 @@ it("a package's README has each code of its errors, and a report each that a sou
       name,
     ).toEqual([]);
   }
+  const page = await readFile(join(ROOT, 'docs/errors.md'), 'utf8');
+  expect(
+    [...all].filter((code) => !page.includes(`\`${code}\``)),
+    'docs/errors.md',
+  ).toEqual([]);
   for (const name of packages) {
     const source = (await filesBelow(join(ROOT, 'packages', name, 'src'), /(?<!\.(?:test|fixture))\.ts$/)).join('');
     const named = Array.from(source.matchAll(/code: '(HEADGATE_[A-Z_]+)'/g), ([, code = '']) => code);
@@ -223,9 +228,9 @@ async function filesOf(document: string): Promise<Record<string, string>> {
   return { ...Object.fromEntries(files), ...(config !== undefined && { 'headgate.yaml': services.pointed(config.text) }) };
 }
 
-/** A block that is no whole configuration stands for those sections and keys of the README's. */
+/** A block that is no whole configuration stands for those sections and keys of that job. */
 function withSections(sections: Readonly<Record<string, unknown>>): unknown {
-  const all = { ...(parse(README_CONFIG) as Record<string, unknown>) };
+  const all = { ...(parse(JOB) as Record<string, unknown>) };
   for (const [name, section] of Object.entries(sections))
     all[name] = name === 'topics' || typeof section !== 'object' ? section : { ...(all[name] as object | undefined), ...section };
   return all;

@@ -18,6 +18,7 @@ const SERVICES = [
 ];
 export const ENV: Readonly<Record<string, string>> = {
   TOKEN: 'a-token',
+  SECOND_TOKEN: 'another-token',
   FOLLOWERS_BEARER_TOKEN: 'a-token',
   BOOKS_KEY: 'a-key',
   KAFKA_PASSWORD: 'a-password',
