@@ -47,6 +47,8 @@ export interface PipelineDefinition<
   check?(request: z.output<RequestSchema>): void;
   /** The configuration's own list: each is requested once, and again after `every`. */
   listed?(options: z.output<Options>): Iterable<z.input<RequestSchema>>;
+  /** After how many ms a listed request is requested again, in place of the option `every`. Default: that option. */
+  every?(request: z.output<RequestSchema>): number | undefined;
   /**
    * Its credentials, which lanes split among them: `io.credentials` are those of one lane. Default: none that could be split; then it has
    * one lane, for two lanes that share a credential overrun its budget.
@@ -252,6 +254,8 @@ export interface KeyedRequest {
 export interface ListedRequest extends KeyedRequest {
   /** The same for requests that are the same once their schema has read them, and no others: the list has such a request once. */
   readonly identity: string;
+  /** After how many ms it is requested again; undefined: once. */
+  readonly everyMs: number | undefined;
 }
 
 /** The part of a pipeline's world that its caller gives; the definition has the rest. */
@@ -342,7 +346,9 @@ export function definePipeline<
         const all = list('listed', () => definition.listed?.(value));
         for (const [i, one] of all.entries()) {
           const keyed = listedRequest(requests, one, i);
-          yield { ...keyed, identity: requestIdentity(readAgain(keyed.value), keyed.value) };
+          const of = readAgain(keyed.value);
+          const everyMs = called('every', () => definition.every?.(of)) ?? value.every;
+          yield { ...keyed, identity: requestIdentity(of, keyed.value), everyMs };
         }
       },
       open({ lane, lanes, ...io }) {
@@ -503,6 +509,7 @@ const PARTS = {
   parse: 'function?',
   check: 'function?',
   listed: 'function?',
+  every: 'function?',
   credentials: 'function?',
   maxOutstanding: 'number?',
   warnings: 'function?',

@@ -150,12 +150,11 @@ interface MarkedRequest {
 /** The requests of all lists, one after the other: a list may be long. */
 function* listedRequests({ group, pipelines, names }: ListOptions): Generator<MarkedRequest, void, undefined> {
   for (const pipeline of pipelines) {
-    const { everyMs = Infinity } = pipeline;
     const topic = requestsTopic(pipeline, names);
     for (const request of pipeline.listed()) {
       // Requests may share a key: a customer's orders and its invoices.
       const marker = `${group}/listed/${topic}/${request.identity}/${request.key}`;
-      yield { topic, request, marker, everyMs };
+      yield { topic, request, marker, everyMs: request.everyMs ?? Infinity };
     }
   }
 }
