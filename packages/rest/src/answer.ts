@@ -13,8 +13,9 @@ import {
 } from '@headgate/sources';
 import * as z from 'zod';
 import { type Cursor, againFrom, firstAt, nextWindow } from './cursor.ts';
+import { saidAt } from './evidence.ts';
 import { digestOf, kindOf, scalarOf } from './json-value.ts';
-import { type ErrorRule, type Stream, isPath } from './language.ts';
+import { type ErrorRule, type Pages, type Stream, isPath } from './language.ts';
 import type { Path } from './path.ts';
 import type { RestQuery } from './request.ts';
 import { type Time, timeOf } from './time.ts';
@@ -30,6 +31,8 @@ export interface RestPage {
   readonly digests: readonly string[];
   /** Where the listing goes on; undefined behind its last page. */
   readonly next: Cursor | undefined;
+  /** Something about the listing that people should know. */
+  readonly notice?: string;
 }
 
 /** The rules of a stream: its own before those of the section. */
@@ -110,7 +113,8 @@ function ruledVerdict(rule: ErrorRule, stream: Stream, answered: Answered): Verd
       };
     case 'restart': {
       const next = againFrom(stream, query.cursor);
-      if (next !== undefined) return { kind: 'ok', value: { stream: query.stream, records: [], digests: [], next } };
+      const notice = `${subject}: ${service} has ended the listing (${said}). It begins again.`;
+      if (next !== undefined) return { kind: 'ok', value: { stream: query.stream, records: [], digests: [], next, notice } };
       const message = `${subject}: ${service} has ended the listing three times without a record in between (${said}).`;
       return { kind: 'fatal', error: error('HEADGATE_CURSOR_LOOP', message) };
     }
@@ -155,7 +159,10 @@ function pageVerdict(stream: Stream, { value, answer, context }: Answered, keyPa
   const isAddress = (stream.pages?.link ?? stream.pages?.next) !== undefined;
   const at = isAddress && typeof next.at === 'string' ? withoutParameters(next.at, keyParameters) : next.at;
   const page = dropRepeated(stream, query, found.records, { at, before: digest });
-  return { kind: 'ok', value: { stream: query.stream, ...page, digests: stream.since === undefined ? [] : page.records.map(digestOf) } };
+  const { subject } = context;
+  const notice = `${subject}: the section's way from page to page has changed. The listing has begun again, and records of its earlier pages are written again.`;
+  const digests = stream.since === undefined ? [] : page.records.map(digestOf);
+  return { kind: 'ok', value: { stream: query.stream, ...page, digests, ...(query.isChanged === true && { notice }) } };
 }
 
 /** The records of an answer; `missing`: the place where there should be some. */
@@ -180,15 +187,15 @@ const LAST: NextAt = { at: undefined };
 /** The cursor, address, number or offset of the next page; undefined where this is the last one. */
 function nextOf({ pages }: Stream, { value, answer, context }: Answered, records: readonly unknown[], digest: string | undefined): NextAt {
   const { cursor } = context.query;
-  if (pages === undefined) return LAST;
+  if (pages === undefined || wayKind(pages) === undefined) return LAST;
   const told = (at: Path | undefined): unknown => at?.first(value);
-  if (pages.while !== undefined && !isTrue(told(pages.while))) return LAST;
-  if (pages.until !== undefined && isTrue(told(pages.until))) return LAST;
+  if (pages.while !== undefined && !isTold(pages.while, value)) return LAST;
+  if (pages.until !== undefined && isTold(pages.until, value)) return LAST;
   if (pages.most !== undefined && (cursor.pages ?? 0) + 1 >= pages.most) return LAST;
   if (pages.link !== undefined) return { at: linkTarget(answer.headers['link'] ?? '', pages.link) };
   if (pages.next !== undefined || pages.cursor !== undefined) {
     const from = pages.next ?? pages.cursor;
-    const given = from === undefined ? undefined : 'header' in from ? answer.headers[from.header.toLowerCase()] : from.first(value);
+    const given = from === undefined ? undefined : saidAt(from, answer, () => value);
     const ends: readonly unknown[] = pages.end === undefined ? [] : Array.isArray(pages.end) ? pages.end : [pages.end];
     const at = scalarOf(given);
     if (given === undefined || given === null || given === '' || ends.includes(at)) return LAST;
@@ -218,8 +225,14 @@ function withoutParameters(address: string, names: readonly string[]): string {
   return kept.length === 0 ? path : `${path}?${kept.join('&')}`;
 }
 
-function isTrue(value: unknown): boolean {
-  return value === true || value === 'true' || (typeof value === 'number' && value !== 0);
+function wayKind({ link, next, cursor, page, offset }: Pages): unknown {
+  return link ?? next ?? cursor ?? page ?? offset;
+}
+
+/** True where a path selects a true value, or one with a filter anything. */
+function isTold(at: Path, value: unknown): boolean {
+  const told = at.first(value);
+  return told === true || told === 'true' || (typeof told === 'number' ? told !== 0 : at.text.includes('?') && told !== undefined);
 }
 
 function numberOf(value: unknown): number | undefined {
@@ -249,6 +262,7 @@ function dropRepeated(
     ...(cursor.since !== undefined && { since: cursor.since }),
     ...(cursor.until !== undefined && { until: cursor.until }),
     ...(cursor.began !== undefined && { began: cursor.began }),
+    ...(cursor.way !== undefined && { way: cursor.way }),
     ...(pages?.most !== undefined && { pages: (cursor.pages ?? 0) + 1 }),
     ...(digest !== undefined && { before: digest }),
     ...(isDropping && { keys }),

@@ -33,7 +33,11 @@ export interface ApiOptions {
 export interface Api extends AsyncDisposable {
   readonly url: string;
   /** What it has answered, in order. */
-  readonly answered: readonly (ApiCall & { readonly status: number })[];
+  readonly answered: readonly (ApiCall & {
+    readonly status: number;
+    /** Epoch ms. */
+    readonly at: number;
+  })[];
   readonly requests: () => number;
   /** Requests over the limit. */
   readonly refused: () => number;
@@ -85,7 +89,7 @@ export async function startApi({ routes, limit = { requests: 1_000, windowMs: 10
       url,
     };
     const { status, headers = {}, body } = answerTo(call);
-    answered.push({ ...call, status });
+    answered.push({ ...call, status, at: Date.now() });
     response.writeHead(status, { 'content-type': 'application/json', ...headers });
     response.end(body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body));
   };

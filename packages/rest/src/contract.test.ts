@@ -76,9 +76,9 @@ describe.for(Object.entries(KINDS))('pages by %s', ([kind, { pages, answer }]) =
         },
       }),
     requests: Object.keys(SIZES).map((list) => ({ stream: 'items', list })),
-    records: { items: 15 + 14 + 10 },
+    records: { items: 15 + 14 + 10, walks: 2 * 3 },
     seeds: [1],
-    failing: { request: { stream: 'items', list: 'new' }, code: 'HEADGATE_NOT_FOUND', records: { items: 7 } },
+    failing: { request: { stream: 'items', list: 'new' }, code: 'HEADGATE_NOT_FOUND', records: { items: 7, walks: 2 } },
   });
   it.concurrent.for(checks)('$name', async (check, { expect }) => {
     await expect(check.run()).resolves.toBeUndefined();

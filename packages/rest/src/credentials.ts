@@ -1,37 +1,52 @@
 import { type Signer, apiKey, bearer, oauth1 } from '@headgate/auth';
-import type { Credential } from '@headgate/sources';
+import {
+  type Credential,
+  type HttpResponse,
+  SourceError,
+  type SourceOptions,
+  type Verdict,
+  creditPool,
+  defineSource,
+  jsonBody,
+} from '@headgate/sources';
 import type { Clock } from '@headgate/throttle';
 import type { RestOptions } from './language.ts';
-import { scalarOf } from './json-value.ts';
+import { kindOf, scalarOf } from './json-value.ts';
 
 /** A credential of a section, read. */
 export type RestCredential = RestOptions['credentials'][number];
 
-/** A credential as a source takes it. */
-export function credentialOf(given: RestCredential, baseUrl: string, clock: Clock): Credential {
-  return { name: given.name, signer: signerOf(given, baseUrl, clock) };
+/** Where a section's tokens are requested: through the same proxy, within the same time. */
+export interface TokenOptions extends Pick<SourceOptions, 'env' | 'timeout'> {
+  readonly baseUrl: string;
+  readonly clock: Clock;
 }
 
-function signerOf(
-  { bearer: token, basic, key, header, query, oauth1: signed, token: requested }: RestCredential,
-  baseUrl: string,
-  clock: Clock,
-): Signer {
+/** A credential as a source takes it. */
+export function credentialOf(given: RestCredential, options: TokenOptions): Credential {
+  return { name: given.name, signer: signerOf(given, options) };
+}
+
+function signerOf(given: RestCredential, options: TokenOptions): Signer {
+  const { bearer: token, basic, key, header, query, body, oauth1: signed, token: requested } = given;
   if (token !== undefined) return bearer(token);
   if (basic !== undefined) return apiKey(() => basicOf(basic.user, basic.password?.() ?? ''));
-  if (key !== undefined) return header !== undefined ? apiKey(key, { header }) : query !== undefined ? apiKey(key, { query }) : apiKey(key);
+  if (key !== undefined) {
+    if (header !== undefined) return apiKey(key, { header });
+    if (query !== undefined) return apiKey(key, { query });
+    return body === undefined ? apiKey(key) : apiKey(key, { body });
+  }
   if (signed !== undefined) {
     const { consumerKey, consumerSecret, token: user, tokenSecret } = signed;
     return oauth1({
       consumerKey: consumerKey(),
       consumerSecret,
-      now: () => clock.epochMs(),
+      now: () => options.clock.epochMs(),
       ...(user !== undefined && { token: user() }),
       ...(tokenSecret !== undefined && { tokenSecret }),
     });
   }
-  if (requested !== undefined) return bearer(tokenProvider(requested, baseUrl, clock));
-  return { sign: () => ({}) };
+  return requested === undefined ? { sign: () => ({}) } : tokenSigner(given.name, requested, options);
 }
 
 /** RFC 7617. */
@@ -39,34 +54,102 @@ function basicOf(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }
 
-/** A token is requested again this long before it expires. */
+type Token = NonNullable<RestCredential['token']>;
+
+/** A token is requested again so long before it expires, or a tenth of its time. */
 const EARLY_MS = 60_000;
 
-/** Requests an OAuth 2 access token (RFC 6749, sections 4.4 and 6), and keeps it until it is refused or about to expire. */
-function tokenProvider(options: NonNullable<RestCredential['token']>, baseUrl: string, clock: Clock) {
-  const { url, grant, id, secret, in: place, refreshToken, form, at } = options;
-  let kept: { readonly token: string; readonly until: number } | undefined;
-  return async ({ refused, signal }: { readonly refused: boolean; readonly signal: AbortSignal }): Promise<string> => {
-    if (kept !== undefined && !refused && clock.epochMs() < kept.until) return kept.token;
-    const fields = new URLSearchParams({
-      grant_type: grant,
-      ...form,
-      ...(refreshToken !== undefined && { refresh_token: refreshToken() }),
-      ...(place === 'body' && { client_id: id(), client_secret: secret() }),
-    });
-    const answer = await fetch(new URL(url, baseUrl), {
-      method: 'POST',
-      headers: { accept: 'application/json', ...(place === 'basic' && { authorization: basicOf(id(), secret()) }) },
-      body: fields,
-      redirect: 'error',
-      signal,
-    });
-    if (!answer.ok) throw new Error(`the token's address answered ${answer.status}`);
-    const body: unknown = await answer.json();
-    const token = at.first(body);
-    if (typeof token !== 'string' || token === '') throw new Error(`the token's answer has no text at ${at.text}`);
-    const seconds = Number(scalarOf(Object(body)['expires_in']) ?? Infinity);
-    kept = { token, until: clock.epochMs() + seconds * 1_000 - EARLY_MS };
-    return token;
+/** Requests a token (OAuth 2, RFC 6749 sections 4.4 and 6, or a login), and keeps it until it is refused or about to expire. */
+function tokenSigner(name: string, token: Token, options: TokenOptions): Signer {
+  const { clock } = options;
+  let kept: { readonly text: string; readonly until: number } | undefined;
+  // The signers of secrets withhold what their functions throw; these errors hold no secret.
+  let failure: TokenError | undefined;
+  const provider = async ({ refused, signal }: { readonly refused: boolean; readonly signal: AbortSignal }): Promise<string> => {
+    if (kept !== undefined && !refused && clock.epochMs() < kept.until) return kept.text;
+    try {
+      const { text, seconds } = await requestedToken(name, token, { ...options, signal });
+      const ms = seconds * 1_000;
+      kept = { text, until: clock.epochMs() + ms - Math.min(EARLY_MS, ms / 10) };
+      return text;
+    } catch (error) {
+      const { message, retryable } = Object(error) as { readonly message?: string; readonly retryable?: boolean };
+      failure = new TokenError(`The token can't be requested: ${message}`, retryable === true, error);
+      throw failure;
+    }
   };
+  const signer: Signer = token.header === undefined ? bearer(provider) : apiKey(provider, { header: token.header });
+  return {
+    ...signer,
+    async sign(request, given) {
+      try {
+        return await signer.sign(request, given);
+      } catch (error) {
+        throw failure ?? error;
+      } finally {
+        failure = undefined;
+      }
+    },
+  };
+}
+
+/** No token came. Its message says why. */
+class TokenError extends Error {
+  readonly code = 'HEADGATE_TOKEN_UNAVAILABLE';
+  readonly retryable: boolean;
+
+  constructor(message: string, retryable: boolean, cause: unknown) {
+    super(message, { cause });
+    this.retryable = retryable;
+  }
+}
+
+type GivenToken = { readonly text: string; readonly seconds: number };
+
+async function requestedToken(
+  name: string,
+  token: Token,
+  { baseUrl, signal, ...io }: TokenOptions & { readonly signal: AbortSignal },
+): Promise<GivenToken> {
+  const { url, id, secret, in: place } = token;
+  const address = new URL(url.startsWith('/') ? `${baseUrl.replace(/\/$/, '')}${url}` : url);
+  const signer = place === 'basic' && id !== undefined ? apiKey(() => basicOf(id(), secret?.() ?? '')) : { sign: () => ({}) };
+  await using source = defineSource<undefined, GivenToken>({
+    service: address.host,
+    limit: { requests: 100, windowMs: 1_000 },
+    toRequest: () => ({ method: 'POST', url: address.href, ...contentOf(token) }),
+    classify: (answer) => tokenVerdict(token, answer, name),
+    subject: () => name,
+  })({ ...io, baseUrl: address.origin, credentials: [{ name, signer }], retryForMs: 0 });
+  const { value } = await source.query(undefined, { credits: creditPool({ max: 1 }), signal });
+  return value;
+}
+
+function contentOf({ grant, id, secret, in: place, refreshToken, form, json }: Token) {
+  const kind = grant ?? (refreshToken !== undefined ? 'refresh_token' : id !== undefined ? 'client_credentials' : undefined);
+  const fields: Record<string, string | number | boolean | null> = {
+    ...(kind !== undefined && { grant_type: kind }),
+    ...form,
+    ...json,
+    ...(refreshToken !== undefined && { refresh_token: refreshToken() }),
+    ...(place === 'body' && id !== undefined && { client_id: id(), client_secret: secret?.() ?? '' }),
+  };
+  if (json !== undefined) return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(fields) };
+  const pairs = Object.entries(fields).map(([field, value]): [string, string] => [field, String(value)]);
+  return { headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: new URLSearchParams(pairs).toString() };
+}
+
+function tokenVerdict({ at, expires }: Token, answer: HttpResponse, subject: string): Verdict<GivenToken> {
+  const { status } = answer;
+  const body = jsonBody(answer, JSON.parse);
+  if (status >= 500 || status === 408 || status === 429) return { kind: 'transient', reason: `the token's address answered ${status}` };
+  const fatal = (message: string): Verdict<GivenToken> => {
+    const code = 'HEADGATE_TOKEN_UNAVAILABLE';
+    return { kind: 'fatal', error: new SourceError({ code, message, retryable: false, service: subject, status }) };
+  };
+  if (status < 200 || status >= 300) return fatal(`its address answered ${status}. Check id, secret and the fields of token.`);
+  if (body.kind === 'broken') return { kind: 'transient', reason: `the token's address: ${body.reason}` };
+  const text = at.first(body.value);
+  if (typeof text !== 'string' || text === '') return fatal(`its response has ${kindOf(text)} at ${at.text}. Write token.at.`);
+  return { kind: 'ok', value: { text, seconds: Number(scalarOf(expires.first(body.value)) ?? Infinity) } };
 }

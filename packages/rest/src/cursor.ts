@@ -1,4 +1,5 @@
 import type { Pages, Since, Stream } from './language.ts';
+import { digestOf } from './json-value.ts';
 import { type Time, isoOf, shifted, timeOf } from './time.ts';
 
 /** Where a listing goes on: JSON, written with the records of the page before. */
@@ -21,6 +22,8 @@ export type Cursor = {
   readonly newest?: Time;
   /** How often it has begun again since its newest record. */
   readonly again?: number;
+  /** Digest of the way from page to page. A cursor of another way isn't followed. */
+  readonly way?: string;
 };
 
 /** What the last whole listing of a key hands to the next one. */
@@ -32,12 +35,19 @@ export type Carried = {
 };
 
 /** The first cursor of a listing that begins at `began`, epoch ms. */
-export function firstCursor({ pages, since }: Pick<Stream, 'pages' | 'since'>, carried: Carried | undefined, began: number): Cursor {
+export function firstCursor(stream: Stream, carried: Carried | undefined, began: number): Cursor {
+  const { pages, since } = stream;
   const at = firstAt(pages);
-  if (since === undefined) return { at };
+  const way = wayOf(stream);
+  if (since === undefined) return { at, ...way };
   const { overlap = 0, first } = since;
   const from = carried === undefined ? first : shifted(carried.newest, -overlap);
-  return { at, began, ...windowFrom(since, from, began) };
+  return { at, ...way, began, ...windowFrom(since, from, began) };
+}
+
+/** A digest of the address and of the way from page to page; nothing where there is one page. */
+function wayOf({ get, post, pages }: Pick<Stream, 'get' | 'post' | 'pages'>): Pick<Cursor, 'way'> {
+  return pages === undefined ? {} : { way: digestOf([get?.text, post?.text, pages]) };
 }
 
 /** Where a listing begins: at its first page, number or offset. */
@@ -58,10 +68,12 @@ function untilOf(like: Time | undefined, ms: number): Time {
 }
 
 /** The cursor of the next window; undefined behind the last one. */
-export function nextWindow({ pages, since }: Pick<Stream, 'pages' | 'since'>, { until, began, newest }: Cursor): Cursor | undefined {
+export function nextWindow({ pages, since }: Pick<Stream, 'pages' | 'since'>, { until, began, newest, way }: Cursor): Cursor | undefined {
   if (since?.window === undefined || until === undefined || began === undefined) return undefined;
-  if ((timeOf(until) ?? began) >= began) return undefined;
-  return { at: firstAt(pages), began, ...windowFrom(since, until, began), ...(newest !== undefined && { newest }) };
+  const times = windowFrom(since, until, began);
+  // A date is never later than its day's beginning: without progress this was the last window.
+  if ((timeOf(times.until) ?? 0) <= (timeOf(until) ?? 0)) return undefined;
+  return { at: firstAt(pages), ...(way !== undefined && { way }), began, ...times, ...(newest !== undefined && { newest }) };
 }
 
 /** Most times that a listing begins again without a newer record between. */
@@ -69,9 +81,9 @@ const MOST_AGAIN = 3;
 
 /** The cursor with which a listing begins again; undefined where that has led nowhere. */
 export function againFrom({ pages, since }: Pick<Stream, 'pages' | 'since'>, cursor: Cursor): Cursor | undefined {
-  const { began, newest, again = 0 } = cursor;
+  const { began, newest, again = 0, way } = cursor;
   if (again >= MOST_AGAIN) return undefined;
   const from = since?.order === 'ascending' && newest !== undefined ? newest : cursor.since;
   const times = since === undefined || began === undefined ? {} : { began, ...windowFrom(since, from, began) };
-  return { at: firstAt(pages), ...times, ...(newest !== undefined && { newest }), again: again + 1 };
+  return { at: firstAt(pages), ...(way !== undefined && { way }), ...times, ...(newest !== undefined && { newest }), again: again + 1 };
 }

@@ -83,13 +83,13 @@ describe('mistakes, each with its place and its cure', () => {
     [{ pages: { next: '$.next', page: { query: 'page' } } }, 'streams.items.pages: has next and page. Keep one of them.'],
     [{ pages: { last: '$.pages', next: '$.next' } }, 'streams.items.pages.last: belongs to page.'],
     [{ pages: { while: '$.more' } }, 'streams.items.pages: names no way to the next page. Add link, next, cursor, page or offset.'],
-    [{ for: { each: 'other', with: { id: '$.id' } } }, 'streams.items.for.each: names no stream: items are there.'],
+    [{ for: { each: 'other', with: { id: '$.id' } } }, 'streams.items.for.each: names no stream. Write one of items.'],
     [
       { for: { each: 'items', with: { id: '$.id' } } },
       'streams.items.for.each: leads back to this stream: it would ask for itself without end.',
     ],
     [{ for: { stream: ['a'] } }, 'streams.items.for: has the field stream, whose name is taken. Choose another.'],
-    [{ to: 'requests' }, 'streams.items: would write to requests, a topic that every pipeline has. Add to: another name.'],
+    [{ to: 'requests' }, 'streams.items.to: would write to requests, a topic that every pipeline has. Add to: another name.'],
     [{ errors: [{ then: 'dead' }] }, 'streams.items.errors.0: needs status, when, or both.'],
     [
       { errors: [{ when: { '$.errors[': 1 }, then: 'dead' }] },
@@ -105,7 +105,7 @@ describe('mistakes, each with its place and its cure', () => {
 
   it.each([
     [{ limit: undefined }, 'limit: is missing. Write what the service permits, as in { requests: 15, window: 15m }.'],
-    [{ budgets: { day: { requests: 5, per: 'day' } } }, 'budgets: stands beside limit. Keep one of them.'],
+    [{ budgets: { day: { requests: 5, per: 'day' } } }, 'budgets: is beside limit. Keep one of them.'],
     [{ credentials: [{ name: 'a', bearer: 'x', key: 'y' }] }, 'credentials.0: has bearer and key. Keep one of them.'],
     [{ credentials: [{ name: 'a', header: 'x-key' }] }, 'credentials.0.header: has no key beside it. Add key: "${KEY}".'],
   ])('%j', (section, message) => {

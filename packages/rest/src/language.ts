@@ -1,14 +1,15 @@
+import { readFileSync } from 'node:fs';
 import { duration, secret } from '@headgate/pipeline';
 import { closest, distance } from 'fastest-levenshtein';
 import * as z from 'zod';
 import { type Path, path, readPath } from './path.ts';
-import { type Template, fieldsOf, jsonTemplate, template } from './template.ts';
-import { isTimeFormat } from './time.ts';
+import { type Placeholder, type Template, fieldsOf, jsonTemplate, template } from './template.ts';
+import { isTimeFormat, timeOf } from './time.ts';
 
 /** The language of a section with `use: rest`, as one schema: its descriptions are the reference. */
 
 const NAME = /^[A-Za-z][\w-]{0,49}$/;
-const OWN_TOPICS = ['requests', 'dead-letters', 'state'];
+const OWN_TOPICS = ['requests', 'dead-letters', 'state', 'walks'];
 const OWN_FIELDS = ['stream', 'since', 'until'];
 
 const fieldName = z.string().regex(/^[A-Za-z_]\w*$/, 'is no name of a field. Write letters, digits and underscores.');
@@ -31,6 +32,35 @@ const place = {
 };
 const placeSchema = z.strictObject(place).refine((given) => Object.keys(given).length === 1, 'needs one place: query, header or body.');
 
+const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+
+const token = z
+  .strictObject({
+    url: z.string().min(1).describe('Address that gives the token: a path after `baseUrl`, or a whole address.'),
+    grant: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe('`grant_type` of the request. Default with `id`: client_credentials, or refresh_token if there is one.'),
+    id: secret({ encoded: true }).exactOptional().describe('`client_id` of the application.'),
+    secret: secret({ encoded: true }).exactOptional().describe('`client_secret` of the application.'),
+    in: z.enum(['basic', 'body']).default('basic').describe('Where `id` and `secret` are sent.'),
+    refreshToken: secret({ encoded: true })
+      .exactOptional()
+      .describe('Refresh token, for `grant: refresh_token`. One that changes at each use is not supported.'),
+    form: z.record(z.string(), scalar).exactOptional().describe('Other fields of the request, such as `scope`.'),
+    json: z.record(z.string(), scalar).exactOptional().describe('The same, and the request is sent as JSON.'),
+    at: path({ singular: true }).prefault('$.access_token').describe('Place of the token in the response.'),
+    expires: path({ singular: true }).prefault('$.expires_in').describe('Place of the seconds for which the token is good.'),
+    header: headerName.exactOptional().describe('Header that carries the token as it is. Default: `Authorization: Bearer`.'),
+  })
+  .superRefine((given, context) => {
+    const refuse = (key: string, message: string): void => context.addIssue({ code: 'custom', path: [key], message });
+    if (given.form !== undefined && given.json !== undefined) refuse('json', 'is beside form. Keep one of them.');
+    if ((given.id === undefined) !== (given.secret === undefined))
+      refuse(given.id === undefined ? 'secret' : 'id', `needs ${given.id === undefined ? 'id' : 'secret'} beside it.`);
+  });
+
 const credential = z
   .strictObject({
     name: z.string().min(1).describe('Name in messages and counts; budgets are kept under it over restarts.'),
@@ -45,6 +75,7 @@ const credential = z
     key: secret().exactOptional().describe('Key, sent as `Authorization`, or where `header` or `query` says.'),
     header: headerName.exactOptional().describe('Header that carries the key.'),
     query: z.string().min(1).exactOptional().describe('Parameter of the query that carries the key.'),
+    body: z.string().min(1).exactOptional().describe('Member of the JSON body, or field of the form, that carries the key.'),
     oauth1: z
       .strictObject({
         consumerKey: secret().describe('Key of the application.'),
@@ -54,36 +85,38 @@ const credential = z
       })
       .exactOptional()
       .describe('OAuth 1.0a, signed with HMAC-SHA1.'),
-    token: z
-      .strictObject({
-        url: z.string().min(1).describe('Address of the token, relative to `baseUrl` or absolute.'),
-        grant: z.string().min(1).default('client_credentials').describe('`grant_type` of the request.'),
-        id: secret().describe('`client_id` of the application.'),
-        secret: secret().describe('`client_secret` of the application.'),
-        in: z.enum(['basic', 'body']).default('basic').describe('Where `id` and `secret` are sent.'),
-        refreshToken: secret()
-          .exactOptional()
-          .describe('Refresh token, for `grant: refresh_token`. One that changes at each use is not supported.'),
-        form: z.record(z.string(), z.string()).default({}).describe('Other fields of the request, such as `scope`.'),
-        at: path({ singular: true }).prefault('$.access_token').describe('Place of the token in the answer.'),
-      })
+    token: token
       .exactOptional()
-      .describe('OAuth 2: a token that is requested, and requested again when it is refused or expires.'),
+      .describe('A token that is requested: OAuth 2, or a login. It is requested again when it is refused or expires.'),
   })
   .superRefine((given, context) => {
     const kinds = (['bearer', 'basic', 'key', 'oauth1', 'token'] as const).filter((kind) => given[kind] !== undefined);
     if (kinds.length > 1) context.addIssue({ code: 'custom', message: `has ${kinds.join(' and ')}. Keep one of them.` });
-    const places = (['header', 'query'] as const).filter((one) => given[one] !== undefined);
+    const places = (['header', 'query', 'body'] as const).filter((one) => given[one] !== undefined);
     if (places.length > 0 && given.key === undefined)
       context.addIssue({ code: 'custom', path: [places[0] ?? ''], message: 'has no key beside it. Add key: "${KEY}".' });
-    if (places.length > 1) context.addIssue({ code: 'custom', message: 'has header and query. Keep one of them.' });
+    if (places.length > 1) context.addIssue({ code: 'custom', message: `has ${places.join(' and ')}. Keep one of them.` });
   });
+
+/** A value of the response: in its body, or in a header. */
+const given = z.union([path({ singular: true }), z.strictObject({ header: headerName })]);
+
+/** Where a response says what is left of a budget. */
+const evidence = {
+  left: given
+    .exactOptional()
+    .describe('Place of the requests that are left, if the usual headers do not say it: a path, or `{ header: name }`.'),
+  reset: given
+    .exactOptional()
+    .describe('Place of the time at which the budget is whole again: seconds from now, seconds since 1970, or a date.'),
+};
 
 const limit = z.strictObject({
   requests: z.int().positive().describe('Most requests in any window.'),
   window: duration()
     .describe('Length of the window.')
     .meta({ examples: ['15m'] }),
+  ...evidence,
 });
 
 const quota = z.strictObject({
@@ -94,11 +127,29 @@ const quota = z.strictObject({
     .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'is no time of day. Write hours and minutes, as in "00:00".')
     .exactOptional(),
   resetsOn: z.int().min(1).max(31).exactOptional().describe("Day of a month's reset."),
-  zone: z.string().exactOptional().describe('Time zone of the reset; without it UTC.'),
+  zone: z
+    .string()
+    .refine(isZone, 'is no time zone. Write one as in Europe/Berlin.')
+    .exactOptional()
+    .describe('Time zone of the reset; without it UTC.'),
+  ...evidence,
 });
 
+const budget = z.union([limit, quota]).superRefine(({ left, reset }, context) => {
+  if ((left === undefined) === (reset === undefined)) return;
+  const [there, missing] = left === undefined ? ['reset', 'left'] : ['left', 'reset'];
+  context.addIssue({ code: 'custom', path: [there], message: `needs ${missing} beside it.` });
+});
+
+function isZone(zone: string): boolean {
+  try {
+    return Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
+
 const statuses = z.union([z.int().min(100).max(599), z.array(z.int().min(100).max(599)).min(1)]);
-const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
 /** A path, and the values of which it must select one; without them anything. */
 export interface Condition {
@@ -138,11 +189,8 @@ const errorRule = z
 const pages = z
   .strictObject({
     link: z.string().exactOptional().describe('Relation in the Link header that has the next address: `next`.'),
-    next: path({ singular: true }).exactOptional().describe('Place of the next address in the body.'),
-    cursor: z
-      .union([path({ singular: true }), z.strictObject({ header: headerName })])
-      .exactOptional()
-      .describe('Place of the next cursor: in the body, or `{ header: name }`.'),
+    next: path().exactOptional().describe('Place of the next address in the body.'),
+    cursor: given.exactOptional().describe('Place of the next cursor: in the body, or `{ header: name }`.'),
     as: placeSchema.exactOptional().describe('Where the cursor goes in the next request.'),
     page: placeSchema.exactOptional().describe('Where the number of the page goes.'),
     offset: placeSchema.exactOptional().describe('Where the number of records before the page goes.'),
@@ -156,8 +204,10 @@ const pages = z
       .describe('Cursor that means the end, beside none, null and an empty text.'),
     last: path({ singular: true }).exactOptional().describe('Place of the number of pages.'),
     total: path({ singular: true }).exactOptional().describe('Place of the number of records in all.'),
-    while: path({ singular: true }).exactOptional().describe('Place of a value that is true while pages follow.'),
-    until: path({ singular: true }).exactOptional().describe('Place of a value that is true on the last page.'),
+    while: path()
+      .exactOptional()
+      .describe('Place of a value that is true while pages follow; a path with a filter selects something then.'),
+    until: path().exactOptional().describe('The same for the last page.'),
     alone: z.boolean().default(false).describe('Later requests carry the cursor and no other parameter.'),
     most: z.int().positive().exactOptional().describe('Most pages that the service gives of one listing.'),
     short: z.literal('last').exactOptional().describe('A page that is shorter than its size is the last one.'),
@@ -192,7 +242,11 @@ const pages = z
 
 const since = z.strictObject({
   from: path({ singular: true }).describe("Place of a record's time of change."),
-  first: z.union([z.string(), z.number()]).exactOptional().describe('Time at which the first listing begins. Default: no time is sent.'),
+  first: z
+    .union([z.string(), z.number()])
+    .refine((first) => timeOf(first) !== undefined, 'is no time. Write it as in 2024-01-01 or 2024-01-01T12:00:00Z.')
+    .exactOptional()
+    .describe('Time at which the first listing begins. Default: no time is sent.'),
   overlap: duration().exactOptional().describe('So much earlier than the newest record; what was already written is left out.'),
   window: duration().exactOptional().describe('Longest time that one listing covers, for `{since}` to `{until}`.'),
   order: z.literal('ascending').exactOptional().describe('The listing is ordered by this time.'),
@@ -202,7 +256,10 @@ const listed = z.string().min(1, 'is empty.');
 const forEach = z.union([
   z.strictObject({
     each: z.string().describe('Stream whose records ask for this one.'),
-    with: z.record(fieldName, path({ singular: true })).describe('Fields and their places in the record.'),
+    with: z
+      .record(fieldName, path({ singular: true }))
+      .refine((fields) => Object.keys(fields).length > 0, 'has no field. Write one, as in { id: $.id }.')
+      .describe('Fields and their places in the record.'),
     at: path().exactOptional().describe('Places in the record that are each a request; without it the record itself.'),
   }),
   z.array(z.record(fieldName, listed)),
@@ -225,11 +282,55 @@ const pathOrTemplate = z.string().transform((text, context): Path | Template => 
   if (text.startsWith('$')) return readPath(text, context, { singular: true });
   const read = template().safeParse(text);
   for (const { message } of read.error?.issues ?? []) context.addIssue({ code: 'custom', message });
+  if (text.includes('$.'))
+    context.addIssue({
+      code: 'custom',
+      message: 'has a path inside a text. Write the path alone, as in $.id, or a text with fields of for.',
+    });
   return read.success ? read.data : z.NEVER;
 });
 
+/** A file of JSON Schema. */
+const schemaFile = z
+  .string()
+  .min(1)
+  .transform((file, context): z.ZodType => {
+    const refuse = (message: string): z.ZodType => {
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    };
+    let text: string;
+    try {
+      text = readFileSync(file, 'utf8');
+    } catch (error) {
+      return refuse(
+        `can't be read (${error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'}). Write the path of a file.`,
+      );
+    }
+    try {
+      return z.fromJSONSchema(JSON.parse(text) as z.core.JSONSchema.BaseSchema);
+    } catch (error) {
+      return refuse(
+        error instanceof SyntaxError
+          ? 'is not JSON. Write a JSON Schema into it.'
+          : `is not a JSON Schema that is read here: ${textOf(error)}`,
+      );
+    }
+  })
+  .meta({ format: 'path', examples: ['./issue.schema.json'] });
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Texts that are added: a path there would be written as it is. */
+const added = template().refine(
+  ({ text }) => !/^\$[.[]/.test(text),
+  'is a path, and only fields of the request can be added. Write {field}.',
+);
+
 const everyStream = {
-  headers: z.record(headerName, z.string()).exactOptional().describe('Headers of each request.'),
+  headers: z.record(headerName, template()).exactOptional().describe('Headers of each request.'),
   query: z.record(z.string(), template()).exactOptional().describe('Parameters of the query; one without a value is left out.'),
   pages: pages.exactOptional().describe('The way to the next page. Without it there is one page.'),
   errors: z
@@ -247,9 +348,13 @@ const stream = z
     for: forEach.exactOptional().describe('One listing for each of these; without it there is one.'),
     records: path().exactOptional().describe("Place of the records. Without it: the answer's entries, or the answer."),
     key: pathOrTemplate.exactOptional().describe('Key of a record: its place in it, or a text with fields.'),
-    add: z.record(z.string(), template()).exactOptional().describe("Members that are added to each record: the request's fields."),
+    add: z.record(z.string(), added).exactOptional().describe("Members that are added to each record: the request's fields."),
     since: since.exactOptional().describe('Ask for what has changed since the last listing.'),
     batch: batch.exactOptional().describe('Ask for many keys in one request, and give each its own answer.'),
+    schema: schemaFile
+      .exactOptional()
+      .describe('File of a JSON Schema. A record that does not fit becomes a dead letter, and the rest of its page is written.'),
+    every: duration().exactOptional().describe('List this stream again after this time, in place of `every` of the section.'),
     cost: z.int().positive().exactOptional().describe('Cost of a request in each budget.'),
     to: z
       .string()
@@ -265,13 +370,19 @@ const stream = z
     for (const key of ['pages', 'since'] as const)
       if (given.batch !== undefined && given[key] !== undefined) refuse(key, 'does not go with batch.');
     for (const key of ['body', 'form'] as const) if (given[key] !== undefined && given.post === undefined) refuse(key, 'belongs to post.');
-    if (given.body !== undefined && given.form !== undefined) refuse('form', 'stands beside body. Keep one of them.');
+    if (given.body !== undefined && given.form !== undefined) refuse('form', 'is beside body. Keep one of them.');
+    if (given.every !== undefined && given.for !== undefined && isEach(given.for))
+      refuse('every', `has no effect here: records of ${given.for.each} ask for this stream. Write every there, or beside streams.`);
     const { path: address } = requestOf(given);
-    if (address !== undefined && !address.text.startsWith('/'))
-      refuse(given.get === undefined ? 'post' : 'get', 'must begin with a slash.');
+    const method = given.get === undefined ? 'post' : 'get';
+    if (address !== undefined && !address.text.startsWith('/')) refuse(method, 'must begin with a slash.');
+    if (address !== undefined && /[?#]/.test(address.text))
+      refuse(method, 'has a query. Write its parameters into query: { name: value }.');
+    if (given.since?.window !== undefined && ![...placeholders(given)].some(([, { name }]) => name === 'until'))
+      refuse('since', 'has a window, and nothing sends its end. Write {until} into a parameter.');
   });
 
-type StreamInput = Pick<z.output<typeof stream>, 'get' | 'post' | 'body' | 'form' | 'for' | 'query' | 'add' | 'key'>;
+type StreamInput = Pick<z.output<typeof stream>, 'get' | 'post' | 'body' | 'form' | 'for' | 'query' | 'headers' | 'add' | 'key'>;
 
 /** Where the stream's request goes. */
 export function requestOf({ get, post }: Pick<StreamInput, 'get' | 'post'>): {
@@ -313,35 +424,81 @@ export function isPath(given: Path | Template): given is Path {
   return 'first' in given;
 }
 
-function* placeholders({ get, post, body, form, query, add, key }: StreamInput) {
+export function* placeholders({
+  get,
+  post,
+  body,
+  form,
+  query,
+  headers,
+  add,
+  key,
+}: Omit<StreamInput, 'for'>): Generator<readonly [key: string, placeholder: Placeholder]> {
   const own = (name: string, given: Template | undefined) => (given?.fields ?? []).map((field) => [name, field] as const);
   yield* own('get', get);
   yield* own('post', post);
   yield* fieldsOf(body ?? null).map((field) => ['body', field] as const);
-  for (const [name, map] of Object.entries({ form, query, add })) for (const one of Object.values(map ?? {})) yield* own(name, one);
+  for (const [name, map] of Object.entries({ form, query, headers, add }))
+    for (const one of Object.values(map ?? {})) yield* own(name, one);
   if (key !== undefined && !isPath(key)) yield* own('key', key);
 }
 
-/** `Did you mean …?` where a name is only misspelled. */
+/** The name that was probably meant. */
+function meant(name: string, names: readonly string[]): string | undefined {
+  const near = names.length === 0 ? '' : closest(name, [...names]);
+  return near !== '' && distance(name, near) <= 2 ? near : undefined;
+}
+
 function nearest(name: string, names: ReadonlySet<string>): string {
-  if (names.size === 0) return '';
-  const near = closest(name, [...names]);
-  return distance(name, near) <= 2 ? ` Did you mean {${near}}?` : '';
+  const near = meant(name, [...names]);
+  if (near !== undefined) return ` Did you mean {${near}}?`;
+  return names.size === 0 ? ' Add for: { field: [value] }.' : ` Write ${[...names].map((one) => `{${one}}`).join(', ')}.`;
+}
+
+function nearestStream(name: string, streams: Streams): string {
+  const near = meant(name, Object.keys(streams));
+  return near === undefined ? ` Write one of ${Object.keys(streams).join(', ')}.` : ` Did you mean ${near}?`;
+}
+
+interface PlaceholderUse {
+  readonly field: string;
+  readonly format: string | undefined;
+  readonly fields: ReadonlySet<string>;
+  readonly isSince: boolean;
+}
+
+function placeholderFlaw({ field, format, fields, isSince }: PlaceholderUse): string | undefined {
+  if (field === 'since' || field === 'until') {
+    if (!isSince) return `has {${field}}, and the stream has no since.`;
+    if (format === undefined || isTimeFormat(format)) return undefined;
+    return `has {${field}:${format}}, which is no format. Write seconds, ms, date, or as in %Y-%m-%d.`;
+  }
+  if (format !== undefined) return `has {${field}:${format}}: only since and until have a format.`;
+  return fields.has(field) ? undefined : `has {${field}}, and for has no such field.${nearest(field, fields)}`;
+}
+
+function addressFlaw(text: string): string | undefined {
+  if (/[{}]/.test(text)) return 'takes no fields. Write a section for each address.';
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) return 'is not an address. Write it as in https://api.example.com.';
+  if (url.search !== '' || url.hash !== '') return 'has a query. Write its parameters into query: { name: value }.';
+  return url.username !== '' || url.password !== '' ? 'has a user or password. Write them into credentials, as basic.' : undefined;
 }
 
 /** A section with `use: rest`. */
 export const restOptions = z
   .strictObject({
     baseUrl: z
-      .url({ protocol: /^https?$/ })
+      .string()
+      .superRefine((text, context) => {
+        const flaw = addressFlaw(text);
+        if (flaw !== undefined) context.addIssue({ code: 'custom', message: flaw });
+      })
       .describe('Address of the service.')
-      .meta({ examples: ['https://api.example.com'] }),
+      .meta({ format: 'uri', examples: ['https://api.example.com'] }),
     credentials: z.array(credential).min(1).describe('Each has budgets of its own; lanes split them.'),
-    limit: limit.exactOptional().describe('Requests of each credential in any window.'),
-    budgets: z
-      .record(z.string(), z.union([limit, quota]))
-      .exactOptional()
-      .describe('Several limits by name, in place of `limit`.'),
+    limit: budget.exactOptional().describe('Requests of each credential in any window, or of a day or month.'),
+    budgets: z.record(z.string(), budget).exactOptional().describe('Several limits by name, in place of `limit`.'),
     retryFor: duration({ zero: true }).prefault('10m').describe('How long a request is tried again before it becomes a dead letter.'),
     timeout: duration().prefault('30s').describe('Longest an attempt may take, all in all.'),
     ...everyStream,
@@ -349,33 +506,62 @@ export const restOptions = z
       .record(z.string().regex(NAME, 'is no name of a stream. Write letters, digits and dashes.'), stream)
       .describe('Streams by name: a topic each.'),
   })
-  .superRefine(({ limit: one, budgets, streams }, context) => {
+  .superRefine(({ limit: one, budgets, credentials, streams, pages: everyPages, query, headers }, context) => {
     const refuse = (at: PropertyKey[], message: string): void => context.addIssue({ code: 'custom', path: at, message });
     if (one === undefined && budgets === undefined)
       refuse(['limit'], 'is missing. Write what the service permits, as in { requests: 15, window: 15m }.');
-    if (one !== undefined && budgets !== undefined) refuse(['budgets'], 'stands beside limit. Keep one of them.');
+    if (one !== undefined && budgets !== undefined) refuse(['budgets'], 'is beside limit. Keep one of them.');
     if (Object.keys(streams).length === 0) refuse(['streams'], 'has no stream.');
+    for (const [i, { name, body }] of credentials.entries()) {
+      if (credentials.findIndex((other) => other.name === name) < i)
+        refuse(['credentials', i, 'name'], 'is the name of another credential, too. Give each its own: budgets are kept under it.');
+      const reading = Object.entries(streams).find(([, given]) => given.get !== undefined);
+      if (body !== undefined && reading !== undefined)
+        refuse(['credentials', i, 'body'], `needs a body in every request, and ${reading[0]} is a get. Write header or query.`);
+    }
+    const all = new Set(Object.keys(streams).flatMap((name) => [...fieldNames(streams, name)]));
+    for (const [key, { name: field, format }] of placeholders({
+      ...(query !== undefined && { query }),
+      ...(headers !== undefined && { headers }),
+    })) {
+      const flaw = placeholderFlaw({
+        field,
+        format,
+        fields: all,
+        isSince: Object.values(streams).some(({ since: of }) => of !== undefined),
+      });
+      if (flaw !== undefined) refuse([key], flaw);
+    }
     for (const [name, given] of Object.entries(streams)) {
       const { for: of, to = name } = given;
       if (OWN_TOPICS.includes(to))
-        refuse(['streams', name], `would write to ${to}, a topic that every pipeline has. Add to: another name.`);
+        refuse(
+          ['streams', name, ...(given.to === undefined ? [] : ['to'])],
+          `would write to ${to}, a topic that every pipeline has. Add to: another name.`,
+        );
       for (const field of ownFields(of))
         if (OWN_FIELDS.includes(field)) refuse(['streams', name, 'for'], `has the field ${field}, whose name is taken. Choose another.`);
       const fields = fieldNames(streams, name);
       if (given.batch !== undefined && (fields.size !== 1 || !fields.has(given.batch.of)))
         refuse(['streams', name, 'batch', 'of'], `must be the only field of the stream, and for has ${[...fields].join(', ') || 'none'}.`);
       for (const [key, { name: field, format }] of placeholders(given)) {
-        const refuseHere = (message: string): void => refuse(['streams', name, key], message);
-        if (field === 'since' || field === 'until') {
-          if (given.since === undefined) refuseHere(`has {${field}}, and the stream has no since.`);
-          if (format !== undefined && !isTimeFormat(format))
-            refuseHere(`has {${field}:${format}}, which is no format. Write seconds, ms, date, or as in %Y-%m-%d.`);
-        } else if (format !== undefined) refuseHere(`has {${field}:${format}}: only since and until have a format.`);
-        else if (!fields.has(field)) refuseHere(`has {${field}}, and for has no such field.${nearest(field, fields)}`);
+        const flaw = placeholderFlaw({ field, format, fields, isSince: given.since !== undefined });
+        if (flaw !== undefined) refuse(['streams', name, key], flaw);
+      }
+      if (given.batch === undefined && Array.isArray(of) && fields.size === 1 && fields.has('file'))
+        refuse(
+          ['streams', name, 'for'],
+          'has mappings of the field file. Lines of a file go into the list of a field: { id: [{ file: ids.txt }] }.',
+        );
+      for (const key of ['as', 'page', 'offset', 'size'] as const) {
+        if (given.get === undefined || (given.pages ?? everyPages)?.[key]?.body === undefined) continue;
+        refuse(
+          given.pages === undefined ? ['pages', key] : ['streams', name, 'pages', key],
+          `has a place in the body, and ${name} is a get, which has none. Write query.`,
+        );
       }
       if (of === undefined || !isEach(of)) continue;
-      if (!Object.hasOwn(streams, of.each))
-        refuse(['streams', name, 'for', 'each'], `names no stream: ${Object.keys(streams).join(', ')} are there.`);
+      if (!Object.hasOwn(streams, of.each)) refuse(['streams', name, 'for', 'each'], `names no stream.${nearestStream(of.each, streams)}`);
       else if (isCircle(streams, name))
         refuse(['streams', name, 'for', 'each'], 'leads back to this stream: it would ask for itself without end.');
     }

@@ -13,6 +13,8 @@ export interface RestQuery {
   readonly stream: string;
   readonly fields: Fields;
   readonly cursor: Cursor;
+  /** The section's way from page to page was changed while the listing was under way: it begins again. */
+  readonly isChanged?: boolean;
 }
 
 /** The value of a field, or of `{since}` and `{until}`. */
@@ -36,14 +38,19 @@ export function httpRequest(
   const { method, path } = requestOf(stream);
   const valueOf = valuesOf(fields, cursor);
   const query: Record<string, string> = {};
-  const headers: Record<string, string> = { accept: 'application/json', ...lowerCased(everyHeader), ...lowerCased(stream.headers) };
+  const headers: Record<string, string> = {
+    accept: 'application/json',
+    ...lowerCased(everyHeader, valueOf),
+    ...lowerCased(stream.headers, valueOf),
+  };
   let body = stream.body === undefined ? undefined : jsonOf(stream.body, valueOf);
   const form = stream.form === undefined ? undefined : rendered(stream.form, valueOf);
 
   const put = ({ query: parameter, header, body: member }: Place, value: string | number): void => {
     if (parameter !== undefined) query[parameter] = String(value);
     if (header !== undefined) headers[header.toLowerCase()] = String(value);
-    if (member !== undefined) body = withMember(body, member, value);
+    if (member !== undefined && form !== undefined) form[member.join('.')] = String(value);
+    else if (member !== undefined) body = withMember(body, member, value);
   };
   const isFollowing = cursor.at !== null && pages !== undefined;
   if (isFollowing && (pages.link !== undefined || pages.next !== undefined)) {
@@ -68,8 +75,8 @@ function rendered(templates: NonNullable<Stream['query']>, valueOf: ValueOf): Re
   return Object.fromEntries(values.filter((pair): pair is readonly [string, string] => pair[1] !== undefined));
 }
 
-function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+function lowerCased(headers: NonNullable<Stream['headers']> = {}, valueOf: ValueOf): Record<string, string> {
+  return Object.fromEntries(Object.entries(rendered(headers, valueOf)).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 /** The body with a value at a place of it; what is on the way there and no object is replaced. */

@@ -3,6 +3,7 @@ import {
   type DefinitionInfo,
   InvalidOptionsError,
   type Pipeline,
+  type LookupDeadLetter,
   type PipelineIo,
   PipelineError,
   type TopicMap,
@@ -30,10 +31,11 @@ import * as z from 'zod';
 import { type Reading, type RestPage, keyOf, newestOf, verdictOf } from './answer.ts';
 import { type RestCredential, credentialOf } from './credentials.ts';
 import { type Carried, type Cursor, firstCursor } from './cursor.ts';
+import { evidenceOf } from './evidence.ts';
 import { kindOf, scalarOf } from './json-value.ts';
-import { type RestOptions, type Stream, fieldNames, isEach, isPath, restOptions } from './language.ts';
+import { type RestOptions, type Stream, fieldNames, isEach, isPath, placeholders, restOptions } from './language.ts';
 import { type Fields, type RestQuery, httpRequest, valuesOf } from './request.ts';
-import { timeOf } from './time.ts';
+import { roughness, timeOf } from './time.ts';
 import { type TriedStream, triedStream } from './try.ts';
 
 /** A request of a section: the stream, and its fields. */
@@ -66,7 +68,7 @@ function pipelineOf(name: string, section: RestOptions) {
   const streams: Readonly<Record<string, Stream>> = Object.fromEntries(
     Object.entries(section.streams).map(([of, stream]) => [
       of,
-      { ...(section.pages !== undefined && { pages: section.pages }), ...stream },
+      { ...(section.pages !== undefined && stream.batch === undefined && { pages: section.pages }), ...stream },
     ]),
   );
   const keyParameters = section.credentials.flatMap(({ query }) => query ?? []);
@@ -88,7 +90,12 @@ function pipelineOf(name: string, section: RestOptions) {
       .map((of) => [of, childrenOf(streams, of)] as const)
       .filter(([, some]) => some.length > 0),
   );
-  const topics: TopicMap = Object.fromEntries(Object.keys(streams).map((of) => [topicOf(of), topic({ value: z.unknown() })]));
+  const hasPages = Object.values(streams).some(({ pages }) => pages !== undefined);
+  const topics: TopicMap = Object.fromEntries([
+    ...Object.keys(streams).map((of) => [topicOf(of), topic({ value: z.unknown() })] as const),
+    ...(hasPages ? [['walks', topic({ value: walkRecord })] as const] : []),
+  ]);
+  const evidence = evidenceOf(section);
 
   const definition: SourceDefinition<RestQuery, RestPage> = {
     service: name,
@@ -99,13 +106,16 @@ function pipelineOf(name: string, section: RestOptions) {
     items: ({ stream, fields }) => itemsOf(readingOf(stream).stream, fields),
     itemsOf: ({ records }) => records.length,
     weights: ({ stream }) => costOf(section, readingOf(stream).stream),
+    ...(evidence !== undefined && { evidence }),
   };
   const optionsOf = ({ credentials, ...io }: PipelineIo<RestCredential>): SourceOptions => ({
     retryForMs: section.retryFor,
     timeout: section.timeout,
     ...io,
     baseUrl: section.baseUrl,
-    credentials: credentials.map((one) => credentialOf(one, section.baseUrl, io.clock)),
+    credentials: credentials.map((one) =>
+      credentialOf(one, { baseUrl: section.baseUrl, timeout: section.timeout, clock: io.clock, env: io.env }),
+    ),
   });
 
   return definePipeline({
@@ -116,6 +126,7 @@ function pipelineOf(name: string, section: RestOptions) {
     makesRequests: children.size > 0,
     keyOf: requestKey,
     listed: listedRequests,
+    every: ({ stream }) => readingOf(stream).stream.every,
     credentials: ({ credentials }) => credentials,
     agreed: ({ limit, budgets }) => JSON.parse(JSON.stringify({ limit, budgets })) as Json,
     probe(_, io, request = listedRequests()[0]) {
@@ -145,16 +156,23 @@ function pipelineOf(name: string, section: RestOptions) {
       const api = defineSource(definition)(optionsOf(io));
       const listing = walk({
         source: api,
-        paging: ({ stream, ...fields }: RestRequest, { carried }): Paging<RestQuery, RestPage, Cursor> => ({
-          first: firstCursor(readingOf(stream).stream, carried as Carried | undefined, io.clock.epochMs()),
-          query: (cursor) => ({ stream, fields, cursor }),
-          next: ({ next }) => (next === undefined ? 'last' : { cursor: next }),
-        }),
-        *records({ stream: of, records, digests }, { request, page, carried, topics: make, refuse }) {
+        paging({ stream, ...fields }: RestRequest, { carried }): Paging<RestQuery, RestPage, Cursor> {
+          const first = firstCursor(readingOf(stream).stream, carried as Carried | undefined, io.clock.epochMs());
+          return {
+            first,
+            query: (cursor) => (cursor.way === first.way ? { stream, fields, cursor } : { stream, fields, cursor: first, isChanged: true }),
+            next: ({ next }) => (next === undefined ? 'last' : { cursor: next }),
+          };
+        },
+        *records({ stream: of, records, digests, notice }, { request, page, carried, topics: make, refuse, warn }) {
           const { stream } = readingOf(of);
-          const written = new Set((carried as Carried | undefined)?.digests);
+          const before = carried as Carried | undefined;
+          const written = new Set(before?.digests);
+          const from = olderThan(stream, before);
+          if (notice !== undefined) warn(notice);
+          if (page === 1 && written.size >= MOST_DIGESTS) warn(crowded(requestKey(request)));
           for (const [i, record] of records.entries()) {
-            if (written.has(digests[i] ?? '')) continue;
+            if (written.has(digests[i] ?? '') || (timeOf(scalarOf(stream.since?.from.first(record))) ?? Infinity) < from) continue;
             const flaw = flawOf(stream, record);
             if (flaw === undefined) {
               yield recordOf(stream, record, request, make);
@@ -164,6 +182,14 @@ function pipelineOf(name: string, section: RestOptions) {
         },
         carry: (page, before) => carriedOn(readingOf(page.stream).stream, page, before as Carried | undefined),
         items: ({ records }) => records.length,
+        *lifecycle({ state, pages, items, reason }, { request, key, topics: make }) {
+          const { stream: of } = request;
+          if (readingOf(of).stream.pages !== undefined)
+            yield (
+              make['walks']?.({ key, value: { stream: of, state, pages, records: items, ...(reason !== undefined && { reason }) } }) ??
+                neverWritten()
+            );
+        },
       });
       const batches = Object.entries(streams).flatMap(([of, { batch }]) => (batch === undefined ? [] : [[of, batch] as const]));
       if (batches.length === 0) return listing;
@@ -182,15 +208,18 @@ function pipelineOf(name: string, section: RestOptions) {
             const { stream } = readingOf(of);
             const answersOf = (key: string): readonly unknown[] =>
               records.filter((record) => match.some((place) => String(scalarOf(place.first(record)) ?? '') === key));
-            const found = requested.map(({ key }) => answersOf(key));
-            return {
-              records: found.flatMap((answers, index) =>
-                answers.map((record) => ({ index, record: recordOf(stream, record, requested[index]?.request ?? { stream: of }, make) })),
-              ),
-              deadLetters: found.flatMap((answers, index) =>
-                answers.length > 0 ? [] : [{ index, error: notThere(name, requested[index]?.key ?? '') }],
-              ),
-            };
+            const found: { readonly index: number; readonly record: PendingRecord }[] = [];
+            const deadLetters: LookupDeadLetter[] = [];
+            for (const [index, { key, request }] of requested.entries()) {
+              const answers = answersOf(key);
+              if (answers.length === 0) deadLetters.push({ index, error: notThere(name, key) });
+              for (const [part, record] of answers.entries()) {
+                const flaw = flawOf(stream, record);
+                if (flaw === undefined) found.push({ index, record: recordOf(stream, record, request, make) });
+                else deadLetters.push({ index, error: unusable(name, requestKey(request), flaw), part: { id: String(part), record } });
+              }
+            }
+            return { records: found, deadLetters };
           },
         });
       }
@@ -223,16 +252,45 @@ function childRequests({ stream, with: fields, at }: Each & { readonly stream: s
   });
 }
 
-/** Why a record can't be written: nothing else about it is looked at. */
+/** Records of a time before this one were not asked for: a service without a parameter for it sends them again. Epoch ms. */
+function olderThan(stream: Stream, before: Carried | undefined): number {
+  const { since } = stream;
+  if (since === undefined || [...placeholders(stream)].some(([, { name }]) => name === 'since')) return -Infinity;
+  return (timeOf(before?.newest ?? since.first) ?? -Infinity) - (before === undefined ? 0 : (since.overlap ?? 0));
+}
+
+/** Why a record can't be written. No text of it is quoted. */
 function flawOf(stream: Stream, record: unknown): string | undefined {
-  const { key, since } = stream;
+  const { key, since, schema } = stream;
   if (key !== undefined && isPath(key) && keyOf(stream, record) === undefined)
     return `key: ${key.text} is ${kindOf(key.first(record))}, and has to be text or a number`;
   const time = since?.from.first(record);
   if (since !== undefined && timeOf(scalarOf(time)) === undefined)
     return `since.from: ${since.from.text} is ${kindOf(time)}, and has to be a time`;
+  // Numbers that are kept to their last digit are objects until then.
+  const [issue] = schema?.safeParse(JSON.parse(JSON.stringify(record))).error?.issues ?? [];
+  if (issue !== undefined) {
+    const expected = issue.code === 'invalid_type' ? `expected ${issue.expected}` : `it doesn't fit (${issue.code})`;
+    return `schema: ${['$', ...issue.path.map(String)].join('.')}: ${expected}`;
+  }
   return undefined;
 }
+
+function crowded(subject: string): string {
+  return `${subject}: more than ${MOST_DIGESTS.toLocaleString('en-US')} records are within the overlap before the newest one. Some of them may be written again: make overlap shorter.`;
+}
+
+function neverWritten(): never {
+  throw new TypeError('a section whose streams have no pages');
+}
+
+const walkRecord = z.object({
+  stream: z.string(),
+  state: z.enum(['started', 'completed', 'failed']),
+  pages: z.int(),
+  records: z.int(),
+  reason: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }).exactOptional(),
+});
 
 function unusable(service: string, subject: string, flaw: string): SourceError {
   const message = `${subject}: a record can't be written: ${flaw}. Correct the path, or request it again.`;
@@ -258,12 +316,13 @@ function notThere(service: string, key: string): SourceError {
 const DEFAULT_ITEMS = 100;
 
 function budgetsOf({ limit, budgets = {} }: RestOptions): Budgets {
-  if (limit !== undefined) return { rate: { requests: limit.requests, windowMs: limit.window } };
   return Object.fromEntries(
-    Object.entries(budgets).map(([name, budget]) => [
-      name,
-      'window' in budget ? { requests: budget.requests, windowMs: budget.window } : budget,
-    ]),
+    Object.entries(limit === undefined ? budgets : { rate: limit }).map(([name, budget]) => {
+      if ('window' in budget) return [name, { requests: budget.requests, windowMs: budget.window }];
+      const { requests, per, resetsAt, resetsOn, zone } = budget;
+      const reset = { ...(resetsAt !== undefined && { resetsAt }), ...(resetsOn !== undefined && { resetsOn }) };
+      return [name, { requests, per, ...reset, ...(zone !== undefined && { zone }) }];
+    }),
   );
 }
 
@@ -325,7 +384,8 @@ function carriedOn(stream: Stream, { records, digests }: RestPage, before: Carri
   if (since === undefined) return undefined;
   const newest = newestOf(stream, records, before?.newest);
   if (newest === undefined) return before;
-  const from = (timeOf(newest) ?? 0) - (since.overlap ?? 0);
+  const rough = Math.max(0, ...[...placeholders(stream)].map(([, { name, format }]) => (name === 'since' ? roughness(format) : 0)));
+  const from = (timeOf(newest) ?? 0) - (since.overlap ?? 0) - rough;
   const isKept = (record: unknown): boolean => (timeOf(scalarOf(since.from.first(record))) ?? 0) >= from;
   const kept = new Set((timeOf(before?.newest) ?? 0) >= from ? before?.digests : []);
   for (const [i, record] of records.entries()) if (isKept(record)) kept.add(digests[i] ?? '');

@@ -1,72 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { start } from '@headgate/pipeline';
-import { sqliteTopicLog } from '@headgate/topics/sqlite';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Api, type ApiOptions, after, pageOf, startApi } from './api.fixture.ts';
-import { rest } from './rest.ts';
-
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'headgate-rest-'));
-});
-afterAll(() => rm(folder, { recursive: true }));
-
-type Section = Parameters<ReturnType<typeof rest>>[0];
-
-interface Listed {
-  readonly records: Readonly<Record<string, readonly (readonly [key: string | null, value: unknown])[]>>;
-  readonly letters: readonly { readonly key: string; readonly code: string }[];
-}
-
-let logs = 0;
-
-/** Runs a section against a service to its end, as often as said, and gives all that its topics hold. */
-async function list(
-  section: Omit<Section, 'baseUrl'>,
-  options: ApiOptions,
-  { runs = 1 }: { readonly runs?: number } = {},
-): Promise<Listed & { readonly api: Api }> {
-  await using api = await startApi(options);
-  logs += 1;
-  const file = join(folder, `${logs}.db`);
-  const pipeline = rest('api')({ baseUrl: api.url, ...section });
-  for (let run = 0; run < runs; run += 1) {
-    await using log = await sqliteTopicLog({ file });
-    await using running = await start({ log, pipelines: [pipeline] });
-    if (run > 0)
-      await running.enqueue(
-        'api',
-        Array.from(pipeline.listed(), ({ value }) => JSON.parse(value) as never),
-      );
-    const { failures } = await running.done;
-    expect(failures).toEqual([]);
-  }
-  await using log = await sqliteTopicLog({ file });
-  const read = async (topic: string) => await Array.fromAsync(log.read({ topic }));
-  const records: Record<string, [string | null, unknown][]> = {};
-  for (const topic of Object.keys(pipeline.topics))
-    records[topic] = (await read(`api.${topic}`)).map(({ key, value }) => [key, JSON.parse(value ?? 'null')]);
-  const letters = (await read('api.dead-letters')).map(({ key, value }) => ({
-    key: key ?? '',
-    code: (JSON.parse(value ?? '{}') as { error: { code: string } }).error.code,
-  }));
-  expect(api.refused()).toBe(0);
-  return { records, letters, api };
-}
-
-const bearer = { credentials: [{ name: 'app', bearer: 'token' }], limit: { requests: 500, window: '100ms' } };
-const knowsBearer = ({ headers }: { readonly headers: Readonly<Record<string, unknown>> }) => headers['authorization'] === 'Bearer token';
-
-function some(count: number, first = 1): { readonly id: number; readonly updated_at: string }[] {
-  return Array.from({ length: count }, (_, i) => ({
-    id: first + i,
-    updated_at: new Date(Date.UTC(2024, 0, 1, 0, first + i)).toISOString(),
-  }));
-}
-
-const pairs = (items: readonly { readonly id: number }[]) => items.map((item) => [String(item.id), item] as const);
+import { describe, expect, it } from 'vitest';
+import { after, pageOf } from './api.fixture.ts';
+import { bearer, knowsBearer, list, pairs, some } from './list.fixture.ts';
 
 describe('pages', () => {
   const items = some(7);
@@ -330,7 +264,7 @@ describe('errors', () => {
       { ...bearer, streams, errors: [{ when: { '$.ok': false, '$.error': ['gone', 'away'] }, then: 'missing', code: '$.error' }] },
       { routes: { 'GET /items/{id}': ({ params }) => ({ body: params['id'] === 'a' ? good : { ok: false, error: 'away' } }) } },
     );
-    expect([records['items'], letters]).toEqual([pairs([good]), [{ key: 'items/b', code: 'HEADGATE_AWAY' }]]);
+    expect([records['items'], letters]).toMatchObject([pairs([good]), [{ key: 'items/b', code: 'HEADGATE_AWAY' }]]);
   });
 
   it('that mean no records', async () => {
@@ -338,7 +272,7 @@ describe('errors', () => {
       { ...bearer, streams, errors: [{ status: 404, then: 'empty' }] },
       { routes: { 'GET /items/{id}': ({ params }) => (params['id'] === 'a' ? { body: good } : { status: 404, body: {} }) } },
     );
-    expect([records['items'], letters]).toEqual([pairs([good]), []]);
+    expect([records['items'], letters]).toMatchObject([pairs([good]), []]);
   });
 
   it('that mean to wait', async () => {
@@ -371,7 +305,7 @@ describe('errors', () => {
         },
       },
     );
-    expect([records['items'], letters]).toEqual([pairs([good, good]), []]);
+    expect([records['items'], letters]).toMatchObject([pairs([good, good]), []]);
   });
 
   it('that begin a listing again, from the newest record where it is ordered', async () => {
@@ -404,7 +338,7 @@ describe('errors', () => {
         },
       },
     );
-    expect([records['items'], letters]).toEqual([pairs(items), []]);
+    expect([records['items'], letters]).toMatchObject([pairs(items), []]);
   });
 
   it('of a listing that gives the same page for each number', async () => {
@@ -412,7 +346,7 @@ describe('errors', () => {
       { ...bearer, streams: { items: { get: '/items', key: '$.id', pages: { page: { query: 'p' } } } } },
       { routes: { 'GET /items': () => ({ body: some(2) }) } },
     );
-    expect([letters, api.requests()]).toEqual([[{ key: 'items', code: 'HEADGATE_PAGE_REPEATED' }], 2]);
+    expect([letters, api.requests()]).toMatchObject([[{ key: 'items', code: 'HEADGATE_PAGE_REPEATED' }], 2]);
   });
 
   it('of one record without a key, beside which the others are written', async () => {
@@ -427,7 +361,7 @@ describe('errors', () => {
       },
     );
     expect(records['items']?.map(([key]) => key)).toEqual(['1', '4']);
-    expect(letters).toEqual(Array.from({ length: 2 }, () => ({ key: 'items', code: 'HEADGATE_INVALID_RECORD' })));
+    expect(letters).toMatchObject(Array.from({ length: 2 }, () => ({ key: 'items', code: 'HEADGATE_INVALID_RECORD' })));
   });
 
   it('of an answer without the records', async () => {
@@ -435,7 +369,7 @@ describe('errors', () => {
       { ...bearer, streams: { items: { get: '/items', records: '$.data[*]', key: '$.id' } } },
       { routes: { 'GET /items': () => ({ body: { message: 'hello' } }) } },
     );
-    expect(letters).toEqual([{ key: 'items', code: 'HEADGATE_UNFIT_ANSWER' }]);
+    expect(letters).toMatchObject([{ key: 'items', code: 'HEADGATE_UNFIT_ANSWER' }]);
   });
 });
 
@@ -515,7 +449,7 @@ describe('keys that share a request', () => {
       },
     );
     expect(records['books']?.map(([key]) => key).toSorted()).toEqual(['1', '2', '3', '5']);
-    expect(letters).toEqual([{ key: '4', code: 'HEADGATE_NOT_FOUND' }]);
+    expect(letters).toMatchObject([{ key: '4', code: 'HEADGATE_NOT_FOUND' }]);
     expect(api.requests()).toBe(2);
   });
 });
@@ -564,7 +498,7 @@ describe('records that ask for more', () => {
         },
       },
     );
-    expect(letters).toEqual([]);
+    expect(letters).toMatchObject([]);
     expect(records['repos']).toHaveLength(3);
     expect(records['issues']?.map(([key, value]) => [key, (value as { repo: string }).repo]).toSorted()).toEqual(
       ['node', 'undici'].flatMap((repo) => issuesOf(repo).map(({ id }) => [id, repo])),

@@ -36,6 +36,18 @@ export function isTimeFormat(format: string): boolean {
   return ['seconds', 'ms', 'date'].includes(format) || (/%[YmdHMS]/.test(format) && !/%[^YmdHMS]/.test(format));
 }
 
+const DAY_MS = 86_400_000;
+/** The length of what each part leaves out, from the finest on. */
+const PARTS = { S: 1_000, M: 60_000, H: 3_600_000, d: DAY_MS, m: 31 * DAY_MS, Y: 366 * DAY_MS };
+
+/** How much later than its text a time in a format may be, ms: a date may be of any time of its day. */
+export function roughness(format: string | undefined): number {
+  if (format === undefined || format === 'ms') return 0;
+  if (format === 'seconds') return PARTS.S;
+  if (format === 'date') return DAY_MS;
+  return Object.entries(PARTS).find(([part]) => format.includes(`%${part}`))?.[1] ?? 0;
+}
+
 /** A time in a format; without one as the service wrote it. */
 export function formatTime(value: Time, format: string | undefined): string | number {
   if (format === undefined) return value;

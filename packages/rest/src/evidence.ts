@@ -1,0 +1,47 @@
+import { type BudgetEvidence, type EvidenceContext, type HttpResponse, budgetEvidence, jsonBody } from '@headgate/sources';
+import type { RestOptions } from './language.ts';
+import { scalarOf } from './json-value.ts';
+import type { Path } from './path.ts';
+import { timeOf } from './time.ts';
+
+/** From here on a number is an instant (of 1973 or later), below it a wait. */
+const EPOCH_S = 1e8;
+
+/** A value of a response: in its body, or in a header. */
+export function saidAt(
+  place: Path | { readonly header: string },
+  { headers }: Pick<HttpResponse, 'headers'>,
+  body: () => unknown,
+): unknown {
+  return 'header' in place ? headers[place.header.toLowerCase()] : place.first(body());
+}
+
+/** What a response says of each budget: at the places of the section, else in the usual headers. Undefined if no budget has a place. */
+export function evidenceOf({ limit, budgets = {} }: Pick<RestOptions, 'limit' | 'budgets'>) {
+  const all = Object.entries(limit === undefined ? budgets : { rate: limit });
+  if (all.every(([, { left }]) => left === undefined)) return undefined;
+  return (answer: HttpResponse, { epochMs }: EvidenceContext<unknown>): Readonly<Record<string, BudgetEvidence | undefined>> => {
+    let parsed: { readonly value: unknown } | undefined;
+    const body = (): unknown => {
+      const read = jsonBody(answer, JSON.parse);
+      parsed ??= { value: read.kind === 'json' ? read.value : undefined };
+      return parsed.value;
+    };
+    return Object.fromEntries(
+      all.map(([name, { left, reset }], i) => {
+        if (left === undefined || reset === undefined) return [name, i === 0 ? budgetEvidence({ head: answer, epochMs }) : undefined];
+        const remaining = Number(scalarOf(saidAt(left, answer, body)) ?? NaN);
+        const resetInMs = waitMs(scalarOf(saidAt(reset, answer, body)), epochMs);
+        return [name, remaining >= 0 && resetInMs !== undefined ? { remaining: Math.floor(remaining), resetInMs } : undefined];
+      }),
+    );
+  };
+}
+
+/** Seconds from now, seconds or milliseconds since 1970, or a date, as ms from now. */
+function waitMs(said: string | number | boolean | undefined, epochMs: number): number | undefined {
+  const number = typeof said === 'boolean' || said === '' ? NaN : Number(said);
+  if (number >= 0 && number < EPOCH_S) return number * 1_000;
+  const at = typeof said === 'string' && /^[A-Z][a-z]{2},/.test(said) ? Date.parse(said) : timeOf(said);
+  return at === undefined || Number.isNaN(at) ? undefined : at - epochMs;
+}

@@ -1,0 +1,249 @@
+import { rmSync } from 'node:fs';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type ApiCall, pageOf } from './api.fixture.ts';
+import { walkedAgain } from './walked-again.fixture.ts';
+import { bearer, list, pairs, some } from './list.fixture.ts';
+
+const items = some(7);
+const limit = { requests: 500, window: '100ms' };
+
+describe('the way to the next page', () => {
+  it('is an address that a filter selects among links', async () => {
+    const { records, api } = await list(
+      {
+        ...bearer,
+        streams: { items: { get: '/items', records: '$.data[*]', key: '$.id', pages: { next: "$.links[?@.rel=='next'].href" } } },
+      },
+      {
+        routes: {
+          'GET /items': ({ query }) => {
+            const page = Number(query.get('page') ?? 1);
+            const links = [{ rel: 'self', href: '/items' }, ...(page < 3 ? [{ rel: 'next', href: `/items?page=${page + 1}` }] : [])];
+            return { body: { data: pageOf(items, page, 3), links } };
+          },
+        },
+      },
+    );
+    expect([records['items'], api.requests()]).toEqual([pairs(items), 3]);
+  });
+
+  it('is none for a stream that takes the pages of its section back, or names a size alone', async () => {
+    const { records, api } = await list(
+      {
+        ...bearer,
+        pages: { page: { query: 'page' } },
+        streams: {
+          one: { get: '/one', key: '$.id', pages: {} },
+          two: { get: '/two', key: '$.id', pages: { size: { query: 'limit', is: 2 } } },
+        },
+      },
+      {
+        routes: {
+          'GET /one': () => ({ body: items[0] }),
+          'GET /two': ({ query }) => ({ body: pageOf(items, 1, Number(query.get('limit'))) }),
+        },
+      },
+    );
+    expect([records['one'], records['two'], api.requests()]).toEqual([pairs(items.slice(0, 1)), pairs(items.slice(0, 2)), 2]);
+  });
+
+  it('goes into a form', async () => {
+    const { records } = await list(
+      {
+        ...bearer,
+        streams: {
+          items: { post: '/items', form: { q: 'all' }, key: '$.id', pages: { page: { body: 'page' }, size: { body: 'size', is: 3 } } },
+        },
+      },
+      {
+        routes: {
+          'POST /items': ({ body }) => {
+            const { q, page, size } = body as Record<string, string>;
+            return { body: q === 'all' ? pageOf(items, Number(page), Number(size)) : [] };
+          },
+        },
+      },
+    );
+    expect(records['items']).toEqual(pairs(items));
+  });
+
+  it('is walked from its beginning again, and this is said, where it was changed since the page before', async () => {
+    const answer = ({ query }: ApiCall) => ({ body: pageOf(items, Number(query.get('page') ?? query.get('p')), 3) });
+    const streams = (parameter: string) => ({ items: { get: '/items', key: '$.id', pages: { page: { query: parameter } } } });
+    const { records, notices } = await walkedAgain({ ...bearer, streams: streams('page') }, { ...bearer, streams: streams('p') }, answer);
+    expect(records.map(([key]) => key)).toEqual(['1', '2', '3', '4', '5', '6', ...items.map(({ id }) => String(id))]);
+    expect(notices).toContain(
+      "items: the section's way from page to page has changed. The listing has begun again, and records of its earlier pages are written again.",
+    );
+  });
+});
+
+describe('signing in', () => {
+  const streams = { items: { post: '/items', body: { q: 'all' }, key: '$.id' } };
+
+  it('with a key in the body', async () => {
+    const { records } = await list(
+      { credentials: [{ name: 'app', key: 'k', body: 'api_key' }], limit, streams },
+      { routes: { 'POST /items': () => ({ body: items }) }, knows: ({ body }) => (body as { api_key: string }).api_key === 'k' },
+    );
+    expect(records['items']).toEqual(pairs(items));
+  });
+
+  it('with a login whose token goes into a header of its own, and is renewed as the response says', async () => {
+    let logins = 0;
+    const { records, api } = await list(
+      {
+        credentials: [
+          {
+            name: 'app',
+            token: { url: '/login', json: { user: 'me', password: 'shh' }, at: '$.session', expires: '$.seconds', header: 'X-Session' },
+          },
+        ],
+        limit,
+        streams: { items: { get: '/items', key: '$.id', pages: { page: { query: 'page' } } } },
+      },
+      {
+        routes: {
+          'POST /login': () => ({ body: { session: `s${(logins += 1)}`, seconds: logins === 1 ? 0 : 3_600 } }),
+          'GET /items': ({ query }) => ({ body: pageOf(items, Number(query.get('page')), 4) }),
+        },
+        knows: ({ path, headers }) => path === '/login' || /^s[12]$/.test(String(headers['x-session'])),
+      },
+    );
+    expect(records['items']).toEqual(pairs(items));
+    expect(api.answered.flatMap(({ path, body }) => (path === '/login' ? [body] : []))).toEqual([
+      { user: 'me', password: 'shh' },
+      { user: 'me', password: 'shh' },
+    ]);
+  });
+
+  it('with a token that is refused tells the status, and no secret', async () => {
+    const { letters, notices } = await list(
+      {
+        credentials: [
+          { name: 'app', token: { url: '/token', id: 'me', secret: 'sEcr3t-0123456789' } },
+          { name: 'other', key: 'k' },
+        ],
+        limit,
+        streams,
+      },
+      {
+        routes: {
+          'POST /token': () => ({ status: 400, body: { error: 'invalid_client sEcr3t-0123456789' } }),
+          'POST /items': () => ({ body: items }),
+        },
+      },
+    );
+    expect(letters).toEqual([]);
+    expect(notices.join()).not.toContain('sEcr3t');
+  });
+});
+
+describe('a request', () => {
+  it('has fields in its headers', async () => {
+    const { records } = await list(
+      {
+        ...bearer,
+        headers: { 'x-tenant': '{tenant}' },
+        streams: { items: { get: '/items', for: { tenant: ['a', 'b'] }, key: '{tenant}' } },
+      },
+      { routes: { 'GET /items': ({ headers }) => ({ body: [headers['x-tenant']] }) } },
+    );
+    expect(records['items']).toEqual([
+      ['a', 'a'],
+      ['b', 'b'],
+    ]);
+  });
+});
+
+describe('a limit in the responses', () => {
+  it.each([
+    ['in headers', { left: { header: 'X-Left' }, reset: { header: 'X-Again' } }],
+    ['in the body', { left: '$.limit.left', reset: '$.limit.again' }],
+  ])('is read %s that only this service has', async (_, places) => {
+    let left = 2;
+    const { records, api } = await list(
+      {
+        credentials: bearer.credentials,
+        limit: { requests: 500, window: '1h', ...places },
+        streams: { items: { get: '/items', records: '$.items[*]', key: '$.id', pages: { page: { query: 'page' } } } },
+      },
+      {
+        routes: {
+          'GET /items': ({ query }) => {
+            left = left === 0 ? 500 : left - 1;
+            return {
+              headers: { 'X-Left': String(left), 'X-Again': '1' },
+              body: { items: pageOf(items, Number(query.get('page')), 3), limit: { left, again: 1 } },
+            };
+          },
+        },
+      },
+    );
+    expect(records['items']).toEqual(pairs(items));
+    const [, second = 0, third = 0] = api.answered.map(({ at }) => at);
+    expect(third - second).toBeGreaterThanOrEqual(1_000);
+  });
+});
+
+describe('records', () => {
+  it('that do not fit the schema become dead letters, and the others are written with every digit', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'headgate-schema-'));
+    const schema = join(folder, 'item.schema.json');
+    await writeFile(
+      schema,
+      JSON.stringify({ type: 'object', required: ['name'], properties: { id: { type: 'number' }, name: { type: 'string' } } }),
+    );
+    const { records, letters } = await list(
+      { ...bearer, streams: { items: { get: '/items', key: '$.id', schema } } },
+      { routes: { 'GET /items': () => ({ body: '[{"id":9007199254740993,"name":"a"},{"id":2,"name":5},{"id":3}]' }) } },
+    ).finally(() => rmSync(folder, { recursive: true }));
+    expect(records['items']?.map(([key]) => key)).toEqual(['9007199254740993']);
+    expect(letters).toMatchObject([
+      {
+        code: 'HEADGATE_INVALID_RECORD',
+        message: "items: a record can't be written: schema: $.name: expected string. Correct the path, or request it again.",
+      },
+      { code: 'HEADGATE_INVALID_RECORD' },
+    ]);
+  });
+
+  it('of each stream have a topic, and so has the course of the listings', async () => {
+    const { records } = await list(
+      { ...bearer, streams: { items: { get: '/items', key: '$.id', pages: { page: { query: 'page' } } } } },
+      { routes: { 'GET /items': ({ query }) => ({ body: pageOf(items, Number(query.get('page')), 4) }) } },
+    );
+    expect(records['walks']).toEqual([
+      ['items', { stream: 'items', state: 'started', pages: 0, records: 0 }],
+      ['items', { stream: 'items', state: 'completed', pages: 3, records: 7 }],
+    ]);
+  });
+});
+
+describe('what has changed', () => {
+  it('is told from the rest here, where the service has no parameter for it', async () => {
+    const { records } = await list(
+      { ...bearer, streams: { items: { get: '/items', key: '$.id', since: { from: '$.updated_at', first: '2024-01-01T00:03:00Z' } } } },
+      { routes: { 'GET /items': () => ({ body: items }) } },
+      { runs: 2 },
+    );
+    expect(records['items']).toEqual(pairs(items.slice(2)));
+  });
+
+  it('is written once where the service takes a day, and so sends more than was asked for', async () => {
+    const { records, api } = await list(
+      { ...bearer, streams: { items: { get: '/items', query: { day: '{since:date}' }, key: '$.id', since: { from: '$.updated_at' } } } },
+      {
+        routes: {
+          'GET /items': ({ query }) => ({ body: items.filter((item) => item.updated_at.slice(0, 10) >= (query.get('day') ?? '')) }),
+        },
+      },
+      { runs: 3 },
+    );
+    expect(records['items']).toEqual(pairs(items));
+    expect(api.answered.map(({ query }) => query.get('day'))).toEqual([null, '2024-01-01', '2024-01-01']);
+  });
+});

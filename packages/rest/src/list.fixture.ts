@@ -1,0 +1,90 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { start } from '@headgate/pipeline';
+import { sqliteTopicLog } from '@headgate/topics/sqlite';
+import { expect } from 'vitest';
+import { type Api, type ApiOptions, startApi } from './api.fixture.ts';
+import { rest } from './rest.ts';
+
+export type Section = Parameters<ReturnType<typeof rest>>[0];
+
+/** All that the topics of a section hold. */
+export interface Listed {
+  readonly records: Readonly<Record<string, readonly (readonly [key: string | null, value: unknown])[]>>;
+  readonly letters: readonly { readonly key: string; readonly code: string; readonly message: string }[];
+  readonly notices: readonly string[];
+  readonly api: Api;
+}
+
+interface ListOptions {
+  /** How often the section is run; each time its list is requested again. Default 1. */
+  readonly runs?: number;
+  /** Path of the service's address. Default none. */
+  readonly path?: string;
+}
+
+/** Runs a section against a service to its end, as often as said, and gives all that its topics hold. */
+export async function list(
+  section: Omit<Section, 'baseUrl'>,
+  options: ApiOptions,
+  { runs = 1, path = '' }: ListOptions = {},
+): Promise<Listed> {
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-rest-'));
+  try {
+    await using api = await startApi(options);
+    const pipeline = rest('api')({ baseUrl: api.url + path, ...section });
+    const file = join(folder, 'log.db');
+    const notices: string[] = [];
+    for (let run = 0; run < runs; run += 1) {
+      await using log = await sqliteTopicLog({ file });
+      await using running = await start({ log, pipelines: [pipeline] });
+      const heard = running.events.subscribe((event) => {
+        if (event.type === 'notice') notices.push(event.message);
+      });
+      if (run > 0)
+        await running.enqueue(
+          'api',
+          Array.from(pipeline.listed(), ({ value }) => JSON.parse(value) as never),
+        );
+      const { failures } = await running.done;
+      heard.unsubscribe();
+      expect(failures).toEqual([]);
+    }
+    await using log = await sqliteTopicLog({ file });
+    const read = async (topic: string) => await Array.fromAsync(log.read({ topic }));
+    const records: Record<string, [string | null, unknown][]> = {};
+    for (const topic of Object.keys(pipeline.topics))
+      records[topic] = (await read(`api.${topic}`)).map(({ key, value }) => [key, JSON.parse(value ?? 'null')]);
+    const letters = (await read('api.dead-letters')).map(({ key, value }) => ({
+      key: key ?? '',
+      ...(JSON.parse(value ?? '{}') as { error: { code: string; message: string } }).error,
+    }));
+    expect(api.refused()).toBe(0);
+    return { records, letters, notices, api };
+  } finally {
+    await rm(folder, { recursive: true, maxRetries: 3 });
+  }
+}
+
+export const bearer = { credentials: [{ name: 'app', bearer: 'token' }], limit: { requests: 500, window: '100ms' } };
+
+export function knowsBearer({ headers }: { readonly headers: Readonly<Record<string, unknown>> }): boolean {
+  return headers['authorization'] === 'Bearer token';
+}
+
+export interface Item {
+  readonly id: number;
+  readonly updated_at: string;
+}
+
+/** Items whose times of change are minutes apart. */
+export function some(count: number, first = 1): Item[] {
+  return Array.from({ length: count }, (_, i) => ({
+    id: first + i,
+    updated_at: new Date(Date.UTC(2024, 0, 1, 0, first + i)).toISOString(),
+  }));
+}
+
+export const pairs = (items: readonly { readonly id: number }[]): (readonly [string, object])[] =>
+  items.map((item) => [String(item.id), item] as const);
