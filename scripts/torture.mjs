@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 
 const given = process.argv.slice(2);
-const all = ['apps/pipeline/src/e2e', 'packages/topics/src/kafka'];
+const all = ['apps/pipeline/src/e2e', 'apps/pipeline/src/config/rest-mistakes.test.ts', 'packages/rest/src', 'packages/topics/src/kafka'];
 
 // Modules of users that tests write import what is built.
 run('turbo', ['run', 'build', '--output-logs=errors-only', '--log-order=grouped']);

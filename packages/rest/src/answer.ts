@@ -276,7 +276,7 @@ function dropRepeated(
 export function keyOf({ key }: Pick<Stream, 'key'>, record: unknown): string | undefined {
   if (key === undefined || !isPath(key)) return undefined;
   const value = scalarOf(key.first(record));
-  return value === undefined ? undefined : String(value);
+  return typeof value === 'number' || (typeof value === 'string' && value !== '') ? String(value) : undefined;
 }
 
 /** The newest time of some records, as the service wrote it. */

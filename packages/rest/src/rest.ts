@@ -338,7 +338,14 @@ function requestKey({ stream, ...fields }: RestRequest): string {
 }
 
 function requestSchema(streams: Readonly<Record<string, Stream>>): z.ZodType<RestRequest> {
-  const field = z.union([z.string().min(1), z.number()]);
+  const isStep = (text: string): boolean => text === '.' || text === '..';
+  const field = z.union([
+    z
+      .string()
+      .min(1)
+      .refine((text) => !isStep(text), 'is a step to another path, which no field can be.'),
+    z.number(),
+  ]);
   const kinds = Object.keys(streams).map((name) =>
     z.strictObject({ stream: z.literal(name), ...Object.fromEntries(Array.from(fieldNames(streams, name), (of) => [of, field])) }),
   );

@@ -1,0 +1,225 @@
+import { describe, expect, it } from 'vitest';
+import { type ApiAnswer, pageOf } from './api.fixture.ts';
+import { bearer, list, pairs, some } from './list.fixture.ts';
+
+/** Ten wrong responses of each kind: what comes of the request, and that nothing is lost without a word. */
+
+const items = some(4);
+const stream = { get: '/items', records: '$.items[*]', key: '$.id' };
+const cursor = { cursor: '$.next', as: { query: 'cursor' } };
+const always = (answer: ApiAnswer) => ({ routes: { 'GET /items': () => answer } });
+
+async function outcome(streams: Parameters<typeof list>[0]['streams'], options: Parameters<typeof list>[1]) {
+  const { records, letters, api } = await list({ ...bearer, streams }, options);
+  return { keys: records['items']?.map(([key]) => key), codes: letters.map(({ code }) => code), asked: api.requests(), letters };
+}
+
+describe('a selector that finds nothing is asked once more, and then a dead letter', () => {
+  it.concurrent.each([
+    {},
+    { item: [] },
+    { items: 'none' },
+    { items: 5 },
+    { items: true },
+    [],
+    [[1]],
+    'items',
+    { data: { items: [1] } },
+    { error: 'secret-text', code: 1 },
+  ])('%j', async (body) => {
+    const { keys, codes, asked, letters } = await outcome({ items: stream }, always({ body: JSON.stringify(body) }));
+    expect({ keys, codes, asked }).toEqual({ keys: [], codes: ['HEADGATE_UNFIT_ANSWER'], asked: 2 });
+    expect(letters[0]?.message).toContain('records: $.items[*]: expected a list, got ');
+    expect(letters[0]?.message).not.toContain('secret-text');
+  });
+
+  it.concurrent.each([{ items: [] }, { items: null }, { items: {} }, { items: [], error: null }])('%j has no records', async (body) => {
+    expect(await outcome({ items: stream }, always({ body }))).toMatchObject({ keys: [], codes: [], asked: 1 });
+  });
+});
+
+describe('a cursor that is none is asked once more, and then a dead letter', () => {
+  it.concurrent.each([[{}], [{ a: 1 }], [[]], [['a']], [true], [false], [[[]]], [{ next: 'x' }], [[null]], [{ $ref: '#' }]])(
+    '%j',
+    async (next) => {
+      const found = await outcome({ items: { ...stream, pages: cursor } }, always({ body: { items, next } }));
+      expect(found).toMatchObject({ keys: [], codes: ['HEADGATE_UNFIT_ANSWER'], asked: 2 });
+      expect(found.letters[0]?.message).toMatch(/\$\.next: expected text or a number, got (an object|a list|true|false)/);
+    },
+  );
+});
+
+describe('a listing in a circle ends where it closes, with every page before it', () => {
+  it.concurrent.each([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])('of %i pages', async (length) => {
+    const { keys, codes, asked } = await outcome(
+      { items: { ...stream, pages: cursor } },
+      {
+        routes: {
+          'GET /items': ({ query }) => {
+            const page = Number(query.get('cursor') ?? 0);
+            return { body: { items: [{ id: page }], next: page === length ? '1' : String(page + 1) } };
+          },
+        },
+      },
+    );
+    expect({ keys, codes, asked }).toEqual({
+      keys: Array.from({ length: length + 1 }, (_, i) => String(i)),
+      codes: ['HEADGATE_CURSOR_LOOP'],
+      asked: length + 1,
+    });
+  });
+});
+
+describe('a next address elsewhere gets no request', () => {
+  it.concurrent.each([
+    'https://other.example.com/items',
+    'http://127.0.0.2/items',
+    '//other.example.com/items',
+    'http://127.0.0.1:1/items',
+    'http://user@other.example.com/',
+    'https:/\\other.example.com',
+    'http://[::1]/items',
+    'HTTP://OTHER.EXAMPLE.COM',
+    'http://127.0.0.1.example.com/',
+    '/\\other.example.com/items',
+  ])('%s', async (next) => {
+    const found = await outcome({ items: { ...stream, pages: { next: '$.next' } } }, always({ body: { items, next } }));
+    expect(found).toMatchObject({ keys: ['1', '2', '3', '4'], codes: ['HEADGATE_FOREIGN_ADDRESS'], asked: 1 });
+  });
+});
+
+describe('empty pages that lead on', () => {
+  it.concurrent('end after a hundred in a row', async () => {
+    let page = 0;
+    const found = await outcome(
+      { items: { ...stream, pages: cursor } },
+      { routes: { 'GET /items': () => ({ body: { items: [], next: String((page += 1)) } }) } },
+    );
+    expect(found).toMatchObject({ keys: [], codes: ['HEADGATE_EMPTY_PAGES'], asked: 100 });
+  });
+});
+
+describe('a page like the one before is a dead letter', () => {
+  it.concurrent.each(
+    [{ page: { query: 'p' } }, { offset: { query: 'o' } }].flatMap((pages) =>
+      [2, 3, 4, 5, 6].map((from) => [JSON.stringify(pages), from, pages] as const),
+    ),
+  )('%s, from page %i on', async (_, from, pages) => {
+    let asked = 0;
+    const page = () => Math.min((asked += 1), from - 1);
+    const found = await outcome(
+      { items: { ...stream, pages } },
+      { routes: { 'GET /items': () => ({ body: { items: [{ id: page() }] } }) } },
+    );
+    expect(found).toMatchObject({ codes: ['HEADGATE_PAGE_REPEATED'], asked: from });
+    expect(found.keys).toHaveLength(from - 1);
+  });
+});
+
+describe('a record that can not be written is a dead letter beside the others', () => {
+  it.concurrent.each([[{}], [{ id: null }], [{ id: true }], [{ id: [] }], [{ id: { id: 1 } }], [{ id: '' }], [null], [[1]], ['text'], [5]])(
+    'without a key: %j',
+    async (record) => {
+      const found = await outcome({ items: stream }, always({ body: { items: [items[0], record, items[1]] } }));
+      expect(found).toMatchObject({ keys: ['1', '2'], codes: ['HEADGATE_INVALID_RECORD'], asked: 1 });
+    },
+  );
+
+  it.concurrent.each([[undefined], [null], ['soon'], [''], [true], [[]], [{}], ['2024-13-45'], ['NaN'], ['12:30']])(
+    'with a time that is none: %j',
+    async (time) => {
+      const found = await outcome(
+        { items: { ...stream, since: { from: '$.updated_at' } } },
+        always({ body: { items: [items[0], { id: 9, updated_at: time }, items[1]] } }),
+      );
+      expect(found).toMatchObject({ keys: ['1', '2'], codes: ['HEADGATE_INVALID_RECORD'], asked: 1 });
+    },
+  );
+
+  it.concurrent.each([[undefined], [null], [''], [{}], [[]], [true], [{ id: 1 }], [['a']], ['..'], ['.']])(
+    'as a request of another stream, by %j',
+    async (ref) => {
+      const { records, letters, api } = await list(
+        {
+          ...bearer,
+          streams: {
+            lists: { get: '/lists', key: '$.id' },
+            items: { get: '/items/{ref}', for: { each: 'lists', with: { ref: '$.ref' } }, key: '$.id' },
+          },
+        },
+        {
+          routes: {
+            'GET /lists': () => ({
+              body: [
+                { id: 'a', ref: 'x' },
+                { id: 'b', ref },
+                { id: 'c', ref: 'y' },
+              ],
+            }),
+            'GET /items/{ref}': ({ params }) => ({ body: { id: params['ref'] } }),
+          },
+        },
+      );
+      expect(records['items']?.map(([key]) => key).toSorted()).toEqual(['x', 'y']);
+      expect(letters).toHaveLength(1);
+      expect(api.answered.map(({ path }) => path).toSorted()).toEqual(['/items/x', '/items/y', '/lists']);
+    },
+  );
+});
+
+describe('an error in the body of a 200', () => {
+  const errors = [{ when: { '$.ok': false, '$.error': ['a', 'b'] }, then: 'missing' as const, code: '$.error' }];
+
+  it.concurrent.each(['a', 'b'])('is what a rule says of it: %s', async (error) => {
+    const found = await outcome({ items: { ...stream, errors } }, always({ body: { ok: false, error } }));
+    expect(found).toMatchObject({ keys: [], codes: [`HEADGATE_${error.toUpperCase()}`], asked: 1 });
+  });
+
+  it.concurrent.each([
+    { ok: false },
+    { ok: false, error: 'c' },
+    { ok: 'false', error: 'a' },
+    { ok: true, error: 'a' },
+    { ok: 0, error: 'a' },
+    { error: 'a' },
+    { ok: null, error: 'a' },
+    { ok: false, error: ['a'] },
+  ])('that no rule fits is unfit: %j', async (body) => {
+    const found = await outcome({ items: { ...stream, errors } }, always({ body }));
+    expect(found).toMatchObject({ keys: [], codes: ['HEADGATE_UNFIT_ANSWER'], asked: 2 });
+  });
+});
+
+describe('a status that refuses the request is a dead letter', () => {
+  it.concurrent.each([400, 402, 403, 404, 405, 406, 409, 410, 422, 451])('%i', async (status) => {
+    const found = await outcome({ items: stream }, always({ status, body: {} }));
+    expect(found).toMatchObject({ keys: [], asked: 1 });
+    expect(found.codes).toHaveLength(1);
+  });
+});
+
+describe('a response that may be another one next time is asked for again', () => {
+  it.concurrent.each<[string, ApiAnswer]>([
+    ['503', { status: 503, body: {} }],
+    ['500', { status: 500, body: 'oops' }],
+    ['502 of a gateway', { status: 502, body: '<html>' }],
+    ['408', { status: 408, body: {} }],
+    ['425', { status: 425, body: {} }],
+    ['HTML', { body: '<!doctype html><p>hello' }],
+    ['half of it', { body: '{"items":[{"id":1' }],
+    ['nothing', { body: '' }],
+    ['text', { body: 'all is well' }],
+    ['two of them', { body: '{"items":[]}{"items":[]}' }],
+  ])('%s', async (_, wrong) => {
+    let asked = 0;
+    const { records, letters } = await list(
+      { ...bearer, streams: { items: { ...stream, pages: { page: { query: 'page' } } } } },
+      {
+        routes: {
+          'GET /items': ({ query }) => ((asked += 1) === 2 ? wrong : { body: { items: pageOf(items, Number(query.get('page')), 2) } }),
+        },
+      },
+    );
+    expect([records['items'], letters]).toEqual([pairs(items), []]);
+  });
+});
