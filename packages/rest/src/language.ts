@@ -30,7 +30,10 @@ const place = {
   header: headerName.exactOptional().describe('Name of the header.'),
   body: member.exactOptional().describe('Place in the JSON body.'),
 };
-const placeSchema = z.strictObject(place).refine((given) => Object.keys(given).length === 1, 'needs one place: query, header or body.');
+const placeSchema = z
+  .strictObject(place)
+  .refine((given) => Object.keys(given).length === 1, 'needs one place: query, header or body.')
+  .meta({ examples: [{ query: 'cursor' }] });
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
@@ -218,6 +221,7 @@ const pages = z
     size: z
       .strictObject({ ...place, is: z.int().positive().describe('Records of a page.') })
       .refine((given) => Object.keys(given).length === 2, 'needs one place: query, header or body.')
+      .meta({ examples: [{ query: 'limit', is: 100 }] })
       .exactOptional()
       .describe('Size of a page that is asked for.'),
   })

@@ -1,0 +1,153 @@
+import { readFileSync } from 'node:fs';
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { load } from './config-folder.fixture.ts';
+import { ConfigError } from './config-error.ts';
+
+const RUNS = process.env['HEADGATE_TORTURE'] === '1' ? 5_000 : 300;
+
+const EXAMPLES = readFileSync(new URL('../../../../packages/rest/src/rest-examples.fixture.yaml', import.meta.url), 'utf8');
+const ENV = Object.fromEntries(Array.from(EXAMPLES.matchAll(/\$\{(\w+)\}/g), ([, name = '']) => [name, `sEcr3t-${name}-0123456789`]));
+const FILES = { 'databases.txt': 'd1\n', 'users.txt': 'beta\n', 'authors.txt': 'A B\n', 'isbns.txt': '1\n2\n' };
+
+test('the twelve services are read as they are written', async () => {
+  const { config, warnings } = await load(EXAMPLES, { env: ENV, files: FILES });
+  expect([config.pipelines.length, warnings]).toEqual([12, []]);
+  const requests = config.pipelines.flatMap((pipeline) => [...pipeline.listed()].map(({ value }) => JSON.parse(value) as unknown));
+  expect(requests).toContainEqual({ stream: 'ids', user: 'beta' });
+  expect(requests).toContainEqual({ stream: 'rows', db: 'd1' });
+});
+
+type Path = readonly (string | number)[];
+
+/** Every place within a value. */
+function places(value: unknown, at: Path = []): Path[] {
+  if (typeof value !== 'object' || value === null) return [at];
+  return [at, ...Object.entries(value).flatMap(([key, one]) => places(one, [...at, Array.isArray(value) ? Number(key) : key]))];
+}
+
+const WRONG = [
+  true,
+  false,
+  0,
+  -1,
+  1.5,
+  1e21,
+  '',
+  ' ',
+  'x',
+  '$',
+  '$.',
+  '$.a[',
+  '$..a',
+  '$[*]',
+  '{',
+  '}',
+  '{nobody}',
+  '{since}',
+  '{since:hours}',
+  '${UNSET}',
+];
+const WRONGER = [
+  [],
+  {},
+  [[]],
+  [{}],
+  [null],
+  { a: 1 },
+  { each: 'nobody', with: { id: '$.id' } },
+  { query: 'a', header: 'b' },
+  { file: 'none.txt' },
+];
+
+const mutation = fc.record({
+  section: fc.nat(),
+  place: fc.nat(),
+  how: fc.oneof(
+    fc.constant({ kind: 'delete' } as const),
+    fc.record({ kind: fc.constant('rename' as const), to: fc.constantFrom('drop', 'swap', 'add', 'other', '__proto__') }),
+    fc.record({ kind: fc.constant('put' as const), value: fc.constantFrom<unknown>(null, ...WRONG, ...WRONGER) }),
+    fc.record({
+      kind: fc.constant('break' as const),
+      at: fc.nat(),
+      text: fc.constantFrom('[', '{', '}', "'", '$', '?', '\u0000', '*', '..'),
+    }),
+    fc.record({
+      kind: fc.constant('add' as const),
+      key: fc.constantFrom('every', 'schema', 'none', 'pages', 'batch', 'form', 'limits', 'to'),
+      value: fc.constantFrom<unknown>('x', 5, true, {}, []),
+    }),
+  ),
+});
+
+type How = (typeof mutation extends fc.Arbitrary<infer Value> ? Value : never)['how'];
+
+/** The value with something wrong at a place. */
+function mutated(value: unknown, [part, ...rest]: Path, how: How): unknown {
+  if (typeof value !== 'object' || value === null || part === undefined) return 'value' in how ? how.value : value;
+  const entries = Object.entries(value as Readonly<Record<string, unknown>>);
+  const found = entries.flatMap(([key, one]): [string, unknown][] => {
+    if (key !== String(part)) return [[key, one]];
+    if (rest.length > 0) return [[key, mutated(one, rest, how)]];
+    switch (how.kind) {
+      case 'delete':
+        return [];
+      case 'rename':
+        return [[renamed(key, how.to), one]];
+      case 'put':
+        return [[key, how.value]];
+      case 'break': {
+        const text = typeof one === 'string' ? one : 'x';
+        const i = how.at % (text.length + 1);
+        return [[key, `${text.slice(0, i)}${how.text}${text.slice(i)}`]];
+      }
+      case 'add':
+        return [
+          [key, one],
+          [how.key, how.value],
+        ];
+    }
+  });
+  return Array.isArray(value) ? found.map(([, one]) => one) : Object.fromEntries(found);
+}
+
+function renamed(key: string, to: string): string {
+  if (to === 'drop') return key.slice(1);
+  if (to === 'swap') return key.split('').toReversed().join('');
+  return to === 'add' ? `${key}s` : to;
+}
+
+test('a section with mistakes is refused with the place and the cure of each, and no secret', { timeout: 3_600_000 }, async () => {
+  const sections = Object.entries(parse(EXAMPLES) as Readonly<Record<string, unknown>>);
+  await fc.assert(
+    fc.asyncProperty(fc.array(mutation, { minLength: 1, maxLength: 3 }), async (mutations) => {
+      const [name, given] = sections[(mutations[0]?.section ?? 0) % sections.length] ?? ['', {}];
+      const section = mutations.reduce<unknown>((value, { place, how }) => {
+        const all = places(value).filter((path) => path.length > 0 && path[0] !== 'use');
+        return mutated(value, all[place % all.length] ?? [], how);
+      }, given);
+      const yaml = stringify({ [name]: section });
+      expect(await flaws(yaml), yaml).toEqual([]);
+    }),
+    { numRuns: RUNS },
+  );
+});
+
+/** What is wrong with how a configuration is read or refused. */
+async function flaws(yaml: string): Promise<readonly string[]> {
+  try {
+    const { config } = await load(yaml, { env: ENV, files: FILES });
+    // Of a section that is taken each request of the list must be one.
+    for (const pipeline of config.pipelines) Array.from(pipeline.listed());
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) return [`it threw ${String(error)}`];
+    const secret = error.message.includes('sEcr3t-') ? ['a secret'] : [];
+    return error.problems.reduce((found, { line, column, message }) => {
+      const isPlaced = (line !== undefined && column !== undefined) || /^and \d+ more/.test(message);
+      const isSaid = /^\S.*[.?]$/s.test(message) && !/Error\b|\bundefined\b|\[object|\n\s+at |its schema threw/.test(message);
+      return isPlaced && isSaid ? found : [...found, message];
+    }, secret);
+  }
+}
