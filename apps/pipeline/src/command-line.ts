@@ -57,6 +57,8 @@ interface RunFlags {
   readonly sandbox?: boolean;
   readonly kafka?: boolean;
   readonly failOnDeadLetters?: boolean;
+  readonly only?: string;
+  readonly maxRequests?: number;
 }
 
 /** The arguments of each command's two examples. */
@@ -185,16 +187,18 @@ function commandLine(world: World, exit: (code: number) => void): Command {
   command('run', 'Work until all jobs are done')
     .option('--follow', 'Keep running, and work on jobs as they are enqueued')
     .option('--fail-on-dead-letters', 'Exit with 1 if dead letters are open, including those of earlier runs')
+    .option('--only <pipeline[:key]>', 'Run only this pipeline, or only its jobs with this key, such as followers:@alpha')
+    .option('--max-requests <n>', 'Stop after N HTTP requests, retries included', wholeNumber)
     .option('--sandbox', 'Start emulators of both services, with a few jobs for them')
     .option('--kafka', 'With --sandbox: start a real Kafka broker and write to it until you stop the run (needs Java 17)')
-    .action(async ({ follow = false, sandbox: sandboxed = false, kafka = false, failOnDeadLetters = false }: RunFlags) => {
+    .action(async ({ sandbox: sandboxed = false, kafka = false, ...flags }: RunFlags) => {
       if (kafka && !sandboxed) throw new UsageError('run: --kafka needs --sandbox. To use your own brokers, name them under topics.');
       if (sandboxed) {
         const { runSandbox } = await import('./commands/run-sandbox.ts');
-        exit(await runSandbox({ follow, kafka }, context()));
+        exit(await runSandbox({ follow: flags.follow ?? false, kafka }, context()));
       } else {
         const [{ run }, { readConfig }] = await Promise.all([import('./commands/run.ts'), import('./commands/command-context.ts')]);
-        exit(await run({ config: await readConfig(context()), follow, failOnDeadLetters }, context()));
+        exit(await run({ follow: false, ...flags, config: await readConfig(context()) }, context()));
       }
     });
 

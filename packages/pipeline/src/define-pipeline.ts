@@ -1,3 +1,4 @@
+import type { RequestAllowance } from '@headgate/sources';
 import type { Clock, CreditPool, Journal, Json } from '@headgate/throttle';
 import * as z from 'zod';
 import { duration } from './duration.ts';
@@ -103,6 +104,8 @@ export interface PipelineIo<Credential extends NamedCredential = NamedCredential
   readonly waitOutOutages: boolean;
   /** After this many equal failures in a row, without a success, a source sends nothing more: the option of that name. */
   readonly stopAfterFailures?: number;
+  /** Maximum number of requests of the run, which its sources share. Default: no maximum. */
+  readonly allowance?: RequestAllowance;
   /** The lane's share of the definition's credentials. */
   readonly credentials: readonly Credential[];
 }

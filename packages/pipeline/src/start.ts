@@ -1,3 +1,4 @@
+import { requestAllowance } from '@headgate/sources';
 import { type Clock, systemClock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import { Observable } from 'rxjs';
@@ -30,6 +31,13 @@ export interface StartOptions {
   readonly lanes?: number;
   /** Stay when nothing is left. Default false. */
   readonly follow?: boolean;
+  /**
+   * Stops the run after this many HTTP requests, retries and redirects included, once their responses are written. A source counts if its
+   * options have the `io` of `open`. Default: no maximum.
+   */
+  readonly maxRequests?: number;
+  /** Work only jobs with these keys; the others stay in the requests topics. Default: all jobs. */
+  readonly keys?: readonly string[];
   /** Ends the run as `stop` does. Before the run has its lanes, `start` rejects with the signal's reason. */
   readonly signal?: AbortSignal;
   /** Prefix and other names of the topics on the log. Default: their own names. */
@@ -89,12 +97,14 @@ export async function start(options: StartOptions): Promise<Running> {
     group = 'headgate',
     lanes = 1,
     follow = false,
+    maxRequests,
     validate = false,
     clock = systemClock(),
     env = process.env,
   } = options;
   const names = topicNames(options.topics);
-  check(pipelines, lanes);
+  check(pipelines, lanes, maxRequests);
+  const keys = options.keys && new Set(options.keys);
   const model = runModel({ clock, pipelines });
   const stream = eventStream();
   let isObserverBroken = false;
@@ -119,6 +129,16 @@ export async function start(options: StartOptions): Promise<Running> {
     }
     if (event.type === 'attempt') watchService(event);
   };
+  const allowance =
+    maxRequests === undefined
+      ? undefined
+      : requestAllowance({
+          max: maxRequests,
+          onUsedUp() {
+            emit({ type: 'notice', level: 'info', message: `the run stops: it has sent its maximum of ${maxRequests} HTTP requests` });
+            stopping.abort();
+          },
+        });
   const watchService = serviceWatch({ clock, failingSince: model.failingSince, emit });
   const stopping = new AbortController();
   const signal = options.signal === undefined ? stopping.signal : AbortSignal.any([options.signal, stopping.signal]);
@@ -135,7 +155,23 @@ export async function start(options: StartOptions): Promise<Running> {
       const pipeline = pipelines.find(({ name }) => name === lane.pipeline);
       if (pipeline === undefined) throw new TypeError(`No pipeline of this run is called ${lane.pipeline}.`);
       const onCommit = (name: string, ms: number): void => model.committed(name, ms);
-      const shared = { log, group, lanes, names, follow, validate, serializers, clock, env, emit, onCommit, tracing, journals };
+      const shared = {
+        log,
+        group,
+        lanes,
+        names,
+        follow,
+        validate,
+        serializers,
+        clock,
+        env,
+        emit,
+        onCommit,
+        tracing,
+        journals,
+        allowance,
+        keys,
+      };
       return openPipelineLane(shared, pipeline, lane.lane, leave);
     },
     laneOf: ({ topic, partition }) => ({ pipeline: byTopic.get(topic)?.name ?? topic, lane: partition }),
@@ -283,12 +319,13 @@ function keyedAt(pipeline: Pipeline, request: unknown, index: number) {
   }
 }
 
-function check(pipelines: readonly Pipeline[], lanes: number): void {
+function check(pipelines: readonly Pipeline[], lanes: number, maxRequests = 1): void {
   const refuse = (message: string, pipeline?: string): never => {
     throw new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message: `start: ${message}`, ...(pipeline !== undefined && { pipeline }) });
   };
   if (pipelines.length === 0) refuse('there is no pipeline to run. Give at least one.');
   if (!(Number.isSafeInteger(lanes) && lanes > 0)) refuse(`lanes must be a whole number above 0, got ${lanes}.`);
+  if (!(Number.isSafeInteger(maxRequests) && maxRequests > 0)) refuse(`maxRequests must be a whole number above 0, got ${maxRequests}.`);
   const seen = new Set<string>();
   for (const { name, credentials } of pipelines) {
     if (seen.has(name)) refuse(`two pipelines are called ${name}.`, name);

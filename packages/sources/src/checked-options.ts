@@ -1,6 +1,7 @@
 import { type Clock, type Journal, systemClock } from '@headgate/throttle';
 import { budgetOf, mergedBudgets, type NamedBudgets } from './budgets.ts';
 import { proxyVariables } from './http/connections.ts';
+import type { RequestAllowance } from './request-allowance.ts';
 import { SourceError } from './source-error.ts';
 import type { AttemptEvent, Budgets, Credential, SourceOptions } from './source-options.ts';
 import { VERSION } from './version.ts';
@@ -19,6 +20,7 @@ export interface CheckedOptions {
   readonly retryForMs: number;
   readonly waitOutOutages: boolean;
   readonly stopAfterFailures: number;
+  readonly allowance: RequestAllowance | undefined;
   readonly maxDelayMs: number;
   readonly userAgent: string;
   readonly proxy: string | undefined;
@@ -72,6 +74,7 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
     retryForMs: between('retryForMs', retryForMs, 0, Infinity),
     waitOutOutages: options.waitOutOutages ?? false,
     stopAfterFailures: between('stopAfterFailures', options.stopAfterFailures ?? Infinity, 1, Infinity),
+    allowance: options.allowance,
     maxDelayMs: between('maxDelayMs', maxDelayMs, 0, LONGEST_TIMEOUT_MS),
     userAgent,
     proxy,

@@ -48,6 +48,7 @@ export type {
 } from './source-definition.ts';
 export { SourceError, type SourceErrorCode, type SourceErrorOptions } from './source-error.ts';
 export { statusVerdict, type StatusVerdictOptions } from './status-verdict.ts';
+export { type RequestAllowance, type RequestAllowanceOptions, requestAllowance } from './request-allowance.ts';
 export type { AttemptEvent, Budgets, Credential, Limit, LimitMismatch, Quota, SourceOptions } from './source-options.ts';
 export type { Verdict } from './verdict.ts';
 // The types that declarations of this package name, and what they are made with: its users need no other package for them.

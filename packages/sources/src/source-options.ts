@@ -1,3 +1,4 @@
+import type { RequestAllowance } from './request-allowance.ts';
 import type { Signer } from '@headgate/auth';
 import type { Clock, Journal } from '@headgate/throttle';
 import type { Dispatcher } from 'undici';
@@ -33,6 +34,8 @@ export interface SourceOptions {
    * sent. A `gone` counts only before the first success. Default: never.
    */
   readonly stopAfterFailures?: number;
+  /** Maximum number of requests that this source and others may send. Default: no maximum. */
+  readonly allowance?: RequestAllowance;
   /** Longest a request that was sent may take to be counted by the service. Default 5,000 ms. */
   readonly maxDelayMs?: number;
   /** Default `headgate/<version>`. */

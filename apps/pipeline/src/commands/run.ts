@@ -8,6 +8,7 @@ import { logShown, openTopicLog } from '../run/open-topic-log.ts';
 import { growthWords, prepareTopics } from '../run/topics.ts';
 import { runAbout } from '../run/run-about.ts';
 import { needsRepair, withStateAdvice } from '../run/state-lost.ts';
+import { UsageError } from './usage-error.ts';
 import { createReporter } from '../status/create-reporter.ts';
 import type { Reporter } from '../status/reporter.ts';
 import type { DisplayEvent } from '../status/display-event.ts';
@@ -24,13 +25,19 @@ export interface RunOptions {
   readonly follow: boolean;
   /** Exit with 1 also for dead letters that earlier runs have left open. Default false. */
   readonly failOnDeadLetters?: boolean;
+  /** `PIPELINE` or `PIPELINE:KEY`: run only this pipeline, or only its jobs with this key. */
+  readonly only?: string;
+  /** Stop after this many HTTP requests. */
+  readonly maxRequests?: number;
 }
 
 /** The longest that a stop waits before the summary is written: the process ends soon after. */
 const STOP_WITHIN_MS = 8_700;
 
 /** Works all requests there are. Resolves to the exit code: 0, 1 when something failed in this run, 130 when it was stopped. */
-export async function run({ config, follow, failOnDeadLetters = false }: RunOptions, context: CommandContext): Promise<number> {
+export async function run(options: RunOptions, context: CommandContext): Promise<number> {
+  const { follow, failOnDeadLetters = false, maxRequests } = options;
+  const { config, keys } = chosen(options);
   const { clock, env, signal, terminal, json } = context;
   const commandFor = commandsFor(context);
   const viewer = runViewer({ clock, signal, about: runAbout(config, context.file) });
@@ -73,7 +80,8 @@ export async function run({ config, follow, failOnDeadLetters = false }: RunOpti
       if (event.type === 'notice' && warnings.includes(event.message)) return;
       emit(event);
     };
-    const running = await start({ log, pipelines, group, lanes, follow, signal, topics: config.topics, clock, env, onEvent });
+    const some = { ...(maxRequests !== undefined && { maxRequests }), ...(keys && { keys }) };
+    const running = await start({ log, pipelines, group, lanes, follow, signal, topics: config.topics, clock, env, onEvent, ...some });
     viewer.attach(running);
     const names = topicNames(config.topics);
     letters = watchOpenLetters({ log, pipelines, group, names, clock, onCounted: (open) => viewer.counted(open) });
@@ -95,12 +103,23 @@ export async function run({ config, follow, failOnDeadLetters = false }: RunOpti
   const failures = (result?.failures ?? []).map((failure) => withStateAdvice(failure, config.topics));
   return await conclude({
     view: viewer.view(),
+    wasStopped: signal.aborted || result?.outcome === 'stopped',
     failures,
     names: topicNames(config.topics),
     commandFor,
     failsOnOlder: failOnDeadLetters,
     context,
   });
+}
+
+/** The configuration with the chosen pipeline alone, and the keys of the chosen jobs. Throws a `UsageError`. */
+function chosen({ config, only }: RunOptions): { readonly config: Config; readonly keys?: readonly string[] } {
+  if (only === undefined) return { config };
+  const [name = '', key] = only.split(/:(.*)/s, 2);
+  const pipelines = config.pipelines.filter((one) => one.name === name);
+  if (pipelines.length === 0)
+    throw new UsageError(`run --only: no pipeline is called ${name}. There are ${config.pipelines.map((one) => one.name).join(', ')}.`);
+  return { config: { ...config, pipelines }, ...(key !== undefined && { keys: [key] }) };
 }
 
 /** Resolves when a stop has lasted as long as it may: a log that can't be reached must not keep the summary from being written. */
@@ -135,6 +154,8 @@ async function serveStatus(
 
 interface ConcludeOptions {
   readonly view: RunView;
+  /** By a signal, or at its maximum of requests. */
+  readonly wasStopped: boolean;
   readonly failures: readonly unknown[];
   readonly names: (topic: string) => string;
   readonly commandFor: CommandFor;
@@ -143,9 +164,9 @@ interface ConcludeOptions {
   readonly context: CommandContext;
 }
 
-async function conclude({ view, failures, names, commandFor, failsOnOlder, context }: ConcludeOptions): Promise<number> {
+async function conclude({ view, wasStopped, failures, names, commandFor, failsOnOlder, context }: ConcludeOptions): Promise<number> {
   const { stderr, signal, json, clock } = context;
-  const outcome = failures.length > 0 ? 'failed' : signal.aborted ? 'stopped' : 'done';
+  const outcome = failures.length > 0 ? 'failed' : wasStopped ? 'stopped' : 'done';
   const open = view.openDeadLetters ?? {};
   const didFail =
     failures.length > 0 || view.deadLetters.total > 0 || (failsOnOlder && Object.values(open).some((counts) => openCount(counts) > 0));

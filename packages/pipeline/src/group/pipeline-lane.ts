@@ -1,3 +1,4 @@
+import type { RequestAllowance } from '@headgate/sources';
 import { type Clock, creditPool } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import type { LaneWorker, Pipeline } from '../define-pipeline.ts';
@@ -45,6 +46,10 @@ export interface PipelineLaneOptions {
   readonly tracing: Tracing | undefined;
   /** Shared by the lanes of a run. */
   readonly journals: JournalReader;
+  /** Shared by the lanes of a run. */
+  readonly allowance: RequestAllowance | undefined;
+  /** Keys of the jobs to work. Undefined: all. */
+  readonly keys: ReadonlySet<string> | undefined;
 }
 
 /** One lane of one pipeline, held by this process and ready to work. */
@@ -69,7 +74,8 @@ export async function openPipelineLane(
   number: number,
   signal: AbortSignal,
 ): Promise<PipelineLane> {
-  const { log, clock, names, env, emit, follow, validate, serializers, tracing } = options;
+  const { log, clock, names, env, emit, follow, validate, serializers, tracing, allowance, keys } = options;
+  const isChosen = ({ key }: RequestRecord): boolean => keys === undefined || keys.has(key ?? '');
   const lanes = lanesOf(pipeline, options.lanes);
   const { name } = pipeline;
   const { lane, journal } = await openJournalledLane({
@@ -105,6 +111,7 @@ export async function openPipelineLane(
       credits,
       signal: leaving.signal,
       env,
+      ...(allowance && { allowance }),
       onAttempt: ({ walk, ...event }) => {
         emit({ type: 'attempt', pipeline: name, ...event });
         tracing?.attempt({ pipeline: name, ...event }, walk);
@@ -133,7 +140,7 @@ export async function openPipelineLane(
       monotonicMs: () => clock.monotonicMs(),
       read: async function* (from) {
         const requests = requestsInOrder({ log, topic: lane.topic, partition: number, from, resumed, signal: leaving.signal });
-        for await (const request of requests) if (!lane.isFinished(request.offset)) yield request;
+        for await (const request of requests) if (!lane.isFinished(request.offset) && isChosen(request)) yield request;
       },
     });
     const expected = new Map<number, number>();
@@ -184,6 +191,7 @@ export async function openPipelineLane(
           log,
           lane,
           worker,
+          isChosen,
           taking,
           isFull: () => behind.look(),
           resumed,
@@ -238,6 +246,8 @@ interface WorkLaneOptions extends Pick<PipelineLaneOptions, 'log' | 'follow' | '
   readonly pipeline: string;
   readonly lane: Lane;
   readonly worker: LaneWorker;
+  /** False for a job that stays in the topic. */
+  readonly isChosen: (record: RequestRecord) => boolean;
   /** Called with each request before the worker takes it. */
   readonly taking: (record: RequestRecord) => void;
   /** Called whenever no further request is taken for now. */
@@ -255,7 +265,7 @@ interface WorkLaneOptions extends Pick<PipelineLaneOptions, 'log' | 'follow' | '
 
 /** Works a lane until nothing is left, or until `signal`. Rejects when the lane or its worker can't go on. */
 async function workLane(options: WorkLaneOptions): Promise<void> {
-  const { log, lane, worker, taking, isFull, resumed, waker, follow, signal, clock, pipeline, names, emit, failing } = options;
+  const { log, lane, worker, isChosen, taking, isFull, resumed, waker, follow, signal, clock, pipeline, names, emit, failing } = options;
   const wake = (): void => waker.notify();
   signal.addEventListener('abort', wake);
   let { deleted } = options;
@@ -305,7 +315,7 @@ async function workLane(options: WorkLaneOptions): Promise<void> {
       for await (const request of requestsInOrder({ log, topic, partition, from: position, resumed, signal })) {
         lane.skip(position, request.offset);
         position = request.offset + 1;
-        if (lane.isFinished(request.offset)) continue;
+        if (lane.isFinished(request.offset) || !isChosen(request)) continue;
         idle = false;
         while (worker.load + refusing >= worker.backlog && !signal.aborted) {
           isFull();

@@ -167,8 +167,10 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         deadline.waited(Math.max(0, breaker.upMs() - waitedFromMs));
       }
     };
+    let ended: (() => void) | undefined;
     try {
       for (;;) {
+        ended ??= await options.allowance?.take(waiting.signal);
         const permit = await permitted();
         const running: QueryInFlight = {
           label: subject,
@@ -184,6 +186,8 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         try {
           const next = await attemptWith(permit);
           if (next !== 'lapsed') {
+            ended?.();
+            ended = undefined;
             if (next.kind === 'reject') throw next.error;
             if (next.kind === 'answered') {
               const { value } = next;
@@ -206,6 +210,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         show();
       }
     } finally {
+      ended?.();
       breaker.ended(call);
       show();
       waiting.forget();

@@ -1,0 +1,28 @@
+import { startFollowers } from '@headgate/sandbox';
+import { expect, it } from 'vitest';
+import { followersYaml, workplace } from './headgate-process.fixture.ts';
+
+it('run --only works the jobs of one key, run --max-requests sends no more, and the next run does the rest', async () => {
+  await using service = await startFollowers({
+    users: { a: { followers: 12_000 }, b: { followers: 12_000 } },
+    window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 },
+  });
+  await using place = await workplace(followersYaml({ url: service.url, users: ['a', 'b'] }));
+  const keys = async () => new Set((await place.records('followers.ids')).map(({ key }) => key));
+  const some = await place.headgate('run', '--only', 'followers:@b', '--max-requests', '2');
+  expect(some.code).toBe(0);
+  expect(some.stderr).toContain('the run stops: it has sent its maximum of 2 HTTP requests');
+  expect(some.stderr).toContain('Stopped after');
+  expect(service.requests.length).toBe(2);
+  expect(await keys()).toEqual(new Set(['@b']));
+  expect((await place.headgate('run', '--only', 'followers:@b')).stderr).toContain('Done in');
+  expect(await keys()).toEqual(new Set(['@b']));
+  expect((await place.headgate('run')).code).toBe(0);
+  expect(await keys()).toEqual(new Set(['@a', '@b']));
+  expect(service.requests.length).toBe(6);
+  expect((await place.records('followers.ids')).length).toBe(
+    new Set((await place.records('followers.ids')).map(({ key, value }) => `${key} ${JSON.stringify(value)}`)).size,
+  );
+  const unknown = await place.headgate('run', '--only', 'shelves');
+  expect([unknown.code, unknown.stderr]).toEqual([2, 'headgate: run --only: no pipeline is called shelves. There are followers.\n']);
+});
