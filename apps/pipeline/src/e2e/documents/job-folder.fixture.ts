@@ -22,9 +22,15 @@ export const ENV: Readonly<Record<string, string>> = {
   FOLLOWERS_BEARER_TOKEN: 'a-token',
   BOOKS_KEY: 'a-key',
   KAFKA_PASSWORD: 'a-password',
+  ...Object.fromEntries(['ID', 'SECRET', 'PASSWORD', 'KEY'].map((name) => [name, 'a-secret'])),
   ...Object.fromEntries(SERVICES.map((name) => [name, 'a-secret'])),
 };
-const LISTS = { 'users.txt': 'beta\n', 'isbns.txt': '9780306406157\n', 'more-repos.txt': 'c/d\n' };
+const LISTS = {
+  'issue.schema.json': '{ "type": "object" }',
+  'users.txt': 'beta\n',
+  'isbns.txt': '9780306406157\n',
+  'more-repos.txt': 'c/d\n',
+};
 
 /** What `init` writes the user replaces by a configuration of a job. */
 const COMMAND = `#!/bin/sh
