@@ -23,7 +23,20 @@ export function shifted(like: Time, byMs: number): Time {
   const ms = (timeOf(like) ?? 0) + byMs;
   if (typeof like === 'number') return like < MOST_SECONDS ? Math.floor(ms / 1_000) : ms;
   if (NUMBER.test(like)) return Number(like) < MOST_SECONDS ? (ms / 1_000).toFixed(6) : String(ms);
-  return DATE.test(like) ? isoOf(ms).slice(0, 10) : isoOf(ms);
+  return DATE.test(like) ? isoOf(ms).slice(0, 10) : isoLike(like, ms);
+}
+
+const PARTS_OF_ISO = /^\d{4}-\d\d-\d\d([T ])\d\d:\d\d(?::\d\d(?:\.(\d+))?)?(z|([+-])(\d\d):?(\d\d))?$/i;
+
+/** The time with the separator, the digits of a second and the zone of another one: some services compare texts. */
+function isoLike(like: string, ms: number): string {
+  const parts = PARTS_OF_ISO.exec(like);
+  if (parts === null) return isoOf(ms);
+  const [, separator = 'T', digits, zone = '', sign, hours, minutes] = parts;
+  const offset = sign === undefined ? 0 : (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000;
+  const [whole = '', rest = ''] = new Date(ms + offset).toISOString().replace('T', separator).split('.');
+  const fraction = digits === undefined ? '' : `.${rest.slice(0, 3).padEnd(digits.length, '0').slice(0, digits.length)}`;
+  return `${whole}${fraction}${zone}`;
 }
 
 /** `2024-01-01T00:00:00Z`, with milliseconds where there are some. */

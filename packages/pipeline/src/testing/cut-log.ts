@@ -31,7 +31,11 @@ export function cutLog(log: TopicLog, { at, isDurable }: CutLogOptions): CutLog 
     if (isDurable) await operation();
     throw failed();
   };
-  const cutLane = (lane: LaneWriter): LaneWriter => withMethods(lane, { transaction: (work) => cut(() => lane.transaction(work)) });
+  const cutLane = (lane: LaneWriter): LaneWriter =>
+    withMethods(lane, {
+      transaction: (work) => cut(() => lane.transaction(work)),
+      [Symbol.asyncDispose]: () => lane[Symbol.asyncDispose](),
+    });
   return {
     log: withMethods(log, {
       createTopics: (specs) => cut(() => log.createTopics(specs)),

@@ -1,0 +1,208 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Pipeline, start } from '@headgate/pipeline';
+import type { TopicLog } from '@headgate/topics';
+import { sqliteTopicLog } from '@headgate/topics/sqlite';
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { cutLog } from '../../pipeline/src/testing/cut-log.ts';
+import { type ApiAnswer, type ApiCall, startApi } from './api.fixture.ts';
+import type { Section } from './list.fixture.ts';
+import { rest } from './rest.ts';
+
+const RUNS = process.env['HEADGATE_TORTURE'] === '1' ? 2_000 : 60;
+
+const credentials = [{ name: 'app', bearer: 'token' }];
+const limit = { requests: 900, window: '100ms' };
+
+/** Ways to the next page: what the section says, and how the service cuts a list. */
+const WAYS = {
+  link: { pages: { link: 'next' }, method: 'get' },
+  next: { pages: { next: '$.next' }, method: 'get' },
+  cursor: { pages: { cursor: '$.cursor', as: { query: 'at' }, end: 'end' }, method: 'get' },
+  last: { pages: { cursor: '$.items[-1].id', as: { header: 'x-after' }, while: '$.more' }, method: 'get' },
+  body: { pages: { cursor: '$.cursor', as: { body: '$.page.at' }, end: 'end' }, method: 'post' },
+  page: { pages: { page: { query: 'page' } }, method: 'get' },
+  offset: { pages: { offset: { query: 'offset' }, total: '$.total' }, method: 'get' },
+} as const;
+type Way = keyof typeof WAYS;
+
+interface Entry {
+  readonly id: string;
+}
+
+/** A page of a list, by whichever way it is asked for. */
+function pageOf(all: readonly Entry[], size: number, { query, headers, body, path, url }: ApiCall): ApiAnswer {
+  const after = headers['x-after'];
+  const { page: inBody } = Object(body) as { readonly page?: { readonly at?: string } };
+  const from =
+    after === undefined
+      ? Number(inBody?.at ?? query.get('at') ?? query.get('offset') ?? (Number(query.get('page') ?? 1) - 1) * size)
+      : all.findIndex(({ id }) => id === after) + 1;
+  const items = all.slice(from, from + size);
+  const more = from + size < all.length;
+  const cursor = more ? String(from + size) : 'end';
+  const given = new URLSearchParams(query);
+  given.set('at', cursor);
+  const next = `${path}?${given.toString()}`;
+  return {
+    headers: more ? { link: `<${url}${next}>; rel="next"` } : {},
+    body: { items, more, cursor, total: all.length, next: more ? next : null },
+  };
+}
+
+const cuts = fc.array(fc.record({ at: fc.integer({ min: 1, max: 40 }), isDurable: fc.boolean() }), { maxLength: 4 });
+type Cut = { readonly at: number; readonly isDurable: boolean };
+
+/** Runs a pipeline on a log that is cut off again and again, and at last to its end. */
+async function runCut(log: TopicLog, pipeline: Pipeline, all: readonly Cut[]): Promise<void> {
+  for (const cut of [...all, { at: Infinity, isDurable: false }]) {
+    try {
+      await using running = await start({ log: cutLog(log, cut).log, pipelines: [pipeline] });
+      const { failures } = await running.done;
+      if (cut.at === Infinity && failures.length > 0) throw new Error('the last run failed', { cause: failures });
+    } catch (error) {
+      if (Object(error).code !== 'HEADGATE_TOPIC_LOG_FAILED') throw error;
+    }
+  }
+}
+
+async function withLog<Result>(use: (log: TopicLog) => Promise<Result>): Promise<Result> {
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-rest-'));
+  try {
+    await using log = await sqliteTopicLog({ file: join(folder, 'log.db') });
+    return await use(log);
+  } finally {
+    await rm(folder, { recursive: true, maxRetries: 3 });
+  }
+}
+
+async function valuesOf(log: TopicLog, topic: string): Promise<unknown[]> {
+  return (await Array.fromAsync(log.read({ topic }))).map(({ value }) => JSON.parse(value ?? 'null') as unknown);
+}
+
+it(
+  'writes each record of each level once, whatever the way to the next page and wherever it is cut off',
+  { timeout: 3_600_000 },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          way: fc.constantFrom(...(Object.keys(WAYS) as Way[])),
+          size: fc.integer({ min: 1, max: 3 }),
+          counts: fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 1, maxLength: 3 }),
+          cuts,
+        }),
+        async ({ way, size, counts, cuts: all }) => {
+          const { pages, method } = WAYS[way];
+          const childrenOf = (above: string, level: number): Entry[] =>
+            Array.from({ length: counts[level] ?? 0 }, (_, i) => ({ id: above === '' ? String(i) : `${above}-${i}` }));
+          const truth = counts.map((_, level) => {
+            let above = [''];
+            for (let i = 0; i <= level; i += 1) above = above.flatMap((one) => childrenOf(one, i).map(({ id }) => id));
+            return above.toSorted();
+          });
+          const names = counts.map((_, level) => `level${level}`);
+          const streams = Object.fromEntries(
+            names.map((name, level) => [
+              name,
+              {
+                [method]: level === 0 ? '/level0' : `/level${level}/{above}`,
+                records: '$.items[*]',
+                key: '$.id',
+                pages,
+                ...(level > 0 && { for: { each: `level${level - 1}`, with: { above: '$.id' } } }),
+              },
+            ]),
+          );
+          const routes = Object.fromEntries(
+            names.map((_, level) => [
+              `${method.toUpperCase()} ${level === 0 ? '/level0' : `/level${level}/{above}`}`,
+              (call: ApiCall) => pageOf(childrenOf(call.params['above'] ?? '', level), size, call),
+            ]),
+          );
+          await using api = await startApi({ routes });
+          const section: Section = { baseUrl: api.url, credentials, limit, streams };
+          await withLog(async (log) => {
+            await runCut(log, rest('api')(section), all);
+            for (const [level, name] of names.entries()) {
+              const found = (await valuesOf(log, `api.${name}`)).map((value) => (value as Entry).id);
+              expect(found.toSorted()).toEqual(truth[level]);
+            }
+            expect(await valuesOf(log, 'api.dead-letters')).toEqual([]);
+          });
+        },
+      ),
+      { numRuns: RUNS },
+    );
+  },
+);
+
+interface Version extends Entry {
+  readonly version: number;
+  readonly at: string;
+}
+
+const MINUTE = 60_000;
+const OVERLAP = 5;
+const timeOf = (minute: number): string => new Date(Date.UTC(2024, 0, 1) + minute * MINUTE).toISOString();
+
+it('writes each version of a record once, also of equal times and late ones', { timeout: 3_600_000 }, async () => {
+  const change = fc.record({ id: fc.integer({ min: 0, max: 5 }), later: fc.integer({ min: -OVERLAP, max: 3 }) });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({
+        way: fc.constantFrom(...(Object.keys(WAYS) as Way[])),
+        form: fc.constantFrom('{since}', '{since:ms}', '{since:%Y-%m-%dT%H:%MZ}', '{since:date}', undefined),
+        size: fc.integer({ min: 1, max: 4 }),
+        rounds: fc.array(fc.record({ changes: fc.array(change, { maxLength: 5 }), cuts }), { minLength: 1, maxLength: 4 }),
+      }),
+      async ({ way, form, size, rounds }) => {
+        const { pages, method } = WAYS[way];
+        const now = new Map<number, Version>();
+        const truth: string[] = [];
+        let newest = 100;
+        const answer = (call: ApiCall): ApiAnswer => {
+          const since = call.query.get('since') ?? '';
+          const from = /^\d+$/.test(since) ? new Date(Number(since)).toISOString() : since.replace(/^(.{16})Z$/, '$1:00.000Z');
+          return pageOf(
+            [...now.values()].filter(({ at }) => at >= from),
+            size,
+            call,
+          );
+        };
+        await using api = await startApi({ routes: { [`${method.toUpperCase()} /items`]: answer } });
+        const items = {
+          [method]: '/items',
+          records: '$.items[*]',
+          key: '$.id',
+          pages,
+          since: { from: '$.at', overlap: `${OVERLAP}m` },
+          ...(form !== undefined && { query: { since: form } }),
+        };
+        const pipeline = rest('api')({ baseUrl: api.url, credentials, limit, streams: { items } });
+        await withLog(async (log) => {
+          for (const [round, { changes, cuts: all }] of rounds.entries()) {
+            // Late ones are no more than the overlap before what the listing before has seen.
+            const seen = newest;
+            const changed = new Set<number>();
+            for (const { id, later } of changes) {
+              if (changed.has(id)) continue;
+              changed.add(id);
+              const version = (now.get(id)?.version ?? 0) + 1;
+              now.set(id, { id: String(id), version, at: timeOf(seen + later) });
+              newest = Math.max(newest, seen + later);
+            }
+            for (const id of changed) truth.push(`${id}/${now.get(id)?.version}`);
+            if (round > 0) await log.append([{ topic: 'api.requests', key: 'items', value: '{"stream":"items"}' }]);
+            await runCut(log, pipeline, all);
+          }
+          const found = (await valuesOf(log, 'api.items')).map((value) => `${(value as Version).id}/${(value as Version).version}`);
+          expect(found.toSorted()).toEqual(truth.toSorted());
+        });
+      },
+    ),
+    { numRuns: RUNS },
+  );
+});
