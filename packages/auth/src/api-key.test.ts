@@ -17,5 +17,5 @@ test('stands in a header of its own, in the query or in the body, where the serv
   expect(apiKey('key', { header: 'X-Api-Key' }).sign(request)).toEqual({ headers: { 'x-api-key': 'key' } });
   expect(apiKey(() => 'key', { query: 'api_key' }).sign(request)).toEqual({ query: { api_key: 'key' } });
   expect(apiKey(() => 'key', { body: 'api_key' }).sign(request)).toEqual({ body: { api_key: 'key' } });
-  for (const header of ['', 'x api key', 'x-api-key:', 'x\r\ny']) expect(() => apiKey('key', { header })).toThrow(/is no name of a header/);
+  for (const header of ['', 'x api key', 'x-api-key:', 'x\r\ny']) expect(() => apiKey('key', { header })).toThrow(/isn't a header name/);
 });

@@ -46,7 +46,7 @@ export function apiKey(key: Secret | SecretProvider, place?: ApiKeyPlace): Signe
       source.signer((secret) => ({ body: { [place.body]: secret } })),
     );
   // RFC 9110, section 5.6.2.
-  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(place.header)) throw new TypeError(`${JSON.stringify(place.header)} is no name of a header.`);
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(place.header)) throw new TypeError(`${JSON.stringify(place.header)} isn't a header name.`);
   return opaqueSigner(
     'apiKey',
     source.signer((secret) => ({ headers: { [place.header.toLowerCase()]: secret } })),

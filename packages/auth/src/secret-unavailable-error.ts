@@ -17,7 +17,7 @@ export class SecretUnavailableError extends Error {
    */
   constructor(signer: string, secret: string) {
     super(
-      `The function that gives the ${secret} of the ${signer} signer threw. What it threw is withheld, as it may hold the secret; call the function by itself to see it.`,
+      `The function for the ${secret} of the ${signer} signer threw. Its error isn't shown, because it may contain the secret. Call the function directly to see it.`,
     );
   }
 }

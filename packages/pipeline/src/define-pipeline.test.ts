@@ -40,7 +40,7 @@ describe('a definition', () => {
     [{ options: z.string() }, 'options must be a schema of zod, as z.strictObject({ … }) is.'],
     [{ request: 'shelf' }, 'request must be a schema of zod, as z.strictObject({ … }) is.'],
     [{ topics: undefined }, 'topics is missing.'],
-    [{ parze: () => ({ shelf: 'a' }) }, /^definePipeline: parze is no part of a definition\. There are name, options, .* and expect\.$/],
+    [{ parze: () => ({ shelf: 'a' }) }, /^definePipeline: parze isn't part of a definition. Its parts are name, options, .* and expect\.$/],
   ])('that has %o is refused', (more, message) => {
     expect(() => shelves(more as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_DEFINITION' }));
     expect(() => shelves(more as never)).toThrow(message);

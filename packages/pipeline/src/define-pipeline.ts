@@ -549,7 +549,8 @@ function check(definition: {
   };
   const parts = Object.keys(PARTS);
   for (const key of Object.keys(definition)) {
-    if (!parts.includes(key)) refuse(`${key} is no part of a definition. There are ${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}.`);
+    if (!parts.includes(key))
+      refuse(`${key} isn't part of a definition. Its parts are ${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}.`);
   }
   for (const [key, kind] of Object.entries(PARTS)) {
     const part = (definition as Readonly<Record<string, unknown>>)[key];
@@ -568,7 +569,7 @@ function check(definition: {
   }
   if (['headgate', 'topics', 'status'].includes(name)) refuse(`the name ${name} is reserved. Take another.`);
   for (const topic of Object.keys(topics)) {
-    if (RESERVED.includes(topic)) refuse(`every pipeline has a topic ${name}.${topic} of its own. Give topics.${topic} another name.`);
+    if (RESERVED.includes(topic)) refuse(`every pipeline has its own topic ${name}.${topic}. Rename topics.${topic}.`);
     if (!/^[a-zA-Z0-9][a-zA-Z0-9-]{0,49}$/.test(topic)) {
       refuse(`topics.${topic}: a topic is named by up to 50 letters, digits and hyphens.`);
     }

@@ -27,7 +27,7 @@ export function parseOptions<Schema extends z.ZodType>(schema: Schema, given: un
     parsed = schema.safeParse(given, { error: optionWords, reportInput: true });
   } catch (cause) {
     // Its own words may hold the value.
-    const name = cause instanceof Error ? cause.constructor.name : 'a value that is no Error';
+    const name = cause instanceof Error ? cause.constructor.name : "a value that isn't an Error";
     const message = `can't be checked: its schema threw ${name}${placeOf(cause)}. Mend it: refinements and transforms have to answer at once.`;
     return { issues: [{ path: [], message }] };
   }

@@ -66,8 +66,8 @@ it('tells of secrets that give nothing a request could carry, by their place and
     'one: is empty. Give it a value.',
     `more.0.token: The secret's file ${empty} is empty. Write the secret into it.`,
     'more.1.token: has a line break or another character that no header can carry. Copy it again.',
-    'more.2.token: can not be read: its function threw.',
-    'more.3.token: is no text: its function gives something else.',
+    "more.2.token: can't be read: its function threw.",
+    "more.3.token: isn't text: its function returns something else.",
     expect.stringMatching(/^free: The secret in .* can't be read: ENOENT/) as string,
   ]);
 });

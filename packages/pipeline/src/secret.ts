@@ -69,10 +69,10 @@ function toSecret(given: SecretInput, flawIn: (value: string) => string | undefi
 function flawNow(read: () => string, flawIn: (value: string) => string | undefined): string | undefined {
   try {
     const value: unknown = read();
-    return typeof value === 'string' ? flawIn(value) : 'is no text: its function gives something else.';
+    return typeof value === 'string' ? flawIn(value) : "isn't text: its function returns something else.";
   } catch (error) {
     // A user's own error may repeat the secret.
-    return error instanceof PipelineError ? error.message : 'can not be read: its function threw.';
+    return error instanceof PipelineError ? error.message : "can't be read: its function threw.";
   }
 }
 

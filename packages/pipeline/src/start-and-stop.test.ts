@@ -141,7 +141,7 @@ describe('an obstacle is reported before any lane is taken:', () => {
     [
       'fewer credentials than lanes',
       { pipelines: [{ ...listing, credentials: ['one'] }], lanes: 2 },
-      /shelves has 1 credentials, and 2 lanes need one each/,
+      /shelves has 1 credentials, and each of 2 lanes needs one/,
     ],
   ])('%s', async (_, options, says) => {
     await using place = await temporaryLog();

@@ -124,7 +124,7 @@ export async function start(options: StartOptions): Promise<Running> {
     } catch (error) {
       if (!isObserverBroken) {
         isObserverBroken = true;
-        emit({ type: 'notice', level: 'warn', message: `onEvent threw ${String(error)}. It is told of further events all the same.` });
+        emit({ type: 'notice', level: 'warn', message: `onEvent threw ${String(error)}. It still receives further events.` });
       }
     }
     if (event.type === 'attempt') watchService(event);
@@ -332,7 +332,7 @@ function check(pipelines: readonly Pipeline[], lanes: number, maxRequests = 1): 
     seen.add(name);
     if (credentials !== undefined && credentials.length < lanes) {
       refuse(
-        `${name} has ${credentials.length} credentials, and ${lanes} lanes need one each. Add credentials, or take fewer lanes.`,
+        `${name} has ${credentials.length} credentials, and each of ${lanes} lanes needs one. Add credentials, or use fewer lanes.`,
         name,
       );
     }

@@ -74,7 +74,7 @@ describe('a record', () => {
     expect(made).toMatchObject({ key, value: Uint8Array.of(0xff, 3), headers: { h: key }, partition: partitionForKey(key, 7) });
     const series = records.series({ key, count: 3, valueAt: (i) => ({ item: 'x'.repeat(i) }) }).record;
     expect('valueAt' in series && [0, 1, 2].map((i) => series.valueAt(i))).toEqual([0, 1, 2].map((i) => Uint8Array.of(0xff, i)));
-    expect(() => records.series({ key, count: 1, textAt: () => '{}' })).toThrow(/shelves\.records: .*serializer of its own.*valueAt/);
+    expect(() => records.series({ key, count: 1, textAt: () => '{}' })).toThrow(/shelves\.records: .*custom serializer.*valueAt/);
   });
 
   it('of a series is its text between what all begin and end with, whole and in parts', async () => {

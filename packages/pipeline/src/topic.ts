@@ -177,7 +177,7 @@ export async function openSerializers({ pipelines, names, signal }: OpenSerializ
       return [name, given] as const;
     } catch (cause) {
       signal.throwIfAborted();
-      const words = cause instanceof Error ? cause.message : 'open threw a value that is no Error';
+      const words = cause instanceof Error ? cause.message : "open threw a value that isn't an Error";
       throw new PipelineError({
         code: 'HEADGATE_USER_FUNCTION',
         message: `${name}: its serializer could not be opened: ${words}`,
@@ -268,9 +268,7 @@ function recordMaker(
   };
   const series = ({ key, count, textAt, valueAt, before = '', after = '' }: RecordSeriesContent<unknown>): PendingRecord => {
     if (textAt !== undefined && definition.serialize !== undefined)
-      throw invalid(
-        'its records are written by a serializer of its own, and a series came as text. Give the series valueAt instead of textAt.',
-      );
+      throw invalid('its records have a custom serializer, and a series came as text. Give the series valueAt instead of textAt.');
     if (key !== null) assertField(topicName, 'key', key);
     if (!(Number.isSafeInteger(count) && count >= 0))
       throw invalid(`a series has ${count} records. Give it a whole number of them, 0 or more.`);

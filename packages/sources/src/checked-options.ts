@@ -55,7 +55,7 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
   // Their texts may hold a password: they aren't shown.
   if (proxy !== undefined && proxy !== '' && !isProxy(proxy)) refuse('proxy', "an address such as http://127.0.0.1:3128, or '' for none");
   const { dispatcher, fetch } = options;
-  if (dispatcher !== undefined && fetch !== undefined) refuse('fetch', 'left out where there is a dispatcher');
+  if (dispatcher !== undefined && fetch !== undefined) refuse('fetch', 'omitted if there is a dispatcher');
   if ((dispatcher ?? fetch) !== undefined && (proxy ?? ca) !== undefined) {
     refuse(proxy === undefined ? 'ca' : 'proxy', 'left out where requests go through a dispatcher or fetch: it has its own');
   }
@@ -98,8 +98,8 @@ function observer(service: string, onAttempt: (event: AttemptEvent) => void = ()
     } catch (error) {
       if (warned) return;
       warned = true;
-      const words = error instanceof Error ? `${error.name}: ${error.message}` : 'a value that is no Error';
-      process.emitWarning(`${service}: onAttempt threw ${words}. Its requests go on; mend it, further errors of it are not shown.`);
+      const words = error instanceof Error ? `${error.name}: ${error.message}` : "a value that isn't an Error";
+      process.emitWarning(`${service}: onAttempt threw ${words}. Its requests continue. Fix it: further errors of it are not shown.`);
     }
   };
 }
@@ -120,8 +120,7 @@ type Refuse = (option: string, must: string) => never;
 function checkedAddress(baseUrl: string, refuse: Refuse): Pick<CheckedOptions, 'origin' | 'basePath'> {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : refuse('baseUrl', 'an http or https address such as https://api.example.com');
   if (url.protocol !== 'http:' && url.protocol !== 'https:') refuse('baseUrl', `an http or https address, not ${url.protocol}`);
-  if (url.username !== '' || url.password !== '')
-    refuse('baseUrl', 'an address without user and password: credentials have an option of their own');
+  if (url.username !== '' || url.password !== '') refuse('baseUrl', 'an address without user and password: use the option for credentials');
   if (url.search !== '' || url.hash !== '') refuse('baseUrl', 'an address without query and fragment');
   return { origin: url.origin, basePath: url.pathname.replace(/\/+$/, '') };
 }

@@ -333,7 +333,7 @@ test('words of a classifier that throws are shown without the secret that they q
 test.each([
   ['no verdict', undefined, "reading 'kind'"],
   ['a verdict of a kind that there is not', { kind: 'fine' }, 'unknown kind fine'],
-  ['a verdict whose error is none of ours', { kind: 'unauthorized', error: new Error('no') }, 'no SourceError'],
+  ['a verdict whose error is none of ours', { kind: 'unauthorized', error: new Error('no') }, "isn't a SourceError"],
 ])('a classifier that gives %s ends that query alone', async (_, verdict, words) => {
   let calls = 0;
   const scene = await play([], {}, { classify: () => ((calls += 1) === 1 ? (verdict as never) : { kind: 'ok', value: 'good' }) });
@@ -454,7 +454,7 @@ test('an observer that throws is reported once, as a warning of the process', as
   expect(onAttempt).toHaveBeenCalledTimes(2);
   await idle();
   expect(warnings.map(({ message }) => message)).toEqual([
-    'toy: onAttempt threw Error: no such metric. Its requests go on; mend it, further errors of it are not shown.',
+    'toy: onAttempt threw Error: no such metric. Its requests continue. Fix it: further errors of it are not shown.',
   ]);
 });
 

@@ -178,6 +178,6 @@ function closedError(service: string): SourceError {
     code: 'HEADGATE_CLOSED',
     retryable: false,
     service,
-    message: `${service}: the source was closed. Make a new one to go on.`,
+    message: `${service}: the source was closed. Create a new one to continue.`,
   });
 }

@@ -125,7 +125,7 @@ export function ofDefinition<T>({ service, subject, name, call }: OfDefinitionOp
 
 /** Describes the error that a definition's function has thrown. */
 export function thrown(cause: unknown): string {
-  return cause instanceof Error ? `${cause.name}: ${cause.message}` : 'a value that is no Error';
+  return cause instanceof Error ? `${cause.name}: ${cause.message}` : "a value that isn't an Error";
 }
 
 /** Returns the result of a definition's function. Throws a `TypeError` for a promise, whose rejection would end the process. */

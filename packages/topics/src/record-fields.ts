@@ -98,7 +98,7 @@ const SHOWN_FIELDS = 3;
 export function noText({ topic, partition, offset }: RecordPosition, wrong: ReadonlyMap<string, Uint8Array>): InvalidRecordDetails {
   const shown = [...wrong].slice(0, SHOWN_FIELDS).map(([field, bytes]) => `its ${field} (${bytes.length} bytes: ${beginning(bytes)})`);
   const more = wrong.size > SHOWN_FIELDS ? ` and ${wrong.size - SHOWN_FIELDS} more of its headers` : '';
-  const reason = `holds bytes that are no UTF-8 text in ${shown.join(', ')}${more}: its writer has to send text, or its reader to read bytes.`;
+  const reason = `holds bytes that aren't UTF-8 text in ${shown.join(', ')}${more}. Write text, or read the topic as bytes.`;
   return { topic, position: { partition, offset }, fields: [...wrong.keys()], reason };
 }
 

@@ -75,5 +75,5 @@ export class TopicLogError extends Error {
 
 /** `what` begins the sentence: `The topic log /data/headgate.db`. */
 export function closedError(what: string): TopicLogError {
-  return new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_CLOSED', message: `${what} is closed. Open it again to go on.` });
+  return new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_CLOSED', message: `${what} is closed. Open it again to continue.` });
 }

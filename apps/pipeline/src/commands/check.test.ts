@@ -25,7 +25,7 @@ test('problems of the file and of the environment stand in one table', async () 
   6:20  followers.limit.window   "15 min" is not a duration. Write 15m, 900s or 900000ms.
       |   limit: { window: 15 min }
       |                    ^^^^^^
-  9:8   books.key                takes \${KEY}, which is not set. Export it, or put it into .env beside this file.
+  9:8   books.key                takes \${KEY}, which is not set. Export it, or put it into .env next to this file.
       |   key: "\${KEY}"
       |        ^^^^^^^^
   10:3  books.plann              unknown key. Did you mean plan?
@@ -61,7 +61,7 @@ test('a warning is no problem', async () => {
   expect(await checked(BOOKS.replace('"${KEY}"', 'secret-9'))).toEqual({
     code: 0,
     text: `headgate.yaml
-  3:8  books.key   warning: a secret in plain text. Put it into .env beside this file and write "\${BOOKS_KEY}" here.
+  3:8  books.key   warning: a secret in plain text. Put it into .env next to this file and write "\${BOOKS_KEY}" here.
 no problems, 1 warning
 `,
   });

@@ -150,7 +150,7 @@ function fishScript({ program, commands, options }: Tree): string {
     ]),
   ];
   return `# Completion of ${program} for fish: ${program} completion fish | source
-function ${at} --description 'Whether this command, or none, is typed, with so many arguments behind it, or any number'
+function ${at} --description 'Test whether this command, or none, is typed, with this number of arguments or any number'
   set -l valued ${names(valued(options))}
   set -l command
   set -l arguments 0

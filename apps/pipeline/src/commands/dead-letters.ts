@@ -78,7 +78,7 @@ export async function replay(choice: CloseChoice, context: CommandContext): Prom
       },
     });
     const none = replayed === 0 ? `: ${noneOpen(topic, choice)}` : '';
-    const stay = left > 0 ? `, ${left} left where they are: no run could work them; dismiss acknowledges them` : none;
+    const stay = left > 0 ? `, ${left} skipped: no run can process them; use dismiss to acknowledge them` : none;
     return `${replayed} ${dryRun ? 'would be ' : ''}put back into ${options.names(`${requests.name}.requests`)}${stay}`;
   });
 }
@@ -191,5 +191,5 @@ function groupLines(groups: ReadonlyMap<string, LetterGroup>, { topic, pipeline,
   });
   const commandFor = commandsFor(context);
   const choose = '[--code CODE] [--key KEY]';
-  return `${lines.join('\n')}\nTo try again:     ${commandFor('replay', pipeline)} ${choose}\nTo acknowledge:   ${commandFor('dismiss', pipeline)} ${choose}\n`;
+  return `${lines.join('\n')}\nTo retry:         ${commandFor('replay', pipeline)} ${choose}\nTo acknowledge:   ${commandFor('dismiss', pipeline)} ${choose}\n`;
 }

@@ -64,7 +64,9 @@ describe('an author is the same to the config, to enqueue and to the library', (
 
   it('refused is named, and nothing is added', async () => {
     const { said, log } = await enqueued([], ['Ada Brook', '..']);
-    await expect(said).rejects.toThrow('enqueue: the author ".." is a step in an address, and can not be requested. Nothing was added.');
+    await expect(said).rejects.toThrow(
+      'enqueue: the author ".." is a relative path segment in an address, and can\'t be requested. Nothing was added.',
+    );
     expect(await log()).toEqual([]);
   });
 });

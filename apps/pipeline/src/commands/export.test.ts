@@ -166,7 +166,7 @@ test('Parquet has columns with types, and is a file only when it is whole', asyn
   );
   await expect(access(join(cwd, 'no'))).rejects.toThrow('ENOENT');
   await expect(exported(cwd, { topic: 'followers.pages', format: 'xls' })).rejects.toThrow(
-    '"xls" is no format. There are ndjson, csv, parquet.',
+    '"xls" isn\'t a format. Use ndjson, csv, parquet.',
   );
 });
 

@@ -115,7 +115,7 @@ function formatOf(word: string | undefined, isGuess: boolean): Format {
   const found = FORMATS.find((format) => format === word || (word === 'jsonl' && format === 'ndjson'));
   if (found !== undefined) return found;
   if (isGuess) return 'ndjson';
-  throw new UsageError(`export: ${shown(word ?? '')} is no format. There are ${FORMATS.join(', ')}.`);
+  throw new UsageError(`export: ${shown(word ?? '')} isn't a format. Use ${FORMATS.join(', ')}.`);
 }
 
 async function rowWriter(format: Format, columns: readonly ExportColumn[], sink: Sink): Promise<RowWriter> {

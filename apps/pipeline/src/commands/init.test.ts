@@ -127,7 +127,7 @@ test('a folder that can not be made is told', async () => {
   const cwd = await configFolder({ no: 'a file' });
   const stderr = new Said();
   expect(await init({ cwd, file: 'no/where.yaml', stderr })).toBe(2);
-  expect(stderr.text).toContain('no/where.yaml can not be written (ENOTDIR).');
+  expect(stderr.text).toContain("no/where.yaml can't be written (ENOTDIR).");
 });
 
 test('who breaks off leaves nothing behind', async () => {

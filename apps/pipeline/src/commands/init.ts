@@ -46,7 +46,7 @@ export async function init({
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'EEXIST') return alreadyThere({ file, stderr, command });
-    stderr.write(`${file} can not be written (${String(code)}). Look at the folder: does it exist, and may you write there?\n`);
+    stderr.write(`${file} can't be written (${String(code)}). Check that the folder exists and that you may write to it.\n`);
     return 2;
   }
   stderr.write(nextSteps({ file, answers, asked: prompt !== undefined, command }));

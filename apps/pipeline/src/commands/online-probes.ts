@@ -22,7 +22,10 @@ export function onlineProbes({ sound, context, isLogSound }: OnlineProbesOptions
   const { topics, pipelines = [] } = sound;
   return pipelines.flatMap((pipeline) => {
     const { name, credentials, canProbe } = pipeline;
-    const unknown: ProbeResult = { ok: true, message: 'not asked: the pipeline has no probe. A run says whether its credentials are good' };
+    const unknown: ProbeResult = {
+      ok: true,
+      message: 'not tested: the pipeline has no probe. A run says whether its credentials are good',
+    };
     if (!canProbe) return [{ name, run: () => Promise.resolve(unknown) }];
     return (credentials ?? [undefined]).map((credential, i): Probe => {
       const run = async (): Promise<ProbeResult> =>
@@ -34,7 +37,7 @@ export function onlineProbes({ sound, context, isLogSound }: OnlineProbesOptions
   });
 }
 
-const notNoted: ProbeResult = { ok: false, message: 'not asked: its request could not be noted in the log, and a run would not count it' };
+const notNoted: ProbeResult = { ok: false, message: 'not tested: its request could not be noted in the log, and a run would not count it' };
 
 export interface NotedOptions {
   readonly pipeline: Pipeline;
@@ -51,7 +54,7 @@ async function probeNoted(options: NotedOptions & { readonly context: CommandCon
   });
   if (!(result instanceof LaneHeldError)) return result;
   const by = result.pid === null ? 'a run' : `a run (process ${result.pid})`;
-  return { ok: true, message: `not asked: ${by} works with it and counts its requests. That run says whether it is good.` };
+  return { ok: true, message: `not tested: ${by} uses it and counts its requests. Check that run's output for errors of this credential.` };
 }
 
 /** Asks with a journal that keeps what is asked: a run afterwards counts it. Gives the error of a lane that a run has. */
@@ -98,7 +101,7 @@ async function answerOf(
   if (probe === undefined) throw new TypeError(`${pipeline.name} has a probe.`);
   try {
     const full = fullUntil(probe.source.gauges(), clock);
-    if (full !== undefined) return { ok: true, message: `not asked: its budget is used up${full}` };
+    if (full !== undefined) return { ok: true, message: `not tested: its budget is used up${full}` };
     return await within(Promise.race([answers(() => probe.query()), refused.promise]));
   } finally {
     await probe.source.close();
@@ -132,4 +135,4 @@ async function answers(query: () => Promise<unknown>): Promise<ProbeResult> {
   }
 }
 
-const LATER = ' Check again later; a run tries again by itself.';
+const LATER = ' Check again later; a run retries automatically.';

@@ -60,7 +60,7 @@ export async function read(
   }
   if (left === max && isChoice(choice) && !signal.aborted) stderr.write(`No record of ${topic} fits these options.\n`);
   if (output.failure !== undefined)
-    throw new OutputError(`The records could not be written to stdout (${output.failure.code}). What was written before is not all.`);
+    throw new OutputError(`Records could not be written to stdout (${output.failure.code}). The output is incomplete.`);
   return signal.aborted ? 130 : 0;
 }
 

@@ -177,7 +177,7 @@ interface SandboxYamlOptions {
 }
 
 function sandboxYaml({ broker, followersUrl, booksUrl, limit, lists }: SandboxYamlOptions): string {
-  return `# Written by \`headgate run --sandbox\`, whose emulated services end with it; \`headgate read\` goes on to work with this file.
+  return `# Written by \`headgate run --sandbox\`. The emulated services stop with that run; \`headgate read\` still works with this file.
 topics: ${broker?.topics ?? '{ driver: sqlite, file: ./sandbox.db }'}
 followers:
   baseUrl: ${followersUrl}

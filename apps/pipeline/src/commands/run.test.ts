@@ -32,7 +32,7 @@ it('tells at a stop what is left in the log, however much of it was under way', 
   stop.abort(new Error('stopped by SIGINT'));
   expect(await ended).toBe(130);
   expect(await said()).toMatch(
-    /: 2 of 1,234 crawls, 2 pages, 2 ids[^]*goes on with @user_2 at page 1, @user_3 at page 1, @user_4 at page 1 and 1,229 more\.\n/u,
+    /: 2 of 1,234 crawls, 2 pages, 2 ids[^]*continues with @user_2 at page 1, @user_3 at page 1, @user_4 at page 1 and 1,229 more\.\n/u,
   );
 });
 
@@ -104,7 +104,7 @@ it('writes its summary when it is stopped while its log is locked, however long 
   await clock.advance(701);
   await expect.poll(() => code).toBe(130);
   expect(await said()).toMatch(
-    /Stopped after 8\.7 s: nothing was written\.[^]*To go on: +run the same command again: it goes on with @alpha at page 1\./u,
+    /Stopped after 8\.7 s: nothing was written\.[^]*To continue: +run the same command again: it continues with @alpha at page 1\./u,
   );
 });
 

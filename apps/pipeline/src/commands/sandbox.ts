@@ -98,7 +98,7 @@ const USERS: NonNullable<FollowersSandboxOptions['users']> = {
 function userOf(text: string): [string, FollowersUser] {
   const [, name, what] = /^@?(\w+)=(\d+|protected|suspended)$/.exec(text) ?? [];
   if (name === undefined || what === undefined)
-    throw new UsageError(`sandbox: ${JSON.stringify(text)} is no account. Write name=12000, name=protected or name=suspended.`);
+    throw new UsageError(`sandbox: ${JSON.stringify(text)} isn't a user. Write name=12000, name=protected or name=suspended.`);
   if (what === 'protected') return [name, { protected: true }];
   return [name, what === 'suspended' ? { error: 63 } : { followers: Number(what) }];
 }
@@ -109,7 +109,7 @@ function credentialOf(text: string, index: number): FollowersCredential {
   const isWhole = consumerKey !== '' && consumerSecret !== undefined && (token === undefined) === (tokenSecret === undefined);
   if (!isWhole || token === '' || more.length > 0) {
     throw new UsageError(
-      `sandbox: --oauth ${index + 1} is no credential. Write consumerKey:consumerSecret, or consumerKey:consumerSecret:token:tokenSecret.`,
+      `sandbox: --oauth ${index + 1} isn't a credential. Write consumerKey:consumerSecret, or consumerKey:consumerSecret:token:tokenSecret.`,
     );
   }
   const ofToken = token !== undefined && tokenSecret !== undefined && { token, tokenSecret };
@@ -138,7 +138,7 @@ function limitOf(text: string): SandboxLimit {
   const [, requests, window] = /^(\d+)\/(.+)$/.exec(text) ?? [];
   const windowMs = window === undefined ? undefined : duration().safeParse(window).data;
   if (requests === undefined || window === undefined || windowMs === undefined) {
-    throw new UsageError(`sandbox: ${JSON.stringify(text)} is no limit. Write requests per window, as 15/15m or 15/12s.`);
+    throw new UsageError(`sandbox: ${JSON.stringify(text)} isn't a limit. Write requests per window, such as 15/15m or 15/12s.`);
   }
   return { requests: Number(requests), windowMs, window };
 }

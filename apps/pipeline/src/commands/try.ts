@@ -29,7 +29,7 @@ export async function tryStream({ stream: of, fields }: TryOptions, context: Com
     if (probe === undefined) throw new TypeError(`${pipeline.name} has a probe.`);
     try {
       const full = fullUntil(probe.source.gauges(), clock);
-      if (full !== undefined) return `not asked: its budget is used up${full}`;
+      if (full !== undefined) return `not sent: its budget is used up${full}`;
       return (await within(PROBED_WITHIN_MS, probe.query())) as TriedStream;
     } catch (error) {
       return failureText(error);

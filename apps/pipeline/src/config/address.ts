@@ -17,7 +17,7 @@ export function addressFlaw(text: string, example: string): string | undefined {
     return `is not an address. Write it as in ${example}.`;
   }
   if (url.username !== '' || url.password !== '') {
-    return 'holds a user name or password. Take it out: credentials have keys of their own.';
+    return 'contains a user name or password. Remove it, and use the settings for credentials.';
   }
   return /[?#]/.test(text) ? `holds a "?" or "#". Write the address alone, as in ${example}.` : undefined;
 }

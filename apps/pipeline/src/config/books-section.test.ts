@@ -12,7 +12,7 @@ test.each([
   ['authors: [""]', '4:13 books.authors[0]: "" is empty. Write another name, or remove it.'],
   [
     'authors: [Ada, ..]',
-    '4:18 books.authors[1]: ".." is a step in an address, and can not be requested. Write another name, or remove it.',
+    '4:18 books.authors[1]: ".." is a relative path segment in an address, and can\'t be requested. Write another name, or remove it.',
   ],
   ['isbns: [{ isbn: 1 }]', '4:11 books.isbns[0]: must be text.'],
 ])('%s is refused', async (line, problem) => {

@@ -73,7 +73,7 @@ export async function codeConfig({ file, path, settings, importing }: CodeConfig
     definitions: definitionsOf(pipelines),
     problems: twice.map(({ name }) => ({
       key: 'pipelines',
-      message: `two pipelines are called ${name}. Keep one, or give the other a name of its own.`,
+      message: `two pipelines are named ${name}. Keep one, or rename the other.`,
     })),
     warnings: [
       ...optionProblems([...topicsWarnings(topics)], about('topics')),

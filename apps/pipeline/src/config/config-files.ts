@@ -16,7 +16,7 @@ export interface ReadConfigFileOptions {
 
 /** Characters. Every value of a configuration is kept with its place: each takes some hundred bytes of memory. */
 const LONGEST_CONFIG = 4 * 2 ** 20;
-const TOO_LONG = 'has more than 4 MiB. Put long lists into files of their own, as in users: [{ file: users.txt }].';
+const TOO_LONG = 'is larger than 4 MiB. Put long lists into separate files, for example users: [{ file: users.txt }].';
 
 /** The text of the configuration; throws ConfigError with the way to make one where there is none. */
 export async function readConfigText({ file, path, readFile }: ReadConfigFileOptions): Promise<string> {
@@ -40,7 +40,7 @@ export async function readEnvFile({ file, path, readFile }: ReadConfigFileOption
   } catch (cause) {
     // A folder of that name belongs to somebody else, such as a Python environment.
     if (isMissing(cause) || hasCode(cause, 'EISDIR')) return {};
-    throw new ConfigError({ fileName: file, message: `.env beside ${file} ${unreadable(cause)}`, cause });
+    throw new ConfigError({ fileName: file, message: `.env next to ${file} ${unreadable(cause)}`, cause });
   }
 }
 

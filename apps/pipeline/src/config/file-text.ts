@@ -21,7 +21,7 @@ export function plainFileFlaw(path: string): string | undefined {
   try {
     const found = statSync(path);
     if (found.isDirectory()) return 'is a folder. Name a file.';
-    return found.isFile() && found.size <= LARGEST_BYTES ? undefined : 'is no plain file of 16 MiB or less. Name another.';
+    return found.isFile() && found.size <= LARGEST_BYTES ? undefined : "isn't a plain file of at most 16 MiB. Name another file.";
   } catch (error) {
     return unreadable(error);
   }
@@ -35,5 +35,5 @@ export function unreadable(error: unknown): string {
   if (code === 'EACCES' || code === 'EPERM') return 'may not be read. Allow this user to read it.';
   if (code === 'EISDIR') return 'is a folder. Name a file.';
   if (code === 'ERR_INVALID_ARG_VALUE') return "has a NUL character, which a path can't contain. Remove it.";
-  return `can not be read (${typeof code === 'string' ? code : 'unknown error'}). Look at the disk and the path.`;
+  return `can't be read (${typeof code === 'string' ? code : 'unknown error'}). Check the disk and the path.`;
 }

@@ -148,7 +148,7 @@ books:
     '6:33 followers.limit.window: "15 min" is not a duration. Write 15m, 900s or 900000ms.',
     '7:10 followers.count: "6000" must be 5000 or less.',
     '9:3 books.plann: unknown key. Did you mean plan?',
-    '11:8 books.key: takes ${BOOKS_KEY}, which is not set. Export it, or put it into .env beside this file.',
+    '11:8 books.key: takes ${BOOKS_KEY}, which is not set. Export it, or put it into .env next to this file.',
   ]);
 });
 
@@ -201,7 +201,7 @@ test.skipIf(process.platform === 'win32')('.env that every user of the machine c
     return (await loadConfig({ cwd, env: {} })).warnings.map((warning) => sayProblem('headgate.yaml', warning));
   };
   expect(await warned(0o644)).toEqual([
-    'headgate.yaml: .env beside this file can be read by every user of this machine. Keep it for its owner alone: chmod 600 .env',
+    'headgate.yaml: .env next to this file can be read by every user of this machine. Restrict it to its owner: chmod 600 .env',
   ]);
   expect(await warned(0o640)).toEqual([]);
   expect(await warned(0o600)).toEqual([]);
@@ -228,7 +228,7 @@ test('a file that is none is told', async () => {
 test('a file that is longer than a configuration may be is told what to do with its lists', async () => {
   const error = await refusal(`${FOLLOWERS}  users: [${'alpha, '.repeat(700_000)}]\n`, { env: ENV });
   expect(error.message).toBe(
-    'headgate.yaml has more than 4 MiB. Put long lists into files of their own, as in users: [{ file: users.txt }].',
+    'headgate.yaml is larger than 4 MiB. Put long lists into separate files, for example users: [{ file: users.txt }].',
   );
 });
 
@@ -248,8 +248,8 @@ test('no secret shows in a configuration or an error, however it is printed', as
   });
   expect(followersOptions(loaded.config.pipelines)?.credentials.map((credential) => credential.bearer?.())).toEqual(secrets.slice(2, 4));
   expect(loaded.warnings.map(({ line, column, key, message }) => `${line}:${column} ${key}: ${message}`)).toEqual([
-    '4:28 followers.credentials[0].bearer: a secret in plain text. Put it into .env beside this file and write "${FOLLOWERS_BEARER_TOKEN}" here.',
-    '6:10 followers.proxy: a secret in plain text. Put it into .env beside this file and write "${FOLLOWERS_PROXY}" here.',
+    '4:28 followers.credentials[0].bearer: a secret in plain text. Put it into .env next to this file and write "${FOLLOWERS_BEARER_TOKEN}" here.',
+    '6:10 followers.proxy: a secret in plain text. Put it into .env next to this file and write "${FOLLOWERS_PROXY}" here.',
   ]);
   const printed = [loaded, error]
     .flatMap((value) => [inspect(value, { depth: 10, showHidden: true }), JSON.stringify(value)])
@@ -271,7 +271,7 @@ test.each([
 
 test.each([
   ['${', '4:14 books.userAgent: has a ${ without a variable. Write ${NAME} with letters, digits and _, or $${ for the characters ${.'],
-  ['${A} ${B}', '4:14 books.userAgent: takes ${A}, which is not set. Export it, or put it into .env beside this file.'],
+  ['${A} ${B}', '4:14 books.userAgent: takes ${A}, which is not set. Export it, or put it into .env next to this file.'],
 ])('%s in a value is a problem', async (value, problem) => {
   expect(await problemsOf(`${BOOKS}  userAgent: '${value}'\n`, { env: ENV })).toContain(problem);
 });
@@ -281,7 +281,7 @@ test('$${ stands for itself', async () => {
 });
 
 test.each([
-  ['https://me:secret-5@api.example.com', 'holds a user name or password. Take it out: credentials have keys of their own.'],
+  ['https://me:secret-5@api.example.com', 'contains a user name or password. Remove it, and use the settings for credentials.'],
   ['https://api.example.com?key=secret-5', 'holds a "?" or "#". Write the address alone, as in https://books.example.com.'],
   ['ftp://secret-5.example.com', 'is not an address. Write it as in https://books.example.com.'],
   ['api.example.com', 'is not an address. Write it as in https://books.example.com.'],

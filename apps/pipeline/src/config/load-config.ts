@@ -51,7 +51,7 @@ export async function loadConfig({
 
   const warnings = [...read.warnings];
   if (await isPublic(envPath)) {
-    const message = '.env beside this file can be read by every user of this machine. Keep it for its owner alone: chmod 600 .env';
+    const message = '.env next to this file can be read by every user of this machine. Restrict it to its owner: chmod 600 .env';
     warnings.push({ key: '', message });
   }
   warnings.sort(inOrder);

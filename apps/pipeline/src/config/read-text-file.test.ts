@@ -44,7 +44,7 @@ test('a file without an end, or nearly, is given up', async () => {
 test('a pipe that speaks is read to its end, one that is silent is given up', async () => {
   const fifo = join(folder, 'fifo');
   execFileSync('mkfifo', [fifo]);
-  const silent = 'is no plain file, and nothing came from it for 0.2 s.';
+  const silent = "isn't a plain file, and it sent nothing for 0.2 s.";
   await expect(readTextFile(fifo, { silenceMs: 200 })).rejects.toThrow(silent);
 
   // Longer than a pipe holds at once; a first writer comes when it is looked at already.

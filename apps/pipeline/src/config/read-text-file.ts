@@ -57,7 +57,7 @@ async function bytesOf(
     if (chunk !== undefined && (bytes > 0 || !stat.isFIFO())) return Buffer.concat(chunks, bytes);
     if (clock.monotonicMs() - spokeAtMs >= silenceMs)
       throw new UnfitFileError(
-        `is no plain file, and nothing came from it for ${silenceMs / 1000} s. Name a file, or a pipe that is written into.`,
+        `isn't a plain file, and it sent nothing for ${silenceMs / 1000} s. Name a file, or a pipe that a process writes to.`,
       );
     await new Promise<void>((resolve) => clock.schedule(LOOK_AGAIN_MS, resolve));
   }

@@ -48,7 +48,7 @@ export function crossProblems(read: ReadConfig): Problem[] {
   for (const name of Object.keys(names)) {
     if (known.includes(name)) continue;
     const meant = nearest(name, known);
-    const message = `is no topic of these pipelines. ${meant === undefined ? `There are ${known.join(', ')}.` : `Did you mean ${meant}?`}`;
+    const message = `isn't a topic of these pipelines. ${meant === undefined ? `Known topics: ${known.join(', ')}.` : `Did you mean ${meant}?`}`;
     problems.push(read.problemAt(['topics', 'names', name], message, 'key'));
   }
   if (problems.length > 0) return problems;

@@ -84,7 +84,7 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
       },
       warning: (at, message) => void plain.push({ at, message }),
       plainSecret(at, variable = [name, at.findLast((part) => typeof part === 'string')].join('_').toUpperCase()) {
-        plain.push({ at, message: `a secret in plain text. Put it into .env beside this file and write "\${${variable}}" here.` });
+        plain.push({ at, message: `a secret in plain text. Put it into .env next to this file and write "\${${variable}}" here.` });
       },
     });
     for (const [offset, length] of read.open) open.set(offset, length);
@@ -125,7 +125,7 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
       found = await importing(async () => (isPackage ? await defaultExportOf(use.source, path) : await defaultExportOf(modulePath)));
     } catch (error) {
       if (isPackage && isMissing(error, packageOf(use.source))) {
-        return complain(`${shownUse} is neither a file beside this one nor a package that is installed for it (npm install).`);
+        return complain(`${shownUse} is neither a file relative to this one nor an installed package (npm install).`);
       }
       const { line, column } = (isPackage ? undefined : placeInModule(error, modulePath)) ?? {};
       const place = line === undefined ? '' : ` (line ${line}, column ${column})`;

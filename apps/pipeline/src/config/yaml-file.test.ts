@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import { BOOKS, ENV, problemsOf, refusal } from './config-folder.fixture.ts';
 
 test.each([
-  ['duplicate keys', `${BOOKS}  key: x\n`, ['4:3 : the key stands here a second time. Keep one.']],
-  ['duplicate sections', `${BOOKS}books: {}\n`, ['4:1 : the key stands here a second time. Keep one.']],
-  ['tabs', `books:\n\tkey: x\n`, ['2:1 : a tab is no indentation. Use spaces.']],
+  ['duplicate keys', `${BOOKS}  key: x\n`, ['4:3 : duplicate key. Keep one.']],
+  ['duplicate sections', `${BOOKS}books: {}\n`, ['4:1 : duplicate key. Keep one.']],
+  ['tabs', `books:\n\tkey: x\n`, ["2:1 : a tab can't indent. Use spaces."]],
   [
     'tabs beside spaces',
     `books:\n  key: x\n\tplan: pro\n  \tisbns: [a]\n`,
-    ['3:1 : a tab is no indentation. Use spaces, here and in 1 more line.'],
+    ["3:1 : a tab can't indent. Use spaces, here and in 1 more line."],
   ],
   ['a bracket without its end', `${BOOKS}  isbns: ["1"\n  authors: [x]\n`, ['4:10 : this [ is not closed.']],
   ['a brace without its end', `books:\n  perDay: { isbns: 5\n  plan: pro\n`, ['2:11 : this { is not closed.']],
@@ -17,18 +17,18 @@ test.each([
   [
     'blanks that are none',
     `books:\n\u00a0\u00a0key: x\n\u00a0\u00a0plan: pro\n`,
-    ['2:1 : a non-breaking blank is no indentation. Use plain spaces, here and in 1 more line.'],
+    ["2:1 : a non-breaking space can't indent. Use plain spaces, here and in 1 more line."],
   ],
   [
     'a blank that is none behind a colon',
     `${BOOKS}  plan:\u00a0pro\n`,
-    ['4:8 : behind this colon is a non-breaking blank. Use a plain space.'],
+    ['4:8 : a non-breaking space follows this colon. Use a plain space.'],
   ],
   [
     'typographic quotes',
     `${BOOKS}  plan: \u201cpro\u201d\n  userAgent: "\u201ca\u201d"\n`,
     [
-      '4:9 books.plan: stands in typographic quotes (\u201c \u201d). Write plain ones (").',
+      '4:9 books.plan: is in typographic quotes (\u201c \u201d). Write plain ones (").',
       expect.stringMatching(/^5:14 books\.userAgent: .*a header can/),
     ],
   ],

@@ -21,7 +21,7 @@ const TYPOGRAPHIC = 'this quote is typographic, and quotes nothing. Write a plai
 /** Says so of a value that stands in typographic quotes, as word processors and chats make them. */
 export function typographicQuotes(source: string): string | undefined {
   return isTypographicQuote(source[0]) && isTypographicQuote(source.at(-1))
-    ? `stands in typographic quotes (${source[0]} ${source.at(-1)}). Write plain ones (").`
+    ? `is in typographic quotes (${source[0]} ${source.at(-1)}). Write plain ones (").`
     : undefined;
 }
 
@@ -38,7 +38,7 @@ interface Slip {
 /** The slip that explains all that a parser complains about: a bracket or quote that isn't closed, a blank that is none. */
 export function slipIn(text: string, codes: readonly ErrorCode[]): Slip | undefined {
   const [first] = codes;
-  if (codes.includes('TAB_AS_INDENT')) return blankSlip(text, /^(?: *)(\t)/gm, 'a tab is no indentation. Use spaces');
+  if (codes.includes('TAB_AS_INDENT')) return blankSlip(text, /^(?: *)(\t)/gm, "a tab can't indent. Use spaces");
   if (first === 'MISSING_CHAR' || first === 'BAD_INDENT') return unclosed(text);
   return undefined;
 }
@@ -46,11 +46,11 @@ export function slipIn(text: string, codes: readonly ErrorCode[]): Slip | undefi
 /** A blank that only looks like one, where YAML has to see a blank; text may hold any. */
 export function foreignBlank(text: string): Slip | undefined {
   return (
-    blankSlip(text, /^(?: *)([\u00a0\u2000-\u200b\u202f\u205f\u3000])/gmu, 'a non-breaking blank is no indentation. Use plain spaces') ??
+    blankSlip(text, /^(?: *)([\u00a0\u2000-\u200b\u202f\u205f\u3000])/gmu, "a non-breaking space can't indent. Use plain spaces") ??
     blankSlip(
       text,
       /^ *(?:- +)*[\w.-]+:([\u00a0\u2000-\u200b\u202f\u205f\u3000])/gmu,
-      'behind this colon is a non-breaking blank. Use a plain space',
+      'a non-breaking space follows this colon. Use a plain space',
     )
   );
 }
@@ -82,8 +82,7 @@ function unclosed(text: string): Slip | undefined {
 
 const ALIAS = 'anchors and aliases are not read here. Write the value out.';
 const TAG = 'tags are not read here. Write the value without the "!", or put it in quotes.';
-const KEY =
-  'a key can not stand here. Give it a line of its own with the indentation of its neighbours, or put a text with ": " in quotes.';
+const KEY = 'a key can\'t be here. Put it on its own line with the indentation of its neighbors, or quote a text that contains ": ".';
 
 const MESSAGES: Readonly<Record<ErrorCode, string>> = {
   ALIAS_PROPS: ALIAS,
@@ -98,15 +97,15 @@ const MESSAGES: Readonly<Record<ErrorCode, string>> = {
   MULTILINE_IMPLICIT_KEY: KEY,
   KEY_OVER_1024_CHARS: KEY,
   NON_STRING_KEY: KEY,
-  DUPLICATE_KEY: 'the key stands here a second time. Keep one.',
-  BAD_DIRECTIVE: 'a line that starts with % is no setting here. Remove it.',
+  DUPLICATE_KEY: 'duplicate key. Keep one.',
+  BAD_DIRECTIVE: "a line that starts with % isn't a setting. Remove it.",
   BAD_DQ_ESCAPE: 'a \\ in double quotes starts an escape that is none. Use single quotes, or write \\\\.',
   BAD_INDENT: 'the indentation does not fit. Give all keys of one mapping the same indentation, by spaces, and close every { and [.',
   BAD_SCALAR_START: 'a value that starts with this character needs quotes.',
   MISSING_CHAR: 'something is not closed or not parted: look for a missing quote, comma, } or ], or for a colon without a space after it.',
   MULTIPLE_DOCS: 'a second document starts here. Keep one, without ---.',
-  TAB_AS_INDENT: 'a tab is no indentation. Use spaces.',
+  TAB_AS_INDENT: "a tab can't indent. Use spaces.",
   UNEXPECTED_TOKEN: 'this does not belong here. Look for a bracket, quote or comma too many on this line or the one before.',
   RESOURCE_EXHAUSTION: 'lists and mappings are nested too deeply. Unfold them.',
-  IMPOSSIBLE: 'this is no YAML that can be read.',
+  IMPOSSIBLE: "this isn't valid YAML.",
 };

@@ -130,7 +130,7 @@ export async function yamlValue(
     if (typeof value !== 'string') return source;
     const { text, names, unset, malformed } = substituteVariables({ text: source, lookup });
     for (const name of new Set(unset)) {
-      problem(path, `takes ${shownVariable(name)}, which is not set. Export it, or put it into .env beside this file.`);
+      problem(path, `takes ${shownVariable(name)}, which is not set. Export it, or put it into .env next to this file.`);
     }
     if (malformed) problem(path, 'has a ${ without a variable. Write ${NAME} with letters, digits and _, or $${ for the characters ${.');
     if (names.length > 0) hidden.push(text);

@@ -80,7 +80,7 @@ interface AuthorService extends AsyncDisposable {
   readonly url: string;
   /** `name page/pageSize` of each request. */
   readonly asked: readonly string[];
-  /** Leaves the nth request without an answer. */
+  /** Leaves the nth request without a response. */
   hold(n: number): void;
 }
 

@@ -19,7 +19,7 @@ it('cancel withdraws requests of a key that no run has begun, and tells of a run
   expect((await place.headgate('cancel', 'shelves', '@a')).code).toBe(2);
 
   const run = place.start('run', '--follow');
-  await expect.poll(() => run.text().stderr).toMatch(/works it now/u);
+  await expect.poll(() => run.text().stderr).toMatch(/held by this process now/u);
   const refused = await place.headgate('cancel', 'followers', '@b');
   expect([refused.code, refused.stderr]).toEqual([
     1,

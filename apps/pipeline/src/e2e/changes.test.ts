@@ -17,7 +17,7 @@ describe('headgate run, emit: [pages, changes]', () => {
     expect(await place.records('followers.changes')).toEqual([]);
 
     const stderr = await crawled(place, after);
-    expect(stderr).toContain('@alpha, behind its last page: 3 followed, 2 unfollowed');
+    expect(stderr).toContain('@alpha, after its last page: 3 followed, 2 unfollowed');
     expect(stderr).toMatch(/ -> .*followers\.changes \(5\)/);
     const records = await place.records('followers.changes');
     expectChanges(
@@ -78,7 +78,7 @@ describe('headgate run, emit: [pages, changes]', () => {
     const so = await written();
     expect(so % 5_000).toBe(0);
     expect(so).toBeLessThan(120_000);
-    expect((await place.headgate('plan')).stdout).toBe('1 piece of work behind walks, without a request.\n');
+    expect((await place.headgate('plan')).stdout).toBe('1 piece of work after crawls, without a request.\n');
 
     const last = await place.headgate('run');
     expect([last.code, last.stderr]).toEqual([0, expect.stringMatching(/the comparison of its last two crawls goes on[^]* unfollowed/u)]);

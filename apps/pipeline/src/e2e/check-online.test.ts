@@ -22,7 +22,7 @@ describe('headgate check --online', () => {
     const again = await place.headgate('check', '--online');
     expect([again.code, again.stdout]).toEqual([
       0,
-      expect.stringMatching(/followers app +not asked: its budget is used up until (?:tomorrow )?\d/u),
+      expect.stringMatching(/followers app +not tested: its budget is used up until (?:tomorrow )?\d/u),
     ]);
     expect(followers.requests).toHaveLength(2);
   });
@@ -37,10 +37,7 @@ describe('headgate check --online', () => {
     await expect.poll(() => service.requests.length).toBe(1);
     const { code, stdout } = await place.headgate('check', '--online');
     const pid = String(run.child.pid);
-    expect([code, stdout]).toEqual([
-      0,
-      expect.stringContaining(`not asked: a run (process ${pid}) works with it and counts its requests.`),
-    ]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining(`not tested: a run (process ${pid}) uses it and counts its requests.`)]);
     expect(service.requests).toHaveLength(1);
     run.child.kill('SIGINT');
     expect((await run.ended).code).toBe(130);
@@ -52,7 +49,7 @@ describe('headgate check --online', () => {
     const yaml = followersYaml({ url: followers.url, users: ['a'] });
     await using place = await workplace(`${yaml}books: { baseUrl: "${books.url}", key: "\${KEY}", isbns: ["${sampleIsbn(1)}"] }\n`);
     const { code, stdout } = await place.headgate('check', '--online');
-    const later = /gave up after 1 attempt: the service .*503.*\. Check again later; a run tries again by itself\.$/gmu;
+    const later = /gave up after 1 attempt: the service .*503.*\. Check again later; a run retries automatically.$/gmu;
     expect([code, stdout.match(later)]).toEqual([1, [expect.any(String), expect.any(String)]]);
     expect([followers.requests.length, books.requests.length]).toEqual([1, 1]);
   });
@@ -74,7 +71,7 @@ describe('headgate check --online', () => {
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }).replace('./headgate.db', './none.txt'));
     await place.write('none.txt', 'no log');
     const { code, stdout } = await place.headgate('check', '--online');
-    expect([code, stdout]).toEqual([1, expect.stringMatching(/followers app +not asked: its request could not be noted in the log/u)]);
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/followers app +not tested: its request could not be noted in the log/u)]);
     expect(service.requests).toHaveLength(0);
   });
 });

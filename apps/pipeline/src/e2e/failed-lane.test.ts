@@ -16,9 +16,9 @@ books: { plan: premium, baseUrl: "${books.url}", key: "\${KEY}" }
     return what.exec(run.text().stderr)?.[1] ?? '';
   };
   const url = await said(/status at (\S+)/u);
-  await said(/followers lane 0 can't go on: .*401/u);
+  await said(/followers lane 0 can't continue: .*401/u);
   const ready = await fetch(new URL('readyz', url));
-  expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining("followers lane 0 can't go on")]);
+  expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining("followers lane 0 can't continue")]);
 
   const page = await fetch(new URL('events', url));
 
@@ -27,6 +27,6 @@ books: { plan: premium, baseUrl: "${books.url}", key: "\${KEY}" }
   run.child.kill('SIGTERM');
   expect(await run.ended).toMatchObject({ code: 130, stderr: expect.stringMatching(/Stopped after/u) as string });
   const states = Array.from((await page.text()).matchAll(/^event: end|"words":"(.*?)"/gmu), ([event, words = event]) => words);
-  expect(states[0]).toBe("degraded: followers lane 0 can't go on");
+  expect(states[0]).toBe("degraded: followers lane 0 can't continue");
   expect(states.slice(-2)).toEqual(['failed', 'event: end']);
 });

@@ -134,12 +134,12 @@ it('a service that cuts its answers or never ends them, and refuses for the rate
   await using place = await workplace(followersYaml({ url: front.url, users, limit: `{ requests: ${limit}, window: 1s }`, more }));
 
   const first = place.start('run');
-  await expect.poll(() => first.text().stderr).toContain('followers: no attempt succeeds');
+  await expect.poll(() => first.text().stderr).toContain('followers: every attempt fails');
   first.child.kill('SIGINT');
   const { code, stderr } = await first.ended;
   expect(code).toBe(130);
   expect(stderr).toMatch(
-    /^Waited for: {7}followers: no attempt has succeeded for the last .* \(\d+ attempts\): .+\. 12 crawls stay for the next run\.$/mu,
+    /^Waited for: {7}followers: every attempt failed for the last .* \(\d+ attempts\): .+\. 12 crawls stay for the next run\.$/mu,
   );
 
   const second = place.start('run', '--json');

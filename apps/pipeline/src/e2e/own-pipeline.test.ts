@@ -173,13 +173,13 @@ test('a section without use: is told by its name, unless that may be a secret', 
 
 test.each([
   ['use: ./nowhere.ts', '"./nowhere.ts" does not exist.'],
-  ['use: no-package', '"no-package" is neither a file beside this one nor a package that is installed for it (npm install).'],
-  ['use: "@post/parcels/letters"', 'nor a package that is installed for it'],
+  ['use: no-package', '"no-package" is neither a file relative to this one nor an installed package (npm install).'],
+  ['use: "@post/parcels/letters"', 'nor an installed package'],
   ['use: ./broken.ts', '"./broken.ts" can\'t be loaded (line 2, column 1): SyntaxError:'],
   ['use: ./lacking.ts', "\"./lacking.ts\" can't be loaded: Cannot find package 'no-such-package'"],
   ['use: ./throwing.ts', '"./throwing.ts" can\'t be loaded (line 2, column 7): out of luck.'],
   ['use: ./nothing.ts', '"./nothing.ts" has no pipeline as its default export.'],
-  ['use: /dev/zero', '"/dev/zero" is no plain file of 16 MiB or less. Name another.'],
+  ['use: /dev/zero', '"/dev/zero" isn\'t a plain file of at most 16 MiB. Name another file.'],
   ['use: ./', '"./" is a folder. Name a file.'],
   ['use: [a]', 'must be text. Write the path of a module, as in ./issues.ts, or the name of an installed package.'],
   [
@@ -229,7 +229,7 @@ test('a headgate.config.ts with wrong options is told with their keys, and where
   const found = await checked();
   expect(found).toContain('headgate.config.ts\n');
   expect(found).toContain('topics.lanez   unknown key. Did you mean lanes?');
-  expect(found).toContain('topics.group   does not fit.');
+  expect(found).toContain("topics.group   isn't a valid name.");
   expect(found).toContain('pipelines      is empty.');
   expect(await checked('--config', 'options.mjs')).toContain('  3:3  followers.cuont   unknown key. Did you mean count?');
   expect(await checked('--config', 'headgate.none.ts')).toContain('has no configuration as its default export.');
@@ -280,7 +280,7 @@ test('a pipeline of its own runs beside followers, on topics with a prefix and n
     expect(code).toBe(0);
     return stdout + stderr;
   };
-  expect(await asGroup('prefix: prod.social., names: { followers.pages: pages }', 'check')).toContain('Group "other" begins anew');
+  expect(await asGroup('prefix: prod.social., names: { followers.pages: pages }', 'check')).toContain('Group "other" starts over');
   for (const command of ['check', 'run']) expect(await asGroup('prefix: test.', command)).not.toContain('Group');
   expect(await place.records('test.shelves.records')).toHaveLength(20);
 });

@@ -43,7 +43,7 @@ describe('headgate sandbox', () => {
       expect([code, stdout, stderr]).toEqual([
         2,
         '',
-        'headgate: sandbox: --oauth 1 is no credential. Write consumerKey:consumerSecret, or consumerKey:consumerSecret:token:tokenSecret.\n',
+        "headgate: sandbox: --oauth 1 isn't a credential. Write consumerKey:consumerSecret, or consumerKey:consumerSecret:token:tokenSecret.\n",
       ]);
     },
   );
@@ -69,7 +69,7 @@ it('says in a sentence what Kafka needs where it can not be started, and starts 
       `headgate: Kafka needs Java 17 or newer, and there is no ${join(place.folder, 'bin', 'java')}: install one, or name its folder in JAVA_HOME. With Docker, \`docker compose up\` of the repository starts a broker on 127.0.0.1:9092.\n`,
     ]);
   }
-  expect((await place.headgate('run', '--kafka')).stderr).toContain('--kafka goes with --sandbox');
+  expect((await place.headgate('run', '--kafka')).stderr).toContain('--kafka needs --sandbox');
 });
 
 // Windows has other permissions.

@@ -22,8 +22,8 @@ export function needsRepair(error: unknown): boolean {
 }
 
 function adviceFor(loss: Loss, topics: TopicsConfig): string {
-  if (loss === 'records') return 'What it held is gone. The next run makes it anew and goes on behind that.';
-  const why = `Going on would ${loss === 'state' ? 'work finished jobs again and overrun the budgets' : 'take new jobs for finished ones'}.`;
+  if (loss === 'records') return 'Its records are lost. The next run creates it again and continues after them.';
+  const why = `Continuing would ${loss === 'state' ? 'repeat finished jobs and overrun the budgets' : 'treat new jobs as finished'}.`;
   if (topics.driver !== 'kafka') return `${why} Restore the log from a backup, or start over with another ${startOverKey(topics)}.`;
   const { brokers, group } = topics;
   const forget =

@@ -125,7 +125,7 @@ function startOver(names: readonly string[], topics: TopicsConfig): string {
   const servers = topics.brokers.join(',');
   const [it, is] = names.length === 1 ? ['it', 'it is'] : ['them', 'they are'];
   return (
-    `Delete ${it} with all that is in ${it}, and ${is} made anew: ` +
+    `Delete ${it} with all records in ${it}, and ${is} created again: ` +
     `kafka-topics.sh --bootstrap-server ${servers} --delete --topic '${names.join(',')}'`
   );
 }

@@ -49,7 +49,7 @@ async function crawled(here: Place, url: string, users: readonly string[]): Prom
 const lines = (run: ShownRun): string => run.frame().join('\n');
 
 describe('a row says what its request does now', () => {
-  it('answer pending, and for how long: then nothing is idle', async () => {
+  it('response pending, and for how long: then nothing is idle', async () => {
     const requested = Promise.withResolvers<void>();
     const silent = createServer(() => requested.resolve());
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
@@ -57,14 +57,14 @@ describe('a row says what its request does now', () => {
     const run = await here.run([crawl({ url: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`, users: ['alpha'] })]);
     // A permit that isn't used soon is given back.
     await requested.promise;
-    await run.shows(/@alpha +first page +answer pending$/mu);
+    await run.shows(/@alpha +first page +response pending$/mu);
     await here.clock.advance(3_000);
-    await run.shows(/@alpha +first page +answer pending for 3 s$/mu);
+    await run.shows(/@alpha +first page +response pending for 3 s$/mu);
     expect(lines(run)).not.toMatch(/nothing left|waits for/u);
     expect(run.plain.text).not.toMatch(/nothing left|waits/u);
     expect(run.view().work).toMatchObject([{ key: '@alpha', doing: { state: 'asking', since: START } }]);
     run.stop();
-    expect(lines(run)).toContain('stopping: waits for 1 answer, 10 s at most; the next run goes on with what is not done');
+    expect(lines(run)).toContain('stopping: waiting for 1 answer, at most 10 s; the next run continues with the remaining jobs');
     silent.closeAllConnections();
     silent.close();
   });
@@ -107,13 +107,9 @@ describe('a row says what its request does now', () => {
     // A count of more digits makes the line wider: where it breaks, and into which of two forms, isn't expected.
     await expect
       .poll(() => run.frame({ columns: 500 }).at(-1))
-      .toMatch(
-        /followers: no attempt has succeeded since 10:00:00 \(\d+ attempts\)(?:, again at [\d:]+)?: (?:1 job waits for this: )?cannot connect/u,
-      );
+      .toMatch(/followers: down since 10:00:00 \(\d+ attempts\)(?:, next attempt [\d:]+)?: (?:1 job waiting: )?cannot connect/u);
     const narrow = run.frame({ columns: 70 });
-    expect(narrow.join(' ').replaceAll(/ +/gu, ' ')).toMatch(
-      /followers: (?:no attempt has succeeded|fails) since 10:00:00.* \(?\d+ attempts\b.*cannot connect to 127/u,
-    );
+    expect(narrow.join(' ').replaceAll(/ +/gu, ' ')).toMatch(/followers: down since 10:00:00.* \(?\d+ attempts\b.*cannot connect to 127/u);
     expect(narrow.filter((line) => displayWidth(line) > 70)).toEqual([]);
   });
 
@@ -126,7 +122,7 @@ describe('a row says what its request does now', () => {
     await here.clock.advance(900_456);
     await run.shows(/@alpha +2 pages +20 ids +writing$/mu);
     run.stop();
-    expect(lines(run)).toContain('stopping: waits for 1 write');
+    expect(lines(run)).toContain('stopping: waiting for 1 write');
     release();
   });
 
@@ -149,11 +145,11 @@ describe('a row says what its request does now', () => {
     expect(lines(run)).toMatch(/@alpha +1 page +10 ids +writing$/mu);
     expect(lines(run)).not.toContain('waits');
     run.stop();
-    expect(lines(run)).toContain('stopping: waits for 1 write');
+    expect(lines(run)).toContain('stopping: waiting for 1 write');
     release();
   });
 
-  it('waits for downstream room, and what is full', async () => {
+  it('waits for downstream capacity, and what is full', async () => {
     await using api = await service({ alpha: { followers: 30 }, beta: { followers: 30 } });
     await using here = await place();
     const limit = { requests: 100, window: '15m' };
@@ -162,12 +158,12 @@ describe('a row says what its request does now', () => {
     const run = await here.run([
       { ...slow, open: (io) => slow.open({ ...io, onAttempt: (event) => (io.onAttempt(event), (release = here.holdWrites())) }) },
     ]);
-    await run.shows(/waits for downstream room/u);
+    await run.shows(/waits for downstream capacity/u);
     expect(lines(run)).toContain('followers: 10 ids not yet written (maxOutstanding): the next request waits');
     release();
   });
 
-  it('the work behind a walk', async () => {
+  it('the work after a crawl', async () => {
     await using here = await place();
     const gate = Promise.withResolvers<void>();
     const run = await here.run([shelf(gate.promise)({})]);
@@ -204,7 +200,7 @@ describe('a row says what its request does now', () => {
     await here.clock.advance(0);
     expect(lines(run)).not.toContain('nothing left');
     await here.clock.advance(2_001);
-    expect(lines(run)).toContain('  nothing left to do: waits for new jobs');
+    expect(lines(run)).toContain('  all jobs are done: waiting for new jobs');
   });
 });
 
@@ -261,7 +257,7 @@ it('fits any terminal, in cells, and keeps what holds the run up', async () => {
   expect(short.at(-1)).toMatch(/^ {2}books key {2}1 \/ 1 {2}next at \S+ {2}<.*…$/u);
   expect(short.join('\n')).toContain(`  ${wide}`);
   run.stop();
-  expect(run.frame({ columns: 40 }).join(' ')).toMatch(/ {2}stopping: .*; +the next +run goes on with what is not done$/u);
+  expect(run.frame({ columns: 40 }).join(' ')).toMatch(/ {2}stopping: .*; +the +next +run +continues +with +the +remaining +jobs$/u);
   expect(run.frame({ columns: 40, rows: 5 }).at(-1)).toMatch(/^ {2}stopping: .*…$/u);
 });
 
@@ -300,9 +296,7 @@ it('tells an outage of a service as one fact, however many requests meet it, and
     return failed();
   };
   await expect.poll(during).toBeGreaterThan(25);
-  expect(run.frame({ columns: 500 }).join('\n')).toMatch(
-    /no attempt has succeeded since 10:00:0\d \(\d+ attempts\).*: (?:19|20) jobs wait for this: /u,
-  );
+  expect(run.frame({ columns: 500 }).join('\n')).toMatch(/down since 10:00:0\d \(\d+ attempts\).*: (?:19|20) jobs waiting: /u);
   expect(run.frame({ columns: 500 }).join('\n')).toMatch(/@user_0 +first page +(?:waits for the service|asking)/u);
   isDown = false;
   const after = async (): Promise<string> => {
@@ -311,13 +305,13 @@ it('tells an outage of a service as one fact, however many requests meet it, and
   };
   await expect.poll(after).toMatch(/followers: attempts succeed again after/u);
   const { lines: plain } = run.plain;
-  expect(plain.filter((line) => /no attempt succeeds|attempts succeed again/u.test(line))).toEqual([
-    expect.stringMatching(/followers: no attempt succeeds \(.+\): nothing is lost; one request tries again, the others wait/u),
+  expect(plain.filter((line) => /every attempt fails|attempts succeed again/u.test(line))).toEqual([
+    expect.stringMatching(/followers: every attempt fails \(.+\)\. Nothing is lost: one request retries, the others wait/u),
     expect.stringMatching(/followers: attempts succeed again after \d/u),
   ]);
-  const from = plain.findIndex((line) => line.includes('no attempt succeeds'));
+  const from = plain.findIndex((line) => line.includes('every attempt fails'));
   const until = plain.findIndex((line) => line.includes('succeed again'));
-  expect(plain.slice(from + 1, until).filter((line) => /user_|no attempt has succeeded/u.test(line))).toEqual([]);
+  expect(plain.slice(from + 1, until).filter((line) => /user_|down since/u.test(line))).toEqual([]);
   const events = run.json.lines.map((line) => JSON.parse(line) as { event: string });
   expect(events.filter(({ event }) => event.startsWith('service-'))).toMatchObject([
     { level: 'warn', event: 'service-unavailable', pipeline: 'followers' },

@@ -24,7 +24,7 @@ const always = (): boolean => true;
 
 const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<DisplayEvent, { type: Type }>> } = {
   'request-started': {
-    words: ({ key, resumed, page }) => `${safeText(key)} ${resumed ? `goes on at page ${page}` : 'starts'}`,
+    words: ({ key, resumed, page }) => `${safeText(key)} ${resumed ? `continues at page ${page}` : 'starts'}`,
     level: 'info',
     plain: 'each',
   },
@@ -45,7 +45,7 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
   'keys-answered': { words: ({ pipeline, count }) => `${pipeline}: ${countWords(count, 'key')} answered`, level: 'info', plain: 'summed' },
   'records-written': { words: ({ pipeline, counts }) => `${pipeline}: ${countsWords(counts)} written`, level: 'info', plain: 'never' },
   'after-written': {
-    words: ({ key, kinds }) => `${safeText(key)}, behind its last page: ${countsWords(kinds)}`,
+    words: ({ key, kinds }) => `${safeText(key)}, after its last page: ${countsWords(kinds)}`,
     level: 'info',
     plain: 'each',
   },
@@ -61,9 +61,7 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
       const said = reason === '' ? unsaid : reasonWithout(subject, { code: outcome, message: reason });
       // The request goes on with another secret or credential, or not at all.
       const again =
-        retryInMs === undefined || outcome === 'unauthorized'
-          ? ''
-          : `, again ${retryInMs <= 0 ? 'at once' : `in ${durationWords(retryInMs)}`}`;
+        retryInMs === undefined || outcome === 'unauthorized' ? '' : `, retry ${retryInMs <= 0 ? 'now' : `in ${durationWords(retryInMs)}`}`;
       return `${safeText(subject, 100)}: ${again === '' ? said : said.replace(/\.$/, '')}${again}`;
     },
     level: ({ outcome }) => (outcome === 'ok' || outcome === 'gone' ? 'info' : 'warn'),
@@ -72,7 +70,7 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
   },
   'service-unavailable': {
     words: ({ pipeline, reason }) =>
-      `${pipeline}: no attempt succeeds (${safeText(reason, 200)}): nothing is lost; one request tries again, the others wait; /readyz says 503 meanwhile`,
+      `${pipeline}: every attempt fails (${safeText(reason, 200)}). Nothing is lost: one request retries, the others wait, and /readyz returns 503.`,
     level: 'warn',
     plain: 'each',
   },
@@ -84,16 +82,16 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
   },
   notice: { words: ({ message }) => safeText(message, 1000), level: ({ level }) => level, plain: 'each', stays: always },
   'lanes-assigned': {
-    words: ({ lanes }) => `the group gives this process ${countWords(lanes, 'lane')}`,
+    words: ({ lanes }) => `the group assigned ${countWords(lanes, 'lane')} to this process`,
     level: 'info',
     plain: 'never',
   },
-  'lane-opened': { words: ({ pipeline, lane }) => `${pipeline} lane ${lane}: this process works it now`, level: 'info', plain: 'each' },
+  'lane-opened': { words: ({ pipeline, lane }) => `${pipeline} lane ${lane}: held by this process now`, level: 'info', plain: 'each' },
   'lane-left': {
     words: ({ pipeline, lane, reason = '', failed }) => {
       if (failed) return failedLaneWords({ pipeline, lane, reason });
       const why = safeText(reason).replace(/[.;\s]+$/, '');
-      if (why === '') return `${pipeline} lane ${lane}: given up; what is unfinished goes on wherever it is opened next`;
+      if (why === '') return `${pipeline} lane ${lane}: released; the next process that opens it continues its unfinished jobs`;
       return `${pipeline} lane ${lane}: ${why}; this process stopped working on it. Nothing is lost.`;
     },
     level: ({ failed, reason }) => (failed ? 'error' : reason === undefined ? 'info' : 'warn'),
@@ -164,20 +162,20 @@ export function countsWords(counts: Readonly<Record<string, number>>): string {
 /** Why a lane can't go on. */
 export function failedLaneWords({ pipeline, lane, reason }: { pipeline: string; lane: number; reason: string }): string {
   const why = safeText(reason, 500).replace(/[.;\s]+$/, '');
-  return `${pipeline} lane ${lane} can't go on: ${why}. Nothing is lost: its jobs wait for the next run.`;
+  return `${pipeline} lane ${lane} can't continue: ${why}. Nothing is lost: its jobs wait for the next run.`;
 }
 
 /** `followers lane 0: since 10:31:04 another client's open transaction (offset 12) holds jobs back; …`. */
 export function blockedLaneWords({ pipeline, lane, offset }: { pipeline: string; lane: number; offset: number }, since: string): string {
   return (
-    `${pipeline} lane ${lane}: since ${since} another client's open transaction (offset ${offset}) holds jobs back; ` +
-    'they are worked when it ends'
+    `${pipeline} lane ${lane}: since ${since} another client's open transaction (offset ${offset}) blocks jobs; ` +
+    'they continue when it ends'
   );
 }
 
 /** `1 other lane is worked by other processes of the group`. */
 export function elsewhereWords(count: number): string {
-  return `${countWords(count, 'other lane')} ${count === 1 ? 'is' : 'are'} worked by other processes of the group`;
+  return `${countWords(count, 'other lane')} ${count === 1 ? 'is' : 'are'} held by other processes of the group`;
 }
 
 /** Why something failed, as a sentence that names its subject once: `@carol: the account is protected (401).` */

@@ -18,18 +18,20 @@ it('says which lanes it has once one was given away, and stands by when all are 
   const run = await here.run([crawl('http://127.0.0.1:9', 2)], { follow: true, lanes: 2 });
   await expect.poll(() => run.view().lanes.length).toBe(2);
   here.assign(1);
-  await expect.poll(() => run.plain.text).toMatch(/followers lane 1: given up; what is unfinished goes on wherever it is opened next$/mu);
+  await expect
+    .poll(() => run.plain.text)
+    .toMatch(/followers lane 1: released; the next process that opens it continues its unfinished jobs$/mu);
   expect(run.header()).toMatch(/ lane 0 +\d\d:\d\d:\d\d$/u);
   here.assign(0);
-  await expect.poll(() => run.plain.text).toMatch(/followers lane 0: given up/u);
+  await expect.poll(() => run.plain.text).toMatch(/followers lane 0: released/u);
   await here.clock.advance(2_001);
-  expect(run.frame().join('\n')).toContain('  stands by: other processes of the group work all lanes');
+  expect(run.frame().join('\n')).toContain('  standing by: other processes of the group hold all lanes');
   expect(run.header()).toMatch(/ no lane +\d\d:\d\d:\d\d$/u);
-  expect(run.plain.text).not.toContain('stands by');
+  expect(run.plain.text).not.toContain('standing by');
   await here.clock.advance(1_250);
-  expect(run.plain.lines.at(-1)).toMatch(/stands by: other processes of the group work all lanes$/u);
+  expect(run.plain.lines.at(-1)).toMatch(/standing by: other processes of the group hold all lanes$/u);
   run.stop();
-  expect(run.frame().join('\n')).toContain('stopping: gives its lanes up; the next run goes on with what is not done');
+  expect(run.frame().join('\n')).toContain('stopping: releasing its lanes; the next run continues with the remaining jobs');
   expect((await run.finish()).outcome).toBe('stopped');
 });
 
@@ -39,14 +41,14 @@ it('says that its work is done while it waits whether a lane of another process 
   const run = await here.run([crawl('http://127.0.0.1:9', 2, [])], { lanes: 2 });
   await expect.poll(() => run.view().isDoneHere).toBe(true);
   await here.clock.advance(3_251);
-  const words = 'its work is done: ends in a few seconds, unless a lane of another process comes free';
+  const words = 'its work is done: it ends in a few seconds, unless another process releases a lane';
   expect(run.frame().join('\n')).toContain(`  ${words}`);
   expect(run.plain.text).toContain(words);
   expect(run.plain.text).not.toContain('opens 1 lane');
   expect((await run.finish()).outcome).toBe('done');
   expect(run.summary()).toBe(
     'Nothing to do here: this process had lane 0, whose jobs earlier runs have finished.\n' +
-      'Elsewhere:        1 other lane is worked by other processes of the group.',
+      'Elsewhere:        1 other lane is held by other processes of the group.',
   );
 });
 
@@ -76,7 +78,7 @@ it('says why a lane can not go on while others do, and that the run failed', asy
   await run.shows(/waits for budget until/u);
   here.failWrite('followers', new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_CLOSED', message: 'The disk is full.' }));
   await here.clock.advance(900_456);
-  const words = "followers lane 0 can't go on: The disk is full. Nothing is lost: its jobs wait for the next run.";
+  const words = "followers lane 0 can't continue: The disk is full. Nothing is lost: its jobs wait for the next run.";
   await expect.poll(() => run.frame({ columns: 200 })).toContain(`  ${words}`);
   expect(run.plain.text.split(words)).toHaveLength(2);
   expect(run.json.lines.map((line) => JSON.parse(line) as object)).toContainEqual(
@@ -86,6 +88,6 @@ it('says why a lane can not go on while others do, and that the run failed', asy
   run.stop();
   expect((await run.finish()).outcome).toBe('failed');
   expect(run.summary()).toMatch(
-    /^Stopped after 15 m \d+ s: 0 of 1 crawl, 2 pages, 20 ids +-> followers\.pages \(2\)[^]*^To go on: +run the same command again: it goes on /mu,
+    /^Stopped after 15 m \d+ s: 0 of 1 crawl, 2 pages, 20 ids +-> followers\.pages \(2\)[^]*^To continue: +run the same command again: it continues /mu,
   );
 });

@@ -29,7 +29,7 @@ export function goneWords({ driver, refused }: Pick<LogUnavailable, 'driver' | '
 }
 
 function comfort({ refused }: Pick<LogUnavailable, 'refused'>): string {
-  return `nothing is lost, goes on by itself${refused ? ' once that is given' : ''}`;
+  return `nothing is lost; continues automatically${refused ? ' once that is granted' : ''}`;
 }
 
 /** The outage of the log, on one line, or two where it is wider than `width` cells. Default: as wide as it comes. */

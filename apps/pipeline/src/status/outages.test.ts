@@ -28,22 +28,22 @@ it('says that the log is locked, for how long, that it is back, and each once', 
   const { run, unlock } = await lockedOut(here, api.url);
   const wide = run.frame({ columns: 500 }).join('\n');
   expect(wide).toMatch(
-    /^ {2}the topic log can't be written since 10:15:00, for 3 s \(\S*headgate\.db is locked by another process\): nothing is lost, goes on by itself$/mu,
+    /^ {2}the topic log can't be written since 10:15:00, for 3 s \(\S*headgate\.db is locked by another process\): nothing is lost; continues automatically$/mu,
   );
   expect(wide).toMatch(/@alpha +2 pages +20 ids +writing$/mu);
   const narrow = run.frame({ columns: 70 });
   expect(narrow.filter((line) => line.includes('since 10:15:00'))).toHaveLength(1);
   expect(narrow.join('\n')).toMatch(
-    /^ {2}the topic log can't be written since 10:15:00, for 3 s:\n {2}nothing is lost, goes on by itself\s+\(\S*(?:headgate\.db|…)\s+(?:is )?locked\s+by\s+another\s+process\)$/mu,
+    /^ {2}the topic log can't be written since 10:15:00, for 3 s:\n {2}nothing is lost; continues automatically\s+\(\S*(?:headgate\.db|…)\s+(?:is )?locked\s+by\s+another\s+process\)$/mu,
   );
   // On few rows the reason is cut, not the comfort.
-  expect(run.frame({ columns: 50, rows: 6 }).at(-1)).toMatch(/^ {2}nothing is lost, goes on by itself \(.*…$/u);
+  expect(run.frame({ columns: 50, rows: 6 }).at(-1)).toMatch(/^ {2}nothing is lost; continues automatically \(.*…$/u);
   unlock();
   expect((await run.finish()).outcome).toBe('done');
   const told = run.plain.lines.filter((line) => line.includes('the topic log'));
   expect(told).toEqual([
     expect.stringMatching(
-      /^10:15:00 the topic log can't be written \(.*locked by another process.*\): nothing is lost, goes on by itself$/u,
+      /^10:15:00 the topic log can't be written \(.*locked by another process.*\): nothing is lost; continues automatically$/u,
     ),
     expect.stringMatching(/^10:15:03 the topic log can be written again after 3 s$/u),
   ]);
@@ -59,11 +59,11 @@ it('says on a terminal and in plain lines that a stop waits for a log that is aw
   await using here = await place();
   const { run, unlock } = await lockedOut(here, api.url);
   run.stop();
-  expect(run.frame({ columns: 500 }).join('\n')).toMatch(/^ {2}stopping: waits for 1 write and the log, 10 s at most; /mu);
+  expect(run.frame({ columns: 500 }).join('\n')).toMatch(/^ {2}stopping: waiting for 1 write and the log, at most 10 s; /mu);
   expect(run.frame()).toContain('  2 requests done');
-  expect(run.summary()).toMatch(/^Log not written: +for the last 3 s \(.*locked.*\): what isn't in it yet is asked for again\.$/mu);
+  expect(run.summary()).toMatch(/^Log not written: +for the last 3 s \(.*locked.*\): data that isn't in it yet is requested again.$/mu);
   await here.clock.advance(4_000);
-  expect(run.plain.lines.at(-1)).toMatch(/^10:15:0\d stopping: waits for (?:1 write and )?the log, 10 s at most; /u);
+  expect(run.plain.lines.at(-1)).toMatch(/^10:15:0\d stopping: waiting for (?:1 write and )?the log, at most 10 s; /u);
   unlock();
   expect((await run.finish()).outcome).toBe('stopped');
 });

@@ -52,23 +52,23 @@ function workMetrics(view: RunView): Metric[] {
     {
       name: 'headgate_request_duration_seconds',
       type: 'histogram',
-      help: 'Time of an HTTP request, from its permit to the end of its answer.',
+      help: 'Duration of an HTTP request, from its permit to the end of its response.',
       series: each(({ attemptTimes }) => attemptTimes),
     },
     counter(
       'headgate_faults_total',
-      'HTTP requests that met a fault, by the status of their answer, or none.',
+      'HTTP requests that failed, by status of the response, or none.',
       counted(pipelines, 'status', ({ faults }) => faults),
     ),
     {
       name: 'headgate_commit_duration_seconds',
       type: 'histogram',
-      help: "Time of a transaction of the log: records, checkpoint and budgets' journal.",
+      help: "Duration of a transaction of the log: records, checkpoint and budgets' journal.",
       series: each(({ commitTimes }) => commitTimes),
     },
     counter(
       'headgate_walks_total',
-      'Jobs that are walked page by page, by what became of them.',
+      'Jobs that are crawled page by page, by result.',
       counted(pipelines, 'state', ({ walks }) => walks),
     ),
     counter(
@@ -110,39 +110,39 @@ function standingMetrics(view: RunView): Metric[] {
   return [
     gauge(
       'headgate_requests_left',
-      'HTTP requests that are left, at least.',
+      'Remaining HTTP requests, at least.',
       each(({ progress }) => progress.left),
     ),
     gauge(
       'headgate_dead_letters_open',
-      'Dead letters that were neither replayed nor dismissed, of this run and of earlier ones, by the code of their error.',
+      'Open dead letters of this run and earlier ones, by error code.',
       Object.entries(view.openDeadLetters ?? {}).flatMap(([pipeline, counts]) =>
         Object.entries(counts).map(([code, value]) => [{ pipeline, code }, value] as const),
       ),
     ),
     gauge(
       'headgate_walks_unknown',
-      '1 while walks of unknown size are left, so that more requests may be; else 0.',
+      '1 while crawls of unknown size remain, which can need more requests; otherwise 0.',
       each(({ progress }) => (progress.isExact ? 0 : 1)),
     ),
     gauge(
       'headgate_done_time_seconds',
-      'When the last request that is left is answered, Unix time; absent where that is not known, and where nothing is left.',
+      'Forecast finish time of all jobs, as Unix time. Absent if it is unknown or nothing is left.',
       known(each(({ progress }) => (progress.isExact && progress.doneAt !== undefined ? progress.doneAt / 1_000 : undefined))),
     ),
     gauge(
       'headgate_last_success_time_seconds',
-      'When the last HTTP request succeeded, Unix time; absent before the first.',
+      'Time of the last successful HTTP request, as Unix time. Absent before the first.',
       known(each(({ lastSuccessAt }) => (lastSuccessAt === undefined ? undefined : lastSuccessAt / 1_000))),
     ),
     gauge(
       'headgate_failing_seconds',
-      'For how long every HTTP request that was sent has met a fault; 0 while they succeed.',
+      'Time for which every HTTP request has failed; 0 while requests succeed.',
       each(({ failing }) => (failing === undefined ? 0 : Math.max(0, now - failing.since) / 1_000)),
     ),
     gauge(
       'headgate_work',
-      'Jobs in work, by what they do; the keys of lookups of a lane are one.',
+      'Active jobs by state. All lookups of a lane count as one job.',
       Object.keys(pipelines).flatMap((pipeline) =>
         DOINGS.map(
           (state) => [{ pipeline, state }, work.filter((row) => row.pipeline === pipeline && row.doing?.state === state).length] as const,
@@ -151,42 +151,40 @@ function standingMetrics(view: RunView): Metric[] {
     ),
     gauge(
       'headgate_budget_limit',
-      'Requests, or what else the budget counts, that a window permits.',
+      'Maximum requests, or other units of the budget, per window.',
       budgetsOf(view, ({ limit }) => limit),
     ),
     gauge(
       'headgate_budget_used',
-      'Of these in the current window, those in flight counted.',
+      'Requests used in the current window, including those in flight.',
       budgetsOf(view, ({ used }) => used),
     ),
     gauge(
       'headgate_budget_wait_seconds',
-      'Time until the next request may start; absent while that depends on requests in flight.',
+      'Time until the next request may start. Absent while that depends on requests in flight.',
       known(budgetsOf(view, ({ freeAt }) => (freeAt === undefined ? undefined : Math.max(0, freeAt - now) / 1_000))),
     ),
     gauge(
       'headgate_credit_limit',
-      'Items that may be asked for and not yet written.',
+      'Maximum items that are requested and not yet written.',
       creditsOf(({ max }) => max),
     ),
     gauge(
       'headgate_credit_used',
-      'Items asked for and not yet written.',
+      'Items that are requested and not yet written.',
       creditsOf(({ used }) => used),
     ),
-    gauge('headgate_lanes', 'Lanes that this process works.', count(lanes)),
-    gauge('headgate_lanes_failed', "Lanes that can't go on before their cause is fixed.", count(failedLanes)),
+    gauge('headgate_lanes', 'Lanes that this process holds.', count(lanes)),
+    gauge('headgate_lanes_failed', "Lanes that can't continue until the cause is fixed.", count(failedLanes)),
     gauge('headgate_lanes_blocked', "Lanes whose jobs wait for another client's open transaction.", count(blockedLanes)),
-    gauge('headgate_log_available', 'Whether the log that is written to can be worked with: 1, or 0.', [
-      [{}, logUnavailable === undefined ? 1 : 0],
-    ]),
+    gauge('headgate_log_available', '1 if the log is available for writing; otherwise 0.', [[{}, logUnavailable === undefined ? 1 : 0]]),
   ];
 }
 
 function processMetrics({ about, startedAt }: RunView, { cpuSeconds, residentBytes }: ProcessFigures): Metric[] {
   return [
     gauge('headgate_build_info', '1, with the version of the command.', [[{ version: about.version }, 1]]),
-    gauge('headgate_start_time_seconds', 'When this run started, Unix time.', [[{}, startedAt / 1_000]]),
+    gauge('headgate_start_time_seconds', 'Start time of this run, as Unix time.', [[{}, startedAt / 1_000]]),
     counter('process_cpu_seconds_total', 'CPU time of the process, of user and system.', [[{}, cpuSeconds]]),
     gauge('process_resident_memory_bytes', 'Resident memory of the process.', [[{}, residentBytes]]),
   ];

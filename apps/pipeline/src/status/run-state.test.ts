@@ -39,7 +39,7 @@ it.each<[words: string, tone: string | undefined, changed: Partial<RunView>]>([
   ['degraded: followers fails since 12:12:58', 'bad', { pipelines: { followers: failing as RunView['pipelines'][string] } }],
   ["degraded: kafka can't be reached", 'bad', { logUnavailable: unavailable }],
   ['degraded: kafka refuses', 'bad', { logUnavailable: { ...unavailable, refused: true } }],
-  ["degraded: followers lane 1 can't go on, and 1 more", 'bad', { failedLanes: failed, logUnavailable: unavailable }],
+  ["degraded: followers lane 1 can't continue, and 1 more", 'bad', { failedLanes: failed, logUnavailable: unavailable }],
   [
     'degraded: jobs of followers lane 0 are held back',
     'wait',

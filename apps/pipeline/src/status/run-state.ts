@@ -44,7 +44,7 @@ function flaws(view: RunView, times: TimeWords) {
   const log = logUnavailable === undefined ? [] : [goneWords(logUnavailable)];
   const blocked = blockedLanes.map(({ pipeline, lane }) => `jobs of ${pipeline} lane ${lane} are held back`);
   return [
-    ...failedLanes.map(({ pipeline, lane }) => ({ words: `${pipeline} lane ${lane} can't go on`, tone: 'bad' as const })),
+    ...failedLanes.map(({ pipeline, lane }) => ({ words: `${pipeline} lane ${lane} can't continue`, tone: 'bad' as const })),
     ...[...log, ...failing].map((words) => ({ words, tone: 'bad' as const })),
     ...blocked.map((words) => ({ words, tone: 'wait' as const })),
   ];

@@ -154,7 +154,7 @@ it('is not ready while a service answers nothing of use, and says since when', a
     const answer = await ask(`${server.url}readyz`);
     expect([answer.status, answer.body]).toEqual([
       503,
-      'followers: no attempt has succeeded since 12:12:58 (3 attempts), again at 12:14:30: cannot connect to <b>: connection refused\n',
+      'followers: down since 12:12:58 (3 attempts), next attempt 12:14:30: cannot connect to <b>: connection refused\n',
     ]);
     expect(JSON.parse((await ask(`${server.url}status.json`)).body)).toMatchObject({ ready: false });
     // One attempt that failed is no outage.

@@ -30,13 +30,13 @@ it('names failed crawls with their reasons, ten at most, and the commands to rea
   const summary = run.summary().split('\n');
   expect(summary.slice(0, 3)).toEqual([
     expect.stringMatching(/^Done in .*: 1 crawl, 3 pages, 30 ids -> followers\.pages \(3\)$/u),
-    '1,203 requests: 1,203 answered. None was refused for its rate.',
+    '1,203 requests: 1,203 answered. None was rate-limited.',
     '1,200 crawls failed: headgate read followers.dead-letters',
   ]);
   expect(summary.filter((line) => /^ {2}@gone_\d+ +there is no such user \(404/u.test(line))).toHaveLength(10);
   expect(summary.slice(-3)).toEqual([
     '  and 1,190 more',
-    '  To try again:   headgate replay followers.dead-letters',
+    '  To retry:       headgate replay followers.dead-letters',
     'Read it:          headgate read followers.pages --max 10',
   ]);
   expect(summary).toHaveLength(16);
@@ -62,14 +62,14 @@ it('says of each pipeline what it did and left where it was stopped, and what we
   expect(run.summary().split('\n')).toEqual([
     expect.stringMatching(/^Stopped after .* m?s: 0 of 3 crawls, 2 pages, 20 ids +-> followers\.pages \(2\)$/u),
     expect.stringMatching(/^ +1 crawl, 1 page, 32 books; 1 key -> books\.authors \(1\)$/u),
-    '4 requests: 4 answered. None was refused for its rate.',
+    '4 requests: 4 answered. None was rate-limited.',
     '1 crawl failed:   headgate read followers.dead-letters',
     expect.stringMatching(/^ {2}@nobody {2}there is no such user/u),
-    '  To try again:   headgate replay followers.dead-letters',
+    '  To retry:       headgate replay followers.dead-letters',
     '1 dead letter:    headgate read books.dead-letters',
     expect.stringMatching(/^ {2}123 {2}"123" is not an ISBN/u),
-    '  To try again:   headgate replay books.dead-letters',
-    'To go on:         run the same command again: it goes on with @alpha at page 2, @beta at page 2.',
+    '  To retry:       headgate replay books.dead-letters',
+    'To continue:      run the same command again: it continues with @alpha at page 2, @beta at page 2.',
     'Read it:          headgate read followers.pages --max 10',
   ]);
 });
@@ -104,11 +104,11 @@ it('names the service that a stopped run waited for, for how long, and how many 
   expect((await run.finish()).outcome).toBe('stopped');
   expect(run.summary().split('\n')).toEqual([
     expect.stringMatching(/^Stopped after .*: nothing was written\.$/u),
-    expect.stringMatching(/^\d+ requests: \d+ met a fault \(\d+ times 503\)\. None was refused for its rate\.$/u),
+    expect.stringMatching(/^\d+ requests: \d+ failed \(\d+ times 503\)\. None was rate-limited\.$/u),
     expect.stringMatching(
-      /^Waited for: {7}followers: no attempt has succeeded for the last .*\d+ m?s \(\d+ attempts\): the service failed \(503\)\. 20 crawls stay for the next run\.$/u,
+      /^Waited for: {7}followers: every attempt failed for the last .*\d+ m?s \(\d+ attempts\): the service failed \(503\)\. 20 crawls stay for the next run\.$/u,
     ),
-    expect.stringMatching(/^To go on: {9}run the same command again: it goes on with @user_0 at page 1, .* and 17 more\.$/u),
+    expect.stringMatching(/^To continue: {6}run the same command again: it continues with @user_0 at page 1, .* and 17 more\.$/u),
   ]);
   server.close();
 });

@@ -28,7 +28,7 @@ export function summaryText(options: SummaryOptions): string {
   const isOver = outcome === 'done';
   const read = (topic: string): string => safeText(options.commandFor('read', topic), 1000);
   const replay = (topic: string): string => safeText(options.commandFor('replay', topic), 1000);
-  const open = openLetterLines(olderOpenLetters(view), options.commandFor).map((words) => `${'Not mended:'.padEnd(18)}${words}`);
+  const open = openLetterLines(olderOpenLetters(view), options.commandFor).map((words) => `${'Still open:'.padEnd(18)}${words}`);
   const last = topicToRead(view, names);
   const reading = last === undefined ? [] : [`${'Read it:'.padEnd(18)}${read(last)} --max 10`];
   if (isOver && isNothing(view) && view.logUnavailable === undefined) {
@@ -75,7 +75,7 @@ function isNothing(view: RunView): boolean {
 function nothingWords(view: RunView): string {
   const { lanes, lanesElsewhere } = view;
   if (lanesElsewhere === 0) return 'Nothing to do: earlier runs have finished all jobs.';
-  if (lanes.length === 0) return 'Nothing was done here: other processes of the group work all lanes.';
+  if (lanes.length === 0) return 'Nothing was done here: other processes of the group hold all lanes.';
   const own = lanesWords({ lanes, isLaneLeft: true });
   return `Nothing to do here: this process had ${own}, whose jobs earlier runs have finished.`;
 }
@@ -154,20 +154,17 @@ function requestLine({ pipelines }: RunView): string[] {
     .map(([status, count]) => faultWords(status, count));
   const parts = [
     ok + gone > 0 ? `${groupedNumber(ok + gone)} answered` : '',
-    inFaults > 0 ? `${groupedNumber(inFaults)} met a fault (${named.join(', ')})` : '',
-    rest > 0 ? `${groupedNumber(rest)} answered with an error` : '',
+    inFaults > 0 ? `${groupedNumber(inFaults)} failed (${named.join(', ')})` : '',
+    rest > 0 ? `${groupedNumber(rest)} returned an error` : '',
   ].filter((part) => part !== '');
   const refused = attempts['rate-limited'] ?? 0;
-  const rate =
-    refused === 0
-      ? 'None was refused for its rate'
-      : `${countWords(refused, 'request')} refused for ${refused === 1 ? 'its' : 'their'} rate`;
+  const rate = refused === 0 ? 'None was rate-limited' : `${countWords(refused, 'request')} ${refused === 1 ? 'was' : 'were'} rate-limited`;
   return [`${countWords(total, 'request')}: ${parts.join(', ')}. ${rate}.`];
 }
 
 function faultWords(status: string, count: number): string {
-  if (status === 'none') return `${groupedNumber(count)} without an answer`;
-  return status.startsWith('2') ? `${groupedNumber(count)} with an unreadable answer` : `${countWords(count, 'time', 'times')} ${status}`;
+  if (status === 'none') return `${groupedNumber(count)} without a response`;
+  return status.startsWith('2') ? `${groupedNumber(count)} with an unreadable response` : `${countWords(count, 'time', 'times')} ${status}`;
 }
 
 interface FailuresOptions {
@@ -215,7 +212,7 @@ function failureLines({ topic, what, total, known, read, replay }: FailureLinesO
     `${what(total).padEnd(17)} ${read(topic)}`,
     ...shown.map((one) => `  ${padWidth(one.name, Math.min(width, 24))}  ${one.reason}`),
     ...(total > shown.length ? [`  and ${groupedNumber(total - shown.length)} more`] : []),
-    `${'  To try again:'.padEnd(18)}${replay(topic)}`,
+    `${'  To retry:'.padEnd(18)}${replay(topic)}`,
   ];
 }
 
@@ -223,15 +220,15 @@ function unreachedLog({ logUnavailable, now }: RunView): string[] {
   if (logUnavailable === undefined) return [];
   const { driver, since, reason } = logUnavailable;
   const title = driver === 'kafka' ? 'Log not reached:  kafka, ' : 'Log not written:  ';
-  return [`${title}for the last ${durationWords(now - since)} (${safeText(reason)}): what isn't in it yet is asked for again.`];
+  return [`${title}for the last ${durationWords(now - since)} (${safeText(reason)}): data that isn't in it yet is requested again.`];
 }
 
 /** The services that were waited for at the end, for how long, and how much stays undone for it. */
 function failingServices(view: RunView): string[] {
   return failingPipelines(view).map(({ pipeline, since, attempts, reason }) => {
     const { count, isExact } = walksLeft(view, pipeline);
-    const left = count === 0 ? 'What is left' : `${isExact ? '' : 'At least '}${countWords(count, 'crawl')}`;
-    const tried = `no attempt has succeeded for the last ${durationWords(view.now - since)} (${countWords(attempts, 'attempt')})`;
+    const left = count === 0 ? 'The remaining work' : `${isExact ? '' : 'At least '}${countWords(count, 'crawl')}`;
+    const tried = `every attempt failed for the last ${durationWords(view.now - since)} (${countWords(attempts, 'attempt')})`;
     return `${'Waited for:'.padEnd(18)}${pipeline}: ${tried}: ${safeText(reason, 200)}. ${left} ${count > 1 ? 'stay' : 'stays'} for the next run.`;
   });
 }
@@ -243,7 +240,7 @@ function goOnLine(view: RunView): string {
   const named = open.slice(0, 3).map(({ key, pages }) => `${safeText(key)} at page ${groupedNumber(pages + 1)}`);
   const more = count > named.length ? ` and ${isExact ? '' : 'at least '}${groupedNumber(count - named.length)} more` : '';
   const where = named.length === 0 ? 'where this one stopped' : `with ${named.join(', ')}${more}`;
-  return `${'To go on:'.padEnd(18)}run the same command again: it goes on ${where}.`;
+  return `${'To continue:'.padEnd(18)}run the same command again: it continues ${where}.`;
 }
 
 /** The topic with the most records of the first pipeline that wrote any. */

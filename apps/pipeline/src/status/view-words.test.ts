@@ -16,14 +16,13 @@ it('a service that fails: the first line has the time of the next attempt, howev
   };
   const view = { now, pipelines: { followers: { failing } } } as unknown as RunView;
   const lines = (width?: number): readonly string[] => failingLines(view, createTimeWords({ timeZone: 'UTC' }), width);
-  const reason = '49 jobs wait for this: cannot connect to api.example.com:443: connection refused';
-  const said = 'followers: no attempt has succeeded since 11:00:00 (1,234 attempts), again at 12:00:20:';
+  const reason = '49 jobs waiting: cannot connect to api.example.com:443: connection refused';
+  const said = 'followers: down since 11:00:00 (1,234 attempts), next attempt 12:00:20:';
   expect(lines()).toEqual([`${said} ${reason}`]);
   expect(lines(100)).toEqual([said, `  ${reason}`]);
-  // Two cells of 80 are the margin.
-  expect(lines(78)).toEqual(['followers: fails since 11:00:00, again at 12:00:20:', `  1,234 attempts; ${reason}`]);
-  expect(displayWidth(lines(78)[0] ?? '')).toBeLessThanOrEqual(78);
-  expect(lines(40)[0]).toBe('followers: fails, again at 12:00:20, since 11:00:00:');
+  expect(lines(70)).toEqual(['followers: down since 11:00:00, next attempt 12:00:20:', `  1,234 attempts; ${reason}`]);
+  expect(displayWidth(lines(70)[0] ?? '')).toBeLessThanOrEqual(70);
+  expect(lines(40)[0]).toBe('followers: down, next attempt 12:00:20, since 11:00:00:');
 });
 
 it('how fast a first walk can go: a longer window is named where it permits less than shorter ones in a row', () => {

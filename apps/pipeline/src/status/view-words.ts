@@ -17,14 +17,14 @@ function doingWords(doing: Doing, now: number, times: TimeWords): string {
   switch (doing.state) {
     case 'asking':
       return now - doing.since < 1_000
-        ? 'answer pending'
-        : `answer pending for ${durationWords(Math.floor((now - doing.since) / 1_000) * 1_000)}`;
+        ? 'response pending'
+        : `response pending for ${durationWords(Math.floor((now - doing.since) / 1_000) * 1_000)}`;
     case 'retrying': {
       const seconds = Math.ceil(Math.max(0, doing.at - now) / 1_000);
       return `retries in ${durationWords(seconds * 1_000)}: ${safeText(doing.reason, 200)}`;
     }
     case 'waiting':
-      if (doing.for === 'downstream') return 'waits for downstream room';
+      if (doing.for === 'downstream') return 'waits for downstream capacity';
       if (doing.for === 'service') return 'waits for the service';
       return doing.until !== undefined && doing.until > now ? `waits for budget until ${times.when(doing.until, now)}` : 'waits for budget';
     case 'writing':
@@ -197,7 +197,7 @@ export function budgetRows(view: RunView, times: TimeWords): readonly TableRow[]
 
 function freeWords({ freeAt, used, limit }: Budget, now: number, times: TimeWords): string {
   if (freeAt !== undefined && freeAt > now) return `next at ${times.when(freeAt, now)}`;
-  return freeAt === undefined && used >= limit ? 'next when one is answered' : '';
+  return freeAt === undefined && used >= limit ? 'next when a response arrives' : '';
 }
 
 function waitWords(holds: string): string {
@@ -255,7 +255,7 @@ export function waits(view: RunView, times: TimeWords, width: number = Infinity)
   const stopping = view.isStopping && view.outcome === undefined ? [stoppingWords(view)] : [];
   const idle =
     !view.isStopping && outage.length + blocked.length + failedLanes.length === 0 && isIdle(view)
-      ? [lanes.length === 0 ? noLaneWords(view) : 'nothing left to do: waits for new jobs']
+      ? [lanes.length === 0 ? noLaneWords(view) : 'all jobs are done: waiting for new jobs']
       : [];
   return [
     ...failedLanes.map((lane): Wait => ({ words: failedLaneWords(lane), tone: 'bad' })),
@@ -270,16 +270,16 @@ export function waits(view: RunView, times: TimeWords, width: number = Infinity)
  */
 export function failingLines(view: RunView, times: TimeWords, width: number = Infinity): readonly string[] {
   return failingPipelines(view).flatMap(({ pipeline, since, attempts, retryAt, waiting = 0, reason: why }) => {
-    const again = retryAt !== undefined && retryAt > view.now ? `, again at ${times.when(retryAt, view.now)}` : '';
+    const again = retryAt !== undefined && retryAt > view.now ? `, next attempt ${times.when(retryAt, view.now)}` : '';
     const count = countWords(attempts, 'attempt');
     const from = times.when(since, view.now);
-    const others = waiting === 0 ? '' : `${countWords(waiting, 'job')} ${waiting === 1 ? 'waits' : 'wait'} for this: `;
+    const others = waiting === 0 ? '' : `${countWords(waiting, 'job')} waiting: `;
     const rest = `${others}${safeText(why, 200)}`;
-    const said = `${pipeline}: no attempt has succeeded since ${from} (${count})${again}:`;
+    const said = `${pipeline}: down since ${from} (${count})${again}:`;
     if (displayWidth(`${said} ${rest}`) <= width) return [`${said} ${rest}`];
     if (displayWidth(said) <= width) return [said, `  ${rest}`];
-    const short = `${pipeline}: fails since ${from}${again}:`;
-    return [displayWidth(short) <= width ? short : `${pipeline}: fails${again}, since ${from}:`, `  ${count}; ${rest}`];
+    const short = `${pipeline}: down since ${from}${again}:`;
+    return [displayWidth(short) <= width ? short : `${pipeline}: down${again}, since ${from}:`, `  ${count}; ${rest}`];
   });
 }
 
@@ -304,18 +304,18 @@ function stoppingWords({ work, logUnavailable }: RunView): string {
   const parts = [
     count('asking') > 0 ? countWords(count('asking'), 'answer') : '',
     count('writing') > 0 ? countWords(count('writing'), 'write') : '',
-    count('behind') > 0 ? 'the work behind a walk' : '',
+    count('behind') > 0 ? 'the work after a crawl' : '',
     logUnavailable === undefined ? '' : 'the log',
   ].filter((part) => part !== '');
-  const what = parts.length === 0 ? 'gives its lanes up' : `waits for ${parts.join(' and ')}, 10 s at most`;
-  return `stopping: ${what}; the next run goes on with what is not done`;
+  const what = parts.length === 0 ? 'releasing its lanes' : `waiting for ${parts.join(' and ')}, at most 10 s`;
+  return `stopping: ${what}; the next run continues with the remaining jobs`;
 }
 
 /** Why a process that holds no lane has nothing to do. */
 function noLaneWords({ lanesAssigned, isDoneHere }: Pick<RunView, 'lanesAssigned' | 'isDoneHere'>): string {
-  if (isDoneHere) return 'its work is done: ends in a few seconds, unless a lane of another process comes free';
-  if (lanesAssigned === undefined) return 'joins the group: it has not said yet which lanes are for this process';
-  return lanesAssigned === 0 ? 'stands by: other processes of the group work all lanes' : `opens ${countWords(lanesAssigned, 'lane')}`;
+  if (isDoneHere) return 'its work is done: it ends in a few seconds, unless another process releases a lane';
+  if (lanesAssigned === undefined) return 'joining the group: no lanes are assigned to this process yet';
+  return lanesAssigned === 0 ? 'standing by: other processes of the group hold all lanes' : `opens ${countWords(lanesAssigned, 'lane')}`;
 }
 
 /** The lanes held: `lane 2`, `lanes 0 1 2 3`, `lanes followers 0 to 7, books 0`, `no lane`; empty where lanes are of no concern. */

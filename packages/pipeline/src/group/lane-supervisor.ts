@@ -206,7 +206,7 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, clock, emi
         emit({
           type: 'notice',
           level: 'info',
-          message: `other processes of the group work all lanes; this one ends if none comes free within ${OTHERS_LIVE_MS / 1_000} s`,
+          message: `other processes of the group hold all lanes; this one ends if none is released within ${OTHERS_LIVE_MS / 1_000} s`,
         });
       }
       look();

@@ -36,9 +36,9 @@ export function otherGroupsWarnings({ state, group, pipeline, names }: OtherGrou
     .filter(([, ms]) => isNew || ms < WORKED_LATELY_MS)
     .map(([name, ms]) => {
       const what = isNew
-        ? `Group "${group}" begins anew: group "${name}" has worked ${topic} (last ${ageWords(ms)} ago), and all of it is worked and written again. Is the group's name as it was?`
+        ? `Group "${group}" starts over: group "${name}" processed ${topic} (last ${ageWords(ms)} ago), and this group processes and writes all of it again. Did the group's name change by mistake?`
         : `Group "${name}" works ${topic}, too (last ${ageWords(ms)} ago): all is worked and written twice.`;
-      return `${what} Groups that work by themselves need topics of their own.`;
+      return `${what} Independent groups need separate topics.`;
     });
 }
 

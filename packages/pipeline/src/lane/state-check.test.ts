@@ -23,7 +23,7 @@ test.for<{ what: string; found: readonly TopicInfo[]; says: RegExp }>([
   {
     what: 'that ends before',
     found: [{ ...REQUESTS, offsets: [9, 3].map((end) => ({ earliest: 0, end })) }],
-    says: /partition 1 ends at offset 3, .* was it deleted and made anew\?/u,
+    says: /partition 1 ends at offset 3, .* was it deleted and created again\?/u,
   },
 ])('a topic of requests $what is not called empty', async ({ found, says }) => {
   const log = logOf({ listTopics: async () => await Promise.resolve(found) });

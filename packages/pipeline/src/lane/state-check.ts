@@ -27,12 +27,12 @@ export class StateLostError extends PipelineError {
 
 const CURES: Readonly<Record<Loss, string>> = {
   state:
-    'Going on would work finished jobs again and overrun the budgets. Restore it; or, to start over knowingly, stop all ' +
-    'processes of the group, wait a window, and go on with another group name.',
+    'Continuing would repeat finished jobs and overrun the budgets. Restore it; or, to start over knowingly, stop all ' +
+    'processes of the group, wait a window, and continue with another group name.',
   requests:
-    'Going on would take new jobs for finished ones. Restore it; or, to start over knowingly, stop all processes of the group, wait a ' +
-    'window, and go on with another group name.',
-  records: 'Its records are gone. The next run makes it anew and goes on behind them.',
+    'Continuing would treat new jobs as finished. Restore it; or, to start over knowingly, stop all processes of the group, wait a ' +
+    'window, and continue with another group name.',
+  records: 'Its records are lost. The next run creates it again and continues after them.',
 };
 
 export interface StateCheckOptions {
@@ -65,7 +65,7 @@ export async function assertStateKept({ log, group, pipeline, names, lane, next,
     const end = requests?.offsets[lane]?.end;
     if (next <= (end ?? 0)) return;
     const found = end === undefined ? 'is not there' : `ends at offset ${end}`;
-    const message = `${topic} partition ${lane} ${found}, and group "${group}" has finished all before ${next}: was it deleted${end === undefined ? '' : ' and made anew'}?`;
+    const message = `${topic} partition ${lane} ${found}, and group "${group}" has finished all before ${next}: was it deleted${end === undefined ? '' : ' and created again'}?`;
     throw new StateLostError({ message, loss: 'requests' });
   }
   const offset = await log.groupOffset({ group, topic, partition: lane });

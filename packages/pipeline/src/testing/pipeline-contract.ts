@@ -307,13 +307,13 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
       run: async () => await cutOff(seed),
     })),
     ...seeds.map((seed) => ({
-      name: `stopped at random it leaves nothing open and no lane held, and goes on where it was (seed ${seed})`,
+      name: `stopped at random, it leaves nothing open and no lane held, and resumes (seed ${seed})`,
       run: async () => await stopped(seed),
     })),
     { name: 'two lanes that move between two runs write what one lane does', run: inTwoLanes },
     { name: 'a request that is none becomes a dead letter, and holds up nothing', run: besideMalformed },
     { name: 'requests are enqueued while it follows, all or nothing', run: enqueued },
-    { name: 'a request that fails is one dead letter with its reason, and is worked when it is replayed behind the cure', run: replayed },
+    { name: 'a request that fails is one dead letter with its reason, and succeeds when replayed after the fix', run: replayed },
     { name: 'what is left to do is known without a request to the service', run: planned },
   ];
 }

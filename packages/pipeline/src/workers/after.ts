@@ -130,7 +130,7 @@ export function lastCrawls(state: StateOfLane, kind: string): ReadonlyMap<string
 
 /** Goes on with the work that the lane's state holds. Without `after` it only remembers each key's last walk. */
 export function afterWork<Topics extends TopicMap>(
-  { after, afterName = 'the work behind its walk' }: { readonly after?: After<Topics>; readonly afterName?: string },
+  { after, afterName = 'the work after its crawl' }: { readonly after?: After<Topics>; readonly afterName?: string },
   { pipeline, kind, lane, log, names, notifier, clock, emit, topics }: Omit<WorkerContext<unknown, Topics>, 'parse' | 'keyOf'>,
 ): AfterWork {
   const { partition } = lane;

@@ -695,7 +695,7 @@ test('a request is in flight until the last of its batches is durable', async ()
   await lane.close();
 });
 
-test('what is left of a request are its keys without an answer, each once', async () => {
+test('what is left of a request are its keys without a response, each once', async () => {
   await using place = await temporaryLog(plainTopics());
   const lane = await shelvesLane({ log: place.log, clock: virtualClock() });
   const requests = lookupRequests<Shelf>('shelves', lane);

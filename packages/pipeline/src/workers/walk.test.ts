@@ -335,7 +335,7 @@ describe('a record that no log takes ends its request, not the lane:', () => {
     [
       'a checkpoint that is too large',
       nextBy(({ shelf, next }) => (next !== undefined && shelf === 'bad' ? ('x'.repeat(2_000) as never) : next)),
-      /^bad: its checkpoint behind page 1 needs \d+ bytes, more than shelves\.state takes \(1000 bytes\)/,
+      /^bad: its checkpoint after page 1 needs \d+ bytes, more than shelves\.state takes \(1000 bytes\)/,
     ],
     [
       'a value to carry on that is too large',
@@ -345,7 +345,7 @@ describe('a record that no log takes ends its request, not the lane:', () => {
     [
       'a transform’s state that is too large',
       { through: [remembering] },
-      /^bad: its checkpoint behind page 1 needs \d+ bytes, more than shelves\.state takes/,
+      /^bad: its checkpoint after page 1 needs \d+ bytes, more than shelves\.state takes/,
     ],
     [
       'one of a series that is too large, in bytes alone',

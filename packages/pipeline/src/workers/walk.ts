@@ -148,7 +148,7 @@ export function walk<Query, Page, Cursor extends NonNullable<Json>, Request, Top
   if (twice !== undefined) {
     throw new PipelineError({
       code: 'HEADGATE_DEFINITION',
-      message: `walk: two transforms are called ${twice}. Give each a name of its own.`,
+      message: `walk: two transforms are named ${twice}. Give each its own name.`,
     });
   }
   return {
@@ -414,7 +414,7 @@ function walker<Query, Page, Cursor extends NonNullable<Json>, Request, Value, T
   const fittingCheckpoint = (offset: number, written: WalkState<Cursor>, page: number): void => {
     const { key } = written;
     const record = callUser({ pipeline, key, name: 'paging' }, () => lane.stateRecord([STATE_KEYS.walk + String(offset), written]));
-    fitting([record], { pipeline, key, lane, name: 'paging', which: `its checkpoint behind page ${page}` });
+    fitting([record], { pipeline, key, lane, name: 'paging', which: `its checkpoint after page ${page}` });
   };
 
   /** As its last walk's, in the state of its key. */

@@ -18,7 +18,7 @@ export interface DailyQuota {
 export function createDailyQuota({ isbns, resetsAt = '00:00' }: DailyQuotaOptions): DailyQuota {
   const [, hours, minutes] = /^([01]\d|2[0-3]):([0-5]\d)$/u.exec(resetsAt) ?? [];
   if (hours === undefined || minutes === undefined) {
-    throw new SandboxOptionError(`dailyQuota.resetsAt is "${resetsAt}"; give an hour of the day in UTC, as 00:00.`);
+    throw new SandboxOptionError(`dailyQuota.resetsAt is "${resetsAt}"; write a time of day in UTC, such as 00:00.`);
   }
   if (!Number.isInteger(isbns) || isbns < 0) {
     throw new SandboxOptionError(`dailyQuota.isbns is ${isbns}; give a whole number of ISBNs.`);

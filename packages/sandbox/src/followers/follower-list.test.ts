@@ -55,7 +55,7 @@ test('newcomers come to the front and push the others back', () => {
 
 test('lists that cannot be are refused', () => {
   expect(() => createFollowerList({ followers: -1 })).toThrow('followers is -1');
-  expect(() => createFollowerList({ followers: ['007'] })).toThrow('"007" in followers is no id');
+  expect(() => createFollowerList({ followers: ['007'] })).toThrow('"007" in followers isn\'t an ID');
   expect(() => createFollowerList({ followers: 1, suspendedShare: 1 })).toThrow('suspendedShare is 1');
   expect(() => createFollowerList({ followers: 1, shiftEvery: 0 })).toThrow('shiftEvery is 0');
 });

@@ -91,7 +91,7 @@ function check({ followers, suspendedShare = 0, shiftEvery, blockSize = 5000 }: 
   } else {
     // Ids go bare into JSON: a leading zero or a sign would make it something else.
     const wrong = followers.find((id) => !/^(?:0|[1-9]\d*)$/u.test(id));
-    if (wrong !== undefined) throw new SandboxOptionError(`"${wrong}" in followers is no id; give ids as strings of digits.`);
+    if (wrong !== undefined) throw new SandboxOptionError(`"${wrong}" in followers isn't an ID; write IDs as strings of digits.`);
   }
   if (!(suspendedShare >= 0 && suspendedShare < 1)) {
     throw new SandboxOptionError(`suspendedShare is ${suspendedShare}; give 0 up to below 1.`);

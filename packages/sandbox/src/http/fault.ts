@@ -77,10 +77,12 @@ export type Fault = FaultPlace &
 export function parseFault(text: string): Fault {
   const [, name, at, times] = /^([^@]*)@([1-9]\d{0,14})(?:x([1-9]\d{0,14}))?$/u.exec(text.trim()) ?? [];
   if (name === undefined || at === undefined) {
-    throw new SandboxOptionError(`"${text}" is no fault: write NAME@REQUEST or NAME@REQUESTxTIMES, as cut@3 or hang@5x2. ${knownNames()}`);
+    throw new SandboxOptionError(
+      `"${text}" isn't a fault: write NAME@REQUEST or NAME@REQUESTxTIMES, such as cut@3 or hang@5x2. ${knownNames()}`,
+    );
   }
   const known = faultNames.find((candidate) => candidate === name);
-  if (known === undefined) throw new SandboxOptionError(`"${name}" in "${text}" is no fault's name. ${knownNames()}`);
+  if (known === undefined) throw new SandboxOptionError(`"${name}" in "${text}" isn't the name of a fault. ${knownNames()}`);
   return { name: known, at: Number(at), ...(times === undefined ? {} : { times: Number(times) }) };
 }
 
@@ -90,7 +92,7 @@ export type FaultPlan = (requestNumber: number) => Fault | undefined;
 /** Checks faults and makes their plan; throws `SandboxOptionError` for a place that can't be, or a name in `refused`. */
 export function planFaults(faults: readonly Fault[], refused: readonly FaultName[] = []): FaultPlan {
   for (const { name, at = 1, times } of faults) {
-    if (!faultNames.includes(name)) throw new SandboxOptionError(`"${name}" is no fault's name. ${knownNames()}`);
+    if (!faultNames.includes(name)) throw new SandboxOptionError(`"${name}" isn't the name of a fault. ${knownNames()}`);
     if (refused.includes(name)) throw new SandboxOptionError(`The fault ${name} is none of this service; leave it out.`);
     if (!Number.isInteger(at) || at < 1) throw new SandboxOptionError(`The fault ${name} is set at request ${at}; requests count from 1.`);
     if (times !== undefined && !(times >= 1)) {

@@ -78,7 +78,7 @@ test('a malformed ISBN is answered in its place', () => {
   const { answers } = matchRecords(query('080442957X', 'no\nsense', '9780306406157'), [{ isbn13: '9780306406157' }]);
   expect(answers).toMatchObject([{ kind: 'missing' }, { kind: 'invalid', requested: 'no\nsense', isbn: undefined }, { kind: 'found' }]);
   expect(answers[1]).toMatchObject({ error: { code: 'HEADGATE_INVALID_ISBN', retryable: false } });
-  expect(answers[1]?.kind === 'invalid' && answers[1].error.message).toContain(String.raw`"no\nsense" is no ISBN`);
+  expect(answers[1]?.kind === 'invalid' && answers[1].error.message).toContain(String.raw`"no\nsense" isn't an ISBN`);
 });
 
 function isbnNumber(n: number): string {

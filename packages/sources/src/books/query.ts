@@ -47,7 +47,7 @@ export function batchEntry(text: string): BatchEntry {
   if (isbn !== undefined) return { requested, isbn };
   const error = new SourceError({
     code: 'HEADGATE_INVALID_ISBN',
-    message: `${quoted(requested)} is no ISBN: it takes 10 or 13 digits and a check digit that fits them. Correct it; no request was spent.`,
+    message: `${quoted(requested)} isn't an ISBN: an ISBN has 10 or 13 digits with a valid check digit. Correct it; no request was sent.`,
     retryable: false,
     service: 'books',
     subject: requested.slice(0, LONGEST_QUOTE),
@@ -118,7 +118,7 @@ export function authorFlaw(name: string): string | undefined {
   if (name.trim() === '') return 'is empty';
   if (name.length > LONGEST_NAME) return `is longer than ${LONGEST_NAME} characters`;
   // Every client and server on the way resolves these two in a path, however they are spelled.
-  if (name.trim() === '.' || name.trim() === '..') return 'is a step in an address, and can not be requested';
+  if (name.trim() === '.' || name.trim() === '..') return "is a relative path segment in an address, and can't be requested";
   if (!name.isWellFormed()) return 'has half a character in it';
   return undefined;
 }

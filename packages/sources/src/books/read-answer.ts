@@ -30,7 +30,7 @@ function readRecords(json: unknown, answered: AnsweredQuery): Verdict<BooksValue
     const body = bookAnswer.safeParse(json);
     if (!body.success) return undefined;
     const record = bookRecord.safeParse(body.data.book);
-    if (!record.success) return { kind: 'fatal', error: invalidRecord({ ...answered, flaw: 'is no object or names no ISBN' }) };
+    if (!record.success) return { kind: 'fatal', error: invalidRecord({ ...answered, flaw: "isn't an object or names no ISBN" }) };
     if (!isbnsOf(record.data).includes(query.isbn.isbn)) {
       return { kind: 'fatal', error: invalidRecord({ ...answered, flaw: 'names another ISBN, or none that is right' }) };
     }

@@ -39,7 +39,7 @@ export function connectionFailure({ error, host, sent, begun }: ConnectionFailur
   if (code === 'UND_ERR_PRX_CONN') return failure(`the proxy closes the connection instead of letting requests to ${host} through`);
   if (!sent) return failure(`cannot connect to ${host}: ${CONNECTING[code] ?? messageOr(code, message)}`);
   if (code === 'UND_ERR_HEADERS_OVERFLOW') return failure("the answer's headers are over the limit of 16 KiB");
-  if (code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE') return failure(`${host} sent what is no HTTP answer`);
+  if (code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE') return failure(`${host} sent something that isn't an HTTP response`);
   const words = LOST[code] ?? messageOr(code, message);
   return failure(begun ? `the answer broke off (${words})` : `the connection was lost before an answer came (${words})`, code in LOST);
 }

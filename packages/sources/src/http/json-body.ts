@@ -19,7 +19,7 @@ const EMPTY = 'an empty body came instead of JSON';
 /** Parses an answer's body with `parse`; HTML, truncated and otherwise broken ones come with the reason in words. */
 export function jsonBody(answer: HttpResponse, parse: (text: string) => unknown): JsonBody {
   const text = decoded(answer.body);
-  if (text === undefined) return { kind: 'broken', reason: 'what came is no UTF-8 text' };
+  if (text === undefined) return { kind: 'broken', reason: "the body isn't UTF-8 text" };
   if (/^\s*</.test(text)) return { kind: 'broken', reason: 'HTML came instead of JSON' };
   if (/^\s*$/.test(text)) return { kind: 'broken', reason: EMPTY };
   try {

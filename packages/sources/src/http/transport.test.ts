@@ -129,7 +129,7 @@ describe('a fetch', () => {
 });
 
 test.each([
-  [{ dispatcher: new Agent(), fetch: globalThis.fetch }, 'fetch must be left out where there is a dispatcher'],
+  [{ dispatcher: new Agent(), fetch: globalThis.fetch }, 'fetch must be omitted if there is a dispatcher'],
   [{ dispatcher: new Agent(), proxy: 'http://127.0.0.1:3128' }, 'proxy must be left out'],
   [{ fetch: globalThis.fetch, ca: 'PEM' }, 'ca must be left out'],
 ])('two ways of sending are refused (%#)', (given, words) => {

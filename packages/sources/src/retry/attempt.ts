@@ -204,7 +204,7 @@ function redactedVerdict<Value>(verdict: Verdict<Value>, redact: Redact): Verdic
   // Types are stripped, not checked.
   if (!KINDS.has(verdict.kind)) throw new TypeError(`it gives a verdict of the unknown kind ${verdict.kind}`);
   if ('error' in verdict && !(verdict.error instanceof Error && 'code' in verdict.error)) {
-    throw new TypeError(`it gives ${verdict.kind} with an error that is no SourceError`);
+    throw new TypeError(`it returned ${verdict.kind} with an error that isn't a SourceError`);
   }
   if ('reason' in verdict) return { ...verdict, reason: redact(verdict.reason) };
   if ('where' in verdict) return { ...verdict, where: redact(verdict.where) };

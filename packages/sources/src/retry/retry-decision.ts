@@ -129,7 +129,7 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
       const { error } = verdict;
       const wasSignedBefore = options.secretRefusals < credential.secretRefusals;
       if (!wasSignedBefore && !credential.secretRefused(attempted.secret, error)) return withoutCredential(options, error);
-      const reason = `${error.message} Its secret is read once more.`;
+      const reason = `${error.message} Its secret is read again.`;
       return { kind: 'retry', outcome: 'unauthorized', reason, retryInMs: 0, pauseMs: 0 };
     }
     case 'clock-wrong': {

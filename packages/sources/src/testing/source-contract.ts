@@ -128,7 +128,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
   });
 
   const endsByLimit = (walked: EndlessWalk<Api>): ContractCheck => ({
-    name: 'a walk that never ends is ended by its limit, and its error says how to go on',
+    name: 'a walk that never ends is ended by its limit, and its error says how to continue',
     run: () =>
       play(
         Array.from({ length: 50 }, (_, i) => whole(walked.page(i + 1))),
@@ -304,7 +304,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
       },
     },
     {
-      name: 'every attempt takes a permit of its own',
+      name: 'every attempt takes its own permit',
       run: () =>
         play(
           Array.from({ length: 50 }, () => whole('{}', 503)),
@@ -359,7 +359,7 @@ const SPELLINGS: readonly (readonly [spelling: string, spell: (secret: string) =
   ['cut in half', (secret) => secret.slice(0, secret.length >> 1)],
   ['split by a control character', (secret) => `${secret.slice(0, 7)}\u0007${secret.slice(7)}`],
   ['percent-encoded throughout', (secret) => Buffer.from(secret).toString('hex').replace(/../g, '%$&')],
-  ['in base64, behind another word', (secret) => Buffer.from(`token ${secret}`).toString('base64')],
+  ['in base64, after another word', (secret) => Buffer.from(`token ${secret}`).toString('base64')],
   ['backwards', (secret) => Array.from(secret).toReversed().join('')],
 ];
 /** So much of a spelled secret holds eight of its characters at least, in the longest spelling of those. */

@@ -143,7 +143,7 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
   // Without credentials there is one, and its type is a string's.
   const credentials = options.credentials ?? (['default'] as unknown as readonly C[]);
   if (typeof budgets !== 'function' && credentials.length > 1)
-    throw new RangeError(`limiter: each of ${credentials.length} credentials needs budgets of its own: give a function that makes them`);
+    throw new RangeError(`limiter: each of ${credentials.length} credentials needs its own budgets: pass a function that creates them`);
   const members = credentials.map((credential) => ({
     name: nameOf(credential),
     credential,

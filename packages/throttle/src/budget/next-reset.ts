@@ -33,7 +33,7 @@ export function nextTimeOfDay({ at, zone, afterMs }: NextTimeOfDayOptions): numb
  * over it, by so much later; where they show it twice, either. Throws a `RangeError` for a day, time or zone that isn't one.
  */
 export function nextDayOfMonth({ day, at, zone, afterMs }: NextDayOfMonthOptions): number {
-  if (!Number.isInteger(day) || day < 1 || day > 31) throw new RangeError(`${day} is no day of a month: write 1 to 31`);
+  if (!Number.isInteger(day) || day < 1 || day > 31) throw new RangeError(`${day} isn't a day of a month: write 1 to 31`);
   const timeMs = timeOfDayMs(at);
   const shown = shownIn(zone);
   const today = new Date(shown(afterMs));
@@ -69,6 +69,6 @@ function shownIn(zone: string): (epochMs: number) => number {
 
 function timeOfDayMs(at: string): number {
   const [, hours, minutes] = /^([01]\d|2[0-3]):([0-5]\d)$/.exec(at) ?? [];
-  if (hours === undefined || minutes === undefined) throw new RangeError(`${JSON.stringify(at)} is no time of day: write 00:00 to 23:59`);
+  if (hours === undefined || minutes === undefined) throw new RangeError(`${JSON.stringify(at)} isn't a time of day: write 00:00 to 23:59`);
   return (Number(hours) * 60 + Number(minutes)) * 60_000;
 }

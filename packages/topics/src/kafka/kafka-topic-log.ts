@@ -148,11 +148,11 @@ function whyNotOpen(error: unknown, ssl: boolean): string {
   if (refusesUser(error))
     return `${text}. The brokers answer, and refuse this user: are user, password or token, and mechanism (sasl) those of the cluster?`;
   if (ssl && text.includes('before secure TLS connection was established'))
-    return `${text}. Do the brokers speak without TLS at this address? Then leave ssl out, or name the port where they speak TLS.`;
+    return `${text}. If the brokers don't use TLS at this address, remove ssl, or use their TLS port.`;
   if (!ssl && text.includes('Closed connection'))
     return `${text}. Is it a port for TLS? Then set ssl. Or is it no broker that listens there?`;
   if (/unable to (?:verify|get)|self-signed/u.test(text))
-    return `${text}. Is the brokers' certificate of an authority of its own? Then name it: ssl: { ca }.`;
+    return `${text}. If the brokers' certificate comes from your own certificate authority, name it: ssl: { ca }.`;
   return refusal(error) ?? `${text}. Are the brokers up, and are address, ssl and sasl those of the cluster?`;
 }
 

@@ -119,7 +119,7 @@ function preparePath(file: string): boolean {
 function leftAlone(file: string): WorkerFailure {
   const reason =
     `the file is missing or empty, and ${file}-wal holds what was committed to it last: it was moved or deleted without that. ` +
-    `Put the file back beside it; or, to start over, delete ${file}-wal.`;
+    `Put the file back next to it; or, to start over, delete ${file}-wal.`;
   return new WorkerFailure({ kind: 'open', file, reason, detail: 'a -wal without its database' });
 }
 

@@ -49,7 +49,7 @@ export function failureToError(failure: Failure): Error {
       const name = basename(file);
       const message =
         `${path} was ${replaced ? 'replaced' : 'deleted or moved'} while the topic log was in use; nothing is confirmed since then. Stop every process that ` +
-        `uses the log. Then put ${name} back, together with ${name}-wal where there is one, or restore a backup; or start over with a new file.`;
+        `uses the log. Then put ${name} back, together with ${name}-wal if it exists, or restore a backup; or start over with a new file.`;
       return new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_GONE', message });
     }
     case 'busy': {

@@ -230,7 +230,7 @@ export class LogStore {
 
   #committed(offset: OffsetCommit): number {
     if (!Number.isSafeInteger(offset.nextOffset) || offset.nextOffset < 0) {
-      throw new WorkerFailure({ kind: 'range', reason: `${offset.nextOffset} is no offset to commit for group "${offset.group}".` });
+      throw new WorkerFailure({ kind: 'range', reason: `${offset.nextOffset} isn't an offset to commit for group "${offset.group}".` });
     }
     return partitionOf(this.topics.get(offset.topic), offset.partition).id;
   }

@@ -37,7 +37,7 @@ export class OpenReaders {
 
   open(args: ReaderArgs): void {
     if (typeof args.from === 'number' && (!Number.isSafeInteger(args.from) || args.from < 0)) {
-      throw new WorkerFailure({ kind: 'range', reason: `${args.from} is no offset to read from.` });
+      throw new WorkerFailure({ kind: 'range', reason: `${args.from} isn't an offset to read from.` });
     }
     const reader: OpenReader = { args, cursors: new Map(), waiting: null };
     this.#addCursors(reader);

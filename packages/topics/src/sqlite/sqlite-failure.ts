@@ -28,7 +28,8 @@ export function sqliteFailure(error: unknown, log: { readonly file: string; read
         {
           kind: 'open',
           file,
-          reason: 'it is no topic log: not an SQLite database, or its first page is damaged. Name another file, or restore a backup.',
+          reason:
+            "it isn't a topic log: it's not an SQLite database, or its first page is damaged. Name another file, or restore a backup.",
           detail,
         },
         options,

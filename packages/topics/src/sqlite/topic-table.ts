@@ -88,7 +88,10 @@ export class TopicTable {
   create(spec: TopicSpec): number {
     const { name, partitions, compacted = false } = spec;
     if (!TOPIC_NAME.test(name)) {
-      throw new WorkerFailure({ kind: 'range', reason: `"${name}" is no topic name: 1 to 249 of the characters A-Z a-z 0-9 . _ -` });
+      throw new WorkerFailure({
+        kind: 'range',
+        reason: `"${name}" isn't a topic name: write 1 to 249 of the characters A-Z a-z 0-9 . _ -`,
+      });
     }
     if (!Number.isInteger(partitions) || partitions < 1 || partitions > MAX_PARTITIONS) {
       throw new WorkerFailure({ kind: 'range', reason: `Topic "${name}" can't have ${partitions} partitions: 1 to ${MAX_PARTITIONS}` });

@@ -47,7 +47,7 @@ export function laneChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'a lane is opened only if it is free where that is asked, and its holder goes on',
+      name: 'a lane is opened only if it is free when that is requested, and its holder continues',
       async run(open) {
         await using first = await open();
         await using second = await open();
@@ -91,7 +91,7 @@ export function laneChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'a series has each of its records written, in order, between those beside it',
+      name: 'each record of a series is written, in order, between its neighbors',
       async run(open) {
         await using log = await open();
         const { topic, lane } = await prepareLane(log);
@@ -133,7 +133,7 @@ export function laneChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'a transaction that fails writes nothing, neither records nor state nor offsets, and the lane goes on',
+      name: 'a transaction that fails writes nothing, neither records nor state nor offsets, and the lane continues',
       async run(open) {
         await using log = await open();
         const { topic, lane } = await prepareLane(log);
@@ -162,7 +162,7 @@ export function laneChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'a record with a field that is neither text nor bytes is refused by topic and field, nothing of it is written, and the lane goes on',
+      name: 'a record with a field that is neither text nor bytes is refused by topic and field, nothing of it is written, and the lane continues',
       async run(open) {
         await using log = await open();
         const { topic, lane } = await prepareLane(log);

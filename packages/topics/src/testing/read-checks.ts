@@ -103,7 +103,7 @@ export function readChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'a group goes on where it committed, each group by itself; without a commit it starts at from',
+      name: 'each group continues where it committed; without a commit it starts at from',
       async run(open) {
         await using log = await open();
         const topic = await newTopic(log, 2);

@@ -51,17 +51,14 @@ describe.skipIf(why !== undefined)(`headgate check --online on Kafka${because}`,
     const run = fleet.start('run', '--follow');
     await expect.poll(() => service.requests.length).toBe(2);
     const beside = await work.headgate('check', '--online');
-    expect([beside.code, beside.stdout]).toEqual([
-      0,
-      expect.stringMatching(/followers app-0 +not asked: a run \(process \d+\) works with it/u),
-    ]);
+    expect([beside.code, beside.stdout]).toEqual([0, expect.stringMatching(/followers app-0 +not tested: a run \(process \d+\) uses it/u)]);
     run.signal('SIGTERM');
     const { stderr } = await run.ended;
     expect(stderr).not.toContain('taken');
     expect(service.requests).toHaveLength(2);
 
     expect((await work.headgate('check', '--online')).stdout).toMatch(/followers app-0 +answers\n/u);
-    expect((await work.headgate('check', '--online')).stdout).toMatch(/followers app-0 +not asked: its budget is used up until/u);
+    expect((await work.headgate('check', '--online')).stdout).toMatch(/followers app-0 +not tested: its budget is used up until/u);
     expect([service.requests.length, refusals(place)]).toEqual([3, 0]);
   });
 });
@@ -77,7 +74,7 @@ async function planAndRun(place: SharedKafkaPlace): Promise<void> {
   const second = await work.headgate('run');
   expect([second.code, second.stderr]).toEqual([0, expect.stringContaining('Nothing to do')]);
   expect(service.requests).toHaveLength(17);
-  expect((await work.headgate('plan')).stdout).toBe('Nothing is left to do.\n');
+  expect((await work.headgate('plan')).stdout).toBe('All jobs are done.\n');
 }
 
 /** Read gives what any reader of committed records sees, byte for byte. */

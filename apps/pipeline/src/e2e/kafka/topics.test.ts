@@ -32,7 +32,7 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run say of topics on Kafk
     const { code, stderr } = await run.ended;
     expect([code, stderr]).toEqual([
       1,
-      expect.stringMatching(/Topic \\"followers\.pages\\" was deleted while .* The next run makes it anew/u),
+      expect.stringMatching(/Topic \\"followers\.pages\\" was deleted while .* The next run creates it again/u),
     ]);
     const asked = place.service.requests.length;
     expect((await place.work.headgate('run')).code).toBe(0);
@@ -177,11 +177,11 @@ async function withoutRequests({ work }: KafkaPlace, admin: PlainAdmin): Promise
   expect([code, stderr]).toEqual([
     1,
     expect.stringMatching(
-      /Topic "followers\.requests" was deleted while this run worked with it\. Going on would take new jobs for finished ones/u,
+      /Topic "followers\.requests" was deleted while this run worked with it\. Continuing would treat new jobs as finished/u,
     ),
   ]);
   expect(stderr).toMatch(/^Stopped after /mu);
-  expect(stderr).not.toMatch(/To go on|can't be reached|^ +at /mu);
+  expect(stderr).not.toMatch(/To continue|can't be reached|^ +at /mu);
 }
 
 /** New requests in a topic made anew would stand where finished ones stood. */
@@ -199,7 +199,7 @@ async function requestsMadeAnew(place: KafkaPlace, admin: PlainAdmin): Promise<v
 async function otherGroup(place: KafkaPlace): Promise<void> {
   await configure(place, { group: 'headgaet' });
   const words =
-    /Group "headgaet" begins anew: group "headgate" has worked followers\.requests \(last \d+ \w ago\), .* Is the group's name as it was\?/u;
+    /Group "headgaet" starts over: group "headgate" processed followers\.requests \(last \d+ \w ago\), .* Did the group's name change by mistake\?/u;
   expect(await said(place, 'check')).toEqual([0, expect.stringMatching(new RegExp(`warning: ${words.source}`, 'u'))]);
   expect(await said(place, 'run')).toEqual([0, expect.stringMatching(words)]);
 }

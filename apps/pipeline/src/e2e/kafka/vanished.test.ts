@@ -32,7 +32,7 @@ describe.skipIf(WHY_NOT !== undefined)(`a crawl on Kafka whose wish has been del
 
     const state = (await committed(broker.brokers, 'followers.state')).filter(({ key }) => key?.includes('/walk/'));
     expect([...new Map(state.map(({ key, value }) => [key, value])).values()]).toEqual([null, null, null]);
-    expect((await work.headgate('plan')).stdout).toBe('Nothing is left to do.\n');
+    expect((await work.headgate('plan')).stdout).toBe('All jobs are done.\n');
     expect((await work.headgate('run')).stderr).toContain('Nothing to do');
   });
 });

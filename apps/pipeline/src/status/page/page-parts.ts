@@ -51,7 +51,7 @@ export function sharedParts(view: RunView, options: PartsOptions): PageFrame {
       ),
       ...Object.keys(view.deadLetters.byTopic).map((topic) => {
         const command = options.commandFor('replay', topic);
-        return [topic, markup`<p data-key="${topic}">To try again: <code>${command}</code></p>`] as const;
+        return [topic, markup`<p data-key="${topic}">To retry: <code>${command}</code></p>`] as const;
       }),
     ],
     events: events(view, times),
@@ -79,7 +79,7 @@ export function workParts(view: RunView, { text, state, most }: WorkFilter, time
   });
   const waiting = view.lanes.reduce((sum, { behind }) => sum + behind, 0);
   const isFiltered = text !== '' || state !== 'all';
-  const none = isFiltered ? 'No job in work fits the filter.' : 'No job is in work.';
+  const none = isFiltered ? 'No active job matches the filter.' : 'No job is active.';
   const rest = restWords(sorted.slice(most), isFiltered ? 0 : waiting) || (rows.length === 0 ? none : '');
   return new Map([
     ['work', new Map(rows)],
@@ -154,9 +154,9 @@ function budgets(view: RunView, times: TimeWords): Child[] {
 
 const SERIES = [
   { name: 'good', words: 'answered', outcomes: ['ok', 'gone'] },
-  { name: 'wait', words: 'refused for the rate', outcomes: ['rate-limited'] },
-  { name: 'fault', words: 'met a fault', outcomes: ['transient'] },
-  { name: 'bad', words: 'answered with an error', outcomes: ['unauthorized', 'fatal'] },
+  { name: 'wait', words: 'rate-limited', outcomes: ['rate-limited'] },
+  { name: 'fault', words: 'failed', outcomes: ['transient'] },
+  { name: 'bad', words: 'returned an error', outcomes: ['unauthorized', 'fatal'] },
 ] as const;
 
 function charts({ history: { minutes }, startedAt, now, pipelines }: RunView, times: TimeWords): Child[] {
@@ -183,10 +183,10 @@ function charts({ history: { minutes }, startedAt, now, pipelines }: RunView, ti
 
 function faultRow({ pipeline, outcome, status, count, since, last, reason }: Fault, view: RunView, times: TimeWords): Child {
   const key = `${pipeline} ${outcome} ${status ?? ''}`;
-  const name = `${pipeline} ${status === undefined ? 'no answer' : status < 300 ? 'unreadable answer' : status}`;
+  const name = `${pipeline} ${status === undefined ? 'no response' : status < 300 ? 'unreadable response' : status}`;
   const failing = view.pipelines[pipeline]?.failing;
   const goesOn = outcome === 'transient' && failing !== undefined && last >= failing.since;
-  const when = goesOn ? `goes on since ${times.when(failing.since, view.now)}` : times.when(last, view.now);
+  const when = goesOn ? `ongoing since ${times.when(failing.since, view.now)}` : times.when(last, view.now);
   const first = times.when(since, view.now);
   const cells = [cell(groupedNumber(count)), cell(first, 'first'), cell(when, goesOn ? 'bad' : ''), cell(reason, 'note')];
   return [key, row(key, name, cells)];
@@ -229,7 +229,7 @@ function about({ about: { version, host, pid, config, log, group, lanes, pipelin
       name,
       [
         ...(credentials === undefined ? [] : [`${countWords(credentials.length, 'credential')}: ${credentials.join(', ')}`]),
-        everyMs === undefined ? 'lists walked once' : `lists walked every ${durationWords(everyMs)}`,
+        everyMs === undefined ? 'lists crawled once' : `lists crawled every ${durationWords(everyMs)}`,
         `at most ${groupedNumber(maxOutstanding)} items requested and not yet written`,
       ].join('; '),
     ]),

@@ -121,9 +121,9 @@ describe('fileJournal', () => {
       '{"credential":7,"at":1,"budgets":[]}',
     ]) {
       await writeFile(file, `${nonsense}\n{}\n`);
-      await expect(started(first.clock)).rejects.toThrow(/budgets\.journal:1 is no line/);
+      await expect(started(first.clock)).rejects.toThrow(/budgets\.journal:1 isn't a line/);
       // A refused journal is not held.
-      await expect(started(first.clock)).rejects.toThrow(/budgets\.journal:1 is no line/);
+      await expect(started(first.clock)).rejects.toThrow(/budgets\.journal:1 isn't a line/);
     }
   });
 
@@ -135,7 +135,7 @@ describe('fileJournal', () => {
     const error: unknown = await first.acquire().catch((refusal: unknown) => refusal);
     expect(error).toBeInstanceOf(FileJournalError);
     expect(error).toMatchObject({ code: 'HEADGATE_FILE_JOURNAL', retryable: false, cause: { code: 'ENOSPC' } });
-    expect(String(error)).toMatch(/budgets\.journal can not be read or written \(ENOSPC\)\. No request is sent/);
+    expect(String(error)).toMatch(/budgets\.journal can't be read or written \(ENOSPC\)\. No request is sent/);
     (await first.acquire()).sent();
     const { budget, journal } = await startedAfterDeath(first.clock);
     expect(budget.used).toBe(1);
@@ -216,10 +216,10 @@ describe('fileJournal', () => {
   it.skipIf(process.platform === 'win32')('takes no journal that it can not read for an empty one, and says which', async () => {
     await mkdir(join(folder, 'sub'));
     await symlink(file, file);
-    await expect(started()).rejects.toThrow(/sub.budgets\.journal can not be read or written \(ELOOP\)/);
+    await expect(started()).rejects.toThrow(/sub.budgets\.journal can't be read or written \(ELOOP\)/);
     await writeFile(join(folder, 'taken'), '');
     const under = fileJournal({ file: join(folder, 'taken', 'budgets.journal') });
-    await expect(under).rejects.toThrow(/taken.budgets\.journal can not be read or written \(E[A-Z]+\)/);
+    await expect(under).rejects.toThrow(/taken.budgets\.journal can't be read or written \(E[A-Z]+\)/);
     await expect(under).rejects.toBeInstanceOf(FileJournalError);
   });
 

@@ -154,7 +154,7 @@ async function locked(file: string): Promise<JournalLock> {
   if (lock !== undefined) return lock;
   throw new FileJournalError(
     `The journal ${file} is open already, in another process or in this one: two that write it would overrun each other's budgets. ` +
-      'Stop the other one, or give each credentials and a journal of its own.',
+      'Stop the other one, or give each its own credentials and journal.',
   );
 }
 
@@ -173,7 +173,7 @@ async function readLines(file: string): Promise<Map<string, Line>> {
     if (line !== undefined) lines.set(line.credential, line);
     // The last line is empty, or was being written when the process died: its grant was never used.
     else if (i < all.length - 1)
-      throw new FileJournalError(`${file}:${i + 1} is no line of a journal. Move the file away and wait one window.`);
+      throw new FileJournalError(`${file}:${i + 1} isn't a line of a journal. Move the file away and wait one window.`);
   }
   return lines;
 }
@@ -200,7 +200,7 @@ function textOf(lines: Iterable<Line>): string {
 function unusable(file: string, cause: unknown): FileJournalError {
   if (cause instanceof FileJournalError) return cause;
   const { code, message } = cause as NodeJS.ErrnoException;
-  return new FileJournalError(`The journal ${file} can not be read or written (${code ?? message}). No request is sent without it.`, {
+  return new FileJournalError(`The journal ${file} can't be read or written (${code ?? message}). No request is sent without it.`, {
     cause,
   });
 }

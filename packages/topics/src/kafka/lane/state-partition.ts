@@ -81,7 +81,7 @@ export class StatePartition {
     while (!seen) {
       // Compaction may have removed it after another write of its key.
       if (performance.now() > deadline)
-        throw new Error(`What was just written to ${this.topicPartition.topic}-${this.topicPartition.partition} is not there to be read.`);
+        throw new Error(`Records just written to ${this.topicPartition.topic}-${this.topicPartition.partition} can't be read back.`);
       await this.#read(cluster, (record) => {
         seen ||= isLast(record);
       });

@@ -80,7 +80,7 @@ export class RecordTooLargeError extends Error {
 
   constructor(details: { readonly index: number; readonly bytes: number; readonly maxBytes: number }, options?: ErrorOptions) {
     super(
-      `Record ${details.index} needs ${details.bytes} bytes in a batch of its own, and a batch may have ${details.maxBytes}. ` +
+      `Record ${details.index} needs ${details.bytes} bytes in its own batch, and the limit is ${details.maxBytes}. ` +
         'Make the record smaller, or let the topic take larger ones (max.message.bytes).',
       options,
     );

@@ -51,7 +51,7 @@ const MECHANISMS = { plain, 'scram-sha-256': scram256, 'scram-sha-512': scram512
 export function kafkajsAuthentication(sasl: PlainSasl): Authentication {
   if (!Object.hasOwn(MECHANISMS, sasl.mechanism)) {
     throw new TypeError(
-      `sasl: ${JSON.stringify(sasl.mechanism)} is no mechanism of this driver. It has ${Object.keys(MECHANISMS).join(', ')}, oauthbearer.`,
+      `sasl: ${JSON.stringify(sasl.mechanism)} isn't supported. Use ${Object.keys(MECHANISMS).join(', ')} or oauthbearer.`,
     );
   }
   const asDelivered = MECHANISMS[sasl.mechanism](sasl);
