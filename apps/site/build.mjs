@@ -3,6 +3,9 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, normalize, relative } from 'node:path';
+import { SECTIONS } from './.vitepress/sections.mjs';
+import { layoutProblems } from './layout-problems.mjs';
+import { searchProblems } from './search-problems.mjs';
 
 const HERE = import.meta.dirname;
 const ROOT = join(HERE, '../..');
@@ -13,12 +16,17 @@ const REPOSITORY = repository.url.replace(/^git\+|\.git$/gu, '');
 
 /** Each document's path in the repository, and its page. */
 const pages = new Map([
-  ['README.md', 'index.md'],
+  ['apps/site/home.md', 'index.md'],
+  ['docs/README.md', 'documents.md'],
+  ['apps/pipeline/CHANGELOG.md', 'changelog.md'],
+  ['SECURITY.md', 'security.md'],
   ['ARCHITECTURE.md', 'architecture.md'],
   ['CONTRIBUTING.md', 'contributing.md'],
   ['apps/pipeline/README.md', 'packages/headgate.md'],
   ['apps/bench/README.md', 'bench.md'],
-  ...markdownOf('docs').map((name) => [`docs/${name}`, name]),
+  ...markdownOf('docs')
+    .filter((name) => name !== 'README.md')
+    .map((name) => [`docs/${name}`, name]),
   ...readmesOf('packages'),
   ...readmesOf('examples'),
 ]);
@@ -30,11 +38,16 @@ for (const [document, page] of pages) {
   writeFileSync(file, withLinks(readFileSync(join(ROOT, document), 'utf8'), document, page));
 }
 cpSync(join(ROOT, 'docs/images'), join(PAGES, 'images'), { recursive: true });
+cpSync(join(ROOT, 'docs/images/terminal.svg'), join(PAGES, 'public/images/terminal.svg'));
+writeFileSync(join(PAGES, 'cli.md'), commandPages());
+writeFileSync(join(PAGES, 'sources.json'), JSON.stringify(Object.fromEntries([...pages].map(([document, page]) => [page, document]))));
 run('node', [join(ROOT, 'scripts/reference/reference.mjs'), join(PAGES, 'reference')]);
 run('vitepress', ['build']);
-const dead = [...deadAnchors(), ...foreignResources()];
-if (dead.length > 0) {
-  process.stderr.write(`${dead.join('\n')}\n`);
+writeLlms();
+const paths = [...pages.values(), 'cli.md'].map((page) => page.replace(/\.md$/u, '').replace(/^index$/u, ''));
+const problems = [...deadAnchors(), ...foreignResources(), ...searchProblems(DIST), ...(await layoutProblems(DIST, paths))];
+if (problems.length > 0) {
+  process.stderr.write(`${problems.join('\n')}\n`);
   process.exit(1);
 }
 
@@ -54,6 +67,37 @@ function readmesOf(folder) {
   return names.map((name) => [`${folder}/${name}/README.md`, `${folder}/${name}.md`]);
 }
 
+/** Every command with all of its options, as `--help` shows them. */
+function commandPages() {
+  const help = (...args) => {
+    const main = join(ROOT, 'apps/pipeline/src/main.ts');
+    const node = ['--conditions=@headgate/source', '--disable-warning=ExperimentalWarning', main, ...args, '--help'];
+    const { status, stdout, stderr } = spawnSync('node', node, { encoding: 'utf8', env: { ...process.env, COLUMNS: '80' } });
+    if (status !== 0) throw new Error(stderr);
+    return stdout.trim();
+  };
+  const all = help();
+  const names = Array.from(all.slice(all.indexOf('Commands:')).matchAll(/^ {2}([a-z-]+) /gmu), ([, name]) => name).filter(
+    (name) => name !== 'help',
+  );
+  const block = (text) => `\`\`\`text\n${text}\n\`\`\`\n`;
+  const sections = names.map((name) => `## ${name}\n\n${block(help(name))}`);
+  return `# All options\n\nEvery command with its options, as \`headgate COMMAND --help\` prints them. [Commands](/commands.md) explains exit codes and JSON.\n\n${block(all)}\n${sections.join('\n')}`;
+}
+
+/** The documents for language models: a list of pages, and the pages as Markdown. */
+function writeLlms() {
+  for (const page of [...pages.values(), 'cli.md']) {
+    mkdirSync(dirname(join(DIST, page)), { recursive: true });
+    cpSync(join(PAGES, page), join(DIST, page));
+  }
+  const sections = SECTIONS.map(
+    ({ text, items }) => `## ${text}\n\n${items.map(([title, path]) => `- [${title}](${path}.md)`).join('\n')}\n`,
+  );
+  const { description } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  writeFileSync(join(DIST, 'llms.txt'), `# Headgate\n\n> ${description}\n\n${sections.join('\n')}`);
+}
+
 /** Links to documents lead to their pages, links to other files of the repository to where it is published. */
 function withLinks(text, document, page) {
   const parts = text.split(/^(```[^]*?^```$)/mu);
@@ -63,6 +107,7 @@ function withLinks(text, document, page) {
     const wanted = normalize(join(dirname(document), path)).replace(/\/$/u, '');
     if (wanted.startsWith('docs/images/')) return relative(dirname(page), join('images', basename(wanted))).replace(/^(?!\.)/u, './');
     if (!existsSync(join(ROOT, wanted))) throw new Error(`${document}: there is no ${wanted}, which it links to`);
+    if (wanted === 'README.md') return '/index.md';
     const found = pages.get(wanted) ?? pages.get(`${wanted}/README.md`);
     const hash = anchor === undefined ? '' : `#${anchor}`;
     if (found !== undefined) return `/${found}${hash}`;

@@ -1,57 +1,46 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitepress';
+import { SEARCH } from './search.mjs';
+import { SECTIONS } from './sections.mjs';
 
 const PAGES = join(import.meta.dirname, '../.pages');
+/** The document of each page, which build.mjs writes. */
+const SOURCES = JSON.parse(readFileSync(join(PAGES, 'sources.json'), 'utf8'));
+const { version, repository } = JSON.parse(readFileSync(join(import.meta.dirname, '../../pipeline/package.json'), 'utf8'));
+const REPOSITORY = repository.url.replace(/^git\+|\.git$/gu, '');
+
 const page = (text, link) => ({ text, link });
 const pagesIn = (folder) => {
   const names = existsSync(join(PAGES, folder)) ? readdirSync(join(PAGES, folder)).map((name) => name.replace(/\.md$/u, '')) : [];
   return names.toSorted().map((name) => page(name, `/${folder}/${name}`));
 };
 
-const START = [
-  page('Overview', '/'),
-  page('Start here', '/start-here'),
-  page('A first session', '/a-first-session'),
-  page('Ten words', '/glossary'),
-];
-const USE = [
-  page('Configuration', '/configuration'),
-  page('Commands for machines', '/commands'),
-  page('In production', '/production'),
-  page('Status page', '/status-page'),
-  page('Metrics', '/metrics'),
-  page('Traces', '/traces'),
-];
-const KAFKA = [
-  page('Headgate on Kafka', '/kafka'),
-  page('Other clients', '/consuming'),
-  page('Exactly once, and its limits', '/exactly-once'),
-];
-const BUILD = [
-  page('Any API in YAML', '/any-api'),
-  page('Recipes for services', '/recipes'),
-  page('Coming from Airbyte or dlt', '/coming-from'),
-  page('A pipeline of your own', '/own-pipeline'),
-  page('Operators and credit', '/operators'),
-];
 const PROJECT = [
+  page('All documents', '/documents'),
   page('Architecture', '/architecture'),
   page('Contributing', '/contributing'),
+  page('Style guide', '/style-guide'),
   page('Releases', '/releasing'),
+  page('Security policy', '/security'),
   page('Sizes', '/sizes'),
   page('Bench', '/bench'),
 ];
 
 export default defineConfig({
+  lang: 'en-US',
   title: 'Headgate',
-  description: 'Streams rate-limited HTTP services into topic logs: every request a budget permits, never one more.',
+  description: 'Streams rate-limited HTTP services into Kafka or SQLite: every request the budget allows, never one more.',
   srcDir: '.pages',
   outDir: 'dist',
   cacheDir: '.pages/.cache',
   head: [['link', { rel: 'icon', href: 'data:,' }]],
-  // As the repository's own pages are shown, so that a link to a heading fits both.
+  // The theme has no landmark on its home page.
+  transformHtml: (html, id) =>
+    id.endsWith('/index.html') && !html.includes('<main') ? html.replace('id="VPContent"', 'id="VPContent" role="main"') : undefined,
   markdown: {
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
+    // Links to headings fit the repository's own pages as well.
     anchor: {
       slugify: (heading) =>
         heading
@@ -59,20 +48,33 @@ export default defineConfig({
           .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
           .replaceAll(/\s/gu, '-'),
     },
+    // A header without a text is no header for a screen reader.
+    config(md) {
+      const isEmpty = (tokens, index) => tokens[index].content === '';
+      md.renderer.rules.th_open = (tokens, index) => (isEmpty(tokens, index + 1) ? '<td>' : '<th>');
+      md.renderer.rules.th_close = (tokens, index) => (isEmpty(tokens, index - 1) ? '</td>' : '</th>');
+    },
+  },
+  transformPageData({ relativePath, frontmatter }) {
+    const filePath = SOURCES[relativePath];
+    return filePath === undefined ? { frontmatter: { ...frontmatter, editLink: false } } : { filePath };
   },
   themeConfig: {
-    search: { provider: 'local' },
+    search: { provider: 'local', options: SEARCH },
     outline: [2, 3],
-    docFooter: { prev: false, next: false },
-    nav: [page('Start here', '/start-here'), page('Configuration', '/configuration'), page('Your own pipeline', '/own-pipeline')],
+    editLink: { pattern: `${REPOSITORY}/edit/main/:path`, text: 'Edit this page' },
+    nav: [
+      page('Get started', '/start-here'),
+      page('Any API in YAML', '/any-api'),
+      page('Configuration', '/configuration'),
+      page('Troubleshooting', '/troubleshooting'),
+      page(`v${version}`, '/changelog'),
+    ],
     sidebar: [
-      { text: 'Begin', items: START },
-      { text: 'Use', items: USE },
-      { text: 'Results', items: KAFKA },
-      { text: 'Build', items: BUILD },
-      { text: 'Packages', items: [...pagesIn('packages'), page('Reference', '/reference/')] },
+      ...SECTIONS.map(({ text, items }) => ({ text, items: items.map(([title, link]) => page(title, link)) })),
+      { text: 'Packages', items: [...pagesIn('packages'), page('API reference', '/reference/')] },
       { text: 'Examples', items: pagesIn('examples') },
-      { text: 'Project', items: PROJECT, collapsed: true },
+      { text: 'Project', items: PROJECT },
     ],
   },
 });

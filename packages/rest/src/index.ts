@@ -4,7 +4,7 @@
  * @packageDocumentation
  */
 export type { RestErrorCode } from './answer.ts';
-export { type RestOptions, restOptions } from './language.ts';
+export { type Condition, type RestOptions, restOptions } from './language.ts';
 // What the schema's type names.
 export type { Path } from './path.ts';
 export { rest, type RestRequest, type RestSection } from './rest.ts';

@@ -1,0 +1,15 @@
+/** Options of the local search. The browser gets its functions as text, so they use nothing from outside. */
+export const SEARCH = {
+  miniSearch: {
+    searchOptions: {
+      fuzzy: 0.2,
+      prefix: true,
+      boost: { title: 4, titles: 2, text: 1 },
+      boostDocument: (id) => {
+        if (/^\/(?:cli|run-json)/u.test(id)) return 0.3;
+        if (id.startsWith('/reference/')) return 0.02;
+        return /^\/(?:packages|examples|contributing|architecture|bench|releasing|style-guide|sizes|changelog)/u.test(id) ? 0.05 : 1;
+      },
+    },
+  },
+};

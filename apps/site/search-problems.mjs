@@ -1,0 +1,39 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import MiniSearch from 'minisearch';
+import { SEARCH } from './.vitepress/search.mjs';
+
+/** A search, and the pages of which one must come first. */
+const SEARCHES = {
+  retry: /^\/(?:any-api|configuration|faq|production|errors|troubleshooting)/u,
+  error: /^\/(?:errors|any-api|troubleshooting)/u,
+  resume: /^\/(?:faq|a-first-session|start-here|exactly-once|first-job)/u,
+  proxy: /^\/(?:faq|troubleshooting|configuration)/u,
+  lane: /^\/(?:glossary|kafka|configuration)/u,
+  'dead letter': /^\/(?:commands|glossary|errors|faq|troubleshooting)/u,
+  troubleshooting: /^\/troubleshooting/u,
+  install: /^\/(?:index|first-job|upgrade|troubleshooting)?(?:\.html)?(?:#|$)/u,
+};
+
+/** Searches whose first three results of the built site aren't guides. */
+export function searchProblems(dist) {
+  const folder = join(dist, 'assets/chunks');
+  const name = readdirSync(folder).find((each) => each.startsWith('@localSearchIndex'));
+  const [, literal = ''] = /^const \w+=(["'`][^]*["'`]);export/u.exec(readFileSync(join(folder, name), 'utf8')) ?? [];
+  const index = MiniSearch.loadJSON(textOf(literal), {
+    fields: ['title', 'titles', 'text'],
+    storeFields: ['title', 'titles'],
+    searchOptions: SEARCH.miniSearch.searchOptions,
+  });
+  return Object.entries(SEARCHES).flatMap(([query, wanted]) => {
+    const found = index.search(query).slice(0, 3);
+    const [first] = found;
+    const isGuide = ({ id }) => !/^\/(?:reference|packages|examples)\//u.test(id);
+    if (first !== undefined && wanted.test(first.id) && found.every(isGuide)) return [];
+    return [`The search for "${query}" finds ${found.map(({ id }) => id).join(', ') || 'nothing'} first.`];
+  });
+}
+
+function textOf(literal) {
+  return literal.startsWith('"') ? JSON.parse(literal) : literal.slice(1, -1).replaceAll(/\\([`'\\$])/gu, '$1');
+}
