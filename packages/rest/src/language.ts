@@ -154,10 +154,12 @@ function isZone(zone: string): boolean {
 
 const statuses = z.union([z.int().min(100).max(599), z.array(z.int().min(100).max(599)).min(1)]);
 
-/** A path, and the values of which it must select one; without them anything. */
+/** A condition of an error rule. */
 export interface Condition {
+  /** Where to look in the body. */
   readonly path: Path;
-  readonly oneOf?: readonly z.output<typeof scalar>[];
+  /** One of these values must be there. Default: any value. */
+  readonly oneOf?: readonly (string | number | boolean | null)[];
 }
 
 const conditions = z
