@@ -229,10 +229,14 @@ function wayKind({ link, next, cursor, page, offset }: Pages): unknown {
   return link ?? next ?? cursor ?? page ?? offset;
 }
 
-/** True where a path selects a true value, or one with a filter anything. */
+/** What a service writes for no, beside nothing and null. */
+const NO: readonly unknown[] = [false, 0, '', '0', 'false'];
+
+/** True where a path selects anything but a no, as an address or a list of further pages is a yes. */
 function isTold(at: Path, value: unknown): boolean {
   const told = at.first(value);
-  return told === true || told === 'true' || (typeof told === 'number' ? told !== 0 : at.text.includes('?') && told !== undefined);
+  if (told === undefined || told === null || NO.includes(told)) return false;
+  return scalarOf(told) !== undefined || Object.keys(told).length > 0;
 }
 
 function numberOf(value: unknown): number | undefined {

@@ -211,8 +211,8 @@ const pages = z
     total: path({ singular: true }).exactOptional().describe('Place of the number of records in all.'),
     while: path()
       .exactOptional()
-      .describe('Place of a value that is true while pages follow; a path with a filter selects something then.'),
-    until: path().exactOptional().describe('The same for the last page.'),
+      .describe('Place of a value that is true while pages follow: anything but null, false, 0, an empty text or an empty list.'),
+    until: path().exactOptional().describe('Place of a value that is true on the last page.'),
     alone: z.boolean().default(false).describe('Later requests carry the cursor and no other parameter.'),
     most: z.int().positive().exactOptional().describe('Most pages that the service gives of one listing.'),
     short: z.literal('last').exactOptional().describe('A page that is shorter than its size is the last one.'),
