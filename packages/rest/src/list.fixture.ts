@@ -26,7 +26,7 @@ interface ListOptions {
 
 /** Runs a section against a service to its end, as often as said, and gives all that its topics hold. */
 export async function list(
-  section: Omit<Section, 'baseUrl'>,
+  section: Omit<Section, 'baseUrl'> & Partial<Pick<Section, 'baseUrl'>>,
   options: ApiOptions,
   { runs = 1, path = '' }: ListOptions = {},
 ): Promise<Listed> {
