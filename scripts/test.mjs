@@ -10,7 +10,7 @@ import { join } from 'node:path';
 
 const PARTS = {
   tests: {
-    checks: ['typecheck', 'lint', 'format:check', 'deadcode', 'api:check'],
+    checks: ['typecheck', 'lint', 'lint:prose', 'format:check', 'deadcode', 'api:check'],
     projects: ['unit', 'alone', 'embedded', 'kafka'],
   },
   faults: { checks: [], projects: ['faults'] },

@@ -3,14 +3,14 @@ import { headerFlaw } from './secret-reader.ts';
 import { secretSource } from './secret-source.ts';
 import type { Secret, SecretProvider, Signer, SignerOf } from './signer.ts';
 
-/** Where a key stands. */
+/** Place of the key in a request. */
 export type ApiKeyPlace =
   | {
-      /** A header of its own, such as `x-api-key`. */
+      /** Header that carries only the key, such as `x-api-key`. */
       readonly header: string;
     }
   | {
-      /** A parameter of the query, such as `api_key`. Services and proxies write addresses into logs: take a header where there is a choice. */
+      /** Query parameter, such as `api_key`. Services and proxies write addresses to their logs: use a header if the service accepts one. */
       readonly query: string;
     }
   | {

@@ -1,6 +1,6 @@
 /**
- * Whether an error says that somebody has to bring the secret, a file that is missing, say: its code is `HEADGATE_SECRET_AWAITED`. Who throws
- * it promises that its message holds no secret.
+ * Whether an error with the code `HEADGATE_SECRET_AWAITED` says that the secret isn't available yet: for example, its file is missing.
+ * Throw such an error only with a message that contains no secret.
  */
 export function isAwaitedSecret(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && error.code === 'HEADGATE_SECRET_AWAITED';

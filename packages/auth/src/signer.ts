@@ -1,4 +1,4 @@
-/** A secret, or a function that gives the current one each time a request is signed, so that it can rotate. */
+/** A secret, or a function that returns the current secret whenever a request is signed, so that the secret can rotate. */
 export type Secret = string | (() => string);
 
 /**
@@ -63,9 +63,9 @@ export interface Signer {
   /**
    * Corrects the clock of a signer that stamps its requests by the service's lead over ours.
    *
-   * Absent where time takes no part in the signature. The offset belongs to this signer alone and replaces an earlier one.
+   * Absent if the signature doesn't depend on time. The offset applies only to this signer and replaces an earlier one.
    *
-   * @param offsetMs the service's time minus ours, in milliseconds; negative when the service is behind.
+   * @param offsetMs the service's time minus ours, in milliseconds; negative when the service's clock is slow.
    * @throws {@link InvalidClockOffsetError} when the offset is not a finite number.
    */
   adjustClock?(offsetMs: number): void;

@@ -179,7 +179,7 @@ it('pauses, by keyboard', async () => {
 it('shows all of it without JavaScript', async () => {
   const page = await open({ javaScriptEnabled: false });
   expect(await names(page)).toHaveLength(7);
-  expect(await page.locator('noscript').first().textContent()).toContain('Without JavaScript this page stands still.');
+  expect(await page.locator('noscript').first().textContent()).toContain("Without JavaScript, this page isn't updated.");
   await page.locator('input[name=q]').fill('beta');
   await page.locator('button', { hasText: 'Show' }).click();
   expect(await names(page)).toEqual(['@beta']);

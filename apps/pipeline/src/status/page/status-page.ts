@@ -67,7 +67,7 @@ export function statusPage({ frame: { title, state, parts }, filter, assets }: S
 <header id="head">${part('head')}</header>
 <main>
 <div class="live"><span id="connection"></span> <button id="pause" type="button" hidden>Pause</button></div>
-<noscript><p>Without JavaScript this page stands still. <a href="">Load it again</a> to see how the run stands then.</p></noscript>
+<noscript><p>Without JavaScript, this page isn't updated. <a href="">Load it again</a> to see the current state of the run.</p></noscript>
 <p id="announcement" class="unseen" role="status"></p>
 <ul id="waits" class="plain">${part('waits')}</ul>
 <section aria-labelledby="budgets-title">

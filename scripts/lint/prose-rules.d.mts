@@ -1,0 +1,12 @@
+interface ProseProblem {
+  readonly index: number;
+  readonly found: string;
+  readonly cure: string;
+}
+
+interface ProseOptions {
+  /** The text describes a setting or an option. Default false. */
+  readonly isDescription?: boolean;
+}
+
+export function proseProblems(text: string, options?: ProseOptions): readonly ProseProblem[];

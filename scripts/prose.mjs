@@ -1,0 +1,43 @@
+// Checks Markdown against docs/style-guide.md, as far as a machine can tell: node scripts/prose.mjs [FILE…]. Without arguments: all covered files.
+import { readFileSync } from 'node:fs';
+import { proseProblems } from './lint/prose-rules.mjs';
+
+/** Pages that keep the rules. Add a page once it is clean. */
+const COVERED = [
+  'docs/README.md',
+  'docs/alerting.md',
+  'docs/commands.md',
+  'docs/configuration.md',
+  'docs/embed.md',
+  'docs/errors.md',
+  'docs/glossary.md',
+  'docs/parents-and-children.md',
+  'docs/records.md',
+  'docs/releasing.md',
+  'docs/run-json.md',
+  'docs/sizes.md',
+  'docs/support.md',
+  'docs/tenants.md',
+  'docs/upgrade.md',
+];
+
+/** Blanks out blocks of code, comments and headings, and keeps the lines. */
+function paragraphs(markdown) {
+  const blank = (found) => found.replace(/[^\n]/gu, '');
+  return markdown
+    .replace(/^(```|~~~).*?^\1/gmsu, blank)
+    .replace(/<!--.*?-->/gsu, blank)
+    .replace(/^#.*$/gmu, blank);
+}
+
+const given = process.argv.slice(2);
+let problems = 0;
+for (const file of given.length > 0 ? given : COVERED) {
+  const text = paragraphs(readFileSync(file, 'utf8'));
+  for (const { index, found, cure } of proseProblems(text)) {
+    problems += 1;
+    process.stdout.write(`${file}:${text.slice(0, index).split('\n').length}: "${found.trim()}": ${cure}\n`);
+  }
+}
+if (problems > 0) process.stdout.write(`${problems} problems. docs/style-guide.md has the rules.\n`);
+process.exitCode = problems > 0 ? 1 : 0;
