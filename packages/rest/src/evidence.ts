@@ -1,4 +1,4 @@
-import { type BudgetEvidence, type EvidenceContext, type HttpResponse, budgetEvidence, jsonBody } from '@headgate/sources';
+import { type BudgetEvidence, type HttpResponse, budgetEvidence, jsonBody } from '@headgate/sources';
 import type { RestOptions } from './language.ts';
 import { scalarOf } from './json-value.ts';
 import type { Path } from './path.ts';
@@ -20,7 +20,7 @@ export function saidAt(
 export function evidenceOf({ limit, budgets = {} }: Pick<RestOptions, 'limit' | 'budgets'>) {
   const all = Object.entries(limit === undefined ? budgets : { rate: limit });
   if (all.every(([, { left }]) => left === undefined)) return undefined;
-  return (answer: HttpResponse, { epochMs }: EvidenceContext<unknown>): Readonly<Record<string, BudgetEvidence | undefined>> => {
+  return (answer: HttpResponse, epochMs: number): Readonly<Record<string, BudgetEvidence | undefined>> => {
     let parsed: { readonly value: unknown } | undefined;
     const body = (): unknown => {
       const read = jsonBody(answer, JSON.parse);

@@ -106,7 +106,7 @@ function pipelineOf(name: string, section: RestOptions) {
     items: ({ stream, fields }) => itemsOf(readingOf(stream).stream, fields),
     itemsOf: ({ records }) => records.length,
     weights: ({ stream }) => costOf(section, readingOf(stream).stream),
-    ...(evidence !== undefined && { evidence }),
+    ...(evidence !== undefined && { evidence: (answer, { epochMs }) => evidence(answer, epochMs) }),
   };
   const optionsOf = ({ credentials, ...io }: PipelineIo<RestCredential>): SourceOptions => ({
     retryForMs: section.retryFor,

@@ -1,5 +1,6 @@
 import { type BudgetEvidence, type HttpResponse, budgetEvidence } from '@headgate/sources';
 import { type RestPage, keyOf } from './answer.ts';
+import { evidenceOf } from './evidence.ts';
 import { kindOf, scalarOf } from './json-value.ts';
 import { type RestOptions, type Stream, isPath } from './language.ts';
 import { type RestQuery, httpRequest } from './request.ts';
@@ -42,9 +43,15 @@ export function triedStream({ section, stream, query, answer, page, epochMs }: T
     records: records.length,
     examples: records.slice(0, 2).map((value, i) => ({ key: keys[i], value })),
     next: next === undefined ? undefined : requestText(section, stream, { ...query, cursor: next }),
-    left: budgetEvidence({ head: answer, epochMs }),
+    left: leftOf(section, answer, epochMs),
     warnings: [...warningsOf(stream, records, keys, next !== undefined)],
   };
+}
+
+/** What is left of the first budget that the response says something of. */
+function leftOf(section: RestOptions, answer: HttpResponse, epochMs: number): BudgetEvidence | undefined {
+  const all = evidenceOf(section)?.(answer, epochMs);
+  return all === undefined ? budgetEvidence({ head: answer, epochMs }) : Object.values(all).find((one) => one !== undefined);
 }
 
 function requestText(section: RestOptions, stream: Stream, query: RestQuery): string {

@@ -87,6 +87,12 @@ function requestOf(pipeline: Pipeline, stream: string, fields: readonly string[]
     if ((JSON.parse(next.value.value) as { readonly stream: string }).stream === stream) return next.value.value;
   }
   const value = JSON.stringify({ stream, ...Object.fromEntries(given) });
-  pipeline.requests.parse(value);
+  try {
+    pipeline.requests.parse(value);
+  } catch (error) {
+    throw new UsageError(
+      `try: ${error instanceof Error ? error.message : String(error)} Write each field of the stream, as in --for id=5.`,
+    );
+  }
   return value;
 }

@@ -1,0 +1,48 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it } from 'vitest';
+import { workplace } from './headgate-process.fixture.ts';
+
+it('makes one request of a stream, shows what came, and writes no record', async () => {
+  const asked: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url);
+    const headers = { 'content-type': 'application/json', 'x-left': '7', 'x-again': '30' };
+    response.writeHead(200, headers).end('{"items":[{"id":1},{"id":1}],"next":"/items?page=2"}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    await using place = await workplace(`
+topics: { driver: sqlite, file: headgate.db }
+shop:
+  use: rest
+  baseUrl: http://127.0.0.1:${(server.address() as AddressInfo).port}
+  credentials: [{ name: anyone }]
+  limit: { requests: 50, window: 1s, left: { header: x-left }, reset: { header: x-again } }
+  streams:
+    items: { get: /items, records: "$.items[*]", key: $.id, pages: { next: $.next } }
+    parts: { get: "/parts/{item}", for: { each: items, with: { item: $.id } }, records: "$.items[*]", key: $.id }
+`);
+    const { code, stdout } = await place.headgate('try', 'shop.items');
+    expect([code, asked]).toEqual([0, ['/items']]);
+    expect(stdout.split('\n')).toEqual(
+      expect.arrayContaining([
+        'GET /items: 200',
+        '2 records, beginning with',
+        '  1  {"id":1}',
+        'next page: GET /items?page=2',
+        expect.stringMatching(/7 left/),
+        expect.stringMatching(/^warning: key: \$\.id is not unique/),
+      ]),
+    );
+    expect((await place.headgate('try', 'shop.parts', '--for', 'item=a b')).stdout).toContain('GET /parts/a%20b: 200');
+    const without = await place.headgate('try', 'shop.parts');
+    expect(without.code).toBe(2);
+    expect(without.stderr).toMatch(/item is missing.* as in --for id=5\./);
+    expect(asked).toHaveLength(2);
+    expect(await place.records('shop.items')).toEqual([]);
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
