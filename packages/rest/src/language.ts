@@ -26,9 +26,9 @@ const member = z
 
 /** A place in the request. */
 const place = {
-  query: z.string().min(1).exactOptional().describe('Name of the parameter of the query.'),
+  query: z.string().min(1).exactOptional().describe('Name of the query parameter.'),
   header: headerName.exactOptional().describe('Name of the header.'),
-  body: member.exactOptional().describe('Place in the JSON body.'),
+  body: member.exactOptional().describe('Path in the JSON body.'),
 };
 const placeSchema = z
   .strictObject(place)
@@ -47,15 +47,15 @@ const token = z
       .describe('`grant_type` of the request. Default with `id`: client_credentials, or refresh_token if there is one.'),
     id: secret({ encoded: true }).exactOptional().describe('`client_id` of the application.'),
     secret: secret({ encoded: true }).exactOptional().describe('`client_secret` of the application.'),
-    in: z.enum(['basic', 'body']).default('basic').describe('Where `id` and `secret` are sent.'),
+    in: z.enum(['basic', 'body']).default('basic').describe('Part of the request that carries `id` and `secret`.'),
     refreshToken: secret({ encoded: true })
       .exactOptional()
       .describe('Refresh token, for `grant: refresh_token`. One that changes at each use is not supported.'),
     form: z.record(z.string(), scalar).exactOptional().describe('Other fields of the request, such as `scope`.'),
     json: z.record(z.string(), scalar).exactOptional().describe('The same, and the request is sent as JSON.'),
-    at: path({ singular: true }).prefault('$.access_token').describe('Place of the token in the response.'),
-    expires: path({ singular: true }).prefault('$.expires_in').describe('Place of the seconds for which the token is good.'),
-    header: headerName.exactOptional().describe('Header that carries the token as it is. Default: `Authorization: Bearer`.'),
+    at: path({ singular: true }).prefault('$.access_token').describe('Path of the token in the response.'),
+    expires: path({ singular: true }).prefault('$.expires_in').describe('Path of the lifetime of the token, in seconds.'),
+    header: headerName.exactOptional().describe('Header that carries the bare token. Default: `Authorization: Bearer`.'),
   })
   .superRefine((given, context) => {
     const refuse = (key: string, message: string): void => context.addIssue({ code: 'custom', path: [key], message });
@@ -66,24 +66,24 @@ const token = z
 
 const credential = z
   .strictObject({
-    name: z.string().min(1).describe('Name in messages and counts; budgets are kept under it over restarts.'),
+    name: z.string().min(1).describe('Name in messages and metrics. Budgets are kept under this name across restarts.'),
     bearer: secret().exactOptional().describe('Token, sent as `Authorization: Bearer`.'),
     basic: z
       .strictObject({
         user: z.string().min(1).describe('User name.'),
-        password: secret().exactOptional().describe('Password; without it an empty one.'),
+        password: secret().exactOptional().describe('Password. Default: empty.'),
       })
       .exactOptional()
-      .describe('User and password of HTTP basic authentication.'),
+      .describe('User name and password for HTTP basic authentication.'),
     key: secret().exactOptional().describe('Key, sent as `Authorization`, or where `header` or `query` says.'),
     header: headerName.exactOptional().describe('Header that carries the key.'),
-    query: z.string().min(1).exactOptional().describe('Parameter of the query that carries the key.'),
+    query: z.string().min(1).exactOptional().describe('Query parameter that carries the key.'),
     body: z.string().min(1).exactOptional().describe('Member of the JSON body, or field of the form, that carries the key.'),
     oauth1: z
       .strictObject({
-        consumerKey: secret().describe('Key of the application.'),
+        consumerKey: secret().describe('Consumer key of the application.'),
         consumerSecret: secret().describe('Its secret.'),
-        token: secret().exactOptional().describe('Token of the user.'),
+        token: secret().exactOptional().describe('Access token of the user.'),
         tokenSecret: secret().exactOptional().describe('Its secret.'),
       })
       .exactOptional()
@@ -106,16 +106,12 @@ const given = z.union([path({ singular: true }), z.strictObject({ header: header
 
 /** Where a response says what is left of a budget. */
 const evidence = {
-  left: given
-    .exactOptional()
-    .describe('Place of the requests that are left, if the usual headers do not say it: a path, or `{ header: name }`.'),
-  reset: given
-    .exactOptional()
-    .describe('Place of the time at which the budget is whole again: seconds from now, seconds since 1970, or a date.'),
+  left: given.exactOptional().describe('Path of the remaining requests, or `{ header: name }`, if the usual headers are missing.'),
+  reset: given.exactOptional().describe('Path of the time at which the budget resets: seconds from now, Unix seconds or a date.'),
 };
 
 const limit = z.strictObject({
-  requests: z.int().positive().describe('Most requests in any window.'),
+  requests: z.int().positive().describe('Maximum requests in any window.'),
   window: duration()
     .describe('Length of the window.')
     .meta({ examples: ['15m'] }),
@@ -123,18 +119,18 @@ const limit = z.strictObject({
 });
 
 const quota = z.strictObject({
-  requests: z.int().positive().describe('Most requests of a day or month.'),
-  per: z.enum(['day', 'month']).describe('From one reset to the next.'),
+  requests: z.int().positive().describe('Maximum requests per day or month.'),
+  per: z.enum(['day', 'month']).describe('Period between resets.'),
   resetsAt: z
     .string()
     .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'is no time of day. Write hours and minutes, as in "00:00".')
     .exactOptional(),
-  resetsOn: z.int().min(1).max(31).exactOptional().describe("Day of a month's reset."),
+  resetsOn: z.int().min(1).max(31).exactOptional().describe('Day of the month on which the limit resets.'),
   zone: z
     .string()
     .refine(isZone, 'is no time zone. Write one as in Europe/Berlin.')
     .exactOptional()
-    .describe('Time zone of the reset; without it UTC.'),
+    .describe('Time zone of the reset. Default: UTC.'),
   ...evidence,
 });
 
@@ -175,30 +171,30 @@ const conditions = z
 
 const errorRule = z
   .strictObject({
-    status: statuses.exactOptional().describe('Status of the answer, or a list of them. Without it: any.'),
+    status: statuses.exactOptional().describe('Status of the response, or a list of statuses. Default: any.'),
     when: conditions.exactOptional().describe('A path that selects something in the body, or paths with the values that they must have.'),
     then: z
       .enum(['retry', 'wait', 'missing', 'empty', 'refused', 'dead', 'restart'])
       .describe(
-        '`retry`; `wait` for the limit; `missing`: a dead letter; `empty`: no records; `refused`: the credential leaves; `dead`: a dead letter; `restart`: the walk begins again.',
+        '`retry`: send the request again. `wait`: wait for the limit. `missing` and `dead`: write a dead letter. `empty`: accept it without records. `refused`: stop using the credential. `restart`: start the crawl again.',
       ),
     code: z
       .string()
       .transform((text, context): Path | string => (text.startsWith('$') ? readPath(text, context, { singular: true }) : text))
       .exactOptional()
-      .describe('Code of the dead letter: a text, or a path into the body.'),
-    wait: duration().exactOptional().describe('Wait where the answer names none.'),
+      .describe('Error code of the dead letter: text, or a path in the body.'),
+    wait: duration().exactOptional().describe('Time to wait if the response names none.'),
   })
   .refine(({ status, when }) => status !== undefined || when !== undefined, 'needs status, when, or both.');
 
 const pages = z
   .strictObject({
-    link: z.string().exactOptional().describe('Relation in the Link header that has the next address: `next`.'),
-    next: path().exactOptional().describe('Place of the next address in the body.'),
-    cursor: given.exactOptional().describe('Place of the next cursor: in the body, or `{ header: name }`.'),
-    as: placeSchema.exactOptional().describe('Where the cursor goes in the next request.'),
-    page: placeSchema.exactOptional().describe('Where the number of the page goes.'),
-    offset: placeSchema.exactOptional().describe('Where the number of records before the page goes.'),
+    link: z.string().exactOptional().describe('Relation in the Link header with the next address, usually `next`.'),
+    next: path().exactOptional().describe('Path of the next address in the body.'),
+    cursor: given.exactOptional().describe('Path of the next cursor in the body, or `{ header: name }`.'),
+    as: placeSchema.exactOptional().describe('Place of the cursor in the next request.'),
+    page: placeSchema.exactOptional().describe('Place of the page number in the request.'),
+    offset: placeSchema.exactOptional().describe('Place of the offset in the request: the number of records before the page.'),
     first: z
       .union([z.string(), z.number()])
       .exactOptional()
@@ -206,26 +202,26 @@ const pages = z
     end: z
       .union([scalar, z.array(scalar)])
       .exactOptional()
-      .describe('Cursor that means the end, beside none, null and an empty text.'),
-    last: path({ singular: true }).exactOptional().describe('Place of the number of pages.'),
-    total: path({ singular: true }).exactOptional().describe('Place of the number of records in all.'),
+      .describe('Cursor that marks the end, in addition to a missing, null or empty cursor.'),
+    last: path({ singular: true }).exactOptional().describe('Path of the number of pages.'),
+    total: path({ singular: true }).exactOptional().describe('Path of the total number of records.'),
     while: path()
       .exactOptional()
-      .describe('Place of a value that is true while pages follow: anything but null, false, 0, an empty text or an empty list.'),
-    until: path().exactOptional().describe('Place of a value that is true on the last page.'),
-    alone: z.boolean().default(false).describe('Later requests carry the cursor and no other parameter.'),
-    most: z.int().positive().exactOptional().describe('Most pages that the service gives of one listing.'),
-    short: z.literal('last').exactOptional().describe('A page that is shorter than its size is the last one.'),
+      .describe('Path of a value that is true if more pages follow: anything except null, false, 0, an empty text or an empty list.'),
+    until: path().exactOptional().describe('Path of a value that is true on the last page.'),
+    alone: z.boolean().default(false).describe('Send only the cursor in later requests, without other parameters.'),
+    most: z.int().positive().exactOptional().describe('Maximum pages that the service returns for one listing.'),
+    short: z.literal('last').exactOptional().describe('`last`: a page with fewer records than its size is the last one.'),
     repeats: z
       .enum(['drop', 'end'])
       .exactOptional()
-      .describe('`drop`: leave out records that the page before had; `end`: a page like the one before ends the listing.'),
+      .describe('`drop`: omit records of the previous page. `end`: a page that repeats the previous one ends the listing.'),
     size: z
-      .strictObject({ ...place, is: z.int().positive().describe('Records of a page.') })
+      .strictObject({ ...place, is: z.int().positive().describe('Records per page.') })
       .refine((given) => Object.keys(given).length === 2, 'needs one place: query, header or body.')
       .meta({ examples: [{ query: 'limit', is: 100 }] })
       .exactOptional()
-      .describe('Size of a page that is asked for.'),
+      .describe('Requested page size.'),
   })
   .superRefine((given, context) => {
     const kinds = (['link', 'next', 'cursor', 'page', 'offset'] as const).filter((kind) => given[kind] !== undefined);
@@ -247,26 +243,28 @@ const pages = z
   });
 
 const since = z.strictObject({
-  from: path({ singular: true }).describe("Place of a record's time of change."),
+  from: path({ singular: true }).describe('Path of the time at which a record changed.'),
   first: z
     .union([z.string(), z.number()])
     .refine((first) => timeOf(first) !== undefined, 'is no time. Write it as in 2024-01-01 or 2024-01-01T12:00:00Z.')
     .exactOptional()
-    .describe('Time at which the first listing begins. Default: no time is sent.'),
-  overlap: duration().exactOptional().describe('So much earlier than the newest record; what was already written is left out.'),
-  window: duration().exactOptional().describe('Longest time that one listing covers, for `{since}` to `{until}`.'),
-  order: z.literal('ascending').exactOptional().describe('The listing is ordered by this time.'),
+    .describe('Start time of the first listing. Default: none is sent.'),
+  overlap: duration()
+    .exactOptional()
+    .describe('Overlap with the previous listing, before its newest record. Records that are already written are omitted.'),
+  window: duration().exactOptional().describe('Maximum time range of one listing, from `{since}` to `{until}`.'),
+  order: z.literal('ascending').exactOptional().describe('`ascending`: the service sorts the listing by this time.'),
 });
 
 const listed = z.string().min(1, 'is empty.');
 const forEach = z.union([
   z.strictObject({
-    each: z.string().describe('Stream whose records ask for this one.'),
+    each: z.string().describe('Stream whose records each start this one.'),
     with: z
       .record(fieldName, path({ singular: true }))
       .refine((fields) => Object.keys(fields).length > 0, 'has no field. Write one, as in { id: $.id }.')
-      .describe('Fields and their places in the record.'),
-    at: path().exactOptional().describe('Places in the record that are each a request; without it the record itself.'),
+      .describe('Fields and their paths in the record.'),
+    at: path().exactOptional().describe('Paths in the record that each become a job. Default: the record itself.'),
   }),
   z.array(z.record(fieldName, listed)),
   z.record(fieldName, z.array(listed)),
@@ -274,13 +272,13 @@ const forEach = z.union([
 
 const batch = z.strictObject({
   of: fieldName.describe(
-    'Field whose values share a request: the only one of the stream. As `{field}` alone in JSON it is a list, else a text with commas.',
+    'Field whose values share a request: the only field of the stream. `{field}` alone in JSON becomes a list; elsewhere it becomes comma-separated text.',
   ),
-  most: z.int().positive().describe('Most values of a request.'),
+  most: z.int().positive().describe('Maximum values per request.'),
   match: z
     .array(path({ singular: true }))
     .min(1)
-    .describe('Places in a record of the value that it answers.'),
+    .describe('Paths in a record of the value that it belongs to.'),
 });
 
 /** A path where it begins with $, else a text with placeholders. */
@@ -337,12 +335,12 @@ const added = template().refine(
 
 const everyStream = {
   headers: z.record(headerName, template()).exactOptional().describe('Headers of each request.'),
-  query: z.record(z.string(), template()).exactOptional().describe('Parameters of the query; one without a value is left out.'),
-  pages: pages.exactOptional().describe('The way to the next page. Without it there is one page.'),
+  query: z.record(z.string(), template()).exactOptional().describe('Query parameters. A parameter without a value is omitted.'),
+  pages: pages.exactOptional().describe('Pagination. Default: one page.'),
   errors: z
     .array(errorRule)
     .exactOptional()
-    .describe('Answers that mean something else than their status says; the first that fits counts.'),
+    .describe('Rules for responses that mean something other than their status. The first match applies.'),
 };
 
 const stream = z
@@ -350,23 +348,19 @@ const stream = z
     get: template().exactOptional().describe('Path of a GET request.'),
     post: template().exactOptional().describe('Path of a POST request.'),
     body: jsonTemplate().exactOptional().describe('JSON of the body.'),
-    form: z.record(z.string(), template()).exactOptional().describe('Fields of a form, in place of `body`.'),
-    for: forEach.exactOptional().describe('One listing for each of these; without it there is one.'),
-    records: path().exactOptional().describe("Place of the records. Without it: the answer's entries, or the answer."),
-    key: pathOrTemplate.exactOptional().describe('Key of a record: its place in it, or a text with fields.'),
-    add: z.record(z.string(), added).exactOptional().describe("Members that are added to each record: the request's fields."),
-    since: since.exactOptional().describe('Ask for what has changed since the last listing.'),
-    batch: batch.exactOptional().describe('Ask for many keys in one request, and give each its own answer.'),
+    form: z.record(z.string(), template()).exactOptional().describe('Form fields, instead of `body`.'),
+    for: forEach.exactOptional().describe('Values that each get their own listing. Default: one listing.'),
+    records: path().exactOptional().describe('Path of the records. Default: the entries of the response, or the response itself.'),
+    key: pathOrTemplate.exactOptional().describe('Key of a record: a path in the record, or text with fields.'),
+    add: z.record(z.string(), added).exactOptional().describe('Members to add to each record, with fields of the request.'),
+    since: since.exactOptional().describe('Request only changes since the previous listing.'),
+    batch: batch.exactOptional().describe('Request many keys at once; each key gets its own result.'),
     schema: schemaFile
       .exactOptional()
       .describe('File of a JSON Schema. A record that does not fit becomes a dead letter, and the rest of its page is written.'),
-    every: duration().exactOptional().describe('List this stream again after this time, in place of `every` of the section.'),
-    cost: z.int().positive().exactOptional().describe('Cost of a request in each budget.'),
-    to: z
-      .string()
-      .regex(NAME, 'is no name of a topic.')
-      .exactOptional()
-      .describe('Topic of the records; without it one of the name of the stream.'),
+    every: duration().exactOptional().describe('Interval after which this stream is requested again. Default: `every` of the section.'),
+    cost: z.int().positive().exactOptional().describe('Units that a request uses in each budget.'),
+    to: z.string().regex(NAME, 'is no name of a topic.').exactOptional().describe('Topic of the records. Default: the name of the stream.'),
     ...everyStream,
   })
   .superRefine((given, context) => {
@@ -502,15 +496,15 @@ export const restOptions = z
       })
       .describe('Address of the service.')
       .meta({ format: 'uri', examples: ['https://api.example.com'] }),
-    credentials: z.array(credential).min(1).describe('Each has budgets of its own; lanes split them.'),
-    limit: budget.exactOptional().describe('Requests of each credential in any window, or of a day or month.'),
-    budgets: z.record(z.string(), budget).exactOptional().describe('Several limits by name, in place of `limit`.'),
-    retryFor: duration({ zero: true }).prefault('10m').describe('How long a request is tried again before it becomes a dead letter.'),
-    timeout: duration().prefault('30s').describe('Longest an attempt may take, all in all.'),
+    credentials: z.array(credential).min(1).describe('Credentials, each with its own budgets. Lanes split them.'),
+    limit: budget.exactOptional().describe('Limit of the service for each credential: requests per window, day or month.'),
+    budgets: z.record(z.string(), budget).exactOptional().describe('Several limits by name, instead of `limit`.'),
+    retryFor: duration({ zero: true }).prefault('10m').describe('Maximum time to retry a request before it becomes a dead letter.'),
+    timeout: duration().prefault('30s').describe('Maximum duration of one attempt, including its whole response.'),
     ...everyStream,
     streams: z
       .record(z.string().regex(NAME, 'is no name of a stream. Write letters, digits and dashes.'), stream)
-      .describe('Streams by name: a topic each.'),
+      .describe('Streams by name, each with its own topic.'),
   })
   .superRefine(({ limit: one, budgets, credentials, streams, pages: everyPages, query, headers }, context) => {
     const refuse = (at: PropertyKey[], message: string): void => context.addIssue({ code: 'custom', path: at, message });
