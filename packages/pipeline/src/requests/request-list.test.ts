@@ -55,6 +55,30 @@ test('each list is due a period after it was enqueued, by its marker', async () 
   expect(await count()).toEqual([4, 6]);
 });
 
+test("a request's own period replaces that of its list", async () => {
+  await using place = await listPlace();
+  const { options, clock, count } = place;
+  const pipeline = definePipeline({
+    name: 'shelves',
+    options: z.strictObject({}),
+    request: z.strictObject({ word: z.string() }),
+    topics: {},
+    keyOf: ({ word }) => word,
+    listed: () => [{ word: 'hourly' }, { word: 'daily' }],
+    every: ({ word }) => (word === 'hourly' ? HOUR : undefined),
+    open: () => {
+      throw new Error('nothing runs it');
+    },
+  })({ every: '24h' });
+  const counts: unknown[] = [];
+  for (const hours of [1, 1, 22, 24]) {
+    await enqueueLists({ ...options, pipelines: [pipeline] });
+    counts.push((await count())[0]);
+    await clock.advance(hours * HOUR);
+  }
+  expect(counts).toEqual([2, 3, 4, 6]);
+});
+
 test('a list without a period is enqueued once, and what is added to it, once', async () => {
   await using place = await listPlace();
   const { options, clock, count } = place;
