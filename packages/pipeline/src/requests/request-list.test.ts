@@ -60,7 +60,7 @@ test("a request's own period replaces that of its list", async () => {
   const { options, clock, count } = place;
   const pipeline = definePipeline({
     name: 'shelves',
-    options: z.strictObject({}),
+    options: z.strictObject({ note: z.string().optional() }),
     request: z.strictObject({ word: z.string() }),
     topics: {},
     keyOf: ({ word }) => word,
