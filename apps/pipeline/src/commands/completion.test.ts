@@ -35,6 +35,8 @@ it.skipIf(!isThere('bash'))('bash completes commands, their options and the word
   expect(await offered('run --')).toEqual([
     '--follow',
     '--fail-on-dead-letters',
+    '--only',
+    '--max-requests',
     '--sandbox',
     '--kafka',
     '--help',

@@ -140,7 +140,7 @@ describe('limiter', () => {
     expect(never.error).toMatchObject({ code: 'HEADGATE_REFUSED', retryable: true });
   });
 
-  it('gives the next work to the credential that may go, each with budgets of its own', async () => {
+  it('gives the next work to the credential that may go, each with its own budgets', async () => {
     const clock = virtualClock();
     const { run } = limiter({
       credentials: [
@@ -155,7 +155,7 @@ describe('limiter', () => {
     await clock.advance(3_000);
     expect(starts).toEqual(['A 0', 'B 0', 'A 1000', 'B 1000']);
     expect(() => limiter({ credentials: ['a', 'b'], budgets: [rateBudget({ limit: 1, windowMs: 1 })] })).toThrow(
-      'needs budgets of its own',
+      'each of 2 credentials needs its own budgets',
     );
   });
 

@@ -45,7 +45,7 @@ describe('dailyBudget', () => {
 
   it('refuses what can not be', () => {
     expect(() => dailyBudget({ limit: 0 })).toThrow(RangeError);
-    expect(() => dailyBudget({ limit: 1, resetsAt: '24:00' })).toThrow(/no time of day/);
+    expect(() => dailyBudget({ limit: 1, resetsAt: '24:00' })).toThrow(/isn't a time of day/);
     expect(() => dailyBudget({ limit: 1, zone: 'Mars/Olympus' })).toThrow(RangeError);
   });
 });
@@ -71,9 +71,9 @@ describe('monthlyBudget', () => {
 
   it('refuses what can not be', () => {
     expect(() => monthlyBudget({ limit: 1.5 })).toThrow(/monthlyBudget: limit must be a whole number/);
-    expect(() => monthlyBudget({ limit: 1, resetsOn: 0 })).toThrow(/0 is no day of a month/);
-    expect(() => monthlyBudget({ limit: 1, resetsOn: 32 })).toThrow(/32 is no day of a month/);
-    expect(() => monthlyBudget({ limit: 1, resetsAt: '7:00' })).toThrow(/no time of day/);
+    expect(() => monthlyBudget({ limit: 1, resetsOn: 0 })).toThrow(/0 isn't a day of a month/);
+    expect(() => monthlyBudget({ limit: 1, resetsOn: 32 })).toThrow(/32 isn't a day of a month/);
+    expect(() => monthlyBudget({ limit: 1, resetsAt: '7:00' })).toThrow(/isn't a time of day/);
     expect(() => monthlyBudget({ limit: 1, zone: 'Mars/Olympus' })).toThrow(RangeError);
   });
 });

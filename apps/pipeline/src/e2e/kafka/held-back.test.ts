@@ -21,8 +21,8 @@ describe.skipIf(WHY_NOT !== undefined)(`requests behind another client's open tr
     const run = fleet.start('run');
     const status = await joined(run);
     const { msg } = await run.said(({ event }) => event === 'requests-blocked');
-    expect(msg).toMatch(/^followers lane 0: since \S+ another client's open transaction \(offset \d+\) holds jobs back; /u);
-    expect(await (await fetch(status)).text()).toMatch(/open transaction \(offset \d+\) holds jobs back/u);
+    expect(msg).toMatch(/^followers lane 0: since \S+ another client's open transaction \(offset \d+\) blocks jobs; /u);
+    expect(await (await fetch(status)).text()).toMatch(/open transaction \(offset \d+\) blocks jobs/u);
     await stranger.abort();
     expect((await run.ended).code).toBe(0);
     expect(run.lines().filter(({ event }) => event === 'request-completed' || event === 'requests-readable')).toHaveLength(2);

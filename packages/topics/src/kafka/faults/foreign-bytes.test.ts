@@ -37,13 +37,13 @@ describe.skipIf(why !== undefined)(`a record that another client has written as 
       expect(error).toBeInstanceOf(InvalidRecordError);
       expect(error).toMatchObject({ code: 'HEADGATE_INVALID_RECORD', topic, partition: 1, offset: 1, fields: ['value'] });
       expect(String(error)).toMatch(
-        /offset 1 of topic "refused-[^"]+", partition 1, .* its value \(9 bytes: 00 00 00 00 01 ff 80 41 …\): its writer/u,
+        /offset 1 of topic "refused-[^"]+", partition 1, .* its value \(9 bytes: 00 00 00 00 01 ff 80 41 …\)\. Write text, /u,
       );
     }
     const [, second] = await readUntilError({ topic, from: 2 });
     const long = `header "${'c'.repeat(60)}…"`;
     expect(second).toMatchObject({ offset: 2, fields: ['key', 'value', 'header "a"', 'header "b"', long] });
-    expect(String(second)).toMatch(/its key \(9 bytes: .*its header "a" \(1 bytes: c3\) and 2 more of its headers: /u);
+    expect(String(second)).toMatch(/its key \(9 bytes: .*its header "a" \(1 bytes: c3\) and 2 more of its headers\. Write text, /u);
   });
 
   it('is read as bytes, its last header of a name', async ({ expect }) => {

@@ -93,7 +93,8 @@ describe
       } finally {
         node.resume();
       }
-      expect(changes.slice(1)).toEqual([{ available: true }]);
+      // A broker that wakes may have no leader for a moment, which is reported, too.
+      expect(changes.at(-1)).toEqual({ available: true });
       await pages.verify(broker.brokers, log);
     });
 

@@ -142,9 +142,11 @@ describe.skipIf(reason !== undefined)(
 
       frozen.process.kill('SIGCONT');
       await vi.waitFor(() => expect(heirs[0]?.told.length).toBeGreaterThan(joins), { timeout: 60_000 });
-      await pause(1_000);
+      await vi.waitFor(
+        () => expect(frozen.lines.slice(before).map((line) => line.replace(/ \d+/, ''))).toEqual(['assigned ', 'assigned ']),
+        { timeout: 60_000 },
+      );
       expect(heirs.map(({ has }) => has())).toEqual(taken);
-      expect(frozen.lines.slice(before).map((line) => line.replace(/ \d+/, ''))).toEqual(['assigned ', 'assigned ']);
     });
 
     it('refuse one with another agreement, once those that only seem to live are gone', async () => {
