@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { ConnectionOptions } from 'node:tls';
-import type { ConsumerConfig, KafkaConfig } from 'kafkajs';
 import type { MissingRight } from '../missing-right-error.ts';
 import { assertFields, bytesRecord, textRecord } from '../record-fields.ts';
 import { Backoff } from '../backoff.ts';
@@ -31,7 +30,7 @@ import { type Availability, type AvailabilityChange, availability } from '../ava
 import { BrokerAddresses, assertAdvertised } from './client/broker-addresses.ts';
 import { BrokerSockets } from './client/broker-sockets.ts';
 import { patchConnection } from './client/connection-patch.ts';
-import { assertKnownKafkajs } from './client/kafkajs-internals.ts';
+import { assertKnownKafkajs, type ConsumerConfig, type KafkaConfig } from './client/kafkajs-internals.ts';
 import { failureText, refusal, verdictOf } from './client/driver-errors.ts';
 import type { Cluster } from './client/broker.ts';
 import { type ClusterAdmin, newAdmin, newCluster, newConsumer } from './client/kafkajs-cluster.ts';

@@ -25,6 +25,21 @@ import protocolRequests from 'kafkajs/src/protocol/requests/index.js';
 import { TopicLogError } from '../../topic-log-error.ts';
 import type { Broker, Cluster } from './broker.ts';
 
+export type {
+  Admin,
+  Assignment,
+  AuthenticationProviderArgs,
+  Authenticator,
+  Consumer,
+  ConsumerConfig,
+  GroupDescription,
+  Kafka,
+  KafkaConfig,
+  PartitionAssigner,
+} from 'kafkajs';
+
+export type CompressionType = kafkajs.CompressionTypes;
+
 /** The release that these insides are of. */
 const KNOWN_VERSION = '2.2.4';
 

@@ -1,4 +1,4 @@
-import type { GroupDescription } from 'kafkajs';
+import type { GroupDescription } from '../client/kafkajs-internals.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TopicLogError } from '../../topic-log-error.ts';
 import { decodeMetadata, hasPartitions } from './member-metadata.ts';

@@ -1,4 +1,4 @@
-import type { Admin } from 'kafkajs';
+import type { Admin } from '../client/kafkajs-internals.ts';
 
 export interface GroupMembersOptions {
   /** Connected. */

@@ -1,4 +1,4 @@
-import type { Consumer, GroupDescription, Kafka } from 'kafkajs';
+import type { Consumer, GroupDescription, Kafka } from '../client/kafkajs-internals.ts';
 import type { TopicPartition } from '../../topic-log.ts';
 import type { Joined } from './group-session.ts';
 import { stickyAssigner } from './sticky-assigner.ts';

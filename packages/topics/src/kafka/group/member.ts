@@ -4,7 +4,7 @@ import { TopicLogError } from '../../topic-log-error.ts';
 import { disagreementError, disagrees, waitForAgreement } from './group-agreement.ts';
 import { chain, driverError, verdictOf } from '../client/driver-errors.ts';
 import { GroupSession, type Joined } from './group-session.ts';
-import type { Kafka } from 'kafkajs';
+import type { Kafka } from '../client/kafkajs-internals.ts';
 import type { TopicPartition } from '../../topic-log.ts';
 import { MemberConsumer } from './member-consumer.ts';
 import { removeMember } from './remove-member.ts';

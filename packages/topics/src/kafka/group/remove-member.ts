@@ -1,4 +1,4 @@
-import type { Kafka, PartitionAssigner } from 'kafkajs';
+import type { Kafka, PartitionAssigner } from '../client/kafkajs-internals.ts';
 
 type AssignerCluster = Parameters<PartitionAssigner>[0]['cluster'];
 

@@ -1,6 +1,5 @@
-import type { Assignment, PartitionAssigner } from 'kafkajs';
 import type { TopicPartition } from '../../topic-log.ts';
-import { AssignerProtocol } from '../client/kafkajs-internals.ts';
+import { AssignerProtocol, type Assignment, type PartitionAssigner } from '../client/kafkajs-internals.ts';
 import { assignPartitions } from './assign-partitions.ts';
 import { PROTOCOL_VERSION, decodeMetadata, encodeMetadata } from './member-metadata.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Admin } from 'kafkajs';
+import type { Admin } from '../client/kafkajs-internals.ts';
 import type { LaneHolder } from './lane-log.ts';
 import type { KafkaLaneWriter } from './lane-writer.ts';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';

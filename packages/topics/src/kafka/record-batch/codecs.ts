@@ -1,7 +1,6 @@
 import { promisify } from 'node:util';
 import { constants, gzip, zstdCompress, zstdDecompress } from 'node:zlib';
-import type { CompressionTypes as CompressionType } from 'kafkajs';
-import { CompressionCodecs, CompressionTypes, KafkaJSNotImplemented } from '../client/kafkajs-internals.ts';
+import { CompressionCodecs, CompressionTypes, KafkaJSNotImplemented, type CompressionType } from '../client/kafkajs-internals.ts';
 import { type Codec, LZ4, SNAPPY } from './foreign-codecs.ts';
 
 /** A compression of the records that are written. */

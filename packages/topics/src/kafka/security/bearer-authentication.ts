@@ -1,5 +1,5 @@
 import { TopicLogError } from '../../topic-log-error.ts';
-import type { AuthenticationProviderArgs, Authenticator } from 'kafkajs';
+import type { AuthenticationProviderArgs, Authenticator } from '../client/kafkajs-internals.ts';
 
 /** RFC 7628, section 3.1. */
 const SEPARATOR = '\u0001';

@@ -1,6 +1,5 @@
 import { TopicLogError } from '../../topic-log-error.ts';
-import type { AuthenticationProviderArgs, Authenticator } from 'kafkajs';
-import { authenticators } from '../client/kafkajs-internals.ts';
+import { authenticators, type AuthenticationProviderArgs, type Authenticator } from '../client/kafkajs-internals.ts';
 import type { BearerToken } from './bearer-authentication.ts';
 
 type Authentication = (connection: AuthenticationProviderArgs) => Authenticator;

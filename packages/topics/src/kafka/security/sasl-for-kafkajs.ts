@@ -1,4 +1,4 @@
-import type { KafkaConfig } from 'kafkajs';
+import type { KafkaConfig } from '../client/kafkajs-internals.ts';
 import { bearerAuthentication } from './bearer-authentication.ts';
 import { type KafkaSaslOptions, kafkajsAuthentication } from './kafkajs-authentication.ts';
 
