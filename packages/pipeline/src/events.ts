@@ -228,10 +228,10 @@ export type Doing =
   /** Its last attempt failed, and the next one comes then. */
   | { readonly state: 'retrying'; readonly at: number; readonly reason: string }
   /**
-   * Waits for a budget, for room downstream (for records before its own to be written), or for a service that is down to answer another
-   * request. `until`: where that is known.
+   * Waits for a budget, for room downstream (for records before its own to be written), for a service that is down to answer another
+   * request, or, with `concurrency`, for another request to end. `until`: where that is known.
    */
-  | { readonly state: 'waiting'; readonly for: 'budget' | 'downstream' | 'service'; readonly until?: number }
+  | { readonly state: 'waiting'; readonly for: 'budget' | 'downstream' | 'service' | 'concurrency'; readonly until?: number }
   /** The log is writing a page of it, or the grant of its next request. */
   | { readonly state: 'writing' }
   /** All its pages are written, and the work behind the walk goes on. `name`: of that work. */

@@ -23,7 +23,7 @@ export interface ApiAnswer {
 
 export interface ApiOptions {
   /** `GET /items/{id}`. */
-  readonly routes: Readonly<Record<string, (call: ApiCall) => ApiAnswer>>;
+  readonly routes: Readonly<Record<string, (call: ApiCall) => ApiAnswer | Promise<ApiAnswer>>>;
   /** Most requests of one who signs in, in any window. Default: 1,000 in 100 ms. */
   readonly limit?: { readonly requests: number; readonly windowMs: number };
   /** Whether the request says who sends it. Default: all do. */
@@ -61,7 +61,7 @@ export async function startApi({ routes, limit = { requests: 1_000, windowMs: 10
     return false;
   };
 
-  const answerTo = (call: ApiCall): ApiAnswer & { readonly status: number } => {
+  const answerTo = async (call: ApiCall): Promise<ApiAnswer & { readonly status: number }> => {
     if (!knows(call)) return { status: 401, body: { message: 'who are you' } };
     if (isOver(String(call.headers['authorization'] ?? '')))
       return { status: 429, headers: { 'retry-after': '1' }, body: { message: 'too many' } };
@@ -69,7 +69,7 @@ export async function startApi({ routes, limit = { requests: 1_000, windowMs: 10
       const params = method === call.method ? pattern.exec(call.path)?.groups : undefined;
       if (params === undefined && !(method === call.method && pattern.test(call.path))) continue;
       const decoded = Object.fromEntries(Object.entries(params ?? {}).map(([name, value]) => [name, decodeURIComponent(value)]));
-      return { status: 200, ...answer({ ...call, params: decoded }) };
+      return { status: 200, ...(await answer({ ...call, params: decoded })) };
     }
     return { status: 404, body: { message: 'nothing here' } };
   };
@@ -88,7 +88,7 @@ export async function startApi({ routes, limit = { requests: 1_000, windowMs: 10
       params: {},
       url,
     };
-    const { status, headers = {}, body } = answerTo(call);
+    const { status, headers = {}, body } = await answerTo(call);
     answered.push({ ...call, status, at: Date.now() });
     response.writeHead(status, { 'content-type': 'application/json', ...headers });
     response.end(body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body));

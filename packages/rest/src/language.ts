@@ -499,6 +499,11 @@ export const restOptions = z
     credentials: z.array(credential).min(1).describe('Credentials, each with its own budgets. Lanes split them.'),
     limit: budget.exactOptional().describe('Limit of the service for each credential: requests per window, day or month.'),
     budgets: z.record(z.string(), budget).exactOptional().describe('Several limits by name, instead of `limit`.'),
+    concurrency: z
+      .int()
+      .min(1)
+      .exactOptional()
+      .describe('Maximum number of requests under way at a time for each credential. Default: no maximum.'),
     retryFor: duration({ zero: true }).prefault('10m').describe('Maximum time to retry a request before it becomes a dead letter.'),
     timeout: duration().prefault('30s').describe('Maximum duration of one attempt, including its whole response.'),
     ...everyStream,

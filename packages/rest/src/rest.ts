@@ -111,6 +111,7 @@ function pipelineOf(name: string, section: RestOptions) {
   const optionsOf = ({ credentials, ...io }: PipelineIo<RestCredential>): SourceOptions => ({
     retryForMs: section.retryFor,
     timeout: section.timeout,
+    ...(section.concurrency !== undefined && { concurrency: section.concurrency }),
     ...io,
     baseUrl: section.baseUrl,
     credentials: credentials.map((one) =>

@@ -25,6 +25,8 @@ export interface BudgetSlots {
   readonly free: readonly FreeSlots[];
   /** Ms after which a slot is free again that is taken as it comes free: the window and its guard. */
   readonly againInMs: number;
+  /** Maximum number of requests that the credential has under way at a time. Default: no maximum. */
+  readonly concurrency?: number;
   /** The quota of a budget that is whole again at its reset, in place of `againInMs`. */
   readonly quota?: Quota;
 }

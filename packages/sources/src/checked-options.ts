@@ -15,6 +15,7 @@ export interface CheckedOptions {
   readonly credentials: readonly Credential[];
   /** Each credential's, but for those it has in their place. */
   readonly budgets: Budgets;
+  readonly concurrency: number;
   readonly timeoutMs: number;
   readonly maxBodyBytes: number;
   readonly retryForMs: number;
@@ -45,6 +46,8 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
   };
   const between = (option: string, value: number, least: number, most: number): number =>
     value >= least && value <= most ? value : refuse(option, `a number from ${least} to ${most}, got ${value}`);
+  const whole = (option: string, value: number): number =>
+    value >= 1 && (Number.isSafeInteger(value) || value === Infinity) ? value : refuse(option, `a whole number from 1, got ${value}`);
   const { timeout = 30_000, maxBodyBytes = 16 * 1024 * 1024, retryForMs = 600_000, maxDelayMs = 5_000 } = options;
   const { userAgent = `headgate/${VERSION}`, proxy, ca, env = process.env, clock = systemClock(), random = Math.random } = options;
   const budgets = mergedBudgets(own, options);
@@ -69,6 +72,7 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
     ...checkedAddress(options.baseUrl, refuse),
     credentials: options.credentials,
     budgets,
+    concurrency: whole('concurrency', options.concurrency ?? Infinity),
     timeoutMs: between('timeout', timeout, 1, LONGEST_TIMEOUT_MS),
     maxBodyBytes: between('maxBodyBytes', maxBodyBytes, 1, 2 ** 30),
     retryForMs: between('retryForMs', retryForMs, 0, Infinity),

@@ -628,6 +628,8 @@ describe('options', () => {
     [{ timeout: 0 }, 'timeout must be'],
     [{ timeout: NaN }, 'timeout must be'],
     [{ timeout: 2 ** 31 }, 'timeout must be'],
+    [{ concurrency: 0 }, 'concurrency must be a whole number from 1, got 0'],
+    [{ concurrency: 1.5 }, 'concurrency must be a whole number from 1, got 1.5'],
     [{ maxBodyBytes: 0 }, 'maxBodyBytes must be'],
     [{ retryForMs: -1 }, 'retryForMs must be'],
     [{ proxy: 'hidden' }, 'proxy must be'],

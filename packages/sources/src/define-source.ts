@@ -7,6 +7,7 @@ import { connections } from './http/connections.ts';
 import { CircuitBreaker } from './retry/circuit-breaker.ts';
 import { executor } from './retry/executor.ts';
 import { sourceCredential } from './retry/source-credential.ts';
+import { UnderWay } from './retry/under-way.ts';
 import type { SourceDefinition, WholeDefinition } from './source-definition.ts';
 import { SourceError, ofDefinition } from './source-error.ts';
 import type { SourceOptions } from './source-options.ts';
@@ -23,7 +24,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
   const definition: WholeDefinition<Query, Value> = { subject: () => service, items: () => 1, itemsOf: () => 1, ...defined };
   return (given) => {
     const options = checkedOptions(service, given, definition);
-    const { clock, budgets, maxDelayMs, timeoutMs, env, proxy, ca, dispatcher, fetch } = options;
+    const { clock, budgets, concurrency, maxDelayMs, timeoutMs, env, proxy, ca, dispatcher, fetch } = options;
     const members = options.credentials.map((credential) =>
       sourceCredential({ credential, budgets, maxDelayMs, clock, journal: options.journal }),
     );
@@ -39,12 +40,13 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
         outageChanges.next();
       },
     });
+    const underWay = new UnderWay({ max: concurrency, onRoom: () => queue.wake() });
     const pool = credentialPool({
       members: members.map(({ name, budgets: own, journal }) => ({
         name,
         budgets: own,
         ...(journal !== undefined && { journal }),
-        heldUntilMs: () => breaker.heldUntilMs(name),
+        heldUntilMs: () => (underWay.isFull(name) ? Infinity : breaker.heldUntilMs(name)),
       })),
       clock,
     });
@@ -67,6 +69,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
       credentials,
       connections: wires,
       breaker,
+      underWay,
       inFlight,
       stop: stopping.signal,
     });
@@ -99,12 +102,13 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
     };
     const gauges = (queued: readonly Waiting[]): SourceGauges => {
       const outage = breaker.outage(queued.filter((one) => one.for === 'budget').length);
+      const isBusy = pool.members.length > 0 && pool.members.every(({ name }) => underWay.isFull(name));
       const shown = ({ weights = [], for: reason, until, ...one }: Waiting): SourceWaiting => {
         const isHeld = outage !== undefined && reason === 'budget';
         const at = isHeld ? outage.retryAt : until;
         return {
           ...one,
-          for: isHeld ? 'service' : reason,
+          for: isHeld ? 'service' : isBusy && reason === 'budget' ? 'concurrency' : reason,
           weights: Object.fromEntries(Object.keys(budgets).map((name, i) => [name, weights[i] ?? 1])),
           ...(at !== undefined && { until: at }),
         };
@@ -137,7 +141,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
           query: (query, reading) => source.query(query, reading),
         }),
       gauges: () => gauges(queue.waiting()),
-      slots: () => inUse((one) => budgetSlots({ ...one, clock })),
+      slots: () => inUse((one) => ({ ...budgetSlots({ ...one, clock }), ...(concurrency < Infinity && { concurrency }) })),
       changes: merge(queue.changes, outageChanges.pipe(map(() => queue.waiting()))).pipe(map(gauges)),
       stop() {
         stopping.abort(stoppedError(service));

@@ -13,6 +13,8 @@ export interface SourceOptions {
   readonly limit?: Limit;
   /** Each credential's budgets by name: in place of the service's own of that name, or beside them. */
   readonly budgets?: Budgets;
+  /** Maximum number of requests that each credential has under way at a time: a whole number from 1. Default: as many as its budgets permit. */
+  readonly concurrency?: number;
   /** For one attempt, all in all: connecting, sending, headers and body. Default 30,000 ms. */
   readonly timeout?: number;
   /** Most bytes of a body, as sent and as decoded. Default 16 MiB. */

@@ -75,8 +75,8 @@ export interface SourceOutage {
 
 /** A query in the queue: it waits for a budget, for room downstream, or for the end of an outage. */
 export interface SourceWaiting extends Omit<Waiting, 'weights' | 'for'> {
-  /** `service`: for another query to be answered. */
-  readonly for: Waiting['for'] | 'service';
+  /** `service`: for another query to be answered. `concurrency`: for a query under way to end, since each credential has as many as it may. */
+  readonly for: Waiting['for'] | 'service' | 'concurrency';
   /** Its cost in each budget, by name. */
   readonly weights: Readonly<Record<string, number>>;
 }

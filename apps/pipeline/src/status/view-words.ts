@@ -26,6 +26,7 @@ function doingWords(doing: Doing, now: number, times: TimeWords): string {
     case 'waiting':
       if (doing.for === 'downstream') return 'waits for downstream capacity';
       if (doing.for === 'service') return 'waits for the service';
+      if (doing.for === 'concurrency') return 'waits for another request to end';
       return doing.until !== undefined && doing.until > now ? `waits for budget until ${times.when(doing.until, now)}` : 'waits for budget';
     case 'writing':
       return 'writing';

@@ -91,6 +91,12 @@ describe('forecast', () => {
     expect(forecast([work()], { now: NOW, requestMs: 5_000 }).inMs).toBe(0);
   });
 
+  it('takes into account how many requests the credentials may have under way', () => {
+    const budgets = [budget({ limit: 100, concurrency: 2 }), budget({ limit: 100, credential: 'b', concurrency: 1 })];
+    expect(forecast([work({ walks: pages(3, 3, 1), budgets })], { now: NOW, requestMs: 5_000 }).inMs).toBe(15_000);
+    expect(forecast([work({ keys: 91, keysAtOnce: 10, budgets })], { now: NOW, requestMs: 5_000 }).inMs).toBe(20_000);
+  });
+
   it('waits for a quota, and goes no faster behind its reset than the rate', () => {
     const rate = budget({ limit: 1, windowMs: 1_000, againInMs: 1_000, free: [{ inMs: 0, count: 1 }] });
     const quota = budget({

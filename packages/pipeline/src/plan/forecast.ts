@@ -118,7 +118,14 @@ function laneMs(lane: LaneWork, pace: Pace, { requestMs = 0 }: ForecastOptions):
   // No spread: a call takes some 100,000 arguments, and a lane any number of walks.
   const longest = lane.walks.reduce((most, walk) => Math.max(most, pagesLeft(walk) ?? 1), 1);
   const waiting = { pages: Math.max(0, pages - inFlight), keys: Math.max(0, keys - Math.max(0, inFlight - pages) * keysAtOnce) };
-  return Math.max(started(waiting, pace).inMs + requestMs, longest * requestMs);
+  const rounds = Math.ceil((pages + Math.ceil(keys / keysAtOnce)) / concurrencyOf(lane));
+  return Math.max(started(waiting, pace).inMs + requestMs, Math.max(longest, rounds) * requestMs);
+}
+
+/** Requests that the lane's credentials may have under way at a time. */
+function concurrencyOf({ budgets }: LaneWork): number {
+  const each = new Map(budgets.map(({ credential, concurrency = Infinity }) => [credential, concurrency]));
+  return each.size === 0 ? Infinity : [...each.values()].reduce((sum, own) => sum + own, 0);
 }
 
 /** Pages of walks, and keys of lookups. */

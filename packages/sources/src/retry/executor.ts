@@ -11,11 +11,13 @@ import type { CircuitBreaker } from './circuit-breaker.ts';
 import { FailureStreak } from './failure-streak.ts';
 import { type Progress, retryDecision, type RetryDecision } from './retry-decision.ts';
 import { sharedSecret } from './shared-secret.ts';
+import type { UnderWay } from './under-way.ts';
 
 export interface ExecutorOptions<Query, Value> extends AttemptContext<Query, Value> {
   readonly admission: Admission;
   readonly pool: CredentialPool;
   readonly breaker: CircuitBreaker;
+  readonly underWay: UnderWay;
   /** Filled with the queries that have a permit, for gauges. */
   readonly inFlight: Set<QueryInFlight>;
   /** Aborts when no new request may start; requests in flight go on. */
@@ -26,7 +28,7 @@ export interface ExecutorOptions<Query, Value> extends AttemptContext<Query, Val
 export type Executor<Query, Value> = (query: Query, options: QueryOptions & { readonly signal: AbortSignal }) => Promise<Delivery<Value>>;
 
 export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Executor<Query, Value> {
-  const { definition, options, connections, credentials, admission, pool, breaker, inFlight, stop } = given;
+  const { definition, options, connections, credentials, admission, pool, breaker, underWay, inFlight, stop } = given;
   const { service } = definition;
   const { clock, random, retryForMs } = options;
   const shared = sharedSecret();
@@ -142,6 +144,11 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       if (next !== undefined) inFlight.add(next);
       shown = next;
     };
+    let carrier: string | undefined;
+    const ended = (): void => {
+      if (carrier !== undefined) underWay.end(carrier);
+      carrier = undefined;
+    };
     const waiting = anySignal([signal, stop]);
     const permitted = async (): Promise<Permit> => {
       const waitedFromMs = breaker.upMs();
@@ -155,7 +162,11 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
           label: subject,
           signal: waiting.signal,
           share: share * breaker.shareOf(call),
-          onGranted: (credential) => breaker.granted(call, credential),
+          onGranted(credential) {
+            carrier = credential;
+            underWay.begin(credential);
+            breaker.granted(call, credential);
+          },
           ...(walk !== undefined && { walk }),
         });
       } catch (error) {
@@ -167,10 +178,10 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         deadline.waited(Math.max(0, breaker.upMs() - waitedFromMs));
       }
     };
-    let ended: (() => void) | undefined;
+    let settle: (() => void) | undefined;
     try {
       for (;;) {
-        ended ??= await options.allowance?.take(waiting.signal);
+        settle ??= await options.allowance?.take(waiting.signal);
         const permit = await permitted();
         const running: QueryInFlight = {
           label: subject,
@@ -186,8 +197,8 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         try {
           const next = await attemptWith(permit);
           if (next !== 'lapsed') {
-            ended?.();
-            ended = undefined;
+            settle?.();
+            settle = undefined;
             if (next.kind === 'reject') throw next.error;
             if (next.kind === 'answered') {
               const { value } = next;
@@ -202,6 +213,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         } finally {
           // After the budgets were held, so that no request that waits for room slips past them.
           if (!delivered) permit.credit.release();
+          ended();
           breaker.released(call);
         }
         show(pauseMs > 0 ? { ...running, retry: { at: clock.epochMs() + pauseMs, reason } } : undefined);
@@ -210,7 +222,8 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         show();
       }
     } finally {
-      ended?.();
+      settle?.();
+      ended();
       breaker.ended(call);
       show();
       waiting.forget();
