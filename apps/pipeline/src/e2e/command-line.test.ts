@@ -28,7 +28,7 @@ describe('headgate', () => {
   });
 
   it('reads bytes as base64, and says so, beside text; its dead letter keeps them, and replay leaves it', async () => {
-    await using place = await workplace('books:\n  baseUrl: http://127.0.0.1:9\n  plan: premium\n  key: "${KEY}"\n', { processes: true });
+    await using place = await workplace('books:\n  baseUrl: http://127.0.0.1:9\n  plan: premium\n  key: "${KEY}"\n');
     const bytes = Uint8Array.of(0, 0xff);
     {
       await using log = await sqliteTopicLog({ file: join(place.folder, 'headgate.db') });
@@ -74,7 +74,7 @@ describe('headgate', () => {
 
   it('has all topics after a run; an empty one is read without a line', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { followers: 1 } } });
-    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }), { processes: true });
+    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
     expect((await place.headgate('run')).code).toBe(0);
     const topics = [
       'followers.changes',
@@ -111,7 +111,7 @@ describe('headgate', () => {
 
   it('crawls a list again when it is due', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { followers: 1 } } });
-    await using place = await workplace(followersYaml({ url: service.url, users: ['a'], more: '  every: 2s\n' }), { processes: true });
+    await using place = await workplace(followersYaml({ url: service.url, users: ['a'], more: '  every: 2s\n' }));
     const run = place.start('run', '--follow');
     while (service.requests.length < 3) await turn();
     run.child.kill('SIGINT');
@@ -120,7 +120,7 @@ describe('headgate', () => {
 
   it('makes a dead letter of any wish, exact, and goes on', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { followers: 1 } } });
-    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }), { processes: true });
+    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
     const deep = '['.repeat(20_000) + ']'.repeat(20_000);
     const log = await sqliteTopicLog({ file: join(place.folder, 'headgate.db') });
     await log.createTopics([{ name: 'followers.requests', partitions: 1 }]);
@@ -187,7 +187,7 @@ describe('headgate', () => {
 
   it('puts the requests of dead letters back once', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { protected: true } } });
-    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }), { processes: true });
+    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
     expect((await place.headgate('run')).code).toBe(1);
     expect((await place.headgate('replay', 'followers.dead-letters')).stderr).toContain('1 put back');
     expect((await place.headgate('replay', 'followers.dead-letters')).stderr).toContain('0 put back');
@@ -197,7 +197,7 @@ describe('headgate', () => {
 
   it('follows: stays, and works what comes', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { followers: 3 }, b: { followers: 4 } } });
-    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }), { processes: true });
+    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
     const run = place.start('run', '--follow');
     while (!run.text().stderr.includes('@a')) await turn();
     const reading = place.start('read', 'followers.ids', '--follow', '--json', '--max', '7');

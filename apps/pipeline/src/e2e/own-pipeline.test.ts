@@ -171,24 +171,25 @@ test('a section without use: is told by its name, unless that may be a secret', 
   expect(stdout).not.toMatch(/never-shown|hush/);
 });
 
-test.each([
-  ['use: ./nowhere.ts', '"./nowhere.ts" does not exist.'],
-  ['use: no-package', '"no-package" is neither a file relative to this one nor an installed package (npm install).'],
-  ['use: "@post/parcels/letters"', 'nor an installed package'],
-  ['use: ./broken.ts', '"./broken.ts" can\'t be loaded (line 2, column 1): SyntaxError:'],
-  ['use: ./lacking.ts', "\"./lacking.ts\" can't be loaded: Cannot find package 'no-such-package'"],
-  ['use: ./throwing.ts', '"./throwing.ts" can\'t be loaded (line 2, column 7): out of luck.'],
-  ['use: ./nothing.ts', '"./nothing.ts" has no pipeline as its default export.'],
-  ['use: /dev/zero', '"/dev/zero" isn\'t a plain file of at most 16 MiB. Name another file.'],
-  ['use: ./', '"./" is a folder. Name a file.'],
-  ['use: [a]', 'must be text. Write the path of a module, as in ./issues.ts, or the name of an installed package.'],
-  [
-    'use: ./shelves.ts',
-    "defines the pipeline shelves, and the section's name has to be the pipeline's. Write shelves: in place of this key.",
-  ],
-])('%s that can not be used is told with file and reason', async (use, reason) => {
+test('what `use:` can not name is told with file and reason', async () => {
+  const refused: readonly (readonly [use: string, reason: string])[] = [
+    ['use: ./nowhere.ts', '"./nowhere.ts" does not exist.'],
+    ['use: no-package', '"no-package" is neither a file relative to this one nor an installed package (npm install).'],
+    ['use: "@post/parcels/letters"', 'nor an installed package'],
+    ['use: ./broken.ts', '"./broken.ts" can\'t be loaded (line 2, column 1): SyntaxError:'],
+    ['use: ./lacking.ts', "\"./lacking.ts\" can't be loaded: Cannot find package 'no-such-package'"],
+    ['use: ./throwing.ts', '"./throwing.ts" can\'t be loaded (line 2, column 7): out of luck.'],
+    ['use: ./nothing.ts', '"./nothing.ts" has no pipeline as its default export.'],
+    ['use: /dev/zero', '"/dev/zero" isn\'t a plain file of at most 16 MiB. Name another file.'],
+    ['use: ./', '"./" is a folder. Name a file.'],
+    ['use: [a]', 'must be text. Write the path of a module, as in ./issues.ts, or the name of an installed package.'],
+    [
+      'use: ./shelves.ts',
+      "defines the pipeline shelves, and the section's name has to be the pipeline's. Write shelves: in place of this key.",
+    ],
+  ];
   await using place = await placeWith({
-    'headgate.yaml': `${LOG}books-of-ours: { ${use} }\n`,
+    'headgate.yaml': LOG + refused.map(([use], i) => `books-of-ours-${i}: { ${use} }\n`).join(''),
     'shelves.ts': SHELVES_MODULE,
     'broken.ts': 'export default 1;\nexport default 2 +;\n',
     'lacking.ts': "import 'no-such-package';\n",
@@ -197,9 +198,13 @@ test.each([
   });
   const { code, stdout } = await place.headgate('check');
   expect(code).toBe(2);
-  expect(stdout).toContain('3:23  books-of-ours.use   ');
-  expect(stdout).toContain(reason);
-  expect(stdout).toContain(`books-of-ours: { ${use.replace('[a]', '[·]')} }`);
+  const problems = stdout.split(/^(?= +\d+:\d+ )/mu).slice(1);
+  expect(problems).toHaveLength(refused.length);
+  for (const [i, [use, reason]] of refused.entries()) {
+    expect(problems[i]).toMatch(new RegExp(`^ +${i + 3}:\\d+ +books-of-ours-${i}\\.use `, 'u'));
+    expect(problems[i]).toContain(reason);
+    expect(problems[i]).toContain(`books-of-ours-${i}: { ${use.replace('[a]', '[·]')} }`);
+  }
 });
 
 test('an installed package is used by its name, as its exports say, from the folder of the configuration', async () => {
