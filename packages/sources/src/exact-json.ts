@@ -9,12 +9,20 @@ interface ExactJson {
 }
 
 /**
- * Parses JSON so that no number loses a digit: one beyond 2^53, or that JavaScript would spell differently, becomes its source text.
+ * Parses JSON so that no number loses a digit: an integer beyond 2^53, and any other number that a JavaScript number can't hold, becomes its
+ * source text.
  *
- * Throws a `SyntaxError` for what is no JSON and a `RangeError` for what is nested too deeply.
+ * Throws a `SyntaxError` for text that isn't JSON and a `RangeError` for JSON that is nested too deeply.
  */
 export function parseExact(text: string): unknown {
-  return exactly(text, (source, value) => (isExact(source, value) && !isWide(value) ? value : source));
+  // Sixteen digits, or an exponent of three.
+  if (!/\d(?:\.?\d){15}|[eE][+-]?\d{3}/.test(text)) return JSON.parse(text);
+  return revived(text, (source, value) => (isLossless(source, value) ? value : source));
+}
+
+/** Parses JSON so that a number of another spelling than JavaScript's (21.0, 1e3), or beyond 2^53, becomes its source text. Throws as `parseExact`. */
+export function parseSpelled(text: string): unknown {
+  return respelled(text, (source, value) => (isExact(source, value) && !isWide(value) ? value : source));
 }
 
 /**
@@ -25,19 +33,36 @@ export function parseExact(text: string): unknown {
  */
 export function parseUntouched(text: string): unknown {
   checkDepth(text);
-  return exactly(text, (source, value) => (isExact(source, value) ? value : json.rawJSON(source)));
+  return respelled(text, (source, value) => (isExact(source, value) ? value : json.rawJSON(source)));
 }
 
 // TypeScript's own declarations of JSON don't have these two yet; Node has, from version 22.
 const json: ExactJson = JSON as unknown as ExactJson;
 
-function exactly(text: string, read: (source: string, value: number) => unknown): unknown {
+function respelled(text: string, read: (source: string, value: number) => unknown): unknown {
   // Only a number of many digits, a point or an exponent can be spelled in more ways than one, or `-0`: most texts take the fast way.
-  if (!/\d{16}|\d[.eE]|-0/.test(text)) return JSON.parse(text);
+  return /\d{16}|\d[.eE]|-0/.test(text) ? revived(text, read) : JSON.parse(text);
+}
+
+function revived(text: string, read: (source: string, value: number) => unknown): unknown {
   return json.parse(text, (_, value, { source }) => {
     return typeof value === 'number' && source !== undefined ? read(source, value) : value;
   });
 }
+
+/** True where the value is the decimal number that the source spells. */
+function isLossless(source: string, value: number): boolean {
+  const digits = source
+    .replace(/[eE].*$/, '')
+    .replace(/(\.\d*?)0+$/, '$1')
+    .replaceAll(/[-.]/g, '')
+    .replace(/^0+/, '');
+  if (!Number.isFinite(value) || (value === 0 && digits !== '')) return false;
+  return digits.length <= MOST_DIGITS || (isExact(source, value) && !isWide(value));
+}
+
+/** Any decimal number of so many digits comes back from a JavaScript number as it was. */
+const MOST_DIGITS = 15;
 
 function isExact(source: string, value: number): boolean {
   return JSON.stringify(value) === source;

@@ -8,6 +8,7 @@ export type { HttpResponse } from './http/response.ts';
 export type { BudgetSlots, FreeSlots } from './budget-slots.ts';
 export { nextReset } from './budgets.ts';
 export { defineSource } from './define-source.ts';
+export { exactId } from './exact-id.ts';
 export { parseExact, parseUntouched } from './exact-json.ts';
 export { jsonBody, type JsonBody, jsonKind, jsonVerdict } from './http/json-body.ts';
 export {

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { parseExact } from './exact-json.ts';
 import { foreignBody, jsonVerdict } from './http/json-body.ts';
 import { refusalWaitMs, retryAfterMs } from './http/rate-headers.ts';
 import type { HttpResponse } from './http/response.ts';
@@ -8,7 +9,7 @@ import type { Verdict } from './verdict.ts';
 
 /** Options of {@link statusVerdict}. */
 export interface StatusVerdictOptions {
-  /** Parses the body. Default: `JSON.parse`, which rounds numbers of more than 53 bits; `parseExact` keeps them. */
+  /** Parses the body. Default: `parseExact`, where an integer beyond 2^53 is text; `exactId` takes either. */
   readonly parse?: (text: string) => unknown;
 }
 
@@ -24,7 +25,7 @@ export function statusVerdict<Value>(
   answer: HttpResponse,
   context: ClassifyContext<unknown>,
   schema: z.ZodType<Value>,
-  { parse = JSON.parse }: StatusVerdictOptions = {},
+  { parse = parseExact }: StatusVerdictOptions = {},
 ): Verdict<Value> {
   const { status, headers } = answer;
   const { service, subject, credential, epochMs } = context;

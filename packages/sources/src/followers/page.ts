@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { parseExact } from '../exact-json.ts';
+import { parseSpelled } from '../exact-json.ts';
 import { jsonKind } from '../http/json-body.ts';
 import type { Checkpoint } from '../paging.ts';
 
@@ -91,7 +91,7 @@ export function readPage(value: unknown, options: ReadPageOptions, isExact = fal
 function readExactPage(options: ReadPageOptions): ReadPage {
   let exact: unknown;
   try {
-    exact = parseExact(options.text());
+    exact = parseSpelled(options.text());
   } catch {
     return unfit('ids, cursors: expected whole numbers in JSON that is not nested so deeply');
   }

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { parseExact } from '../exact-json.ts';
 import type { Verdict } from '../verdict.ts';
 import type { HttpResponse } from './response.ts';
 
@@ -35,12 +36,12 @@ export function jsonBody(answer: HttpResponse, parse: (text: string) => unknown)
 
 /**
  * The verdict on a body that should be JSON of a schema: `ok` with its value, `unfit` with the place that doesn't fit, `transient` for a
- * body that isn't JSON. `parse` default: `JSON.parse`, which rounds numbers of more than 53 bits; `parseExact` keeps them.
+ * body that isn't JSON. `parse` default: `parseExact`, where an integer beyond 2^53 is text; `exactId` takes either.
  */
 export function jsonVerdict<Value>(
   answer: HttpResponse,
   schema: z.ZodType<Value>,
-  parse: (text: string) => unknown = JSON.parse,
+  parse: (text: string) => unknown = parseExact,
 ): Verdict<Value> {
   const body = jsonBody(answer, parse);
   if (body.kind === 'broken') return { kind: 'transient', reason: body.reason };
