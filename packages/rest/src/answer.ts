@@ -15,7 +15,7 @@ import * as z from 'zod';
 import { type Cursor, againFrom, firstAt, nextWindow } from './cursor.ts';
 import { saidAt } from './evidence.ts';
 import { digestOf, kindOf, scalarOf } from './json-value.ts';
-import { type ErrorRule, type Pages, type Stream, isPath } from './language.ts';
+import { type ErrorRule, type Pages, type Stream, keyPaths } from './language.ts';
 import type { Path } from './path.ts';
 import type { RestQuery } from './request.ts';
 import { type Time, timeOf } from './time.ts';
@@ -192,18 +192,20 @@ function nextOf({ pages }: Stream, { value, answer, context }: Answered, records
   if (pages.while !== undefined && !isTold(pages.while, value)) return LAST;
   if (pages.until !== undefined && isTold(pages.until, value)) return LAST;
   if (pages.most !== undefined && (cursor.pages ?? 0) + 1 >= pages.most) return LAST;
+  const size = pages.size?.is;
+  if (pages.short !== undefined && size !== undefined && records.length < size) return LAST;
   if (pages.link !== undefined) return { at: linkTarget(answer.headers['link'] ?? '', pages.link) };
   if (pages.next !== undefined || pages.cursor !== undefined) {
     const from = pages.next ?? pages.cursor;
     const given = from === undefined ? undefined : saidAt(from, answer, () => value);
     const ends: readonly unknown[] = pages.end === undefined ? [] : Array.isArray(pages.end) ? pages.end : [pages.end];
-    const at = scalarOf(given);
-    if (given === undefined || given === null || given === '' || ends.includes(at)) return LAST;
-    if (typeof at === 'string' || typeof at === 'number') return { at };
+    const at = cursorAt(given, pages);
+    // One service writes the same cursor as a number and as text.
+    if (given === undefined || given === null || given === '' || ends.some((end) => String(end) === String(at))) return LAST;
+    if (at !== undefined) return { at };
     return { unfit: `${from !== undefined && 'text' in from ? from.text : 'the cursor'}: expected text or a number, got ${kindOf(given)}` };
   }
-  const size = pages.size?.is;
-  if (records.length === 0 || (pages.short !== undefined && size !== undefined && records.length < size)) return LAST;
+  if (records.length === 0) return LAST;
   if (digest !== undefined && cursor.before === digest) return pages.repeats === 'end' ? LAST : { repeated: true };
   const number = Number(cursor.at ?? firstAt(pages));
   const total = numberOf(told(pages.total));
@@ -215,6 +217,15 @@ function nextOf({ pages }: Stream, { value, answer, context }: Answered, records
   }
   const at = number + records.length;
   return { at: total !== undefined && at >= total ? undefined : at };
+}
+
+/** A cursor that the next request can carry: text, a number, or in a body a list of them. */
+function cursorAt(given: unknown, { as }: Pages): Cursor['at'] | undefined {
+  const at = scalarOf(given);
+  if (typeof at === 'string' || typeof at === 'number') return at;
+  if (as?.body === undefined || !Array.isArray(given) || given.length === 0) return undefined;
+  const all = given.map(scalarOf).filter((one) => typeof one === 'string' || typeof one === 'number');
+  return all.length === given.length ? all : undefined;
 }
 
 /** An address without some parameters of its query; the others to the letter. */
@@ -276,11 +287,15 @@ function dropRepeated(
   return { records, next };
 }
 
-/** The value at a record's key, where its key is a place in it. */
+/** The key in a record, where its key is a place in it: the value there, or the JSON of a list of them. */
 export function keyOf({ key }: Pick<Stream, 'key'>, record: unknown): string | undefined {
-  if (key === undefined || !isPath(key)) return undefined;
-  const value = scalarOf(key.first(record));
-  return typeof value === 'number' || (typeof value === 'string' && value !== '') ? String(value) : undefined;
+  const parts = keyPaths(key).map((path) => scalarOf(path.first(record)));
+  if (!parts.every(isKeyPart)) return undefined;
+  return parts.length > 1 ? JSON.stringify(parts.map(String)) : parts[0]?.toString();
+}
+
+export function isKeyPart(value: unknown): value is string | number {
+  return typeof value === 'number' || (typeof value === 'string' && value !== '');
 }
 
 /** The newest time of some records, as the service wrote it. */

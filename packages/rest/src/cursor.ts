@@ -5,7 +5,7 @@ import { type Time, isoOf, shifted, timeOf } from './time.ts';
 /** Where a listing goes on: JSON, written with the records of the page before. */
 export type Cursor = {
   /** The cursor or address that an answer gave, the number of the page, or the offset; null: of the first page. */
-  readonly at: string | number | null;
+  readonly at: string | number | readonly (string | number)[] | null;
   /** `{since}`. */
   readonly since?: Time | undefined;
   /** `{until}`. */

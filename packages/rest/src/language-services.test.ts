@@ -50,6 +50,70 @@ describe('the way to the next page', () => {
     expect([records['one'], records['two'], api.requests()]).toEqual([pairs(items.slice(0, 1)), pairs(items.slice(0, 2)), 2]);
   });
 
+  it.each([
+    ['0', 0],
+    [0, '0'],
+    [['none', 0], '0'],
+  ])('ends at the cursor %j where the service writes %j', async (end, last) => {
+    const { records, api } = await list(
+      {
+        ...bearer,
+        streams: { items: { get: '/items', records: '$.items[*]', key: '$.id', pages: { cursor: '$.next', as: { query: 'at' }, end } } },
+      },
+      {
+        routes: {
+          'GET /items': ({ query }) => {
+            const page = Number(query.get('at') ?? 1);
+            return { body: { items: pageOf(items, page, 3), next: page < 3 ? page + 1 : last } };
+          },
+        },
+      },
+    );
+    expect([records['items'], api.requests()]).toEqual([pairs(items), 3]);
+  });
+
+  it('is a list of values, in a body, and ends at a short page', async () => {
+    const asked: unknown[] = [];
+    const hits = items.map((item, i) => ({ ...item, sort: [Math.floor(i / 2), `k${i}`] }));
+    const { records } = await list(
+      {
+        ...bearer,
+        streams: {
+          hits: {
+            post: '/search',
+            records: '$.hits[*]',
+            key: '$.id',
+            pages: { cursor: '$.hits[-1].sort', as: { body: '$.search_after' }, size: { body: '$.size', is: 3 }, short: 'last' },
+          },
+        },
+      },
+      {
+        routes: {
+          'POST /search': ({ body }) => {
+            const { search_after: after, size } = body as { readonly search_after?: readonly unknown[]; readonly size: number };
+            asked.push(after);
+            const from = hits.findIndex(({ sort }) => JSON.stringify(sort) === JSON.stringify(after)) + 1;
+            return { body: { hits: hits.slice(from, from + size) } };
+          },
+        },
+      },
+    );
+    expect(records['hits']?.map(([key]) => key)).toEqual(items.map(({ id }) => String(id)));
+    expect(asked).toEqual([undefined, [1, 'k2'], [2, 'k5']]);
+  });
+
+  it.each([
+    ['a parameter', { query: 'after' }, [1]],
+    ['a body', { body: '$.after' }, [1, null]],
+    ['a body', { body: '$.after' }, []],
+  ])('is refused as a list in %s: %j %j', async (_, as, sort) => {
+    const { letters } = await list(
+      { ...bearer, streams: { hits: { post: '/search', records: '$.hits[*]', key: '$.id', pages: { cursor: '$.sort', as } } } },
+      { routes: { 'POST /search': () => ({ body: { hits: items, sort } }) } },
+    );
+    expect(letters).toMatchObject([{ message: expect.stringContaining('$.sort: expected text or a number, got a list') as string }]);
+  });
+
   it('goes into a form', async () => {
     const { records } = await list(
       {
@@ -190,6 +254,30 @@ describe('a limit in the responses', () => {
 });
 
 describe('records', () => {
+  it('have a key of several places, without collisions', async () => {
+    const rows = [
+      { region: 'eu', id: 1 },
+      { region: 'us', id: 1 },
+      { region: 'a","b', id: 'c' },
+      { region: 'a', id: 'b","c' },
+    ];
+    const { records, letters } = await list(
+      { ...bearer, streams: { rows: { get: '/rows', key: ['$.region', '$.id'] } } },
+      {
+        routes: {
+          'GET /rows': () => ({
+            body: `[${rows.map((row) => JSON.stringify(row)).join(',')},{"region":"eu","id":9007199254740993},{"region":"eu"}]`,
+          }),
+        },
+      },
+    );
+    const keys = records['rows']?.map(([key]) => key);
+    expect(keys?.slice(0, 2)).toEqual(['["eu","1"]', '["us","1"]']);
+    expect(new Set(keys).size).toBe(5);
+    expect(keys?.at(-1)).toBe('["eu","9007199254740993"]');
+    expect(letters).toMatchObject([{ message: expect.stringContaining('key: $.id is nothing, and has to be text or a number') as string }]);
+  });
+
   it('that do not fit the schema become dead letters, and the others are written with every digit', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'headgate-schema-'));
     const schema = join(folder, 'item.schema.json');

@@ -235,7 +235,7 @@ const pages = z
     only('as', 'cursor');
     only('last', 'page');
     only('total', 'offset', 'page');
-    only('short', 'offset', 'page');
+    only('short', 'cursor', 'offset', 'page');
     if (given.cursor !== undefined && given.as === undefined)
       context.addIssue({ code: 'custom', path: ['cursor'], message: 'has no place in the next request. Add as: { query: cursor }.' });
     if (given.short !== undefined && given.size === undefined)
@@ -351,7 +351,10 @@ const stream = z
     form: z.record(z.string(), template()).exactOptional().describe('Form fields, instead of `body`.'),
     for: forEach.exactOptional().describe('Values that each get their own listing. Default: one listing.'),
     records: path().exactOptional().describe('Path of the records. Default: the entries of the response, or the response itself.'),
-    key: pathOrTemplate.exactOptional().describe('Key of a record: a path in the record, or text with fields.'),
+    key: z
+      .union([pathOrTemplate, z.array(path({ singular: true })).min(2)])
+      .exactOptional()
+      .describe('Key of a record: a path in the record, several paths, or text with fields.'),
     add: z.record(z.string(), added).exactOptional().describe('Members to add to each record, with fields of the request.'),
     since: since.exactOptional().describe('Request only changes since the previous listing.'),
     batch: batch.exactOptional().describe('Request many keys at once; each key gets its own result.'),
@@ -420,8 +423,9 @@ export function isEach(of: ForEach): of is Extract<ForEach, { readonly each: str
   return 'each' in of && typeof of.each === 'string';
 }
 
-export function isPath(given: Path | Template): given is Path {
-  return 'first' in given;
+/** The places in a record that make its key; none where its key is the request's. */
+export function keyPaths(key: StreamInput['key']): readonly Path[] {
+  return key === undefined || 'render' in key ? [] : 'first' in key ? [key] : key;
 }
 
 export function* placeholders({
@@ -440,7 +444,7 @@ export function* placeholders({
   yield* fieldsOf(body ?? null).map((field) => ['body', field] as const);
   for (const [name, map] of Object.entries({ form, query, headers, add }))
     for (const one of Object.values(map ?? {})) yield* own(name, one);
-  if (key !== undefined && !isPath(key)) yield* own('key', key);
+  if (key !== undefined && 'render' in key) yield* own('key', key);
 }
 
 /** The name that was probably meant. */

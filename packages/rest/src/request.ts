@@ -46,7 +46,7 @@ export function httpRequest(
   let body = stream.body === undefined ? undefined : jsonOf(stream.body, valueOf);
   const form = stream.form === undefined ? undefined : rendered(stream.form, valueOf);
 
-  const put = ({ query: parameter, header, body: member }: Place, value: string | number): void => {
+  const put = ({ query: parameter, header, body: member }: Place, value: NonNullable<Cursor['at']>): void => {
     if (parameter !== undefined) query[parameter] = String(value);
     if (header !== undefined) headers[header.toLowerCase()] = String(value);
     if (member !== undefined && form !== undefined) form[member.join('.')] = String(value);
@@ -80,7 +80,7 @@ function lowerCased(headers: NonNullable<Stream['headers']> = {}, valueOf: Value
 }
 
 /** The body with a value at a place of it; what is on the way there and no object is replaced. */
-function withMember(body: unknown, [name = '', ...rest]: readonly string[], value: string | number): Record<string, unknown> {
+function withMember(body: unknown, [name = '', ...rest]: readonly string[], value: unknown): Record<string, unknown> {
   const members = typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as Record<string, unknown>) : {};
   return { ...members, [name]: rest.length === 0 ? value : withMember(members[name], rest, value) };
 }

@@ -28,12 +28,12 @@ import {
 } from '@headgate/sources';
 import type { Json } from '@headgate/throttle';
 import * as z from 'zod';
-import { type Reading, type RestPage, keyOf, newestOf, verdictOf } from './answer.ts';
+import { type Reading, type RestPage, isKeyPart, keyOf, newestOf, verdictOf } from './answer.ts';
 import { type RestCredential, credentialOf } from './credentials.ts';
 import { type Carried, type Cursor, firstCursor } from './cursor.ts';
 import { evidenceOf } from './evidence.ts';
 import { kindOf, scalarOf } from './json-value.ts';
-import { type RestOptions, type Stream, fieldNames, isEach, isPath, placeholders, restOptions } from './language.ts';
+import { type RestOptions, type Stream, fieldNames, isEach, keyPaths, placeholders, restOptions } from './language.ts';
 import { type Fields, type RestQuery, httpRequest, valuesOf } from './request.ts';
 import { roughness, timeOf } from './time.ts';
 import { type TriedStream, triedStream } from './try.ts';
@@ -263,8 +263,8 @@ function olderThan(stream: Stream, before: Carried | undefined): number {
 /** Why a record can't be written. No text of it is quoted. */
 function flawOf(stream: Stream, record: unknown): string | undefined {
   const { key, since, schema } = stream;
-  if (key !== undefined && isPath(key) && keyOf(stream, record) === undefined)
-    return `key: ${key.text} is ${kindOf(key.first(record))}, and has to be text or a number`;
+  const lacking = keyPaths(key).find((path) => !isKeyPart(scalarOf(path.first(record))));
+  if (lacking !== undefined) return `key: ${lacking.text} is ${kindOf(lacking.first(record))}, and has to be text or a number`;
   const time = since?.from.first(record);
   if (since !== undefined && timeOf(scalarOf(time)) === undefined)
     return `since.from: ${since.from.text} is ${kindOf(time)}, and has to be a time`;
@@ -370,8 +370,8 @@ function recordKey(stream: Stream, record: unknown, request: RestRequest): strin
   const { key } = stream;
   if (key === undefined) return requestKey(request);
   const { stream: _, ...fields } = request;
-  const text = isPath(key) ? keyOf(stream, record) : key.render(valuesOf(fields, {}));
-  if (text === undefined) throw new TypeError(`a record has no text or number at ${key.text}`);
+  const text = 'render' in key ? key.render(valuesOf(fields, {})) : keyOf(stream, record);
+  if (text === undefined) throw new TypeError('a record has no text or number at its key');
   return text;
 }
 

@@ -2,7 +2,7 @@ import { type BudgetEvidence, type HttpResponse, budgetEvidence } from '@headgat
 import { type RestPage, keyOf } from './answer.ts';
 import { evidenceOf } from './evidence.ts';
 import { kindOf, scalarOf } from './json-value.ts';
-import { type RestOptions, type Stream, isPath } from './language.ts';
+import { type RestOptions, type Stream, keyPaths } from './language.ts';
 import { type RestQuery, httpRequest } from './request.ts';
 import { timeOf } from './time.ts';
 
@@ -69,11 +69,13 @@ function* warningsOf(
   const { key, pages, since, records: at } = stream;
   if (records.length === 0)
     yield `${at === undefined ? 'the answer' : `records: ${at.text}`} gives no records. Look at the answer's own form.`;
-  if (key !== undefined && isPath(key)) {
+  const paths = keyPaths(key);
+  if (paths.length > 0) {
+    const text = paths.map((path) => path.text).join(', ');
     const without = keys.filter((one) => one === undefined).length;
-    if (without > 0) yield `key: ${key.text} finds no text or number in ${without} of ${records.length} records.`;
+    if (without > 0) yield `key: ${text} finds no text or number in ${without} of ${records.length} records.`;
     const distinct = new Set(keys).size;
-    if (without === 0 && distinct < keys.length) yield `key: ${key.text} is not unique: ${keys.length} records have ${distinct} keys.`;
+    if (without === 0 && distinct < keys.length) yield `key: ${text} is not unique: ${keys.length} records have ${distinct} keys.`;
   }
   const asked = pages?.size?.is;
   if (asked !== undefined && hasNext && records.length < asked)
