@@ -1,5 +1,5 @@
 // The command `headgate` in few files: to find, read and link 600 modules was half of its start.
-//   node scripts/bundle-command.ts FOLDER      writes them to a folder inside apps/pipeline
+//   node scripts/bundle-command.ts FOLDER      writes them to a folder inside apps/pipeline, and the status page's files beside its module
 import { createHash } from 'node:crypto';
 import {
   existsSync,
@@ -72,13 +72,16 @@ async function bundle(): Promise<readonly BundledFile[]> {
     },
   });
   const { output } = await bundled.generate({ format: 'esm', entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' });
-  const pageFiles = ['page.mjs', 'page.css'].map((name) => ({ name, content: readFileSync(join(app, 'src/status/page', name)) }));
   const moduleIds = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
   return [
     ...output.map((file) => ({ name: file.fileName, content: file.type === 'chunk' ? file.code : file.source })),
-    ...pageFiles,
+    ...pageFiles(),
     { name: 'LICENSES.txt', content: licenses(moduleIds) },
   ];
+}
+
+function pageFiles(): readonly BundledFile[] {
+  return ['page.mjs', 'page.css'].map((name) => ({ name, content: readFileSync(join(app, 'src/status/page', name)) }));
 }
 
 /** The licenses of the packages that modules are of, which ask to be handed on with the code. */
@@ -93,11 +96,14 @@ function licenses(moduleIds: readonly string[]): string {
   return texts.toSorted().join('\n\n');
 }
 
-function write(files: readonly BundledFile[], folder: string): void {
-  rmSync(folder, { recursive: true, force: true });
+function write(files: readonly BundledFile[], folder: string, { isEmptied = true } = {}): void {
+  if (isEmptied) rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   for (const { name, content } of files) writeFileSync(join(folder, name), content);
 }
 
 const [, script = '', folder] = process.argv;
-if (resolve(script) === fileURLToPath(import.meta.url) && folder !== undefined) write(await bundle(), resolve(folder));
+if (resolve(script) === fileURLToPath(import.meta.url) && folder !== undefined) {
+  write(await bundle(), resolve(folder));
+  write(pageFiles(), join(app, 'dist/status/page'), { isEmptied: false });
+}

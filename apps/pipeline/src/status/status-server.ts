@@ -1,29 +1,12 @@
-import { isIP } from 'node:net';
 import { listenFree } from './listen-free.ts';
-import { failedLaneWords } from './event-words.ts';
-import { logUnavailableLines } from './log-words.ts';
-import { snakeCased } from './text/snake-case.ts';
-import { createTimeWords } from './text/time-words.ts';
-import { failingLines } from './view-words.ts';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Clock } from '@headgate/throttle';
-import type { CommandFor } from './open-letters.ts';
-import type { LivePages } from './page/live-pages.ts';
-import type { RunView } from './run-view.ts';
+import { type StatusAnswersOptions, statusAnswers } from './status-answers.ts';
 
-export interface StatusServerOptions {
+export interface StatusServerOptions extends Omit<StatusAnswersOptions, 'names'> {
   /** Where to listen; a busy port gives way to the next free one, at most 19 further; 0 takes any. */
   readonly port: number;
   readonly host: string;
   /** Names it is asked by besides `host`, `localhost` and addresses, in lower case. Default none. */
   readonly names?: readonly string[];
-  /** The run now; until it has started, while the log can't be reached or a service fails, and when a lane can't go on, `/readyz` answers 503. */
-  readonly view: () => RunView;
-  /** The clock by which open pages are kept up to date. */
-  readonly clock: Clock;
-  readonly commandFor: CommandFor;
-  /** The zone the page says times in; default: the machine's. */
-  readonly timeZone?: 'UTC';
 }
 
 export interface StatusServer {
@@ -34,158 +17,25 @@ export interface StatusServer {
   close(): Promise<void>;
 }
 
-/**
- * Serves how a run stands: `/` for people (JSON where `Accept` prefers it), kept up to date by `/events`, `/status.json`, `/livez`, `/readyz`,
- * `/metrics` (Prometheus). Only reads; of a request comes back the text of the page's filter alone, as text. Throws StatusPortError where no port is free.
- */
-export async function startStatusServer(options: StatusServerOptions): Promise<StatusServer> {
-  const { view, host, names = [] } = options;
-  const times = createTimeWords(options);
+/** Serves how a run stands on a port of its own. Throws StatusPortError where no port is free. */
+export async function startStatusServer({ host, port: wanted, names = [], ...shown }: StatusServerOptions): Promise<StatusServer> {
+  const answers = statusAnswers({ ...shown, names: [host.toLowerCase(), ...names] });
   // An import would read every export of node:http, of which some load Node's own undici: 60 ms and 10 MB.
   const { createServer } = process.getBuiltinModule('node:http');
-  const server = createServer({ requestTimeout: 10_000, headersTimeout: 5_000, keepAliveTimeout: 5_000 }, (request, response) => {
-    answer(request)
-      .catch((): Answer => text(500, 'The status could not be read.\n'))
-      .then(({ status, headers, body, stream }) => {
-        if (stream !== undefined && request.method === 'GET') {
-          response.writeHead(status, { ...common, ...headers });
-          stream(response);
-          return;
-        }
-        response.writeHead(status, { ...common, ...headers, 'content-length': Buffer.byteLength(body) });
-        response.end(request.method === 'HEAD' ? undefined : body);
-      })
-      .catch(() => response.destroy());
-  });
-  let loading: Promise<LivePages> | undefined;
-  const port = await listenFree({ server, host, port: options.port });
+  const limits = { requestTimeout: 10_000, headersTimeout: 5_000, keepAliveTimeout: 5_000 };
+  const server = createServer(limits, (request, response) => answers.answer(request, response));
+  const port = await listenFree({ server, host, port: wanted });
 
   return {
     url: `http://${reachable(host)}:${port}/`,
     port,
     async close() {
       const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
-      await (await loading?.catch(() => undefined))?.streams.close();
+      await answers.close();
       server.closeAllConnections();
       await closed;
     },
   };
-
-  /** Loaded when it is first asked for: many runs are never scraped. */
-  async function metricsAnswer(): Promise<Answer> {
-    const { runMetrics } = await import('./run-metrics.ts');
-    const { user, system } = process.cpuUsage();
-    const { contentType, body } = runMetrics(view(), { cpuSeconds: (user + system) / 1e6, residentBytes: process.memoryUsage.rss() });
-    return { status: 200, headers: { 'content-type': contentType }, body };
-  }
-
-  async function answer(request: IncomingMessage): Promise<Answer> {
-    if (!isOurs(request.headers.host)) {
-      return text(403, 'This page is shown under its own names alone: add this one to status.names of the configuration.\n');
-    }
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      return { ...text(405, 'Only GET and HEAD.\n'), headers: { 'content-type': plainText, allow: 'GET, HEAD', connection: 'close' } };
-    }
-    const [path = '/', ...query] = (request.url ?? '/').split('?');
-    switch (path) {
-      case '/':
-        return prefersJson(request.headers.accept) ? statusJson() : await page(query.join('?'));
-      case '/events':
-        return await events(request, query.join('?'));
-      case '/status.json':
-        return statusJson();
-      case '/livez':
-        return text(200, 'ok\n');
-      case '/readyz':
-        return readiness();
-      case '/metrics':
-        return await metricsAnswer();
-      default:
-        return text(404, 'Nothing here. See / /events /status.json /livez /readyz /metrics\n');
-    }
-  }
-
-  /** Whether the name is ours: a page elsewhere may let its own name lead to this address, and a browser would hand it what stands here. */
-  function isOurs(named: string | undefined): boolean {
-    // No browser leaves it out.
-    if (named === undefined) return true;
-    const [, bracketed, plain = ''] = /^(?:\[([\da-f:.]+)\]|([^:]+))(?::\d*)?$/i.exec(named) ?? [];
-    const name = plain.toLowerCase().replace(/\.$/, '');
-    return isIP(bracketed ?? name) !== 0 || ['localhost', host.toLowerCase(), ...names].includes(name);
-  }
-
-  function readiness(): Answer {
-    const why = notReady(view());
-    return why.length === 0 ? text(200, 'ok\n') : text(503, `${why.join('\n')}\n`);
-  }
-
-  function notReady(now: RunView): string[] {
-    return [
-      ...(now.isStarted ? [] : ['not yet: it begins to work when the log has answered']),
-      ...logUnavailableLines(now, times),
-      ...now.failedLanes.map((lane) => failedLaneWords(lane)),
-      ...failingLines(now, times),
-    ];
-  }
-
-  async function page(query: string): Promise<Answer> {
-    const live = await pages();
-    const headers = { 'content-type': 'text/html; charset=utf-8', vary: 'accept', 'content-security-policy': live.contentSecurityPolicy };
-    return { status: 200, headers, body: live.document(query) };
-  }
-
-  async function events({ headers }: IncomingMessage, query: string): Promise<Answer> {
-    // A page elsewhere can't read it, but would take the places of those who can.
-    if (!['same-origin', 'none'].includes(headers['sec-fetch-site'] ?? 'none')) return text(403, 'For this page alone.\n');
-    const { streams } = await pages();
-    if (!streams.hasRoom) return text(503, 'As many pages as there may be are looking already.\n');
-    return { status: 200, headers: streamHeaders, body: '', stream: streams.open(query) };
-  }
-
-  /** Loaded when it is first asked for: many runs are never looked at. */
-  async function pages(): Promise<LivePages> {
-    loading ??= import('./page/live-pages.ts').then(({ livePages }) => livePages({ ...options, times }));
-    return await loading;
-  }
-
-  function statusJson(): Answer {
-    const run = view();
-    const body = `${JSON.stringify({ ready: notReady(run).length === 0, ...snakeCased(run) })}\n`;
-    return { status: 200, headers: { 'content-type': 'application/json', vary: 'accept' }, body };
-  }
-}
-
-interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-  /** Goes on with the answer in the place of its body. */
-  readonly stream?: (response: ServerResponse) => void;
-}
-
-/** No proxy is to hold it back. */
-const streamHeaders = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' } as const;
-
-const plainText = 'text/plain; charset=utf-8';
-
-const common = {
-  'cache-control': 'no-store',
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-  'referrer-policy': 'no-referrer',
-  'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-} as const;
-
-function text(status: number, body: string): Answer {
-  return { status, headers: { 'content-type': plainText }, body };
-}
-
-/** A browser names text/html first; whoever names JSON before it, or JSON alone, is a program. */
-function prefersJson(accept: string | undefined): boolean {
-  if (accept === undefined) return false;
-  const json = accept.search(/application\/json/i);
-  const html = accept.search(/text\/html/i);
-  return json >= 0 && (html < 0 || json < html);
 }
 
 /** An address to type for a host that means "all of them". */
