@@ -7,7 +7,7 @@ export interface BatchOptions {
   readonly size: number;
   /** How long the first item of a batch may wait, in milliseconds; `Infinity` for as long as it takes to fill. */
   readonly maxWaitMs: number;
-  /** Where time comes from. Default: `asyncScheduler`. */
+  /** The clock of `maxWaitMs`. Default: `asyncScheduler`. */
   readonly scheduler?: SchedulerLike;
 }
 
@@ -17,13 +17,13 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /**
  * Gathers items into batches, in order; never an empty one.
  *
- * *Emits when* a batch is full, or `maxWaitMs` after its first item, or what is left when the items complete.
- * *Backpressures when* never: a full batch is handed on before the item's `next` returns, so at most `size` are held here, but what follows
- * holds as many as come. It waits by a timer, so it can't be a transform: under credit `gather` of `@headgate/throttle` takes its place.
+ * *Emits when* a batch is full, `maxWaitMs` after its first item, and when the items complete.
+ * *Backpressures when* never: it emits a full batch before the item's `next` returns, so it holds at most `size` items, but later stages
+ * hold all that arrive. It uses a timer, so it can't be a transform: under credit, use `gather` of `@headgate/throttle` instead.
  * *Completes when* the items complete, after the last batch.
- * *Cancels when* downstream cancels; an error passes at once. What waits then is dropped.
+ * *Cancels when* downstream cancels; an error passes at once. Both drop the unfinished batch.
  *
- * @throws {@link InvalidOptionError} when `size` is not a whole number of at least 1, or `maxWaitMs` no time a timer can wait.
+ * @throws {@link InvalidOptionError} when `size` is not a whole number of at least 1, or `maxWaitMs` is longer than a timer can wait.
  */
 export function batch<T>({ size, maxWaitMs, scheduler = asyncScheduler }: BatchOptions): OperatorFunction<T, T[]> {
   if (!Number.isSafeInteger(size) || size < 1) {

@@ -16,7 +16,7 @@ export interface BoundaryDuplicatesOptions {
 
 /** Drops, page after page of ONE crawl, the ids that the page before has already brought. */
 export interface BoundaryDuplicates {
-  /** Gives the page without them: the page itself where there are none. An emptied page is still a page. */
+  /** Returns the page without them, or the page itself if it has none. A page that loses all its ids remains, empty. */
   apply<P extends { readonly ids: readonly string[] }>(page: P): P;
   /** Gives the state after the pages so far: store it with the checkpoint. */
   state(): BoundaryState;

@@ -12,8 +12,8 @@ export interface CrawlChangesOptions {
   /** Reads the later crawl; called several times, one after the other. */
   readonly after: ReadCrawl;
   /**
-   * Memory for the ids that are compared at once, bytes: 15 for each of them. The crawls are read once for each such part of their different
-   * ids, and once more. Default 33,554,432, which is for 2.2 million.
+   * Memory for the ids compared at a time, in bytes: 15 per id. Each part of the differing ids takes one reading of the crawls, and one
+   * more reading follows. Default 33,554,432: 2.2 million ids.
    */
   readonly maxBytes?: number;
   /** From 0 to below 1, taken once. Default `Math.random`. */
@@ -31,15 +31,15 @@ export interface CrawlChange {
 const LEAST_BYTES = 4_096;
 
 /**
- * Compares two crawls as sets and gives every id that only one of them has, once.
+ * Compares two crawls as sets and emits each id that only one of them has, once.
  *
- * First those that were followed, in the order of the later crawl; then those that were unfollowed, in the order of the earlier one. So they
- * come in the same order whenever the same crawls are compared.
- * Memory in use: `maxBytes`, a bit for each id of both crawls, and the array in hand. The last reading of a crawl goes as fast as the
- * changes are taken.
+ * New followers come first, in the order of the later crawl, then lost ones, in the order of the earlier crawl. The same crawls always give
+ * the same order.
+ * It uses `maxBytes`, one bit for each id of both crawls, and the current array. It reads the last part as fast as its consumer takes the
+ * changes.
  *
- * @throws {@link InvalidOptionError} when `maxBytes` is not a whole number of at least 4,096; while it is read {@link InvalidIdError} at an
- * id that is no unsigned 64-bit decimal.
+ * @throws {@link InvalidOptionError} when `maxBytes` is not a whole number of at least 4,096; {@link InvalidIdError} at an id that
+ * isn't an unsigned 64-bit decimal, when it reads that id.
  */
 export function crawlChanges(options: CrawlChangesOptions): AsyncGenerator<CrawlChange, void, undefined> {
   const { before, after, maxBytes = 33_554_432, random = Math.random } = options;

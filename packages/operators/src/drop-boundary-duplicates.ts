@@ -5,12 +5,11 @@ import { type BoundaryDuplicatesOptions, type BoundaryState, boundaryDuplicates 
 export type DropBoundaryDuplicatesOptions = Pick<BoundaryDuplicatesOptions, 'maxOverlap'>;
 
 /**
- * Drops the ids that a page repeats from the end of the page before it; see {@link boundaryDuplicates}. It remembers the last ids of one
- * crawl: a subscription of its own for each.
+ * Drops the ids that a page repeats from the end of the previous page; see {@link boundaryDuplicates}. It remembers the last ids of one
+ * crawl: use one subscription per crawl.
  *
- * *Emits when* a page arrives: that page, without the ids that came already.
- * *Backpressures when* never by itself: in `through` a page's credit comes back with what became of it; behind `.pipe` nothing holds the
- * pages back.
+ * *Emits when* a page arrives: that page without its repeated ids.
+ * *Backpressures when* never: in `through` a page returns its credit with its result; after `.pipe` nothing limits the pages.
  * *Completes when* the pages complete.
  * *Cancels when* downstream cancels.
  *

@@ -74,13 +74,12 @@ export interface Enveloped<T> {
 }
 
 /**
- * Puts values into event envelopes: each is passed on untouched, beside its headers.
+ * Puts values into event envelopes: each unchanged value with its headers.
  *
  * *Emits when* a value arrives.
- * *Backpressures when* never by itself: in `through` a value's credit comes back with what became of it; behind `.pipe` nothing holds the
- * values back.
+ * *Backpressures when* never: in `through` a value returns its credit with its result; after `.pipe` nothing limits the values.
  * *Completes when* the values complete.
- * *Cancels when* downstream cancels. Fails with {@link InvalidOptionError} where the attributes of a value are no event's.
+ * *Cancels when* downstream cancels. Fails with {@link InvalidOptionError} if the attributes of a value aren't those of an event.
  *
  * @param attributesOf gives the attributes of a value's event
  */

@@ -4,7 +4,7 @@ import { type Transform, transform } from '@headgate/throttle';
 export interface IdPage {
   /** Whose page it is. */
   readonly user: string;
-  /** The crawl it belongs to, where it is told. */
+  /** The crawl it belongs to, if the page names one. */
   readonly crawl?: string;
   /** Its number in the crawl. */
   readonly page: number;
@@ -22,11 +22,10 @@ export function idsOf<P extends IdPage>({ user, crawl, page, ids }: P): PageId<P
 }
 
 /**
- * Turns pages into one record for each of their ids, in order; an empty page gives none.
+ * Turns each page into one record per id, in order; an empty page gives none.
  *
  * *Emits when* a page arrives: all its ids, before the page's `next` returns.
- * *Backpressures when* never by itself: in `through` a page's credit comes back with the last of its ids; behind `.pipe` nothing holds the
- * pages back.
+ * *Backpressures when* never: in `through` a page returns its credit with the last of its ids; after `.pipe` nothing limits the pages.
  * *Completes when* the pages complete.
  * *Cancels when* downstream cancels, in the middle of a page too.
  */

@@ -1,8 +1,8 @@
 import { InvalidIdError } from './invalid-id-error.ts';
 
 /**
- * Compares the ids of two crawls in memory that doesn't grow: where there are more ids than it has room for, it remembers those of a
- * part of them, by their hash. The crawls are read once for each part.
+ * Compares the ids of two crawls in limited memory: if they don't all fit, it splits them into parts by their hash and holds one part
+ * at a time. Each part takes one reading of the crawls.
  */
 export interface IdTable {
   /** The end of the part that is remembered: hashes below it, from `start` of `begin` on. Lowered whenever there is no more room. */
@@ -20,7 +20,7 @@ export interface IdTable {
 export interface IdTableOptions {
   /** The table's size at most: room for an id in 15 bytes. */
   readonly maxBytes: number;
-  /** From 0 to below 1: a service that chooses ids can't know where they go. */
+  /** A number in [0, 1). It keeps a service from choosing ids that collide. */
   readonly random: () => number;
 }
 
@@ -33,7 +33,7 @@ const SLOT_BYTES = WORDS * Uint32Array.BYTES_PER_ELEMENT;
 const AFTER = 0xffff_ffff;
 /** Fuller, and the search for a free slot takes long. */
 const FULL = 0.8;
-/** A table of small crawls is small. It grows by so much at once that what was outgrown is next to nothing. */
+/** Small crawls need a small table. It grows in steps so large that copying costs almost nothing. */
 const FIRST_SLOTS = 2_048;
 const GROWTH = 64;
 /** Each time there is no room, a quarter of the hashes is left to a later part. */
@@ -79,7 +79,7 @@ export function idTable({ maxBytes, random }: IdTableOptions): IdTable {
     }
   };
 
-  /** Leaves the last hashes of the part to a later one, and puts the other ids where they are found again. */
+  /** Moves the highest hashes of this part to a later part, and rehashes the other ids. */
   const shrink = (): void => {
     end = start + Math.ceil((end - start) * KEPT);
     let first = 0;

@@ -1,5 +1,5 @@
 /**
- * Transforms of pages and records: as RxJS operators, or under credit in `pages.through(…)`. And the plain functions behind them.
+ * Transforms of pages and records, as RxJS operators or under credit in `pages.through(…)`, and the plain functions they use.
  *
  * @packageDocumentation
  */

@@ -1,4 +1,4 @@
-/** A text is no ISBN. The message quotes its beginning and says what is wrong with it. */
+/** A text isn't an ISBN. The message quotes its beginning and says why. */
 export class InvalidIsbnError extends Error {
   /** Stays the same where a bundler renames classes. */
   override readonly name = 'InvalidIsbnError';

@@ -18,7 +18,7 @@ export function normalizeIsbn(text: string): string {
   return withThirteen(characters);
 }
 
-/** As {@link normalizeIsbn}; `undefined` where the text is no ISBN. */
+/** Like {@link normalizeIsbn}, but returns `undefined` for a text that isn't an ISBN. */
 export function toIsbn13(text: string): string | undefined {
   const characters = charactersOf(text);
   return flawOf(characters) === undefined ? withThirteen(characters) : undefined;
@@ -33,7 +33,7 @@ export function isIsbn(text: string): boolean {
  * Gives the ISBN-10 of an ISBN, without hyphens; `undefined` for one that has none (prefix 979).
  *
  * @param isbn an ISBN in any form {@link normalizeIsbn} takes
- * @throws {@link InvalidIsbnError} when it is no ISBN.
+ * @throws {@link InvalidIsbnError} when it isn't an ISBN.
  */
 export function toIsbn10(isbn: string): string | undefined {
   const isbn13 = normalizeIsbn(isbn);

@@ -6,7 +6,7 @@ export interface PositionSet {
 }
 
 const BITS = 32;
-/** Bits are added by so many at a time: what is there is never copied. */
+/** Bits per block. Adding a block never copies the others. */
 const STRETCH_BITS = 2 ** 18;
 
 /** Makes an empty set. */

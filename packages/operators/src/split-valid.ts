@@ -11,9 +11,9 @@ export interface SafeParser<Out> {
 
 /** A schema's account of a value that doesn't fit. */
 export interface SchemaFailure {
-  /** Taken for the message of the dead record where there are no issues. */
+  /** Message of the dead record if there are no issues. */
   readonly message: string;
-  /** Each place that doesn't fit. Where there are any, the first five make the message of the dead record. */
+  /** Each place that doesn't fit. The first five become the message of the dead record. */
   readonly issues?: readonly { readonly message: string; readonly path: readonly PropertyKey[] }[];
 }
 
@@ -21,7 +21,7 @@ export interface SchemaFailure {
 export interface Dead<In> {
   /** The record as it came. */
   readonly record: In;
-  /** Why: `code` is the error's own where it has one, else `HEADGATE_INVALID_RECORD`; `retryable` its own where it has one, else false. */
+  /** Why. `code` and `retryable` are those of the error; by default `HEADGATE_INVALID_RECORD` and false. */
   readonly error: { readonly code: string; readonly message: string; readonly retryable: boolean };
 }
 
@@ -29,13 +29,12 @@ export interface Dead<In> {
 export type Checked<In, Out> = { readonly ok: true; readonly value: Out } | { readonly ok: false; readonly dead: Dead<In> };
 
 /**
- * Tells valid records from dead ones, in one stream, so that their order and the pace of both stay those of the records.
+ * Separates valid records from dead ones in one stream, in the order of the records and under one backpressure.
  *
- * *Emits when* a record arrives: the checked record, or the record with the reason it is dead.
- * *Backpressures when* never by itself: in `through` a record's credit comes back with what became of it; behind `.pipe` nothing holds the
- * records back.
+ * *Emits when* a record arrives: the validated record, or the record with the reason why it is dead.
+ * *Backpressures when* never: in `through` a record returns its credit with its result; after `.pipe` nothing limits the records.
  * *Completes when* the records complete.
- * *Cancels when* downstream cancels. A record that is dead never ends the stream.
+ * *Cancels when* downstream cancels. A dead record never ends the stream.
  */
 export function splitValid<In, Out>(validate: Validator<In, Out>): Transform<In, Checked<In, Out>> {
   return transform<In, Checked<In, Out>>({ name: 'splitValid', open: () => ({ next: (record) => [checked(record, validate)] }) });

@@ -1,4 +1,4 @@
-/** Where all time comes from, so that a test can be its master. */
+/** The source of all time, so that tests can control it. */
 export interface Clock {
   /** Milliseconds since some fixed instant; never steps back, even when the wall clock does. */
   monotonicMs(): number;

@@ -9,8 +9,8 @@ export interface RetryAfterOptions {
 }
 
 /**
- * Reads `Retry-After` (RFC 9110, section 10.2.3: seconds, or a date) as ms from now; undefined where it is absent or malformed. A date
- * counts against the same answer's Date, so that the clocks need not agree.
+ * Reads `Retry-After` (RFC 9110, section 10.2.3: seconds, or a date) as ms from now; undefined if it is absent or malformed. A date is
+ * compared with the same answer's Date, so that the clocks need not agree.
  */
 export function retryAfterMs({ retryAfter, date, epochMs }: RetryAfterOptions): number | undefined {
   const given = retryAfter?.trim();

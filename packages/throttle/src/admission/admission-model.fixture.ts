@@ -123,7 +123,7 @@ export function plainAdmission({ clock }: { readonly clock: Clock }): Omit<Admis
       const said = { label, ...(weights.length > 0 && { weights }), ...(walk !== undefined && { walk }) };
       if (!credits.hasRoom(items)) return { ...said, for: 'downstream' as const };
       const own = pool.bears(weights) ? pool.freeAt(weights) : Infinity;
-      // A waiter that could go, and waits all the same, waits for those before it.
+      // A waiter that could go but still waits is waiting for earlier ones.
       const at = own === -Infinity ? (first.get(pool) ?? own) : own;
       first.set(pool, Math.min(first.get(pool) ?? Infinity, at));
       return { ...said, for: 'budget' as const, ...(Number.isFinite(at) && { until: at + offset }) };

@@ -24,13 +24,13 @@ export interface AcquireOptions {
   /** Items that the answer may hold at most. */
   readonly items: number;
   /**
-   * Longest from the permit until the service has counted the request, in ms. With it a request may go before a heavier one that waits
-   * for its budgets, where that is sure to put it off by nothing. Default: not known.
+   * Longest time from the permit until the service has counted the request, in ms. If it is known, a request may pass a heavier one that
+   * waits for its budgets, provided that this can't delay the heavier one. Default: unknown.
    */
   readonly countedWithinMs?: number;
   /** The request's name among those that wait. */
   readonly label?: string;
-  /** Requests of one walk take their turns among walks, however many of them wait. Default: each request is a walk of its own. */
+  /** Requests of one walk take one turn among the walks, however many of them wait. Default: each request counts as its own walk. */
   readonly walk?: object;
   /** How large a share of the turns the walk gets, against 1 of others. Default 1. */
   readonly share?: number;
@@ -41,8 +41,8 @@ export interface AcquireOptions {
 }
 
 /**
- * One token of every budget concerned and the credit for one page, granted in one step. Disposed, it gives its credit back and, where it was
- * neither answered nor aborted, is aborted. A permit whose credit goes on with its answer is settled by hand.
+ * One token of every budget concerned and the credit for one page, granted in one step. Disposing it returns its credit and aborts it,
+ * unless it was answered or aborted before. Settle a permit yourself if its credit stays with its answer.
  */
 export interface Permit extends Omit<Grant, 'durable'>, Disposable {
   /** The room that was reserved for the answer; `resize` it to the items that came. */
@@ -53,9 +53,9 @@ export interface Permit extends Omit<Grant, 'durable'>, Disposable {
 export interface Admission {
   /**
    * Waits for a permit. Credit and tokens are taken in one synchronous step: a token that waited for credit would go stale
-   * and overrun its window. Where the credential has a journal the permit comes when its grant is durable.
+   * and overrun its window. If the credential has a journal, the permit comes when its grant is durable.
    * Rejects with `signal.reason` when aborted, with the pool's error when its last credential has left, with the journal's
-   * when it can't be written, and with a `RangeError` for weights that no member could ever bear, also when the last one that could leaves.
+   * when it can't be written, and with a `RangeError` for weights above the limits of every remaining member.
    */
   acquire(options: AcquireOptions): Promise<Permit>;
   /** The waiters in the order of their turns, each with what it waits for. */
@@ -85,8 +85,8 @@ interface Waiter extends AcquireOptions, Queued {
 }
 
 /**
- * Makes an admission: walks take turns, first come first served among equals, and no request waits behind another's full downstream, nor
- * behind a heavier request that it doesn't delay.
+ * Makes an admission: walks take turns, first come, first served among equals. No request waits because another's downstream is full, or
+ * for a heavier request that it doesn't delay.
  */
 export function admission({ clock = systemClock() }: AdmissionOptions = {}): Admission {
   const queue = new FairQueue<Waiter>();
@@ -145,7 +145,7 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
         const isFree = at <= now;
         if (!isFree || putsOff(waiter, before, now)) {
           blocked.set(pool, { at: isFree ? before.at : Math.min(before.at, at), weights: [...before.weights, weights] });
-          // Where no waiting request costs less, no other can go; else its own line is passed over at its next turn.
+          // If no waiting request costs less, none can go; otherwise only its own line is skipped.
           if (costsAsMuch([], weights)) looking.close(waiter);
           continue;
         }
@@ -163,7 +163,7 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
     return wakeAt;
   };
 
-  /** True where nobody waits whom a grant could put off, and nothing is to be waited for. */
+  /** True if a grant can't delay another request, and this one needn't wait. */
   const mayGoAtOnce = ({ pool, weights, credits, items }: Waiter, now: number): boolean =>
     queue.isEmpty && credits.hasRoom(items) && pool.freeAt(weights, now) <= now;
 
@@ -201,7 +201,7 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
       stands.set(line, { hasRoom, own });
       const said = { label, ...(weights.length > 0 && { weights }), ...(walk !== undefined && { walk }) };
       if (!hasRoom) return { ...said, for: 'downstream' as const };
-      // A waiter that could go, and waits all the same, waits for those before it.
+      // A waiter that could go but still waits is waiting for earlier ones.
       const at = own === -Infinity ? (first.get(pool) ?? own) : own;
       first.set(pool, Math.min(first.get(pool) ?? Infinity, at));
       return { ...said, for: 'budget' as const, ...(Number.isFinite(at) && { until: at + offset }) };

@@ -9,7 +9,7 @@ export interface PoolMember {
   readonly name: string;
   /** Every budget that a request with this credential is charged to. */
   readonly budgets: readonly RateBudget[];
-  /** Where its grants are made durable before they are used. Default: nowhere. */
+  /** Makes its grants durable before they are used. Default: none. */
   readonly journal?: JournalEntry;
   /**
    * Monotonic ms before which it carries nothing, whatever its budgets permit; `Infinity` while that isn't known. Call `Admission.wake` when
@@ -20,7 +20,7 @@ export interface PoolMember {
 
 /** Options of {@link credentialPool}. */
 export interface CredentialPoolOptions {
-  /** One or more, each with a name of its own. */
+  /** One or more, each with its own name. */
   readonly members: readonly PoolMember[];
   /** The clock of the members' budgets. Default: the machine's. */
   readonly clock?: Clock;
@@ -40,7 +40,7 @@ export interface CredentialPool {
   freeAt(weights: readonly number[], nowMs?: number): number;
   /**
    * True when a grant of `weights` now, counted within `countedWithinMs`, is free again before any of `ahead` that shares a budget with it
-   * can go, so that it delays none of them. Without `countedWithinMs`, true only where they share no budget.
+   * can go, so that it delays none of them. Without `countedWithinMs`, true only if they share no budget.
    */
   delaysNone(
     weights: readonly number[],
@@ -60,9 +60,9 @@ export interface Grant extends Omit<Slot, 'answered' | 'corrected'> {
   readonly credential: string;
   /** Its answer has come, with what it says of each budget, in their order. */
   answered(evidence?: readonly (BudgetEvidence | undefined)[]): void;
-  /** Says what it has cost in each budget, in their order, once it is answered; undefined: as it was taken. Throws a `RangeError` for what is no cost. */
+  /** Reports its cost in each budget, in their order, once it is answered; undefined: as it was taken. Throws a `RangeError` for an invalid cost. */
   corrected(costs: readonly (number | undefined)[]): void;
-  /** Settled when the grant is durable; absent where there is no journal. */
+  /** Settles when the grant is durable; absent without a journal. */
   readonly durable?: Promise<void>;
 }
 
@@ -76,9 +76,9 @@ interface Node {
 }
 
 /**
- * Makes a pool. Throws a `RangeError` for no credentials or two of one name. `weights` of its methods stand for the members' budgets in their order; a missing one is 1,
- * and one of 0 says that the budget isn't concerned.
- * Where several members may go, the one taken longest ago goes, so that none is worn out while others idle.
+ * Makes a pool. Throws a `RangeError` for no credentials or two of one name. `weights` of its methods belong to the members' budgets in their order; a missing one is 1,
+ * and 0 means that the budget isn't concerned.
+ * If several members may go, the one that was used longest ago goes, so that all are used evenly.
  * A grant costs O(log n) of n members; with a weight of 0, O(n).
  */
 export function credentialPool({ members, clock = systemClock() }: CredentialPoolOptions): CredentialPool {

@@ -5,17 +5,17 @@ export interface CreditPoolOptions {
 }
 
 /**
- * Room downstream, counted in items. One pool may be shared by any number of walks, and of sources. Each source has a queue of its own: small
- * pages of one may take the room that a large page of another waits for, unless `max` has room for that page beside all that the others ask for.
+ * Room downstream, counted in items. Any number of walks and sources may share a pool. Each source has its own queue: small pages of one
+ * may take the room that a large page of another waits for, unless `max` has room for that page and all that the others ask for.
  */
 export interface CreditPool {
-  /** Most items that may be outstanding, as given; `Infinity` where there is no bound. */
+  /** Maximum number of outstanding items; `Infinity` without a limit. */
   readonly max: number;
   /** Items reserved or handed over, not yet given back. */
   readonly outstanding: number;
   /** True when `items` fit now. While no credit is held any number fits: the only way past `max`. */
   hasRoom(items: number): boolean;
-  /** Takes room for `items`. Throws a `RangeError` where there is none. */
+  /** Takes room for `items`. Throws a `RangeError` if there is none. */
   reserve(items: number): Credit;
   /** Calls back whenever credit was given back. Returns what ends that. */
   onRelease(callback: () => void): () => void;

@@ -26,7 +26,7 @@ export interface LimiterOptions<C extends LimiterCredential = string> {
 export interface RunOptions {
   /** Leaves the queue. Work that has started runs on. */
   readonly signal?: AbortSignal | undefined;
-  /** Costs so much in each budget, or in each of them in their order. Default 1. */
+  /** Its cost in every budget, or one cost for each budget in their order. Default 1. */
   readonly weight?: number | readonly number[] | undefined;
 }
 
@@ -38,12 +38,12 @@ export interface Limiter<C extends LimiterCredential = string> {
   /**
    * Runs `work` once its budgets permit, first come first served, and resolves with its result. Work that returns `refused` runs again.
    *
-   * Rejects with the error of `work`, with `signal.reason` when aborted before its turn, with a `QueueFullError` where `maxQueue` others wait,
+   * Rejects with the error of `work`, with `signal.reason` when aborted before its turn, with a `QueueFullError` if `maxQueue` others wait,
    * with a `RangeError` for a weight above a limit, and with a `RefusedError` when the service has refused it ten times.
    *
-   * Work that throws is charged as if the service had counted it as late as `maxDelayMs` of its budgets allows (default 5 s), since nobody knows
-   * whether and when it did. It costs nothing if it throws before the event loop turns, when no request can have failed yet; return
-   * {@link failed} for an answer that is an error, which costs what any answer costs.
+   * Work that throws is charged as if the service had counted it as late as `maxDelayMs` of its budgets allows (default 5 s), because the
+   * caller can't know whether and when it did. It costs nothing if it throws before the event loop turns, when no request can have failed
+   * yet. Return {@link failed} for an answer that is an error: it costs as much as any answer.
    */
   readonly run: <R>(work: Work<C, R>, options?: RunOptions) => Promise<R>;
   /** Work that waits for its turn. */
@@ -79,7 +79,7 @@ export type RefusedOptions =
       readonly retryInMs: number;
     }
   | {
-      /** Its `Retry-After` (seconds, or a date, counted from its `Date`) is read; 1,000 ms where there is none. */
+      /** Its `Retry-After` (seconds, or a date, counted from its `Date`) is read; 1,000 ms without one. */
       readonly headers: { get(name: string): string | null };
     };
 
@@ -161,7 +161,7 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
   const waiting = (): number => begun - credits.outstanding;
   const isFree = (weights: readonly number[]): boolean => pool.freeAt(weights) <= clock.monotonicMs() && credits.hasRoom(1);
 
-  /** Runs it once; undefined where it has to wait again. */
+  /** Runs it once; undefined if it has to wait again. */
   const attempt = async <R>(
     work: Work<C, R>,
     { signal, weights }: Attempt,

@@ -18,7 +18,7 @@ export class OrderedList<Entry> implements Iterable<Entry> {
     return this.#chunks[0]?.[0];
   }
 
-  /** The first entry behind this one, which needn't be in the list. */
+  /** The first entry after this one, which needn't be in the list. */
   after(entry: Entry): Entry | undefined {
     const chunkAt = this.#chunkOf(entry);
     const chunk = this.#chunks[chunkAt];
@@ -57,7 +57,7 @@ export class OrderedList<Entry> implements Iterable<Entry> {
     for (const chunk of this.#chunks) yield* chunk;
   }
 
-  /** The first chunk that ends with this entry or behind it; their number where there is none. */
+  /** Index of the first chunk that ends with this entry or a later one; the number of chunks if there is none. */
   #chunkOf(entry: Entry): number {
     return firstOf(this.#chunks.length, (i) => {
       const last = this.#chunks[i]?.at(-1);
@@ -65,7 +65,7 @@ export class OrderedList<Entry> implements Iterable<Entry> {
     });
   }
 
-  /** Where in a chunk the entry is, or would be. */
+  /** The index in a chunk at which the entry is, or would be. */
   #placeIn(chunk: readonly Entry[], entry: Entry): number {
     return firstOf(chunk.length, (i) => {
       const other = chunk[i];
@@ -74,7 +74,7 @@ export class OrderedList<Entry> implements Iterable<Entry> {
   }
 }
 
-/** The first of `count` numbers for which it is so, where it is so for all that follow; `count` where it is so for none. */
+/** The first number below `count` for which `isSo` is true, if it is then true for all later ones; `count` if it is true for none. */
 function firstOf(count: number, isSo: (i: number) => boolean): number {
   let [from, to] = [0, count];
   while (from < to) {

@@ -7,7 +7,7 @@ export interface Waiting {
   readonly label: string;
   /** A slot of a budget, or room in the pool of credit. */
   readonly for: 'budget' | 'downstream';
-  /** Epoch ms at which the wait ends, where that is known. */
+  /** Epoch ms at which the wait ends, if that is known. */
   readonly until?: number;
   /** Its cost in each budget, if the request named one. */
   readonly weights?: readonly number[];
@@ -27,7 +27,7 @@ export interface WaitingChanges {
   look(): void;
 }
 
-/** A list of at most this length is checked in every turn; a longer one so much less often that checks cost a hundredth of the time. */
+/** A list of at most this length is checked in every turn; a longer one less often, so that checks take 1 % of the time. */
 const SHORT = 100;
 /** The wall clock counts whole ms: two readings of one instant may differ by this. */
 const SAME_INSTANT_MS = 2;

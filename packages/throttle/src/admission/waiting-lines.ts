@@ -12,7 +12,7 @@ export interface Lined extends Queued {
   readonly items: number;
 }
 
-/** Requests that differ in nothing but their turns: once one of them can't go, those behind it can't. */
+/** Requests that differ only in their turns: if one can't go, neither can later ones. */
 interface Line<Request extends Lined> extends Placed {
   readonly requests: OrderedList<Request>;
   readonly items: number;
@@ -40,7 +40,7 @@ interface Downstream<Request extends Lined> {
   isParked: boolean;
 }
 
-/** How a downstream stands in a look. */
+/** A downstream as a look has found it. */
 interface Seen<Request> {
   /** The last request that was granted; those before it were found to have room. */
   granted: Request | undefined;
@@ -48,8 +48,8 @@ interface Seen<Request> {
 }
 
 /**
- * The requests of one queue, in one line for each pool, downstream, cost and size: so who may go next is found by the lines' first ones,
- * however many wait behind them.
+ * The requests of one queue, in one line for each pool, downstream, cost and size. The first request of each line is enough to find who
+ * goes next, however many wait.
  */
 export class WaitingLines<Request extends Lined> {
   readonly #pools = new Map<CredentialPool, PoolLines<Request>>();
@@ -174,7 +174,7 @@ class Look<Request extends Lined> {
 
   /**
    * True when `first` has to wait for its downstream, which has no room for it or for an earlier request of the same downstream: small
-   * pages would starve a big one. It and the requests behind it are then passed over.
+   * pages would starve a big one. It and later requests of its line are then skipped.
    */
   isFull(first: Request): boolean {
     const line = this.#lineOf.get(first);

@@ -22,15 +22,15 @@ export function nextTimeOfDay({ at, zone, afterMs }: NextTimeOfDayOptions): numb
   const shown = shownIn(zone);
   const ahead = (epochMs: number): number => (((wanted - shown(epochMs)) % DAY_MS) + DAY_MS) % DAY_MS;
   const first = afterMs + (ahead(afterMs) || DAY_MS);
-  // Where clocks were changed on the way it shows something else: a day can have 23 or 25 hours.
+  // A clock change in between makes this inexact: a day can have 23 or 25 hours.
   const off = ahead(first);
   const corrected = first + (off > DAY_MS / 2 ? off - DAY_MS : off);
   return corrected > afterMs ? corrected : corrected + DAY_MS;
 }
 
 /**
- * The next instant after `afterMs`, in epoch ms, at which clocks in `zone` show `at` on that day of a month. Where clocks are put forward
- * over it, by so much later; where they show it twice, either. Throws a `RangeError` for a day, time or zone that isn't one.
+ * The next instant after `afterMs`, in epoch ms, at which clocks in `zone` show `at` on that day of a month. If clocks skip that time, it
+ * is later by the time skipped; if they show it twice, it is either one. Throws a `RangeError` for an invalid day, time or zone.
  */
 export function nextDayOfMonth({ day, at, zone, afterMs }: NextDayOfMonthOptions): number {
   if (!Number.isInteger(day) || day < 1 || day > 31) throw new RangeError(`${day} isn't a day of a month: write 1 to 31`);

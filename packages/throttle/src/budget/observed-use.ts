@@ -1,4 +1,4 @@
-/** Others were seen to use so much; not above 0 where our own requests explain it all. */
+/** How much other clients were seen to use; 0 or less if our own requests explain it all. */
 export interface Sighting {
   readonly weight: number;
   /** When the service's window ended in which they were seen. */
@@ -81,7 +81,7 @@ export class ObservedUse {
     return shown;
   }
 
-  /** The request whose answer has shown this has cost so much more than its weight, or less: others have used so much less, or more. */
+  /** Corrects a sighting whose own request cost `more` than its weight (or less, if negative): other clients used that much less (or more). */
   corrected(shown: Sighting, more: number): Sighting {
     const corrected = { ...shown, weight: shown.weight - more };
     this.#keep([...this.#sightings.filter((one) => one !== shown), corrected], -Infinity);

@@ -29,17 +29,17 @@ export interface RateBudgetOptions {
  *
  * The service counted a request at some moment between its sending and its answer, so a slot is busy until the answer plus a window. This is
  * safe on windows that start with the first request, on wall-clock windows and on rolling ones. Nothing is taken
- * off for the way back: a service may count right before it answers, and the next request right when it comes.
+ * off for the response's travel time: a service may count right before it answers, and the next request right when it arrives.
  *
- * If answers report what remains, they show the use of other clients of the credential (`ObservedUse`), and the budget leaves them their part.
+ * If answers report what remains, they reveal what other clients of the credential use (`ObservedUse`), and the budget leaves them that share.
  *
  * ```text
  *   answer: 3 remain       others may have used some since then
  *    |----------------------------|-- one request goes alone --|-- its answer: the rest follow --|
  * ```
  *
- * A request goes at once while an answer that has just come leaves room for it beside all in flight. Later the next one goes alone, and the rest follow its answer.
- * They wait for it a tenth of a request's share of the window at most, so that slow answers cost nothing.
+ * A request goes at once if the newest answer leaves room for it and for all in flight. Once that answer is old, one request goes alone, and
+ * the rest follow its answer. They wait at most a tenth of a request's share of the window for it, so that slow answers cost nothing.
  */
 export interface RateBudget {
   /** Requests, or units of weight, that may start per window. */
@@ -56,15 +56,15 @@ export interface RateBudget {
   freeAt(weight?: number, nowMs?: number): number;
   /** The monotonic ms before which `weight` can't be taken, however the requests in flight end. */
   soonestAt(weight?: number): number;
-  /** The monotonic ms at which a slot is free again at the latest that is taken now and counted within so many ms. */
+  /** Latest monotonic ms at which a slot is free again that is taken now and counted within `countedWithinMs`. */
   freeAgainAt(countedWithinMs: number): number;
   /** Takes a slot. Throws a `RangeError` unless `freeAt` has come at `nowMs`, by default the clock's. */
   take(weight?: number, nowMs?: number): Slot;
   /** Lets nothing start before the monotonic instant `untilMs`: the service has said so. Never shortens an earlier hold. */
   holdUntil(untilMs: number): void;
-  /** How it stands, to be continued by another process. */
+  /** Its state, for another process to continue. */
   snapshot(): BudgetSnapshot;
-  /** Continues where another process stood. */
+  /** Continues from another process's snapshot. */
   restore(snapshot: BudgetSnapshot): void;
 }
 
@@ -85,8 +85,8 @@ export interface Slot {
   /** Its first byte is about to go to the wire. False when its lease is over: it must not be sent, and is given back by `aborted`. */
   sent(): boolean;
   /**
-   * Its answer has come, with what it says of the budget. Both in one step: only then is known which of our own requests the service has
-   * counted by then. Evidence only ever tightens, and only by what our own requests don't explain.
+   * Reports its answer and what that says about the budget, in one step: this is the moment at which it is known which of our requests the
+   * service has counted. Evidence can only tighten the budget, and only by what our own requests don't explain.
    */
   answered(evidence?: BudgetEvidence): void;
   /** Says what it has cost, which its answer alone knows: 0 or more, and more than the limit, too. It counts from then on as if it had been taken so. */
@@ -101,7 +101,7 @@ export interface Slot {
 const DRIFT = 500e-6;
 /** Pairs of a snapshot at most. */
 const SNAPSHOT_PAIRS = 64;
-/** Resets and dates are whole seconds: by so much the end of a window may be misjudged. */
+/** Resets and dates are whole seconds, so the end of a window may be off by this much. */
 const HEADER_GRAIN_MS = 1_000;
 /** A request waits for an answer that vouches for it no longer than for this part of its share of the window: then budgets lose nothing. */
 const PATIENCE = 10;
@@ -115,7 +115,7 @@ export function rateBudget(options: RateBudgetOptions): RateBudget {
 }
 
 export interface RollingBudgetOptions extends RateBudgetOptions {
-  /** For how long, from now, a slot is busy that is counted within so many ms. Default: those, the window and the guard. */
+  /** How long, from now, a slot is busy that is counted within `countedWithinMs`. Default: those, the window and the guard. */
   readonly busyForMs?: (countedWithinMs: number) => number;
   /** By how much two ends of one window may seem to differ, in ms: the wall clock is corrected now and then. Default 0. */
   readonly endGrainMs?: number;
@@ -183,7 +183,7 @@ export class RollingBudget implements RateBudget {
       throw new RangeError(`rateBudget: a weight of ${weight} does not fit a limit of ${this.limit}`);
   }
 
-  /** When our own log has room beside what is expected of others. */
+  /** When our own log has room, with the expected use of other clients. */
   #besideOthers(weight: number, now: number): number {
     const room = this.limit - this.#weightInFlight - weight;
     let from = this.#log.freeAt(room, now);
@@ -226,7 +226,7 @@ export class RollingBudget implements RateBudget {
     this.#heldUntil = Math.max(this.#heldUntil, untilMs);
   }
 
-  /** Headers that lie are no evidence. */
+  /** False for headers that can't be true. */
   #isPossible({ remaining, resetInMs }: BudgetEvidence): boolean {
     return Number.isSafeInteger(remaining) && remaining >= 0 && resetInMs >= 0 && resetInMs <= this.windowMs + HEADER_GRAIN_MS;
   }
@@ -353,7 +353,7 @@ class RollingSlot implements Slot {
   sent(): boolean {
     const { clock } = this.#options;
     const now = clock.monotonicMs();
-    // A process that was frozen sees the one clock go on, a machine that was suspended the other.
+    // A frozen process shows in one clock, a suspended machine in the other.
     if (Math.max(now - this.takenAt, clock.epochMs() - this.#takenAtEpoch) > this.leaseMs) return false;
     this.wasSent = true;
     this.sentAt = now;

@@ -23,7 +23,7 @@ export class SlidingWindowLog {
     return this.#total;
   }
 
-  /** When the last came free of what is no longer busy at `now`; `-Infinity` where nothing has. */
+  /** When the last slot came free that is no longer busy at `now`; `-Infinity` if there is none. */
   freedAt(now: number): number {
     this.#expire(now);
     return this.#freedAt;
@@ -56,7 +56,7 @@ export class SlidingWindowLog {
     else this.#entries.splice(at, 0, { until, weight });
   }
 
-  /** The slots that are busy after `now`, ascending: at most `most` pairs; where there are more, a later end stands for earlier ones. */
+  /** The slots that are busy after `now`, ascending: at most `most` pairs; beyond that, a later end replaces earlier ones. */
   left(now: number, most: number): (readonly [ms: number, weight: number])[] {
     this.#expire(now);
     const per = Math.ceil(this.#entries.length / most);

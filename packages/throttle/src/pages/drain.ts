@@ -6,7 +6,7 @@ import type { Delivery, PageReader } from './page-reader.ts';
 export interface DrainOptions {
   /** Most items requested or handed over and not yet acknowledged, in all. Default 20,000; not used when `credits` is given. */
   readonly maxOutstanding?: number;
-  /** A pool shared with other drains, in place of one of its own. */
+  /** A pool shared with other drains. Default: its own pool. */
   readonly credits?: CreditPool;
   /** Most pages to request while one is being projected. Default: as many as credit allows. */
   readonly readAhead?: number;

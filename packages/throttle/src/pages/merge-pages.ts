@@ -7,19 +7,19 @@ import { PageStream } from './page-stream.ts';
 export interface MergePagesOptions {
   /** Most items of all walks that are requested or handed over and not yet acknowledged. Default: the drain's; 20,000 without a drain. */
   readonly maxOutstanding?: number | undefined;
-  /** A pool shared with others, in place of one of its own. */
+  /** A pool shared with others. Default: its own pool. */
   readonly credits?: CreditPool | undefined;
 }
 
 const MAX_OUTSTANDING = 20_000;
 
 /**
- * Makes several walks one stream, under one credit: each is in the order of its own pages, and the values of a page stay together. Where
- * neither option is given the drain's credit holds; otherwise these options do, and not those of the drain.
+ * Merges several walks into one stream under one credit. Each walk keeps the order of its pages, and the values of a page stay together.
+ * These options replace those of the drain; without any, the drain's credit applies.
  *
  * - *Emits when* a page of any walk has come.
  * - *Backpressures when* credit has no room for a page, or the latest page of each walk waits to be taken.
- * - *Completes when* all walks have. The first that fails ends the stream, behind the pages that came before.
+ * - *Completes when* all walks have. The first that fails ends the stream, after the pages that came before.
  * - *Cancels when* unsubscribed: the requests of all walks are aborted, and pages that wait are dropped with their credit.
  */
 export function mergePages<T>(streams: Iterable<PageStream<T>>, { maxOutstanding, credits }: MergePagesOptions = {}): PageStream<T> {
@@ -29,7 +29,7 @@ export function mergePages<T>(streams: Iterable<PageStream<T>>, { maxOutstanding
     const isOwn = credits !== undefined || maxOutstanding !== undefined;
     return mergedReader({
       readers: walks.map((walk) => walk.reader()),
-      // Iteration has no bound of its own.
+      // Iteration sets no limit.
       creditsFor: (given) => (isOwn || given.max === Infinity ? own : given),
     });
   });

@@ -7,7 +7,7 @@ export interface PageReader<T> {
    * One call at a time. Rejects when the walk has failed, and with `signal.reason` when it was aborted.
    */
   read(options: ReadOptions): Promise<Delivery<T> | undefined>;
-  /** Gives what came with an earlier value and needs no waiting for; undefined where there is nothing. Default: nothing, ever. */
+  /** Returns a value that came with an earlier one, without waiting; undefined if there is none. Default: none, ever. */
   take?(): Delivery<T> | undefined;
 }
 
@@ -17,7 +17,7 @@ export interface ReadOptions {
   readonly credits: CreditPool;
   /** Aborts the request in flight, and gives back the credit of values that wait. */
   readonly signal: AbortSignal;
-  /** Stands for the walk in the queue and in gauges. Default: the reader brings one of its own. */
+  /** Identifies the walk in the queue and in gauges. Default: the reader provides one. */
   readonly walk?: object;
 }
 

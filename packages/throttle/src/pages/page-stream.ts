@@ -7,16 +7,16 @@ import { readThrough, type Stage } from './through.ts';
 
 /** Options of a {@link PageStream}. */
 export interface PageStreamOptions {
-  /** Ends each walk with its reason, behind the pages that were handed over before, and aborts the request in flight. */
+  /** Ends each walk with its reason, after the pages that were delivered before, and aborts the request in flight. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * A walk in three shapes. Each subscription, iteration or drain is a walk of its own.
+ * A walk in three shapes. Each subscription, iteration or drain is a separate walk.
  *
  * - as an `Observable` it pushes: a page is done when `next` returns;
  * - as an `AsyncIterable` it is pulled: a page is done when the consumer calls for the next one;
- * - `drain` hands pages over under credit: a page is done when its projection completes.
+ * - `drain` delivers pages under credit: a page is done when its projection completes.
  */
 export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
   readonly #open: () => PageReader<T>;
@@ -34,13 +34,13 @@ export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
   }
 
   /**
-   * The same walk behind stages, still in its three shapes. The values are those that `.pipe` of the same transforms gives, but under credit:
-   * a page's credit comes back when every value made of it is acknowledged. Behind `.pipe` backpressure has ended: pages are requested as
+   * The same walk through stages, still in its three shapes. The values are those that `.pipe` of the same transforms gives, but under credit:
+   * a page returns its credit when every value made of it is acknowledged. After `.pipe` there is no backpressure: pages are requested as
    * fast as their budget permits, however slow the consumer is.
    *
-   * - *Emits when* a stage gives a value: each is a page of its own to the drain.
+   * - *Emits when* a stage emits a value: the drain treats each as a page.
    * - *Backpressures when* the drain does, or the values of a page are not all acknowledged and credit has no room for the next one.
-   * - *Completes when* the walk has ended and its last value is acknowledged; ends with the error of a stage behind the values before it.
+   * - *Completes when* the walk has ended and its last value is acknowledged; a stage's error comes after the values before it.
    * - *Cancels when* unsubscribed: the request in flight is aborted, and the values that wait are dropped with their credit.
    */
   through<A>(a: Stage<T, A>): PageStream<A>;

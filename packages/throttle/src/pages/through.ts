@@ -3,7 +3,7 @@ import { latestSignal } from './latest-signal.ts';
 import type { Delivery, PageReader } from './page-reader.ts';
 import type { Transform } from './transform.ts';
 
-/** A stage of `through` that reads by itself, and so may wait and read several walks' values before it gives one, as `gather` does. */
+/** A stage of `through` that reads independently: it may wait, and read values of several walks before it emits one, as `gather` does. */
 export interface PageStage<A, B> {
   /** Names the stage, for its reader alone. Unlike a transform's name, no state is kept under it. */
   readonly name: string;
@@ -13,10 +13,10 @@ export interface PageStage<A, B> {
   read(values: PageReader<A>): PageReader<B>;
 }
 
-/** A step between a stream of pages and its drain: a transform, which gives values of one value, or a stage that reads by itself. */
+/** A step between a stream of pages and its drain: a transform, which turns one value into others, or a stage that reads independently. */
 export type Stage<A, B> = Transform<A, B> | PageStage<A, B>;
 
-/** Puts a stage behind a reader. Opens the transform for it. */
+/** Applies a stage to a reader. Opens its transform. */
 export function readThrough<A, B>(values: PageReader<A>, stage: Stage<A, B>): PageReader<B> {
   return 'read' in stage ? stage.read(values) : transformed(values, stage);
 }
@@ -76,7 +76,7 @@ function transformed<A, B>(values: PageReader<A>, transform: Transform<A, B>): P
   };
 }
 
-/** Hands values over under one credit, which is released with the last of them; at once where there are none. */
+/** Delivers values under one credit, which is released with the last of them, or at once if there are none. */
 function sharedCredit<T>(whole: Credit, values: readonly T[]): readonly Delivery<T>[] {
   if (values.length === 0) whole.release();
   const { items } = whole;

@@ -4,14 +4,14 @@ import { concatMap, defer, type Observable, type OperatorFunction } from 'rxjs';
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json | undefined };
 
 /**
- * An RxJS operator that can also be opened with the state it left, so that a resumed stream goes on as if it had never stopped.
+ * An RxJS operator that can also be opened with the state it left, so that a resumed stream continues as if it had never stopped.
  * In `pages.through(transform)` it works under credit; in `walk({ through })` its state is part of the checkpoint as well.
  * `.pipe(transform)` works as with every operator, and backpressure ends there.
  */
 export interface Transform<A, B = A> extends OperatorFunction<A, B> {
-  /** Under which its state stands in a checkpoint; unique among the transforms of one stream. */
+  /** Name of its state in a checkpoint; unique among the transforms of one stream. */
   readonly name: string;
-  /** Starts over, or behind the values that left `state`. */
+  /** Starts over, or continues after the values that left `state`. */
   open(state?: Json): OpenTransform<A, B>;
 }
 
@@ -19,15 +19,15 @@ export interface Transform<A, B = A> extends OperatorFunction<A, B> {
 export interface OpenTransform<A, B> {
   /** The values that come of one, in order. */
   next(value: A): Iterable<B>;
-  /** Gives the state with which a later `open` goes on behind the last `next`. Absent where there is nothing to remember. */
+  /** Returns the state with which a later `open` continues after the last `next`. Absent for a transform without state. */
   state?(): Json | undefined;
 }
 
 /** Options of {@link transform}. */
 export interface TransformOptions<A, B> {
-  /** Under which the transform's state stands in a checkpoint; unique among the transforms of one stream. */
+  /** Name of the transform's state in a checkpoint; unique among the transforms of one stream. */
   readonly name: string;
-  /** Starts over, or behind the values that left `state`. Called once per walk or subscription. */
+  /** Starts over, or continues after the values that left `state`. Called once per walk or subscription. */
   readonly open: (state?: Json) => OpenTransform<A, B>;
 }
 

@@ -1,5 +1,5 @@
 /**
- * A clock for tests, which stands still until the test advances it.
+ * A clock for tests, which moves only when the test advances it.
  *
  * @packageDocumentation
  */

@@ -1,12 +1,12 @@
 import type { Clock } from '../clock.ts';
 
-/** A clock that stands still until a test advances it. */
+/** A clock that moves only when a test advances it. */
 export interface VirtualClock extends Clock {
-  /** Goes on by `ms`: fires what falls due on the way, in order, and lets promises settle after each. */
+  /** Advances by `ms`: fires what becomes due, in order, and lets promises settle after each. */
   advance(ms: number): Promise<void>;
   /** Lets all settled promises run, without any time going by. */
   settle(): Promise<void>;
-  /** Steps the wall clock, as a correction of the machine's clock does; the monotonic one goes on undisturbed. */
+  /** Steps the wall clock, as a correction of the machine's clock does; the monotonic clock isn't affected. */
   stepEpoch(ms: number): void;
   /** Timers that have not fired. */
   readonly pending: number;

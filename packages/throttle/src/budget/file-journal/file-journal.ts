@@ -37,7 +37,7 @@ interface Line {
   readonly budgets: readonly BudgetSnapshot[];
 }
 
-/** After so many bytes of lines the file is rewritten, with each credential's newest line. */
+/** Bytes of lines after which the file is rewritten with each credential's newest line. */
 const REWRITE_BYTES = 1024 * 1024;
 const SHORTEST_LEASE_MS = 1_000;
 
@@ -92,7 +92,7 @@ export async function fileJournal(options: FileJournalOptions): Promise<FileJour
       await journal.replace(textOf(saved.values()));
       appendedBytes = 0;
     } catch {
-      // The lines are durable all the same, and the next write retries the rewrite.
+      // The lines are durable anyway, and the next write retries the rewrite.
     }
   };
   /** One write at a time; what comes in the meantime shares the next. */
@@ -134,7 +134,7 @@ export async function fileJournal(options: FileJournalOptions): Promise<FileJour
         restored: line === undefined ? undefined : agedSnapshots(line.budgets, clock.epochMs() - line.at, clock.boot?.()),
         granted,
         settled: () => void changed.add(credential),
-        // Where it can't be written the next grant can't, and says so.
+        // If this fails, so does the next grant, which reports it.
         learned: () => void granted().catch(() => undefined),
       };
     },

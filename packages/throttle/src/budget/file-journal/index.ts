@@ -1,5 +1,5 @@
 /**
- * A journal of budgets in a file: a program that starts again goes on in the same windows.
+ * A journal of budgets in a file: a program that starts again continues the same windows.
  *
  * @packageDocumentation
  */

@@ -2,10 +2,10 @@ import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Rewrites from the start, and appends behind a truncation too. */
+/** Writes from the start; appends also follow a truncation. */
 const FRESH = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND;
 
-/** A file of lines. An append is durable when it resolves; one that fails leaves nothing that the next one would stand behind. */
+/** A file of lines. An append is durable when it resolves; one that fails leaves no partial line before the next one. */
 export class JournalFile {
   readonly #file: string;
   #handle: FileHandle;
@@ -44,7 +44,7 @@ export class JournalFile {
     this.#isClean = true;
   }
 
-  /** Replaces what is there. Where it fails, appends go on with what was there. */
+  /** Replaces the content. If it fails, later appends continue the old content. */
   async replace(text: string): Promise<void> {
     const { handle, length } = await replaced(this.#file, text);
     const former = this.#handle;
@@ -67,7 +67,7 @@ export class JournalFile {
   }
 }
 
-/** Makes a file's folder where it is missing, durably, for its owner alone. */
+/** Makes a missing folder of a file, durably, for its owner alone. */
 export async function makeFolder(file: string): Promise<void> {
   const folder = dirname(file);
   const first = await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -95,7 +95,7 @@ async function replaced(file: string, text: string): Promise<Written> {
   }
 }
 
-/** Windows keeps names durable by itself, and opens no folder. */
+/** Windows makes names durable automatically, and can't open a folder. */
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(folder, 'r');

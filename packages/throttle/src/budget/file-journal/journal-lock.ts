@@ -1,7 +1,7 @@
 import { chmodSync, existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 
-/** Two newcomers that meet on a free journal can each stand in the other's way for a moment; one that is held stays so for longer than this. */
+/** Two processes that open a free journal can block each other for a moment. A journal in use stays locked for longer than this. */
 const MEETING_MS = 60;
 /** SQLite's code for a lock that another connection holds, https://www.sqlite.org/rescode.html. */
 const BUSY = 5;
@@ -12,9 +12,9 @@ export interface JournalLock {
 }
 
 /**
- * Takes a journal's lock, or resolves to undefined while it is held, in this process or any other. Node has no file locks of its own: the
- * lock is an exclusive transaction on an empty SQLite database, `<file>.lock`. That file stays when the journal is closed: removing it
- * would let two newcomers lock two different files of that name.
+ * Takes a journal's lock, or resolves to undefined while this or another process holds it. Node has no file locks, so the lock is an
+ * exclusive transaction on an empty SQLite database, `<file>.lock`. The file stays when the journal is closed: removing it would let two
+ * processes lock two different files of that name.
  */
 export async function takeJournalLock(file: string): Promise<JournalLock | undefined> {
   const { DatabaseSync } = await import('node:sqlite');
@@ -24,7 +24,7 @@ export async function takeJournalLock(file: string): Promise<JournalLock | undef
     const isNew = !existsSync(lockFile);
     db = new DatabaseSync(lockFile, { timeout: MEETING_MS });
     if (isNew) chmodSync(lockFile, 0o600);
-    // In memory, so that a holder that is killed leaves no journal of SQLite's behind.
+    // In memory, so that a killed holder leaves no SQLite journal.
     db.exec('PRAGMA journal_mode = MEMORY');
     db.exec('BEGIN EXCLUSIVE');
     const held = db;
