@@ -37,6 +37,8 @@ const JAVA = 'java-';
 
 /** Writes something again and again. */
 interface Writing {
+  /** Rejects when it can't go on. */
+  readonly work: Promise<void>;
   /** How much has been acknowledged. */
   readonly acknowledged: () => number;
   /** From now on: a cut connection at some request, or the log is cut off for good and another one continues. */
@@ -176,7 +178,10 @@ class Place {
 async function furtherEach(all: readonly Writing[], count: number): Promise<void> {
   const goals = all.map((writing) => ({ writing, goal: writing.acknowledged() + count }));
   const behind = (): readonly number[] => goals.flatMap(({ writing, goal }, index) => (writing.acknowledged() < goal ? [index] : []));
-  await expect.poll(behind, { timeout: 120_000, interval: 20 }).toEqual([]);
+  const failed = new Promise<never>((_, reject) => {
+    for (const { work } of all) work.catch(reject);
+  });
+  await Promise.race([expect.poll(behind, { timeout: 120_000, interval: 20 }).toEqual([]), failed]);
 }
 
 /** Ended by SIGTERM while transactions end, or by SIGKILL as soon as one of them has acknowledged the end of one. */
@@ -238,6 +243,7 @@ async function write(place: Place, newKind: (log: TopicLog) => Promise<Kind>): P
   })();
   work.catch(() => undefined);
   return {
+    work,
     acknowledged: () => kind.acknowledged(),
     async secondFault() {
       if (kind.isOfOneLog === true || Math.random() < 0.6) return place.cutSoon(client.clientId);
@@ -352,6 +358,7 @@ async function writeByJava(place: Place, { jars }: KafkaBroker): Promise<Writing
   const acknowledged: string[] = [];
   createInterface(java.stdout).on('line', (number) => acknowledged.push(number));
   return {
+    work: Promise.resolve(),
     acknowledged: () => acknowledged.length,
     async secondFault() {
       await Promise.resolve(place.cutSoon(id));
