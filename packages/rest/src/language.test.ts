@@ -108,6 +108,10 @@ describe('mistakes, each with its place and its cure', () => {
     [{ budgets: { day: { requests: 5, per: 'day' } } }, 'budgets: is beside limit. Keep one of them.'],
     [{ credentials: [{ name: 'a', bearer: 'x', key: 'y' }] }, 'credentials.0: has bearer and key. Keep one of them.'],
     [{ credentials: [{ name: 'a', header: 'x-key' }] }, 'credentials.0.header: has no key beside it. Add key: "${KEY}".'],
+    [
+      { limit: { requests: 1, window: '1s', reset: '$.wait' } },
+      'limit.reset: needs left beside it. Write both, or neither: Headgate reads the usual headers itself.',
+    ],
   ])('%j', (section, message) => {
     expect(issuesOf({}, section)).toContain(message);
   });

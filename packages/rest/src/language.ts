@@ -137,7 +137,11 @@ const quota = z.strictObject({
 const budget = z.union([limit, quota]).superRefine(({ left, reset }, context) => {
   if ((left === undefined) === (reset === undefined)) return;
   const [there, missing] = left === undefined ? ['reset', 'left'] : ['left', 'reset'];
-  context.addIssue({ code: 'custom', path: [there], message: `needs ${missing} beside it.` });
+  context.addIssue({
+    code: 'custom',
+    path: [there],
+    message: `needs ${missing} beside it. Write both, or neither: Headgate reads the usual headers itself.`,
+  });
 });
 
 function isZone(zone: string): boolean {

@@ -91,7 +91,7 @@ function requestOf(pipeline: Pipeline, stream: string, fields: readonly string[]
     pipeline.requests.parse(value);
   } catch (error) {
     throw new UsageError(
-      `try: ${error instanceof Error ? error.message : String(error)} Write each field of the stream, as in --for id=5.`,
+      `try: ${error instanceof Error ? error.message : String(error)} Write each field of the stream, as in --for NAME=VALUE.`,
     );
   }
   return value;

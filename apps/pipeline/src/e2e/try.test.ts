@@ -38,7 +38,7 @@ shop:
     expect((await place.headgate('try', 'shop.parts', '--for', 'item=a b')).stdout).toContain('GET /parts/a%20b: 200');
     const without = await place.headgate('try', 'shop.parts');
     expect(without.code).toBe(2);
-    expect(without.stderr).toMatch(/item is missing.* as in --for id=5\./);
+    expect(without.stderr).toMatch(/item is missing.* as in --for NAME=VALUE\./);
     expect(asked).toHaveLength(2);
     expect(await place.records('shop.items')).toEqual([]);
   } finally {
