@@ -36,6 +36,16 @@ describe('a selector that finds nothing is asked once more, and then a dead lett
   it.concurrent.each([{ items: [] }, { items: null }, { items: {} }, { items: [], error: null }])('%j has no records', async (body) => {
     expect(await outcome({ items: stream }, always({ body }))).toMatchObject({ keys: [], codes: [], asked: 1 });
   });
+
+  it.concurrent('with a filter, a page that leaves its list out has no records, and the listing continues', async () => {
+    const pages = [{ items: [{ id: 1 }], next: 'b' }, { next: 'c' }, { items: [{ id: 2 }] }];
+    let asked = 0;
+    const found = await outcome(
+      { items: { ...stream, records: '$.items[?@.id]', pages: cursor } },
+      { routes: { 'GET /items': () => ({ body: pages[(asked += 1) - 1] ?? {} }) } },
+    );
+    expect(found).toMatchObject({ keys: ['1', '2'], codes: [], asked: 3 });
+  });
 });
 
 describe('a cursor that is none is asked once more, and then a dead letter', () => {
