@@ -40,7 +40,7 @@ export interface BudgetSlotsOptions {
   readonly clock: Clock;
 }
 
-/** A larger budget is looked at in so many steps: a display calls this every second. */
+/** Larger budgets are sampled in this many steps, because a display calls this every second. */
 const MOST_STEPS = 64;
 
 /** Reads when a budget's slots come free, those of a step when its last one does. It takes none. */

@@ -26,10 +26,10 @@ export function parseSpelled(text: string): unknown {
 }
 
 /**
- * Parses JSON to be written out again untouched: a number that a JavaScript number would spell differently is kept as it is spelled,
- * as an object that `JSON.stringify` writes as that number (`JSON.rawJSON`).
+ * Parses JSON so that it can be written again unchanged: a number that JavaScript would spell differently becomes an object that
+ * `JSON.stringify` writes with its original spelling (`JSON.rawJSON`).
  *
- * Throws a `SyntaxError` for what is no JSON and a `RangeError` for what is nested more than 500 deep.
+ * Throws a `SyntaxError` for text that isn't JSON and a `RangeError` for JSON nested more than 500 deep.
  */
 export function parseUntouched(text: string): unknown {
   checkDepth(text);
@@ -61,7 +61,7 @@ function isLossless(source: string, value: number): boolean {
   return digits.length <= MOST_DIGITS || (isExact(source, value) && !isWide(value));
 }
 
-/** Any decimal number of so many digits comes back from a JavaScript number as it was. */
+/** A JavaScript number keeps every decimal number of up to this many digits. */
 const MOST_DIGITS = 15;
 
 function isExact(source: string, value: number): boolean {

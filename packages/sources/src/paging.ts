@@ -17,7 +17,7 @@ export interface Paging<Query, Page, Cursor extends NonNullable<Json>> {
   readonly maxPages?: number;
 }
 
-/** Where a walk continues: JSON, to be stored with the records of the page before. `{ cursor }` alone is a valid one. */
+/** The place at which a walk continues: JSON, to store with the records of the previous page. `{ cursor }` alone is valid. */
 export type Checkpoint<Cursor extends NonNullable<Json>> = {
   /** The cursor of the next page. */
   readonly cursor: Cursor;
@@ -39,13 +39,13 @@ export interface WalkedPage<Page, Cursor extends NonNullable<Json>> {
   readonly number: number;
   /** The cursor of its request. */
   readonly cursor: Cursor;
-  /** Where the walk continues: a later walk takes it as `from`. */
+  /** The place at which the walk continues: a later walk takes it as `from`. */
   readonly next: Checkpoint<Cursor> | 'last';
 }
 
 /** Options of a walk through pages. */
 export interface WalkOptions<Cursor extends NonNullable<Json>> {
-  /** Where to continue: the `next` of an earlier walk's page. Nothing comes after `last`. Default: the first page. */
+  /** The place to continue at: the `next` of an earlier walk's page. Nothing comes after `last`. Default: the first page. */
   readonly from?: Checkpoint<Cursor> | 'last' | undefined;
   /** Ends the walk with the signal's reason, and aborts the request in flight. */
   readonly signal?: AbortSignal | undefined;
@@ -126,9 +126,9 @@ export function pageNumbers<Query, Page>({ query, isLast, first = 1 }: PageNumbe
 export interface OffsetsOptions<Query, Page> {
   /** The query for the items from an offset on. */
   readonly query: (offset: number) => Query;
-  /** Items of a page: the next offset is so many further. */
+  /** Number of items of a page, which is added to the offset. */
   readonly items: (page: Page) => number;
-  /** Items that the service has in all, as a page says it. Default, and where it is undefined: the walk ends at an empty page. */
+  /** Total number of items, as the page says it. Default, and if it is undefined: the walk ends at an empty page. */
   readonly total?: (page: Page) => number | undefined;
   /** The first offset. Default 0. */
   readonly first?: number;
@@ -150,7 +150,7 @@ export function offsets<Query, Page>({ query, items, total, first = 0 }: Offsets
 const LINK = /<([^<>]*)>((?:\s*;\s*[^\s;,=]+(?:\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^\s;,]*))?)*)/g;
 const PARAMETER = /;\s*([^\s;,=]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,]*)))?/g;
 
-/** The address of a Link header's first link that has a relation (RFC 8288); undefined where none has. */
+/** The address of a Link header's first link with a relation (RFC 8288); undefined if there is none. */
 export function linkTarget(header: string, rel: string): string | undefined {
   for (const [, address, parameters = ''] of header.matchAll(LINK)) {
     // A second `rel` counts for nothing (RFC 8288, 3.3).

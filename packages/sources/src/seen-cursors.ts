@@ -19,7 +19,7 @@ const MOST = 1_024;
 export function seenCursors(snapshot = ''): SeenCursors {
   const [digests = '', interval = '1'] = snapshot.split('/');
   let seen = new Set(digests.match(new RegExp(`.{${LENGTH}}`, 'g')) ?? []);
-  /** All of `seen`, one behind the other. */
+  /** All of `seen`, concatenated. */
   let text = digests;
   let every = Number(interval);
   let toSkip = 0;

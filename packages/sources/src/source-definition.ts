@@ -17,8 +17,8 @@ export interface SourceDefinition<Query, Value> {
   /** The HTTP request of a query. Path and query are appended to the base address. */
   toRequest(query: Query): SourceRequest;
   /**
-   * Follows redirects (301, 302, 303, 307, 308) that stay under `baseUrl`, five in a row at most. Each takes its budgets as a request of
-   * its own. Others end the request with `HEADGATE_REDIRECTED`: credentials go nowhere else. Default: follows none.
+   * Follows redirects (301, 302, 303, 307, 308) that stay under `baseUrl`, five in a row at most. Each is charged like another request.
+   * Other redirects end the request with `HEADGATE_REDIRECTED`: credentials go nowhere else. Default: follows none.
    */
   readonly follow?: 'same-origin';
   /** Gives the verdict on an answer. A pure function of its arguments. Redirects never get here. */
@@ -74,7 +74,7 @@ export type SourceRequest = PathRequest | UrlRequest;
 export interface AnyRequest {
   /** Default `GET`. */
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Headers beside those of the source and of the signer, such as `accept`. Default: none. */
+  /** Headers in addition to those of the source and the signer, such as `accept`. Default: none. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as UTF-8. Default: no body. */
   readonly body?: string;
@@ -82,7 +82,7 @@ export interface AnyRequest {
 
 /** A request under the base address. */
 export interface PathRequest extends AnyRequest {
-  /** Percent-encoded, with a leading slash; sent as it is, behind the base address. */
+  /** Percent-encoded, with a leading slash; appended unchanged to the base address. */
   readonly path: string;
   /**
    * Decoded; every character beyond the unreserved ones of RFC 3986 is percent-encoded on the way. A list repeats its name, undefined

@@ -1,4 +1,4 @@
-/** The cases that the sources themselves know; the README has what each says. A definition's `classify` and `parse` bring codes of their own. */
+/** The codes of the sources themselves; the README explains each. A definition's `classify` and `parse` may add their own. */
 export type SourceErrorCode =
   | 'HEADGATE_AUTHENTICATION_BAD'
   | 'HEADGATE_AUTHENTICATION_FAILED'
@@ -54,11 +54,11 @@ export interface SourceErrorOptions {
   readonly credential?: string;
   /** `@alpha`, a user id, an ISBN, an author. */
   readonly subject?: string;
-  /** Status of the answer, where one came. */
+  /** Status of the answer, if one came. */
   readonly status?: number;
   /** True when no credential is left, or none is used any more, so that every further request fails. Default false. */
   readonly endsSource?: boolean;
-  /** The error behind it. Default: none. */
+  /** The error that caused it. Default: none. */
   readonly cause?: unknown;
 }
 
@@ -66,7 +66,7 @@ export interface SourceErrorOptions {
 export class SourceError extends Error {
   /** Stays the same where a bundler renames classes. */
   override readonly name: string = 'SourceError';
-  /** Names the case, such as `HEADGATE_USER_NOT_FOUND`; a definition brings codes of its own. */
+  /** Identifies the case, such as `HEADGATE_USER_NOT_FOUND`; a definition may have its own codes. */
   readonly code: SourceErrorCode | (string & {});
   /** True where the same request may succeed later. */
   readonly retryable: boolean;
@@ -76,7 +76,7 @@ export class SourceError extends Error {
   readonly credential: string | undefined;
   /** The user, ISBN or page concerned: `@alpha`, a user id, an ISBN, an author. */
   readonly subject: string | undefined;
-  /** Status of the last answer; undefined where none came. */
+  /** Status of the last answer; undefined if none came. */
   readonly status: number | undefined;
   /** True when no credential is left, or none is used any more, so that every further request fails. */
   readonly endsSource: boolean;

@@ -7,11 +7,11 @@ import type { Dispatcher } from 'undici';
 export interface SourceOptions {
   /** An http or https address without query, fragment, user or password; a path in it is kept. */
   readonly baseUrl: string;
-  /** One or more, each with a name of its own. */
+  /** One or more, each with its own name. */
   readonly credentials: readonly Credential[];
   /** Each credential's budget named `rate`: short for `budgets: { rate: limit }`. Default: the service's own. */
   readonly limit?: Limit;
-  /** Each credential's budgets by name: in place of the service's own of that name, or beside them. */
+  /** Each credential's budgets by name. They replace the service's budgets of the same names, or add to them. */
   readonly budgets?: Budgets;
   /** Maximum number of requests that each credential has under way at a time: a whole number from 1. Default: as many as its budgets permit. */
   readonly concurrency?: number;
@@ -62,17 +62,17 @@ export interface SourceOptions {
   readonly clock?: Clock;
   /** A number in [0, 1) for jitter. Default `Math.random`. */
   readonly random?: () => number;
-  /** Where grants are made durable before they are used, so that a restart continues the same windows. Default: nowhere. */
+  /** Makes grants durable before they are used, so that a restart continues the same windows. Default: none. */
   readonly journal?: Journal;
   /** Called after every attempt. An error it throws changes nothing for the request; the first becomes a process warning. */
   readonly onAttempt?: (event: AttemptEvent) => void;
 }
 
-/** A signer with a name and budgets of its own. */
+/** A signer with its name and budgets. */
 export interface Credential {
   /** Shown in errors, logs and gauges. */
   readonly name: string;
-  /** Signs each attempt anew. */
+  /** Signs each attempt. */
   readonly signer: Signer;
   /** Budgets in place of the source's own of that name. */
   readonly budgets?: Budgets;
@@ -117,7 +117,7 @@ export interface AttemptEvent {
   readonly subject: string;
   /** Its result. `transient`: it is tried again for another reason than a refused rate or credential, also because no answer came. */
   readonly outcome: 'ok' | 'rate-limited' | 'transient' | 'unauthorized' | 'gone' | 'fatal';
-  /** The status of the answer, where one came. */
+  /** The status of the answer, if one came. */
   readonly status?: number;
   /** For anything but ok: what happened, in words. */
   readonly reason?: string;

@@ -6,19 +6,19 @@ import type { Paging, WalkedPage, WalkOptions } from './paging.ts';
 /** A service that takes requests. */
 export interface Source<Query, Value> extends AsyncDisposable {
   /**
-   * Makes a request once budget permits and `credits` has room, retries it where that may help, and resolves to the value with the credit
-   * it holds. Rejects with a `SourceError`, or with `signal.reason` when aborted; then all credit has been given back.
+   * Makes a request once budget permits and `credits` has room, retries it if that may help, and resolves to the value with the credit
+   * it holds. Rejects with a `SourceError`, or with `signal.reason` when aborted; then it has returned all credit.
    */
   query(query: Query, options: QueryOptions): Promise<Delivery<Value>>;
   /**
-   * Walks from page to page; each subscription, iteration or drain is a walk of its own. It ends with a `SourceError`: `HEADGATE_CURSOR_LOOP`
-   * where a cursor comes again, `HEADGATE_EMPTY_PAGES`, `HEADGATE_PAGE_LIMIT`, `HEADGATE_DEFINITION` for a fault of `paging`, or that of a request.
+   * Walks from page to page; each subscription, iteration or drain is a separate walk. It ends with a `SourceError`: `HEADGATE_CURSOR_LOOP`
+   * if a cursor comes again, `HEADGATE_EMPTY_PAGES`, `HEADGATE_PAGE_LIMIT`, `HEADGATE_DEFINITION` for a fault of `paging`, or that of a request.
    */
   pages<Cursor extends NonNullable<Json>>(
     paging: Paging<Query, Value, Cursor>,
     options?: WalkOptions<Cursor>,
   ): PageStream<WalkedPage<Value, Cursor>>;
-  /** How its budgets stand, who waits for what, and since when the service is down. */
+  /** The state of its budgets, the queries that wait and why, and since when the service is down. */
   gauges(): SourceGauges;
   /** When the slots of each budget come free: what a forecast is made of. */
   slots(): readonly BudgetSlots[];
@@ -41,13 +41,13 @@ export interface QueryOptions {
   readonly signal?: AbortSignal;
   /** How large a share of the turns the query's walk gets, against 1 of others, where budget is short. Default 1. */
   readonly share?: number;
-  /** Queries of one walk take their turns together. Default: each query is a walk of its own. */
+  /** Queries of one walk take their turns together. Default: each query is a separate walk. */
   readonly walk?: object;
   /** How many requests of its caller it stands for, as a batch does: a service that is down costs a few of them at most. Default 1. */
   readonly requests?: number;
 }
 
-/** How a source's budgets stand and who waits for what. */
+/** The budgets of a source, and the queries that wait or are under way. */
 export interface SourceGauges {
   /** One for each budget of each credential that is still in use. */
   readonly budgets: readonly SourceBudgetGauge[];
@@ -95,7 +95,7 @@ export interface QueryInFlight {
   readonly retry?: { readonly at: number; readonly reason: string };
 }
 
-/** How one budget of one credential stands. */
+/** The state of one budget of one credential. */
 export interface SourceBudgetGauge {
   /** Name of the credential that the budget belongs to. */
   readonly credential: string;

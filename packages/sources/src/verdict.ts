@@ -31,7 +31,7 @@ export type Verdict<Value> =
       readonly where: string;
     }
   | {
-      /** The credential is no longer good: it leaves the pool, the request goes on with another. */
+      /** The credential is no longer valid: it leaves the pool, and the request continues with another. */
       readonly kind: 'unauthorized';
       readonly error: SourceError;
     }

@@ -4,7 +4,7 @@ import { seenCursors } from './seen-cursors.ts';
 import { SourceError, type SourceErrorCode } from './source-error.ts';
 import type { QueryOptions } from './source.ts';
 
-/** How the functions of a paging are called: whoever defined it is named in their errors. */
+/** How the functions of a paging are called: their errors name who defined it. */
 export interface PagingCalls {
   /** Calls `query` or `next`. */
   readonly call: <Result>(name: string, call: () => Result) => Result;
@@ -24,7 +24,7 @@ export interface WalkPagesOptions<Query, Page, Cursor extends NonNullable<Json>>
   readonly subject: () => string;
 }
 
-/** Services send empty pages now and then, some in a row. So many come from a service that never ends. */
+/** Services sometimes send several empty pages in a row. This many come from a service that never ends. */
 const MAX_EMPTY_PAGES = 100;
 
 /**

@@ -38,7 +38,7 @@ export interface AuthorPageAnswer extends AuthorAnswer {
 
 /** A page of a walk through an author's books. */
 export interface AuthorPage extends AuthorPageAnswer {
-  /** Where the walk continues: a later walk takes it as `from`. */
+  /** The place at which the walk continues: a later walk takes it as `from`. */
   readonly next: Checkpoint<AuthorCursor> | 'last';
 }
 
@@ -67,11 +67,11 @@ export const AUTHOR_PAGE_SIZE = 100;
 const MOST_PAGES = 500;
 
 /**
- * The paging of an author's books, for `walk({ source: books(…), paging })`. The service documents no end of them, so these are ends: a page
- * with fewer books than a full one, an empty one, one that the service doesn't know (404), and one that came before.
+ * The paging of an author's books, for `walk({ source: books(…), paging })`. The service documents no end of the list, so it ends at a page
+ * with fewer books than a full one, an empty page, a page that the service doesn't know (404), or a repeated page.
  *
- * A full page is as long as the first. A first page with fewer books than requested is the last, too, unless their number is a multiple of
- * ten: then the service may use a page size of its own (20 was seen), and the next page decides.
+ * A full page is as long as the first. A first page with fewer books than requested is also the last, unless their number is a multiple of
+ * ten: then the service may use its own page size (20 was seen), and the next page decides.
  *
  * Throws a `SourceError` with `HEADGATE_INVALID_OPTION` before a request is spent.
  */

@@ -41,7 +41,7 @@ export interface Books extends AsyncDisposable {
   /** Looks an author up, with one page of their books. Rejects with a `SourceError` (`HEADGATE_AUTHOR_NOT_FOUND`) or `signal.reason`. */
   author(name: string, options?: AuthorOptions & { readonly signal?: AbortSignal }): Promise<AuthorAnswer>;
   /**
-   * Walks all pages of an author's books; each subscription, iteration or drain is a walk of its own.
+   * Walks all pages of an author's books; each subscription, iteration or drain is a separate walk.
    *
    * - *Emits when* a page has come, as soon as budget and demand permit.
    * - *Backpressures when* downstream has no room for `pageSize` more books.
@@ -75,7 +75,7 @@ export interface Books extends AsyncDisposable {
    * none. Rejects as a whole with a `SourceError`, or with `signal.reason`.
    */
   batch(isbns: readonly string[], options: QueryOptions): Promise<Delivery<readonly BookAnswer[]>>;
-  /** How its budgets stand, who waits for what, and what was thrown away. */
+  /** The state of its budgets, the queries that wait and why, and how many records were ignored. */
   gauges(): BooksGauges;
   /** When the slots of each budget come free: what a forecast is made of. */
   slots(): readonly BudgetSlots[];
@@ -90,11 +90,11 @@ export interface Books extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** How the budgets of the books service stand and who waits for what. */
+/** The budgets of the books service, and the queries that wait. */
 export interface BooksGauges extends SourceGauges {
   /** Records that no request named, or that came twice in a batch. */
   readonly ignoredRecords: number;
-  /** The day's quota, less its use and the weight of waiting requests; absent where there is no quota. */
+  /** The day's quota, less its use and the weight of waiting requests; absent without a quota. */
   readonly leftToday?: number;
 }
 
@@ -108,7 +108,7 @@ export function books(options: BooksOptions): Books {
     subject: subjectOf,
     items: itemsRequested,
     itemsOf,
-    // A call of the rate and, where there is a quota, one for each ISBN.
+    // One request of the rate and, with a quota, one unit for each ISBN.
     ...(hasQuota && { weights: (query: BooksQuery) => ({ isbns: query.kind === 'batch' ? isbnsToSend(query).length : 1 }) }),
   })(sourceOptions);
   const unlimited = creditPool({ max: Infinity });

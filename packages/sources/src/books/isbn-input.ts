@@ -14,8 +14,8 @@ export interface IsbnReader {
 /**
  * Opens an input for reading. Nothing is read before `next` is called.
  *
- * An Observable pushes without demand: items that it pushes ahead are buffered without bound. Where it is also an AsyncIterable it is read
- * as that.
+ * An Observable pushes without demand: its items are buffered without a limit. An Observable that is also an AsyncIterable is read as an
+ * AsyncIterable.
  */
 export function openIsbns(input: IsbnInput): IsbnReader {
   if (typeof input === 'string') return pulled([input][Symbol.iterator]());

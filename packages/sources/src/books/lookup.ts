@@ -23,7 +23,7 @@ export interface LookupOptions {
   ) => Promise<Delivery<readonly BookAnswer[]>>;
 }
 
-/** Walks a list of ISBNs batch by batch; each answer is an item of its own, in the order of the list. */
+/** Walks a list of ISBNs in batches; each answer is a separate item, in the order of the list. */
 export function lookup(options: LookupOptions): PageStream<BookAnswer> {
   return new PageStream(() => lookupReader(options), { signal: options.signal });
 }

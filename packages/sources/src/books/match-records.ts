@@ -4,7 +4,7 @@ import type { BatchQuery } from './query.ts';
 import type { BookAnswer } from './results.ts';
 import { type BookRecord, bookRecord } from './schema.ts';
 
-/** The ISBNs a record names, as 13 digits, the surest first. Records carry either form or both, mostly as text. */
+/** The ISBNs of a record in 13 digits, the most reliable first. Records have either form or both, mostly as text. */
 export function isbnsOf(record: BookRecord): readonly string[] {
   return ['isbn13', 'isbn', 'isbn10'].flatMap((field) => {
     const value = record[field];

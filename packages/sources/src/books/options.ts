@@ -100,7 +100,7 @@ export function invalidOption(what: string, cause?: unknown): SourceError {
 
 const LONGEST_WAIT_MS = 60_000;
 
-/** The plan of a key. Each plan has an address of its own, and a key works only there. */
+/** The plan of a key. Each plan has its own address, and a key works only there. */
 export type BooksPlan = 'default' | 'premium' | 'pro';
 
 /** Requests per second of a plan, counted across all endpoints (service document, Limits). */

@@ -5,7 +5,7 @@ import type { CreditPool } from '@headgate/throttle';
  * early answers held all credit, the batch whose turn it is could never be requested.
  */
 export interface Prefetch {
-  /** Enters `items` that are requested ahead of their turn; false where they would leave less than `spare` of the pool. */
+  /** Reserves `items` that are requested ahead; false if that would leave less than `spare` of the pool. */
   enter(credits: CreditPool, items: number, spare: number): boolean;
   /** Their turn has come, or they were given up. */
   leave(credits: CreditPool, items: number): void;

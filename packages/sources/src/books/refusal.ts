@@ -6,7 +6,7 @@ import { refusalAnswer } from './schema.ts';
 
 export interface RefusalOptions {
   readonly answer: HttpResponse;
-  /** Epoch ms when the answer came, for want of its own Date. */
+  /** Epoch ms when the answer came, used if it has no Date. */
   readonly epochMs: number;
   /** When the daily quota resets: a time of day in its zone. */
   readonly quotaReset: QuotaReset;
@@ -60,7 +60,7 @@ function limitReached({ answer, epochMs, quotaReset }: RefusalOptions, message: 
 }
 
 const MINUTE_MS = 60_000;
-/** A margin behind the reset: a quota that resets a moment late would refuse us for one more day. */
+/** A margin after the reset: a quota that resets a moment late would refuse us for one more day. */
 const AFTER_RESET_MS = 1_000;
 
 function messageOf(answer: HttpResponse): string | undefined {

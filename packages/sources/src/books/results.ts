@@ -28,7 +28,7 @@ export interface MissingBook {
 
 /** The text isn't an ISBN; no request was spent on it. */
 export interface InvalidBook {
-  /** Tells texts that are no ISBN from the other answers. */
+  /** Separates texts that aren't ISBNs from the other answers. */
   readonly kind: 'invalid';
   /** The text as it was given. */
   readonly requested: string;
@@ -38,7 +38,7 @@ export interface InvalidBook {
   readonly error: SourceError;
 }
 
-/** A record that is no object or names no ISBN. It comes after the answers of its batch, in addition to them. */
+/** A record that isn't an object or names no ISBN. It comes after the answers of its batch, in addition to them. */
 export interface UnreadableBook {
   /** Tells unreadable records from the other answers. */
   readonly kind: 'unreadable';

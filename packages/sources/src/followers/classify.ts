@@ -38,7 +38,7 @@ export function classify(answer: HttpResponse, context: ClassifyContext<Follower
   return page;
 }
 
-/** A page with more than this many times the requested ids is no page: downstream has room for a page, not for millions of ids. */
+/** A page with more than this many times the requested ids is refused: downstream has room for a page, not for millions of ids. */
 const MOST_TIMES = 2;
 /** A digit and a comma. */
 const LEAST_ID_BYTES = 2;

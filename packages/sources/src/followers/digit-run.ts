@@ -1,7 +1,7 @@
 export interface DigitRunOptions {
   readonly view: DataView;
   readonly from: number;
-  /** Its likely length, bytes: where it is right, the run is checked four bytes at once. */
+  /** Its likely length in bytes: if it is right, the run is checked four bytes at a time. */
   readonly expected: number;
 }
 
@@ -30,8 +30,8 @@ function isDigit(byte: number): boolean {
 }
 
 /**
- * The highest bit of each of four bytes that is no digit. XOR leaves 0 to 9 of a digit; the lower seven bits of anything more come to the
- * highest one when 0x76 is added, and to no other byte.
+ * Sets the highest bit of each of four bytes that isn't a digit. XOR leaves 0 to 9 of a digit; adding 0x76 to the lower seven bits of
+ * anything larger carries into the highest bit, and never into the next byte.
  */
 function otherThanDigits(word: number): number {
   const values = word ^ 0x30303030;

@@ -14,7 +14,7 @@ export type FollowersOptions = SourceOptions;
 /** The followers service: a source whose `pages` takes a user. `walk` of `@headgate/pipeline` takes it with a {@link followersPaging}. */
 export interface Followers extends Omit<Source<FollowersQuery, FollowersAnswer>, 'pages'> {
   /**
-   * Walks the pages of one user's followers; each subscription, iteration or drain is a walk of its own.
+   * Walks the pages of one user's followers; each subscription, iteration or drain is a separate walk.
    *
    * - *Emits when* a page has come, as soon as budget and demand permit.
    * - *Backpressures when* downstream has no room for `count` more ids.

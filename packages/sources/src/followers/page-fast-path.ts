@@ -3,7 +3,7 @@ import { digitRun } from './digit-run.ts';
 import { fitsUint64, MOST_DIGITS, type PageContent, readPage, type ReadPageOptions } from './page.ts';
 
 export interface PageFastPathOptions {
-  /** The cursor that the walk goes on with. */
+  /** The cursor with which the walk continues. */
   readonly needed: ReadPageOptions['needed'];
   /** A page with more ids is left, with these alone built. */
   readonly mostIds: number;
@@ -35,7 +35,7 @@ const PIECE_BYTES = 2_048;
 
 interface PlainIds {
   readonly ids: readonly string[];
-  /** Behind the closing bracket. */
+  /** Index after the closing bracket. */
   readonly endsAt: number;
 }
 

@@ -4,8 +4,8 @@ import { jsonKind } from '../http/json-body.ts';
 import type { Checkpoint } from '../paging.ts';
 
 /**
- * A page on the wire; other fields pass. `readPage` checks the ids itself, because a schema takes too long over 5,000. Cursors are checked
- * where they are used: the service may send anything in an unused field.
+ * A page on the wire; other fields pass. `readPage` checks the ids itself, because a schema takes too long over 5,000. Cursors are checked when
+ * they are used: the service may send anything in an unused field.
  */
 const wirePage = z.looseObject({ ids: z.custom<readonly unknown[]>(Array.isArray) });
 
@@ -45,7 +45,7 @@ export interface PageContent {
 export interface ReadPageOptions {
   /** Gives the text that was parsed, for where a number has lost digits. */
   readonly text: () => string;
-  /** The cursor that the walk goes on with. */
+  /** The cursor with which the walk continues. */
   readonly needed: 'next' | 'previous';
 }
 
@@ -111,7 +111,7 @@ function whereOfId(at: number, given: unknown): string {
   return `ids.${at}: expected digits of at most 64 bits, got ${jsonKind(given)}`;
 }
 
-/** The cursor of a field, and of its twin that has it as text. Whichever of the two is no cursor is not read; where both are, the text is. */
+/** The cursor of a field, or of the field that has it as text. An invalid one of the two is ignored; if both are valid, the text counts. */
 function cursorOf(page: Readonly<Record<string, unknown>>, name: string): string | number | undefined {
   return [page[`${name}_str`], page[name]].find(isCursor);
 }
@@ -155,6 +155,6 @@ export interface FollowersAnswer<Id extends string | bigint = string> {
 export interface FollowerPage<Id extends string | bigint = string> extends FollowersAnswer<Id> {
   /** From 1 on, in this walk. */
   readonly page: number;
-  /** Where the walk continues: a later walk takes it as `from`. */
+  /** The place at which the walk continues: a later walk takes it as `from`. */
   readonly next: Checkpoint<string> | 'last';
 }

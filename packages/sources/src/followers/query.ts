@@ -5,7 +5,7 @@ import { type UserChoice, isScreenName, isUserId, userLabel } from './user-choic
 
 /** Selects the pages of a walk. */
 export type FollowersWalk = UserChoice & {
-  /** Where to begin, as an earlier page gave it. Default `-1`, the first page. */
+  /** Cursor of the first page to request, as an earlier page gave it. Default `-1`, the first page. */
   readonly cursor?: string | undefined;
   /** Most ids of a page, 1 to 5,000, the same through the whole walk. Default 5,000. */
   readonly count?: number | undefined;

@@ -11,7 +11,7 @@ export interface ConnectionsOptions {
   readonly ca?: string;
   /** For one connection to come about. */
   readonly connectTimeoutMs: number;
-  /** Used in place of connections of its own. */
+  /** Replaces the connections that it would open. */
   readonly dispatcher?: Dispatcher | undefined;
   /** Used in place of undici's. */
   readonly fetch?: typeof globalThis.fetch | undefined;

@@ -26,7 +26,7 @@ export interface ExchangeOptions {
   readonly onAnswered: (head: Omit<HttpResponse, 'body'>) => void;
 }
 
-/** An exchange that brought no answer, or none that could be read. Its message is the reason, in words that go on after a subject. */
+/** An exchange without an answer, or with one that can't be read. Its message is the reason, as words that follow a subject. */
 export class ExchangeError extends Error {
   /** The status of the answer, where its headers had come. */
   readonly status: number | undefined;
@@ -63,8 +63,8 @@ export class ExchangeError extends Error {
 }
 
 /**
- * Sends one request and reads its answer whole, under the limits. Rejects with an `ExchangeError`, or with `signal.reason`; nothing of it
- * goes on after it settles.
+ * Sends one request and reads its whole answer, within the limits. Rejects with an `ExchangeError`, or with `signal.reason`; nothing
+ * continues after it settles.
  */
 export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
   const { clock, origin, timeoutMs, maxBodyBytes, signal } = options;

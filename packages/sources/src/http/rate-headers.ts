@@ -10,8 +10,8 @@ export interface RateHeadersOptions {
 }
 
 /**
- * Reads `Retry-After` (RFC 9110, section 10.2.3: seconds, or a date) as ms from now; undefined where it is absent or malformed. A date
- * counts against the same answer's Date, so that the clocks need not agree.
+ * Reads `Retry-After` (RFC 9110, section 10.2.3: seconds, or a date) as ms from now; undefined if it is absent or malformed. A date is
+ * compared with the same answer's Date, so that the clocks need not agree.
  */
 export function retryAfterMs({ headers, epochMs }: RateHeadersOptions): number | undefined {
   return waitMs({ retryAfter: headers['retry-after'], date: headers['date'], epochMs });
@@ -50,8 +50,8 @@ export interface BudgetEvidenceOptions {
 /**
  * Reads the state of a credential's budget from an answer, in the spellings that services use: `x-rate-limit-*`, `x-ratelimit-*` (GitHub,
  * Reddit, Discord), `RateLimit` (draft-ietf-httpapi-ratelimit-headers) and `ratelimit-*`, each with the remaining requests and the time of
- * the reset: as epoch seconds of the service's clock, or as seconds from now. Undefined where one of the two is missing, and for a refusal
- * whose `Retry-After` comes before that reset: it concerns another limit.
+ * the reset: as epoch seconds of the service's clock, or as seconds from now. Undefined if one of the two is missing, and for a refusal
+ * whose `Retry-After` ends before that reset: it concerns another limit.
  */
 export function budgetEvidence({ head: { status, headers }, epochMs }: BudgetEvidenceOptions): BudgetEvidence | undefined {
   const { limit, remaining, resetInMs } = rateHeaders({ headers, epochMs });

@@ -3,8 +3,8 @@ const MOST_READINGS = 500;
 const SHORTEST_READING = 6;
 
 /**
- * Everything a text may be read as, itself first: without what doesn't show, backwards, and with what is encoded in it decoded, in any order and
- * as often as it takes. Undefined where there is no end to it.
+ * All readings of a text, itself first: without invisible characters, reversed, and with encoded parts decoded, in any order and as often as
+ * possible. Undefined if there are too many.
  */
 export function readings(text: string): ReadonlySet<string> | undefined {
   const found = new Set([text]);
@@ -18,7 +18,7 @@ export function readings(text: string): ReadonlySet<string> | undefined {
   return found;
 }
 
-/** Each undoes one thing: two at once would damage what is to be undone in another order. */
+/** Each undoes one encoding: two at a time would damage text that needs another order. */
 const READERS: readonly ((text: string) => readonly string[])[] = [
   // Full-width letters as plain ones; no controls, no marks without width.
   (text) => [text.normalize('NFKC').replace(/(?!\s)[\p{C}\p{M}]/gu, '')],

@@ -1,6 +1,6 @@
 import { readings } from './readings.ts';
 
-/** So many characters of a secret in a row are too many. */
+/** Consecutive characters of a secret that must not be shown. */
 const LONGEST_PIECE = 8;
 /** Shorter texts are words, not secrets. */
 const SHORTEST_SECRET = 6;
@@ -37,7 +37,7 @@ function secretsIn(value: string): string[] {
     named.length > 0
       ? named.filter(([, name = '']) => !NO_SECRET.test(name)).map(([, , secret = '']) => secret)
       : value.replace(/^(?:bearer|basic|token|apikey)\s+/i, '').split(/[\s,"]+/);
-  // A secret may stand encoded in the header itself.
+  // The header itself may hold an encoded secret.
   const decoded = given.flatMap((secret) => [...(readings(secret) ?? [])].filter(({ length }) => length >= LONGEST_PIECE));
   return [...new Set([...given, ...decoded])];
 }
@@ -59,7 +59,7 @@ function piecesOf(secrets: readonly string[]): Pieces {
     sizes.set(size, pieces);
   }
 
-  /** Where in the text pieces begin and end. */
+  /** Start and end of pieces in the text. */
   const found = function* (text: string): Generator<readonly [start: number, end: number]> {
     for (let start = 0; start < text.length; start += 1) {
       for (const [size, pieces] of sizes) if (pieces.has(text.slice(start, start + size))) yield [start, start + size];

@@ -21,15 +21,15 @@ export class DamagedBodyError extends Error {
 export interface DecodedBodyOptions {
   /** As it came. */
   readonly raw: Buffer;
-  /** The `content-encoding` header, where there is one. */
+  /** The `content-encoding` header, if there is one. */
   readonly encoding: string | undefined;
   /** Most bytes it may have when decoded. */
   readonly maxBytes: number;
 }
 
 /**
- * Undoes the content encoding of a body, at once where there is none; stops at the limit, so that a bomb costs no more than that. Rejects
- * with the reason in words; with a `DamagedBodyError` where another answer may be whole.
+ * Undoes the content encoding of a body, if it has one; stops at the limit, so that a bomb costs no more than that. Rejects with the
+ * reason in words; with a `DamagedBodyError` if another answer may be whole.
  */
 export function decodedBody({ raw, encoding = 'identity', maxBytes }: DecodedBodyOptions): Buffer | Promise<Buffer> {
   const name = encoding.trim().toLowerCase();

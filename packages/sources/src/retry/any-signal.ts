@@ -20,15 +20,15 @@ export function abortable(signal: AbortSignal, start: (resolve: () => void) => (
 export interface AnySignal {
   /** Aborts with the first of them, and with its reason. */
   readonly signal: AbortSignal;
-  /** Aborts it by itself. */
+  /** Aborts it independently of the signals. */
   abort(reason: unknown): void;
   /** Lets go of them: nothing aborts it any more. */
   forget(): void;
 }
 
 /**
- * Follows several signals for a while. Unlike `AbortSignal.any` it leaves nothing behind on a signal that lives long: that one keeps a
- * weak reference to each of its followers, for the garbage collector to clear away.
+ * Follows several signals for a while. `AbortSignal.any` leaves a weak reference on a long-lived signal for each follower; this leaves
+ * nothing.
  */
 export function anySignal(signals: readonly AbortSignal[]): AnySignal {
   const abort = new AbortController();

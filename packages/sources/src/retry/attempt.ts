@@ -46,23 +46,23 @@ export interface Redirect {
 
 export interface Attempted<Value> {
   readonly verdict: Verdict<Value>;
-  /** The status of the answer, where one came. */
+  /** The status of the answer, if one came. */
   readonly status?: number;
   /** Not all of the answer's body came. */
   readonly brokeOff?: boolean;
   /** Lost on a kept-alive connection that had died while it lay idle. */
   readonly stale?: boolean;
-  /** Where the answer redirects to, if that may be followed; once it is too much, `verdict` stands. */
+  /** The address of a redirect that may be followed; after too many of them, `verdict` counts. */
   readonly redirect?: Redirect;
   /** The part of the credential's secret that stays the same from request to request. */
   readonly secret?: string;
   /** No byte of the request went out. */
   readonly unsent?: boolean;
-  /** Nothing was sent: somebody has to bring the credential's secret first. */
+  /** Nothing was sent: the credential has no secret yet. */
   readonly awaitsSecret?: boolean;
 }
 
-/** Signs, sends, reads and classifies once, and settles the permit's tokens; `lapsed` where nothing was sent because the permit came too late. Rejects with `signal.reason` alone. */
+/** Signs, sends, reads and classifies once, and settles the permit's tokens; `lapsed` if the permit came too late to send. Rejects only with `signal.reason`. */
 export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>): Promise<Attempted<Value> | 'lapsed'> {
   const { definition, options, connections, credential, credentials, permit, query, subject, signal } = given;
   const { service } = definition;

@@ -32,7 +32,7 @@ export interface Backoff {
 const BASE_MS = 500;
 const CAP_MS = 30_000;
 
-/** The longest wait after so many failures in a row, ms: it doubles from 500 ms to 30 s. */
+/** The longest wait in ms after a number of failures in a row: it doubles from 500 ms to 30 s. */
 export function delayMs(failures: number): number {
   return Math.min(CAP_MS, BASE_MS * 2 ** failures);
 }

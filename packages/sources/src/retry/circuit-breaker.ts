@@ -76,7 +76,7 @@ const SHORT_WAITS = 2;
 const LONG_WAITS = 7;
 /** The longest believable wait that a failing service requests. */
 const LONGEST_WAIT_MS = 24 * 60 * 60_000;
-/** A request that has failed in an outage queues behind others of at most this many later rounds. */
+/** A request that has failed in an outage waits for at most this many later rounds of others. */
 const MOST_ROUNDS_BEHIND = 4;
 
 /**
@@ -86,11 +86,11 @@ const MOST_ROUNDS_BEHIND = 4;
  * - Two faults without an answer between open the service's circuit. If one request alone may cause both, such as two 500, they have to be
  *   of two requests. One fault of another kind is enough if its request would be given up for it.
  * - Three faults while others are answered show that a request or a credential fails itself. Such a request's faults say nothing of the
- *   service: it is given up in its time. Such a credential's circuit opens, and others carry its requests.
- * - `Retry-After` holds its own request. It holds all requests when two faults in a row request it, for more than a minute seven, unless an
+ *   service: it is given up after its retry time. Such a credential's circuit opens, and others carry its requests.
+ * - `Retry-After` holds its own request. It holds all requests if two faults in a row (seven for more than a minute) request it, unless an
  *   answer has come in that time.
- * - `upMs` stands still while the service's circuit is open, so that an outage brings no request nearer to its end. If ten requests or fewer
- *   are under way, one that was sent twenty times over a day of the outage is given up; of an outage ten at most.
+ * - `upMs` pauses while the service's circuit is open, so that an outage uses up no request's retry time. If ten requests or fewer are under
+ *   way, one that was sent twenty times over a day of the outage is given up; at most ten per outage.
  */
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions;

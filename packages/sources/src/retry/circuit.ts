@@ -8,8 +8,8 @@ export interface CircuitOptions {
 }
 
 /**
- * A circuit to something that may be ill. **Closed**, it holds nobody. **Open**, it lets nothing through until a delay is over: half to all
- * of 500 ms at first, doubling to 30 s. **Half-open**, its one probe is under way.
+ * A circuit to a service or credential that may fail. **Closed**, it lets all requests through. **Open**, it lets none through until a delay
+ * is over: half to all of 500 ms at first, doubling to 30 s. **Half-open**, its one probe is under way.
  */
 export class Circuit {
   readonly #options: CircuitOptions;

@@ -20,7 +20,7 @@ export interface ExecutorOptions<Query, Value> extends AttemptContext<Query, Val
   readonly underWay: UnderWay;
   /** Filled with the queries that have a permit, for gauges. */
   readonly inFlight: Set<QueryInFlight>;
-  /** Aborts when no new request may start; requests in flight go on. */
+  /** Aborts when no new request may start; requests in flight continue. */
   readonly stop: AbortSignal;
 }
 

@@ -2,7 +2,7 @@ import { SourceError } from '../source-error.ts';
 
 export interface FailureStreakOptions {
   readonly service: string;
-  /** So many equal failures end the source. */
+  /** Number of equal failures that ends the source. */
   readonly stopAfter: number;
 }
 

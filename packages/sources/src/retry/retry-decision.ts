@@ -6,7 +6,7 @@ import type { Backoff } from './backoff.ts';
 import type { AfterFault, Fault } from './circuit-breaker.ts';
 import { MOST_CLOCK_REFUSALS, type SourceCredential } from './source-credential.ts';
 
-/** Between two looks for a secret that somebody has to bring. */
+/** Time between two checks for a missing secret. */
 const SECRET_PAUSE_MS = 5_000;
 
 /** The memory of one query from attempt to attempt. */
@@ -16,7 +16,7 @@ export interface Progress {
   wasAmbiguous: boolean;
   /** Set when an answer did not fit: the next one like it ends the query. */
   wasUnfit: boolean;
-  /** Where the service has redirected to, and how often in a row. */
+  /** The address of the last redirect, and how many came in a row. */
   redirect: Redirect | undefined;
   redirects: number;
   /** Set while the last attempt was lost on a stale connection: a second loss in a row is a failure like others. */
@@ -27,7 +27,7 @@ export interface RetryDecisionOptions {
   /** An attempt that has brought no page. */
   readonly attempted: Omit<Attempted<unknown>, 'verdict'>;
   readonly verdict: Exclude<Verdict<unknown>, { readonly kind: 'ok' }>;
-  /** The fields of its error; `status`: of the answer, where one came. */
+  /** The fields of its error; `status`: of the answer, if one came. */
   readonly about: About & { readonly status?: number };
   readonly credential: SourceCredential;
   /** Monotonic ms when the permit of this attempt was granted. */
@@ -168,7 +168,7 @@ function faultKind({ attempted, about: { status } }: RetryDecisionOptions): Faul
 /** Bad Gateway, Service Unavailable, Gateway Timeout; proxies have 520 to 530 for a service that they can't reach. */
 const UNAVAILABLE: ReadonlySet<number> = new Set([502, 503, 504]);
 
-/** The request goes on with another credential; where none is left, the next wait for a permit rejects. */
+/** The request continues with another credential; if none is left, the next wait for a permit rejects. */
 function withoutCredential({ retire }: RetryDecisionOptions, error: SourceError): RetryDecision {
   retire(error);
   return { kind: 'retry', outcome: 'unauthorized', reason: `${error.message} It is used no more.`, retryInMs: 0, pauseMs: 0 };

@@ -7,7 +7,7 @@ export interface SharedSecretOptions {
   readonly signedBy: (credential: string) => readonly string[] | Promise<readonly string[]>;
 }
 
-/** Remembers with what each credential signed last, and gives the name of another that signs with the same secret; undefined where none does. */
+/** Remembers the last secret of each credential, and gives the name of another credential with the same one; undefined if there is none. */
 export type SharedSecret = (options: SharedSecretOptions) => Promise<string | undefined>;
 
 /**

@@ -19,7 +19,7 @@ export interface SourceCredential {
   readonly clockRefusals: number;
   /** Refused for its rate: lets nothing start that uses the same budgets for a while. Returns how long, ms. */
   refused(refusal: Refusal): number;
-  /** An answer has come that was no refusal. */
+  /** An answer other than a refusal has come. */
   accepted(): void;
   /** Lets nothing start for a whole window of the budgets that a request of these weights uses. Returns how long that is, ms. */
   backOffOneWindow(weights: readonly number[]): number;
@@ -55,7 +55,7 @@ export interface SourceCredentialOptions {
 }
 
 const RECENT_MS = 60_000;
-/** Where refusals say nothing, waits double up to this. */
+/** If refusals name no wait, waits double up to this. */
 const LONGEST_STEP_MS = 15 * 60_000;
 /** The longest believable wait: an answer that requests more than this, and more than the longest window of its budgets, is ignored. */
 const LONGEST_HOLD_MS = 24 * 60 * 60_000;
@@ -89,7 +89,7 @@ export function sourceCredential({ credential, budgets: shared, maxDelayMs, cloc
     const own = budgets.filter((_, i) => weights[i] !== 0);
     const held = own.length === 0 ? budgets : own;
     return {
-      // A refusal is about the shortest window unless the answer says otherwise; a daily quota beside it says so.
+      // A refusal is about the shortest window, unless the answer says otherwise, as a daily quota does.
       windowMs: Math.min(...held.map((budget) => budget.windowMs)),
       hold: (ms) => {
         const until = clock.monotonicMs() + ms;

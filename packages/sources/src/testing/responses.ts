@@ -75,7 +75,7 @@ export function encoded(spell: (secret: string) => string): Respond {
   };
 }
 
-/** Refuses, and repeats the secret it was given in a spelling of its own. */
+/** Refuses, and repeats the secret it was given in another spelling. */
 export function echo(spell: (secret: string) => string): Respond {
   return (request, response) => {
     const message = `bad credentials: ${spell((request.headers.authorization ?? '').replace(/^Bearer /, ''))}`;

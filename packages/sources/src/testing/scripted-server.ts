@@ -11,7 +11,7 @@ export interface ScriptedServer extends AsyncDisposable {
 export type Respond = (request: IncomingMessage, response: ServerResponse) => void;
 
 export interface ScriptedServerOptions {
-  /** How the first requests are answered, one each. */
+  /** Answers to the first requests, in order. */
   readonly script?: readonly Respond[];
   /** How all others are. */
   readonly otherwise: Respond;

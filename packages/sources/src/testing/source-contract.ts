@@ -17,7 +17,7 @@ export interface SourceContractOptions<Api extends AsyncDisposable, Value> {
   readonly body: string;
   /** The value of a good answer. The credential is named `contract`. */
   readonly expected: Value;
-  /** Good JSON of status 200 that is no good answer. Default: none, for a service whose every JSON is an answer. */
+  /** Valid JSON with status 200 that isn't a valid answer. Default: none, for a service whose every JSON is an answer. */
   readonly unfit?: readonly UnfitAnswer[];
   /** A walk that the service never lets come to its end. Default: none, for a source without walks. */
   readonly endlessWalk?: EndlessWalk<Api>;
@@ -33,7 +33,7 @@ export interface EndlessWalk<Api> {
   readonly option: string;
 }
 
-/** Good JSON that is no good answer. */
+/** Valid JSON that isn't a valid answer. */
 export interface UnfitAnswer {
   /** The JSON text, sent with status 200. */
   readonly body: string;
@@ -60,7 +60,7 @@ export interface ContractCheck {
 /**
  * Checks the promises of every source against a misbehaving service, with a test runner of your choice.
  *
- * Each check starts a server of its own on 127.0.0.1 that misbehaves, and needs no network.
+ * Each check starts its own misbehaving server on 127.0.0.1, and needs no network.
  */
 export function sourceContract<Api extends AsyncDisposable, Value>(contract: SourceContractOptions<Api, Value>): readonly ContractCheck[] {
   const { body, expected, unfit = [], endlessWalk } = contract;
@@ -362,7 +362,7 @@ const SPELLINGS: readonly (readonly [spelling: string, spell: (secret: string) =
   ['in base64, after another word', (secret) => Buffer.from(`token ${secret}`).toString('base64')],
   ['backwards', (secret) => Array.from(secret).toReversed().join('')],
 ];
-/** So much of a spelled secret holds eight of its characters at least, in the longest spelling of those. */
+/** Length of a part of a spelled secret that holds at least eight of its characters, in the longest spelling. */
 const SHOWN_LENGTH = 24;
 const MOST_BYTES = 64 * 1024;
 const WINDOW_MS = 200;
