@@ -88,14 +88,20 @@ function ruledVerdict(rule: ErrorRule, stream: Stream, answered: Answered): Verd
   const said = `${status}${code === undefined ? '' : `, ${code}`}`;
   const error = (fallback: SourceErrorCode, message: string): SourceError =>
     new SourceError({ code: ownCode(code) ?? fallback, message, retryable: false, service, subject, credential, status });
+  const { wait } = rule;
+  const [fixedMs, bodyMs] = typeof wait === 'object' ? [undefined, secondsAt(wait, value)] : [wait, undefined];
   switch (rule.then) {
     case 'retry':
-      return { kind: 'transient', reason: `the service answered ${said}`, retryInMs: rule.wait ?? retryAfterMs({ headers, epochMs }) };
+      return {
+        kind: 'transient',
+        reason: `the service answered ${said}`,
+        retryInMs: bodyMs ?? fixedMs ?? retryAfterMs({ headers, epochMs }),
+      };
     case 'wait':
       return {
         kind: 'rate-limited',
         reason: `the rate limit is reached (${said})`,
-        retryInMs: refusalWaitMs({ answer, epochMs }) ?? rule.wait,
+        retryInMs: bodyMs ?? refusalWaitMs({ answer, epochMs }) ?? fixedMs,
       };
     case 'missing':
       return { kind: 'gone', error: error('HEADGATE_NOT_FOUND', `${subject}: ${service} doesn't have it (${said}). Check the request.`) };
@@ -119,6 +125,12 @@ function ruledVerdict(rule: ErrorRule, stream: Stream, answered: Answered): Verd
       return { kind: 'fatal', error: error('HEADGATE_CURSOR_LOOP', message) };
     }
   }
+}
+
+/** The seconds at a place of the body, in ms. */
+function secondsAt(at: Path, value: unknown): number | undefined {
+  const seconds = value === undefined ? undefined : numberOf(at.first(value));
+  return seconds === undefined || seconds < 0 ? undefined : seconds * 1_000;
 }
 
 /** The code that a rule gives: its own text, or what its path selects. */

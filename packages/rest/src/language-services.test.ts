@@ -253,6 +253,31 @@ describe('a limit in the responses', () => {
   });
 });
 
+describe('a wait in the body', () => {
+  it.each(['wait', 'retry'] as const)('is obeyed by then: %s', async (then) => {
+    let isRefused = false;
+    const { records, letters, api } = await list(
+      {
+        ...bearer,
+        errors: [{ when: '$.retry_after', then, wait: '$.retry_after' }],
+        streams: { items: { get: '/items', records: '$.items[*]', key: '$.id' } },
+      },
+      {
+        routes: {
+          'GET /items': () => {
+            if (isRefused) return { body: { items } };
+            isRefused = true;
+            return { body: { ok: false, retry_after: 1 } };
+          },
+        },
+      },
+    );
+    expect([records['items'], letters]).toEqual([pairs(items), []]);
+    const [first = 0, second = 0] = api.answered.map(({ at }) => at);
+    expect(second - first).toBeGreaterThanOrEqual(1_000);
+  });
+});
+
 describe('records', () => {
   it('have a key of several places, without collisions', async () => {
     const rows = [

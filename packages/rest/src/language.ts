@@ -187,7 +187,16 @@ const errorRule = z
       .transform((text, context): Path | string => (text.startsWith('$') ? readPath(text, context, { singular: true }) : text))
       .exactOptional()
       .describe('Error code of the dead letter: text, or a path in the body.'),
-    wait: duration().exactOptional().describe('Time to wait if the response names none.'),
+    wait: z
+      .union([
+        z
+          .string()
+          .startsWith('$')
+          .transform((text, context) => readPath(text, context, { singular: true })),
+        duration(),
+      ])
+      .exactOptional()
+      .describe('Time to wait if the headers name none, or path of its seconds in the body.'),
   })
   .refine(({ status, when }) => status !== undefined || when !== undefined, 'needs status, when, or both.');
 
