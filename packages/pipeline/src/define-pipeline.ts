@@ -212,6 +212,11 @@ export interface Pipeline<Request = unknown> {
   readonly makesRequests: boolean;
   /** After how many ms its list is requested again; undefined: once. */
   readonly everyMs: number | undefined;
+  /**
+   * After how many ms a request is requested again; undefined: once. `value`: of its record. Throws a {@link PipelineError}
+   * (HEADGATE_MALFORMED_REQUEST) for one that is none.
+   */
+  everyOf(value: string | null): number | undefined;
   /** Most items of one lane that may be requested or in flight and not yet written. */
   readonly maxOutstanding: number;
   /** Most items of a page of a walk. */
@@ -324,6 +329,10 @@ export function definePipeline<
     const value = parsed.value as z.output<Options> & { every?: number; maxOutstanding: number; stopAfterFailures: number };
     const called = <Result>(of: string, call: () => Result): Result => callUser({ pipeline: name, name: of }, call);
     const list = <Item>(of: string, call: () => Iterable<Item> | undefined): Item[] => callUserList({ pipeline: name, name: of }, call);
+    const everyOf = (of: string | null): number | undefined => {
+      const request = readAgain(of);
+      return called('every', () => definition.every?.(request)) ?? value.every;
+    };
     const credentials = definition.credentials && list('credentials', () => definition.credentials?.(value));
     for (const credential of credentials ?? []) assertNamed({ pipeline: name, name: 'credentials' }, credential);
     return {
@@ -336,6 +345,7 @@ export function definePipeline<
       topics,
       makesRequests: definition.makesRequests === true,
       everyMs: value.every,
+      everyOf,
       maxOutstanding: value.maxOutstanding,
       pageItems: called('pageItems', () => definition.pageItems?.(value)),
       usualBytes: called('usualBytes', () => definition.usualBytes?.(value)) ?? {},
@@ -350,8 +360,7 @@ export function definePipeline<
         for (const [i, one] of all.entries()) {
           const keyed = listedRequest(requests, one, i);
           const of = readAgain(keyed.value);
-          const everyMs = called('every', () => definition.every?.(of)) ?? value.every;
-          yield { ...keyed, identity: requestIdentity(of, keyed.value), everyMs };
+          yield { ...keyed, identity: requestIdentity(of, keyed.value), everyMs: everyOf(keyed.value) };
         }
       },
       open({ lane, lanes, ...io }) {

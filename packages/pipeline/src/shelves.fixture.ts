@@ -83,8 +83,12 @@ const options = z.strictObject({ shelves: z.array(z.string()).default([]) });
 
 export type ShelvesPipeline = DefinedPipeline<typeof options>;
 
-/** A pipeline of shelves whose requests are worked as `open` says. */
-export function shelves(open: () => Work<Shelf, typeof shelvesTopics>, keyOf = ({ shelf }: Shelf): string => shelf): ShelvesPipeline {
+/** A pipeline of shelves whose requests are worked as `open` says. `every`: as in its definition. */
+export function shelves(
+  open: () => Work<Shelf, typeof shelvesTopics>,
+  keyOf = ({ shelf }: Shelf): string => shelf,
+  every?: (request: Shelf) => number | undefined,
+): ShelvesPipeline {
   return definePipeline({
     name: 'shelves',
     options,
@@ -92,6 +96,7 @@ export function shelves(open: () => Work<Shelf, typeof shelvesTopics>, keyOf = (
     topics: shelvesTopics,
     keyOf,
     listed: ({ shelves: listed }) => listed.map((shelf) => ({ shelf })),
+    ...(every !== undefined && { every }),
     open,
   });
 }

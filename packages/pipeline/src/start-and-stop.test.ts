@@ -201,7 +201,10 @@ test('a source that can’t be closed keeps neither its lane nor the others open
   await takeEveryLane(log);
 });
 
-test('a list that is due again before its crawls are finished is warned of, once', async () => {
+test.each([
+  { of: 'a list', every: '1s' },
+  { of: 'one request of a list', ownEvery: ({ shelf }: Shelf) => (shelf === 'a' ? 1_000 : undefined) },
+])('$of that is due again before its crawls are finished is warned of, once', async ({ every, ownEvery }) => {
   await using place = await temporaryLog();
   const clock = virtualClock();
   const gate = Promise.withResolvers<void>();
@@ -209,7 +212,7 @@ test('a list that is due again before its crawls are finished is warned of, once
   const warnings: string[] = [];
   const running = await start({
     log: place.log,
-    pipelines: [shelves(() => walking(api))({ shelves: ['a', 'b'], every: '1s' })],
+    pipelines: [shelves(() => walking(api), undefined, ownEvery)({ shelves: ['a', 'b'], every })],
     clock,
     follow: true,
     onEvent: (event) => void (event.type === 'notice' && warnings.push(event.message)),

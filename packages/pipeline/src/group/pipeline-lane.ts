@@ -146,11 +146,12 @@ export async function openPipelineLane(
     const expected = new Map<number, number>();
     // Those behind are counted by what the lane knew at first: what counts one and what takes it off again must agree.
     const sizesNow = requestSizes(pipeline, opened, lane.stateUnder, (value, key) => worker.lastCrawl(value, key));
-    const { everyMs } = pipeline;
     const openedAtMs = clock.epochMs();
     let isPileTold = false;
-    const warnOfPile = ({ timestampMs = 0 }: RequestRecord, size: ReturnType<typeof sizesNow>): void => {
-      if (isPileTold || everyMs === undefined || size === undefined) return;
+    const warnOfPile = ({ timestampMs = 0, value }: RequestRecord, size: ReturnType<typeof sizesNow>): void => {
+      if (isPileTold || size === undefined) return;
+      const everyMs = pipeline.everyOf(value);
+      if (everyMs === undefined) return;
       const waitedMs = clock.epochMs() - timestampMs;
       // Time that no run was there for says nothing about the pace of one.
       const isLate = timestampMs >= openedAtMs && waitedMs > everyMs;
