@@ -1,5 +1,6 @@
 import { type LaneWriter, type TopicLog, TopicLogError } from '@headgate/topics';
 
+/** Where a log is cut off. */
 export interface CutLogOptions {
   /** The operation, 1-based, at which the log fails for good. */
   readonly at: number;
@@ -7,22 +8,24 @@ export interface CutLogOptions {
   readonly isDurable: boolean;
 }
 
+/** A log, and how far it was used. */
 export interface CutLog {
   readonly log: TopicLog;
   /** Operations so far. */
   readonly operations: number;
+  /** True once it has failed. */
   readonly isCut: boolean;
 }
 
 /**
- * A log that is cut off at one of its operations, before or behind it. To who reads it afterwards it looks as behind a process that was
- * killed there: a transaction is whole or not there at all.
+ * Cuts a log off at one of its operations, before or after it. Afterwards the log is as a process leaves it that is killed there: a
+ * transaction is whole or not there at all. Each operation from then on rejects with a `TopicLogError` (HEADGATE_TOPIC_LOG_FAILED).
  */
 export function cutLog(log: TopicLog, { at, isDurable }: CutLogOptions): CutLog {
   let operations = 0;
   let isCut = false;
   const failed = (): TopicLogError =>
-    new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_FAILED', retryable: true, message: 'The log of the contract was cut off.' });
+    new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_FAILED', retryable: true, message: 'The log was cut off for a test.' });
   const cut = async <Result>(operation: () => Promise<Result>): Promise<Result> => {
     operations += 1;
     if (isCut) throw failed();
