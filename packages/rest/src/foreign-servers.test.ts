@@ -1,6 +1,13 @@
-import { type RequestListener, createServer } from 'node:http';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { type RequestListener, type Server, createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import feathersExpress from '@feathersjs/express';
+import { feathers } from '@feathersjs/feathers';
+import { memory } from '@feathersjs/memory';
 import { OAuth2Server } from 'oauth2-mock-server';
 import { expect, it } from 'vitest';
 import { list, pairs, some } from './list.fixture.ts';
@@ -13,8 +20,16 @@ interface JsonServer {
   router(data: object): unknown;
 }
 
-// It has no types.
-const jsonServer = createRequire(import.meta.url)('json-server') as JsonServer;
+interface PouchDb {
+  plugin(adapter: unknown): PouchDb;
+  defaults(options: object): PouchDb;
+}
+
+// They have no types.
+const modules = createRequire(import.meta.url);
+const jsonServer = modules('json-server') as JsonServer;
+const pouchDb = modules('pouchdb-core') as PouchDb;
+const couchServer = modules('express-pouchdb') as (database: PouchDb, options: object) => RequestListener;
 const limit = { requests: 500, window: '100ms' };
 
 it('json-server: pages by its Link header, by numbers and by offsets, and children', async () => {
@@ -23,10 +38,7 @@ it('json-server: pages by its Link header, by numbers and by offsets, and childr
   const app = jsonServer.create();
   app.use(jsonServer.defaults({ logger: false }));
   app.use(jsonServer.router({ posts, comments }));
-  const server = createServer(app);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  try {
-    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await serving(app, async (baseUrl) => {
     const size = { query: '_limit', is: 3 };
     const { records, letters } = await list(
       {
@@ -45,9 +57,86 @@ it('json-server: pages by its Link header, by numbers and by offsets, and childr
     for (const stream of ['linked', 'counted', 'sliced']) expect(records[stream]).toEqual(pairs(posts));
     expect(records['comments']?.map(([key]) => key).toSorted()).toEqual(comments.map(({ id }) => String(id)));
     expect(letters).toEqual([]);
+  });
+});
+
+it('Feathers: offsets with a page size that the server cuts, a total, and a record of each', async () => {
+  const app = feathersExpress.default(feathers());
+  app.configure(feathersExpress.rest());
+  const items = some(7);
+  const store = Object.fromEntries(items.map((item) => [item.id, item]));
+  app.use('/items', memory({ paginate: { default: 2, max: 3 }, store }));
+  app.use(feathersExpress.errorHandler({ logger: false }));
+  await listening(await app.listen(0, '127.0.0.1'), async (baseUrl) => {
+    const offset = { query: '$skip' };
+    const { records, letters } = await list(
+      {
+        baseUrl,
+        credentials: [{ name: 'anyone' }],
+        limit,
+        streams: {
+          items: {
+            get: '/items',
+            records: '$.data[*]',
+            key: '$.id',
+            pages: { offset, total: '$.total', size: { query: '$limit', is: 50 } },
+          },
+          sliced: { get: '/items', records: '$.data[*]', key: '$.id', pages: { offset } },
+          details: { get: '/items/{item}', for: { each: 'items', with: { item: '$.id' } }, key: '$.id' },
+          gone: { get: '/items/99', errors: [{ when: { '$.className': 'not-found' }, then: 'empty' }] },
+        },
+      },
+      { routes: {} },
+    );
+    for (const stream of ['items', 'sliced']) expect(records[stream]).toEqual(pairs(items));
+    expect(records['details']?.toSorted()).toEqual(pairs(items).toSorted());
+    expect(records['gone']).toEqual([]);
+    expect(letters).toEqual([]);
+  });
+});
+
+it('express-pouchdb: the pages of CouchDB, by the number of the last change and by offset', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-couch-'));
+  try {
+    const database = pouchDb.plugin(modules('pouchdb-adapter-memory')).defaults({ adapter: 'memory' });
+    const app = couchServer(database, { mode: 'minimumForPouchDB', inMemoryConfig: true, logPath: join(folder, 'log.txt') });
+    await serving(app, async (baseUrl) => {
+      const ids = some(7).map(({ id }) => `doc-${id}`);
+      const headers = { 'content-type': 'application/json' };
+      const created = await fetch(`${baseUrl}/items`, { method: 'PUT' });
+      const body = JSON.stringify({ docs: ids.map((_id) => ({ _id })) });
+      const filled = await fetch(`${baseUrl}/items/_bulk_docs`, { method: 'POST', headers, body });
+      expect([created.status, filled.status]).toEqual([201, 201]);
+      const size = { query: 'limit', is: 3 };
+      const { records, letters } = await list(
+        {
+          baseUrl,
+          credentials: [{ name: 'anyone' }],
+          limit,
+          streams: {
+            changes: {
+              get: '/items/_changes',
+              records: '$.results[*]',
+              key: '$.id',
+              pages: { cursor: '$.last_seq', as: { query: 'since' }, while: '$.results[0]', size },
+            },
+            documents: {
+              get: '/items/_all_docs',
+              records: '$.rows[*]',
+              key: '$.id',
+              pages: { offset: { query: 'skip' }, total: '$.total_rows', size },
+            },
+            each: { get: '/items/{id}', for: { each: 'documents', with: { id: '$.id' } }, key: '$._id' },
+          },
+        },
+        { routes: {} },
+      );
+      for (const stream of ['changes', 'documents']) expect(records[stream]?.map(([key]) => key)).toEqual(ids);
+      expect(records['each']?.map(([key]) => key).toSorted()).toEqual(ids);
+      expect(letters).toEqual([]);
+    });
   } finally {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
+    await rm(folder, { recursive: true });
   }
 });
 
@@ -78,3 +167,19 @@ it.each(['basic', 'body'] as const)('oauth2-mock-server: a token for the applica
     await issuer.stop();
   }
 });
+
+/** Serves an application on a free port of loopback while `use` runs. */
+async function serving(app: RequestListener, use: (url: string) => Promise<void>): Promise<void> {
+  await listening(createServer(app).listen(0, '127.0.0.1'), use);
+}
+
+/** Ends the server after `use`, which is called when it listens. */
+async function listening(server: Server, use: (url: string) => Promise<void>): Promise<void> {
+  if (!server.listening) await once(server, 'listening');
+  try {
+    await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
