@@ -37,7 +37,7 @@ export interface Library extends AsyncDisposable {
   readonly url: string;
   /** How many requests have come. */
   requests(): number;
-  /** Resolves at that many requests. */
+  /** Resolves at that many requests, or when no listing has a page left. Responses wait from then until `killed` is called. */
   reached(at: number): Promise<void>;
   /** Call after a process was killed: tells which listings were in flight by then. `name`: what the names of topics begin with. */
   killed(log: TopicLog, name: string): Promise<void>;
@@ -51,7 +51,12 @@ export async function startLibrary(): Promise<Library> {
   /** Listings that a kill found in flight, and that have repeated no request since. */
   const mayRepeat = new Set<string>();
   const needless: string[] = [];
+  let killsAmid = 0;
   const waiting = new Set<{ readonly at: number; readonly reached: () => void }>();
+  /** Responses wait for it from the moment of a kill until its listings in flight are known: the other process must not finish meanwhile. */
+  let gate = Promise.withResolvers<void>();
+  gate.resolve();
+  const isOver = (at: number): boolean => requests >= at || requested.size === LEAST;
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1');
     const page = Number(searchParams.get('page') ?? 1);
@@ -60,11 +65,18 @@ export async function startLibrary(): Promise<Library> {
       if (requested.has(`${pathname} ${page}`) && !mayRepeat.delete(pathname)) needless.push(`${pathname} ${page}`);
       requested.add(`${pathname} ${page}`);
     }
-    for (const one of waiting) if (requests >= one.at) one.reached();
+    for (const one of waiting) {
+      if (!isOver(one.at)) continue;
+      waiting.delete(one);
+      gate = Promise.withResolvers();
+      one.reached();
+    }
     const all = entriesOf(pathname);
     const items = all.slice((page - 1) * PAGE, page * PAGE);
     const next = page * PAGE < all.length ? `${pathname}?page=${page + 1}` : null;
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ items, next }));
+    const answer = (): void => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ items, next }));
+    if (pathname === '/') answer();
+    else void gate.promise.then(answer);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -74,7 +86,7 @@ export async function startLibrary(): Promise<Library> {
     url,
     requests: () => requests,
     async reached(at) {
-      await new Promise<void>((resolve) => waiting.add({ at, reached: resolve }));
+      if (requested.size < LEAST) await new Promise<void>((resolve) => waiting.add({ at, reached: resolve }));
     },
     async killed(log, name) {
       const written = new Set<string | undefined>();
@@ -82,6 +94,8 @@ export async function startLibrary(): Promise<Library> {
       // Requests that a killed process had sent come before this one.
       await (await fetch(url)).text();
       for (const page of requested) if (!written.has(page)) mayRepeat.add(page.slice(0, page.lastIndexOf(' ')));
+      if (mayRepeat.size > 0) killsAmid += 1;
+      gate.resolve();
     },
     async expectWhole(log, name) {
       for (const [level, lists] of Object.entries(LISTS)) {
@@ -90,6 +104,7 @@ export async function startLibrary(): Promise<Library> {
       }
       expect(await keysOf(log, `${name}.dead-letters`)).toEqual([]);
       expect(needless).toEqual([]);
+      expect(killsAmid).toBeGreaterThan(0);
       expect(requested.size).toBe(LEAST);
     },
     async [Symbol.asyncDispose]() {
@@ -108,6 +123,7 @@ library:
   baseUrl: ${url}
   credentials: [{ name: one, bearer: "\${TOKEN}" }, { name: two, bearer: "\${KEY}" }]
   limit: { requests: 300, window: 100ms }
+  concurrency: 16
   streams:
     shelves: { get: "/shelves/{hall}", for: { hall: [${numbered(HALLS, 'h')
       .map(({ id }) => id)
