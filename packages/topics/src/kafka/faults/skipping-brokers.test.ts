@@ -181,7 +181,10 @@ async function furtherEach(all: readonly Writing[], count: number): Promise<void
   const failed = new Promise<never>((_, reject) => {
     for (const { work } of all) work.catch(reject);
   });
-  await Promise.race([expect.poll(behind, { timeout: 120_000, interval: 20 }).toEqual([]), failed]);
+  const caughtUp = async (): Promise<void> => {
+    await expect.poll(behind, { timeout: 120_000, interval: 20 }).toEqual([]);
+  };
+  await Promise.race([caughtUp(), failed]);
 }
 
 /** Ended by SIGTERM while transactions end, or by SIGKILL as soon as one of them has acknowledged the end of one. */
