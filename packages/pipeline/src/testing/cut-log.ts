@@ -10,6 +10,7 @@ export interface CutLogOptions {
 
 /** A log, and how far it was used. */
 export interface CutLog {
+  /** Writes to the log that it was made of until it is cut off. */
   readonly log: TopicLog;
   /** Operations so far. */
   readonly operations: number;
