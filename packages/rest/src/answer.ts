@@ -214,7 +214,7 @@ function nextOf({ pages }: Stream, { value, answer, context }: Answered, records
     const at = cursorAt(given, pages);
     // One service writes the same cursor as a number and as text.
     if (given === undefined || given === null || given === '' || ends.some((end) => String(end) === String(at))) return LAST;
-    if (at !== undefined) return { at };
+    if (at !== undefined) return { at: pages.base === undefined ? at : addressAfter(pages.base, String(at), value) };
     return { unfit: `${from !== undefined && 'text' in from ? from.text : 'the cursor'}: expected text or a number, got ${kindOf(given)}` };
   }
   if (records.length === 0) return LAST;
@@ -229,6 +229,12 @@ function nextOf({ pages }: Stream, { value, answer, context }: Answered, records
   }
   const at = number + records.length;
   return { at: total !== undefined && at >= total ? undefined : at };
+}
+
+/** An address with a leading slash comes after the base that its answer names. */
+function addressAfter(base: Path, next: string, value: unknown): string {
+  const before = scalarOf(base.first(value));
+  return typeof before === 'string' && next.startsWith('/') ? before.replace(/\/+$/, '') + next : next;
 }
 
 /** A cursor that the next request can carry: text, a number, or in a body a list of them. */

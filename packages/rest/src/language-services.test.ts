@@ -30,6 +30,36 @@ describe('the way to the next page', () => {
     expect([records['items'], api.requests()]).toEqual([pairs(items), 3]);
   });
 
+  it.each([
+    ['/rest/content', '/rest/content'],
+    ['', 'whole'],
+  ])('is an address after a base that the answer names: %j', async (_, kind) => {
+    const { records, api } = await list(
+      {
+        ...bearer,
+        streams: {
+          items: {
+            get: '/wiki/rest/content',
+            records: '$.results[*]',
+            key: '$.id',
+            pages: { next: '$._links.next', base: '$._links.base' },
+          },
+        },
+      },
+      {
+        routes: {
+          'GET /wiki/rest/content': ({ query, url }) => {
+            const page = Number(query.get('page') ?? 1);
+            const address = `/rest/content?page=${page + 1}`;
+            const next = kind === 'whole' ? `${url}/wiki${address}` : address;
+            return { body: { results: pageOf(items, page, 3), _links: { base: `${url}/wiki/`, ...(page < 3 && { next }) } } };
+          },
+        },
+      },
+    );
+    expect([records['items'], api.requests()]).toEqual([pairs(items), 3]);
+  });
+
   it('is none for a stream that takes the pages of its section back, or names a size alone', async () => {
     const { records, api } = await list(
       {

@@ -204,6 +204,9 @@ const pages = z
   .strictObject({
     link: z.string().exactOptional().describe('Relation in the Link header with the next address, usually `next`.'),
     next: path().exactOptional().describe('Path of the next address in the body.'),
+    base: path({ singular: true })
+      .exactOptional()
+      .describe('Path in the body of the address that comes before a `next` with a leading slash.'),
     cursor: given.exactOptional().describe('Path of the next cursor in the body, or `{ header: name }`.'),
     as: placeSchema.exactOptional().describe('Place of the cursor in the next request.'),
     page: placeSchema.exactOptional().describe('Place of the page number in the request.'),
@@ -241,11 +244,12 @@ const pages = z
     if (kinds.length > 1) context.addIssue({ code: 'custom', message: `has ${kinds.join(' and ')}. Keep one of them.` });
     if (kinds.length === 0 && Object.keys(given).some((key) => !['size', 'alone'].includes(key)))
       context.addIssue({ code: 'custom', message: 'names no way to the next page. Add link, next, cursor, page or offset.' });
-    const only = (key: 'last' | 'total' | 'short' | 'as', ...of: (typeof kinds)[number][]): void => {
+    const only = (key: 'last' | 'total' | 'short' | 'as' | 'base', ...of: (typeof kinds)[number][]): void => {
       if (given[key] === undefined || kinds.some((kind) => of.includes(kind))) return;
       context.addIssue({ code: 'custom', path: [key], message: `belongs to ${of.join(' or ')}.` });
     };
     only('as', 'cursor');
+    only('base', 'next');
     only('last', 'page');
     only('total', 'offset', 'page');
     only('short', 'cursor', 'offset', 'page');
