@@ -20,7 +20,7 @@ import type { Path } from './path.ts';
 import type { RestQuery } from './request.ts';
 import { type Time, timeOf } from './time.ts';
 
-/** Codes of errors that sections alone have, beside those of every source. */
+/** Error codes of sections, in addition to those of every source. */
 export type RestErrorCode = 'HEADGATE_PAGE_REPEATED';
 
 /** A page of a stream. */
@@ -29,7 +29,7 @@ export interface RestPage {
   readonly records: readonly unknown[];
   /** A digest of each record, in a stream with `since`. */
   readonly digests: readonly string[];
-  /** Where the listing goes on; undefined behind its last page. */
+  /** The cursor with which the listing continues; undefined after its last page. */
   readonly next: Cursor | undefined;
   /** Something about the listing that people should know. */
   readonly notice?: string;
@@ -43,7 +43,7 @@ export interface Reading {
   readonly keyParameters: readonly string[];
 }
 
-/** What an answer means: by the rules first, then by its status. */
+/** Judges an answer: by the rules first, then by its status. */
 export function verdictOf(
   { stream, rules, keyParameters }: Reading,
   answer: HttpResponse,
@@ -258,7 +258,7 @@ function wayKind({ link, next, cursor, page, offset }: Pages): unknown {
   return link ?? next ?? cursor ?? page ?? offset;
 }
 
-/** What a service writes for no, beside nothing and null. */
+/** Values that mean no, in addition to a missing one and null. */
 const NO: readonly unknown[] = [false, 0, '', '0', 'false'];
 
 /** True where a path selects anything but a no, as an address or a list of further pages is a yes. */

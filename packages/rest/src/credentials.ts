@@ -16,7 +16,7 @@ import { kindOf, scalarOf } from './json-value.ts';
 /** A credential of a section, read. */
 export type RestCredential = RestOptions['credentials'][number];
 
-/** Where a section's tokens are requested: through the same proxy, within the same time. */
+/** How a section's tokens are requested: through the same proxy, within the same time. */
 export interface TokenOptions extends Pick<SourceOptions, 'env' | 'timeout'> {
   readonly baseUrl: string;
   readonly clock: Clock;

@@ -2,7 +2,7 @@ import type { Pages, Since, Stream } from './language.ts';
 import { digestOf } from './json-value.ts';
 import { type Time, isoOf, shifted, timeOf } from './time.ts';
 
-/** Where a listing goes on: JSON, written with the records of the page before. */
+/** The place at which a listing continues: JSON, written with the records of the previous page. */
 export type Cursor = {
   /** The cursor or address that an answer gave, the number of the page, or the offset; null: of the first page. */
   readonly at: string | number | readonly (string | number)[] | null;
@@ -16,7 +16,7 @@ export type Cursor = {
   readonly pages?: number;
   /** Digest of the page before, where pages are counted. */
   readonly before?: string;
-  /** Digests of the keys of the page before, where they are left out. */
+  /** Digests of the previous page's keys, if the stream drops repeated ones. */
   readonly keys?: readonly string[];
   /** The newest time of a record so far, where the listing is ordered by it: it begins again there. */
   readonly newest?: Time;
@@ -26,7 +26,7 @@ export type Cursor = {
   readonly way?: string;
 };
 
-/** What the last whole listing of a key hands to the next one. */
+/** State that the last complete listing of a key leaves for the next one. */
 export type Carried = {
   /** The newest time of a record, as the service wrote it. */
   readonly newest: Time;
@@ -45,12 +45,12 @@ export function firstCursor(stream: Stream, carried: Carried | undefined, began:
   return { at, ...way, began, ...windowFrom(since, from, began) };
 }
 
-/** A digest of the address and of the way from page to page; nothing where there is one page. */
+/** A digest of the address and of `pages`; nothing for a single page. */
 function wayOf({ get, post, pages }: Pick<Stream, 'get' | 'post' | 'pages'>): Pick<Cursor, 'way'> {
   return pages === undefined ? {} : { way: digestOf([get?.text, post?.text, pages]) };
 }
 
-/** Where a listing begins: at its first page, number or offset. */
+/** The cursor, number or offset of a listing's first page. */
 export function firstAt(pages: Pages | undefined): Cursor['at'] {
   if (pages === undefined) return null;
   return pages.first ?? (pages.page !== undefined ? 1 : pages.offset !== undefined ? 0 : null);
@@ -67,7 +67,7 @@ function untilOf(like: Time | undefined, ms: number): Time {
   return like === undefined ? isoOf(ms) : shifted(like, ms - (timeOf(like) ?? 0));
 }
 
-/** The cursor of the next window; undefined behind the last one. */
+/** The cursor of the next window; undefined after the last one. */
 export function nextWindow({ pages, since }: Pick<Stream, 'pages' | 'since'>, { until, began, newest, way }: Cursor): Cursor | undefined {
   if (since?.window === undefined || until === undefined || began === undefined) return undefined;
   const times = windowFrom(since, until, began);
@@ -79,7 +79,7 @@ export function nextWindow({ pages, since }: Pick<Stream, 'pages' | 'since'>, { 
 /** Most times that a listing begins again without a newer record between. */
 const MOST_AGAIN = 3;
 
-/** The cursor with which a listing begins again; undefined where that has led nowhere. */
+/** The cursor with which a listing begins again; undefined if that has led nowhere. */
 export function againFrom({ pages, since }: Pick<Stream, 'pages' | 'since'>, cursor: Cursor): Cursor | undefined {
   const { began, newest, again = 0, way } = cursor;
   if (again >= MOST_AGAIN) return undefined;

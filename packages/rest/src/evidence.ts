@@ -16,7 +16,7 @@ export function saidAt(
   return 'header' in place ? headers[place.header.toLowerCase()] : place.first(body());
 }
 
-/** What a response says of each budget: at the places of the section, else in the usual headers. Undefined if no budget has a place. */
+/** Reads the state of each budget from a response: at the section's places, otherwise in the usual headers. Undefined if no budget has a place. */
 export function evidenceOf({ limit, budgets = {} }: Pick<RestOptions, 'limit' | 'budgets'>) {
   const all = Object.entries(limit === undefined ? budgets : { rate: limit });
   if (all.every(([, { left }]) => left === undefined)) return undefined;

@@ -5,7 +5,7 @@
  */
 export type { RestErrorCode } from './answer.ts';
 export { type Condition, type RestOptions, restOptions } from './language.ts';
-// What the schema's type names.
+// Types that the schema's type names.
 export type { Path } from './path.ts';
 export { rest, type RestRequest, type RestSection } from './rest.ts';
 export type { TriedStream } from './try.ts';

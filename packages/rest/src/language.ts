@@ -104,7 +104,7 @@ const credential = z
 /** A value of the response: in its body, or in a header. */
 const given = z.union([path({ singular: true }), z.strictObject({ header: headerName })]);
 
-/** Where a response says what is left of a budget. */
+/** The place at which a response says what is left of a budget. */
 const evidence = {
   left: given.exactOptional().describe('Path of the remaining requests, or `{ header: name }`, if the usual headers are missing.'),
   reset: given.exactOptional().describe('Path of the time at which the budget resets: seconds from now, Unix seconds or a date.'),
@@ -156,7 +156,7 @@ const statuses = z.union([z.int().min(100).max(599), z.array(z.int().min(100).ma
 
 /** A condition of an error rule. */
 export interface Condition {
-  /** Where to look in the body. */
+  /** Place in the body. */
   readonly path: Path;
   /** One of these values must be there. Default: any value. */
   readonly oneOf?: readonly (string | number | boolean | null)[];
@@ -404,7 +404,7 @@ const stream = z
 
 type StreamInput = Pick<z.output<typeof stream>, 'get' | 'post' | 'body' | 'form' | 'for' | 'query' | 'headers' | 'add' | 'key'>;
 
-/** Where the stream's request goes. */
+/** Method and path of the stream's request. */
 export function requestOf({ get, post }: Pick<StreamInput, 'get' | 'post'>): {
   readonly method: 'GET' | 'POST';
   readonly path: Template | undefined;

@@ -41,13 +41,13 @@ export function readPath(text: string, context: z.RefinementCtx, { singular = fa
   return z.NEVER;
 }
 
-/** The library quotes the whole path behind its reason. */
+/** The library quotes the whole path after its reason. */
 function reasonOf({ message }: Error): string {
   const [reason = message] = message.split(" ('");
   return reason === "can't backup beyond start" ? 'it is empty' : reason;
 }
 
-/** Names alone, perhaps with `[*]` behind them, are most paths of most services: they are followed without a list of places. */
+/** Most paths are names, perhaps with `[*]` at the end. They are followed directly, without the library's list of nodes. */
 function compiled(text: string, query: JSONPathQuery): Path {
   const plain = /^\$((?:\.[A-Za-z_]\w*)*)(\[\*\])?$/.exec(text);
   const values = (value: unknown): readonly unknown[] => query.query(value as never).nodes.map((node) => node.value);

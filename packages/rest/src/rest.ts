@@ -45,7 +45,7 @@ export type RestRequest = { readonly stream: string } & Readonly<Record<string, 
 export interface RestSection {
   /** Throws an `InvalidOptionsError` (HEADGATE_INVALID_OPTION) where the section is wrong. */
   (section: z.input<typeof restOptions> & CommonOptions): Pipeline<RestRequest>;
-  /** What is known of it before its streams are. */
+  /** The parts that don't depend on its streams. */
   readonly definition: DefinitionInfo;
 }
 
@@ -313,7 +313,7 @@ function notThere(service: string, key: string): SourceError {
   return new SourceError({ code: 'HEADGATE_NOT_FOUND', message, retryable: false, service, subject: key });
 }
 
-/** Room for the records of a page whose size nobody has written down. */
+/** Room for the records of a page of unknown size. */
 const DEFAULT_ITEMS = 100;
 
 function budgetsOf({ limit, budgets = {} }: RestOptions): Budgets {
@@ -375,7 +375,7 @@ function recordKey(stream: Stream, record: unknown, request: RestRequest): strin
   return text;
 }
 
-/** The record with the members that are added; one that is no object becomes the member `value`. */
+/** The record with the added members; a record that isn't an object becomes the member `value`. */
 function withFields({ add }: Stream, record: unknown, valueOf: ReturnType<typeof valuesOf>): unknown {
   if (add === undefined) return record;
   const added = Object.fromEntries(Object.entries(add).map(([name, template]) => [name, template.value(valueOf)]));
@@ -386,7 +386,7 @@ function withFields({ add }: Stream, record: unknown, valueOf: ReturnType<typeof
 /** Records whose digests are kept for the next listing; if more share the overlap they are written again. */
 const MOST_DIGESTS = 4_000;
 
-/** What the next listing of the same key needs: the newest time, and which records at that time were written. */
+/** State for the next listing of the same key: the newest time, and the records of that time that were written. */
 function carriedOn(stream: Stream, { records, digests }: RestPage, before: Carried | undefined): Carried | undefined {
   const { since } = stream;
   if (since === undefined) return undefined;

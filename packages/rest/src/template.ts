@@ -6,7 +6,7 @@ export interface Template {
   readonly text: string;
   /** Its placeholders, in their order. */
   readonly fields: readonly Placeholder[];
-  /** The text with its values; undefined where one has none. `encode`: what becomes of each value. Default: nothing. */
+  /** The text with its values; undefined if one has none. `encode` is applied to each value. Default: values stay as they are. */
   render(valueOf: ValueOf, encode?: (text: string) => string): string | undefined;
   /** The value of a template that is one placeholder alone, in its own type; of any other its text. */
   value(valueOf: ValueOf): unknown;
@@ -20,12 +20,12 @@ export interface Placeholder {
   readonly format: string | undefined;
 }
 
-/** The value of a placeholder; undefined where it has none. */
+/** The value of a placeholder; undefined if it has none. */
 export type ValueOf = (placeholder: Placeholder) => string | number | boolean | readonly string[] | undefined;
 
 const PLACEHOLDER = /\{\{|\}\}|\{([A-Za-z_]\w*)(?::([^{}]+))?\}|[{}]/g;
 
-/** A text of a configuration with placeholders in braces; a brace of its own is written twice. */
+/** A text of a configuration with placeholders in braces; a literal brace is written twice. */
 export function template(): z.ZodType<Template, string | number | boolean> {
   return z.union([z.string(), z.number(), z.boolean()]).transform((given, context): Template => {
     if (typeof given !== 'string') return { text: String(given), fields: [], render: () => String(given), value: () => given };
@@ -70,7 +70,7 @@ function templateOf(text: string, parts: readonly (string | Placeholder)[]): Tem
   };
 }
 
-/** JSON of a configuration whose texts are templates: a body. What has no value is left out. */
+/** JSON of a configuration whose texts are templates: a body. Members without a value are omitted. */
 export type JsonTemplate = Template | { readonly [name: string]: JsonTemplate } | readonly JsonTemplate[] | null;
 
 /** The schema of a {@link JsonTemplate}. */
@@ -89,7 +89,7 @@ export function fieldsOf(given: JsonTemplate): readonly Placeholder[] {
   return isTemplate(given) ? given.fields : Object.values(given as Readonly<Record<string, JsonTemplate>>).flatMap(fieldsOf);
 }
 
-/** The JSON value; undefined where it is one text that has no value. */
+/** The JSON value; undefined for a text without a value. */
 export function jsonOf(given: JsonTemplate, valueOf: ValueOf): unknown {
   if (given === null) return null;
   if (isTemplate(given)) return given.value(valueOf);

@@ -7,7 +7,7 @@ const NUMBER = /^-?\d+(?:\.\d+)?$/;
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const ZONE = /(?:z|[+-]\d\d:?\d\d)$/i;
 
-/** Milliseconds since 1970; undefined for what is no time. A time without a zone is taken as UTC. */
+/** Milliseconds since 1970; undefined for a value that isn't a time. A time without a zone is UTC. */
 export function timeOf(value: unknown): number | undefined {
   if (typeof value === 'number') return value < MOST_SECONDS ? value * 1_000 : value;
   if (typeof value !== 'string' || value === '') return undefined;
@@ -17,7 +17,7 @@ export function timeOf(value: unknown): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-/** The time as the service wrote `like`, so many milliseconds later. With no shift: `like` itself, to its last digit. */
+/** The time in the form of `like`, shifted by that many milliseconds. Without a shift: `like` itself, to its last digit. */
 export function shifted(like: Time, byMs: number): Time {
   if (byMs === 0) return like;
   const ms = (timeOf(like) ?? 0) + byMs;
@@ -39,7 +39,7 @@ function isoLike(like: string, ms: number): string {
   return `${whole}${fraction}${zone}`;
 }
 
-/** `2024-01-01T00:00:00Z`, with milliseconds where there are some. */
+/** `2024-01-01T00:00:00Z`, with milliseconds if there are any. */
 export function isoOf(ms: number): string {
   return new Date(ms).toISOString().replace('.000Z', 'Z');
 }

@@ -18,9 +18,9 @@ export interface TriedStream {
   readonly examples: readonly { readonly key: string | undefined; readonly value: unknown }[];
   /** The request of the next page; undefined where this one is the last. */
   readonly next: string | undefined;
-  /** What the answer's headers say of the limit. */
+  /** The state of the limit according to the answer's headers. */
   readonly left: BudgetEvidence | undefined;
-  /** What doesn't look right, and what to do. */
+  /** Problems, and how to fix them. */
   readonly warnings: readonly string[];
 }
 
@@ -48,7 +48,7 @@ export function triedStream({ section, stream, query, answer, page, epochMs }: T
   };
 }
 
-/** What is left of the first budget that the response says something of. */
+/** The rest of the first budget that the response mentions. */
 function leftOf(section: RestOptions, answer: HttpResponse, epochMs: number): BudgetEvidence | undefined {
   const all = evidenceOf(section)?.(answer, epochMs);
   return all === undefined ? budgetEvidence({ head: answer, epochMs }) : Object.values(all).find((one) => one !== undefined);

@@ -18,7 +18,7 @@ export interface AvailabilityWatcher {
   missed(reason: string, sinceMs?: number, refused?: boolean): void;
   /** It works again, or its failure is none of availability. */
   reached(): void;
-  /** It is closed without having reached them. What is reported as away stays so until another watcher reaches them. */
+  /** It closes without having reached them. They stay reported as unreachable until another watcher reaches them. */
   gaveUp(): void;
 }
 

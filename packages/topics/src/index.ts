@@ -1,5 +1,5 @@
 /**
- * The port of a log of topics, its records and its errors. Its drivers are entries of their own.
+ * The interface of a log of topics, its records and its errors. Its drivers are separate entries.
  *
  * @packageDocumentation
  */

@@ -28,13 +28,13 @@ export class LaneHeldError extends TopicLogError {
   }
 }
 
-/** Another holder has taken the lane: this one's transaction wrote nothing, and none will any more. Open the lane again to go on. */
+/** Another holder has taken the lane: this one's transaction wrote nothing, and later ones won't either. Open the lane again to continue. */
 export class LaneLostError extends TopicLogError {
   /** Stays the same where a bundler renames classes. */
   override readonly name = 'LaneLostError';
   /** Name of the lane, as `LaneSpec.name` gave it. */
   readonly lane: string;
-  /** The new holder in words, where it is known. */
+  /** The new holder in words, if it is known. */
   readonly by: string | undefined;
 
   constructor(details: { readonly lane: string; readonly by?: string }, options?: ErrorOptions) {

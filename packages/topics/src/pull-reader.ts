@@ -5,8 +5,8 @@ import type { OffsetCommit, ReadOptions, RecordPosition, TopicReader, TopicRecor
 export type FieldsOf<Field extends string | Uint8Array> = (record: TopicRecord<string | Uint8Array>) => TopicRecord<Field>;
 
 /**
- * Base class of every driver's reader. It implements the iterator by hand: an async generator's `return` would wait behind a pending
- * `next`, which never ends in a following reader.
+ * Base class of every driver's reader. It implements the iterator without a generator, whose `return` would wait for a pending `next`, which
+ * never ends in a following reader.
  */
 export abstract class PullReader<Field extends string | Uint8Array>
   implements TopicReader<Field>, AsyncIterator<TopicRecord<Field>, undefined>

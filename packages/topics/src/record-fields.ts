@@ -41,7 +41,7 @@ export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** A record as text. Throws an `InvalidRecordError` that names topic, partition, offset and fields where one holds bytes that are no UTF-8. */
+/** A record as text. Throws an `InvalidRecordError` that names topic, partition, offset and fields if one holds bytes that aren't UTF-8. */
 export function textRecord(record: TopicRecord<string | Uint8Array>): TopicRecord {
   let wrong: Map<string, Uint8Array> | undefined;
   const text = (field: string, value: string | Uint8Array): string => {
@@ -63,7 +63,7 @@ export function textRecord(record: TopicRecord<string | Uint8Array>): TopicRecor
   return found;
 }
 
-/** A record as bytes of its own. */
+/** A record with its own copy of the bytes. */
 export function bytesRecord(record: TopicRecord<string | Uint8Array>): TopicRecord<Uint8Array> {
   const { key, value, headers } = record;
   const bytes = (field: string | Uint8Array): Uint8Array =>
@@ -90,7 +90,7 @@ export function mapHeaders<From, To>(
   return entries.length === 0 ? NO_HEADERS : Object.fromEntries(entries.map(([name, value]) => [name, change(value, name)]));
 }
 
-/** How many bytes of a field that is no text an error shows: its writer knows them by their beginning. */
+/** Bytes of a binary field that an error shows, so that its writer recognizes it. */
 const SHOWN_BYTES = 8;
 const SHOWN_FIELDS = 3;
 

@@ -4,7 +4,7 @@ import { TopicLogError } from './topic-log-error.ts';
 export interface TopicMismatch {
   /** Name of the topic. */
   readonly topic: string;
-  /** Goes on after the topic's name. */
+  /** Follows the topic's name. */
   readonly reason: string;
   /** The topic's partitions, where these are more than the specified ones. */
   readonly partitions?: number;
@@ -90,14 +90,14 @@ export class InvalidRecordError extends TopicLogError {
   override readonly name = 'InvalidRecordError';
   /** Topic of the record. */
   readonly topic: string;
-  /** Where a record lies that can't be read; undefined for one that was to be written. */
+  /** Partition of a record that can't be read; undefined for one that can't be written. */
   readonly partition: number | undefined;
-  /** Offset of a record that can't be read; undefined for one that was to be written. */
+  /** Offset of a record that can't be read; undefined for one that can't be written. */
   readonly offset: number | undefined;
-  /** The fields that are wrong, where it is single ones: `key`, `value`, `header "name"`. */
+  /** The invalid fields, if the error is about single ones: `key`, `value`, `header "name"`. */
   readonly fields: readonly string[];
 
-  /** `reason` goes on after the record's topic or position. */
+  /** `reason` follows the record's topic or position. */
   constructor(details: InvalidRecordDetails, options?: ErrorOptions) {
     const { topic, position, fields = [], reason } = details;
     const record =
@@ -116,10 +116,10 @@ export class InvalidRecordError extends TopicLogError {
 export interface InvalidRecordDetails {
   /** Topic of the record. */
   readonly topic: string;
-  /** Place of a record that can't be read. Default: the record was to be written. */
+  /** Position of a record that can't be read. Default: the record can't be written. */
   readonly position?: { readonly partition: number; readonly offset: number };
   /** The fields that are wrong: `key`, `value`, `header "name"`. Default: the record as a whole. */
   readonly fields?: readonly string[];
-  /** Goes on after the record's topic or position. */
+  /** Follows the record's topic or position. */
   readonly reason: string;
 }

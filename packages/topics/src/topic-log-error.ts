@@ -57,7 +57,7 @@ export interface TopicLogErrorOptions {
   readonly retryable?: boolean;
 }
 
-/** Why a log, or a topic, a lane or a group of it, refuses or has failed. Errors with details of their own are its subclasses. */
+/** Why a log, or one of its topics, lanes or groups, refuses or has failed. Errors with more details are its subclasses. */
 export class TopicLogError extends Error {
   /** Stays the same where a bundler renames classes. */
   override readonly name: string = 'TopicLogError';

@@ -11,7 +11,7 @@ export interface TopicLog extends AsyncDisposable {
   listTopics(names?: readonly string[]): Promise<readonly TopicInfo[]>;
   /**
    * Becomes the only writer of a lane, then reads the state its predecessors committed.
-   * Throws `LaneHeldError` where the driver refuses a newcomer while the older holder lives, and `signal.reason` where that aborts before
+   * Throws `LaneHeldError` if the driver refuses a second holder while the first one lives, and `signal.reason` if that aborts before
    * the lane is taken.
    */
   openLane(lane: LaneSpec, signal?: AbortSignal): Promise<LaneWriter>;
@@ -28,7 +28,7 @@ export interface TopicLog extends AsyncDisposable {
   /** As `read`, with keys, values and headers as bytes, each a copy; text is UTF-8. */
   readBytes(options: ReadOptions): TopicReader<Uint8Array>;
   /**
-   * The first open transaction in a partition: readers can't pass it. Undefined where there is none. Throws `signal.reason` when `signal`
+   * The first open transaction in a partition: readers can't pass it. Undefined if there is none. Throws `signal.reason` when `signal`
    * aborts.
    */
   openTransaction(topicPartition: TopicPartition, signal?: AbortSignal): Promise<OpenTransaction | undefined>;
@@ -39,11 +39,11 @@ export interface TopicLog extends AsyncDisposable {
    * the lane keeps two processes from writing. Resolves at the first assignment.
    */
   joinGroup(options: JoinGroupOptions): Promise<GroupMember>;
-  /** The offset a group reads next in a partition; undefined where it has committed none. */
+  /** The offset that a group reads next in a partition; undefined if it has committed none. */
   groupOffset(topicPartition: TopicPartition & { readonly group: string }): Promise<number | undefined>;
   /**
-   * The offset of the first record of a partition that was appended at this time or later, milliseconds since the epoch; undefined where there
-   * is none. Absent where times ascend within a partition, so that a search by them finds it.
+   * The offset of the first record of a partition that was appended at this time or later, milliseconds since the epoch; undefined if
+   * there is none. Absent if times ascend within a partition, so that a search by time finds it.
    */
   offsetSince?(topicPartition: TopicPartition, sinceMs: number): Promise<number | undefined>;
   /**
@@ -75,11 +75,11 @@ export interface IntendedUse {
 export interface RecordRoom {
   /** Bytes of key, value and headers. */
   readonly bytes: number;
-  /** The setting of the topic that decides on it, where there is one. */
+  /** The topic setting that decides it, if there is one. */
   readonly setting?: {
     readonly name: string;
     readonly value: number;
-    /** The least value with which a record of so many bytes fits. */
+    /** The lowest value at which a record of this size fits. */
     readonly neededFor: (bytes: number) => number;
   };
 }
@@ -90,7 +90,7 @@ export interface StateReading extends ReadonlyMap<string, string> {
   ageMs(key: string): number;
 }
 
-/** An open transaction: records that are committed behind its first record can't be read before it ends. */
+/** An open transaction: records committed after its first record can't be read before it ends. */
 export interface OpenTransaction {
   /** The offset of its first record. */
   readonly offset: number;
@@ -109,8 +109,8 @@ export interface JoinGroupOptions {
   /** Called with all partitions of this member, whenever these have changed. */
   readonly onAssigned: (partitions: readonly TopicPartition[]) => void;
   /**
-   * Called when the group hasn't answered for so long that it may have given the partitions to others. Lanes that are held may go on: a
-   * newcomer fences the holder. Open no lane until `onAssigned` is called again.
+   * Called when the group hasn't answered for so long that it may have given the partitions to others. Open lanes may continue: a new
+   * holder fences the old one. Open no lane until `onAssigned` is called again.
    */
   readonly onUncertain: () => void;
   /** Called when the membership has ended for good. */
@@ -131,7 +131,7 @@ export interface TopicPartition {
   readonly partition: number;
 }
 
-/** What a topic is made of. */
+/** Settings of a topic. */
 export interface TopicSpec {
   /** On Kafka letters, digits, `.`, `_` and `-`, 249 at most. */
   readonly name: string;
@@ -141,7 +141,7 @@ export interface TopicSpec {
   readonly compacted?: boolean;
 }
 
-/** A topic that `TopicLog.createTopics` creates where it is missing. */
+/** A topic that `TopicLog.createTopics` creates if it is missing. */
 export interface NewTopicSpec extends TopicSpec {
   /** Bytes of key, value and headers: a topic that takes smaller records only is refused. Default 0. */
   readonly minRecordBytes?: number;
@@ -192,8 +192,8 @@ export interface NewRecord {
 }
 
 /**
- * Records that differ in their values only, each made when it is written: thousands of them need no memory of their own. They go to one
- * partition, in their order.
+ * Records that differ only in their values, each created when it is written, so that thousands of them need no memory. They go to one
+ * partition, in order.
  */
 export interface RecordSeries extends Omit<NewRecord, 'value'> {
   /** Number of records. */
@@ -208,7 +208,7 @@ export interface RecordSeries extends Omit<NewRecord, 'value'> {
 export interface SeriesParts {
   /** Common beginning of all values. */
   readonly before: string;
-  /** Gives what the record at `index` has of its own; the same at every call. */
+  /** Returns the part that only the record at `index` has; the same at every call. */
   readonly partAt: (index: number) => string;
   /** Common end of all values. */
   readonly after: string;
@@ -281,7 +281,7 @@ export interface OffsetPlace extends TopicPartition {
 
 /** How far a group has come in a partition. */
 export interface OffsetCommit extends OffsetPlace {
-  /** The offset that the group reads next: behind the last record that is done. */
+  /** The offset that the group reads next: after the last processed record. */
   readonly nextOffset: number;
 }
 
@@ -291,9 +291,9 @@ export interface ReadOptions {
   readonly topic: string;
   /** Default: every partition; a reader that follows takes those that are added later too, some seconds later and from their start. */
   readonly partitions?: readonly number[];
-  /** Start at this group's committed offsets; where there are none, at `from`. */
+  /** Start at this group's committed offsets; without any, at `from`. */
   readonly group?: string;
-  /** Where to start in every partition. Default 'earliest'. */
+  /** Start of every partition. Default 'earliest'. */
   readonly from?: 'earliest' | 'latest' | number;
   /** Wait for further records after the end. Default false: the reader ends at the end as it was when the reading began. */
   readonly follow?: boolean;
