@@ -28,13 +28,19 @@ const container = z.object({
 const deployment = z.object({
   spec: z.object({
     template: z.object({
-      metadata: z.object({ annotations: mapping }),
+      metadata: z.object({ labels: mapping, annotations: mapping }),
       spec: z.object({
         terminationGracePeriodSeconds: z.number().min(11),
         containers: z.tuple([container]),
         volumes: z.array(z.object({ name: z.string() })),
       }),
     }),
+  }),
+});
+const networkPolicy = z.object({
+  spec: z.object({
+    podSelector: z.object({ matchLabels: mapping }),
+    ingress: z.array(z.object({ ports: z.array(z.object({ port: z.string() })) })),
   }),
 });
 
@@ -62,6 +68,13 @@ describe('deploy/kubernetes.yaml', () => {
     expect(loaded.topics).toMatchObject({ driver: 'kafka', clientId: 'headgate-0' });
     expect(loaded.status).toMatchObject({ port: PORT, host: '0.0.0.0' });
     expect(loaded.pipelines.flatMap((pipeline) => pipeline.secretIssues())).toEqual([]);
+  });
+
+  it('lets the port of its probes through its network policy, and selects its own pods', async () => {
+    const { policy, pod, labels } = await kubernetes();
+    expect(labels).toMatchObject(policy.podSelector.matchLabels);
+    const names = pod.containers[0].ports.map(({ name }) => name);
+    expect(policy.ingress.flatMap(({ ports }) => ports.map(({ port }) => port))).toEqual(names);
   });
 });
 
@@ -156,7 +169,9 @@ async function kubernetes() {
   return {
     config: z.object({ data: mapping }).parse(of('ConfigMap')).data,
     secret: z.object({ stringData: mapping }).parse(of('Secret')).stringData,
+    policy: networkPolicy.parse(of('NetworkPolicy')).spec,
     pod: template.spec,
+    labels: template.metadata.labels,
     annotations: template.metadata.annotations,
   };
 }

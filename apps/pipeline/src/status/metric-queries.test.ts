@@ -49,7 +49,7 @@ function unknowns(query: string): string[] {
   for (const [, name = '', call] of bare.matchAll(/\b([a-z_]+)\b\s*(\()?/gu)) {
     if (call !== undefined || NO_METRIC.test(name)) continue;
     used.add(name);
-    if (!SAMPLES.has(name)) wrong.push(name);
+    if (!SAMPLES.has(name) && name !== 'up') wrong.push(name);
   }
   for (const label of lists) {
     const isKnown = OF_TARGETS.includes(label) || [...used].some((name) => SAMPLES.get(name)?.has(label));
@@ -104,14 +104,24 @@ it('docs/grafana.json asks for metrics and labels that there are, in panels that
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
 });
 
+/** The fragments of a page that the repository's address names. */
+async function headings(url: string): Promise<string[]> {
+  const page = await readFile(docs(new URL(url).pathname.replace(/^.*\/docs\//u, '')), 'utf8');
+  return [...page.matchAll(/^## (.+)$/gmu)].map(([, title = '']) => `#${title.toLowerCase().replaceAll(' ', '-')}`);
+}
+
 it('docs/alerts.yaml asks for metrics and labels that there are, and its words do, too', async () => {
-  const text = z.object({ summary: z.string().min(1), description: z.string().min(1) });
+  const text = z.object({ summary: z.string().min(1), description: z.string().min(1), runbook_url: z.string() });
   const rule = z.object({ alert: z.string(), expr: z.string(), labels: z.object({ severity: z.string() }), annotations: text });
   const rules = z.object({ groups: z.array(z.object({ rules: z.array(rule) })) });
   const all = rules.parse(parse(await readFile(docs('alerts.yaml'), 'utf8'))).groups.flatMap((group) => group.rules);
   expect(all.length).toBeGreaterThan(5);
   for (const { alert, expr, annotations } of all) {
     expect([alert, unknowns(expr)]).toEqual([alert, []]);
+    expect([alert, await headings(annotations.runbook_url)]).toEqual([
+      alert,
+      expect.arrayContaining([new URL(annotations.runbook_url).hash]),
+    ]);
     const said = [...`${annotations.summary} ${annotations.description}`.matchAll(/\$labels\.(\w+)/gu)].map(([, label]) => label ?? '');
     const [metric = ''] = /headgate_\w+/u.exec(expr) ?? [];
     const [, list] = /^\s*(?:sum|min|max) by \(([^)]*)\)/u.exec(expr) ?? [];
@@ -156,6 +166,7 @@ it.skipIf(!hasPromtool)(
         series('failing_seconds', '0+60x180', still ?? ''),
         series('lanes_failed', '0x9 1x170', still ?? ''),
         series('log_available', '1x9 0x170', ''),
+        { series: 'up{job="headgate",instance="i"}', values: '1x60 0x120' },
       ],
       promql_expr_test: [
         { expr: firing('.*'), eval_time: '4m', exp_samples: [] },
@@ -163,14 +174,16 @@ it.skipIf(!hasPromtool)(
           expr: firing('.*'),
           eval_time: '35m',
           exp_samples: [
-            ...['DeadLetters', 'LaneFailed', 'ServiceFails', 'StandsStill'].map((name) => fired(name, 'still')),
+            ...['DeadLetters', 'LaneFailed', 'ServiceFails', 'Stalled'].map((name) => fired(name, 'still')),
             fired('LogUnavailable'),
           ],
         },
+        { expr: firing('Absent'), eval_time: '1h', exp_samples: [] },
+        { expr: firing('Absent'), eval_time: '1h10m', exp_samples: [fired('Absent')] },
         {
-          expr: firing('FinishTimeMovesAway'),
+          expr: firing('FinishTimeSlips'),
           eval_time: '2h5m',
-          exp_samples: [fired('FinishTimeMovesAway', 'still')],
+          exp_samples: [fired('FinishTimeSlips', 'still')],
         },
       ],
     };
