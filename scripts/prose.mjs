@@ -19,6 +19,14 @@ const COVERED = [
   'docs/support.md',
   'docs/tenants.md',
   'docs/upgrade.md',
+  'packages/auth/README.md',
+  'packages/operators/README.md',
+  'packages/pipeline/README.md',
+  'packages/rest/README.md',
+  'packages/sandbox/README.md',
+  'packages/sources/README.md',
+  'packages/throttle/README.md',
+  'packages/topics/README.md',
 ];
 
 /** Blanks out blocks of code, comments and headings, and keeps the lines. */

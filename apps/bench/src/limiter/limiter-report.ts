@@ -54,14 +54,14 @@ export function limiterReport({ results, markdown }: ReportOptions): string {
   const sections = [
     'Share of the permitted budget used · answers 429 a day (the worst of both latencies and of drifts of 0, +500 and -500 ppm)',
     steady,
-    'Headgate against what latency leaves: limit / (window + mean round trip - least round trip)',
+    'Headgate compared with what latency leaves: limit / (window + mean round trip - minimum round trip)',
     table(
       ['budget', 'latency', 'mean ms', 'least ms', 'of the budget', 'without drift', 'of what latency leaves', '429 a day'],
       latencyRows(results),
     ),
-    'The same, the process killed and started again every 2 hours; Headgate has its journal (heavy tail)',
+    'The same, with the process killed and restarted every 2 hours; Headgate uses its journal (heavy tail)',
     byKind('restarts'),
-    'The same, others using the credential for a third of its limit at random moments (heavy tail; their requests count as used)',
+    'The same, while other clients use a third of the limit at random moments (heavy tail; their requests count as used)',
     byKind('others'),
   ];
   return `${sections.join('\n\n')}\n`;
