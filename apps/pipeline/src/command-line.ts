@@ -98,7 +98,8 @@ function commandLine(world: World, exit: (code: number) => void): Command {
 
   program
     .description('Streams rate-limited HTTP services into Kafka or an embedded log: every request the limit allows, and never one more.')
-    .version(version())
+    .version(version(), '-V, --version', 'Print the version')
+    .helpOption('-h, --help', 'Show this help')
     .option('--config <file>', 'Configuration: YAML, or a module (default: headgate.yaml or headgate.config.ts)')
     .option('--json', 'Write logs and the output of check, plan and read as JSON lines')
     .exitOverride()
@@ -189,7 +190,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     .option('--fail-on-dead-letters', 'Exit with 1 if dead letters are open, including those of earlier runs')
     .option('--only <pipeline[:key]>', 'Run only this pipeline, or only its jobs with this key, such as followers:@alpha')
     .option('--max-requests <n>', 'Stop after N HTTP requests, retries included', wholeNumber)
-    .option('--sandbox', 'Start emulators of both services, with a few jobs for them')
+    .option('--sandbox', 'Start emulators of both services, and run a few jobs against them')
     .option('--kafka', 'With --sandbox: start a real Kafka broker and write to it until you stop the run (needs Java 17)')
     .action(async ({ sandbox: sandboxed = false, kafka = false, ...flags }: RunFlags) => {
       if (kafka && !sandboxed) throw new UsageError('run: --kafka needs --sandbox. To use your own brokers, name them under topics.');
@@ -202,9 +203,14 @@ function commandLine(world: World, exit: (code: number) => void): Command {
       }
     });
 
-  command('try', 'Send one request of a stream (use: rest) and show the response, without writing anything')
+  command('try', 'Send one request of a stream (use: rest) and show the response; write nothing')
     .argument('<stream>', 'Section and stream, such as github.issues')
-    .option('--for <field=value>', 'Field of the request; repeatable', (field: string, fields: string[]) => [...fields, field], [])
+    .option(
+      '--for <field=value>',
+      'Field of the job, such as owner=nodejs; repeatable',
+      (field: string, fields: string[]) => [...fields, field],
+      [],
+    )
     .action(async (stream: string, { for: fields }: { for: string[] }) => {
       const { tryStream } = await import('./commands/try.ts');
       exit(await tryStream({ stream, fields }, context()));
@@ -232,7 +238,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
 
   recordOptions(
     command('read', 'Write committed records of a topic to stdout')
-      .argument('<topic>')
+      .argument('<topic>', 'Topic, such as followers.ids')
       .option('--follow', 'Wait for new records after the last one'),
   )
     .option('--max <n>', 'Maximum records to write', wholeNumber)
@@ -251,7 +257,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
 
   recordOptions(
     command('export', 'Export the records of a topic as NDJSON, CSV or Parquet')
-      .argument('<topic>')
+      .argument('<topic>', 'Topic, such as followers.ids')
       .option('--format <format>', 'ndjson, csv or parquet (default: from the extension of --out, or ndjson)')
       .option('--out <file>', 'Output file, written atomically (default: stdout)'),
   ).action(async (topic: string, options: Omit<ExportOptions, 'topic'>) => {
@@ -336,8 +342,8 @@ function sandboxOptions(command: Command): Command {
     .option('--latency <ms>', 'Response time in milliseconds', wholeNumber, 0)
     .option('--numbers', 'Send IDs as numbers, even if strings are requested')
     .option('--unknown <isbn>', 'ISBN that the catalog does not have; repeatable', again, [])
-    .option('--fault <name@n>', 'Fault to inject at the Nth followers request, such as cut@3 or hang@5x2; repeatable', again, [])
-    .option('--books-fault <name@n>', 'Fault to inject at the Nth books request; repeatable', again, [])
+    .option('--fault <name@n>', 'Error to inject at the Nth followers request, such as cut@3 or hang@5x2; repeatable', again, [])
+    .option('--books-fault <name@n>', 'Error to inject at the Nth books request; repeatable', again, [])
     .option('--replay <file>', 'Serve recorded responses from a file');
 }
 
