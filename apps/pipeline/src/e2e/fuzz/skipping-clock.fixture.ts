@@ -12,8 +12,8 @@ export interface SkippingClockOptions {
 
 /** So long nothing happens before time is skipped, in ms. */
 const QUIET_MS = 3;
-/** Lanes look so often whether there is something to do: time stops there only where nobody waits for anything else. */
-const POLL_MS = 250;
+/** A lane with nothing to do looks for new jobs after these pauses. Time stops for them only if nothing else is waited for. */
+const POLLS_MS = new Set([250, 500, 1_000]);
 
 /**
  * The machine's clock, but where nobody does anything it goes on at the next timer at once: hours pass in milliseconds, while sockets and files
@@ -56,7 +56,7 @@ export function skippingClock({ isBusy }: SkippingClockOptions): SkippingClock {
     schedule(delayMs, run) {
       touch();
       const timer = {};
-      timers.set(timer, { at: now() + Math.max(0, delayMs), isPoll: delayMs === POLL_MS, run });
+      timers.set(timer, { at: now() + Math.max(0, delayMs), isPoll: POLLS_MS.has(delayMs), run });
       return () => timers.delete(timer);
     },
     touch,
