@@ -39,12 +39,11 @@ for (const [document, page] of pages) {
 }
 cpSync(join(ROOT, 'docs/images'), join(PAGES, 'images'), { recursive: true });
 cpSync(join(ROOT, 'docs/images/terminal.svg'), join(PAGES, 'public/images/terminal.svg'));
-writeFileSync(join(PAGES, 'cli.md'), commandPages());
 writeFileSync(join(PAGES, 'sources.json'), JSON.stringify(Object.fromEntries([...pages].map(([document, page]) => [page, document]))));
 run('node', [join(ROOT, 'scripts/reference/reference.mjs'), join(PAGES, 'reference')]);
 run('vitepress', ['build']);
 writeLlms();
-const paths = [...pages.values(), 'cli.md'].map((page) => page.replace(/\.md$/u, '').replace(/^index$/u, ''));
+const paths = [...pages.values()].map((page) => page.replace(/\.md$/u, '').replace(/^index$/u, ''));
 const problems = [...deadAnchors(), ...foreignResources(), ...searchProblems(DIST), ...(await layoutProblems(DIST, paths))];
 if (problems.length > 0) {
   process.stderr.write(`${problems.join('\n')}\n`);
@@ -67,27 +66,9 @@ function readmesOf(folder) {
   return names.map((name) => [`${folder}/${name}/README.md`, `${folder}/${name}.md`]);
 }
 
-/** Every command with all of its options, as `--help` shows them. */
-function commandPages() {
-  const help = (...args) => {
-    const main = join(ROOT, 'apps/pipeline/src/main.ts');
-    const node = ['--conditions=@headgate/source', '--disable-warning=ExperimentalWarning', main, ...args, '--help'];
-    const { status, stdout, stderr } = spawnSync('node', node, { encoding: 'utf8', env: { ...process.env, COLUMNS: '80' } });
-    if (status !== 0) throw new Error(stderr);
-    return stdout.trim();
-  };
-  const all = help();
-  const names = Array.from(all.slice(all.indexOf('Commands:')).matchAll(/^ {2}([a-z-]+) /gmu), ([, name]) => name).filter(
-    (name) => name !== 'help',
-  );
-  const block = (text) => `\`\`\`text\n${text}\n\`\`\`\n`;
-  const sections = names.map((name) => `## ${name}\n\n${block(help(name))}`);
-  return `# All options\n\nEvery command with its options, as \`headgate COMMAND --help\` prints them. [Commands](/commands.md) explains exit codes and JSON.\n\n${block(all)}\n${sections.join('\n')}`;
-}
-
 /** The documents for language models: a list of pages, and the pages as Markdown. */
 function writeLlms() {
-  for (const page of [...pages.values(), 'cli.md']) {
+  for (const page of pages.values()) {
     mkdirSync(dirname(join(DIST, page)), { recursive: true });
     cpSync(join(PAGES, page), join(DIST, page));
   }

@@ -34,7 +34,6 @@ export const SECTIONS = [
     text: 'Reference',
     items: [
       ['Commands', '/commands'],
-      ['All options', '/cli'],
       ['Configuration', '/configuration'],
       ['Topics and records', '/records'],
       ['JSON log and /status.json', '/run-json'],
