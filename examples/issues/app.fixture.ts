@@ -42,7 +42,7 @@ export async function throughTheApp({ topics, openLog }: ThroughTheAppOptions): 
   const repos: Record<string, number> = { 'o/a': 30, 'o/b': 29, 'o/c': 28, 'o/d': 4 };
   await using service = await startIssues({ repos, limits: LIMIT });
   const listed = ['o/a', 'o/b', 'o/c', 'o/gone'];
-  await using place = await workplace(config({ service, repos: listed, topics }), { processes: true });
+  await using place = await workplace(config({ service, repos: listed, topics }));
   const numbers = async (repo: string): Promise<unknown[]> => {
     await using log = await openLog(place.folder);
     const records = await Array.fromAsync(log.read({ topic: 'issues.records' }));

@@ -16,7 +16,7 @@ test('what is wrong in its section is told with line and column', async () => {
   const text = config({ service, repos: ['no-owner'] })
     .replace('perMonth', 'perMoth')
     .replace('requests: 5', 'requests: many');
-  await using place = await workplace(text, { processes: true });
+  await using place = await workplace(text);
   const { code, stdout } = await place.headgate('check');
   expect(code).toBe(2);
   const lines = stdout.split('\n').map((line) => line.trim().replaceAll(/ +/g, ' '));

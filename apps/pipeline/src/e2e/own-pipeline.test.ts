@@ -2,14 +2,14 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
-import { type Workplace, followersYaml, workplace } from './headgate-process.fixture.ts';
+import { type Workplace, type WorkplaceOptions, followersYaml, workplace } from './headgate-process.fixture.ts';
 import { SHELVES_MODULE, startShelves } from './own-pipeline.fixture.ts';
 
 const LOG = 'topics: { driver: sqlite, file: ./headgate.db }\nstatus: false\n';
 
 /** A folder outside of any project: it has no node_modules. */
-async function placeWith(files: Readonly<Record<string, string>>): Promise<Workplace> {
-  const place = await workplace('', { processes: true });
+async function placeWith(files: Readonly<Record<string, string>>, options: WorkplaceOptions = {}): Promise<Workplace> {
+  const place = await workplace('', options);
   await rm(join(place.folder, 'headgate.yaml'));
   for (const [name, text] of Object.entries(files)) {
     await mkdir(dirname(join(place.folder, name)), { recursive: true });
@@ -99,7 +99,9 @@ test.each([
   ['one beside its settings', "{ log: open, prefix: 'mine.' }", 'mine.'],
 ])('a configuration in code may give %s', async (_, topics, prefix) => {
   await using service = await startShelves({ pages: 2 });
-  await using place = await placeWith({ 'headgate.config.ts': withOwnLog(service.url, topics), 'shelves.ts': SHELVES_MODULE });
+  // A module that opens its log as it loads opens it once per process.
+  const files = { 'headgate.config.ts': withOwnLog(service.url, topics), 'shelves.ts': SHELVES_MODULE };
+  await using place = await placeWith(files, { processes: topics.startsWith('await') });
   const check = await place.headgate('check');
   expect([check.code, check.stdout]).toEqual([0, expect.stringMatching(/a log of your own +answers, \d+ topics will be created/)]);
   expect(await place.headgate('run')).toMatchObject({ code: 0 });
@@ -241,11 +243,12 @@ test('a headgate.config.ts with wrong options is told with their keys, and where
 });
 
 test('of a module in a folder whose package.json says no type, Node has nothing to say', async () => {
-  await using place = await placeWith({
+  const files = {
     'package.json': '{}',
     'headgate.yaml': `${LOG}shelves: { use: ./shelves.ts, baseUrl: "http://127.0.0.1:1", token: "\${TOKEN}", lists: [a] }\n`,
     'shelves.ts': SHELVES_MODULE,
-  });
+  };
+  await using place = await placeWith(files, { processes: true });
   expect(await place.headgate('check')).toMatchObject({ code: 0, stderr: '' });
 });
 
